@@ -1,0 +1,54 @@
+//! Greedy then oldest: the warp that issued last as long as it is ready, then the oldest ready one.
+
+use counterpoint_framework::model::Variant;
+
+use super::WarpPolicy;
+
+/// The policy `gto`.
+#[derive(Default)]
+pub(super) struct GreedyThenOldest {
+    last: u32,
+}
+
+impl Variant<dyn WarpPolicy> for GreedyThenOldest {
+    const NAME: &'static str = "gto";
+    const DOC: &'static str =
+        "Greedy then oldest: the warp that issued last while it is ready, then the oldest ready one.";
+    type Params = ();
+
+    fn build((): &()) -> Result<Box<dyn WarpPolicy>, String> {
+        Ok(Box::new(GreedyThenOldest::default()))
+    }
+}
+
+impl WarpPolicy for GreedyThenOldest {
+    fn pick(&mut self, ready: u64, ages: &[u64]) -> u32 {
+        if ready >> self.last & 1 == 0 {
+            let mut rest = ready;
+            let mut oldest = ready.trailing_zeros();
+            while rest != 0 {
+                let slot = rest.trailing_zeros();
+                if ages[slot as usize] < ages[oldest as usize] {
+                    oldest = slot;
+                }
+                rest &= rest - 1;
+            }
+            self.last = oldest;
+        }
+        self.last
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_one_goes_on_and_then_the_oldest() {
+        let mut policy = GreedyThenOldest::default();
+        let ages = [5, 3, 9, 1];
+        assert_eq!(policy.pick(0b0110, &ages), 1);
+        assert_eq!(policy.pick(0b1110, &ages), 1);
+        assert_eq!(policy.pick(0b1101, &ages), 3);
+    }
+}

@@ -1,0 +1,133 @@
+//! The warps of an SM: which of them may issue, and on which unit.
+//!
+//! A bit of a mask stands for a warp slot. The masks follow events (an issue, a result, a barrier); nothing polls.
+
+use counterpoint_ptx::{Program, RegisterSet, Unit, Warp};
+
+use super::writeback::Writeback;
+
+/// Sorts of units, as indices of the masks.
+pub(super) const UNITS: [Unit; 5] = [Unit::Sp, Unit::Sfu, Unit::Dp, Unit::LdSt, Unit::Control];
+
+/// What keeps a warp from going on, besides its registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// The slot is empty, or its warp has ended.
+    Ended,
+    /// It may go on.
+    Running,
+    /// It waits at a barrier.
+    AtBarrier,
+    /// It waits until its stores are visible.
+    AtFence,
+}
+
+/// A warp slot.
+pub(super) struct WarpSlot {
+    pub(super) warp: Option<Warp>,
+    pub(super) cta: usize,
+    pub(super) state: State,
+    /// Memory transactions that have not been acknowledged.
+    pub(super) outstanding: u32,
+    /// Scoreboard: registers whose value has not arrived.
+    pending: Vec<u64>,
+}
+
+impl WarpSlot {
+    fn waits_for(&self, registers: &RegisterSet) -> bool {
+        registers.as_slice().iter().any(|&id| self.pending[id as usize / 64] >> (id % 64) & 1 != 0)
+    }
+}
+
+/// The warp slots of an SM.
+pub(super) struct Warps {
+    pub(super) slots: Vec<WarpSlot>,
+    /// Grows with the start of a slot's warp.
+    pub(super) ages: Vec<u64>,
+    next_age: u64,
+    /// Warps whose next instruction has its operands.
+    pub(super) ready: u64,
+    /// Per sort of unit, the warps whose next instruction needs it.
+    wants: [u64; UNITS.len()],
+}
+
+impl Warps {
+    pub(super) fn new(count: usize) -> Self {
+        let empty =
+            || WarpSlot { warp: None, cta: 0, state: State::Ended, outstanding: 0, pending: Vec::new() };
+        Warps {
+            slots: (0..count).map(|_| empty()).collect(),
+            ages: vec![0; count],
+            next_age: 0,
+            ready: 0,
+            wants: [0; UNITS.len()],
+        }
+    }
+
+    /// The warps that may issue to this sort of unit.
+    #[inline]
+    pub(super) fn wanting(&self, unit: usize) -> u64 {
+        self.wants[unit] & self.ready
+    }
+
+    /// Puts a warp into a slot. The previous warp's registers are used again.
+    pub(super) fn start(&mut self, slot: u32, program: &Program, warp: Warp, cta: usize) {
+        let place = &mut self.slots[slot as usize];
+        place.warp = Some(warp);
+        place.cta = cta;
+        place.state = State::Running;
+        place.outstanding = 0;
+        place.pending.clear();
+        place.pending.resize((program.scoreboard_registers() as usize).div_ceil(64), 0);
+        self.next_age += 1;
+        self.ages[slot as usize] = self.next_age;
+        self.refresh(slot, program);
+    }
+
+    /// The registers that the instruction writes have no value for now.
+    #[inline]
+    pub(super) fn reserve(&mut self, slot: u32, registers: &RegisterSet) {
+        let pending = &mut self.slots[slot as usize].pending;
+        for &id in registers.as_slice() {
+            pending[id as usize / 64] |= 1 << (id % 64);
+        }
+    }
+
+    /// A result has arrived.
+    #[inline]
+    pub(super) fn release(&mut self, result: Writeback, program: &Program) {
+        let slot = &mut self.slots[result.warp as usize];
+        for &id in program.instructions()[result.pc as usize].writes.as_slice() {
+            slot.pending[id as usize / 64] &= !(1 << (id % 64));
+        }
+        self.refresh(result.warp, program);
+    }
+
+    /// Looks again at what the warp of a slot would do next.
+    #[inline]
+    pub(super) fn refresh(&mut self, slot: u32, program: &Program) {
+        let bit = 1 << slot;
+        self.ready &= !bit;
+        self.wants.iter_mut().for_each(|wants| *wants &= !bit);
+        let place = &self.slots[slot as usize];
+        let pc = place.warp.as_ref().and_then(Warp::pc);
+        let (State::Running, Some(pc)) = (place.state, pc) else { return };
+        let instruction = &program.instructions()[pc as usize];
+        self.wants[unit_index(instruction.unit)] |= bit;
+        if !place.waits_for(&instruction.reads) && !place.waits_for(&instruction.writes) {
+            self.ready |= bit;
+        }
+    }
+}
+
+/// The position of a unit's sort in [`UNITS`].
+#[inline]
+pub(super) const fn unit_index(unit: Unit) -> usize {
+    match unit {
+        Unit::Sp => 0,
+        Unit::Sfu => 1,
+        Unit::Dp => 2,
+        Unit::LdSt => 3,
+        Unit::Control => 4,
+    }
+}

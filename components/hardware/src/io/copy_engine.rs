@@ -1,0 +1,298 @@
+//! The copy engine (DMA) of a device: moves data between host memory, across the bus, and device memory, through the
+//! L2 like any other client.
+//!
+//! Copies are made one after another, each in chunks, several chunks in flight. A chunk to the device is read from the
+//! host and written line by line; the copy is done when every line is acknowledged. A chunk to the host is read line
+//! by line and written to the host; the copy is done when the host has acknowledged every chunk.
+
+use std::collections::VecDeque;
+
+use counterpoint_framework::kernel::{Fault, Source};
+use counterpoint_framework::model::{Component, Context, Counter, Invalid, Params, Ports, Stats};
+use counterpoint_framework::time::{Bytes, SimTime};
+use counterpoint_protocols::bus::{
+    BusMessage, CommandId, Copy, CopyServer, Direction, FromCopyEngine, ToCopyEngine,
+};
+use counterpoint_protocols::memory::{
+    ByteMask, LINE_BYTES, Label, MemAccess, MemReply, MemRequest, MemResult, MemoryClient, Tag, line_of,
+};
+
+/// How a copy engine works.
+#[derive(Clone, Debug, Params)]
+pub struct CopyEngineParams {
+    /// Bytes of a chunk: one access to host memory.
+    #[param(default = "4 KiB", min = "128 B", max = "64 KiB")]
+    chunk: Bytes,
+    /// Chunks in flight at most.
+    #[param(default = "8", min = "1", max = "1024")]
+    outstanding: u32,
+}
+
+/// The ports of a copy engine.
+#[derive(Ports)]
+pub struct CopyEnginePorts {
+    /// The command processor: copies to make, and the way to the host.
+    control: CopyServer,
+    /// The device's memory network.
+    memory: MemoryClient,
+}
+
+/// What a copy engine counts.
+#[derive(Default, Stats)]
+pub struct CopyEngineStats {
+    /// Copies to the device.
+    copies_to_device: Counter,
+    /// Copies to the host.
+    copies_to_host: Counter,
+    /// Bytes copied to the device.
+    #[stat(unit = "bytes")]
+    bytes_to_device: Counter,
+    /// Bytes copied to the host.
+    #[stat(unit = "bytes")]
+    bytes_to_host: Counter,
+}
+
+/// A chunk of the copy under way.
+struct Chunk {
+    host: u64,
+    device: u64,
+    data: Box<[u8]>,
+    /// Lines whose answer is missing.
+    lines: u32,
+}
+
+/// The copy under way.
+struct Active {
+    id: CommandId,
+    copy: Copy,
+    /// Bytes for which a chunk has been begun.
+    begun: u64,
+    /// Chunks that are not done.
+    chunks: u32,
+}
+
+/// The copy engine.
+pub struct CopyEngine {
+    chunk: u64,
+    queue: VecDeque<(CommandId, Copy)>,
+    active: Option<Active>,
+    chunks: Vec<Option<Chunk>>,
+    to_memory: VecDeque<MemRequest>,
+    to_control: VecDeque<FromCopyEngine>,
+}
+
+impl CopyEngine {
+    /// Begins chunks of copies while there is room.
+    fn begin(&mut self, stats: &CopyEngineStats) {
+        self.begin_copy(stats);
+        // The next copy begins in the cycle in which one ends: no message would come to begin it later.
+        while self.finish_copy() && !self.queue.is_empty() {
+            self.begin_copy(stats);
+        }
+    }
+
+    /// Begins chunks of the copy under way, or of the next one.
+    fn begin_copy(&mut self, stats: &CopyEngineStats) {
+        if self.active.is_none()
+            && let Some((id, copy)) = self.queue.pop_front()
+        {
+            match copy.direction {
+                Direction::HostToDevice => {
+                    stats.copies_to_device.add(1);
+                    stats.bytes_to_device.add(copy.bytes);
+                }
+                Direction::DeviceToHost => {
+                    stats.copies_to_host.add(1);
+                    stats.bytes_to_host.add(copy.bytes);
+                }
+            }
+            self.active = Some(Active { id, copy, begun: 0, chunks: 0 });
+        }
+        while let Some(active) = &mut self.active
+            && active.begun < active.copy.bytes
+            && let Some(slot) = self.chunks.iter().position(Option::is_none)
+        {
+            let Active { copy, begun, chunks, .. } = active;
+            let bytes = self.chunk.min(copy.bytes - *begun);
+            let (host, device) = (copy.host + *begun, copy.device + *begun);
+            let tag = Tag(slot as u32);
+            *begun += bytes;
+            *chunks += 1;
+            match copy.direction {
+                Direction::HostToDevice => {
+                    self.chunks[slot] = Some(Chunk { host, device, data: Box::default(), lines: 0 });
+                    let read = BusMessage::Read { tag, address: host, bytes: bytes as u32 };
+                    self.to_control.push_back(FromCopyEngine::Bus(read));
+                }
+                Direction::DeviceToHost => {
+                    let data = vec![0; bytes as usize].into_boxed_slice();
+                    let lines = lines(device, bytes);
+                    let count = lines.clone().count() as u32;
+                    self.to_memory.extend(lines.map(|(line, mask)| MemRequest {
+                        line,
+                        tag,
+                        client: 0,
+                        label: Label::default(),
+                        access: MemAccess::Read(mask),
+                    }));
+                    self.chunks[slot] = Some(Chunk { host, device, data, lines: count });
+                }
+            }
+        }
+    }
+
+    /// Reports the copy under way if all of it is done.
+    fn finish_copy(&mut self) -> bool {
+        if let Some(active) = &self.active
+            && active.begun == active.copy.bytes
+            && active.chunks == 0
+        {
+            self.to_control.push_back(FromCopyEngine::Copied(active.id));
+            self.active = None;
+            return true;
+        }
+        false
+    }
+
+    fn finish_chunk(&mut self, slot: usize) {
+        self.chunks[slot] = None;
+        if let Some(active) = &mut self.active {
+            active.chunks -= 1;
+        }
+    }
+
+    fn chunk(&mut self, tag: Tag) -> Result<&mut Chunk, Fault> {
+        let chunk = self.chunks.get_mut(tag.0 as usize).and_then(Option::as_mut);
+        chunk.ok_or_else(|| Fault::new(format!("an answer to chunk {}, which is not under way", tag.0)))
+    }
+
+    /// Takes what the host says.
+    fn take_host_message(&mut self, message: BusMessage) -> Result<(), Fault> {
+        match message {
+            BusMessage::Values { tag, data } => {
+                let chunk = self.chunk(tag)?;
+                let device = chunk.device;
+                let mut count = 0;
+                let mut writes = VecDeque::new();
+                for (line, mask) in lines(device, data.len() as u64) {
+                    let mut values = [0; LINE_BYTES as usize];
+                    let first = line.max(device);
+                    let last = (line + LINE_BYTES).min(device + data.len() as u64);
+                    values[(first - line) as usize..(last - line) as usize]
+                        .copy_from_slice(&data[(first - device) as usize..(last - device) as usize]);
+                    let (label, access) = (Label::default(), MemAccess::Write(mask, values));
+                    writes.push_back(MemRequest { line, tag, client: 0, label, access });
+                    count += 1;
+                }
+                chunk.lines = count;
+                self.to_memory.append(&mut writes);
+            }
+            BusMessage::Written { tag } => {
+                self.chunk(tag)?;
+                self.finish_chunk(tag.0 as usize);
+            }
+            other => return Err(Fault::new(format!("the copy engine was sent {other:?}"))),
+        }
+        Ok(())
+    }
+
+    /// Takes what device memory says.
+    fn take_reply(&mut self, reply: MemReply) -> Result<(), Fault> {
+        let tag = reply.tag;
+        let chunk = self.chunk(tag)?;
+        chunk.lines -= 1;
+        let complete = chunk.lines == 0;
+        if let MemResult::Line(_, values) = reply.result {
+            let (device, length) = (chunk.device, chunk.data.len() as u64);
+            let first = reply.line.max(device);
+            let last = (reply.line + LINE_BYTES).min(device + length);
+            chunk.data[(first - device) as usize..(last - device) as usize]
+                .copy_from_slice(&values[(first - reply.line) as usize..(last - reply.line) as usize]);
+            if complete {
+                let (address, data) = (chunk.host, std::mem::take(&mut chunk.data));
+                self.to_control.push_back(FromCopyEngine::Bus(BusMessage::Write { tag, address, data }));
+            }
+        } else if complete {
+            self.finish_chunk(tag.0 as usize);
+        }
+        Ok(())
+    }
+}
+
+/// The lines that a range touches, with the bytes of each that lie in it.
+fn lines(start: u64, bytes: u64) -> impl Iterator<Item = (u64, ByteMask)> + Clone {
+    let end = start + bytes;
+    (line_of(start)..end).step_by(LINE_BYTES as usize).map(move |line| {
+        let (first, last) = (start.max(line) - line, end.min(line + LINE_BYTES) - line);
+        let upto = |bytes: u64| if bytes >= 128 { ByteMask::MAX } else { (1 << bytes) - 1 };
+        (line, upto(last) & !upto(first))
+    })
+}
+
+impl Component for CopyEngine {
+    const KIND: &'static str = "io/copy-engine";
+    const DOC: &'static str = "A device's copy engine (DMA): moves data between host memory and device memory, through \
+                               the L2.";
+    const DAEMON: bool = true;
+    type Params = CopyEngineParams;
+    type Ports = CopyEnginePorts;
+    type Stats = CopyEngineStats;
+
+    fn new(params: CopyEngineParams) -> Result<Self, Invalid> {
+        Ok(CopyEngine {
+            chunk: params.chunk.get(),
+            queue: VecDeque::new(),
+            active: None,
+            chunks: (0..params.outstanding).map(|_| None).collect(),
+            to_memory: VecDeque::new(),
+            to_control: VecDeque::new(),
+        })
+    }
+
+    async fn run(&mut self, io: &mut CopyEnginePorts, sim: &Context<CopyEngineStats>) -> Result<(), Fault> {
+        loop {
+            if let Some(message) = io.control.rx.try_recv() {
+                match message {
+                    ToCopyEngine::Copy(id, copy) => self.queue.push_back((id, copy)),
+                    ToCopyEngine::Bus(message) => self.take_host_message(message)?,
+                }
+            }
+            if let Some(reply) = io.memory.rx.try_recv() {
+                self.take_reply(reply)?;
+            }
+            self.begin(&sim.stats);
+            // One line a cycle is the width of the engine's path to the network.
+            if !self.to_memory.is_empty()
+                && let Some(permit) = io.memory.tx.try_reserve()
+                && let Some(request) = self.to_memory.pop_front()
+            {
+                permit.send(request);
+            }
+            if !self.to_control.is_empty()
+                && let Some(permit) = io.control.tx.try_reserve()
+                && let Some(message) = self.to_control.pop_front()
+            {
+                permit.send(message);
+            }
+            let sources = [
+                io.control.rx.when(true),
+                io.memory.rx.when(true),
+                io.memory.tx.when(!self.to_memory.is_empty()),
+                io.control.tx.when(!self.to_control.is_empty()),
+            ];
+            sim.wait(SimTime::MAX, sources).await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_is_cut_at_lines() {
+        let cut: Vec<(u64, u32)> = lines(100, 200).map(|(line, mask)| (line, mask.count_ones())).collect();
+        assert_eq!(cut, [(0, 28), (128, 128), (256, 44)]);
+        assert_eq!(lines(128, 128).collect::<Vec<_>>(), [(128, ByteMask::MAX)]);
+    }
+}

@@ -1,0 +1,135 @@
+//! A PCI Express link: two directions, each with its own bandwidth, latency and packet headers.
+
+use counterpoint_framework::kernel::{Fault, In, Out, Socket};
+use counterpoint_framework::model::{Component, Context, Counter, Invalid, Params, Ports, Stats};
+use counterpoint_framework::time::{Bytes, BytesPerSecond, SimTime, Wire};
+use counterpoint_protocols::bus::{BusMessage, BusSocket};
+use futures::future::join;
+
+/// Speed and framing of a link.
+#[derive(Clone, Debug, Params)]
+pub struct PcieParams {
+    /// Bytes a second in each direction, headers included.
+    #[param(default = "15.75 GB/s", min = "1 MB/s")]
+    bandwidth: BytesPerSecond,
+    /// From the last byte entering to the message leaving at the other end.
+    #[param(default = "500 ns")]
+    latency: SimTime,
+    /// Data bytes of a packet at most (maximum payload size).
+    #[param(default = "256 B", min = "64 B", max = "4 KiB")]
+    payload: Bytes,
+    /// Header bytes of a packet: framing, sequence number, transaction header and CRC (PCI Express Base Specification
+    /// 3.0, chapters 2 to 4).
+    #[param(default = "24 B", max = "64 B")]
+    header: Bytes,
+}
+
+/// The ports of a link.
+#[derive(Ports)]
+pub struct PciePorts {
+    /// Towards the host.
+    upstream: BusSocket,
+    /// Towards the device.
+    downstream: BusSocket,
+}
+
+/// What a link counts.
+#[derive(Default, Stats)]
+pub struct PcieStats {
+    /// Messages towards the device.
+    downstream_messages: Counter,
+    /// Data bytes towards the device.
+    #[stat(unit = "bytes")]
+    downstream_bytes: Counter,
+    /// Time during which the direction towards the device was busy.
+    #[stat(unit = "ps")]
+    downstream_busy: Counter,
+    /// Messages towards the host.
+    upstream_messages: Counter,
+    /// Data bytes towards the host.
+    #[stat(unit = "bytes")]
+    upstream_bytes: Counter,
+    /// Time during which the direction towards the host was busy.
+    #[stat(unit = "ps")]
+    upstream_busy: Counter,
+}
+
+/// A PCI Express link.
+pub struct PcieLink {
+    params: PcieParams,
+}
+
+/// The counters of one direction.
+struct Direction<'a> {
+    messages: &'a Counter,
+    bytes: &'a Counter,
+    busy: &'a Counter,
+}
+
+impl PcieLink {
+    /// Bytes on the wire of a message with so much data.
+    fn wire_bytes(&self, data: u64) -> u64 {
+        let packets = data.div_ceil(self.params.payload.get()).max(1);
+        data + packets * self.params.header.get()
+    }
+
+    async fn carry(
+        &self,
+        from: &mut In<BusMessage>,
+        to: &mut Out<BusMessage>,
+        sim: &Context<PcieStats>,
+        stats: Direction<'_>,
+    ) {
+        let mut wire = Wire::default();
+        loop {
+            let permit = to.reserve().await;
+            let message = from.recv().await;
+            let now = sim.now();
+            let start = wire.free().max(now);
+            let data = message.payload_bytes();
+            let end = wire.pass(now, self.wire_bytes(data), self.params.bandwidth);
+            stats.messages.add(1);
+            stats.bytes.add(data);
+            stats.busy.add((end - start).as_ps());
+            permit.send_after(end + self.params.latency - now, message);
+            // The next message may enter at the last edge before the wire is free; the wire itself keeps exact time.
+            if end > sim.cycles_from_now(1) {
+                sim.until(end - sim.span(1)).await;
+            }
+        }
+    }
+}
+
+impl Component for PcieLink {
+    const KIND: &'static str = "io/pcie-link";
+    const DOC: &'static str =
+        "A PCI Express link: two directions, each with bandwidth, latency and packet headers.";
+    const DAEMON: bool = true;
+    type Params = PcieParams;
+    type Ports = PciePorts;
+    type Stats = PcieStats;
+
+    fn new(params: PcieParams) -> Result<Self, Invalid> {
+        Ok(PcieLink { params })
+    }
+
+    async fn run(&mut self, io: &mut PciePorts, sim: &Context<PcieStats>) -> Result<(), Fault> {
+        let Socket { tx: host_tx, rx: host_rx } = &mut io.upstream;
+        let Socket { tx: device_tx, rx: device_rx } = &mut io.downstream;
+        let stats = &sim.stats;
+        let down = Direction {
+            messages: &stats.downstream_messages,
+            bytes: &stats.downstream_bytes,
+            busy: &stats.downstream_busy,
+        };
+        let up = Direction {
+            messages: &stats.upstream_messages,
+            bytes: &stats.upstream_bytes,
+            busy: &stats.upstream_busy,
+        };
+        let down = self.carry(host_rx, device_tx, sim, down);
+        let up = self.carry(device_rx, host_tx, sim, up);
+        sim.concurrently(join(down, up)).await;
+        Ok(())
+    }
+}

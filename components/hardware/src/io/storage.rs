@@ -1,0 +1,151 @@
+//! A storage device: files, with a bandwidth each way, a latency, and a queue.
+//!
+//! The bytes are those of real files: reading them and collecting what is written is an edge to the outside world,
+//! given as a resource of type [`Disk`].
+
+use std::sync::{Mutex, PoisonError};
+
+use counterpoint_framework::kernel::Fault;
+use counterpoint_framework::model::{Component, Context, Counter, Invalid, Params, Ports, Stats};
+use counterpoint_framework::time::{BytesPerSecond, SimTime, Wire};
+use counterpoint_protocols::host::{FileIndex, StorageReply, StorageRequest, StorageServer};
+
+/// The files of a run: those that it reads, and those that it writes.
+#[derive(Default)]
+pub struct Disk {
+    files: Vec<Mutex<Vec<u8>>>,
+}
+
+impl Disk {
+    /// Files with the given contents, in the order of their index; files to be written start empty.
+    pub fn new(files: impl IntoIterator<Item = Vec<u8>>) -> Self {
+        Disk { files: files.into_iter().map(Mutex::new).collect() }
+    }
+
+    /// The contents of a file.
+    pub fn contents(&self, file: FileIndex) -> Vec<u8> {
+        let file = self.files.get(file.0 as usize);
+        file.map(|file| file.lock().unwrap_or_else(PoisonError::into_inner).clone()).unwrap_or_default()
+    }
+
+    fn read(&self, file: FileIndex, offset: u64, bytes: u32) -> Option<Box<[u8]>> {
+        let file = self.files.get(file.0 as usize)?.lock().unwrap_or_else(PoisonError::into_inner);
+        file.get(offset as usize..offset as usize + bytes as usize).map(Box::from)
+    }
+
+    fn write(&self, file: FileIndex, offset: u64, data: &[u8]) -> Option<()> {
+        let mut file = self.files.get(file.0 as usize)?.lock().unwrap_or_else(PoisonError::into_inner);
+        let end = offset as usize + data.len();
+        if file.len() < end {
+            file.resize(end, 0);
+        }
+        file[offset as usize..end].copy_from_slice(data);
+        Some(())
+    }
+}
+
+/// Speed of a storage device.
+#[derive(Clone, Debug, Params)]
+pub struct StorageParams {
+    /// Bytes read in a second.
+    #[param(default = "500 MB/s", min = "1 KB/s")]
+    read_bandwidth: BytesPerSecond,
+    /// Bytes written in a second.
+    #[param(default = "500 MB/s", min = "1 KB/s")]
+    write_bandwidth: BytesPerSecond,
+    /// From the end of a transfer to its answer.
+    #[param(default = "0 ns")]
+    latency: SimTime,
+    /// Time that every request occupies the device besides its transfer.
+    #[param(default = "0 ns")]
+    overhead: SimTime,
+}
+
+/// The ports of a storage device.
+#[derive(Ports)]
+pub struct StoragePorts {
+    /// The host.
+    host: StorageServer,
+}
+
+/// What a storage device counts.
+#[derive(Default, Stats)]
+pub struct StorageStats {
+    /// Read requests.
+    reads: Counter,
+    /// Write requests.
+    writes: Counter,
+    /// Bytes read.
+    #[stat(unit = "bytes")]
+    read_bytes: Counter,
+    /// Bytes written.
+    #[stat(unit = "bytes")]
+    written_bytes: Counter,
+    /// Time during which the device was busy.
+    #[stat(unit = "ps")]
+    busy: Counter,
+}
+
+/// A storage device.
+pub struct Storage {
+    params: StorageParams,
+}
+
+impl Storage {
+    /// Does what a request asks.
+    fn serve(request: StorageRequest, disk: &Disk, stats: &StorageStats) -> Result<StorageReply, Fault> {
+        match request {
+            StorageRequest::Read { tag, file, offset, bytes } => {
+                stats.reads.add(1);
+                stats.read_bytes.add(u64::from(bytes));
+                let data = disk.read(file, offset, bytes);
+                let short = || Fault::new(format!("file {} ends before {offset} + {bytes}", file.0));
+                Ok(StorageReply::Values { tag, data: data.ok_or_else(short)? })
+            }
+            StorageRequest::Write { tag, file, offset, data } => {
+                stats.writes.add(1);
+                stats.written_bytes.add(data.len() as u64);
+                let missing = || Fault::new(format!("there is no file {}", file.0));
+                disk.write(file, offset, &data).ok_or_else(missing)?;
+                Ok(StorageReply::Written { tag })
+            }
+        }
+    }
+}
+
+impl Component for Storage {
+    const KIND: &'static str = "io/storage";
+    const DOC: &'static str = "A storage device with a bandwidth each way, a latency and a cost per request.";
+    const DAEMON: bool = true;
+    type Params = StorageParams;
+    type Ports = StoragePorts;
+    type Stats = StorageStats;
+
+    fn new(params: StorageParams) -> Result<Self, Invalid> {
+        Ok(Storage { params })
+    }
+
+    async fn run(&mut self, io: &mut StoragePorts, sim: &Context<StorageStats>) -> Result<(), Fault> {
+        let disk = sim.resource::<Disk>().ok_or_else(|| Fault::new("the run was given no files"))?;
+        let mut medium = Wire::default();
+        loop {
+            let permit = io.host.tx.reserve().await;
+            let request = io.host.rx.recv().await;
+            let now = sim.now();
+            let (bytes, bandwidth) = match &request {
+                StorageRequest::Read { bytes, .. } => (u64::from(*bytes), self.params.read_bandwidth),
+                StorageRequest::Write { data, .. } => (data.len() as u64, self.params.write_bandwidth),
+            };
+            let start = medium.free().max(now);
+            medium.pass(now, bytes, bandwidth);
+            medium.hold(self.params.overhead);
+            sim.stats.busy.add((medium.free() - start).as_ps());
+            let reply = Self::serve(request, &disk, &sim.stats)?;
+            permit.send_after(medium.free() + self.params.latency - now, reply);
+            // The next request is taken at the last edge before the device is free; the device itself keeps exact time.
+            if medium.free() > sim.cycles_from_now(1) {
+                sim.until(medium.free() - sim.span(1)).await;
+            }
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! A set-associative cache with data: tags, valid and dirty bytes, least-recently-used replacement, and the misses
+//! that are under way. It keeps no time; L1 and L2 add their own.
+
+use counterpoint_framework::model::{Invalid, Params};
+use counterpoint_framework::time::Bytes;
+use counterpoint_protocols::memory::{ByteMask, LINE_BYTES, Line, merge};
+
+/// Size and shape of a cache.
+#[derive(Clone, Debug, Params)]
+pub struct CacheParams {
+    /// Data capacity.
+    #[param(default = "32 KiB", min = "128 B")]
+    pub capacity: Bytes,
+    /// Lines per set.
+    #[param(default = "4", min = "1", max = "1024")]
+    pub ways: u32,
+    /// Misses under way at most (MSHRs).
+    #[param(default = "32", min = "1", max = "65535")]
+    pub mshrs: u32,
+    /// Accesses that one miss can serve (MSHR merges).
+    #[param(default = "8", min = "1")]
+    pub merges: u32,
+}
+
+/// A way of a set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WayId(u32);
+
+#[derive(Clone)]
+struct Way {
+    line: u64,
+    used: u64,
+    valid: ByteMask,
+    dirty: ByteMask,
+    /// The miss under way for this line.
+    miss: u32,
+}
+
+const NO_LINE: u64 = u64::MAX;
+const NO_MISS: u32 = u32::MAX;
+
+/// A line that must be written back because its way is taken.
+#[derive(Clone, Debug)]
+pub struct Evicted {
+    /// Address of the line.
+    pub line: u64,
+    /// Its dirty bytes.
+    pub dirty: ByteMask,
+    /// The values.
+    pub data: Line,
+}
+
+/// Accesses that wait for a line.
+struct Miss<T> {
+    way: WayId,
+    waiting: Vec<T>,
+}
+
+/// A cache whose misses make accesses of type `T` wait.
+pub struct Cache<T> {
+    ways: usize,
+    sets: u64,
+    tags: Vec<Way>,
+    data: Vec<Line>,
+    misses: Vec<Option<Miss<T>>>,
+    free: Vec<u32>,
+    merges: usize,
+    clock: u64,
+}
+
+impl<T> Cache<T> {
+    /// An empty cache.
+    ///
+    /// # Errors
+    /// When the capacity is not a whole number of sets.
+    pub fn new(params: &CacheParams) -> Result<Self, Invalid> {
+        let (capacity, ways) = (params.capacity.get(), u64::from(params.ways));
+        if capacity == 0 || capacity % (LINE_BYTES * ways) != 0 {
+            return Err(format!("capacity must be a multiple of ways × {LINE_BYTES} B").into());
+        }
+        let lines = (capacity / LINE_BYTES) as usize;
+        Ok(Cache {
+            ways: params.ways as usize,
+            sets: capacity / (LINE_BYTES * ways),
+            tags: vec![Way { line: NO_LINE, used: 0, valid: 0, dirty: 0, miss: NO_MISS }; lines],
+            data: vec![[0; LINE_BYTES as usize]; lines],
+            misses: (0..params.mshrs).map(|_| None).collect(),
+            free: (0..params.mshrs).rev().collect(),
+            merges: params.merges as usize,
+            clock: 0,
+        })
+    }
+
+    #[inline]
+    fn set(&self, index: u64) -> std::ops::Range<usize> {
+        let first = (index % self.sets) as usize * self.ways;
+        first..first + self.ways
+    }
+
+    /// Finds a line. `index` is its position among the lines that this cache may hold; it chooses the set.
+    #[inline]
+    pub fn find(&self, line: u64, index: u64) -> Option<WayId> {
+        let set = self.set(index);
+        let first = set.start;
+        self.tags[set].iter().position(|way| way.line == line).map(|way| WayId((first + way) as u32))
+    }
+
+    /// Notes a use of the line.
+    #[inline]
+    pub fn touch(&mut self, way: WayId) {
+        self.clock += 1;
+        self.tags[way.0 as usize].used = self.clock;
+    }
+
+    /// Makes room for a line that is not here: an empty way, or the least recently used one that waits for nothing.
+    /// What must be written back comes with it. `None`: every way of the set waits for its line.
+    pub fn allocate(&mut self, line: u64, index: u64) -> Option<(WayId, Option<Evicted>)> {
+        let set = self.set(index);
+        let first = set.start;
+        let free = self.tags[set].iter().enumerate().filter(|(_, way)| way.miss == NO_MISS);
+        let (offset, _) = free.min_by_key(|(_, way)| if way.line == NO_LINE { 0 } else { way.used + 1 })?;
+        let place = first + offset;
+        let way = &mut self.tags[place];
+        let evicted = (way.line != NO_LINE && way.dirty != 0).then(|| Evicted {
+            line: way.line,
+            dirty: way.dirty,
+            data: self.data[place],
+        });
+        *way = Way { line, used: 0, valid: 0, dirty: 0, miss: NO_MISS };
+        let way = WayId(place as u32);
+        self.touch(way);
+        Some((way, evicted))
+    }
+
+    /// The bytes of the line that are here.
+    #[inline]
+    pub fn valid(&self, way: WayId) -> ByteMask {
+        self.tags[way.0 as usize].valid
+    }
+
+    /// The bytes of the line that memory does not have yet.
+    pub fn dirty(&self, way: WayId) -> ByteMask {
+        self.tags[way.0 as usize].dirty
+    }
+
+    /// The values of the line; meaningful where valid.
+    #[inline]
+    pub fn data(&self, way: WayId) -> &Line {
+        &self.data[way.0 as usize]
+    }
+
+    /// Writes bytes that memory does not have.
+    pub fn write(&mut self, way: WayId, mask: ByteMask, data: &Line) {
+        merge(&mut self.data[way.0 as usize], mask, data);
+        let way = &mut self.tags[way.0 as usize];
+        way.valid |= mask;
+        way.dirty |= mask;
+    }
+
+    /// Forgets a line; a miss under way for it still ends, for those that wait.
+    pub fn invalidate(&mut self, way: WayId) {
+        let way = &mut self.tags[way.0 as usize];
+        way.line = NO_LINE;
+        way.valid = 0;
+        way.dirty = 0;
+    }
+
+    /// Forgets every line.
+    pub fn invalidate_all(&mut self) {
+        for place in 0..self.tags.len() {
+            self.invalidate(WayId(place as u32));
+        }
+    }
+
+    /// Whether a miss is under way for this line.
+    #[inline]
+    pub fn is_pending(&self, way: WayId) -> bool {
+        self.tags[way.0 as usize].miss != NO_MISS
+    }
+
+    /// Whether another miss can begin.
+    pub fn has_free_miss(&self) -> bool {
+        !self.free.is_empty()
+    }
+
+    /// Begins a miss for a line that was found or allocated, with the first access that waits for it. The result names
+    /// the miss.
+    ///
+    /// # Panics
+    /// If no miss can begin, or one is under way for this line.
+    pub fn begin_miss(&mut self, way: WayId, access: T) -> u32 {
+        let miss = self.free.pop().expect("a miss can begin");
+        let tag = &mut self.tags[way.0 as usize];
+        assert_eq!(tag.miss, NO_MISS, "one miss per line");
+        tag.miss = miss;
+        self.misses[miss as usize] = Some(Miss { way, waiting: vec![access] });
+        miss
+    }
+
+    /// Lets an access wait for the miss under way, or hands it back if no more can.
+    ///
+    /// # Errors
+    /// The access, when the miss serves as many as it can.
+    pub fn join_miss(&mut self, way: WayId, access: T) -> Result<(), T> {
+        let miss = self.tags[way.0 as usize].miss;
+        match self.misses.get_mut(miss as usize).and_then(Option::as_mut) {
+            Some(miss) if miss.waiting.len() < self.merges => {
+                miss.waiting.push(access);
+                Ok(())
+            }
+            _ => Err(access),
+        }
+    }
+
+    /// Ends a miss: what came fills the bytes that are not here yet (those that are may be newer). Gives the way, unless
+    /// the line was invalidated meanwhile, and the accesses that waited.
+    pub fn end_miss(&mut self, miss: u32, mask: ByteMask, data: &Line) -> (Option<WayId>, Vec<T>) {
+        let Miss { way, waiting } =
+            self.misses[miss as usize].take().unwrap_or_else(|| panic!("miss {miss} is not under way"));
+        self.free.push(miss);
+        let tag = &mut self.tags[way.0 as usize];
+        tag.miss = NO_MISS;
+        if tag.line == NO_LINE {
+            return (None, waiting);
+        }
+        let missing = mask & !tag.valid;
+        tag.valid |= mask;
+        merge(&mut self.data[way.0 as usize], missing, data);
+        (Some(way), waiting)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cache() -> Cache<u32> {
+        let params = CacheParams { capacity: Bytes::new(1024), ways: 2, mshrs: 2, merges: 2 };
+        Cache::new(&params).unwrap()
+    }
+
+    #[test]
+    fn the_least_recently_used_line_goes_and_its_dirty_bytes_with_it() {
+        let mut cache = cache();
+        let (a, _) = cache.allocate(0, 0).unwrap();
+        cache.write(a, 0b11, &[7; 128]);
+        let (b, none) = cache.allocate(512, 4).unwrap();
+        assert!(none.is_none() && a != b);
+        cache.touch(a);
+        assert!(cache.allocate(1024, 8).unwrap().1.is_none(), "b was clean");
+        let evicted = cache.allocate(1536, 12).unwrap().1.unwrap();
+        assert_eq!((evicted.line, evicted.dirty, evicted.data[1]), (0, 0b11, 7));
+    }
+
+    #[test]
+    fn a_fill_does_not_overwrite_newer_bytes() {
+        let mut cache = cache();
+        let (way, _) = cache.allocate(0, 0).unwrap();
+        let miss = cache.begin_miss(way, 1);
+        cache.write(way, 0b1, &[9; 128]);
+        assert_eq!(cache.join_miss(way, 2), Ok(()));
+        assert_eq!(cache.join_miss(way, 3), Err(3));
+        let (filled, waiting) = cache.end_miss(miss, ByteMask::MAX, &[5; 128]);
+        assert_eq!((filled, waiting), (Some(way), vec![1, 2]));
+        assert_eq!((cache.data(way)[0], cache.data(way)[1]), (9, 5));
+        assert_eq!((cache.valid(way), cache.dirty(way)), (ByteMask::MAX, 1));
+    }
+
+    #[test]
+    fn a_way_that_waits_is_not_taken() {
+        let mut cache = cache();
+        for (line, index) in [(0, 0), (512, 4)] {
+            let (way, _) = cache.allocate(line, index).unwrap();
+            cache.begin_miss(way, 0);
+        }
+        assert!(cache.allocate(1024, 8).is_none() && !cache.has_free_miss());
+        let way = cache.find(0, 0).unwrap();
+        cache.invalidate(way);
+        assert!(cache.find(0, 0).is_none());
+        assert_eq!(cache.end_miss(0, ByteMask::MAX, &[1; 128]), (None, vec![0]));
+    }
+}

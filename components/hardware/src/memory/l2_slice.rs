@@ -1,0 +1,278 @@
+//! One slice of the L2 cache: write-back, write-allocate without fetching, atomics executed here.
+//!
+//! Valid and dirty state is kept per byte; misses fetch whole sectors. One request and one fill are handled per cycle.
+
+use std::collections::VecDeque;
+
+use counterpoint_framework::kernel::{Fault, Source};
+use counterpoint_framework::model::{Component, Context, Counter, Invalid, Params, Ports, Stats};
+use counterpoint_framework::time::{Bytes, Cycles, SimTime};
+use counterpoint_protocols::memory::{
+    ByteMask, LINE_BYTES, Line, MemAccess, MemReply, MemRequest, MemResult, MemoryClient, MemoryServer, Tag,
+};
+
+use super::address_map::{AddressMap, AddressMapParams};
+use super::atomic;
+use super::cache::{Cache, CacheParams, WayId};
+
+/// Size and timing of one L2 slice.
+#[derive(Clone, Debug, Params)]
+pub struct L2Params {
+    /// Size, shape and misses under way.
+    cache: CacheParams,
+    /// Bytes fetched together on a miss.
+    #[param(default = "32 B", min = "32 B", max = "128 B")]
+    sector: Bytes,
+    /// From taking a request to its reply leaving, on a hit.
+    #[param(default = "34 cycles")]
+    hit_latency: Cycles,
+    /// Where addresses lie.
+    map: AddressMapParams,
+}
+
+/// The ports of an L2 slice.
+#[derive(Ports)]
+pub struct L2Ports {
+    /// Accesses from the network, and the answers to them.
+    requests: MemoryServer,
+    /// Line traffic to DRAM.
+    memory: MemoryClient,
+}
+
+/// What an L2 slice counts.
+#[derive(Default, Stats)]
+pub struct L2Stats {
+    /// Requests taken.
+    #[stat(name = "L2_total_cache_accesses")]
+    accesses: Counter,
+    /// Requests that needed bytes that were not here, and began a fetch.
+    #[stat(name = "L2_total_cache_misses")]
+    misses: Counter,
+    /// Requests that joined a fetch under way.
+    #[stat(name = "L2_total_cache_pending_hits")]
+    pending_hits: Counter,
+    /// Cycles in which the first request found no way, no miss entry or no place to wait.
+    #[stat(name = "L2_total_cache_reservation_fails")]
+    reservation_fails: Counter,
+    /// Read requests.
+    reads: Counter,
+    /// Write requests.
+    writes: Counter,
+    /// Atomic requests.
+    atomics: Counter,
+    /// Dirty lines written to DRAM.
+    write_backs: Counter,
+}
+
+/// One slice of the L2 cache.
+pub struct L2Slice {
+    cache: Cache<MemRequest>,
+    map: AddressMap,
+    sector: u32,
+    hit_latency: u64,
+    to_memory: VecDeque<MemRequest>,
+    /// Replies that have no credit yet, with the cycle in which they were ready.
+    replies: VecDeque<(u64, MemReply)>,
+}
+
+/// Replies and fetches that may wait for credit before new requests are held back.
+const OUTGOING: usize = 16;
+/// The tag of a write-back: nobody waits for its answer.
+const WRITE_BACK: Tag = Tag(u32::MAX);
+
+impl L2Slice {
+    /// Whole sectors around the given bytes.
+    fn sectors(&self, mask: ByteMask) -> ByteMask {
+        let all = if self.sector >= 128 { ByteMask::MAX } else { (1 << self.sector) - 1 };
+        (0..LINE_BYTES as u32)
+            .step_by(self.sector as usize)
+            .map(|start| all << start)
+            .filter(|sector| sector & mask != 0)
+            .fold(0, |sum, sector| sum | sector)
+    }
+
+    /// The way of a line, made if need be. `None`: every way of its set waits.
+    fn way(&mut self, line: u64, stats: &L2Stats) -> Option<WayId> {
+        let index = self.map.within_slice(line) / LINE_BYTES;
+        if let Some(way) = self.cache.find(line, index) {
+            self.cache.touch(way);
+            return Some(way);
+        }
+        let (way, evicted) = self.cache.allocate(line, index)?;
+        if let Some(evicted) = evicted {
+            stats.write_backs.add(1);
+            let access = MemAccess::Write(evicted.dirty, evicted.data);
+            let label = Default::default();
+            self.to_memory.push_back(MemRequest {
+                line: evicted.line,
+                tag: WRITE_BACK,
+                client: 0,
+                label,
+                access,
+            });
+        }
+        Some(way)
+    }
+
+    /// Handles a request; gives it back if it cannot be handled now.
+    fn handle(&mut self, request: MemRequest, cycle: u64, stats: &L2Stats) -> Option<MemRequest> {
+        let index = self.map.within_slice(request.line) / LINE_BYTES;
+        let found = self.cache.find(request.line, index);
+        // Behind a miss everything keeps its order: a store must not overtake a load that waits.
+        if let Some(way) = found
+            && self.cache.is_pending(way)
+        {
+            let refused = self.cache.join_miss(way, request).err();
+            stats.pending_hits.add(u64::from(refused.is_none()));
+            return refused;
+        }
+        let missing = wanted(&request.access) & !found.map_or(0, |way| self.cache.valid(way));
+        if missing != 0 && !self.cache.has_free_miss() {
+            return Some(request);
+        }
+        let Some(way) = self.way(request.line, stats) else { return Some(request) };
+        if missing == 0 {
+            self.finish(way, request, cycle + self.hit_latency, stats);
+        } else {
+            stats.misses.add(1);
+            self.fetch(way, request);
+        }
+        None
+    }
+
+    fn fetch(&mut self, way: WayId, request: MemRequest) {
+        let (line, label) = (request.line, request.label);
+        let access = MemAccess::Read(self.sectors(wanted(&request.access) & !self.cache.valid(way)));
+        let tag = Tag(self.cache.begin_miss(way, request));
+        self.to_memory.push_back(MemRequest { line, tag, client: 0, label, access });
+    }
+
+    /// Does what the request asks, all its bytes being here; the reply is ready at `ready`.
+    fn finish(&mut self, way: WayId, request: MemRequest, ready: u64, stats: &L2Stats) {
+        let MemRequest { line, tag, client, access, .. } = request;
+        let result = match access {
+            MemAccess::Read(mask) => {
+                stats.reads.add(1);
+                MemResult::Line(mask, *self.cache.data(way))
+            }
+            MemAccess::Write(mask, data) => {
+                stats.writes.add(1);
+                self.cache.write(way, mask, &data);
+                MemResult::Written
+            }
+            MemAccess::Atomic(lanes) => {
+                stats.atomics.add(1);
+                let mut data: Line = *self.cache.data(way);
+                let old = atomic::execute(&mut data, &lanes);
+                self.cache.write(way, atomic::bytes(&lanes), &data);
+                MemResult::Old(old)
+            }
+        };
+        self.replies.push_back((ready, MemReply { line, tag, client, result }));
+    }
+
+    /// Takes what DRAM answered.
+    fn fill(&mut self, reply: MemReply, cycle: u64, stats: &L2Stats) {
+        let MemResult::Line(mask, data) = reply.result else { return };
+        let (way, waiting) = self.cache.end_miss(reply.tag.0, mask, &data);
+        let way = way.expect("L2 lines stay while they wait");
+        let mut waiting = waiting.into_iter();
+        for request in waiting.by_ref() {
+            if wanted(&request.access) & !self.cache.valid(way) == 0 {
+                self.finish(way, request, cycle + 1, stats);
+                continue;
+            }
+            // It joined for other sectors of the line: fetch those, with everyone behind it.
+            self.fetch(way, request);
+            break;
+        }
+        for request in waiting {
+            let joined = self.cache.join_miss(way, request);
+            assert!(joined.is_ok(), "fewer wait than before");
+        }
+    }
+}
+
+/// The bytes that must be here before an access can be done.
+fn wanted(access: &MemAccess) -> ByteMask {
+    match access {
+        MemAccess::Read(mask) => *mask,
+        MemAccess::Atomic(lanes) => atomic::bytes(lanes),
+        MemAccess::Write(..) => 0,
+    }
+}
+
+impl Component for L2Slice {
+    const KIND: &'static str = "memory/l2-slice";
+    const DOC: &'static str = "One slice of the L2 cache: write-back, write-allocate without fetching, sectored; \
+                               atomics are executed here.";
+    const DAEMON: bool = true;
+    type Params = L2Params;
+    type Ports = L2Ports;
+    type Stats = L2Stats;
+
+    fn new(params: L2Params) -> Result<Self, Invalid> {
+        let sector = params.sector.get();
+        if !sector.is_power_of_two() {
+            return Err("sector must be a power of two".into());
+        }
+        Ok(L2Slice {
+            cache: Cache::new(&params.cache)?,
+            map: AddressMap::new(&params.map)?,
+            sector: sector as u32,
+            hit_latency: params.hit_latency.get(),
+            to_memory: VecDeque::new(),
+            replies: VecDeque::new(),
+        })
+    }
+
+    async fn run(&mut self, io: &mut L2Ports, sim: &Context<L2Stats>) -> Result<(), Fault> {
+        let mut held: Option<MemRequest> = None;
+        loop {
+            let cycle = sim.cycle();
+            if let Some(reply) = io.memory.rx.try_recv() {
+                self.fill(reply, cycle, &sim.stats);
+            }
+            let (first_time, mut refused) = (held.is_none(), false);
+            if self.replies.len() < OUTGOING
+                && self.to_memory.len() < OUTGOING
+                && let Some(request) = held.take().or_else(|| io.requests.rx.try_recv())
+            {
+                if first_time {
+                    sim.stats.accesses.add(1);
+                }
+                held = self.handle(request, cycle, &sim.stats);
+                refused = held.is_some();
+                sim.stats.reservation_fails.add(u64::from(refused));
+            }
+            while let Some((ready, _)) = self.replies.front()
+                && let Some(permit) = io.requests.tx.try_reserve()
+            {
+                let wait = if *ready > cycle { sim.span(*ready - cycle) } else { SimTime::ZERO };
+                if let Some((_, reply)) = self.replies.pop_front() {
+                    permit.send_after(wait, reply);
+                }
+            }
+            while !self.to_memory.is_empty()
+                && let Some(permit) = io.memory.tx.try_reserve()
+            {
+                if let Some(request) = self.to_memory.pop_front() {
+                    permit.send(request);
+                }
+            }
+            let room = self.replies.len() < OUTGOING && self.to_memory.len() < OUTGOING;
+            let accepting = held.is_none() && room;
+            // A request that was refused can go on once a fill has freed something. One that was not tried, because what
+            // leaves the slice had piled up, goes on now that it has left.
+            let untried = held.is_some() && !refused && room;
+            let deadline = if untried { sim.cycles_from_now(1) } else { SimTime::MAX };
+            let sources = [
+                io.memory.rx.when(true),
+                io.requests.rx.when(accepting),
+                io.requests.tx.when(!self.replies.is_empty()),
+                io.memory.tx.when(!self.to_memory.is_empty()),
+            ];
+            sim.wait(deadline, sources).await;
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Bus, storage and copy engine: exact times without drift, and bytes that belong to others.
+
+use std::sync::{Arc, Mutex};
+
+use counterpoint_framework::kernel::{Socket, Source};
+use counterpoint_framework::model::Resources;
+use counterpoint_framework::testing::Probe;
+use counterpoint_framework::time::SimTime;
+use counterpoint_hardware::io::copy_engine::CopyEngine;
+use counterpoint_hardware::io::pcie::PcieLink;
+use counterpoint_hardware::io::storage::{Disk, Storage};
+use counterpoint_protocols::bus::{BusMessage, CommandId, Copy, Direction, FromCopyEngine, ToCopyEngine};
+use counterpoint_protocols::host::{FileIndex, StorageReply, StorageRequest};
+use counterpoint_protocols::memory::{MemReply, MemRequest};
+
+use super::programs::Memory;
+use super::*;
+
+fn page(tag: u32, bytes: usize) -> BusMessage {
+    BusMessage::Values { tag: Tag(tag), data: vec![0; bytes].into() }
+}
+
+/// Sends messages towards the device, all ready at cycle 5; gives the cycles in which they leave the link.
+fn downstream(params: &str, messages: Vec<BusMessage>) -> Vec<u64> {
+    let mut bench = bench::<PcieLink>(params);
+    let count = messages.len();
+    bench.capacity(2000);
+    let script = messages.into_iter().map(|message| (5, message)).collect();
+    bench.client::<BusMessage, BusMessage>("upstream", None, script, 0);
+    let log = bench.client::<BusMessage, BusMessage>("downstream", None, vec![], count);
+    assert_finished(&bench.run());
+    log.cycles()
+}
+
+#[test]
+fn a_message_takes_its_packets_and_the_latency() {
+    // 1 GB/s is a byte a cycle. 300 B are two packets.
+    let params = "{ bandwidth: 1 GB/s, latency: 50 ns, payload: 256 B, header: 24 B }";
+    assert_eq!(downstream(params, vec![page(1, 300)]), [5 + 300 + 48 + 50]);
+    assert_eq!(downstream(params, vec![page(1, 0)]), [5 + 24 + 50], "a header without data");
+}
+
+#[test]
+fn a_thousand_messages_take_exactly_their_bytes() {
+    let cycles = downstream("{}", (0..1000).map(|tag| page(tag, 100)).collect());
+    let left = |messages: u64| {
+        // 124 B each at 15.75 GB/s, 500 ns of latency, and then the next cycle.
+        let ps = messages * 124 * 1_000_000 / 15_750;
+        (5_000 + ps + 500_000).div_ceil(1000)
+    };
+    assert!(cycles.iter().copied().eq((1..=1000).map(left)), "the last one leaves at {:?}", cycles.last());
+}
+
+#[test]
+fn the_directions_do_not_share_their_bandwidth() {
+    let mut bench = bench::<PcieLink>("{ bandwidth: 1 GB/s, latency: 50 ns }");
+    let up = bench.client::<BusMessage, BusMessage>(
+        "upstream",
+        None,
+        vec![(5, page(1, 100)), (5, page(2, 100))],
+        1,
+    );
+    let down = bench.client::<BusMessage, BusMessage>("downstream", None, vec![(5, page(3, 100))], 2);
+    assert_finished(&bench.run());
+    assert_eq!((up.cycles(), down.cycles()), (vec![179], vec![179, 303]));
+}
+
+#[test]
+fn a_link_that_holds_back_gives_its_credits_back_as_it_takes_messages() {
+    let mut bench = bench::<PcieLink>("{ bandwidth: 1 GB/s, latency: 1 ns }");
+    // A buffer of one, and two that cover the way there and back.
+    bench.capacity(1);
+    let sent = Probe::default();
+    let log = sent.clone();
+    bench.script::<BusMessage, BusMessage, _>(
+        "upstream",
+        None,
+        false,
+        move |mut socket, process| async move {
+            process.until(process.cycles_from_now(4)).await;
+            for tag in 0..7 {
+                socket.tx.send(page(tag, 0)).await;
+                log.log(process.cycle(), tag);
+            }
+            Ok(())
+        },
+    );
+    let arrived = bench.client::<BusMessage, BusMessage>("downstream", None, vec![], 7);
+    assert_finished(&bench.run());
+    // The link takes a message at 5 and then every 24 cycles, one before its wire is free; the credit takes a cycle.
+    assert_eq!(sent.cycles(), [4, 4, 4, 5 + 1, 28 + 1, 52 + 1, 76 + 1]);
+    assert_eq!(arrived.cycles(), (1..=7).map(|n| 5 + 24 * n + 1).collect::<Vec<_>>());
+}
+
+/// Reads so many bytes of a file of zeros, all asked for at cycle 5.
+fn storage(params: &str, requests: Vec<StorageRequest>) -> (Vec<u64>, Arc<Disk>) {
+    let mut resources = Resources::default();
+    let disk = Arc::new(Disk::new([vec![7; 1 << 20], vec![]]));
+    resources.insert(Arc::clone(&disk));
+    let environment = Environment { resources: Arc::new(resources), ..Environment::default() };
+    let mut bench = Bench::reading::<Storage>(CLOCK, environment, counterpoint_hardware::register, params);
+    bench.capacity(2000);
+    let count = requests.len();
+    let script = requests.into_iter().map(|request| (5, request)).collect();
+    let log = bench.client::<StorageRequest, StorageReply>("host", None, script, count);
+    assert_finished(&bench.run());
+    (log.cycles(), disk)
+}
+
+fn disk_read(tag: u32, bytes: u32) -> StorageRequest {
+    StorageRequest::Read { tag: Tag(tag), file: FileIndex(0), offset: 0, bytes }
+}
+
+#[test]
+fn storage_gives_exactly_its_bandwidth() {
+    // A third of a nanosecond a byte.
+    let (cycles, _) =
+        storage("{ read_bandwidth: 3 GB/s }", (0..1000).map(|tag| disk_read(tag, 100)).collect());
+    let left = |requests: u64| (5_000 + requests * 100_000 / 3).div_ceil(1000);
+    assert!(cycles.iter().copied().eq((1..=1000).map(left)), "the last one leaves at {:?}", cycles.last());
+}
+
+#[test]
+fn storage_adds_overhead_to_every_request_and_latency_to_its_answer() {
+    let write =
+        StorageRequest::Write { tag: Tag(1), file: FileIndex(1), offset: 2, data: Box::new([1, 2, 3]) };
+    let params = "{ read_bandwidth: 1 GB/s, write_bandwidth: 100 MB/s, overhead: 10 ns, latency: 1 us }";
+    let (cycles, disk) = storage(params, vec![disk_read(0, 100), write]);
+    assert_eq!(cycles, [5 + 110 + 1000, 5 + 110 + 40 + 1000]);
+    assert_eq!(disk.contents(FileIndex(1)), [0, 0, 1, 2, 3]);
+}
+
+const UNHARMED: &str = "no script has panicked";
+
+struct Copies {
+    done: Probe<CommandId>,
+    host: Arc<Mutex<Vec<u8>>>,
+    memory: Arc<Mutex<Memory>>,
+}
+
+const HOST_LATENCY: u64 = 40;
+
+/// Makes copies between a host memory of ascending bytes and a device memory of zeros.
+fn copy(params: &str, copies: Vec<(u64, Copy)>) -> Copies {
+    let mut bench = bench::<CopyEngine>(params);
+    let host = Arc::new(Mutex::new((0..8192).map(|n| (n % 251) as u8).collect::<Vec<u8>>()));
+    let memory = Arc::new(Mutex::new(Memory::default()));
+    let done = Probe::default();
+    let (log, bytes) = (done.clone(), Arc::clone(&host));
+    bench.script("control", None, false, move |socket, process| {
+        let Socket { mut tx, mut rx } = socket;
+        async move {
+            let mut missing = copies.len();
+            let mut copies = copies.into_iter().enumerate().peekable();
+            while missing > 0 {
+                let cycle = process.cycle();
+                if let Some((number, (_, copy))) = copies.next_if(|(_, (due, _))| due - 1 <= cycle) {
+                    tx.send(ToCopyEngine::Copy(CommandId(number as u32), copy)).await;
+                    continue;
+                }
+                let Some(message) = rx.try_recv() else {
+                    let due = copies.peek().map(|(_, (due, _))| process.cycles_from_now(due - 1 - cycle));
+                    process.wait(due.unwrap_or(SimTime::MAX), [rx.when(true)]).await;
+                    continue;
+                };
+                let answer = match message {
+                    FromCopyEngine::Copied(id) => {
+                        log.log(process.cycle() - 1, id);
+                        missing -= 1;
+                        continue;
+                    }
+                    FromCopyEngine::Bus(BusMessage::Read { tag, address, bytes: count }) => {
+                        let range = address as usize..address as usize + count as usize;
+                        BusMessage::Values { tag, data: bytes.lock().expect(UNHARMED)[range].into() }
+                    }
+                    FromCopyEngine::Bus(BusMessage::Write { tag, address, data }) => {
+                        let range = address as usize..address as usize + data.len();
+                        bytes.lock().expect(UNHARMED)[range].copy_from_slice(&data);
+                        BusMessage::Written { tag }
+                    }
+                    other => panic!("{other:?}"),
+                };
+                tx.send_after(process.span(HOST_LATENCY), ToCopyEngine::Bus(answer)).await;
+            }
+            Ok(())
+        }
+    });
+    let device = Arc::clone(&memory);
+    bench.server::<MemReply, MemRequest>("memory", None, move |request| {
+        Some((20, device.lock().expect(UNHARMED).answer(&request)))
+    });
+    assert_finished(&bench.run());
+    Copies { done, host, memory }
+}
+
+fn to_device(host: u64, device: u64, bytes: u64) -> Copy {
+    Copy { direction: Direction::HostToDevice, host, device, bytes }
+}
+
+fn to_host(host: u64, device: u64, bytes: u64) -> Copy {
+    Copy { direction: Direction::DeviceToHost, host, device, bytes }
+}
+
+#[test]
+fn an_unaligned_copy_keeps_its_neighbours() {
+    let copies = copy(
+        "{ chunk: 128 B, outstanding: 3 }",
+        vec![(5, to_device(0, 512, 512)), (1000, to_device(1000, 612, 200)), (2000, to_host(5000, 600, 300))],
+    );
+    let ascending = |at: u64| (at % 251) as u8;
+    let mut memory = copies.memory.lock().unwrap();
+    let expected = |at: u64| match at {
+        612..812 => ascending(at - 612 + 1000),
+        512..1024 => ascending(at - 512),
+        _ => 0,
+    };
+    for at in 384..1152 {
+        assert_eq!(memory.byte(at), expected(at), "device {at}");
+    }
+    let host = copies.host.lock().unwrap();
+    for at in 4900..5400 {
+        let copied = (5000..5300).contains(&at);
+        assert_eq!(
+            host[at as usize],
+            if copied { expected(at - 5000 + 600) } else { ascending(at) },
+            "host {at}"
+        );
+    }
+}
+
+#[test]
+fn a_copy_takes_its_round_trips() {
+    let copies = copy("{ chunk: 256 B }", vec![(5, to_device(0, 0, 256)), (500, to_host(0, 0, 256))]);
+    // To the host and back, then two lines a cycle apart to the memory and back.
+    copies.done.assert_earliest(5 + 1 + HOST_LATENCY + 1 + 1 + 1 + 20, |id| id.0 == 0);
+    copies.done.assert_earliest(500 + 1 + 1 + 20 + 1 + HOST_LATENCY + 1, |id| id.0 == 1);
+}
+
+#[test]
+fn a_copy_that_waits_begins_when_the_one_before_it_is_done() {
+    let copies =
+        copy("{}", vec![(5, to_device(0, 0, 128)), (5, to_host(128, 0, 128)), (6, to_device(0, 0, 128))]);
+    let done: Vec<u32> = copies.done.take().iter().map(|(_, id)| id.0).collect();
+    assert_eq!(done, [0, 1, 2]);
+    assert_eq!(copies.host.lock().unwrap()[128..256], (0..128).collect::<Vec<u8>>());
+}

@@ -1,0 +1,199 @@
+//! The L2 slice: latency of hits and misses, sectors, order behind a miss, write-backs, atomics.
+
+use std::collections::BTreeMap;
+
+use counterpoint_framework::kernel::Socket;
+use counterpoint_framework::testing::Probe;
+use counterpoint_hardware::memory::l2_slice::L2Slice;
+use counterpoint_protocols::memory::{
+    AtomicLane, AtomicOperation, AtomicType, MemAccess, MemReply, MemRequest, MemResult, Tag,
+};
+
+use super::*;
+
+/// Eight lines in four sets of two.
+const PARAMS: &str = "{ cache: { capacity: 1 KiB, ways: 2, mshrs: 4, merges: 4 }, hit_latency: 10 cycles }";
+/// From a request of the slice to the memory's answer.
+const MEMORY: u64 = 50;
+
+/// Runs a script; gives the replies and what went to memory.
+fn run(script: Vec<(u64, MemRequest)>) -> (Probe<MemReply>, Vec<(u64, MemRequest)>) {
+    let mut bench = bench::<L2Slice>(PARAMS);
+    let count = script.len();
+    let replies = bench.client("requests", None, script, count);
+    let fetches = bench.server("memory", None, |request| Some((MEMORY, numbered(&request))));
+    assert_finished(&bench.run());
+    (replies, fetches.take())
+}
+
+fn reads(fetches: &[(u64, MemRequest)]) -> Vec<(u64, u64, ByteMask)> {
+    let read = |(cycle, request): &(u64, MemRequest)| match request.access {
+        MemAccess::Read(mask) => Some((*cycle, request.line, mask)),
+        _ => None,
+    };
+    fetches.iter().filter_map(read).collect()
+}
+
+#[test]
+fn a_miss_fetches_at_once_and_answers_one_cycle_after_the_fill_and_a_hit_takes_its_latency() {
+    let (replies, fetches) = run(vec![(5, read(1, 256, ALL)), (100, read(2, 256, ALL))]);
+    assert_eq!(reads(&fetches), [(5, 256, ALL)]);
+    // The script sees the fetch one link later, answers MEMORY after that, and the reply leaves a cycle later.
+    replies.assert_earliest(5 + 1 + MEMORY + 1, tagged(1));
+    replies.assert_earliest(100 + 10, tagged(2));
+    let replies = replies.take();
+    assert_eq!(line(&replies, 1), [2; 128]);
+    assert_eq!(line(&replies, 2), [2; 128]);
+}
+
+#[test]
+fn hits_follow_each_other_every_cycle() {
+    let mut script = vec![(5, read(99, 0, 1))];
+    script.extend((0..5).map(|n| (100 + n, read(n as u32, 0, 1))));
+    let (replies, _) = run(script);
+    assert_eq!(replies.cycles()[1..], [110, 111, 112, 113, 114]);
+}
+
+#[test]
+fn written_bytes_are_read_back_without_a_fetch() {
+    let (replies, fetches) = run(vec![(5, write(1, 0, 0xff0, 7)), (6, read(2, 0, 0xff0))]);
+    assert!(fetches.is_empty());
+    replies.assert_earliest(15, tagged(1));
+    replies.assert_earliest(16, tagged(2));
+    assert_eq!(line(&replies.take(), 2)[4..12], [7; 8]);
+}
+
+#[test]
+fn only_missing_sectors_are_fetched_and_newer_bytes_stay() {
+    // The first sector of 32 bytes is written whole, the second in part.
+    let (replies, fetches) = run(vec![(5, write(1, 128, (1 << 40) - 1, 9)), (20, read(2, 128, ALL))]);
+    assert_eq!(reads(&fetches), [(20, 128, ALL << 32)]);
+    let line = line(&replies.take(), 2);
+    assert!(line[..40].iter().all(|&byte| byte == 9) && line[40..].iter().all(|&byte| byte == 1));
+}
+
+#[test]
+fn two_reads_of_a_line_share_a_fetch() {
+    let (replies, fetches) = run(vec![(5, read(1, 0, 1)), (6, read(2, 0, 2)), (7, read(3, 128, 1))]);
+    assert_eq!(reads(&fetches), [(5, 0, 0xffff_ffff), (7, 128, 0xffff_ffff)]);
+    replies.assert_earliest(57, tagged(1));
+    replies.assert_earliest(57, tagged(2));
+    replies.assert_earliest(59, tagged(3));
+}
+
+#[test]
+fn a_read_that_joined_for_another_sector_fetches_it_when_the_first_has_come() {
+    let (replies, fetches) = run(vec![(5, read(1, 0, 1)), (6, read(2, 0, 1 << 100))]);
+    assert_eq!(reads(&fetches), [(5, 0, 0xffff_ffff), (56, 0, 0xffff_ffff << 96)]);
+    replies.assert_earliest(57, tagged(1));
+    replies.assert_earliest(56 + 1 + MEMORY + 1, tagged(2));
+}
+
+#[test]
+fn a_store_behind_a_miss_does_not_overtake_it() {
+    let script = vec![(5, read(1, 256, ALL)), (6, write(2, 256, 0b11, 9)), (7, read(3, 256, ALL))];
+    let (replies, fetches) = run(script);
+    assert_eq!(fetches.len(), 1);
+    replies.assert_earliest(57, tagged(2));
+    let replies = replies.take();
+    assert_eq!(line(&replies, 1)[..3], [2, 2, 2]);
+    assert_eq!(line(&replies, 3)[..3], [9, 9, 2]);
+}
+
+#[test]
+fn an_evicted_line_takes_exactly_its_dirty_bytes_along() {
+    // Lines 0, 512 and 1024 share a set of two ways.
+    let script = vec![
+        (5, write(1, 0, 0b1010, 7)),
+        (20, read(2, 512, 1)),
+        (100, read(3, 1024, 1)),
+        (200, read(4, 0, ALL)),
+    ];
+    let (replies, fetches) = run(script);
+    let written: Vec<(u64, u64)> = fetches
+        .iter()
+        .filter(|(_, request)| matches!(request.access, MemAccess::Write(0b1010, data) if data[1] == 7 && data[3] == 7))
+        .map(|(cycle, request)| (*cycle, request.line))
+        .collect();
+    assert_eq!(written, [(100, 0)], "the write-back leaves with the fetch that needs the way");
+    // This memory forgets what is written to it, so that the byte comes back as the line's number.
+    assert_eq!(line(&replies.take(), 4), [0; 128]);
+}
+
+#[test]
+fn a_clean_line_is_dropped() {
+    let script = vec![(5, read(1, 0, 1)), (100, read(2, 512, 1)), (200, read(3, 1024, 1))];
+    let (_, fetches) = run(script);
+    assert_eq!(fetches.len(), reads(&fetches).len());
+}
+
+#[test]
+fn lanes_of_an_atomic_take_turns() {
+    let add = |lane, offset, operand| AtomicLane {
+        lane,
+        offset,
+        operation: AtomicOperation::Add,
+        kind: AtomicType::U32,
+        operand,
+        swap: 0,
+    };
+    let atomic = MemAccess::Atomic(Box::new([add(0, 8, 5), add(3, 8, 6), add(31, 12, 7)]));
+    let mut script =
+        vec![(5, write(1, 0, ALL, 0)), (20, request(2, 0, atomic.clone())), (30, read(3, 0, ALL))];
+    // On a line that is not here the bytes are fetched first.
+    script.push((40, request(4, 256, atomic)));
+    let (replies, fetches) = run(script);
+    assert_eq!(reads(&fetches), [(40, 256, 0xffff_ffff)]);
+    replies.assert_earliest(30, tagged(2));
+    replies.assert_earliest(40 + 1 + MEMORY + 1, tagged(4));
+    let replies = replies.take();
+    let old = |tag| match &replies.iter().find(|(_, reply)| reply.tag == Tag(tag)).unwrap().1.result {
+        MemResult::Old(old) => old.to_vec(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(old(2), [(0, 0), (3, 5), (31, 0)]);
+    assert_eq!(line(&replies, 3)[8..16], [11, 0, 0, 0, 7, 0, 0, 0]);
+    let two = 0x0202_0202;
+    assert_eq!(old(4), [(0, two), (3, two + 5), (31, two)]);
+}
+
+#[test]
+fn a_request_without_a_way_waits_and_nothing_behind_it_overtakes() {
+    let script = vec![(5, read(1, 0, 1)), (6, read(2, 512, 1)), (7, read(3, 1024, 1)), (8, read(4, 128, 1))];
+    let (replies, fetches) = run(script);
+    let cycles: BTreeMap<u64, u64> = fetches.iter().map(|(cycle, request)| (request.line, *cycle)).collect();
+    // The first fill comes at 56 and frees a way; the held request takes it in the same cycle.
+    assert_eq!(cycles, BTreeMap::from([(0, 5), (512, 6), (1024, 56), (128, 57)]));
+    replies.assert_earliest(56 + 1 + MEMORY + 1, tagged(3));
+}
+
+#[test]
+fn a_request_that_was_held_goes_on_when_replies_and_fills_meet_a_full_way_back() {
+    // Hits fill the queue of replies, whose reader sleeps. Behind them a request waits for a way, and the fill that
+    // frees it comes while the queue is full.
+    let mut bench = bench::<L2Slice>(PARAMS);
+    // Two more cover the way there and back.
+    bench.capacity(16);
+    let answers = Probe::default();
+    let log = answers.clone();
+    bench.script("requests", None, false, move |socket, process| {
+        let Socket { mut tx, mut rx } = socket;
+        async move {
+            let hits = (0..33).map(|tag| write(tag, 128, 1, 1));
+            let script =
+                [read(50, 0, 1), read(51, 512, 1)].into_iter().chain(hits).chain([read(52, 1024, 1)]);
+            for request in script {
+                tx.send(request).await;
+            }
+            process.until(process.cycles_from_now(1000)).await;
+            for _ in 0..36 {
+                let reply: MemReply = rx.recv().await;
+                log.log(process.cycle(), reply.tag.0);
+            }
+            Ok(())
+        }
+    });
+    bench.server("memory", None, |request| Some((MEMORY, numbered(&request))));
+    assert_finished(&bench.run());
+    assert_eq!(answers.take().len(), 36);
+}

@@ -1,0 +1,307 @@
+//! The SM with small PTX programs: latencies of chains, loads and bank conflicts, the L1's rules, barriers, the end of
+//! blocks, and faults.
+//!
+//! An instruction issues in the cycle in which its operands arrive. A memory instruction reaches the load-store unit a
+//! cycle after its issue, and its request leaves then. Programs mark a moment by a store (`MARK`) and what follows by
+//! another (`END`): an instruction right behind the mark issues in the cycle in which the mark's store leaves.
+
+use std::sync::Arc;
+
+use counterpoint_framework::testing::Probe;
+use counterpoint_hardware::gpu::sm::Sm;
+use counterpoint_protocols::launch::{Launch, LaunchId, RunCta, SmEvent, SmResources};
+use counterpoint_protocols::memory::{MemAccess, MemRequest};
+
+use super::programs::{BUFFER, Memory, kernel, launch, line_of_text, stored};
+use super::*;
+
+const MARK: &str = "st.global.u32 [%rd2], %r1;\n";
+/// Where the mark's store goes, and where END's does.
+const MARKED: u64 = BUFFER;
+const ENDED: u64 = BUFFER + 0x1000;
+/// Cycles from a request's arrival to its answer.
+const MEMORY: u64 = 100;
+/// Latency of the pipeline that adds to everything.
+const PIPELINE: u64 = 5;
+
+struct Run {
+    requests: Vec<(u64, MemRequest)>,
+    events: Probe<SmEvent>,
+    report: BenchReport,
+}
+
+fn run_blocks(params: &str, memory: Memory, blocks: Vec<(u64, RunCta)>) -> Run {
+    let mut bench = bench::<Sm>(params);
+    let (count, mut memory) = (blocks.len(), memory);
+    let events = bench.client("work", None, blocks, 1 + count);
+    let requests = bench.server("memory", None, move |request| Some((MEMORY, memory.answer(&request))));
+    let report = bench.run();
+    Run { requests: requests.take(), events, report }
+}
+
+fn block(launch: &Arc<Launch>, index: u32) -> RunCta {
+    RunCta { launch: Arc::clone(launch), index, sm: 0, sms: 1 }
+}
+
+/// Runs one block of these instructions.
+fn run(body: &str, threads: u32) -> Run {
+    let launch = launch(1, &kernel(body), 1, threads);
+    let run = run_blocks("{}", Memory::default(), vec![(5, block(&launch, 0))]);
+    assert_finished(&run.report);
+    run
+}
+
+impl Run {
+    #[track_caller]
+    fn store(&self, address: u64) -> (u64, u32) {
+        let found =
+            self.requests.iter().find_map(|(cycle, request)| Some((*cycle, stored(request, address)?)));
+        found.unwrap_or_else(|| panic!("nothing was stored at {address:#x}"))
+    }
+
+    /// Cycles from the mark's store to the end's store.
+    #[track_caller]
+    fn between(&self) -> u64 {
+        self.store(ENDED).0 - self.store(MARKED).0
+    }
+
+    fn reads(&self) -> Vec<(u64, u32)> {
+        let mask = |request: &MemRequest| match request.access {
+            MemAccess::Read(mask) => Some(mask.count_ones()),
+            _ => None,
+        };
+        self.requests.iter().filter_map(|(_, request)| Some((request.line, mask(request)?))).collect()
+    }
+}
+
+#[test]
+fn a_dependent_chain_takes_latency_and_pipeline_per_instruction() {
+    let classes = [
+        ("add.u32 %r2, %r2, %r1;", "u32 [%rd1+4096], %r2", 4),
+        ("mul.lo.u32 %r2, %r2, %r1;", "u32 [%rd1+4096], %r2", 4),
+        ("mad.lo.u32 %r2, %r2, %r1, %r2;", "u32 [%rd1+4096], %r2", 5),
+        ("max.u32 %r2, %r2, %r1;", "u32 [%rd1+4096], %r2", 13),
+        ("div.u32 %r2, %r2, %r2;", "u32 [%rd1+4096], %r2", 145),
+        ("add.f32 %f1, %f1, %f1;", "f32 [%rd1+4096], %f1", 4),
+        ("fma.rn.f32 %f1, %f1, %f1, %f1;", "f32 [%rd1+4096], %f1", 5),
+        ("div.rn.f32 %f1, %f1, %f1;", "f32 [%rd1+4096], %f1", 39),
+        ("sin.approx.f32 %f1, %f1;", "f32 [%rd1+4096], %f1", 8),
+        ("add.f64 %d1, %d1, %d1;", "f64 [%rd1+4096], %d1", 8),
+        ("fma.rn.f64 %d1, %d1, %d1, %d1;", "f64 [%rd1+4096], %d1", 8),
+    ];
+    for (instruction, store, latency) in classes {
+        for count in [1, 2, 7] {
+            let chain = format!("{instruction}\n").repeat(count);
+            let run = run(&format!("{MARK}{chain}st.global.{store};"), 32);
+            assert_eq!(run.between(), count as u64 * (latency + PIPELINE) + 1, "{count} × {instruction}");
+        }
+    }
+}
+
+#[test]
+fn a_unit_takes_the_next_instruction_after_its_initiation() {
+    // One unit for approximations, eight cycles each; the results do not depend on each other.
+    let sines: String = (2..6).map(|n| format!("sin.approx.f32 %f{n}, %f1;\n")).collect();
+    let run = run(&format!("{MARK}{sines}st.global.f32 [%rd1+4096], %f5;"), 32);
+    assert_eq!(run.between(), 3 * 8 + 8 + PIPELINE + 1);
+}
+
+#[test]
+fn a_miss_asks_for_its_line_and_delivers_a_cycle_after_the_answer() {
+    let run = run(&format!("{MARK}ld.global.u32 %r3, [%rd1+512];\nst.global.u32 [%rd1+4096], %r3;"), 32);
+    assert_eq!(run.reads(), [(BUFFER + 512, 128)]);
+    // Leaves a cycle after the mark, one more to the memory, its answer, one to the register, one to the unit.
+    assert_eq!(run.between(), 1 + 1 + MEMORY + 1 + 1);
+}
+
+#[test]
+fn a_hit_takes_its_latency() {
+    // The first load brings the line; its value is needed by the mark's address.
+    let body = "ld.global.u32 %r3, [%rd1+512];
+        and.b32 %r3, %r3, 0;
+        cvt.u64.u32 %rd3, %r3;
+        add.u64 %rd2, %rd2, %rd3;
+        st.global.u32 [%rd2], %r1;
+        ld.global.u32 %r4, [%rd1+516];
+        st.global.u32 [%rd1+4096], %r4;";
+    let run = run(body, 32);
+    assert_eq!(run.reads().len(), 1);
+    assert_eq!(run.between(), 30 + PIPELINE + 1);
+}
+
+#[test]
+fn a_warp_access_takes_a_cycle_per_line() {
+    // Stride 128 B: 32 lines.
+    let body = "mul.wide.u32 %rd3, %r1, 128;
+        add.u64 %rd3, %rd1, %rd3;
+        st.global.u32 [%rd3+4096], %r1;";
+    let run = run(body, 32);
+    let cycles: Vec<u64> = run.requests.iter().map(|(cycle, _)| *cycle).collect();
+    assert_eq!(cycles, (cycles[0]..cycles[0] + 32).collect::<Vec<_>>());
+}
+
+#[test]
+fn bank_conflicts_cost_a_cycle_each() {
+    for (stride, degree) in [(4, 1), (8, 2), (128, 32)] {
+        let body = format!(
+            "mul.lo.u32 %r3, %r1, {stride};
+            mov.u32 %r4, scratch;
+            add.u32 %r4, %r4, %r3;
+            st.shared.u32 [%r4], %r1;
+            ld.shared.u32 %r6, [%r4];
+            cvt.u64.u32 %rd3, %r6;
+            and.b64 %rd3, %rd3, 0;
+            add.u64 %rd2, %rd2, %rd3;
+            {MARK}ld.shared.u32 %r5, [%r4];
+            st.global.u32 [%rd2+4096], %r5;"
+        );
+        let run = run(&body, 32);
+        assert_eq!(run.between(), degree - 1 + 26 + PIPELINE + 1, "stride {stride}");
+        assert_eq!(run.store(ENDED + 4 * 7).1, 7, "the value that lane 7 left");
+    }
+}
+
+#[test]
+fn a_load_behind_a_store_behind_a_miss_sees_the_store() {
+    let body = "ld.global.u32 %r3, [%rd1+512];
+        mov.u32 %r5, 99;
+        st.global.u32 [%rd1+512], %r5;
+        ld.global.u32 %r4, [%rd1+512];
+        st.global.u32 [%rd1+4096], %r3;
+        st.global.u32 [%rd1+4100], %r4;";
+    let launch = launch(1, &kernel(body), 1, 1);
+    let mut memory = Memory::default();
+    memory.set_word(BUFFER + 512, 7);
+    let run = run_blocks("{}", memory, vec![(5, block(&launch, 0))]);
+    assert_finished(&run.report);
+    assert_eq!(run.reads().len(), 2, "the second load does not join the first one's miss");
+    assert_eq!((run.store(ENDED).1, run.store(ENDED + 4).1), (7, 99));
+}
+
+#[test]
+fn loads_of_one_line_share_a_miss() {
+    let body = "ld.global.u32 %r3, [%rd1+512];
+        ld.global.u32 %r4, [%rd1+516];
+        st.global.u32 [%rd1+4096], %r4;";
+    let run = run(body, 1);
+    assert_eq!(run.reads().len(), 1);
+    assert_eq!(run.report.count("L1D_total_cache_pending_hits"), 1);
+}
+
+#[test]
+fn a_volatile_load_passes_the_l1_by_and_forgets_the_line() {
+    let body = "ld.global.u32 %r3, [%rd1+512];
+        add.u32 %r3, %r3, 1;
+        ld.volatile.global.u32 %r4, [%rd1+512];
+        add.u32 %r4, %r4, 1;
+        ld.global.u32 %r5, [%rd1+512];
+        add.u32 %r5, %r5, 1;
+        ld.global.u32 %r6, [%rd1+512];";
+    let run = run(body, 1);
+    let line = BUFFER + 512;
+    assert_eq!(run.reads(), [(line, 128), (line, 4), (line, 128)]);
+}
+
+#[test]
+fn the_l1_is_flushed_between_launches_and_not_between_their_blocks() {
+    let source = kernel("ld.global.u32 %r3, [%rd1+512];");
+    let (first, second) = (launch(1, &source, 2, 32), launch(2, &source, 1, 32));
+    let blocks = |second| vec![(5, block(&first, 0)), (500, block(&first, 1)), (1000, block(second, 0))];
+    let cycles = |run: &Run| run.requests.iter().map(|(cycle, _)| *cycle / 500).collect::<Vec<_>>();
+    let run = run_blocks("{}", Memory::default(), blocks(&second));
+    assert_finished(&run.report);
+    assert_eq!(cycles(&run), [0, 2]);
+    let run = run_blocks("{ l1d: { flush: never } }", Memory::default(), blocks(&second));
+    assert_eq!(cycles(&run), [0]);
+}
+
+#[test]
+fn a_block_ends_when_its_last_store_is_acknowledged() {
+    let run = run("st.global.u32 [%rd2+4096], %r1;", 32);
+    let (stored, _) = run.store(ENDED);
+    run.events.assert_earliest(stored + 1 + MEMORY, |event| {
+        *event == SmEvent::CtaDone { launch: LaunchId(1), index: 0 }
+    });
+    let first = run.events.take().remove(0);
+    let resources = SmResources { threads: 1536, ctas: 8, registers: 32768, shared: 48 << 10 };
+    assert_eq!(first, (0, SmEvent::Resources(resources)));
+}
+
+#[test]
+fn a_block_ends_when_its_last_result_is_written() {
+    let run = run("div.u32 %r2, %r2, %r2;", 32);
+    // The block starts at 5 and issues from 6; the multiplication waits for a move of cycle 7, the addition behind it
+    // for nine cycles more; then the division.
+    let division = 7 + 9 + 9 + 1;
+    run.events.assert_earliest(division + 145 + PIPELINE, |event| matches!(event, SmEvent::CtaDone { .. }));
+}
+
+#[test]
+fn a_result_of_a_block_that_has_ended_does_not_reach_the_next_one() {
+    let long = kernel("add.u32 %r3, %r2, 1;\nadd.u32 %r4, %r2, 1;\ndiv.u32 %r2, %r2, %r2;");
+    let short = kernel("ld.global.u32 %r3, [%rd1];");
+    let (first, second) = (launch(1, &long, 1, 32), launch(2, &short, 1, 32));
+    let run = run_blocks("{ threads: 32 }", Memory::default(), vec![(5, block(&first, 0))]);
+    let ended = run.events.take()[1].0;
+    // One block at a time: the second one takes the first one's place, and its warp, as soon as it may. Its program is
+    // shorter, so that a late result of the first would name an instruction that it has not.
+    let blocks = vec![(5, block(&first, 0)), (ended + 2, block(&second, 0))];
+    assert_finished(&run_blocks("{ threads: 32 }", Memory::default(), blocks).report);
+}
+
+#[test]
+fn a_barrier_holds_a_warp_until_the_other_has_come() {
+    // Warp 0 loads and passes the value on through shared memory; warp 1 stores it.
+    let body = "mov.u32 %r4, scratch;
+        setp.lt.u32 %p1, %r1, 32;
+        @%p1 ld.global.u32 %r3, [%rd1+512];
+        @%p1 st.shared.u32 [%r4], %r3;
+        bar.sync 0;
+        @!%p1 ld.shared.u32 %r5, [%r4];
+        @!%p1 st.global.u32 [%rd1+4096], %r5;";
+    let launch = launch(1, &kernel(body), 1, 64);
+    let mut memory = Memory::default();
+    memory.set_word(BUFFER + 512, 1234);
+    let run = run_blocks("{}", memory, vec![(5, block(&launch, 0))]);
+    assert_finished(&run.report);
+    let (ended, value) = run.store(ENDED);
+    assert_eq!(value, 1234);
+    // From the load's request: the value's way, the store to shared memory, the barrier a cycle later; then the other
+    // warp's load a cycle later, its latency, and the store's request.
+    let arrived = run.requests[0].0 + 1 + MEMORY + 1;
+    assert_eq!(ended, arrived + 1 + 1 + 26 + PIPELINE + 1);
+}
+
+#[test]
+fn a_fence_waits_for_the_acknowledgement() {
+    let run = run(&format!("{MARK}membar.gl;\nst.global.u32 [%rd1+4096], %r1;"), 32);
+    // The fence ends in the cycle of the answer, and the store behind it issues in that cycle.
+    assert_eq!(run.between(), 1 + MEMORY + 1);
+}
+
+fn faults(body: &str, threads: u32) -> (String, String) {
+    let source = kernel(body);
+    let launch = launch(3, &source, 4, threads);
+    let run = run_blocks("{}", Memory::default(), vec![(5, block(&launch, 2))]);
+    let last = body.lines().last().unwrap_or_default();
+    (fault(&run.report).to_owned(), format!("line {}", line_of_text(&source, last)))
+}
+
+#[test]
+fn faults_name_kernel_block_warp_lane_and_line() {
+    // The buffer has 64 KiB: thread 68 of block 2 is the first beyond it.
+    let beyond = "setp.ge.u32 %p1, %r1, 32;\n@%p1 st.global.u32 [%rd2+65264], %r1;";
+    let misaligned = "shr.u64 %rd3, %rd2, 1;\nadd.u64 %rd3, %rd3, %rd1;\nld.global.u32 %r3, [%rd3];";
+    let shared =
+        "mul.lo.u32 %r3, %r1, 128;\nmov.u32 %r4, scratch;\nadd.u32 %r4, %r4, %r3;\nst.shared.u32 [%r4], %r1;";
+    for (body, threads, place, what) in [
+        (beyond, 96, "warp 2, lane 4", "accesses 4 bytes at 0x20000, outside of every buffer"),
+        (misaligned, 32, "lane 1", "no multiple of the 4 bytes accessed"),
+        (shared, 96, "warp 2, lane 0", "accesses 4 bytes at 0x2000 of a shared memory of 8192 bytes"),
+    ] {
+        let (message, line) = faults(body, threads);
+        for part in ["k #3, block (2, 0, 0), warp ", place, what, &line] {
+            assert!(message.contains(part), "{part} is not in: {message}");
+        }
+    }
+}

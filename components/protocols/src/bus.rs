@@ -1,0 +1,168 @@
+//! What crosses the bus between host and device: commands, completions, and the device's accesses to host memory.
+
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use counterpoint_framework::kernel::{Message, Socket};
+
+use crate::launch::Launch;
+use crate::memory::Tag;
+
+/// Names a command within a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CommandId(pub u32);
+
+/// From host to device: something to do.
+#[derive(Clone, Debug, Hash)]
+pub struct Command {
+    /// Its name.
+    pub id: CommandId,
+    /// Commands of one stream are done one after another; streams are independent of each other.
+    pub stream: u32,
+    /// What to do.
+    pub work: Work,
+}
+
+/// What a command does.
+#[derive(Clone, Debug, Hash)]
+pub enum Work {
+    /// Asks what the device is.
+    Describe,
+    /// Copies between host and device memory.
+    Copy(Copy),
+    /// Launches a kernel.
+    Launch(Arc<Launch>),
+}
+
+/// A copy between host and device memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Copy {
+    /// Which way.
+    pub direction: Direction,
+    /// Address in host memory.
+    pub host: u64,
+    /// Address in device memory.
+    pub device: u64,
+    /// Length in bytes.
+    pub bytes: u64,
+}
+
+/// Which way a copy goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Direction {
+    /// Host memory to device memory.
+    HostToDevice,
+    /// Device memory to host memory.
+    DeviceToHost,
+}
+
+/// What a device says of itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Description {
+    /// Bytes of device memory.
+    pub memory: u64,
+}
+
+/// A message on the bus.
+#[derive(Clone, Debug)]
+pub enum BusMessage {
+    /// Host to device.
+    Command(Command),
+    /// Device to host: a command is done.
+    Done(CommandId),
+    /// Device to host: the answer to [`Work::Describe`].
+    Description(CommandId, Description),
+    /// Device to host: read host memory.
+    Read {
+        /// Names the access to the device.
+        tag: Tag,
+        /// Where.
+        address: u64,
+        /// How many bytes.
+        bytes: u32,
+    },
+    /// Device to host: write host memory.
+    Write {
+        /// Names the access to the device.
+        tag: Tag,
+        /// Where.
+        address: u64,
+        /// The values.
+        data: Box<[u8]>,
+    },
+    /// Host to device: what was read.
+    Values {
+        /// The device's name for the access.
+        tag: Tag,
+        /// The values.
+        data: Box<[u8]>,
+    },
+    /// Host to device: the write is visible to the host.
+    Written {
+        /// The device's name for the access.
+        tag: Tag,
+    },
+}
+
+impl BusMessage {
+    /// Bytes of data that the message carries; packet headers are the link's business.
+    pub fn payload_bytes(&self) -> u64 {
+        match self {
+            BusMessage::Write { data, .. } | BusMessage::Values { data, .. } => data.len() as u64,
+            // A command is a descriptor of a few words, written to a queue.
+            BusMessage::Command(_) => 64,
+            BusMessage::Done(_) | BusMessage::Description(..) => 16,
+            BusMessage::Read { .. } | BusMessage::Written { .. } => 0,
+        }
+    }
+}
+
+impl Hash for BusMessage {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        std::mem::discriminant(self).hash(state);
+        match self {
+            BusMessage::Command(command) => command.hash(state),
+            BusMessage::Done(id) => id.hash(state),
+            BusMessage::Description(id, description) => (id, description).hash(state),
+            BusMessage::Read { tag, address, bytes } => (tag, address, bytes).hash(state),
+            BusMessage::Write { tag, address, data } => (tag, address, data).hash(state),
+            BusMessage::Values { tag, data } => (tag, data).hash(state),
+            BusMessage::Written { tag } => tag.hash(state),
+        }
+    }
+}
+
+impl Message for BusMessage {
+    fn wire_bytes(&self) -> u64 {
+        self.payload_bytes()
+    }
+}
+
+/// An end of the bus; both ends are alike.
+pub type BusSocket = Socket<BusMessage, BusMessage>;
+
+/// To the copy engine: work, and what the host answers to it.
+#[derive(Clone, Debug, Hash)]
+pub enum ToCopyEngine {
+    /// A copy to be made.
+    Copy(CommandId, Copy),
+    /// From the host: values or an acknowledgement.
+    Bus(BusMessage),
+}
+
+/// From the copy engine.
+#[derive(Clone, Debug, Hash)]
+pub enum FromCopyEngine {
+    /// The copy is made and visible.
+    Copied(CommandId),
+    /// To the host: an access to its memory.
+    Bus(BusMessage),
+}
+
+impl Message for ToCopyEngine {}
+impl Message for FromCopyEngine {}
+
+/// The command processor's side.
+pub type CopyClient = Socket<ToCopyEngine, FromCopyEngine>;
+/// The copy engine's side.
+pub type CopyServer = Socket<FromCopyEngine, ToCopyEngine>;

@@ -1,0 +1,128 @@
+//! Inside the host: the CPU with its memory, its storage and its way to the devices.
+
+use counterpoint_framework::kernel::{Message, Socket};
+
+use crate::bus::BusMessage;
+use crate::memory::Tag;
+
+/// To or from a device.
+#[derive(Clone, Debug, Hash)]
+pub struct DeviceMessage {
+    /// Which device.
+    pub device: u32,
+    /// What is said.
+    pub message: BusMessage,
+}
+
+impl Message for DeviceMessage {
+    fn wire_bytes(&self) -> u64 {
+        self.message.wire_bytes()
+    }
+}
+
+/// An end of the link between a host component and the root complex; both ends are alike.
+pub type DeviceSocket = Socket<DeviceMessage, DeviceMessage>;
+
+/// From the CPU to its memory.
+#[derive(Clone, Debug, Hash)]
+pub enum HostAccess {
+    /// Reads.
+    Read {
+        /// Names the access.
+        tag: Tag,
+        /// Where.
+        address: u64,
+        /// How many bytes.
+        bytes: u32,
+    },
+    /// Writes.
+    Write {
+        /// Names the access.
+        tag: Tag,
+        /// Where.
+        address: u64,
+        /// The values.
+        data: Box<[u8]>,
+    },
+}
+
+/// From host memory to the CPU.
+#[derive(Clone, Debug, Hash)]
+pub enum HostReply {
+    /// What was read.
+    Values {
+        /// The CPU's name for the access.
+        tag: Tag,
+        /// The values.
+        data: Box<[u8]>,
+    },
+    /// The write is done.
+    Written {
+        /// The CPU's name for the access.
+        tag: Tag,
+    },
+}
+
+impl Message for HostAccess {}
+impl Message for HostReply {}
+
+/// The CPU's side.
+pub type HostMemoryClient = Socket<HostAccess, HostReply>;
+/// The memory's side.
+pub type HostMemoryServer = Socket<HostReply, HostAccess>;
+
+/// Names an open file of a storage device: its position in the run's list of files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileIndex(pub u32);
+
+/// From the CPU to a storage device.
+#[derive(Clone, Debug, Hash)]
+pub enum StorageRequest {
+    /// Reads part of a file.
+    Read {
+        /// Names the request.
+        tag: Tag,
+        /// Which file.
+        file: FileIndex,
+        /// From where.
+        offset: u64,
+        /// How many bytes.
+        bytes: u32,
+    },
+    /// Writes part of a file.
+    Write {
+        /// Names the request.
+        tag: Tag,
+        /// Which file.
+        file: FileIndex,
+        /// Where to.
+        offset: u64,
+        /// The values.
+        data: Box<[u8]>,
+    },
+}
+
+/// From a storage device to the CPU.
+#[derive(Clone, Debug, Hash)]
+pub enum StorageReply {
+    /// What was read.
+    Values {
+        /// The CPU's name for the request.
+        tag: Tag,
+        /// The values.
+        data: Box<[u8]>,
+    },
+    /// The write is on the medium.
+    Written {
+        /// The CPU's name for the request.
+        tag: Tag,
+    },
+}
+
+impl Message for StorageRequest {}
+impl Message for StorageReply {}
+
+/// The CPU's side.
+pub type StorageClient = Socket<StorageRequest, StorageReply>;
+/// The device's side.
+pub type StorageServer = Socket<StorageReply, StorageRequest>;

@@ -1,0 +1,126 @@
+//! Kernel launches: from the command processor to the CTA scheduler, and thread blocks on to the SMs.
+
+use std::hash::{Hash, Hasher};
+use std::ops::Range;
+use std::sync::Arc;
+
+use counterpoint_framework::kernel::{Message, Socket};
+use counterpoint_framework::telemetry::SpanId;
+use counterpoint_ptx::Program;
+
+/// Names a launch within a run, counted from 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LaunchId(pub u32);
+
+/// A kernel launch.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// Its name in this run.
+    pub id: LaunchId,
+    /// The stream that it belongs to.
+    pub stream: u32,
+    /// The code.
+    pub program: Arc<Program>,
+    /// Thread blocks.
+    pub grid: [u32; 3],
+    /// Threads per block.
+    pub block: [u32; 3],
+    /// Dynamic shared memory in bytes.
+    pub dynamic_shared: u32,
+    /// The values of the kernel's parameters, laid out as PTX declares them.
+    pub params: Arc<[u8]>,
+    /// The device memory that the kernel may touch: allocations, in the order of their addresses.
+    pub memory: Arc<[Range<u64>]>,
+    /// What the launch is part of.
+    pub span: Option<SpanId>,
+}
+
+impl Launch {
+    /// Thread blocks of the launch.
+    pub fn ctas(&self) -> u32 {
+        self.grid.iter().product()
+    }
+
+    /// Threads of a block.
+    pub fn threads(&self) -> u32 {
+        self.block.iter().product()
+    }
+
+    /// The coordinates of a block, whose index counts x first.
+    pub fn ctaid(&self, index: u32) -> [u32; 3] {
+        let [x, y, _] = self.grid;
+        [index % x, index / x % y, index / x / y]
+    }
+}
+
+impl Hash for Launch {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.program.name().hash(state);
+        (self.id, self.stream, self.grid, self.block, self.dynamic_shared).hash(state);
+        self.params.hash(state);
+    }
+}
+
+/// To the CTA scheduler: a launch whose turn it is in its stream.
+#[derive(Clone, Debug, Hash)]
+pub struct Start(pub Arc<Launch>);
+
+/// From the CTA scheduler: every block of the launch has ended and its stores are visible.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LaunchDone(pub LaunchId);
+
+impl Message for Start {}
+impl Message for LaunchDone {}
+
+/// The command processor's side.
+pub type LaunchClient = Socket<Start, LaunchDone>;
+/// The CTA scheduler's side.
+pub type LaunchServer = Socket<LaunchDone, Start>;
+
+/// To an SM: run a thread block.
+#[derive(Clone, Debug, Hash)]
+pub struct RunCta {
+    /// Of which launch.
+    pub launch: Arc<Launch>,
+    /// Which block, counting x first.
+    pub index: u32,
+    /// The number of the SM that runs it (`%smid`).
+    pub sm: u32,
+    /// How many SMs there are (`%nsmid`).
+    pub sms: u32,
+}
+
+/// From an SM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SmEvent {
+    /// Sent once, at the start: what the SM offers.
+    Resources(SmResources),
+    /// A block has ended and its stores are visible.
+    CtaDone {
+        /// Of which launch.
+        launch: LaunchId,
+        /// Which block.
+        index: u32,
+    },
+}
+
+/// What an SM offers to thread blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct SmResources {
+    /// Threads, in whole warps.
+    pub threads: u32,
+    /// Thread blocks.
+    pub ctas: u32,
+    /// 32-bit registers.
+    pub registers: u32,
+    /// Bytes of shared memory.
+    pub shared: u32,
+}
+
+impl Message for RunCta {}
+impl Message for SmEvent {}
+
+/// The CTA scheduler's side.
+pub type SmClient = Socket<RunCta, SmEvent>;
+/// The SM's side.
+pub type SmServer = Socket<SmEvent, RunCta>;

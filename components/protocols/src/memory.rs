@@ -1,0 +1,184 @@
+//! Memory accesses: whole lines with byte masks, and the values with them.
+//!
+//! Every request is answered exactly once, stores included: fences, kernel ends and copies wait for the answers.
+//! Replies may overtake each other; the requester tells them apart by its tag.
+
+use std::hash::{Hash, Hasher};
+
+use counterpoint_framework::kernel::{Message, Socket};
+pub use counterpoint_ptx::{AtomicOperation, AtomicType};
+
+/// Bytes of a line, the unit of all memory messages.
+pub const LINE_BYTES: u64 = 128;
+
+/// The values of a line.
+pub type Line = [u8; LINE_BYTES as usize];
+
+/// One bit for each byte of a line.
+pub type ByteMask = u128;
+
+/// The line that holds an address.
+pub const fn line_of(address: u64) -> u64 {
+    address & !(LINE_BYTES - 1)
+}
+
+/// On whose behalf an access happens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Label {
+    /// The launch, counted from 1; 0 for accesses that belong to no kernel.
+    pub kernel: u32,
+    /// The stream.
+    pub stream: u32,
+}
+
+/// The requester's name for a request, returned with the reply.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Tag(pub u32);
+
+/// An access to one line.
+#[derive(Clone, Debug)]
+pub struct MemRequest {
+    /// Address of the line.
+    pub line: u64,
+    /// Names the request to its requester.
+    pub tag: Tag,
+    /// Which client of the network asks; the network sets it and returns the reply there.
+    pub client: u32,
+    /// On whose behalf.
+    pub label: Label,
+    /// What is to be done.
+    pub access: MemAccess,
+}
+
+/// What a request does.
+#[derive(Clone, Debug)]
+pub enum MemAccess {
+    /// Reads these bytes.
+    Read(ByteMask),
+    /// Writes these bytes.
+    Write(ByteMask, Line),
+    /// Reads, modifies and writes, lane after lane.
+    Atomic(Box<[AtomicLane]>),
+}
+
+/// The part of an atomic instruction that one lane plays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AtomicLane {
+    /// The lane.
+    pub lane: u8,
+    /// Offset within the line.
+    pub offset: u8,
+    /// What is done.
+    pub operation: AtomicOperation,
+    /// In which type.
+    pub kind: AtomicType,
+    /// The operand; for a compare-and-swap what is compared.
+    pub operand: u64,
+    /// What a compare-and-swap stores.
+    pub swap: u64,
+}
+
+/// The answer to a request.
+#[derive(Clone, Debug)]
+pub struct MemReply {
+    /// Address of the line.
+    pub line: u64,
+    /// The requester's name for the request.
+    pub tag: Tag,
+    /// Which client of the network asked.
+    pub client: u32,
+    /// What came of it.
+    pub result: MemResult,
+}
+
+/// What came of a request.
+#[derive(Clone, Debug)]
+pub enum MemResult {
+    /// The values of these bytes; the others are unspecified.
+    Line(ByteMask, Line),
+    /// The store is visible to every later access.
+    Written,
+    /// What each lane of an atomic found.
+    Old(Box<[(u8, u64)]>),
+}
+
+/// Bytes of a message besides its values: address, tag, kind.
+const HEADER_BYTES: u64 = 8;
+
+impl Message for MemRequest {
+    fn wire_bytes(&self) -> u64 {
+        HEADER_BYTES
+            + match &self.access {
+                MemAccess::Read(_) => 0,
+                MemAccess::Write(mask, _) => u64::from(mask.count_ones()),
+                MemAccess::Atomic(lanes) => 8 * lanes.len() as u64,
+            }
+    }
+}
+
+impl Message for MemReply {
+    fn wire_bytes(&self) -> u64 {
+        HEADER_BYTES
+            + match &self.result {
+                MemResult::Line(mask, _) => u64::from(mask.count_ones()),
+                MemResult::Written => 0,
+                MemResult::Old(lanes) => 8 * lanes.len() as u64,
+            }
+    }
+}
+
+impl Hash for MemRequest {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.line, self.tag, self.client, self.label).hash(state);
+        match &self.access {
+            MemAccess::Read(mask) => (0_u8, mask).hash(state),
+            MemAccess::Write(mask, data) => {
+                (1_u8, mask).hash(state);
+                state.write(data);
+            }
+            MemAccess::Atomic(lanes) => (2_u8, lanes).hash(state),
+        }
+    }
+}
+
+impl Hash for AtomicLane {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.lane, self.offset, self.operation as u8, self.kind as u8, self.operand, self.swap).hash(state);
+    }
+}
+
+impl Hash for MemReply {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.line, self.tag, self.client).hash(state);
+        match &self.result {
+            MemResult::Line(mask, data) => {
+                mask.hash(state);
+                state.write(data);
+            }
+            MemResult::Written => state.write_u8(1),
+            MemResult::Old(lanes) => lanes.hash(state),
+        }
+    }
+}
+
+/// The side that asks: an SM, a DMA engine, an L2 slice towards its DRAM.
+pub type MemoryClient = Socket<MemRequest, MemReply>;
+
+/// The side that answers.
+pub type MemoryServer = Socket<MemReply, MemRequest>;
+
+/// Overwrites the masked bytes of `line`.
+#[inline]
+pub fn merge(line: &mut Line, mask: ByteMask, data: &Line) {
+    if mask == ByteMask::MAX {
+        *line = *data;
+        return;
+    }
+    let mut rest = mask;
+    while rest != 0 {
+        let start = rest.trailing_zeros() as usize;
+        let run = (!(rest >> start)).trailing_zeros() as usize;
+        line[start..start + run].copy_from_slice(&data[start..start + run]);
+        rest = if start + run >= 128 { 0 } else { rest >> (start + run) << (start + run) };
+    }
+}

@@ -1,0 +1,365 @@
+//! From the module as written to programs that run: symbols, widths, types, rows, reconvergence.
+//!
+//! Scopes, storage and labels are here; the meaning of opcodes is in `decode/instruction.rs`.
+
+mod instruction;
+mod memory;
+mod storage;
+
+use std::collections::BTreeMap;
+
+use crate::analysis::cfg::{ControlFlow, Flow};
+use crate::analysis::liveness::{Effects, allocate};
+use crate::ast::{Function, Module, Span, Statement, StatementKind, StorageSpace, Variable};
+use crate::error::{Place, PtxError};
+use crate::isa::{LaneOp, Latency, Unit};
+use crate::parser::element_size;
+use crate::program::{Action, CONSTANT, Instruction, MemoryForm, NO_PC, NONE, Program, RegisterSet, Row};
+use storage::Storage;
+
+/// Decodes every kernel of a module.
+pub fn decode(module: &Module) -> Result<Vec<Program>, Vec<PtxError>> {
+    let mut errors = Vec::new();
+    let mut storage = Storage::default();
+    for variable in &module.variables {
+        if let Err(error) = storage.declare(variable) {
+            errors.push(error);
+        }
+    }
+    let mut programs = Vec::new();
+    for function in module.functions.iter().filter(|f| f.entry && f.body.is_some()) {
+        let mut decoder = Decoder::new(storage.clone());
+        match decoder.kernel(function) {
+            Some(program) if decoder.errors.is_empty() => programs.push(program),
+            _ => errors.append(&mut decoder.errors),
+        }
+    }
+    if errors.is_empty() { Ok(programs) } else { Err(errors) }
+}
+
+/// What kind of register a name is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RegisterType {
+    Predicate,
+    /// Up to 32 bits; one row.
+    Narrow(u8),
+    /// 64 bits; two rows.
+    Wide,
+}
+
+impl RegisterType {
+    fn bits(self) -> u8 {
+        match self {
+            RegisterType::Predicate => 1,
+            RegisterType::Narrow(bits) => bits,
+            RegisterType::Wide => 64,
+        }
+    }
+}
+
+/// A register in use.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Register {
+    pub(crate) id: u16,
+    pub(crate) kind: RegisterType,
+}
+
+#[derive(Default)]
+struct Scope {
+    parent: usize,
+    /// Declared names and range prefixes with their counts.
+    declared: BTreeMap<String, (RegisterType, Option<u32>)>,
+    labels: BTreeMap<String, u32>,
+}
+
+/// Register ids fit 15 bits, because the sixteenth marks constants.
+const MOST_REGISTERS: usize = 0x7ff0;
+
+pub(crate) struct Decoder {
+    storage: Storage,
+    errors: Vec<PtxError>,
+    scopes: Vec<Scope>,
+    scope: usize,
+    registers: Vec<RegisterType>,
+    /// (scope, name) to register.
+    names: BTreeMap<(usize, String), u16>,
+    instructions: Vec<Instruction>,
+    effects: Vec<Effects>,
+    /// Branches to resolve: pc, scope, label, place.
+    branches: Vec<(usize, usize, String, Place)>,
+    constants: Vec<Row>,
+    constant_index: BTreeMap<(u64, bool), u16>,
+}
+
+impl Decoder {
+    fn new(storage: Storage) -> Self {
+        Decoder {
+            storage,
+            errors: Vec::new(),
+            scopes: vec![Scope::default()],
+            scope: 0,
+            registers: Vec::new(),
+            names: BTreeMap::new(),
+            instructions: Vec::new(),
+            effects: Vec::new(),
+            branches: Vec::new(),
+            constants: Vec::new(),
+            constant_index: BTreeMap::new(),
+        }
+    }
+
+    fn kernel(&mut self, function: &Function) -> Option<Program> {
+        for param in &function.params {
+            if let Err(error) = self.storage.declare_param(param) {
+                self.errors.push(error);
+            }
+        }
+        // Labels first: a branch may go forward.
+        self.statements(function.body.as_deref().unwrap_or(&[]));
+        self.end_program(function.span);
+        self.resolve_branches();
+        if !self.errors.is_empty() {
+            return None;
+        }
+        let flow: Vec<Flow> = self.instructions.iter().map(flow_of).collect();
+        let graph = ControlFlow::new(&flow);
+        for (pc, instruction) in self.instructions.iter_mut().enumerate() {
+            if instruction.action == Action::Branch {
+                instruction.reconvergence = graph.reconvergence(pc as u32);
+            }
+        }
+        Some(self.finish(function, &graph))
+    }
+
+    fn finish(&mut self, function: &Function, graph: &ControlFlow) -> Program {
+        let classes: Vec<u8> = self
+            .registers
+            .iter()
+            .map(|kind| match kind {
+                RegisterType::Wide => 0,
+                RegisterType::Narrow(_) => 1,
+                RegisterType::Predicate => 2,
+            })
+            .collect();
+        let weights: Vec<u32> = classes.iter().map(|class| [2, 1, 0][*class as usize]).collect();
+        let found = allocate(graph, &self.effects, &classes, &weights);
+        let count = |class: usize| found.slot_counts.get(class).copied().unwrap_or(0);
+        let wide_rows = count(0) * 2;
+        let row = |operand: u16| {
+            if operand & CONSTANT != 0 {
+                return operand;
+            }
+            let slot = found.slots[operand as usize];
+            match self.registers[operand as usize] {
+                RegisterType::Wide => slot * 2,
+                RegisterType::Narrow(_) => wide_rows + slot,
+                RegisterType::Predicate => slot,
+            }
+        };
+        let mut instructions = std::mem::take(&mut self.instructions);
+        for instruction in &mut instructions {
+            for operand in instruction.destinations.iter_mut().chain(&mut instruction.sources) {
+                *operand = row(*operand);
+            }
+            instruction.address = row(instruction.address);
+            instruction.guard = row(instruction.guard);
+        }
+        Program {
+            name: function.name.clone(),
+            params: std::mem::take(&mut self.storage.params),
+            param_bytes: self.storage.param_bytes,
+            shared_bytes: self.storage.static_shared_bytes(),
+            shared_symbols: std::mem::take(&mut self.storage.shared).symbols,
+            local_bytes: self.storage.local.bytes as u32,
+            global_symbols: std::mem::take(&mut self.storage.global).symbols,
+            constant_symbols: std::mem::take(&mut self.storage.constant).symbols,
+            registers_per_thread: found.pressure.max(4),
+            max_ntid: function.max_ntid,
+            min_ctas_per_sm: function.min_ctas_per_sm,
+            instructions,
+            constants: std::mem::take(&mut self.constants),
+            rows: wide_rows + count(1),
+            predicates: count(2),
+            scoreboard_registers: self.registers.len() as u16,
+        }
+    }
+
+    fn statements(&mut self, statements: &[Statement]) {
+        for statement in statements {
+            match &statement.kind {
+                StatementKind::Block(inner) => {
+                    let parent = self.scope;
+                    self.scopes.push(Scope { parent, ..Scope::default() });
+                    self.scope = self.scopes.len() - 1;
+                    self.statements(inner);
+                    self.scope = parent;
+                }
+                StatementKind::Variable(variable) => {
+                    if let Err(error) = self.declare(variable) {
+                        self.errors.push(error);
+                    }
+                }
+                StatementKind::Label(name) => {
+                    let pc = self.instructions.len() as u32;
+                    let labels = &mut self.scopes[self.scope].labels;
+                    if labels.insert(name.clone(), pc).is_some() {
+                        let message = format!("label `{name}` is defined twice");
+                        self.errors.push(PtxError::new(statement.span.place, message));
+                    }
+                }
+                StatementKind::Instruction(instruction) => {
+                    if let Err(error) = self.instruction(instruction, statement.span) {
+                        self.errors.push(error);
+                    }
+                }
+            }
+        }
+    }
+
+    fn declare(&mut self, variable: &Variable) -> Result<(), PtxError> {
+        if variable.space != StorageSpace::Register {
+            return self.storage.declare(variable);
+        }
+        if variable.vector != 1 || !variable.dimensions.is_empty() || !variable.initial.is_empty() {
+            return Err(PtxError::new(variable.span.place, "registers are scalars without initial values"));
+        }
+        let kind = match element_size(&variable.element) {
+            Some(0) => RegisterType::Predicate,
+            Some(8) => RegisterType::Wide,
+            Some(bytes) => RegisterType::Narrow(bytes as u8 * 8),
+            None => return Err(PtxError::new(variable.span.place, "unknown register type")),
+        };
+        let declared = &mut self.scopes[self.scope].declared;
+        if declared.insert(variable.name.clone(), (kind, variable.range)).is_some() {
+            return Err(PtxError::new(
+                variable.span.place,
+                format!("`{}` is declared twice in this scope", variable.name),
+            ));
+        }
+        Ok(())
+    }
+
+    /// The register that a name stands for here, or `None` if no scope declares it.
+    fn find_register(&mut self, name: &str, place: Place) -> Result<Option<Register>, PtxError> {
+        let digits = name.len() - name.bytes().rev().take_while(u8::is_ascii_digit).count();
+        let (prefix, number) = name.split_at(digits);
+        let number = number.parse::<u32>().ok().filter(|n| n.to_string().len() == name.len() - digits);
+        let mut scope = self.scope;
+        loop {
+            let declared = &self.scopes[scope].declared;
+            let whole = declared.get(name).filter(|(_, range)| range.is_none());
+            let ranged = declared
+                .get(prefix)
+                .filter(|(_, range)| matches!((range, number), (Some(count), Some(n)) if n < *count));
+            if let Some((kind, _)) = whole.or(ranged) {
+                let kind = *kind;
+                let key = (scope, name.to_owned());
+                if let Some(&id) = self.names.get(&key) {
+                    return Ok(Some(Register { id, kind }));
+                }
+                if self.registers.len() >= MOST_REGISTERS {
+                    return Err(PtxError::new(place, "the kernel has too many registers"));
+                }
+                let id = self.registers.len() as u16;
+                self.registers.push(kind);
+                self.names.insert(key, id);
+                return Ok(Some(Register { id, kind }));
+            }
+            if scope == 0 {
+                return Ok(None);
+            }
+            scope = self.scopes[scope].parent;
+        }
+    }
+
+    /// The operand for a constant.
+    fn constant(&mut self, value: u64, wide: bool, place: Place) -> Result<u16, PtxError> {
+        let value = if wide { value } else { value & 0xffff_ffff };
+        if let Some(&index) = self.constant_index.get(&(value, wide)) {
+            return Ok(index);
+        }
+        if self.constants.len() >= MOST_REGISTERS {
+            return Err(PtxError::new(place, "the kernel has too many different constants"));
+        }
+        let index = self.constants.len() as u16 | CONSTANT;
+        if wide {
+            // Two rows are 32 words of 64 bits: low and high halves alternate.
+            let mut row = Row::ZERO;
+            for pair in row.0.chunks_exact_mut(2) {
+                pair[0] = value as u32;
+                pair[1] = (value >> 32) as u32;
+            }
+            self.constants.extend([row, row]);
+        } else {
+            self.constants.push(Row([value as u32; 32]));
+        }
+        self.constant_index.insert((value, wide), index);
+        Ok(index)
+    }
+
+    /// A program always ends in an exit, so that no pc can run off its end.
+    fn end_program(&mut self, span: Span) {
+        let ends = self.instructions.last().is_some_and(|last| {
+            last.guard == NONE && (last.action == Action::Exit || last.action == Action::Branch)
+        });
+        let end = self.instructions.len() as u32;
+        let labelled = self.scopes.iter().any(|scope| scope.labels.values().any(|pc| *pc == end));
+        if !ends || labelled {
+            let mut exit = blank(span);
+            exit.action = Action::Exit;
+            exit.latency = Latency::Exit;
+            exit.text = (span.end, span.end);
+            self.instructions.push(exit);
+            self.effects.push(Effects::default());
+        }
+    }
+
+    fn resolve_branches(&mut self) {
+        for (pc, from, label, place) in std::mem::take(&mut self.branches) {
+            let mut scope = from;
+            let target = loop {
+                match self.scopes[scope].labels.get(&label) {
+                    Some(&target) => break Some(target),
+                    None if scope == 0 => break None,
+                    None => scope = self.scopes[scope].parent,
+                }
+            };
+            match target {
+                Some(target) => self.instructions[pc].target = target,
+                None => self.errors.push(PtxError::new(place, format!("no label `{label}`"))),
+            }
+        }
+    }
+}
+
+/// An instruction that does nothing yet.
+pub(crate) fn blank(span: Span) -> Instruction {
+    Instruction {
+        action: Action::Fence,
+        op: LaneOp::MovB32,
+        destinations: [NONE; 4],
+        sources: [NONE; 4],
+        address: NONE,
+        guard: NONE,
+        guard_negated: false,
+        memory: MemoryForm::NONE,
+        offset: 0,
+        target: NO_PC,
+        reconvergence: NO_PC,
+        unit: Unit::Control,
+        latency: Latency::Fence,
+        reads: RegisterSet::default(),
+        writes: RegisterSet::default(),
+        line: span.place.line,
+        text: (span.start, span.end),
+    }
+}
+
+fn flow_of(instruction: &Instruction) -> Flow {
+    let guarded = instruction.guard != NONE;
+    match instruction.action {
+        Action::Branch => Flow { target: Some(instruction.target), falls: guarded, exits: false },
+        Action::Exit => Flow { target: None, falls: guarded, exits: true },
+        _ => Flow { target: None, falls: true, exits: false },
+    }
+}

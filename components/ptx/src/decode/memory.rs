@@ -1,0 +1,179 @@
+//! Loads, stores and atomics as written to their decoded form.
+
+use super::instruction::{Line, Width};
+use crate::ast::{Operand, OperandKind, StorageSpace};
+use crate::decode::RegisterType;
+use crate::error::{Place, PtxError};
+use crate::isa::{self, Latency, Unit, memory};
+use crate::program::{Action, Base, MemoryForm, NONE, Space};
+
+impl Line<'_, '_> {
+    fn memory_form(&mut self) -> Result<memory::Modifiers, PtxError> {
+        let opcode = &self.source.opcode;
+        let found = memory::modifiers(opcode)
+            .map_err(|word| self.error(format!("`.{word}` is unknown or misplaced in `{opcode}`")))?;
+        self.out.memory = MemoryForm {
+            space: found.space,
+            store: opcode.starts_with("st"),
+            atomic: found.atomic,
+            volatile: found.volatile,
+            cache: found.cache,
+            elements: found.elements,
+            bytes: found.bytes,
+            signed: found.signed,
+            ..MemoryForm::NONE
+        };
+        Ok(found)
+    }
+
+    fn address(&mut self, operand: &Operand, space: Option<Space>) -> Result<(), PtxError> {
+        let place = operand.span.place;
+        match &operand.kind {
+            OperandKind::Absolute(value) => {
+                self.out.offset = *value as i64;
+                Ok(())
+            }
+            OperandKind::Address(name, plus) => {
+                self.out.offset = *plus;
+                if let Some(register) = self.decoder.find_register(name, place)? {
+                    self.check_width(name, register, Width::AtLeast(32), place)?;
+                    self.out.memory.wide_address = register.kind == RegisterType::Wide;
+                    self.out.address = register.id;
+                    self.effects.reads.push(register.id);
+                    return Ok(());
+                }
+                let Some((home, offset)) = self.decoder.storage.find(name) else {
+                    return Err(PtxError::new(place, format!("`{name}` is not declared")));
+                };
+                let fits = match home {
+                    StorageSpace::Shared => space == Some(Space::Shared),
+                    StorageSpace::Local => space == Some(Space::Local),
+                    StorageSpace::Param => self.out.action == Action::LoadParam,
+                    StorageSpace::Global => space == Some(Space::Global),
+                    StorageSpace::Const => space == Some(Space::Const),
+                    StorageSpace::Register => false,
+                };
+                if !fits {
+                    return Err(PtxError::new(place, format!("`{name}` lies in another space")));
+                }
+                self.out.offset = plus.wrapping_add(offset as i64);
+                self.out.memory.base = match home {
+                    StorageSpace::Global => Some(Base::Global),
+                    StorageSpace::Const => Some(Base::Const),
+                    _ => None,
+                };
+                Ok(())
+            }
+            _ => {
+                Err(PtxError::new(place, "this operand does not fit here")
+                    .expecting("an address in brackets"))
+            }
+        }
+    }
+
+    fn elements<'o>(&self, operand: &'o Operand, count: u8) -> Result<&'o [OperandKind], PtxError> {
+        let parts = match &operand.kind {
+            OperandKind::Vector(parts) => parts.as_slice(),
+            kind => std::slice::from_ref(kind),
+        };
+        if parts.len() != count as usize {
+            return Err(PtxError::new(
+                operand.span.place,
+                format!("{} values where {count} are moved", parts.len()),
+            ));
+        }
+        Ok(parts)
+    }
+
+    pub(super) fn load(&mut self) -> Result<(), PtxError> {
+        let form = self.memory_form()?;
+        let operands = self.operands(2..=2)?;
+        if form.param {
+            self.out.action = Action::LoadParam;
+        }
+        self.address(&operands[1], form.space)?;
+        let parts = self.elements(&operands[0], form.elements)?;
+        for (index, kind) in parts.iter().enumerate() {
+            if *kind == OperandKind::Discard {
+                continue;
+            }
+            let register = self.write(kind, operands[0].span.place, Width::AtLeast(form.bytes * 8))?;
+            self.out.destinations[index] = register.id;
+            self.mixed(index, register.kind == RegisterType::Wide, operands[0].span.place)?;
+        }
+        if form.param {
+            // Parameters lie in the constant bank, whose hits cost no more than an operand.
+            self.book(Action::LoadParam, Unit::Sp, Latency::IntAdd);
+            let end = self.out.offset.saturating_add(i64::from(form.bytes * form.elements));
+            let inside = self.out.offset >= 0 && end <= i64::from(self.decoder.storage.param_bytes);
+            if self.out.address == NONE && !inside {
+                return Err(PtxError::new(operands[1].span.place, "the address lies outside the parameters"));
+            }
+        } else {
+            self.book(Action::Memory, Unit::LdSt, Latency::Load);
+        }
+        Ok(())
+    }
+
+    fn mixed(&mut self, index: usize, wide: bool, place: Place) -> Result<(), PtxError> {
+        if index > 0 && self.out.memory.wide_value != wide {
+            return Err(PtxError::new(place, "registers of different widths in one vector"));
+        }
+        self.out.memory.wide_value = wide;
+        Ok(())
+    }
+
+    pub(super) fn store(&mut self) -> Result<(), PtxError> {
+        let form = self.memory_form()?;
+        let operands = self.operands(2..=2)?;
+        if form.param || form.space == Some(Space::Const) {
+            return Err(self
+                .error("this space cannot be stored to")
+                .expecting("`.global`, `.shared` or `.local`"));
+        }
+        self.address(&operands[0], form.space)?;
+        let place = operands[1].span.place;
+        let parts = self.elements(&operands[1], form.elements)?;
+        for (index, kind) in parts.iter().enumerate() {
+            let wide = match kind {
+                OperandKind::Name(name) => match self.decoder.find_register(name, place)? {
+                    Some(register) => register.kind == RegisterType::Wide,
+                    None => form.bytes == 8,
+                },
+                _ => form.bytes == 8,
+            };
+            self.out.sources[index] = self.read_kind(kind, place, Width::AtLeast(form.bytes * 8))?;
+            self.mixed(index, wide, place)?;
+        }
+        self.book(Action::Memory, Unit::LdSt, Latency::Store);
+        Ok(())
+    }
+
+    pub(super) fn atomic(&mut self) -> Result<(), PtxError> {
+        let form = self.memory_form()?;
+        let reduction = self.source.opcode.starts_with("red");
+        let swap = matches!(form.atomic, Some((isa::AtomicOperation::CompareAndSwap, _)));
+        if reduction && (swap || matches!(form.atomic, Some((isa::AtomicOperation::Exchange, _)))) {
+            return Err(self.error("`red` has no exchange").expecting("`atom`"));
+        }
+        let count = 3 - usize::from(reduction) + usize::from(swap);
+        let operands = self.operands(count..=count)?;
+        let bits = form.bytes * 8;
+        let rest = if reduction {
+            operands
+        } else {
+            if operands[0].kind != OperandKind::Discard {
+                let register = self.write(&operands[0].kind, operands[0].span.place, Width::Exactly(bits))?;
+                self.out.destinations[0] = register.id;
+            }
+            &operands[1..]
+        };
+        self.out.memory.wide_value = bits == 64;
+        self.address(&rest[0], form.space)?;
+        for (index, operand) in rest[1..].iter().enumerate() {
+            self.out.sources[index] = self.read(operand, Width::Exactly(bits))?;
+        }
+        self.book(Action::Memory, Unit::LdSt, Latency::Atomic);
+        Ok(())
+    }
+}

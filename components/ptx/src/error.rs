@@ -1,0 +1,69 @@
+//! What can be wrong with PTX text, and with a kernel while it runs.
+
+use std::fmt;
+
+/// A problem in PTX text, with its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PtxError {
+    /// Line, counted from 1.
+    pub line: u32,
+    /// Column in characters, counted from 1.
+    pub column: u32,
+    /// What is wrong.
+    pub message: String,
+    /// What would have been right here, where that is known.
+    pub expected: Option<String>,
+}
+
+impl PtxError {
+    /// An error without a suggestion.
+    pub(crate) fn new(place: Place, message: impl Into<String>) -> Self {
+        PtxError { line: place.line, column: place.column, message: message.into(), expected: None }
+    }
+
+    /// The same error with what would have been right.
+    pub(crate) fn expecting(mut self, expected: impl Into<String>) -> Self {
+        self.expected = Some(expected.into());
+        self
+    }
+}
+
+impl fmt::Display for PtxError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.line, self.column, self.message)?;
+        match &self.expected {
+            Some(expected) => write!(f, " (expected {expected})"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for PtxError {}
+
+/// Line and column in a source text, both counted from 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// Line, counted from 1.
+    pub line: u32,
+    /// Column in characters, counted from 1.
+    pub column: u32,
+}
+
+/// A fault of the simulated program: its author can cause it, so it is never a panic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExecError {
+    /// Source line of the instruction that faulted.
+    pub line: u32,
+    /// The lane that faulted first.
+    pub lane: u32,
+    /// What happened.
+    pub message: String,
+}
+
+impl fmt::Display for ExecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}, lane {}: {}", self.line, self.lane, self.message)
+    }
+}
+
+impl std::error::Error for ExecError {}

@@ -1,0 +1,334 @@
+//! A warp's memory access on its way out, and the bytes of its answer on their way in.
+
+use crate::isa::{AtomicOperation, AtomicType, CacheOperator};
+use crate::program::{Row, Space};
+
+/// What an access does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccessKind {
+    /// Reads.
+    Load,
+    /// Writes `values`.
+    Store,
+    /// Reads, combines with `values` and writes, in one step.
+    Atomic(AtomicOperation, AtomicType),
+}
+
+/// One memory instruction of one warp.
+///
+/// Make one and use it again for every [`Warp::issue`](crate::Warp::issue): it is 800 bytes.
+#[derive(Clone, Debug)]
+#[repr(C, align(64))]
+pub struct Access {
+    /// Address of each lane; of lanes outside `mask`, anything.
+    pub addresses: [u64; 32],
+    /// Data of a store, or operands of an atomic: word `k` of each lane in row `k`. An element of fewer
+    /// than 32 bits has a word of its own, one of 64 bits two, low word first; an atomic's second operand
+    /// follows its first.
+    pub values: [Row; 4],
+    /// The instruction.
+    pub pc: u32,
+    /// The lanes that take part.
+    pub mask: u32,
+    /// The space; generic addresses are resolved.
+    pub space: Space,
+    /// What it does.
+    pub kind: AccessKind,
+    /// Must not be answered from a cache that others do not see.
+    pub volatile: bool,
+    /// What it asks of the caches.
+    pub cache: CacheOperator,
+    /// Bytes a lane.
+    pub width: u8,
+    /// Elements a lane: 1, 2 or 4.
+    pub elements: u8,
+    /// Bytes of one element.
+    pub element_bytes: u8,
+    /// A load or atomic whose result some register takes.
+    pub wants_value: bool,
+    /// All lanes, active or not, lie one behind the other from lane 0 on.
+    pub contiguous: bool,
+    /// In: what `%clock` reads.
+    pub clock: u64,
+}
+
+impl Default for Access {
+    fn default() -> Self {
+        Access {
+            addresses: [0; 32],
+            values: [Row::ZERO; 4],
+            pc: 0,
+            mask: 0,
+            space: Space::Global,
+            kind: AccessKind::Load,
+            volatile: false,
+            cache: CacheOperator::Default,
+            width: 4,
+            elements: 1,
+            element_bytes: 4,
+            wants_value: false,
+            contiguous: false,
+            clock: 0,
+        }
+    }
+}
+
+impl Access {
+    /// The lanes of `lanes` whose bytes all lie in `length` bytes from `base`.
+    pub fn lanes_within(&self, lanes: u32, base: u64, length: u64) -> u32 {
+        let width = u64::from(self.width);
+        if length < width {
+            return 0;
+        }
+        let last = length - width;
+        let mut inside = 0;
+        for lane in 0..32 {
+            // An address below the base wraps to a large offset.
+            inside |= u32::from(self.addresses[lane].wrapping_sub(base) <= last) << lane;
+        }
+        inside & lanes
+    }
+
+    /// Takes the bytes of those `lanes` that lie in `bytes`, which starts at `base`, into `words`;
+    /// returns the lanes served. Elements of fewer than 32 bits are filled with zeros.
+    #[inline]
+    pub fn gather(&self, lanes: u32, base: u64, bytes: &[u8], words: &mut [Row; 4]) -> u32 {
+        if self.contiguous && self.width == 4 && self.element_bytes == 4 && lanes != 0 {
+            // One run of memory serves a run of lanes: the case that decides the speed.
+            if let Some((first, count)) = run(lanes) {
+                let start = self.addresses[first].wrapping_sub(base) as usize;
+                let end = start.wrapping_add(4 * count);
+                if start <= end
+                    && let Some(found) = bytes.get(start..end)
+                {
+                    if count == 32
+                        && let Ok(line) = <&[u8; 128]>::try_from(found)
+                    {
+                        words[0] = row_of(line);
+                    } else {
+                        let row = &mut words[0].0[first..first + count];
+                        for (index, value) in row.iter_mut().enumerate() {
+                            *value = word(found, 4 * index);
+                        }
+                    }
+                    return lanes;
+                }
+            }
+        }
+        let width = usize::from(self.width);
+        let mut served = 0;
+        let mut rest = lanes;
+        while rest != 0 {
+            let lane = rest.trailing_zeros() as usize & 31;
+            rest &= rest - 1;
+            let start = self.addresses[lane].wrapping_sub(base) as usize;
+            let Some(found) = bytes.get(start..start.wrapping_add(width)) else { continue };
+            served |= 1 << lane;
+            if self.element_bytes >= 4 {
+                for index in 0..width / 4 {
+                    words[index & 3].0[lane] = word(found, 4 * index);
+                }
+            } else if self.element_bytes == 2 {
+                for index in 0..width / 2 {
+                    words[index & 3].0[lane] =
+                        u32::from(found[2 * index]) | u32::from(found[2 * index + 1]) << 8;
+                }
+            } else {
+                for (index, byte) in found.iter().enumerate() {
+                    words[index & 3].0[lane] = u32::from(*byte);
+                }
+            }
+        }
+        served
+    }
+
+    /// Puts the data of those `lanes` that lie in `bytes`, which starts at `base`, there, calling `wrote`
+    /// with the first byte and the number; the highest lane wins where several write one byte.
+    #[inline]
+    fn put(&self, lanes: u32, base: u64, bytes: &mut [u8], mut wrote: impl FnMut(usize, usize)) -> u32 {
+        if self.contiguous
+            && self.width == 4
+            && self.element_bytes == 4
+            && let Some((first, count)) = run(lanes)
+        {
+            let start = self.addresses[first].wrapping_sub(base) as usize;
+            let end = start.wrapping_add(4 * count);
+            if start <= end
+                && let Some(place) = bytes.get_mut(start..end)
+            {
+                for (index, value) in self.values[0].0[first..first + count].iter().enumerate() {
+                    place[4 * index..4 * index + 4].copy_from_slice(&value.to_le_bytes());
+                }
+                wrote(start, 4 * count);
+                return lanes;
+            }
+        }
+        let mut served = 0;
+        let mut rest = lanes;
+        while rest != 0 {
+            let lane = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            let width = self.width as usize;
+            let start = self.addresses[lane].wrapping_sub(base) as usize;
+            let Some(place) = bytes.get_mut(start..start.wrapping_add(width)) else { continue };
+            served |= 1 << lane;
+            if self.element_bytes >= 4 {
+                for index in 0..width / 4 {
+                    let value = self.values[index & 3].0[lane & 31].to_le_bytes();
+                    place[4 * index..4 * index + 4].copy_from_slice(&value);
+                }
+            } else {
+                let piece = usize::from(self.element_bytes);
+                for (index, byte) in place.iter_mut().enumerate() {
+                    *byte = self.values[(index / piece) & 3].0[lane & 31].to_le_bytes()[index % piece];
+                }
+            }
+            wrote(start, width);
+        }
+        served
+    }
+
+    /// Puts store data into a line of at most 128 bytes and marks the bytes written; returns the lanes
+    /// served.
+    #[inline]
+    pub fn scatter(&self, lanes: u32, base: u64, bytes: &mut [u8], byte_mask: &mut u128) -> u32 {
+        self.put(lanes, base, bytes, |start, count| {
+            let ones = if count >= 128 { u128::MAX } else { (1 << count) - 1 };
+            *byte_mask |= ones.checked_shl(start as u32).unwrap_or(0);
+        })
+    }
+
+    /// Puts store data into memory of any size; returns the lanes served.
+    #[inline]
+    pub fn store(&self, lanes: u32, base: u64, bytes: &mut [u8]) -> u32 {
+        self.put(lanes, base, bytes, |_, _| {})
+    }
+
+    /// An atomic's operands of one lane: the first, and the second of a compare-and-swap.
+    pub fn atomic_operands(&self, lane: usize) -> (u64, u64) {
+        let word = |row: usize| u64::from(self.values[row].0[lane]);
+        if self.width == 8 { (word(0) | word(1) << 32, word(2) | word(3) << 32) } else { (word(0), word(1)) }
+    }
+
+    /// Executes an atomic's lanes that lie in `bytes`, lowest lane first, and leaves the old values in
+    /// `words`; returns the lanes served.
+    pub fn atomic(&self, lanes: u32, base: u64, bytes: &mut [u8], words: &mut [Row; 4]) -> u32 {
+        let AccessKind::Atomic(operation, kind) = self.kind else { return 0 };
+        let width = usize::from(self.width);
+        let mut served = 0;
+        for lane in (0..32).filter(|lane| lanes & (1 << lane) != 0) {
+            let start = self.addresses[lane].wrapping_sub(base) as usize;
+            let Some(place) = bytes.get_mut(start..start.wrapping_add(width)) else { continue };
+            let mut old = [0; 8];
+            old[..width].copy_from_slice(place);
+            let old = u64::from_le_bytes(old);
+            let (b, c) = self.atomic_operands(lane);
+            let new = operation.apply(kind, old, b, c);
+            place.copy_from_slice(&new.to_le_bytes()[..width]);
+            words[0].0[lane] = old as u32;
+            words[1].0[lane] = (old >> 32) as u32;
+            served |= 1 << lane;
+        }
+        served
+    }
+}
+
+/// First lane and length, if the lanes follow one another.
+#[inline]
+fn run(lanes: u32) -> Option<(usize, usize)> {
+    if lanes == 0 {
+        return None;
+    }
+    let first = lanes.trailing_zeros();
+    let shifted = lanes >> first;
+    (shifted & shifted.wrapping_add(1) == 0).then_some((first as usize, shifted.count_ones() as usize))
+}
+
+/// The word that starts at a byte.
+#[inline(always)]
+fn word(bytes: &[u8], start: usize) -> u32 {
+    match bytes.get(start..start + 4) {
+        Some(&[a, b, c, d]) => u32::from_le_bytes([a, b, c, d]),
+        _ => 0,
+    }
+}
+
+#[inline]
+fn row_of(line: &[u8; 128]) -> Row {
+    let mut row = Row::ZERO;
+    for (index, value) in row.0.iter_mut().enumerate() {
+        *value = word(line, 4 * index);
+    }
+    row
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(base: u64) -> Access {
+        Access {
+            addresses: std::array::from_fn(|lane| base + 4 * lane as u64),
+            mask: !0,
+            ..Access::default()
+        }
+    }
+
+    #[test]
+    fn fast_and_slow_paths_agree() {
+        let bytes: Vec<u8> = (0..=255).collect();
+        for lanes in [!0u32, 0xffff_0000, 0x00ff_ff00, 0x8000_0001, 1, 0x5555_5555] {
+            for base in [0u64, 64, 100, 996] {
+                let mut access = words(100);
+                let (mut fast, mut slow) = ([Row::ZERO; 4], [Row::ZERO; 4]);
+                let expected = access.gather(lanes, base, &bytes[..128], &mut slow);
+                access.contiguous = true;
+                assert_eq!(access.gather(lanes, base, &bytes[..128], &mut fast), expected);
+                assert_eq!(fast, slow);
+                assert_eq!(access.lanes_within(lanes, base, 128), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn scatter_marks_what_it_writes() {
+        let mut access = words(128 - 8);
+        access.values[0] = Row(std::array::from_fn(|lane| lane as u32 + 1));
+        for contiguous in [false, true] {
+            access.contiguous = contiguous;
+            let (mut line, mut mask) = ([0u8; 128], 0u128);
+            assert_eq!(access.scatter(!0, 128, &mut line, &mut mask), !3);
+            assert_eq!(mask, (1 << 120) - 1);
+            assert_eq!((line[0], line[4]), (3, 4));
+            mask = 0;
+            assert_eq!(access.scatter(3, 0, &mut line, &mut mask), 3);
+            assert_eq!(mask, 0xff << 120);
+        }
+    }
+
+    #[test]
+    fn vectors_and_small_elements() {
+        let mut access = words(0);
+        access.addresses = std::array::from_fn(|lane| 16 * lane as u64);
+        (access.width, access.elements) = (16, 4);
+        let bytes: Vec<u8> = (0..512).map(|i| i as u8).collect();
+        let mut got = [Row::ZERO; 4];
+        assert_eq!(access.gather(!0, 0, &bytes, &mut got), !0);
+        assert_eq!(got[3].0[1], u32::from_le_bytes([28, 29, 30, 31]));
+        (access.width, access.element_bytes, access.elements) = (2, 1, 2);
+        access.gather(!0, 0, &bytes, &mut got);
+        assert_eq!((got[0].0[2], got[1].0[2]), (32, 33));
+    }
+
+    #[test]
+    fn atomics_go_lane_by_lane() {
+        let mut access = words(0);
+        access.addresses = [8; 32];
+        access.kind = AccessKind::Atomic(AtomicOperation::Add, AtomicType::U32);
+        access.values[0] = Row([1; 32]);
+        let (mut bytes, mut old) = ([0u8; 16], [Row::ZERO; 4]);
+        assert_eq!(access.atomic(!0, 0, &mut bytes, &mut old), !0);
+        assert_eq!(bytes[8], 32);
+        assert_eq!(old[0].0[31], 31);
+    }
+}

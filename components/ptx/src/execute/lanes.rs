@@ -1,0 +1,279 @@
+//! The table's operations over 32 lanes.
+//!
+//! One body is compiled twice, for any host of the target and for one with AVX2 and FMA; both give
+//! the same bits, because every operation is exact or rounded once, and NaNs are made canonical. Each
+//! operation computes all lanes into scratch rows, in a loop without branches that the compiler
+//! vectorises (scratch, because the destination may be a source too); lanes that are switched off are
+//! left out only when the result is written back.
+
+use std::mem::MaybeUninit;
+
+use crate::isa::float::{self, Mode};
+use crate::isa::integer;
+use crate::isa::{LaneOp, table};
+use crate::program::{Action, CONSTANT, Instruction, Row};
+
+/// Where operands are.
+#[derive(Clone, Copy)]
+pub(crate) struct Operands {
+    /// The warp's rows.
+    pub(crate) rows: *mut Row,
+    /// The program's constants.
+    pub(crate) constants: *const Row,
+    /// The warp's predicates.
+    pub(crate) predicates: *const u32,
+}
+
+impl Operands {
+    /// The first row of an operand.
+    ///
+    /// # Safety
+    /// The operand must come from the program whose constants these are, and the warp must have the
+    /// program's rows.
+    #[inline(always)]
+    pub(crate) unsafe fn row(self, operand: u16) -> *const Row {
+        if operand & CONSTANT != 0 {
+            // SAFETY: decoding made the index, so it lies in the constants.
+            unsafe { self.constants.add((operand & !CONSTANT) as usize) }
+        } else {
+            // SAFETY: as above, for the warp's rows.
+            unsafe { self.rows.add(operand as usize) }
+        }
+    }
+}
+
+/// Runs one table instruction; a comparison returns its truth in all lanes as a mask.
+pub(crate) type LaneFunction = unsafe fn(Operands, &Instruction, u32) -> u32;
+
+/// The best version for this host.
+pub(crate) fn best() -> LaneFunction {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+        return with_avx2;
+    }
+    baseline
+}
+
+/// The version that needs nothing of the host.
+///
+/// # Safety
+/// See [`Operands::row`]; all operands of the instruction must fit.
+pub(crate) unsafe fn baseline(operands: Operands, instruction: &Instruction, mask: u32) -> u32 {
+    // SAFETY: handed on to the caller.
+    unsafe { body(operands, instruction, mask) }
+}
+
+/// The version for AVX2 and FMA.
+///
+/// # Safety
+/// As for [`baseline`], and the host must have both.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+unsafe fn with_avx2(operands: Operands, instruction: &Instruction, mask: u32) -> u32 {
+    // SAFETY: handed on to the caller.
+    unsafe { body(operands, instruction, mask) }
+}
+
+/// How an operand is read.
+trait Source {
+    type Value;
+    type Place: Copy;
+    unsafe fn place(operands: Operands, operand: u16) -> Self::Place;
+    unsafe fn get(place: Self::Place, lane: usize) -> Self::Value;
+}
+
+/// How a result is written to scratch.
+trait Sink {
+    type Value;
+    unsafe fn put(scratch: *mut u32, lane: usize, value: Self::Value);
+}
+
+macro_rules! integers {
+    ($($ty:ty, $word:ty, $widen:ty;)*) => { $(
+        impl Source for $ty {
+            type Value = $ty;
+            type Place = *const $word;
+            #[inline(always)]
+            unsafe fn place(operands: Operands, operand: u16) -> *const $word {
+                // SAFETY: the caller's.
+                unsafe { operands.row(operand).cast() }
+            }
+            #[inline(always)]
+            unsafe fn get(place: *const $word, lane: usize) -> $ty {
+                // SAFETY: a lane is below 32 and the rows have 32 words.
+                unsafe { *place.add(lane) as $ty }
+            }
+        }
+        impl Sink for $ty {
+            type Value = $ty;
+            #[inline(always)]
+            unsafe fn put(scratch: *mut u32, lane: usize, value: $ty) {
+                // Narrow results fill their row with zeros or the sign, so that a register wider than
+                // the type holds what PTX says.
+                // SAFETY: scratch has 32 words of either size.
+                unsafe { *scratch.cast::<$word>().add(lane) = value as $widen as $word }
+            }
+        }
+    )* };
+}
+integers! {
+    u8, u32, u32;
+    i8, u32, i32;
+    u16, u32, u32;
+    i16, u32, i32;
+    u32, u32, u32;
+    i32, u32, i32;
+    u64, u64, u64;
+    i64, u64, i64;
+}
+
+/// `f32`.
+struct F;
+/// `f32`, subnormals flushed to zero.
+struct Z;
+/// `f64`.
+struct D;
+/// A predicate.
+struct P;
+
+#[inline(always)]
+fn flush(value: f32) -> f32 {
+    let bits = value.to_bits();
+    f32::from_bits(if bits & 0x7f80_0000 == 0 { bits & 0x8000_0000 } else { bits })
+}
+
+macro_rules! floats {
+    ($($name:ident $ty:ty, $word:ty, $nan:literal, $adjust:expr;)*) => { $(
+        impl Source for $name {
+            type Value = $ty;
+            type Place = *const $word;
+            #[inline(always)]
+            unsafe fn place(operands: Operands, operand: u16) -> *const $word {
+                // SAFETY: the caller's.
+                unsafe { operands.row(operand).cast() }
+            }
+            #[inline(always)]
+            unsafe fn get(place: *const $word, lane: usize) -> $ty {
+                // SAFETY: a lane is below 32 and the rows have 32 words.
+                $adjust(<$ty>::from_bits(unsafe { *place.add(lane) }))
+            }
+        }
+        impl Sink for $name {
+            type Value = $ty;
+            #[inline(always)]
+            unsafe fn put(scratch: *mut u32, lane: usize, value: $ty) {
+                let bits = if value.is_nan() { $nan } else { $adjust(value).to_bits() };
+                // SAFETY: scratch has 32 words of either size.
+                unsafe { *scratch.cast::<$word>().add(lane) = bits }
+            }
+        }
+    )* };
+}
+floats! {
+    F f32, u32, 0x7fff_ffff, |v: f32| v;
+    Z f32, u32, 0x7fff_ffff, flush;
+    D f64, u64, 0x7ff8_0000_0000_0000, |v: f64| v;
+}
+
+impl Source for P {
+    type Value = bool;
+    type Place = u32;
+    #[inline(always)]
+    unsafe fn place(operands: Operands, operand: u16) -> u32 {
+        // SAFETY: decoding gave the warp this predicate.
+        unsafe { *operands.predicates.add(operand as usize) }
+    }
+    #[inline(always)]
+    unsafe fn get(place: u32, lane: usize) -> bool {
+        place & (1 << lane) != 0
+    }
+}
+
+impl Sink for bool {
+    type Value = bool;
+    #[inline(always)]
+    unsafe fn put(scratch: *mut u32, lane: usize, value: bool) {
+        // SAFETY: scratch has 32 words.
+        unsafe { *scratch.add(lane) = if value { 1 << lane } else { 0 } }
+    }
+}
+
+macro_rules! dispatch {
+    ($($op:ident($($arg:ident: $ty:tt),*) -> $result:tt $body:block
+       $unit:ident $latency:ident $section:literal $spellings:literal;)*) => {
+        /// All lanes of one operation, into scratch.
+        #[allow(
+            clippy::neg_cmp_op_on_partial_ord,
+            clippy::double_comparisons,
+            clippy::nonminimal_bool,
+            reason = "with NaN, a negated comparison is not the opposite one"
+        )]
+        #[inline(always)]
+        unsafe fn compute(operands: Operands, instruction: &Instruction, scratch: *mut u32) {
+            match instruction.op {
+                $(LaneOp::$op => {
+                    #[inline(always)]
+                    fn lane($($arg: <$ty as Source>::Value),*) -> <$result as Sink>::Value $body
+                    let mut sources = instruction.sources.iter();
+                    $(
+                        let operand = sources.next().copied().unwrap_or(0);
+                        // SAFETY: decoding filled as many sources as the row has.
+                        let $arg = unsafe { <$ty as Source>::place(operands, operand) };
+                    )*
+                    for index in 0..32 {
+                        // SAFETY: the index is below 32, scratch has room for 32 results.
+                        unsafe {
+                            let value = lane($(<$ty as Source>::get($arg, index)),*);
+                            <$result as Sink>::put(scratch, index, value);
+                        }
+                    }
+                })*
+            }
+        }
+    };
+}
+table::for_each_lane_op!(dispatch);
+
+#[inline(always)]
+unsafe fn body(operands: Operands, instruction: &Instruction, mask: u32) -> u32 {
+    let mut scratch = MaybeUninit::<[Row; 2]>::uninit();
+    let words: *mut u32 = scratch.as_mut_ptr().cast();
+    // SAFETY: scratch is two rows, enough for 32 words of 64 bits.
+    unsafe { compute(operands, instruction, words) };
+    let destination = instruction.destinations[0];
+    // SAFETY: `compute` filled one row, or two for `LaneWide`; the destination is a register.
+    unsafe {
+        match instruction.action {
+            Action::Lane => {
+                let to = operands.rows.add(destination as usize);
+                blend(&mut (*to).0, &*words.cast::<[u32; 32]>(), mask);
+                0
+            }
+            Action::LaneWide => {
+                let to = operands.rows.add(destination as usize).cast::<[u64; 32]>();
+                blend(&mut *to, &*words.cast::<[u64; 32]>(), mask);
+                0
+            }
+            _ => {
+                let bits = &*words.cast::<[u32; 32]>();
+                let mut truth = 0;
+                for lane in bits {
+                    truth |= lane;
+                }
+                truth
+            }
+        }
+    }
+}
+
+/// Writes the lanes in `mask`.
+#[inline(always)]
+pub(crate) fn blend<T: Copy>(to: &mut [T; 32], from: &[T; 32], mask: u32) {
+    if mask == u32::MAX {
+        *to = *from;
+        return;
+    }
+    for lane in 0..32 {
+        to[lane] = if mask & (1 << lane) != 0 { from[lane] } else { to[lane] };
+    }
+}

@@ -1,0 +1,262 @@
+//! The memory instructions of a warp: addresses and data on the way out, registers on the way in.
+
+use super::{Access, AccessKind, CtaEnvironment, Warp, base_of, blend, fault};
+use crate::error::ExecError;
+use crate::program::{Instruction, NONE, Program, Row, Space};
+
+impl Warp {
+    pub(super) fn load_param(
+        &mut self,
+        env: &CtaEnvironment,
+        instruction: &Instruction,
+        lanes: u32,
+    ) -> Result<(), Box<ExecError>> {
+        let form = &instruction.memory;
+        let width = usize::from(form.bytes) * usize::from(form.elements);
+        let uniform = instruction.address == NONE;
+        if uniform
+            && form.elements == 1
+            && instruction.destinations[0] != NONE
+            && let Some(bytes) = usize::try_from(instruction.offset)
+                .ok()
+                .and_then(|start| env.params.get(start..start.checked_add(width)?))
+            && !form.signed
+        {
+            // Nearly every parameter is read so, once a warp.
+            let mut value = [0; 8];
+            value[..width].copy_from_slice(bytes);
+            let value = u64::from_le_bytes(value);
+            if form.wide_value {
+                blend(self.wide_mut(instruction.destinations[0]), &[value; 32], lanes);
+            } else {
+                self.set_narrow(instruction.destinations[0], &[value as u32; 32], lanes);
+            }
+            return Ok(());
+        }
+        let mut words = [Row::ZERO; 4];
+        for lane in 0..if uniform { 1 } else { 32 } {
+            if !uniform && lanes & (1 << lane) == 0 {
+                continue;
+            }
+            let start = instruction.offset.wrapping_add(if uniform {
+                0
+            } else {
+                self.address_of(instruction, lane) as i64
+            });
+            let bytes = usize::try_from(start)
+                .ok()
+                .and_then(|start| env.params.get(start..start.checked_add(width)?));
+            let Some(bytes) = bytes else {
+                return Err(fault(
+                    instruction,
+                    1 << lane,
+                    format!("parameter bytes at {start} do not exist"),
+                ));
+            };
+            let piece = usize::from(form.bytes.min(4));
+            for (row, part) in words.iter_mut().zip(bytes.chunks_exact(piece)) {
+                let mut word = [0; 4];
+                word[..piece].copy_from_slice(part);
+                let value = u32::from_le_bytes(word);
+                if uniform {
+                    row.0 = [value; 32];
+                } else {
+                    row.0[lane] = value;
+                }
+            }
+        }
+        self.write_loaded(instruction, lanes, &words);
+        Ok(())
+    }
+
+    fn address_of(&self, instruction: &Instruction, lane: usize) -> u64 {
+        let base = instruction.address as usize;
+        if instruction.memory.wide_address {
+            let row = &self.rows[base + lane / 16].0;
+            u64::from(row[2 * (lane % 16)]) | u64::from(row[2 * (lane % 16) + 1]) << 32
+        } else {
+            u64::from(self.rows[base].0[lane])
+        }
+    }
+
+    #[inline]
+    pub(super) fn access(
+        &mut self,
+        program: &Program,
+        env: &CtaEnvironment,
+        instruction: &Instruction,
+        lanes: u32,
+        access: &mut Access,
+    ) -> Result<(), Box<ExecError>> {
+        let form = &instruction.memory;
+        let width = form.bytes * form.elements;
+        access.pc = self.pc;
+        access.mask = lanes;
+        access.kind = match form.atomic {
+            Some((operation, kind)) => AccessKind::Atomic(operation, kind),
+            None if form.store => AccessKind::Store,
+            None => AccessKind::Load,
+        };
+        access.volatile = form.volatile;
+        access.cache = form.cache;
+        access.width = width;
+        access.elements = form.elements;
+        access.element_bytes = form.bytes;
+        access.wants_value = instruction.destinations[0] != NONE;
+
+        let offset = instruction.offset as u64;
+        if instruction.address == NONE {
+            let base = form.base.map_or(0, |base| base_of(base, env));
+            access.addresses = [base.wrapping_add(offset); 32];
+        } else if form.wide_address {
+            let words = self.wide(program, instruction.address);
+            for lane in 0..32 {
+                access.addresses[lane] = words[lane].wrapping_add(offset);
+            }
+        } else {
+            let row = &self.rows[instruction.address as usize];
+            for lane in 0..32 {
+                // A 32-bit address wraps in 32 bits.
+                access.addresses[lane] = u64::from(row.0[lane].wrapping_add(offset as u32));
+            }
+        }
+        access.space = match form.space {
+            Some(space) => space,
+            None => resolve(env, instruction, lanes, access)?,
+        };
+        let first = access.addresses[0];
+        let step = u64::from(width);
+        let (mut misaligned, mut gaps) = (0, 0);
+        for lane in 0..32u64 {
+            let address = access.addresses[lane as usize];
+            let active = if lanes & (1 << lane) != 0 { u64::MAX } else { 0 };
+            misaligned |= address & active;
+            gaps |= address ^ first.wrapping_add(lane * step);
+        }
+        access.contiguous = gaps == 0;
+        // Widths are powers of two, so one test serves all lanes.
+        if misaligned & (step - 1) != 0 {
+            return Err(misalignment(instruction, lanes, access));
+        }
+        if form.store || form.atomic.is_some() {
+            self.store_values(program, instruction, access);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn store_values(&self, program: &Program, instruction: &Instruction, access: &mut Access) {
+        let form = &instruction.memory;
+        let mut next = 0;
+        for &source in instruction.sources.iter().take_while(|source| **source != NONE) {
+            if form.wide_value {
+                let words = self.wide(program, source);
+                for lane in 0..32 {
+                    access.values[next].0[lane] = words[lane] as u32;
+                }
+                if form.bytes == 8 {
+                    for lane in 0..32 {
+                        access.values[next + 1].0[lane] = (words[lane] >> 32) as u32;
+                    }
+                }
+                next += if form.bytes == 8 { 2 } else { 1 };
+            } else {
+                access.values[next] = *self.row(program, source);
+                next += 1;
+            }
+        }
+    }
+
+    /// Writes the registers of a load or atomic at `pc`, in `lanes`, from `words` as
+    /// [`Access::gather`] fills them. An answer may come in several parts with different lanes.
+    ///
+    /// Until the last part has come, no instruction that names a written register in its
+    /// [`reads`](Instruction::reads) or [`writes`](Instruction::writes) may be issued, whatever its guard
+    /// says, and the warp may not be restarted: rows are shared on that promise.
+    ///
+    /// # Panics
+    /// If `pc` is no instruction of the program.
+    #[inline]
+    pub fn complete_load(&mut self, program: &Program, pc: u32, lanes: u32, words: &[Row; 4]) {
+        assert!(self.rows.len() == program.rows as usize);
+        self.write_loaded(&program.instructions[pc as usize], lanes, words);
+    }
+
+    #[inline]
+    fn write_loaded(&mut self, instruction: &Instruction, lanes: u32, words: &[Row; 4]) {
+        let form = &instruction.memory;
+        let elements = usize::from(form.elements);
+        for element in 0..elements {
+            let register = instruction.destinations[element];
+            if register == NONE {
+                continue;
+            }
+            if form.bytes == 8 {
+                let (low, high) = (&words[2 * element].0, &words[2 * element + 1].0);
+                let values = std::array::from_fn(|lane| u64::from(low[lane]) | u64::from(high[lane]) << 32);
+                self.set_wide(register, &values, lanes);
+                continue;
+            }
+            let row = &words[element].0;
+            if form.bytes == 4 && !form.wide_value {
+                blend(&mut self.rows[register as usize].0, row, lanes);
+                continue;
+            }
+            // The register is wider than the type: fill it with zeros or with the sign.
+            let unused = 64 - 8 * u32::from(form.bytes);
+            let values: [u64; 32] = std::array::from_fn(|lane| {
+                let high = u64::from(row[lane]) << unused;
+                if form.signed { ((high as i64) >> unused) as u64 } else { high >> unused }
+            });
+            if form.wide_value {
+                self.set_wide(register, &values, lanes);
+            } else {
+                self.set_narrow(register, &values.map(|value| value as u32), lanes);
+            }
+        }
+    }
+}
+
+/// The space of a generic access; its addresses become those of the space.
+fn resolve(
+    env: &CtaEnvironment,
+    instruction: &Instruction,
+    lanes: u32,
+    access: &mut Access,
+) -> Result<Space, Box<ExecError>> {
+    let windows = env.windows;
+    let (mut shared, mut local) = (0u32, 0u32);
+    for (lane, address) in access.addresses.iter().enumerate() {
+        shared |= u32::from(address.wrapping_sub(windows.shared) < windows.size) << lane;
+        local |= u32::from(address.wrapping_sub(windows.local) < windows.size) << lane;
+    }
+    let (shared, local) = (shared & lanes, local & lanes);
+    let (space, start) = if shared | local == 0 {
+        return Ok(Space::Global);
+    } else if shared == lanes {
+        (Space::Shared, windows.shared)
+    } else if local == lanes {
+        (Space::Local, windows.local)
+    } else {
+        return Err(fault(
+            instruction,
+            lanes & !(if shared != 0 { shared } else { local }),
+            "the lanes of one generic access lie in different spaces".into(),
+        ));
+    };
+    for address in &mut access.addresses {
+        *address = address.wrapping_sub(start);
+    }
+    Ok(space)
+}
+
+#[cold]
+fn misalignment(instruction: &Instruction, lanes: u32, access: &Access) -> Box<ExecError> {
+    let width = u64::from(access.width);
+    let bad = (0..32)
+        .find(|lane| lanes & (1 << lane) != 0 && !access.addresses[*lane].is_multiple_of(width))
+        .unwrap_or(0);
+    let message =
+        format!("address {:#x} is no multiple of the {width} bytes accessed", access.addresses[bad]);
+    fault(instruction, 1 << bad, message)
+}

@@ -1,0 +1,454 @@
+//! A warp: its registers, its SIMT stack, and the execution of one instruction.
+//!
+//! Divergence follows GPGPU-Sim: the taken side runs first, and a branch leaves an entry for its
+//! reconvergence point unless that is the point at which the current entry ends anyway.
+
+#![allow(clippy::needless_range_loop, reason = "a lane indexes several arrays at once")]
+
+#[cfg(target_endian = "big")]
+compile_error!("64-bit registers are read as pairs of little-endian words");
+
+mod access;
+mod lanes;
+mod memory;
+mod moves;
+
+use std::sync::Arc;
+
+pub use access::{Access, AccessKind};
+
+use crate::error::ExecError;
+use crate::program::{
+    Action, Base, CONSTANT, Combine, Instruction, NO_PC, NONE, PredicateOp, Program, Row, SetValue,
+};
+use lanes::{LaneFunction, Operands, blend};
+
+/// Where shared and local memory appear among generic addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Windows {
+    /// First generic address of the shared window.
+    pub shared: u64,
+    /// First generic address of the local window.
+    pub local: u64,
+    /// Bytes of each window.
+    pub size: u64,
+}
+
+impl Default for Windows {
+    /// Two windows of 16 MiB in the first 4 GiB, where no simulated allocation lies.
+    fn default() -> Self {
+        Windows { shared: 0x0100_0000, local: 0x0200_0000, size: 0x0100_0000 }
+    }
+}
+
+/// What all warps of a CTA have in common.
+#[derive(Clone, Debug)]
+pub struct CtaEnvironment {
+    /// `%ctaid`
+    pub ctaid: [u32; 3],
+    /// `%ntid`
+    pub ntid: [u32; 3],
+    /// `%nctaid`
+    pub nctaid: [u32; 3],
+    /// The kernel's parameters, laid out as [`Program::params`] says.
+    pub params: Arc<[u8]>,
+    /// `%smid`
+    pub sm: u32,
+    /// `%nsmid`
+    pub sm_count: u32,
+    /// `%gridid`
+    pub grid: u64,
+    /// Shared memory that the launch adds to the static part.
+    pub dynamic_shared_bytes: u32,
+    /// Generic address windows.
+    pub windows: Windows,
+    /// Address of the module's `.global` variables.
+    pub global_base: u64,
+    /// Address of the module's `.const` variables.
+    pub constant_base: u64,
+}
+
+impl CtaEnvironment {
+    /// CTA 0 of a grid.
+    pub fn new(grid: [u32; 3], block: [u32; 3], params: Arc<[u8]>) -> Self {
+        CtaEnvironment {
+            ctaid: [0; 3],
+            ntid: block,
+            nctaid: grid,
+            params,
+            sm: 0,
+            sm_count: 1,
+            grid: 0,
+            dynamic_shared_bytes: 0,
+            windows: Windows::default(),
+            global_base: 0,
+            constant_base: 0,
+        }
+    }
+
+    /// Threads of the CTA.
+    pub fn threads(&self) -> u32 {
+        self.ntid.iter().product()
+    }
+
+    /// Warps of the CTA.
+    pub fn warps(&self) -> u32 {
+        self.threads().div_ceil(32)
+    }
+}
+
+/// What an instruction was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Issue {
+    /// It is done; its registers are written.
+    Done,
+    /// A branch.
+    Branch,
+    /// The warp reached a barrier.
+    Barrier {
+        /// Which of the CTA's barriers.
+        id: u32,
+        /// Threads that the barrier waits for; all of the CTA if not given.
+        count: Option<u32>,
+        /// Whether the warp waits there (`bar.arrive` does not).
+        waits: bool,
+    },
+    /// Later accesses must wait until earlier ones can be seen.
+    Fence,
+    /// The access is filled in. A load's registers wait for [`Warp::complete_load`].
+    Memory,
+    /// Lanes ended.
+    Exit {
+        /// No lane is left.
+        finished: bool,
+    },
+    /// The guard was false in all lanes.
+    Nothing,
+}
+
+/// The outcome of one issue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Issued {
+    /// What the instruction was.
+    pub kind: Issue,
+    /// The lanes that executed it: active, and their guard true.
+    pub lanes: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    pc: u32,
+    reconvergence: u32,
+    mask: u32,
+}
+
+/// 32 threads that share a pc.
+#[derive(Clone, Debug)]
+pub struct Warp {
+    /// The top of the stack, unpacked.
+    pc: u32,
+    reconvergence: u32,
+    mask: u32,
+    exited: u32,
+    index: u32,
+    stack: Vec<Entry>,
+    rows: Vec<Row>,
+    predicates: Vec<u32>,
+    lanes: LaneFunction,
+}
+
+impl Warp {
+    /// A warp at the start of a program; lanes beyond the block's end are inactive.
+    pub fn new(program: &Program, env: &CtaEnvironment, index: u32) -> Self {
+        let mut warp = Warp {
+            pc: 0,
+            reconvergence: NO_PC,
+            mask: 0,
+            exited: 0,
+            index,
+            stack: Vec::with_capacity(8),
+            rows: Vec::new(),
+            predicates: Vec::new(),
+            lanes: lanes::best(),
+        };
+        warp.restart(program, env, index);
+        warp
+    }
+
+    /// The same as a new warp, without new allocations where the old ones suffice.
+    pub fn restart(&mut self, program: &Program, env: &CtaEnvironment, index: u32) {
+        let threads = env.threads().saturating_sub(index.saturating_mul(32));
+        self.mask = if threads >= 32 { u32::MAX } else { (1 << threads) - 1 };
+        self.pc = if self.mask == 0 { NO_PC } else { 0 };
+        self.reconvergence = NO_PC;
+        self.exited = 0;
+        self.index = index;
+        self.stack.clear();
+        self.rows.clear();
+        self.rows.resize(program.rows as usize, Row::ZERO);
+        self.predicates.clear();
+        self.predicates.resize(program.predicates as usize, 0);
+    }
+
+    /// Executes without the host's vector extensions, so that tests can compare both.
+    pub fn use_baseline(&mut self) {
+        self.lanes = lanes::baseline;
+    }
+
+    /// The next instruction, or `None` if all lanes have ended.
+    #[inline]
+    pub fn pc(&self) -> Option<u32> {
+        (self.pc != NO_PC).then_some(self.pc)
+    }
+
+    /// The lanes that would execute it, its guard aside.
+    #[inline]
+    pub fn active(&self) -> u32 {
+        self.mask
+    }
+
+    /// The warp's number in its CTA.
+    pub fn index(&self) -> u32 {
+        self.index
+    }
+
+    /// Executes the next instruction.
+    ///
+    /// # Panics
+    /// If the program is not the one the warp was made for.
+    #[inline]
+    pub fn issue(
+        &mut self,
+        program: &Program,
+        env: &CtaEnvironment,
+        access: &mut Access,
+    ) -> Result<Issued, Box<ExecError>> {
+        let Some(instruction) = program.instructions.get(self.pc as usize) else {
+            return Ok(Issued { kind: Issue::Nothing, lanes: 0 });
+        };
+        // Everything unsafe below rests on these two: operands index rows that exist.
+        assert!(
+            self.rows.len() == program.rows as usize && self.predicates.len() == program.predicates as usize
+        );
+        let mut lanes = self.mask;
+        if instruction.guard != NONE {
+            let guard = self.predicates[instruction.guard as usize];
+            lanes &= if instruction.guard_negated { !guard } else { guard };
+        }
+        if instruction.action == Action::Branch {
+            self.branch(instruction, lanes);
+            return Ok(Issued { kind: Issue::Branch, lanes });
+        }
+        if lanes == 0 {
+            self.advance();
+            return Ok(Issued { kind: Issue::Nothing, lanes });
+        }
+        let mut kind = Issue::Done;
+        match instruction.action {
+            Action::Lane | Action::LaneWide => {
+                // SAFETY: the warp has the program's rows, as asserted above.
+                unsafe { (self.lanes)(self.operands(program), instruction, lanes) };
+            }
+            Action::Compare(combine) => {
+                let truth = self.truth(program, instruction, lanes);
+                let (truth, inverse) = self.combine(instruction, combine, truth);
+                for (destination, value) in instruction.destinations.into_iter().zip([truth, inverse]) {
+                    if destination != NONE {
+                        self.set_predicate(destination, value, lanes);
+                    }
+                }
+            }
+            Action::Set(combine, value) => {
+                let truth = self.truth(program, instruction, lanes);
+                let (truth, _) = self.combine(instruction, combine, truth);
+                let one = if value == SetValue::One { 1f32.to_bits() } else { u32::MAX };
+                let row = std::array::from_fn(|lane| if truth & (1 << lane) != 0 { one } else { 0 });
+                blend(&mut self.rows[instruction.destinations[0] as usize].0, &row, lanes);
+            }
+            Action::Predicate(operation) => self.predicate(instruction, operation, lanes),
+            Action::Memory => {
+                self.access(program, env, instruction, lanes, access)?;
+                kind = Issue::Memory;
+            }
+            Action::LoadParam => self.load_param(env, instruction, lanes)?,
+            Action::Barrier { waits } => kind = self.barrier(program, instruction, lanes, waits),
+            Action::Fence => kind = Issue::Fence,
+            Action::Exit => {
+                self.exit(lanes);
+                return Ok(Issued { kind: Issue::Exit { finished: self.pc == NO_PC }, lanes });
+            }
+            Action::Trap => return Err(fault(instruction, lanes, "the program executed `trap`".into())),
+            _ => self.move_special(program, env, instruction, lanes, access.clock),
+        }
+        self.advance();
+        Ok(Issued { kind, lanes })
+    }
+
+    #[inline]
+    fn operands(&mut self, program: &Program) -> Operands {
+        Operands {
+            rows: self.rows.as_mut_ptr(),
+            constants: program.constants.as_ptr(),
+            predicates: self.predicates.as_ptr(),
+        }
+    }
+
+    /// A 32-bit operand.
+    #[inline]
+    fn row<'a>(&'a self, program: &'a Program, operand: u16) -> &'a Row {
+        if operand & CONSTANT != 0 {
+            &program.constants[(operand & !CONSTANT) as usize]
+        } else {
+            &self.rows[operand as usize]
+        }
+    }
+
+    /// A 64-bit operand.
+    #[inline]
+    fn wide<'a>(&'a self, program: &'a Program, operand: u16) -> &'a [u64; 32] {
+        let first = (operand & !CONSTANT) as usize;
+        let rows = if operand & CONSTANT != 0 { &program.constants } else { &self.rows };
+        // SAFETY: two rows are 32 words of 64 bits, the bounds are checked, and rows are aligned to 64 bytes.
+        unsafe { &*rows[first..first + 2].as_ptr().cast() }
+    }
+
+    #[inline]
+    fn wide_mut(&mut self, register: u16) -> &mut [u64; 32] {
+        let first = register as usize;
+        // SAFETY: as in `wide`.
+        unsafe { &mut *self.rows[first..first + 2].as_mut_ptr().cast() }
+    }
+
+    #[inline]
+    fn set_wide(&mut self, register: u16, values: &[u64; 32], lanes: u32) {
+        blend(self.wide_mut(register), values, lanes);
+    }
+
+    #[inline]
+    fn set_narrow(&mut self, register: u16, values: &[u32; 32], lanes: u32) {
+        blend(&mut self.rows[register as usize].0, values, lanes);
+    }
+
+    #[inline]
+    fn set_predicate(&mut self, register: u16, value: u32, lanes: u32) {
+        let predicate = &mut self.predicates[register as usize];
+        *predicate = (*predicate & !lanes) | (value & lanes);
+    }
+
+    // Control.
+
+    #[inline]
+    fn advance(&mut self) {
+        self.pc += 1;
+        if self.pc == self.reconvergence {
+            self.pop();
+        }
+    }
+
+    fn pop(&mut self) {
+        while let Some(entry) = self.stack.pop() {
+            let mask = entry.mask & !self.exited;
+            if mask != 0 && entry.pc != entry.reconvergence {
+                (self.pc, self.reconvergence, self.mask) = (entry.pc, entry.reconvergence, mask);
+                return;
+            }
+        }
+        (self.pc, self.reconvergence, self.mask) = (NO_PC, NO_PC, 0);
+    }
+
+    #[inline]
+    fn branch(&mut self, instruction: &Instruction, taken: u32) {
+        let not_taken = self.mask & !taken;
+        if taken == 0 {
+            self.advance();
+            return;
+        }
+        if not_taken == 0 {
+            self.pc = instruction.target;
+            if self.pc == self.reconvergence {
+                self.pop();
+            }
+            return;
+        }
+        let meet = instruction.reconvergence;
+        if meet != self.reconvergence {
+            self.stack.push(Entry { pc: meet, reconvergence: self.reconvergence, mask: self.mask });
+        }
+        self.stack.push(Entry { pc: self.pc + 1, reconvergence: meet, mask: not_taken });
+        self.stack.push(Entry { pc: instruction.target, reconvergence: meet, mask: taken });
+        self.pop();
+    }
+
+    fn exit(&mut self, lanes: u32) {
+        self.exited |= lanes;
+        self.mask &= !lanes;
+        if self.mask == 0 {
+            self.pop();
+        } else {
+            self.advance();
+        }
+    }
+
+    fn barrier(&self, program: &Program, instruction: &Instruction, lanes: u32, waits: bool) -> Issue {
+        let lane = lanes.trailing_zeros() as usize;
+        let value = |operand: u16| self.row(program, operand).0[lane];
+        let count = instruction.sources[1];
+        Issue::Barrier {
+            id: value(instruction.sources[0]),
+            count: (count != NONE).then(|| value(count)),
+            waits,
+        }
+    }
+
+    // Predicates.
+
+    #[inline]
+    fn truth(&mut self, program: &Program, instruction: &Instruction, lanes: u32) -> u32 {
+        // SAFETY: `issue` asserted that the warp has the program's rows.
+        unsafe { (self.lanes)(self.operands(program), instruction, lanes) }
+    }
+
+    /// Truth and its inverse, each combined with the third predicate.
+    #[inline]
+    fn combine(&self, instruction: &Instruction, combine: Combine, truth: u32) -> (u32, u32) {
+        if combine == Combine::None {
+            return (truth, !truth);
+        }
+        let third = self.predicates[instruction.sources[2] as usize];
+        let third = if instruction.offset != 0 { !third } else { third };
+        match combine {
+            Combine::And => (truth & third, !truth & third),
+            Combine::Or => (truth | third, !truth | third),
+            _ => (truth ^ third, !truth ^ third),
+        }
+    }
+
+    fn predicate(&mut self, instruction: &Instruction, operation: PredicateOp, lanes: u32) {
+        let read = |operand: u16| {
+            if operand == NONE { instruction.offset as u32 } else { self.predicates[operand as usize] }
+        };
+        let (a, b) = (read(instruction.sources[0]), read(instruction.sources[1]));
+        let value = match operation {
+            PredicateOp::Mov => a,
+            PredicateOp::Not => !a,
+            PredicateOp::And => a & b,
+            PredicateOp::Or => a | b,
+            PredicateOp::Xor => a ^ b,
+        };
+        self.set_predicate(instruction.destinations[0], value, lanes);
+    }
+}
+
+fn base_of(base: Base, env: &CtaEnvironment) -> u64 {
+    match base {
+        Base::Shared => env.windows.shared,
+        Base::Local => env.windows.local,
+        Base::Global => env.global_base,
+        Base::Const => env.constant_base,
+    }
+}
+
+#[cold]
+fn fault(instruction: &Instruction, lanes: u32, message: String) -> Box<ExecError> {
+    Box::new(ExecError { line: instruction.line, lane: lanes.trailing_zeros(), message })
+}

@@ -1,0 +1,126 @@
+//! Moves that the instruction table does not have: special registers, addresses, packing.
+
+use super::{CtaEnvironment, Warp, base_of};
+use crate::program::{Action, Instruction, NONE, Program, Special};
+
+impl Warp {
+    pub(super) fn move_special(
+        &mut self,
+        program: &Program,
+        env: &CtaEnvironment,
+        instruction: &Instruction,
+        lanes: u32,
+        clock: u64,
+    ) {
+        let destination = instruction.destinations[0];
+        match instruction.action {
+            Action::Special(special) => {
+                let values = self.special(program, env, special, clock);
+                if instruction.memory.wide_value {
+                    self.set_wide(destination, &values, lanes);
+                } else {
+                    self.set_narrow(destination, &values.map(|value| value as u32), lanes);
+                }
+            }
+            Action::SymbolAddress(base) => {
+                let address = base_of(base, env).wrapping_add(instruction.offset as u64);
+                self.set_wide(destination, &[address; 32], lanes);
+            }
+            Action::ToGeneric(base) => {
+                let start = base_of(base, env);
+                let values =
+                    self.wide(program, instruction.sources[0]).map(|value| value.wrapping_add(start));
+                self.set_wide(destination, &values, lanes);
+            }
+            Action::FromGeneric(base) => {
+                let start = base_of(base, env);
+                let values =
+                    self.wide(program, instruction.sources[0]).map(|value| value.wrapping_sub(start));
+                self.set_wide(destination, &values, lanes);
+            }
+            Action::Pack => self.pack(program, instruction, lanes),
+            Action::Unpack => self.unpack(program, instruction, lanes),
+            _ => {}
+        }
+    }
+
+    fn special(&self, program: &Program, env: &CtaEnvironment, special: Special, clock: u64) -> [u64; 32] {
+        let uniform = match special {
+            Special::Tid(axis) => return self.thread_index(env.ntid, axis),
+            Special::LaneId => return std::array::from_fn(|lane| lane as u64),
+            Special::LaneMaskEq => return std::array::from_fn(|lane| 1 << lane),
+            Special::LaneMaskLt => return std::array::from_fn(|lane| (1 << lane) - 1),
+            Special::LaneMaskLe => return std::array::from_fn(|lane| (2 << lane) - 1),
+            Special::LaneMaskGe => return std::array::from_fn(|lane| 0xffff_ffff & !((1 << lane) - 1)),
+            Special::LaneMaskGt => return std::array::from_fn(|lane| 0xffff_ffff & !((2 << lane) - 1)),
+            Special::Ntid(axis) => u64::from(env.ntid[axis as usize]),
+            Special::Ctaid(axis) => u64::from(env.ctaid[axis as usize]),
+            Special::Nctaid(axis) => u64::from(env.nctaid[axis as usize]),
+            Special::WarpId => u64::from(self.index),
+            Special::WarpCount => u64::from(env.warps()),
+            Special::SmId => u64::from(env.sm),
+            Special::SmCount => u64::from(env.sm_count),
+            Special::GridId => env.grid,
+            Special::Clock => clock,
+            Special::ClockHigh => clock >> 32,
+            Special::DynamicShared => u64::from(env.dynamic_shared_bytes),
+            Special::TotalShared => u64::from(program.shared_bytes) + u64::from(env.dynamic_shared_bytes),
+        };
+        [uniform; 32]
+    }
+
+    fn thread_index(&self, ntid: [u32; 3], axis: u8) -> [u64; 32] {
+        let [x, y, _] = ntid.map(|size| size.max(1));
+        let first = self.index * 32;
+        // Divide once, then count: 64 divisions a warp would show in short kernels.
+        let mut place = [first % x, first / x % y, first / x / y];
+        std::array::from_fn(|_| {
+            let value = place[axis as usize];
+            place[0] += 1;
+            if place[0] == x {
+                place[0] = 0;
+                place[1] += 1;
+            }
+            if place[1] == y {
+                place[1] = 0;
+                place[2] += 1;
+            }
+            u64::from(value)
+        })
+    }
+
+    fn pack(&mut self, program: &Program, instruction: &Instruction, lanes: u32) {
+        let bits = u32::from(instruction.memory.bytes) * 8;
+        let mut values = [0u64; 32];
+        for part in 0..instruction.memory.elements as usize {
+            let row = self.row(program, instruction.sources[part]);
+            for lane in 0..32 {
+                let word = u64::from(row.0[lane]) & ((1 << bits) - 1);
+                values[lane] |= word << (bits * part as u32);
+            }
+        }
+        if u32::from(instruction.memory.elements) * bits == 64 {
+            self.set_wide(instruction.destinations[0], &values, lanes);
+        } else {
+            self.set_narrow(instruction.destinations[0], &values.map(|value| value as u32), lanes);
+        }
+    }
+
+    fn unpack(&mut self, program: &Program, instruction: &Instruction, lanes: u32) {
+        let bits = u32::from(instruction.memory.bytes) * 8;
+        let parts = instruction.memory.elements as usize;
+        let source = instruction.sources[0];
+        let values = if parts as u32 * bits == 64 {
+            *self.wide(program, source)
+        } else {
+            self.row(program, source).0.map(u64::from)
+        };
+        for part in 0..parts {
+            let destination = instruction.destinations[part];
+            if destination != NONE {
+                let row = values.map(|value| ((value >> (bits * part as u32)) & ((1 << bits) - 1)) as u32);
+                self.set_narrow(destination, &row, lanes);
+            }
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Floating-point operations of one lane that need more than an expression (PTX ISA 9.7.3).
+//!
+//! Rounding other than to nearest has no host instruction that could be switched lane by lane. It is
+//! made of the result to nearest and the sign of its exact error, which an error-free transformation
+//! gives.
+
+/// Directed rounding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Towards zero, `.rz`.
+    Zero,
+    /// Towards minus infinity, `.rm`.
+    Down,
+    /// Towards plus infinity, `.rp`.
+    Up,
+}
+
+/// Clamps to 0 … 1; NaN becomes 0.
+#[inline(always)]
+pub(crate) fn saturate(a: f32) -> f32 {
+    // The comparison is false for NaN, so that it falls to zero with the negative values.
+    if a > 0.0 { if a < 1.0 { a } else { 1.0 } } else { 0.0 }
+}
+
+macro_rules! extrema {
+    ($min:ident $max:ident $ty:ty) => {
+        /// The smaller; the other operand if one is NaN; -0 is below +0.
+        #[inline(always)]
+        pub(crate) fn $min(a: $ty, b: $ty) -> $ty {
+            let lesser = if a < b || (a == b && a.is_sign_negative()) { a } else { b };
+            if a.is_nan() {
+                b
+            } else if b.is_nan() {
+                a
+            } else {
+                lesser
+            }
+        }
+        /// The larger; the other operand if one is NaN; +0 is above -0.
+        #[inline(always)]
+        pub(crate) fn $max(a: $ty, b: $ty) -> $ty {
+            let greater = if a > b || (a == b && a.is_sign_positive()) { a } else { b };
+            if a.is_nan() {
+                b
+            } else if b.is_nan() {
+                a
+            } else {
+                greater
+            }
+        }
+    };
+}
+extrema!(min32 max32 f32);
+extrema!(min64 max64 f64);
+
+macro_rules! directed {
+    ($name:ident $ty:ty) => {
+        /// Moves `nearest`, which lies `error` away from the exact value (exact = nearest + error), to
+        /// the neighbour that the mode wants.
+        fn $name(nearest: $ty, error: f64, mode: Mode) -> $ty {
+            if nearest.is_nan() || error.is_nan() {
+                return nearest;
+            }
+            let up = error > 0.0;
+            let down = error < 0.0;
+            match mode {
+                Mode::Up if up => nearest.next_up(),
+                Mode::Down if down => nearest.next_down(),
+                Mode::Zero if down && nearest > 0.0 => nearest.next_down(),
+                Mode::Zero if up && nearest < 0.0 => nearest.next_up(),
+                _ => nearest,
+            }
+        }
+    };
+}
+directed!(directed32 f32);
+directed!(directed64 f64);
+
+/// The exact error of a sum to nearest (Knuth's two-sum).
+fn sum_error(a: f64, b: f64, sum: f64) -> f64 {
+    if !sum.is_finite() {
+        return 0.0;
+    }
+    let b_part = sum - a;
+    (a - (sum - b_part)) + (b - b_part)
+}
+
+/// `value` in single precision, rounded as the mode says.
+pub(crate) fn narrow(value: f64, mode: Mode) -> f32 {
+    narrow_with(value, 0.0, mode)
+}
+
+/// The same for `value + error`, where `error` is below half a unit of `value`.
+fn narrow_with(value: f64, error: f64, mode: Mode) -> f32 {
+    let nearest = value as f32;
+    if nearest.is_infinite() && value.is_finite() {
+        // An overflow to nearest may be the largest finite number in another mode.
+        let stays = match mode {
+            Mode::Zero => true,
+            Mode::Down => value > 0.0,
+            Mode::Up => value < 0.0,
+        };
+        return if stays { f32::MAX.copysign(nearest) } else { nearest };
+    }
+    let difference = value - nearest as f64;
+    directed32(nearest, if difference != 0.0 { difference } else { error }, mode)
+}
+
+/// `a * b + c` in single precision. The product is exact in double precision, the sum has its error.
+pub(crate) fn fma32(a: f32, b: f32, c: f32, mode: Mode) -> f32 {
+    let product = a as f64 * b as f64;
+    let sum = product + c as f64;
+    if sum == 0.0 && product != 0.0 && mode == Mode::Down {
+        // An exact cancellation is -0 when rounding down.
+        return -0.0;
+    }
+    narrow_with(sum, sum_error(product, c as f64, sum), mode)
+}
+
+/// Sum in double precision.
+pub(crate) fn add64(a: f64, b: f64, mode: Mode) -> f64 {
+    let sum = a + b;
+    if sum.is_infinite() && a.is_finite() && b.is_finite() {
+        return overflow64(sum, mode);
+    }
+    if sum == 0.0 && a != 0.0 && mode == Mode::Down {
+        return -0.0;
+    }
+    directed64(sum, sum_error(a, b, sum), mode)
+}
+
+/// Product in double precision.
+pub(crate) fn mul64(a: f64, b: f64, mode: Mode) -> f64 {
+    let product = a * b;
+    if product.is_infinite() && a.is_finite() && b.is_finite() {
+        return overflow64(product, mode);
+    }
+    if !product.is_finite() {
+        return product;
+    }
+    directed64(product, a.mul_add(b, -product), mode)
+}
+
+/// Quotient in double precision.
+pub(crate) fn div64(a: f64, b: f64, mode: Mode) -> f64 {
+    let quotient = a / b;
+    if !quotient.is_finite() || !b.is_finite() || b == 0.0 {
+        let overflowed = quotient.is_infinite() && a.is_finite() && b != 0.0;
+        return if overflowed { overflow64(quotient, mode) } else { quotient };
+    }
+    // a - q·b has the sign of the error if b is positive.
+    let rest = (-quotient).mul_add(b, a);
+    directed64(quotient, if b > 0.0 { rest } else { -rest }, mode)
+}
+
+fn overflow64(infinity: f64, mode: Mode) -> f64 {
+    let stays = match mode {
+        Mode::Zero => true,
+        Mode::Down => infinity > 0.0,
+        Mode::Up => infinity < 0.0,
+    };
+    if stays { f64::MAX.copysign(infinity) } else { infinity }
+}
+
+/// `rcp.approx.ftz.f64`: only the high word of operand and result counts.
+pub(crate) fn reciprocal_high_half(a: f64) -> f64 {
+    let high = f64::from_bits(a.to_bits() & !0xffff_ffff);
+    let flushed = if high.is_subnormal() { 0f64.copysign(high) } else { high };
+    let result = 1.0 / flushed;
+    if result.is_subnormal() {
+        0f64.copysign(result)
+    } else {
+        f64::from_bits(result.to_bits() & !0xffff_ffff)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extrema_prefer_numbers_and_order_zeros() {
+        assert_eq!(min32(f32::NAN, 2.0), 2.0);
+        assert_eq!(max32(2.0, f32::NAN), 2.0);
+        assert!(min32(f32::NAN, f32::NAN).is_nan());
+        assert!(min32(0.0, -0.0).is_sign_negative() && min32(-0.0, 0.0).is_sign_negative());
+        assert!(max64(0.0, -0.0).is_sign_positive() && max64(-0.0, 0.0).is_sign_positive());
+    }
+
+    #[test]
+    fn saturation() {
+        assert_eq!([saturate(-1.0), saturate(0.5), saturate(3.0), saturate(f32::NAN)], [0.0, 0.5, 1.0, 0.0]);
+    }
+
+    #[test]
+    fn directed_results_enclose_the_exact_one() {
+        for (a, b, c) in [(0.1f32, 0.3, 0.7), (-0.1, 0.3, 0.7), (1e-30, 1e-10, 1.0), (3.0, 5.0, -15.0)] {
+            let down = fma32(a, b, c, Mode::Down);
+            let up = fma32(a, b, c, Mode::Up);
+            let nearest = a.mul_add(b, c);
+            assert!(down <= nearest && nearest <= up, "{a} {b} {c}");
+            assert!(up == down || up == down.next_up());
+            let zero = fma32(a, b, c, Mode::Zero);
+            assert_eq!(zero, if nearest >= 0.0 { down } else { up });
+        }
+        assert_eq!(narrow(1e300, Mode::Zero), f32::MAX);
+        assert_eq!(narrow(-1e300, Mode::Down), f32::NEG_INFINITY);
+        assert_eq!(add64(1.0, 1e-30, Mode::Up), 1.0f64.next_up());
+        assert_eq!(add64(1.0, 1e-30, Mode::Down), 1.0);
+        assert_eq!(mul64(0.1, 0.1, Mode::Down).next_up(), mul64(0.1, 0.1, Mode::Up));
+        assert_eq!(div64(1.0, 3.0, Mode::Down).next_up(), div64(1.0, 3.0, Mode::Up));
+        assert_eq!(div64(1.0, -3.0, Mode::Zero), -div64(1.0, 3.0, Mode::Down));
+        assert_eq!(div64(6.0, 3.0, Mode::Up), 2.0);
+    }
+}

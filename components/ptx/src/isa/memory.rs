@@ -1,0 +1,332 @@
+//! Modifiers of loads, stores and atomics (PTX ISA 9.7.9.8 to 9.7.9.12, 9.7.13).
+//!
+//! Their modifiers multiply to thousands of spellings, so they are read one after another, in the
+//! order the manual prints them, instead of being listed.
+
+use crate::program::Space;
+
+/// What a load or store asks of the caches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CacheOperator {
+    /// No operator given: `.ca` for loads, `.wb` for stores.
+    #[default]
+    Default,
+    /// `.ca`, `.wb`: all levels.
+    All,
+    /// `.cg`: L2 only.
+    Global,
+    /// `.cs`: streaming.
+    Streaming,
+    /// `.lu`: last use.
+    LastUse,
+    /// `.cv`, `.wt`: do not cache, fetch again; write through.
+    Volatile,
+    /// `.nc`: the read-only path.
+    NonCoherent,
+}
+
+/// What an atomic does with memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are PTX's")]
+pub enum AtomicOperation {
+    Add,
+    Min,
+    Max,
+    And,
+    Or,
+    Xor,
+    Exchange,
+    CompareAndSwap,
+    Increment,
+    Decrement,
+}
+
+/// The type an atomic works in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are PTX's")]
+pub enum AtomicType {
+    U32,
+    S32,
+    F32,
+    U64,
+    S64,
+    F64,
+}
+
+impl AtomicType {
+    /// Bytes of the value.
+    pub fn bytes(self) -> u8 {
+        match self {
+            AtomicType::U32 | AtomicType::S32 | AtomicType::F32 => 4,
+            _ => 8,
+        }
+    }
+}
+
+impl AtomicOperation {
+    /// What memory holds afterwards. `b` is the operand; for compare-and-swap, what is compared, and `c`
+    /// what is swapped in. Values of 32 bits stand in the low half.
+    pub fn apply(self, kind: AtomicType, old: u64, b: u64, c: u64) -> u64 {
+        use AtomicOperation as Op;
+        match kind {
+            AtomicType::F32 => {
+                let (x, y) = (f32::from_bits(old as u32), f32::from_bits(b as u32));
+                match self {
+                    Op::Add => canonical32(x + y) as u64,
+                    Op::Min => super::float::min32(x, y).to_bits() as u64,
+                    Op::Max => super::float::max32(x, y).to_bits() as u64,
+                    _ => self.bits(old, b, c),
+                }
+            }
+            AtomicType::F64 => {
+                let (x, y) = (f64::from_bits(old), f64::from_bits(b));
+                match self {
+                    Op::Add if (x + y).is_nan() => 0x7ff8_0000_0000_0000,
+                    Op::Add => (x + y).to_bits(),
+                    _ => self.bits(old, b, c),
+                }
+            }
+            AtomicType::S32 => {
+                let (x, y) = (old as u32 as i32, b as u32 as i32);
+                match self {
+                    Op::Min => x.min(y) as u32 as u64,
+                    Op::Max => x.max(y) as u32 as u64,
+                    _ => self.bits(old & 0xffff_ffff, b & 0xffff_ffff, c) & 0xffff_ffff,
+                }
+            }
+            AtomicType::S64 => match self {
+                Op::Min => (old as i64).min(b as i64) as u64,
+                Op::Max => (old as i64).max(b as i64) as u64,
+                _ => self.bits(old, b, c),
+            },
+            AtomicType::U32 => self.bits(old & 0xffff_ffff, b & 0xffff_ffff, c & 0xffff_ffff) & 0xffff_ffff,
+            AtomicType::U64 => self.bits(old, b, c),
+        }
+    }
+
+    fn bits(self, old: u64, b: u64, c: u64) -> u64 {
+        match self {
+            AtomicOperation::Add => old.wrapping_add(b),
+            AtomicOperation::Min => old.min(b),
+            AtomicOperation::Max => old.max(b),
+            AtomicOperation::And => old & b,
+            AtomicOperation::Or => old | b,
+            AtomicOperation::Xor => old ^ b,
+            AtomicOperation::Exchange => b,
+            AtomicOperation::CompareAndSwap => {
+                if old == b {
+                    c
+                } else {
+                    old
+                }
+            }
+            AtomicOperation::Increment => {
+                if old >= b {
+                    0
+                } else {
+                    old + 1
+                }
+            }
+            AtomicOperation::Decrement => {
+                if old == 0 || old > b {
+                    b
+                } else {
+                    old - 1
+                }
+            }
+        }
+    }
+}
+
+fn canonical32(value: f32) -> u32 {
+    if value.is_nan() { 0x7fff_ffff } else { value.to_bits() }
+}
+
+/// The modifiers of one memory instruction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Modifiers {
+    /// The space named, or `None` for a generic address.
+    pub(crate) space: Option<Space>,
+    /// `.param`: the kernel's parameters, which never reach a memory.
+    pub(crate) param: bool,
+    pub(crate) volatile: bool,
+    pub(crate) cache: CacheOperator,
+    /// Elements: 1, 2 or 4.
+    pub(crate) elements: u8,
+    /// Bytes of one element.
+    pub(crate) bytes: u8,
+    pub(crate) signed: bool,
+    pub(crate) atomic: Option<(AtomicOperation, AtomicType)>,
+}
+
+/// Reads the modifiers of `ld`, `ldu`, `st`, `atom` or `red`; the error is the modifier that is not
+/// known or stands in the wrong place.
+pub(crate) fn modifiers(opcode: &str) -> Result<Modifiers, String> {
+    let mut words = opcode.split('.').peekable();
+    let name = words.next().unwrap_or("");
+    let atomic = matches!(name, "atom" | "red");
+    let mut found = Modifiers {
+        space: None,
+        param: false,
+        volatile: atomic,
+        cache: if name == "ldu" { CacheOperator::NonCoherent } else { CacheOperator::Default },
+        elements: 1,
+        bytes: 0,
+        signed: false,
+        atomic: None,
+    };
+    match words.peek().copied() {
+        Some("volatile") if !atomic => {
+            found.volatile = true;
+            words.next();
+        }
+        Some("relaxed" | "acquire" | "release" | "acq_rel") => {
+            // Stronger than weak: the value must come from where all CTAs meet.
+            found.volatile = true;
+            words.next();
+            if matches!(words.peek(), Some(&"cta" | &"gpu" | &"sys")) {
+                words.next();
+            }
+        }
+        Some("weak") => {
+            words.next();
+        }
+        _ => {}
+    }
+    let space = match words.peek().copied() {
+        Some("global") => Some(Space::Global),
+        Some("shared") => Some(Space::Shared),
+        Some("local") if !atomic => Some(Space::Local),
+        Some("const") if name == "ld" => Some(Space::Const),
+        Some("param") if !atomic => {
+            found.param = true;
+            words.next();
+            None
+        }
+        _ => None,
+    };
+    if space.is_some() {
+        found.space = space;
+        words.next();
+    }
+    if atomic {
+        return atomic_modifiers(found, words);
+    }
+    let cache = match (name, words.peek().copied()) {
+        ("ld", Some("ca")) | ("st", Some("wb")) => CacheOperator::All,
+        ("ld" | "st", Some("cg")) => CacheOperator::Global,
+        ("ld" | "st", Some("cs")) => CacheOperator::Streaming,
+        ("ld", Some("lu")) => CacheOperator::LastUse,
+        ("ld", Some("cv")) | ("st", Some("wt")) => CacheOperator::Volatile,
+        ("ld", Some("nc")) => CacheOperator::NonCoherent,
+        _ => CacheOperator::Default,
+    };
+    if cache != CacheOperator::Default {
+        found.cache = cache;
+        found.volatile |= cache == CacheOperator::Volatile;
+        words.next();
+        if cache != CacheOperator::NonCoherent && words.peek() == Some(&"nc") {
+            found.cache = CacheOperator::NonCoherent;
+            words.next();
+        }
+    }
+    found.elements = match words.peek().copied() {
+        Some("v2") => 2,
+        Some("v4") => 4,
+        _ => 1,
+    };
+    if found.elements > 1 {
+        words.next();
+    }
+    let element = words.next().unwrap_or("");
+    match crate::parser::element_size(element) {
+        Some(bytes @ 1..=8) if !matches!(element, "f16" | "f16x2") => found.bytes = bytes as u8,
+        _ => return Err(element.to_owned()),
+    }
+    found.signed = element.starts_with('s');
+    if let Some(extra) = words.next() {
+        return Err(extra.to_owned());
+    }
+    if found.bytes * found.elements > 16 {
+        return Err(format!("v4.{element}"));
+    }
+    Ok(found)
+}
+
+fn atomic_modifiers<'a>(
+    mut found: Modifiers,
+    mut words: std::iter::Peekable<impl Iterator<Item = &'a str>>,
+) -> Result<Modifiers, String> {
+    if matches!(words.peek(), Some(&"cta" | &"gpu" | &"gl" | &"sys")) {
+        words.next();
+    }
+    use AtomicOperation as Op;
+    let name = words.next().unwrap_or("");
+    let operation = match name {
+        "add" => Op::Add,
+        "min" => Op::Min,
+        "max" => Op::Max,
+        "and" => Op::And,
+        "or" => Op::Or,
+        "xor" => Op::Xor,
+        "exch" => Op::Exchange,
+        "cas" => Op::CompareAndSwap,
+        "inc" => Op::Increment,
+        "dec" => Op::Decrement,
+        other => return Err(other.to_owned()),
+    };
+    let element = words.next().unwrap_or("");
+    let kind = match element {
+        "u32" | "b32" => AtomicType::U32,
+        "s32" => AtomicType::S32,
+        "f32" if operation == Op::Add || operation == Op::Exchange => AtomicType::F32,
+        "u64" | "b64" => AtomicType::U64,
+        "s64" => AtomicType::S64,
+        "f64" if operation == Op::Add => AtomicType::F64,
+        other => return Err(other.to_owned()),
+    };
+    if let Some(extra) = words.next() {
+        return Err(extra.to_owned());
+    }
+    found.bytes = kind.bytes();
+    found.atomic = Some((operation, kind));
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loads_and_stores() {
+        let load = modifiers("ld.global.nc.v4.f32").unwrap();
+        assert_eq!((load.space, load.elements, load.bytes), (Some(Space::Global), 4, 4));
+        assert_eq!(load.cache, CacheOperator::NonCoherent);
+        assert!(modifiers("ld.volatile.shared.s16").unwrap().volatile);
+        assert!(modifiers("ld.shared.s16").unwrap().signed);
+        assert!(modifiers("ld.param.u64").unwrap().param);
+        assert_eq!(modifiers("ld.global.v4.f64").unwrap_err(), "v4.f64");
+        assert_eq!(modifiers("st.global.nc.f32").unwrap_err(), "nc");
+        assert_eq!(modifiers("ld.global.f32.foo").unwrap_err(), "foo");
+    }
+
+    #[test]
+    fn atomics_compute_what_the_manual_says() {
+        use AtomicOperation as Op;
+        let (_, kind) = modifiers("atom.global.add.f32").unwrap().atomic.unwrap();
+        assert_eq!(
+            Op::Add.apply(kind, 1f32.to_bits() as u64, 2f32.to_bits() as u64, 0),
+            3f32.to_bits() as u64
+        );
+        let u = AtomicType::U32;
+        assert_eq!(Op::Increment.apply(u, 3, 3, 0), 0);
+        assert_eq!(Op::Increment.apply(u, 2, 3, 0), 3);
+        assert_eq!(Op::Decrement.apply(u, 0, 7, 0), 7);
+        assert_eq!(Op::Decrement.apply(u, 9, 7, 0), 7);
+        assert_eq!(Op::CompareAndSwap.apply(u, 5, 5, 8), 8);
+        assert_eq!(Op::CompareAndSwap.apply(u, 5, 6, 8), 5);
+        assert_eq!(Op::Add.apply(u, 0xffff_ffff, 1, 0), 0);
+        assert_eq!(Op::Min.apply(AtomicType::S32, 1, 0xffff_ffff, 0), 0xffff_ffff);
+        assert_eq!(Op::Max.apply(AtomicType::S64, 1, u64::MAX, 0), 1);
+    }
+}

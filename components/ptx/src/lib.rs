@@ -1,0 +1,32 @@
+//! PTX without time: text to module, module to decoded kernels, and the execution of one warp
+//! instruction at a time over 32 lanes.
+//!
+//! The crate owns no memory and knows no cycles. A load or store comes out of [`Warp::issue`] as an
+//! [`Access`]; whoever models the memory system answers it with [`Warp::complete_load`], at once or
+//! thousands of cycles later. [`functional`] is the smallest such model: a flat array of bytes.
+//!
+//! The way of a kernel: [`lexer`] → [`parser`] → [`ast`] → [`decode`](decode::decode) → [`Program`] → [`Warp`].
+//!
+//! ```
+//! use counterpoint_ptx::Program;
+//! let source = ".version 7.8\n.target sm_35\n.address_size 64\n
+//!     .visible .entry nothing(.param .u32 n) { ret; }";
+//! let program = Program::compile(source, None).unwrap();
+//! assert_eq!((program.name(), program.param_bytes()), ("nothing", 4));
+//! ```
+
+pub mod analysis;
+pub mod ast;
+pub mod decode;
+pub mod error;
+mod execute;
+pub mod functional;
+pub mod isa;
+pub mod lexer;
+pub mod parser;
+mod program;
+
+pub use error::{ExecError, PtxError};
+pub use execute::{Access, AccessKind, CtaEnvironment, Issue, Issued, Warp, Windows};
+pub use isa::{AtomicOperation, AtomicType, CacheOperator, Latency, Unit};
+pub use program::{Instruction, NO_PC, Param, Program, RegisterSet, Row, Space, Symbol};

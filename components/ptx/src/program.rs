@@ -1,0 +1,384 @@
+//! A decoded kernel: what an SM and the executor need, and no text but for messages.
+//!
+//! Operands are indices of rows: a register's row in the warp, or, with the top bit set, a constant's
+//! row in the program. Registers share rows where liveness allows, because the footprint of a warp in
+//! the host's cache is what execution costs most; the scoreboard's ids stay those of the registers as
+//! written, so that sharing cannot show in the timing.
+
+use crate::isa::{AtomicOperation, AtomicType, CacheOperator, LaneOp, Latency, Unit};
+
+/// One 32-bit value a lane; 64-bit registers take two consecutive rows, as 32 words of 64 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C, align(64))]
+pub struct Row(pub [u32; 32]);
+
+impl Row {
+    /// All lanes zero.
+    pub const ZERO: Row = Row([0; 32]);
+}
+
+/// State spaces that an access can leave the core for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Space {
+    /// Device memory.
+    Global,
+    /// The CTA's own memory; addresses are offsets in it.
+    Shared,
+    /// The thread's own memory; addresses are offsets in it.
+    Local,
+    /// Constant memory.
+    Const,
+}
+
+/// A pc that is never reached: the branch's paths meet only at the end of the program.
+pub const NO_PC: u32 = u32::MAX;
+/// "No register" in an operand field.
+pub(crate) const NONE: u16 = u16::MAX;
+/// Marks an operand as a row of the program's constants.
+pub(crate) const CONSTANT: u16 = 0x8000;
+
+/// A kernel parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Param {
+    /// Its name in the PTX text.
+    pub name: String,
+    /// Offset in the parameter bytes.
+    pub offset: u32,
+    /// Bytes.
+    pub size: u32,
+    /// Alignment.
+    pub align: u32,
+    /// The element type without its dot, such as `u64`.
+    pub element: String,
+}
+
+/// A variable with static storage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Symbol {
+    /// Its name in the PTX text.
+    pub name: String,
+    /// Offset in its space's bytes.
+    pub offset: u64,
+    /// Bytes; 0 for `.extern .shared x[]`.
+    pub size: u64,
+    /// Its first bytes, for `.global` and `.const`; short or empty means zeros.
+    pub initial: Vec<u8>,
+}
+
+/// Up to six scoreboard ids.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RegisterSet {
+    ids: [u16; 6],
+    count: u8,
+}
+
+impl RegisterSet {
+    /// The ids.
+    #[inline]
+    pub fn as_slice(&self) -> &[u16] {
+        &self.ids[..self.count as usize]
+    }
+
+    /// Adds an id once; more than six cannot occur in PTX's operand forms.
+    pub(crate) fn insert(&mut self, id: u16) {
+        if !self.as_slice().contains(&id) {
+            self.ids[self.count as usize] = id;
+            self.count += 1;
+        }
+    }
+}
+
+/// How a comparison's truth is combined with a third predicate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Combine {
+    None,
+    And,
+    Or,
+    Xor,
+}
+
+/// What a `set` writes for true.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SetValue {
+    Ones,
+    One,
+}
+
+/// Predicate logic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PredicateOp {
+    Mov,
+    Not,
+    And,
+    Or,
+    Xor,
+}
+
+/// Special registers, PTX ISA 10.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Special {
+    Tid(u8),
+    Ntid(u8),
+    Ctaid(u8),
+    Nctaid(u8),
+    LaneId,
+    WarpId,
+    WarpCount,
+    SmId,
+    SmCount,
+    GridId,
+    Clock,
+    ClockHigh,
+    LaneMaskEq,
+    LaneMaskLe,
+    LaneMaskLt,
+    LaneMaskGe,
+    LaneMaskGt,
+    DynamicShared,
+    TotalShared,
+}
+
+/// An address window of the generic space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Base {
+    Shared,
+    Local,
+    Global,
+    Const,
+}
+
+/// What an instruction does, beyond the lane-wise table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// The table's operation into one row.
+    Lane,
+    /// The table's operation into a 64-bit register.
+    LaneWide,
+    /// The table's comparison into predicates.
+    Compare(Combine),
+    /// The table's comparison into a number.
+    Set(Combine, SetValue),
+    Predicate(PredicateOp),
+    Special(Special),
+    /// Address of a module variable: base in the environment plus `offset`.
+    SymbolAddress(Base),
+    /// `cvta`: source plus a window's base.
+    ToGeneric(Base),
+    /// `cvta.to`: source minus a window's base.
+    FromGeneric(Base),
+    /// `mov.b64 d, {a, b}` and the 16-bit form.
+    Pack,
+    /// `mov.b64 {a, b}, s` and the 16-bit form.
+    Unpack,
+    LoadParam,
+    Memory,
+    Branch,
+    Barrier {
+        waits: bool,
+    },
+    Fence,
+    Exit,
+    Trap,
+}
+
+/// The parts of a memory instruction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MemoryForm {
+    /// `None` is generic.
+    pub(crate) space: Option<Space>,
+    /// The address is that of a module variable: `offset` counts from this base.
+    pub(crate) base: Option<Base>,
+    pub(crate) store: bool,
+    pub(crate) atomic: Option<(AtomicOperation, AtomicType)>,
+    pub(crate) volatile: bool,
+    pub(crate) cache: CacheOperator,
+    pub(crate) elements: u8,
+    pub(crate) bytes: u8,
+    pub(crate) signed: bool,
+    /// The address register has 64 bits.
+    pub(crate) wide_address: bool,
+    /// The value registers have 64 bits.
+    pub(crate) wide_value: bool,
+}
+
+impl MemoryForm {
+    pub(crate) const NONE: MemoryForm = MemoryForm {
+        space: None,
+        base: None,
+        store: false,
+        atomic: None,
+        volatile: false,
+        cache: CacheOperator::Default,
+        elements: 0,
+        bytes: 0,
+        signed: false,
+        wide_address: false,
+        wide_value: false,
+    };
+}
+
+/// A decoded instruction.
+#[derive(Clone, Debug)]
+pub struct Instruction {
+    pub(crate) action: Action,
+    pub(crate) op: LaneOp,
+    pub(crate) destinations: [u16; 4],
+    pub(crate) sources: [u16; 4],
+    /// Address register, or `NONE`.
+    pub(crate) address: u16,
+    pub(crate) guard: u16,
+    pub(crate) guard_negated: bool,
+    pub(crate) memory: MemoryForm,
+    pub(crate) offset: i64,
+    /// Where a branch goes; `NO_PC` for others.
+    pub target: u32,
+    /// Where the paths of a branch meet again; `NO_PC` if only at the end.
+    pub reconvergence: u32,
+    /// The unit it occupies.
+    pub unit: Unit,
+    /// Its latency class.
+    pub latency: Latency,
+    /// Scoreboard ids of the registers it reads, its guard included.
+    pub reads: RegisterSet,
+    /// Scoreboard ids of the registers it writes.
+    pub writes: RegisterSet,
+    /// Line in the PTX text.
+    pub line: u32,
+    /// Its bytes in the PTX text.
+    pub text: (u32, u32),
+}
+
+impl Instruction {
+    /// Whether a predicate decides which lanes execute it.
+    pub fn is_guarded(&self) -> bool {
+        self.guard != NONE
+    }
+
+    /// Whether it makes a memory access that leaves the core (`ld.param` does not).
+    pub fn is_memory(&self) -> bool {
+        self.action == Action::Memory
+    }
+
+    /// Whether it is a load or an atomic whose value is wanted.
+    pub fn is_load(&self) -> bool {
+        self.is_memory() && !self.memory.store && self.destinations[0] != NONE
+    }
+}
+
+/// A decoded kernel. It does not change after decoding, so that many SMs can share it.
+#[derive(Clone, Debug)]
+pub struct Program {
+    pub(crate) name: String,
+    pub(crate) params: Vec<Param>,
+    pub(crate) param_bytes: u32,
+    pub(crate) shared_symbols: Vec<Symbol>,
+    pub(crate) shared_bytes: u32,
+    pub(crate) local_bytes: u32,
+    pub(crate) global_symbols: Vec<Symbol>,
+    pub(crate) constant_symbols: Vec<Symbol>,
+    pub(crate) registers_per_thread: u32,
+    pub(crate) max_ntid: Option<[u32; 3]>,
+    pub(crate) min_ctas_per_sm: Option<u32>,
+    pub(crate) instructions: Vec<Instruction>,
+    pub(crate) constants: Vec<Row>,
+    pub(crate) rows: u16,
+    pub(crate) predicates: u16,
+    pub(crate) scoreboard_registers: u16,
+}
+
+impl Program {
+    /// The kernel's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its parameters.
+    pub fn params(&self) -> &[Param] {
+        &self.params
+    }
+
+    /// Bytes of all parameters.
+    pub fn param_bytes(&self) -> u32 {
+        self.param_bytes
+    }
+
+    /// Static shared memory of a CTA; dynamic shared memory starts behind it.
+    pub fn shared_bytes(&self) -> u32 {
+        self.shared_bytes
+    }
+
+    /// Variables in shared memory.
+    pub fn shared_symbols(&self) -> &[Symbol] {
+        &self.shared_symbols
+    }
+
+    /// Local memory of a thread.
+    pub fn local_bytes(&self) -> u32 {
+        self.local_bytes
+    }
+
+    /// Module variables in global memory, with offsets from [`CtaEnvironment::global_base`].
+    ///
+    /// [`CtaEnvironment::global_base`]: crate::CtaEnvironment::global_base
+    pub fn global_symbols(&self) -> &[Symbol] {
+        &self.global_symbols
+    }
+
+    /// Module variables in constant memory, with offsets from [`CtaEnvironment::constant_base`].
+    ///
+    /// [`CtaEnvironment::constant_base`]: crate::CtaEnvironment::constant_base
+    pub fn constant_symbols(&self) -> &[Symbol] {
+        &self.constant_symbols
+    }
+
+    /// Estimated 32-bit registers of a thread: the most that live at once, at least 4.
+    pub fn registers_per_thread(&self) -> u32 {
+        self.registers_per_thread
+    }
+
+    /// `.maxntid` or `.reqntid`.
+    pub fn max_ntid(&self) -> Option<[u32; 3]> {
+        self.max_ntid
+    }
+
+    /// `.minnctapersm`.
+    pub fn min_ctas_per_sm(&self) -> Option<u32> {
+        self.min_ctas_per_sm
+    }
+
+    /// The instructions; a pc is an index.
+    #[inline]
+    pub fn instructions(&self) -> &[Instruction] {
+        &self.instructions
+    }
+
+    /// One more than the largest scoreboard id.
+    pub fn scoreboard_registers(&self) -> u16 {
+        self.scoreboard_registers
+    }
+
+    /// The decoded text of the kernel named `name`, or the only one if `name` is `None`.
+    pub fn compile(source: &str, name: Option<&str>) -> Result<Program, Vec<crate::PtxError>> {
+        let module = crate::parser::parse(source)?;
+        let mut programs = crate::decode::decode(&module)?;
+        let names: Vec<String> = programs.iter().map(|p| format!("`{}`", p.name)).collect();
+        let wanted = match name {
+            Some(name) => programs.iter().position(|program| program.name == name),
+            None if programs.len() == 1 => Some(0),
+            None => None,
+        };
+        match wanted {
+            Some(index) => Ok(programs.swap_remove(index)),
+            None => Err(vec![
+                crate::PtxError::new(
+                    crate::error::Place { line: 1, column: 1 },
+                    match name {
+                        Some(name) => format!("no kernel is named `{name}`"),
+                        None => "the kernel must be named, there is not exactly one".to_owned(),
+                    },
+                )
+                .expecting(names.join(", ")),
+            ]),
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! No text makes the front end panic.
+
+use counterpoint_ptx::{decode, parser};
+use proptest::prelude::*;
+
+fn kernel() -> String {
+    let path =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/applications/hotspot/kernel.nvrtc-sm_35.ptx");
+    std::fs::read_to_string(path).expect("the kernels are committed")
+}
+
+fn read(text: &str) {
+    if let Ok(module) = parser::parse(text) {
+        let _ = decode::decode(&module);
+    }
+}
+
+#[test]
+fn a_parameter_declared_twice_is_an_error_with_its_place() {
+    let text = ".version 7.8\n.target sm_35\n.entry k(\n.param .u32 n,\n.param .u32 n\n)\n{ .reg .u32 %a; ld.param.u32 %a, [n]; ret; }";
+    let module = parser::parse(text).expect("well-formed");
+    let errors = decode::decode(&module).expect_err("one name for two parameters");
+    assert_eq!(errors.len(), 1);
+    assert_eq!((errors[0].line, errors[0].message.as_str()), (5, "`n` is declared twice"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(200),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn any_text(text in any::<String>()) {
+        read(&text);
+    }
+
+    #[test]
+    fn any_ascii(bytes in prop::collection::vec(9u8..127, 0..400)) {
+        read(&String::from_utf8_lossy(&bytes));
+    }
+
+    #[test]
+    fn mutated_kernels(edits in prop::collection::vec((any::<prop::sample::Index>(), 9u8..127, 0u8..3), 1..12)) {
+        let mut bytes = kernel().into_bytes();
+        for (place, byte, what) in edits {
+            let at = place.index(bytes.len());
+            match what {
+                0 => bytes[at] = byte,
+                1 => bytes.insert(at, byte),
+                _ => { bytes.remove(at); }
+            }
+        }
+        read(&String::from_utf8_lossy(&bytes));
+    }
+
+    #[test]
+    fn shuffled_tokens(picks in prop::collection::vec(any::<prop::sample::Index>(), 1..200)) {
+        let source = kernel();
+        let words: Vec<&str> = source.split_whitespace().collect();
+        let picked: Vec<&str> = picks.iter().map(|pick| words[pick.index(words.len())]).collect();
+        read(&format!(".version 7.8\n.target sm_35\n.entry k() {{ {} }}", picked.join(" ")));
+    }
+
+    #[test]
+    fn swapped_lines(a in any::<prop::sample::Index>(), b in any::<prop::sample::Index>()) {
+        let source = kernel();
+        let mut lines: Vec<&str> = source.lines().collect();
+        let (a, b) = (a.index(lines.len()), b.index(lines.len()));
+        lines.swap(a, b);
+        read(&lines.join("\n"));
+    }
+}

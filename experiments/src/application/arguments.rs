@@ -1,0 +1,130 @@
+//! Arguments of a launch: buffers, and numbers in the bytes of the kernel's parameters.
+
+use counterpoint_framework::model::{Diagnostic, Node, Span};
+use counterpoint_framework::topology::expression::Number;
+use counterpoint_host_model::program::Argument;
+use counterpoint_ptx::{Param, Program};
+
+use super::expressions::parse_float;
+use super::reader::Reader;
+use crate::element::Element;
+
+impl Reader<'_> {
+    /// One argument for each parameter.
+    pub(super) fn arguments(
+        &mut self,
+        kernel: &Program,
+        nodes: &[Node],
+        span: Span,
+        device: u32,
+    ) -> Option<Vec<Argument>> {
+        let params = kernel.params();
+        if params.len() != nodes.len() {
+            let message =
+                format!("`{}` takes {} arguments, found {}", kernel.name(), params.len(), nodes.len());
+            let list: Vec<String> =
+                params.iter().map(|param| format!("{} ({})", param.name, param.element)).collect();
+            self.diagnostics
+                .report(Diagnostic::new(span, message).help(format!("they are: {}", list.join(", "))));
+        }
+        let pairs = nodes.iter().zip(params);
+        let arguments: Vec<_> = pairs.map(|(node, param)| self.argument(node, param, device)).collect();
+        arguments.into_iter().collect()
+    }
+
+    fn argument(&mut self, node: &Node, param: &Param, device: u32) -> Option<Argument> {
+        let text = self.text(node)?;
+        let Param { name, size, element, .. } = param;
+        if text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+            let buffer = self.buffer(node)?;
+            let place = &self.application.buffers[buffer.0 as usize];
+            if *size != 8 || element.starts_with('f') {
+                let message = format!("`{text}` is a buffer, but the parameter `{name}` is no address");
+                let help = format!("`{name}` is of type {element}, {size} bytes");
+                self.diagnostics.report(Diagnostic::new(node.span, message).help(help));
+            } else if place.device != device {
+                let message = format!("`{text}` lies on device {}, the launch is on {device}", place.device);
+                self.diagnostics.error(node.span, message);
+            }
+            return Some(Argument::Buffer(buffer));
+        }
+        match number_bytes(&text, element, *size) {
+            Ok(bytes) => Some(Argument::Value(bytes.into())),
+            Err(problem) => {
+                let diagnostic = Diagnostic::new(node.span, problem);
+                self.diagnostics
+                    .report(diagnostic.help(format!("`{name}` is of type {element}, {size} bytes")));
+                None
+            }
+        }
+    }
+}
+
+/// A number in the bytes of a parameter.
+fn number_bytes(text: &str, element: &str, size: u32) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    let looks_float = !text.starts_with("0x") && text.contains(['.', 'f', 'e', 'E']);
+    let named = Element::parse(element);
+    let float = match (named, size) {
+        (Some(element), _) if element.is_float() => Some(element),
+        // `.b32` and `.b64` do not say what their bits mean; the number does.
+        (None, 4) if looks_float => Some(Element::F32),
+        (None, 8) if looks_float => Some(Element::F64),
+        _ => None,
+    };
+    if let Some(float) = float
+        && float.bytes() == size as usize
+    {
+        // Read as the type itself: a detour through f64 would round twice.
+        let digits = text.strip_suffix(['f', 'F']).unwrap_or(text);
+        let single = digits.parse::<f32>().ok().filter(|_| float == Element::F32);
+        match (parse_float(text), single) {
+            (Some(_), Some(single)) => bytes.extend(single.to_le_bytes()),
+            (Some(double), None) => bytes.extend(double.to_le_bytes()),
+            (None, _) => return Err(format!("`{text}` is not a number")),
+        }
+        return Ok(bytes);
+    }
+    if !matches!(size, 1 | 2 | 4 | 8) || named.is_some_and(|element| element.bytes() != size as usize) {
+        return Err("a parameter of several elements cannot be given a number".to_owned());
+    }
+    let hexadecimal = text.strip_prefix("0x").and_then(|digits| i128::from_str_radix(digits, 16).ok());
+    let decimal = || Number::parse(text).and_then(Number::as_whole).map(i128::from);
+    let plain = || text.parse::<i128>().ok();
+    let value = hexadecimal.or_else(decimal).or_else(plain);
+    let value = value.ok_or_else(|| format!("`{text}` is not a whole number"))?;
+    // PTX spells C's `int` as `.u32`, so both ranges are right for either.
+    let bits = 8 * size;
+    if value < -(1 << (bits - 1)) || value >= 1 << bits {
+        return Err(format!("{value} does not fit {size} bytes"));
+    }
+    bytes.extend(&value.to_le_bytes()[..size as usize]);
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_take_the_type_of_their_parameter() {
+        assert_eq!(number_bytes("512", "u32", 4), Ok(512_u32.to_le_bytes().to_vec()));
+        assert_eq!(number_bytes("-1", "u32", 4), Ok(vec![0xff; 4]));
+        assert_eq!(number_bytes("0x10", "b64", 8), Ok(16_u64.to_le_bytes().to_vec()));
+        assert_eq!(number_bytes("0.2f", "f32", 4), Ok(0.2_f32.to_le_bytes().to_vec()));
+        assert_eq!(number_bytes("0.2", "f32", 4), Ok(0.2_f32.to_le_bytes().to_vec()));
+        assert_eq!(number_bytes("2", "f64", 8), Ok(2.0_f64.to_le_bytes().to_vec()));
+        assert_eq!(number_bytes("1e-3", "f32", 4), Ok(1e-3_f32.to_le_bytes().to_vec()));
+        assert_eq!(number_bytes("18446744073709551615", "u64", 8), Ok(vec![0xff; 8]));
+        assert_eq!(number_bytes("1.5", "b32", 4), Ok(1.5_f32.to_le_bytes().to_vec()));
+    }
+
+    #[test]
+    fn numbers_of_a_wrong_kind_are_refused() {
+        assert_eq!(number_bytes("0.5", "u32", 4), Err("`0.5` is not a whole number".to_owned()));
+        assert_eq!(number_bytes("256", "u8", 1), Err("256 does not fit 1 bytes".to_owned()));
+        assert_eq!(number_bytes("4294967296", "s32", 4), Err("4294967296 does not fit 4 bytes".to_owned()));
+        assert!(number_bytes("1", "b8", 16).is_err());
+        assert!(number_bytes("1", "f32", 16).is_err());
+    }
+}

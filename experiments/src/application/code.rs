@@ -1,0 +1,145 @@
+//! `code:`: PTX files, and the kernels in them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use counterpoint_framework::model::{Diagnostic, FileId, Node, Span, Value};
+use counterpoint_ptx::{Program, PtxError};
+
+use super::reader::Reader;
+
+/// A PTX file.
+struct Code {
+    file: FileId,
+    text: String,
+    /// The kernels that were decoded so far; nothing for those with problems.
+    programs: BTreeMap<Option<String>, Option<Arc<Program>>>,
+}
+
+/// The PTX files by name, in the order of their lines; nothing for those that cannot be read. Kernels are decoded when
+/// they are first launched.
+#[derive(Default)]
+pub(super) struct Codes(Vec<(String, Option<Code>)>);
+
+impl Reader<'_> {
+    /// Reads `code:`.
+    pub(super) fn read_code(&mut self, node: Option<&Node>) -> Codes {
+        let Some(node) = node else { return Codes::default() };
+        let Some(entries) = node.as_map() else {
+            let message = format!("expected code as a map from names to PTX files, found {}", node.shape());
+            self.diagnostics.error(node.span, message);
+            return Codes::default();
+        };
+        Codes(entries.iter().map(|(key, value)| (key.name.clone(), self.code(value))).collect())
+    }
+
+    fn code(&mut self, value: &Node) -> Option<Code> {
+        let path = self.text(value)?;
+        let path = self.beside(&path);
+        let (file, text) = self.text_file(&path, Some(value.span))?;
+        Some(Code { file, text, programs: BTreeMap::new() })
+    }
+
+    /// `code.entry`, or `code` alone where it holds one kernel.
+    pub(super) fn kernel(&mut self, node: &Node, Codes(codes): &mut Codes) -> Option<Arc<Program>> {
+        let text = self.text(node)?;
+        let (code_name, entry) = text.split_once('.').map_or((text.as_str(), None), |(c, e)| (c, Some(e)));
+        let Some(index) = codes.iter().position(|(name, _)| name == code_name) else {
+            let span = node.span.part(text_inset(node), code_name.len());
+            let diagnostic = Diagnostic::new(span, format!("there is no code `{code_name}`"));
+            self.diagnostics
+                .report(diagnostic.suggest(code_name, codes.iter().map(|(name, _)| name.as_str())));
+            return None;
+        };
+        let code = codes[index].1.as_mut()?;
+        let key = entry.map(str::to_owned);
+        if let Some(known) = code.programs.get(&key) {
+            return known.clone();
+        }
+        let kernels = kernels_of(&code.text);
+        if let Some(entry) = entry
+            && !kernels.contains(&entry)
+        {
+            let span = node.span.part(text_inset(node) + code_name.len() + 1, entry.len());
+            let diagnostic = Diagnostic::new(span, format!("`{code_name}` has no kernel `{entry}`"));
+            self.diagnostics.report(diagnostic.suggest(entry, kernels));
+            return None;
+        }
+        if entry.is_none() && kernels.len() != 1 {
+            let message = format!("`{code_name}` has {} kernels; say which", kernels.len());
+            let help: Vec<String> = kernels.iter().map(|kernel| format!("{code_name}.{kernel}")).collect();
+            self.diagnostics.report(Diagnostic::new(node.span, message).help(help.join(", ")));
+            return None;
+        }
+        let compiled = match Program::compile(&code.text, entry) {
+            Ok(program) => Some(Arc::new(program)),
+            Err(errors) => {
+                for error in errors {
+                    let span = ptx_span(code.file, &code.text, &error);
+                    let mut diagnostic = Diagnostic::new(span, error.message);
+                    diagnostic.help = error.expected.map(|expected| format!("expected {expected}"));
+                    self.diagnostics.report(diagnostic);
+                }
+                None
+            }
+        };
+        code.programs.insert(key, compiled.clone());
+        compiled
+    }
+}
+
+/// The names behind `.entry` in a PTX text.
+fn kernels_of(text: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    for line in text.lines() {
+        let code = line.split("//").next().unwrap_or_default();
+        for (at, _) in code.match_indices(".entry") {
+            let rest = code[at + ".entry".len()..].trim_start();
+            let end =
+                rest.find(|c: char| !(c.is_ascii_alphanumeric() || "_$%".contains(c))).unwrap_or(rest.len());
+            if end > 0 {
+                names.push(&rest[..end]);
+            }
+        }
+    }
+    names
+}
+
+/// The word at the place of an error.
+fn ptx_span(file: FileId, text: &str, error: &PtxError) -> Span {
+    let before: usize =
+        text.split_inclusive('\n').take(error.line.saturating_sub(1) as usize).map(str::len).sum();
+    let line = text[before..].lines().next().unwrap_or_default();
+    let column = error.column.saturating_sub(1) as usize;
+    let start = line.char_indices().nth(column).map_or(line.len(), |(at, _)| at);
+    let word = line[start..].find(|c: char| c.is_whitespace() || ",;()[]{}".contains(c));
+    let length = word.unwrap_or(line.len() - start).max(1);
+    let start = (before + start) as u32;
+    Span { file, start, end: (start + length as u32).min(text.len() as u32) }
+}
+
+/// Bytes between the start of a node and its text: a quotation mark or nothing.
+fn text_inset(node: &Node) -> usize {
+    usize::from(matches!(node.value, Value::Scalar { quoted: true, .. }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernels_are_found_by_name() {
+        let text = ".visible .entry step(\n.entry  second()\n// .entry none(";
+        assert_eq!(kernels_of(text), ["step", "second"]);
+    }
+
+    #[test]
+    fn a_place_in_ptx_becomes_the_word_there() {
+        let text = "one\n  ädd.f32 %r1;\n";
+        let error = PtxError { line: 2, column: 3, message: String::new(), expected: None };
+        let span = ptx_span(FileId::default(), text, &error);
+        assert_eq!(&text[span.start as usize..span.end as usize], "ädd.f32");
+        let beyond = PtxError { line: 9, column: 3, message: String::new(), expected: None };
+        assert!(ptx_span(FileId::default(), text, &beyond).end as usize <= text.len());
+    }
+}

@@ -1,0 +1,247 @@
+//! `prelude:`, `postlude:` and `expect:`: the files that come in and go out, and what should be in them.
+
+use counterpoint_framework::model::{Diagnostic, Node, Span};
+use counterpoint_host_model::program::{BufferId, Transfer};
+use counterpoint_protocols::host::FileIndex;
+
+use super::keys::{EXPECTATION, READ, READ_STEP, WRITE, WRITE_STEP};
+use super::reader::{Reader, reason};
+use super::{Against, Expectation, InputFile};
+use crate::generate::{GENERATORS, Generator};
+use crate::output::RESERVED;
+use crate::references::{self, REFERENCES};
+use crate::verify::Tolerance;
+
+impl Reader<'_> {
+    /// Reads the input files.
+    pub(super) fn read_prelude(&mut self, node: Option<&Node>) {
+        for step in self.list(node, "steps") {
+            self.section(step, &READ_STEP);
+            let Some(read) = self.required(step, "read", "a step of the prelude") else { continue };
+            self.section(read, &READ);
+            let file =
+                self.required(read, "file", "read").and_then(|file| Some((self.text(file)?, file.span)));
+            let into = self.required(read, "into", "read").and_then(|into| self.buffer(into));
+            let (Some((name, span)), Some(buffer)) = (file, into) else { continue };
+            let generator = match read.get("generate") {
+                None => None,
+                Some(rule) => match self.generator(rule, buffer) {
+                    None => continue,
+                    generator => generator,
+                },
+            };
+            let file = FileIndex(self.inputs.len() as u32);
+            let input = self.input(&name, span, buffer, generator);
+            self.inputs.extend(input);
+            self.application.prelude.push(Transfer { file, buffer });
+        }
+    }
+
+    /// The contents of an input file, which must fill its buffer; made by its generator where it does not exist.
+    fn input(
+        &mut self,
+        name: &str,
+        span: Span,
+        buffer: BufferId,
+        generator: Option<Generator>,
+    ) -> Option<InputFile> {
+        let path = self.beside(name);
+        let bytes = self.application.buffers[buffer.0 as usize].bytes;
+        let element = self.elements[buffer.0 as usize];
+        if bytes == 0 {
+            // The buffer itself has a problem, which has been reported.
+            return None;
+        }
+        match self.files.read(&path) {
+            Ok(contents) if contents.len() as u64 == bytes => {
+                Some(InputFile { path, contents, generated: false })
+            }
+            Ok(contents) => {
+                let message = format!("`{path}` has {} bytes, expected {bytes}", contents.len());
+                self.diagnostics.report(Diagnostic::new(span, message).help(self.size_in_words(buffer)));
+                None
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && generator.is_some() => {
+                let elements = bytes / element.bytes() as u64;
+                let contents = generator.map(|rule| rule.fill(element, elements)).unwrap_or_default();
+                Some(InputFile { path, contents, generated: true })
+            }
+            Err(error) => {
+                let message = format!("cannot read `{path}`: {}", reason(&error));
+                let help = format!(
+                    "{}; with `generate: {{ uniform: {{ seed: 1 }} }}` beside `file` it is made",
+                    self.size_in_words(buffer)
+                );
+                self.diagnostics.report(Diagnostic::new(span, message).help(help));
+                None
+            }
+        }
+    }
+
+    fn size_in_words(&self, buffer: BufferId) -> String {
+        let (place, element) =
+            (&self.application.buffers[buffer.0 as usize], self.elements[buffer.0 as usize]);
+        let elements = place.bytes / element.bytes() as u64;
+        format!("`{}` has {elements} elements of type {}, {} bytes", place.name, element.name(), place.bytes)
+    }
+
+    fn generator(&mut self, node: &Node, buffer: BufferId) -> Option<Generator> {
+        let names = GENERATORS.iter().map(|info| info.name);
+        let entries = node.as_map().unwrap_or_default();
+        let [(key, rule)] = entries else {
+            let diagnostic = Diagnostic::new(node.span, "expected one generator with its parameters");
+            self.diagnostics.report(diagnostic.suggest("", names));
+            return None;
+        };
+        let Some(info) = GENERATORS.iter().find(|info| info.name == key.name) else {
+            let diagnostic = Diagnostic::new(key.span, format!("there is no generator `{}`", key.name));
+            self.diagnostics.report(diagnostic.suggest(&key.name, names));
+            return None;
+        };
+        let known: Vec<&str> = info.parameters.iter().map(|(name, _)| *name).collect();
+        self.keys(rule, &known, info.name)?;
+        let mut values = Vec::new();
+        for (name, default) in info.parameters {
+            let given = match (rule.get(name), default) {
+                (Some(node), _) => self.float(node)?,
+                (None, Some(default)) => *default,
+                (None, None) => {
+                    self.diagnostics.error(key.span, format!("{} needs `{name}`", info.name));
+                    return None;
+                }
+            };
+            values.push((*name, given));
+        }
+        let value =
+            |wanted: &str| values.iter().find(|(name, _)| *name == wanted).map_or(0.0, |(_, value)| *value);
+        let generator = Generator::named(info.name, value)?;
+        let element = self.elements[buffer.0 as usize];
+        let elements = self.application.buffers[buffer.0 as usize].bytes / element.bytes() as u64;
+        match generator.check(element, elements) {
+            Ok(()) => Some(generator),
+            Err(problem) => {
+                self.diagnostics.error(rule.span, problem);
+                None
+            }
+        }
+    }
+
+    /// Reads what is written at the end.
+    pub(super) fn read_postlude(&mut self, node: Option<&Node>) {
+        for step in self.list(node, "steps") {
+            self.section(step, &WRITE_STEP);
+            let Some(write) = self.required(step, "write", "a step of the postlude") else { continue };
+            self.section(write, &WRITE);
+            let from = self.required(write, "from", "write").and_then(|from| self.host_buffer(from));
+            let Some(node) = self.required(write, "file", "write") else { continue };
+            let Some(name) = self.text(node) else { continue };
+            if let Some(problem) = self.output_problem(&name) {
+                self.diagnostics.error(node.span, problem);
+                continue;
+            }
+            let file = FileIndex((self.inputs.len() + self.outputs.len()) as u32);
+            self.outputs.push(name);
+            if let Some(buffer) = from {
+                self.application.postlude.push(Transfer { file, buffer });
+            }
+        }
+    }
+
+    fn output_problem(&self, name: &str) -> Option<String> {
+        let inside = name.split('/').all(|part| !matches!(part, "" | "." | ".."));
+        if !inside || name.contains('\\') {
+            return Some(format!("`{name}` does not lie inside the folder of the run's results"));
+        }
+        if RESERVED.contains(&name) {
+            return Some(format!("`{name}` is the name of one of the run's own files"));
+        }
+        self.outputs.iter().any(|other| other == name).then(|| format!("`{name}` is written twice"))
+    }
+
+    /// A buffer whose results the host sees.
+    fn host_buffer(&mut self, node: &Node) -> Option<BufferId> {
+        let buffer = self.buffer(node)?;
+        let known = self.application.copy_out.contains(&buffer)
+            || self.application.prelude.iter().any(|transfer| transfer.buffer == buffer);
+        if !known {
+            let name = &self.application.buffers[buffer.0 as usize].name;
+            let message = format!("the host never receives `{name}`");
+            self.diagnostics.report(Diagnostic::new(node.span, message).help("add it to `copy_out`"));
+        }
+        Some(buffer)
+    }
+
+    /// Reads what the results should be.
+    pub(super) fn read_expectations(&mut self, node: Option<&Node>) {
+        for entry in self.list(node, "expectations") {
+            self.section(entry, &EXPECTATION);
+            let buffer =
+                self.required(entry, "buffer", "an expectation").and_then(|node| self.host_buffer(node));
+            let against = self.against(entry);
+            let mut share = |key: &str| entry.get(key).and_then(|node| self.share(node)).unwrap_or(0.0);
+            let tolerance = Tolerance { relative: share("relative"), absolute: share("absolute") };
+            let (Some(buffer), Some(against)) = (buffer, against) else { continue };
+            let bytes = self.application.buffers[buffer.0 as usize].bytes;
+            if let (Against::File { path, contents }, Some(node)) = (&against, entry.get("file"))
+                && contents.len() as u64 != bytes
+            {
+                let message = format!("`{path}` has {} bytes, expected {bytes}", contents.len());
+                self.diagnostics.report(Diagnostic::new(node.span, message).help(self.size_in_words(buffer)));
+            }
+            if !self.application.inspect.contains(&buffer) {
+                self.application.inspect.push(buffer);
+            }
+            self.expectations.push(Expectation { buffer, against, tolerance });
+        }
+    }
+
+    fn share(&mut self, node: &Node) -> Option<f64> {
+        let value = self.float(node)?;
+        if value < 0.0 {
+            self.diagnostics.error(node.span, "a tolerance cannot be negative");
+        }
+        Some(value)
+    }
+
+    fn against(&mut self, entry: &Node) -> Option<Against> {
+        let ways = ["reference", "file", "fnv64"];
+        let given: Vec<(&str, &Node)> = ways.iter().filter_map(|way| Some((*way, entry.get(way)?))).collect();
+        let [(way, node)] = given[..] else {
+            let message = "an expectation needs exactly one of `reference`, `file` and `fnv64`";
+            self.diagnostics.error(entry.span, message);
+            return None;
+        };
+        let text = self.text(node)?;
+        match way {
+            "reference" => {
+                let found = references::named(&text);
+                if found.is_none() {
+                    let diagnostic = Diagnostic::new(node.span, format!("there is no reference `{text}`"));
+                    let names = REFERENCES.iter().map(|reference| reference.name);
+                    self.diagnostics.report(diagnostic.suggest(&text, names));
+                }
+                found.map(Against::Reference)
+            }
+            "file" => {
+                let path = self.beside(&text);
+                match self.files.read(&path) {
+                    Ok(contents) => Some(Against::File { path, contents }),
+                    Err(error) => {
+                        let message = format!("cannot read `{path}`: {}", reason(&error));
+                        self.diagnostics.error(node.span, message);
+                        None
+                    }
+                }
+            }
+            _ => {
+                let digits = text.strip_prefix("0x").unwrap_or(&text);
+                let hash = u64::from_str_radix(digits, 16).ok();
+                if hash.is_none() {
+                    self.diagnostics
+                        .error(node.span, format!("`{text}` is not a number of 16 hexadecimal digits"));
+                }
+                hash.map(Against::Fnv64)
+            }
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! The keys of an application file: one table, from which the loader takes what is allowed, `explain` what it means,
+//! and the JSON Schema both.
+
+use serde_json::{Map, Value, json};
+
+/// What stands behind a key.
+pub(super) enum Shape {
+    /// A single value, which may be or contain `${…}`.
+    Single,
+    /// A list of single values.
+    List,
+    /// One to three numbers.
+    Sizes,
+    /// A map from names to single values.
+    Names,
+    /// A map with the keys of a section.
+    One(&'static Section),
+    /// A map from names to maps with the keys of a section.
+    Named(&'static Section),
+    /// A list of maps, each with the keys of one of these sections.
+    Steps(&'static [&'static Section]),
+    /// One of the generators with its parameters.
+    Generator,
+}
+
+use Shape::{Generator, List, Named, Names, One, Single, Sizes, Steps};
+
+/// A key.
+pub(super) struct Key {
+    pub(super) name: &'static str,
+    shape: Shape,
+    doc: &'static str,
+}
+
+/// Keys that stand in one map.
+pub(super) struct Section {
+    /// With its article, as messages name it.
+    pub(super) name: &'static str,
+    pub(super) keys: &'static [Key],
+}
+
+const fn key(name: &'static str, shape: Shape, doc: &'static str) -> Key {
+    Key { name, shape, doc }
+}
+
+/// The whole file.
+pub(super) static APPLICATION: Section = Section {
+    name: "an application",
+    keys: &[
+        key("counterpoint", Single, "Version of the format: 1."),
+        key("application", Single, "Name of the application."),
+        key("description", Single, "What it does, for people."),
+        key(
+            "parameters",
+            Names,
+            "Numbers by name, for `${…}` below; each may use those above it. `--set app.name=value` changes one.",
+        ),
+        key("code", Names, "PTX files by name, relative to this file."),
+        key("buffers", Named(&BUFFER), "Memory by name, on the host and on a device."),
+        key("prelude", Steps(&[&READ_STEP]), "What happens on the host before the first copy."),
+        key("copy_in", List, "Buffers that are copied to their device."),
+        key("kernels", Steps(&[&LAUNCH, &REPEAT, &SWAP]), "What runs on the device."),
+        key("copy_out", List, "Buffers that are copied back."),
+        key("postlude", Steps(&[&WRITE_STEP]), "What happens on the host after the last copy."),
+        key("expect", Steps(&[&EXPECTATION]), "What the host should hold in the end."),
+    ],
+};
+
+/// An entry of `buffers`.
+pub(super) static BUFFER: Section = Section {
+    name: "a buffer",
+    keys: &[
+        key("type", Single, "Type of the elements: f32, f64, u8 to u64, s8 to s64."),
+        key("elements", Single, "How many."),
+        key("device", Single, "The device on which it lies; 0 if not given."),
+    ],
+};
+
+/// A step of `prelude`.
+pub(super) static READ_STEP: Section = Section {
+    name: "a step of the prelude",
+    keys: &[key("read", One(&READ), "Reads a file into a buffer.")],
+};
+
+/// What `read` says.
+pub(super) static READ: Section = Section {
+    name: "read",
+    keys: &[
+        key("file", Single, "The file, relative to this one; as long as the buffer."),
+        key("into", Single, "The buffer."),
+        key("generate", Generator, "How to make the file if it does not exist; an existing file stays."),
+    ],
+};
+
+/// A launch.
+pub(super) static LAUNCH: Section = Section {
+    name: "a launch",
+    keys: &[
+        key("launch", Single, "The kernel, as `code.entry`; `code` alone if the file has one kernel."),
+        key("grid", Sizes, "Blocks in x, y and z; those that are not given are 1."),
+        key("block", Sizes, "Threads of a block in x, y and z; those that are not given are 1."),
+        key("shared", Single, "Dynamic shared memory of a block in bytes; 0 if not given."),
+        key(
+            "arguments",
+            List,
+            "One for each parameter of the kernel: a buffer (its address) or a number, which takes the parameter's type.",
+        ),
+        key("device", Single, "The device that runs it; 0 if not given."),
+    ],
+};
+
+/// A repetition.
+pub(super) static REPEAT: Section = Section {
+    name: "a repetition",
+    keys: &[
+        key("repeat", Single, "How often."),
+        key("do", Steps(&[&LAUNCH, &REPEAT, &SWAP]), "The steps to repeat."),
+    ],
+};
+
+/// A swap.
+pub(super) static SWAP: Section = Section {
+    name: "a swap",
+    keys: &[key("swap", List, "Two buffers whose names exchange their meaning from here on.")],
+};
+
+/// A step of `postlude`.
+pub(super) static WRITE_STEP: Section = Section {
+    name: "a step of the postlude",
+    keys: &[key("write", One(&WRITE), "Writes a buffer to a file.")],
+};
+
+/// What `write` says.
+pub(super) static WRITE: Section = Section {
+    name: "write",
+    keys: &[
+        key("from", Single, "The buffer."),
+        key("file", Single, "The file, in the folder of the run's results."),
+    ],
+};
+
+/// An entry of `expect`.
+pub(super) static EXPECTATION: Section = Section {
+    name: "an expectation",
+    keys: &[
+        key("buffer", Single, "The buffer."),
+        key("reference", Single, "A reference implementation that computes what it should hold."),
+        key("file", Single, "A file with what it should hold, relative to this one."),
+        key("fnv64", Single, "FNV-1a hash of what it should hold, in hexadecimal digits."),
+        key("relative", Single, "How far a value may be off, as a share of it; equal bits if not given."),
+        key("absolute", Single, "How far a value may be off in its own unit, for values around zero."),
+    ],
+};
+
+/// Every section, the file itself first.
+static SECTIONS: [&Section; 10] =
+    [&APPLICATION, &BUFFER, &READ_STEP, &READ, &LAUNCH, &REPEAT, &SWAP, &WRITE_STEP, &WRITE, &EXPECTATION];
+
+/// The keys of an application file as text.
+pub fn explain() -> String {
+    let mut out = String::new();
+    for section in SECTIONS {
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        out.push_str(&format!("{}\n", section.name));
+        for key in section.keys {
+            out.push_str(&format!("  {:<13} {}\n", key.name, key.doc));
+        }
+    }
+    out.push_str("\ngenerators\n");
+    for info in crate::generate::GENERATORS {
+        let parameters: Vec<String> = info
+            .parameters
+            .iter()
+            .map(|(name, default)| match default {
+                Some(default) => format!("{name}: {default}"),
+                None => (*name).to_owned(),
+            })
+            .collect();
+        out.push_str(&format!(
+            "  {:<13} {}\n{:16}{{ {} }}\n",
+            info.name,
+            info.doc,
+            "",
+            parameters.join(", ")
+        ));
+    }
+    out
+}
+
+/// The JSON Schema of application files, for editors.
+pub fn schema() -> Value {
+    let sections = SECTIONS.map(|section| (place(section), object(section)));
+    let mut root = object(&APPLICATION);
+    if let Some(root) = root.as_object_mut() {
+        root.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
+        root.insert("title".to_owned(), json!("Counterpoint application"));
+        root.insert("required".to_owned(), json!(["counterpoint", "application"]));
+        root.insert("$defs".to_owned(), Value::Object(sections.into_iter().collect()));
+    }
+    root
+}
+
+fn place(section: &Section) -> String {
+    section.name.replace(' ', "-")
+}
+
+fn object(section: &Section) -> Value {
+    let property = |key: &Key| {
+        let mut value = shape(&key.shape);
+        if let Some(value) = value.as_object_mut() {
+            value.insert("description".to_owned(), key.doc.into());
+        }
+        (key.name.to_owned(), value)
+    };
+    let properties: Map<String, Value> = section.keys.iter().map(property).collect();
+    json!({ "type": "object", "additionalProperties": false, "properties": properties })
+}
+
+fn shape(shape: &Shape) -> Value {
+    let single = || json!({ "type": ["string", "number", "boolean"] });
+    let refer = |section: &Section| json!({ "$ref": format!("#/$defs/{}", place(section)) });
+    match shape {
+        Single => single(),
+        List => json!({ "type": "array", "items": single() }),
+        Sizes => json!({ "anyOf": [single(), { "type": "array", "items": single(), "maxItems": 3 }] }),
+        Names => json!({ "type": "object", "additionalProperties": single() }),
+        One(section) => refer(section),
+        Named(section) => json!({ "type": "object", "additionalProperties": refer(section) }),
+        Steps(sections) => {
+            let sections: Vec<Value> = sections.iter().map(|section| refer(section)).collect();
+            json!({ "type": "array", "items": { "anyOf": sections } })
+        }
+        Generator => {
+            let one = |info: &crate::generate::GeneratorInfo| {
+                let parameters = info.parameters.iter().map(|(name, _)| ((*name).to_owned(), single()));
+                let parameters: Map<String, Value> = parameters.collect();
+                let map = json!({
+                    "type": ["object", "null"], "additionalProperties": false, "properties": parameters,
+                    "description": info.doc,
+                });
+                (info.name.to_owned(), map)
+            };
+            let generators: Map<String, Value> = crate::generate::GENERATORS.iter().map(one).collect();
+            json!({ "type": "object", "additionalProperties": false, "properties": generators })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_is_documented_once() {
+        let text = explain();
+        for section in SECTIONS {
+            for (index, key) in section.keys.iter().enumerate() {
+                assert!(key.doc.ends_with('.'), "{}", key.name);
+                assert!(section.keys[..index].iter().all(|other| other.name != key.name), "{}", key.name);
+                assert!(text.contains(key.doc), "{}", key.name);
+            }
+        }
+    }
+
+    #[test]
+    fn every_reference_of_the_schema_leads_somewhere() {
+        let schema = schema();
+        let text = schema.to_string();
+        let targets: Vec<&str> =
+            text.split("\"#/$defs/").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+        assert!(targets.len() > 5);
+        for target in targets {
+            assert!(schema["$defs"][target].is_object(), "{target}");
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! `kernels:`: launches, repetitions and swaps.
+
+use counterpoint_framework::model::{Diagnostic, Node, Span};
+use counterpoint_host_model::program::{LaunchStep, Step};
+use counterpoint_ptx::Program;
+
+use super::buffers::LAST_DEVICE;
+use super::code::Codes;
+use super::keys::{LAUNCH, REPEAT, SWAP};
+use super::reader::Reader;
+
+/// Threads of a block, and its extents, at most (CUDA C programming guide, technical specifications).
+const MOST_THREADS: u64 = 1024;
+const LARGEST_BLOCK: [u64; 3] = [1024, 1024, 64];
+/// Extents of a grid at most (same table).
+const LARGEST_GRID: [u64; 3] = [i32::MAX as u64, 65535, 65535];
+/// Dynamic shared memory of a block at most; a device may have less and says so when it runs.
+const MOST_SHARED: u64 = 1 << 20;
+const STEP_KEYS: [&str; 3] = ["launch", "swap", "repeat"];
+
+impl Reader<'_> {
+    /// Reads steps; those with problems are left out.
+    pub(super) fn read_steps(&mut self, node: Option<&Node>, codes: &mut Codes) -> Vec<Step> {
+        let nodes = self.list(node, "steps");
+        nodes.iter().filter_map(|node| self.step(node, codes)).collect()
+    }
+
+    fn step(&mut self, node: &Node, codes: &mut Codes) -> Option<Step> {
+        match STEP_KEYS.into_iter().find(|key| node.get(key).is_some()) {
+            Some("launch") => {
+                self.section(node, &LAUNCH)?;
+                self.launch(node, codes).map(Step::Launch)
+            }
+            Some("swap") => {
+                self.section(node, &SWAP)?;
+                self.swap(node.get("swap")?)
+            }
+            Some(_) => {
+                self.section(node, &REPEAT)?;
+                let times =
+                    node.get("repeat").and_then(|node| self.count(node, "repeat", 0, u32::MAX.into()));
+                let inner = self.required(node, "do", "a repetition");
+                let steps = self.read_steps(inner, codes);
+                Some(Step::Repeat(times? as u32, steps))
+            }
+            None => {
+                let diagnostic = match node.as_map().and_then(<[_]>::first) {
+                    Some((key, _)) => Diagnostic::new(key.span, format!("there is no step `{}`", key.name))
+                        .suggest(&key.name, STEP_KEYS),
+                    None => Diagnostic::new(node.span, format!("expected a step, found {}", node.shape()))
+                        .suggest("", STEP_KEYS),
+                };
+                self.diagnostics.report(diagnostic);
+                None
+            }
+        }
+    }
+
+    fn swap(&mut self, node: &Node) -> Option<Step> {
+        let pair = self.list(Some(node), "two buffers");
+        let [a, b] = pair else {
+            self.diagnostics.error(node.span, format!("expected two buffers, found {}", pair.len()));
+            return None;
+        };
+        let (a, b) = (self.buffer(a), self.buffer(b));
+        let (a, b) = (a?, b?);
+        let of = |index: u32| (&self.application.buffers[index as usize], self.elements[index as usize]);
+        let ((left, left_type), (right, right_type)) = (of(a.0), of(b.0));
+        if (left.bytes, left.device, left_type) != (right.bytes, right.device, right_type) {
+            let message = format!("`{}` and `{}` cannot be swapped", left.name, right.name);
+            let help = "buffers that are swapped have one type, one size and one device";
+            self.diagnostics.report(Diagnostic::new(node.span, message).help(help));
+        }
+        Some(Step::Swap(a, b))
+    }
+
+    fn launch(&mut self, node: &Node, codes: &mut Codes) -> Option<LaunchStep> {
+        let name = self.required(node, "launch", "a launch")?;
+        let kernel = self.kernel(name, codes);
+        let grid =
+            self.required(node, "grid", "a launch").and_then(|node| self.extent(node, "grid", LARGEST_GRID));
+        let block_node = self.required(node, "block", "a launch");
+        let block = block_node.and_then(|node| self.extent(node, "block", LARGEST_BLOCK));
+        let device = node.get("device").map_or(Some(0), |node| self.count(node, "device", 0, LAST_DEVICE));
+        let shared = node.get("shared").map_or(Some(0), |node| self.count(node, "shared", 0, MOST_SHARED));
+        if let (Some(grid), Some(node)) = (grid, node.get("grid")) {
+            let blocks: u128 = grid.iter().map(|&size| u128::from(size)).product();
+            if blocks > u128::from(u32::MAX) {
+                self.diagnostics.error(node.span, format!("the grid has {blocks} blocks, more than 2^32"));
+            }
+        }
+        if let (Some(block), Some(node)) = (block, block_node) {
+            self.check_block(block, node.span, kernel.as_deref());
+        }
+        let written = node.get("arguments");
+        let nodes = self.list(written, "arguments");
+        let arguments = kernel.as_deref().and_then(|kernel| {
+            let span = written.unwrap_or(name).span;
+            self.arguments(kernel, nodes, span, device.unwrap_or(0) as u32)
+        });
+        Some(LaunchStep {
+            arguments: arguments?,
+            kernel: kernel?,
+            grid: grid?,
+            block: block?,
+            shared: shared? as u32,
+            device: device? as u32,
+        })
+    }
+
+    fn check_block(&mut self, block: [u32; 3], span: Span, kernel: Option<&Program>) {
+        let threads: u64 = block.iter().map(|&size| u64::from(size)).product();
+        if threads > MOST_THREADS {
+            let message = format!("the block has {threads} threads");
+            let help = format!("a block has at most {MOST_THREADS} threads");
+            self.diagnostics.report(Diagnostic::new(span, message).help(help));
+        } else if let Some(kernel) = kernel
+            && let Some(bound) = kernel.max_ntid()
+        {
+            // The manual bounds the product of the extents, not each of them.
+            let most: u64 = bound.iter().map(|&size| u64::from(size)).product();
+            if threads > most {
+                let message =
+                    format!("the block has {threads} threads, more than `{}` allows", kernel.name());
+                let help = format!("its .maxntid allows {most} threads");
+                self.diagnostics.report(Diagnostic::new(span, message).help(help));
+            }
+        }
+    }
+
+    /// One to three sizes; those that are missing are 1.
+    fn extent(&mut self, node: &Node, what: &str, most: [u64; 3]) -> Option<[u32; 3]> {
+        let single = std::slice::from_ref(node);
+        let sizes =
+            if node.as_scalar().is_some() { single } else { self.list(Some(node), "one to three numbers") };
+        if sizes.is_empty() || sizes.len() > 3 {
+            self.diagnostics
+                .error(node.span, format!("expected one to three numbers, found {}", sizes.len()));
+            return None;
+        }
+        let mut extent = [Some(1); 3];
+        for (axis, size) in sizes.iter().enumerate() {
+            let name = format!("{what}, {}", ["x", "y", "z"][axis]);
+            extent[axis] = self.count(size, &name, 1, most[axis]);
+        }
+        Some([extent[0]? as u32, extent[1]? as u32, extent[2]? as u32])
+    }
+}

@@ -1,0 +1,132 @@
+//! From an application's YAML to what the host executes, with its files and what is expected of it.
+//!
+//! Like the machine, an application is read whole: every problem is reported, in one go, each with its place.
+
+mod arguments;
+mod buffers;
+mod code;
+mod expressions;
+mod files;
+mod keys;
+mod launches;
+mod reader;
+
+pub use keys::{explain, schema};
+
+use std::collections::BTreeMap;
+use std::io;
+
+use counterpoint_framework::model::{Report, SourceMap};
+use counterpoint_host_model::program::{Application, BufferId};
+
+use crate::element::Element;
+use crate::references::Reference;
+use crate::verify::Tolerance;
+
+/// Where files come from: the disk, or a table in a test.
+pub trait Files {
+    /// The contents of a file.
+    fn read(&self, path: &str) -> io::Result<Vec<u8>>;
+}
+
+/// The files of the machine we run on.
+pub struct RealFiles;
+
+impl Files for RealFiles {
+    fn read(&self, path: &str) -> io::Result<Vec<u8>> {
+        std::fs::read(path)
+    }
+}
+
+impl Files for BTreeMap<String, Vec<u8>> {
+    fn read(&self, path: &str) -> io::Result<Vec<u8>> {
+        self.get(path).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+/// An input file.
+#[derive(Clone, Debug)]
+pub struct InputFile {
+    /// Its path.
+    pub path: String,
+    /// What it holds.
+    pub contents: Vec<u8>,
+    /// It does not exist: its contents were made by the generator that the application names.
+    pub generated: bool,
+}
+
+/// A comparison that the application asks for.
+#[derive(Clone, Debug)]
+pub struct Expectation {
+    /// The buffer to look at when all is done.
+    pub buffer: BufferId,
+    /// What to compare it with.
+    pub against: Against,
+    /// How far it may be off.
+    pub tolerance: Tolerance,
+}
+
+/// What a result is compared with.
+#[derive(Clone, Debug)]
+pub enum Against {
+    /// A reference implementation.
+    Reference(&'static Reference),
+    /// A file.
+    File {
+        /// Its path.
+        path: String,
+        /// What it holds.
+        contents: Vec<u8>,
+    },
+    /// The FNV-1a hash of the right bytes.
+    Fnv64(u64),
+}
+
+impl std::fmt::Display for Against {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Against::Reference(reference) => write!(f, "reference {}", reference.name),
+            Against::File { path, .. } => write!(f, "file {path}"),
+            Against::Fnv64(hash) => write!(f, "FNV-64 {hash:016x}"),
+        }
+    }
+}
+
+/// An application that is sound.
+#[derive(Clone, Debug)]
+pub struct LoadedApplication {
+    /// The program of the host. Its files are the inputs and then the outputs, in their order.
+    pub application: Application,
+    /// What it says of itself.
+    pub description: Option<String>,
+    /// Its parameters as they apply.
+    pub parameters: BTreeMap<String, f64>,
+    /// Per buffer the type of its elements.
+    pub elements: Vec<Element>,
+    /// Files that the prelude reads.
+    pub inputs: Vec<InputFile>,
+    /// Names of the files that the postlude writes, within the run's folder.
+    pub outputs: Vec<String>,
+    /// What is expected.
+    pub expectations: Vec<Expectation>,
+}
+
+/// The word with which settings of the command line address the application: `--set app.n=256`.
+pub const SETTING_PREFIX: &str = "app.";
+
+/// Loads an application file, with settings `app.name=value` for its parameters, the last one winning.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn load(path: &str, sets: &[String], files: &dyn Files) -> Result<LoadedApplication, Report> {
+    let mut reader = reader::Reader::new(path, files);
+    let loaded = reader.application(sets);
+    let (diagnostics, sources): (_, SourceMap) = (reader.diagnostics, reader.sources);
+    match loaded {
+        Some(loaded) if diagnostics.is_empty() => Ok(loaded),
+        _ => Err(Report::new(&diagnostics, sources)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

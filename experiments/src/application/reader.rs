@@ -1,0 +1,205 @@
+//! The reader that all parts of the loader share: texts, problems, and small steps such as "a map with these keys".
+
+use counterpoint_framework::model::{
+    Diagnostic, Diagnostics, FileId, Key, Node, SourceMap, Span, Value, yaml,
+};
+use counterpoint_host_model::program::{Application, BufferId};
+
+use super::expressions::Parameters;
+use super::keys::{APPLICATION, Section};
+use super::{Expectation, Files, InputFile, LoadedApplication};
+use crate::element::Element;
+
+/// An application on its way from YAML.
+pub(super) struct Reader<'a> {
+    pub(super) path: &'a str,
+    pub(super) files: &'a dyn Files,
+    pub(super) sources: SourceMap,
+    pub(super) diagnostics: Diagnostics,
+    pub(super) parameters: Parameters,
+    pub(super) application: Application,
+    pub(super) elements: Vec<Element>,
+    pub(super) inputs: Vec<InputFile>,
+    pub(super) outputs: Vec<String>,
+    pub(super) expectations: Vec<Expectation>,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(path: &'a str, files: &'a dyn Files) -> Self {
+        Reader {
+            path,
+            files,
+            sources: SourceMap::default(),
+            diagnostics: Diagnostics::default(),
+            parameters: Parameters::default(),
+            application: Application::default(),
+            elements: Vec::new(),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            expectations: Vec::new(),
+        }
+    }
+
+    /// Reads the file and everything that it names.
+    pub(super) fn application(&mut self, sets: &[String]) -> Option<LoadedApplication> {
+        let path = self.path;
+        let (file, text) = self.text_file(path, None)?;
+        let head = Span { file, start: 0, end: 0 };
+        let before = self.diagnostics.reports();
+        let root =
+            if text.is_empty() { None } else { yaml::parse(file, &self.sources, &mut self.diagnostics) };
+        let Some(root) = root.filter(|root| matches!(root.value, Value::Map(_))) else {
+            if self.diagnostics.reports() == before {
+                let help = "begin with `counterpoint: 1` and `application: name`";
+                self.diagnostics.report(Diagnostic::new(head, "the file is not a map").help(help));
+            }
+            return None;
+        };
+        self.header(&root, head)?;
+        self.section(&root, &APPLICATION);
+        self.read_parameters(root.get("parameters"), sets);
+        self.read_buffers(root.get("buffers"));
+        self.read_prelude(root.get("prelude"));
+        self.application.copy_in = self.buffer_list(root.get("copy_in"));
+        let mut codes = self.read_code(root.get("code"));
+        self.application.steps = self.read_steps(root.get("kernels"), &mut codes);
+        self.application.copy_out = self.buffer_list(root.get("copy_out"));
+        self.read_postlude(root.get("postlude"));
+        self.read_expectations(root.get("expect"));
+        let description = root.get("description").and_then(|node| self.text(node));
+
+        // Reported only now, so that a file with other problems has all of them listed.
+        Some(LoadedApplication {
+            application: std::mem::take(&mut self.application),
+            description,
+            parameters: self.parameters.as_floats(),
+            elements: std::mem::take(&mut self.elements),
+            inputs: std::mem::take(&mut self.inputs),
+            outputs: std::mem::take(&mut self.outputs),
+            expectations: std::mem::take(&mut self.expectations),
+        })
+    }
+
+    fn header(&mut self, root: &Node, head: Span) -> Option<()> {
+        let help = "every file begins with `counterpoint: 1`";
+        match root.get("counterpoint") {
+            None => self.diagnostics.report(Diagnostic::new(head, "missing header").help(help)),
+            Some(version) if version.as_scalar() != Some("1") => {
+                self.diagnostics.report(Diagnostic::new(version.span, "unknown format version").help(help));
+            }
+            Some(_) => {}
+        }
+        let Some(name) = root.get("application") else {
+            let other = ["machine", "module", "overlay", "study"].into_iter();
+            let found = other.filter_map(|key| Some((key, root.get(key)?.span))).next();
+            let diagnostic = match found {
+                Some((key, span)) => {
+                    Diagnostic::new(span, format!("this is the file of a different thing: `{key}`"))
+                }
+                None => Diagnostic::new(head, "missing key `application`"),
+            };
+            self.diagnostics.report(diagnostic.help("expected a file with `application: name`"));
+            return None;
+        };
+        self.application.name = self.text(name)?;
+        Some(())
+    }
+
+    /// A file as a text that problems can point into; `from` is the place that names it.
+    pub(super) fn text_file(&mut self, path: &str, from: Option<Span>) -> Option<(FileId, String)> {
+        let text = self
+            .files
+            .read(path)
+            .map_err(|error| reason(&error))
+            .and_then(|bytes| String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned()));
+        match text {
+            Ok(text) => Some((self.sources.add(path, text.clone()), text)),
+            Err(error) => {
+                let span = from.unwrap_or_else(|| {
+                    let file = self.sources.add(path, "");
+                    self.sources.whole(file)
+                });
+                self.diagnostics.error(span, format!("cannot read `{path}`: {error}"));
+                None
+            }
+        }
+    }
+
+    /// The path of a file named in the application.
+    pub(super) fn beside(&self, name: &str) -> String {
+        match self.path.rsplit_once('/') {
+            Some((folder, _)) if !name.starts_with('/') => format!("{folder}/{name}"),
+            _ => name.to_owned(),
+        }
+    }
+
+    /// A map whose keys are all known; its problems are reported.
+    pub(super) fn keys<'n>(
+        &mut self,
+        node: &'n Node,
+        known: &[&str],
+        what: &str,
+    ) -> Option<&'n [(Key, Node)]> {
+        let Some(entries) = node.as_map() else {
+            let message = format!("expected {what} as a map, found {}", node.shape());
+            let help = format!("its keys are: {}", known.join(", "));
+            self.diagnostics.report(Diagnostic::new(node.span, message).help(help));
+            return None;
+        };
+        for (key, _) in entries.iter().filter(|(key, _)| !known.contains(&key.name.as_str())) {
+            let diagnostic = Diagnostic::new(key.span, format!("unknown key `{}` in {what}", key.name));
+            self.diagnostics.report(diagnostic.suggest(&key.name, known.iter().copied()));
+        }
+        Some(entries)
+    }
+
+    /// A map with the keys of a section.
+    pub(super) fn section<'n>(&mut self, node: &'n Node, section: &Section) -> Option<&'n [(Key, Node)]> {
+        let known: Vec<&str> = section.keys.iter().map(|key| key.name).collect();
+        self.keys(node, &known, section.name)
+    }
+
+    /// The value of a key that must be there.
+    pub(super) fn required<'n>(&mut self, map: &'n Node, key: &str, what: &str) -> Option<&'n Node> {
+        let found = map.get(key);
+        if found.is_none() && map.as_map().is_some() {
+            self.diagnostics.error(map.span, format!("{what} needs the key `{key}`"));
+        }
+        found
+    }
+
+    /// The elements of a list that may be missing.
+    pub(super) fn list<'n>(&mut self, node: Option<&'n Node>, what: &str) -> &'n [Node] {
+        let Some(node) = node else { return &[] };
+        node.as_list().unwrap_or_else(|| {
+            self.diagnostics.error(node.span, format!("expected a list of {what}, found {}", node.shape()));
+            &[]
+        })
+    }
+
+    /// The buffer that a node names.
+    pub(super) fn buffer(&mut self, node: &Node) -> Option<BufferId> {
+        let name = self.text(node)?;
+        let found = self.application.buffers.iter().position(|buffer| buffer.name == name);
+        if found.is_none() {
+            let diagnostic = Diagnostic::new(node.span, format!("there is no buffer `{name}`"));
+            let names = self.application.buffers.iter().map(|buffer| buffer.name.as_str());
+            self.diagnostics.report(diagnostic.suggest(&name, names));
+        }
+        found.map(|index| BufferId(index as u32))
+    }
+
+    fn buffer_list(&mut self, node: Option<&Node>) -> Vec<BufferId> {
+        let nodes = self.list(node, "buffers");
+        nodes.iter().filter_map(|node| self.buffer(node)).collect()
+    }
+}
+
+/// An error of the operating system without its number, which tells a user nothing.
+pub(super) fn reason(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => "no such file".to_owned(),
+        std::io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        _ => error.to_string(),
+    }
+}

@@ -1,0 +1,23 @@
+//! Experiments: applications with their references, runs with their results.
+//!
+//! Here meet the framework, which knows no hardware, the components, and the files that users write.
+
+pub mod application;
+pub mod element;
+pub mod find;
+pub mod generate;
+pub mod output;
+pub mod references;
+pub mod run;
+pub mod summary;
+pub mod verify;
+
+use counterpoint_framework::model::Registry;
+
+/// Every component, policy and runtime that there is.
+pub fn registry() -> Registry {
+    let mut registry = Registry::default();
+    counterpoint_hardware::register(&mut registry);
+    counterpoint_host_model::register(&mut registry);
+    registry
+}

@@ -1,0 +1,317 @@
+//! A run of an application on a machine: loading both, simulating, checking and writing what came out.
+
+mod manifest;
+mod progress;
+mod record;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use counterpoint_framework::kernel::{Outcome, RunOptions};
+use counterpoint_framework::model::{Environment, Registry, Report, Resources};
+use counterpoint_framework::telemetry::{Level, Meter};
+use counterpoint_framework::time::SimTime;
+use counterpoint_framework::topology::{self, Disk as MachineFiles, Loaded, RunReport};
+use counterpoint_hardware::io::storage::Disk;
+use counterpoint_host_model::Journal;
+
+use crate::application::{self, LoadedApplication, RealFiles, SETTING_PREFIX};
+use crate::find::{Sort, find};
+use crate::output::{Folder, WriteError};
+use crate::summary::{Figures, Phase, phases};
+use crate::verify::Verdict;
+
+pub use progress::{Progress, Snapshot};
+
+/// What to run, and how.
+#[derive(Clone, Debug)]
+pub struct RunRequest {
+    /// The machine: a file, or a name.
+    pub machine: String,
+    /// The application: a file, or a name.
+    pub application: String,
+    /// Overlays in the order in which they apply: files or names.
+    pub overlays: Vec<String>,
+    /// Settings `path=value`; those whose path begins with `app.` are the application's.
+    pub sets: Vec<String>,
+    /// The runtime of every host.
+    pub runtime: Option<String>,
+    /// The policy of every CTA scheduler.
+    pub policy: Option<String>,
+    /// Threads to simulate with.
+    pub threads: usize,
+    /// The folder for the results; without one they are only returned.
+    pub out: Option<PathBuf>,
+    /// Compute the hash of all events.
+    pub hash: bool,
+    /// Leave out everything at or after this time.
+    pub stop_at: Option<SimTime>,
+    /// Finest spans that are kept.
+    pub level: Level,
+    /// Seed of all random numbers.
+    pub seed: u64,
+    /// The folder from which names are looked up.
+    pub folder: PathBuf,
+    /// What the user typed, for the manifest.
+    pub command_line: Vec<String>,
+}
+
+impl RunRequest {
+    /// A run with the defaults.
+    pub fn new(machine: impl Into<String>, application: impl Into<String>) -> Self {
+        RunRequest {
+            machine: machine.into(),
+            application: application.into(),
+            overlays: Vec::new(),
+            sets: Vec::new(),
+            runtime: None,
+            policy: None,
+            threads: 1,
+            out: None,
+            hash: false,
+            stop_at: None,
+            level: Level::default(),
+            seed: 0,
+            folder: std::env::current_dir().unwrap_or_default(),
+            command_line: Vec::new(),
+        }
+    }
+}
+
+/// Why a run did not begin, or its results could not be kept.
+#[derive(Debug)]
+pub enum RunError {
+    /// A name, or a combination of options.
+    Usage(String),
+    /// Problems in files or settings.
+    Input(Box<Report>),
+    /// A file could not be written.
+    Write(WriteError),
+}
+
+impl std::fmt::Display for RunError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            RunError::Usage(message) => write!(f, "error: {message}"),
+            RunError::Input(report) => report.fmt(f),
+            RunError::Write(error) => write!(f, "error: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+impl From<Report> for RunError {
+    fn from(report: Report) -> Self {
+        RunError::Input(Box::new(report))
+    }
+}
+
+impl From<WriteError> for RunError {
+    fn from(error: WriteError) -> Self {
+        RunError::Write(error)
+    }
+}
+
+/// A buffer that was looked at.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// The buffer.
+    pub buffer: String,
+    /// What it was compared with.
+    pub against: String,
+    /// What that came to.
+    pub verdict: Verdict,
+}
+
+/// What came of a run.
+pub struct RunSummary {
+    /// Name of the machine.
+    pub machine: String,
+    /// Name of the application.
+    pub application: String,
+    /// Statistics, spans, how it ended.
+    pub report: RunReport,
+    /// It ended before everything was done.
+    pub partial: bool,
+    /// The comparisons that the application asks for.
+    pub checks: Vec<Check>,
+    /// Where the time went.
+    pub phases: Vec<Phase>,
+    /// The most wanted numbers.
+    pub figures: Figures,
+    /// Input files that were made.
+    pub created: Vec<String>,
+    /// Files that the application wrote.
+    pub outputs: Vec<PathBuf>,
+    /// The folder of the results.
+    pub folder: Option<PathBuf>,
+    /// Wall-clock time of the simulation alone.
+    pub wall: Duration,
+}
+
+impl RunSummary {
+    /// Whether the run finished and everything is as expected.
+    pub fn is_good(&self) -> bool {
+        !self.partial && self.checks.iter().all(|check| check.verdict.is_verified())
+    }
+}
+
+/// Loads the machine of a request, with overlays, settings and shorthands applied.
+pub fn load_machine(request: &RunRequest, registry: &Registry) -> Result<Loaded, RunError> {
+    let path = find(Sort::Machine, &request.machine, &request.folder).map_err(RunError::Usage)?;
+    let mut overlays = Vec::new();
+    for overlay in &request.overlays {
+        overlays.push(find(Sort::Overlay, overlay, &request.folder).map_err(RunError::Usage)?);
+    }
+    let (own, _) = split(&request.sets);
+    let load = |sets: &[String]| topology::load(&path, &overlays, sets, &registry.catalogue, &MachineFiles);
+    let loaded = load(&own)?;
+    let shorthands =
+        [(&request.runtime, "host/cpu", "runtime"), (&request.policy, "gpu/cta-scheduler", "policy")];
+    let mut sets = Vec::new();
+    for (value, kind, parameter) in shorthands {
+        let Some(value) = value else { continue };
+        let places = loaded.machine.instances.iter().filter(|instance| instance.kind == kind);
+        let before = sets.len();
+        sets.extend(places.map(|instance| format!("{}.{parameter}={value}", instance.path)));
+        if sets.len() == before {
+            return Err(RunError::Usage(format!(
+                "--{parameter}: the machine has no component of kind {kind}"
+            )));
+        }
+    }
+    if sets.is_empty() {
+        return Ok(loaded);
+    }
+    // What was set by its full path wins over a shorthand.
+    sets.extend(own);
+    Ok(load(&sets)?)
+}
+
+/// Loads the application of a request.
+pub fn load_application(request: &RunRequest) -> Result<(String, LoadedApplication), RunError> {
+    let path = find(Sort::Application, &request.application, &request.folder).map_err(RunError::Usage)?;
+    let (_, sets) = split(&request.sets);
+    let loaded = application::load(&path, &sets, &RealFiles)?;
+    Ok((path, loaded))
+}
+
+/// The settings of the machine, and those of the application.
+fn split(sets: &[String]) -> (Vec<String>, Vec<String>) {
+    sets.iter().cloned().partition(|set| !set.trim_start().starts_with(SETTING_PREFIX))
+}
+
+/// Loads both files; the problems of both are reported together.
+fn load(
+    request: &RunRequest,
+    registry: &Registry,
+) -> Result<(Loaded, String, LoadedApplication), Vec<RunError>> {
+    match (load_machine(request, registry), load_application(request)) {
+        (Ok(machine), Ok((path, application))) => Ok((machine, path, application)),
+        (machine, application) => Err(machine.err().into_iter().chain(application.err()).collect()),
+    }
+}
+
+/// Runs an application on a machine. Whoever watches does it through `progress`.
+///
+/// # Errors
+/// When the run cannot begin, or its results cannot be written. A run that ends badly is a summary.
+pub fn run(
+    request: &RunRequest,
+    registry: &Arc<Registry>,
+    progress: &Progress,
+) -> Result<RunSummary, Vec<RunError>> {
+    let (machine, path, loaded) = load(request, registry)?;
+    let one = |error: WriteError| vec![RunError::Write(error)];
+    let created = write_inputs(&loaded).map_err(one)?;
+    let folder = request.out.as_deref().map(|out| Folder::create(out, &loaded.outputs)).transpose();
+    let folder = folder.map_err(one)?;
+
+    let journal = Arc::new(Journal::default());
+    let inputs = loaded.inputs.iter().map(|input| input.contents.clone());
+    let disk = Arc::new(Disk::new(inputs.chain(loaded.outputs.iter().map(|_| Vec::new()))));
+    let program = Arc::new(loaded.application.clone());
+    let mut resources = Resources::default();
+    resources.insert(Arc::clone(&program));
+    resources.insert(Arc::clone(&disk));
+    resources.insert(Arc::clone(&journal));
+    let meter = Arc::new(Meter::default());
+    resources.insert(Arc::clone(&meter));
+    let environment =
+        Environment { resources: Arc::new(resources), level: request.level, seed: request.seed };
+    let options = RunOptions {
+        threads: request.threads.max(1),
+        stop_at: request.stop_at,
+        hash: request.hash,
+        interrupt: progress.interrupt_flag(),
+        clock: progress.clock(),
+        ..RunOptions::default()
+    };
+    progress.begin(&program, &journal, &meter);
+    let begun = Instant::now();
+    let report = simulate(&machine, registry, &environment, &options);
+    let wall = begun.elapsed();
+    progress.end();
+
+    let partial = !matches!(report.outcome, Outcome::Finished(_));
+    let checks = record::checks(&loaded, &program, &journal, partial);
+    let outputs = match &folder {
+        Some(folder) => {
+            let facts = record::Facts {
+                request,
+                machine: &machine,
+                application: &path,
+                loaded: &loaded,
+                report: &report,
+                checks: &checks,
+                partial,
+            };
+            record::write(folder, &facts, &disk).map_err(one)?
+        }
+        None => Vec::new(),
+    };
+    Ok(RunSummary {
+        machine: machine.machine.name.clone(),
+        application: program.name.clone(),
+        partial,
+        checks,
+        phases: phases(&report.spans),
+        figures: Figures::new(&machine.machine, &report.stats, report.outcome.time()),
+        report,
+        created,
+        outputs,
+        folder: folder.map(|folder| folder.path().to_owned()),
+        wall,
+    })
+}
+
+/// Simulates on a thread of its own: whoever called may be a thread that must not be kept busy.
+fn simulate(
+    machine: &Loaded,
+    registry: &Arc<Registry>,
+    environment: &Environment,
+    options: &RunOptions,
+) -> RunReport {
+    std::thread::scope(|scope| {
+        let simulation = scope.spawn(|| topology::run(&machine.machine, registry, environment, options));
+        simulation.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+/// Writes the input files that generators made; a user who wants others replaces them.
+fn write_inputs(loaded: &LoadedApplication) -> Result<Vec<String>, WriteError> {
+    let mut created = Vec::new();
+    for input in loaded.inputs.iter().filter(|input| input.generated) {
+        if created.contains(&input.path) {
+            continue;
+        }
+        let path = Path::new(&input.path);
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+        let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Folder::at(folder)?.write_output(&name, &input.contents, true)?;
+        created.push(input.path.clone());
+    }
+    Ok(created)
+}

@@ -1,0 +1,132 @@
+//! The manifest of a run: what is needed to repeat it, and what came of it, as YAML.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::Serialize;
+use serde_json::Number;
+
+use super::record::Facts;
+use crate::output::MACHINE;
+use crate::verify::fnv64;
+
+/// The file `manifest.yaml`.
+#[derive(Serialize)]
+struct Manifest<'a> {
+    counterpoint: u32,
+    version: &'static str,
+    partial: bool,
+    outcome: String,
+    time_ps: u64,
+    machine: Machine<'a>,
+    application: Application<'a>,
+    /// What the run read: whoever repeats it can tell whether it was the same.
+    inputs: Vec<Input<'a>>,
+    overlays: &'a [String],
+    set: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runtime: Option<&'a String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    policy: Option<&'a String>,
+    seed: u64,
+    threads: usize,
+    islands: usize,
+    lookahead: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hash: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stop_at: Option<String>,
+    command_line: &'a [String],
+    outputs: Vec<&'a str>,
+    checks: Vec<Comparison<'a>>,
+}
+
+#[derive(Serialize)]
+struct Machine<'a> {
+    name: &'a str,
+    given: &'a str,
+    resolved: &'static str,
+}
+
+#[derive(Serialize)]
+struct Application<'a> {
+    name: &'a str,
+    file: &'a str,
+    parameters: BTreeMap<&'a str, Number>,
+}
+
+#[derive(Serialize)]
+struct Input<'a> {
+    file: &'a str,
+    fnv64: String,
+    generated: bool,
+}
+
+#[derive(Serialize)]
+struct Comparison<'a> {
+    buffer: &'a str,
+    against: &'a str,
+    verdict: String,
+}
+
+/// A parameter as people write it: whole numbers without a point.
+fn number(value: f64) -> Number {
+    let whole = value as i64;
+    if whole as f64 == value { whole.into() } else { Number::from_f64(value).unwrap_or_else(|| 0.into()) }
+}
+
+/// The manifest as text.
+pub(super) fn manifest(facts: &Facts<'_>, outputs: &[PathBuf]) -> String {
+    let Facts { request, report, loaded, .. } = facts;
+    let manifest = Manifest {
+        counterpoint: 1,
+        version: env!("CARGO_PKG_VERSION"),
+        partial: facts.partial,
+        outcome: report.outcome.to_string().trim_end().to_owned(),
+        time_ps: report.outcome.time().as_ps(),
+        machine: Machine { name: &facts.machine.machine.name, given: &request.machine, resolved: MACHINE },
+        application: Application {
+            name: &loaded.application.name,
+            file: facts.application,
+            parameters: loaded
+                .parameters
+                .iter()
+                .map(|(name, &value)| (name.as_str(), number(value)))
+                .collect(),
+        },
+        inputs: loaded
+            .inputs
+            .iter()
+            .map(|input| Input {
+                file: &input.path,
+                fnv64: format!("{:016x}", fnv64(&input.contents)),
+                generated: input.generated,
+            })
+            .collect(),
+        overlays: &request.overlays,
+        set: &request.sets,
+        runtime: request.runtime.as_ref(),
+        policy: request.policy.as_ref(),
+        seed: request.seed,
+        threads: request.threads,
+        islands: report.islands,
+        lookahead: report.lookahead.to_string(),
+        hash: report.hash.map(|hash| format!("{hash:016x}")),
+        stop_at: request.stop_at.map(|time| time.to_string()),
+        command_line: &request.command_line,
+        outputs: outputs.iter().filter_map(|path| path.file_name()?.to_str()).collect(),
+        checks: facts
+            .checks
+            .iter()
+            .map(|check| Comparison {
+                buffer: &check.buffer,
+                against: &check.against,
+                verdict: check.verdict.to_string(),
+            })
+            .collect(),
+    };
+    match serde_yaml::to_string(&manifest) {
+        Ok(text) => text,
+        Err(error) => panic!("a manifest is plain data: {error}"),
+    }
+}

@@ -1,0 +1,126 @@
+//! How far a run has come, for someone who watches it from another thread.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use counterpoint_framework::telemetry::Meter;
+use counterpoint_framework::time::SimTime;
+use counterpoint_host_model::Journal;
+use counterpoint_host_model::program::{Application, Step};
+
+/// A run's progress, and the way to interrupt it.
+#[derive(Default)]
+pub struct Progress {
+    interrupt: Arc<AtomicBool>,
+    clock: Arc<AtomicU64>,
+    watched: Mutex<Option<Watched>>,
+}
+
+/// What is looked at while a run lasts.
+struct Watched {
+    journal: Arc<Journal>,
+    meter: Arc<Meter>,
+    launches: u64,
+    ctas: u64,
+    bytes: u64,
+}
+
+/// Progress at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Simulated time.
+    pub time: SimTime,
+    /// Launches that have ended.
+    pub launches: u64,
+    /// Launches of the application.
+    pub all_launches: u64,
+    /// Thread blocks that have ended.
+    pub ctas: u64,
+    /// Thread blocks of the application.
+    pub all_ctas: u64,
+    /// Bytes that have moved between files, host and devices.
+    pub bytes: u64,
+    /// Bytes that will have moved in the end.
+    pub all_bytes: u64,
+}
+
+impl Snapshot {
+    /// The share of the work that is done, as wall-clock time sees it: a byte that is copied costs next to nothing
+    /// beside the instructions of a block.
+    pub fn fraction(&self) -> f64 {
+        const BLOCKS: f64 = 0.95;
+        let share = |done: u64, all: u64| (all > 0).then(|| done.min(all) as f64 / all as f64);
+        match (share(self.bytes, self.all_bytes), share(self.ctas, self.all_ctas)) {
+            (Some(bytes), Some(ctas)) => (1.0 - BLOCKS) * bytes + BLOCKS * ctas,
+            (bytes, ctas) => bytes.or(ctas).unwrap_or(0.0),
+        }
+    }
+}
+
+impl Progress {
+    /// A progress that ends the run when someone sets this flag.
+    pub fn interrupted_by(interrupt: Arc<AtomicBool>) -> Self {
+        Progress { interrupt, ..Progress::default() }
+    }
+
+    pub(super) fn interrupt_flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.interrupt)
+    }
+
+    pub(super) fn clock(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.clock)
+    }
+
+    pub(super) fn begin(&self, application: &Application, journal: &Arc<Journal>, meter: &Arc<Meter>) {
+        let watched = Watched {
+            journal: Arc::clone(journal),
+            meter: Arc::clone(meter),
+            launches: launches(&application.steps),
+            ctas: application.ctas(),
+            bytes: application.bytes(),
+        };
+        *self.watched.lock().unwrap_or_else(PoisonError::into_inner) = Some(watched);
+    }
+
+    pub(super) fn end(&self) {
+        *self.watched.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// How far the run is; nothing while none is going on.
+    pub fn snapshot(&self) -> Option<Snapshot> {
+        let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        watched.as_ref().map(|watched| Snapshot {
+            time: SimTime::from_ps(self.clock.load(Ordering::Relaxed)),
+            launches: watched.journal.launches_ended(),
+            all_launches: watched.launches,
+            ctas: watched.meter.get(),
+            all_ctas: watched.ctas,
+            bytes: watched.journal.bytes_moved(),
+            all_bytes: watched.bytes,
+        })
+    }
+}
+
+fn launches(steps: &[Step]) -> u64 {
+    let each = steps.iter().map(|step| match step {
+        Step::Launch(_) => 1,
+        Step::Swap(..) => 0,
+        Step::Repeat(times, steps) => u64::from(*times) * launches(steps),
+    });
+    each.sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_share_counts_what_there_is() {
+        let half = Snapshot { bytes: 5, all_bytes: 10, ..Snapshot::default() };
+        assert_eq!(half.fraction(), 0.5);
+        let both = Snapshot { ctas: 4, all_ctas: 4, ..half };
+        assert!((both.fraction() - 0.975).abs() < 1e-12);
+        assert_eq!(Snapshot::default().fraction(), 0.0);
+        assert_eq!(Progress::default().snapshot(), None);
+    }
+}

@@ -1,0 +1,82 @@
+//! What is kept of a run: the comparisons, the files of the application, the manifest.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use counterpoint_framework::topology::{Loaded, RunReport, resolve};
+use counterpoint_hardware::io::storage::Disk;
+use counterpoint_host_model::Journal;
+use counterpoint_host_model::program::Application;
+use counterpoint_protocols::host::FileIndex;
+
+use super::manifest::manifest;
+use super::{Check, RunRequest};
+use crate::application::{Against, LoadedApplication};
+use crate::output::{Folder, MACHINE, MANIFEST, WriteError};
+use crate::references::ReferenceInput;
+use crate::verify::{Verdict, compare, compare_hash};
+
+/// Compares what the buffers hold with what is expected.
+pub(super) fn checks(
+    loaded: &LoadedApplication,
+    application: &Application,
+    journal: &Journal,
+    partial: bool,
+) -> Vec<Check> {
+    let inputs: BTreeMap<String, Vec<u8>> = application
+        .prelude
+        .iter()
+        .zip(&loaded.inputs)
+        .map(|(transfer, input)| {
+            (application.buffers[transfer.buffer.0 as usize].name.clone(), input.contents.clone())
+        })
+        .collect();
+    let check = |expectation: &crate::application::Expectation| {
+        let buffer = &application.buffers[expectation.buffer.0 as usize].name;
+        let element = loaded.elements[expectation.buffer.0 as usize];
+        let verdict = match journal.buffer(expectation.buffer) {
+            _ if partial => Verdict::Unknown("the run did not finish".to_owned()),
+            None => Verdict::Unknown("the host did not note the buffer".to_owned()),
+            Some(found) => match &expectation.against {
+                Against::Fnv64(hash) => compare_hash(*hash, &found, element),
+                Against::File { contents, .. } => compare(contents, &found, element, expectation.tolerance),
+                Against::Reference(reference) => {
+                    let input =
+                        ReferenceInput { parameters: &loaded.parameters, buffers: &inputs, wanted: buffer };
+                    match (reference.compute)(&input) {
+                        Ok(expected) => compare(&expected, &found, element, expectation.tolerance),
+                        Err(problem) => Verdict::Unknown(problem),
+                    }
+                }
+            },
+        };
+        Check { buffer: buffer.clone(), against: expectation.against.to_string(), verdict }
+    };
+    loaded.expectations.iter().map(check).collect()
+}
+
+/// What the manifest tells.
+pub(super) struct Facts<'a> {
+    pub(super) request: &'a RunRequest,
+    pub(super) machine: &'a Loaded,
+    pub(super) application: &'a str,
+    pub(super) loaded: &'a LoadedApplication,
+    pub(super) report: &'a RunReport,
+    pub(super) checks: &'a [Check],
+    pub(super) partial: bool,
+}
+
+/// Writes everything; the manifest comes last, so that a folder with one is complete.
+pub(super) fn write(folder: &Folder, facts: &Facts<'_>, disk: &Disk) -> Result<Vec<PathBuf>, WriteError> {
+    folder.write_records(facts.report, facts.partial)?;
+    let resolved = resolve(&facts.machine.machine, &facts.machine.sources);
+    folder.write(MACHINE, |out| out.write_all(resolved.as_bytes()))?;
+    let mut outputs = Vec::new();
+    for (index, name) in facts.loaded.outputs.iter().enumerate() {
+        let contents = disk.contents(FileIndex((facts.loaded.inputs.len() + index) as u32));
+        outputs.extend(folder.write_output(name, &contents, !facts.partial)?);
+    }
+    let manifest = manifest(facts, &outputs);
+    folder.write(MANIFEST, |out| out.write_all(manifest.as_bytes()))?;
+    Ok(outputs)
+}

@@ -1,0 +1,287 @@
+//! The few numbers of a run that a user looks at first, drawn from its spans and statistics.
+
+use std::collections::BTreeMap;
+
+use counterpoint_framework::model::{StatRow, StatValue};
+use counterpoint_framework::telemetry::{Level, Span, SpanId};
+use counterpoint_framework::time::SimTime;
+use counterpoint_framework::topology::Machine;
+
+/// A phase of the run, or what happened several times within one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Phase {
+    /// What happened.
+    pub name: String,
+    /// 0 for the run, 1 for its phases, 2 for what they consist of.
+    pub depth: usize,
+    /// How often.
+    pub count: u64,
+    /// From the beginning of the first to the end of the last.
+    pub elapsed: SimTime,
+    /// The sum of their durations, which is more where they overlap.
+    pub busy: SimTime,
+    /// Some of it was still going on when the run ended.
+    pub partial: bool,
+}
+
+/// So many launches of one kernel are shown one by one; more are added up.
+const ONE_BY_ONE: usize = 16;
+
+/// The phases of a run in their order. Copies of one buffer are added up, and so are launches of one kernel if there are
+/// many.
+pub fn phases(spans: &[Span]) -> Vec<Phase> {
+    let mut children: BTreeMap<Option<SpanId>, Vec<&Span>> = BTreeMap::new();
+    for span in spans.iter().filter(|span| span.level <= Level::Kernels) {
+        children.entry(span.parent).or_default().push(span);
+    }
+    let mut phases = Vec::new();
+    collect(None, 0, &children, &mut phases);
+    phases
+}
+
+fn collect(
+    parent: Option<SpanId>,
+    depth: usize,
+    children: &BTreeMap<Option<SpanId>, Vec<&Span>>,
+    phases: &mut Vec<Phase>,
+) {
+    let Some(spans) = children.get(&parent) else { return };
+    // Phases come one by one, what they consist of by name.
+    let mut groups: Vec<(&str, Vec<&Span>)> = Vec::new();
+    for span in spans {
+        let name = plain(&span.name);
+        match groups.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, group)) => group.push(span),
+            None => groups.push((name, vec![span])),
+        }
+    }
+    let few = |group: &Vec<&Span>| {
+        group.len() <= ONE_BY_ONE && group.iter().all(|span| plain(&span.name) != span.name)
+    };
+    let rows = groups.into_iter().flat_map(|(name, group)| match few(&group) {
+        true => group.into_iter().map(|span| (&*span.name, vec![span])).collect(),
+        false => vec![(name, group)],
+    });
+    for (name, group) in rows {
+        let start = group.iter().map(|span| span.start).min().unwrap_or_default();
+        let end = group.iter().map(|span| span.end).max().unwrap_or_default();
+        let busy = group.iter().map(|span| span.end.saturating_sub(span.start).as_ps()).sum();
+        phases.push(Phase {
+            name: name.to_owned(),
+            depth,
+            count: group.len() as u64,
+            elapsed: end.saturating_sub(start),
+            busy: SimTime::from_ps(busy),
+            partial: group.iter().any(|span| span.partial),
+        });
+        for span in group {
+            collect(Some(span.id), depth + 1, children, phases);
+        }
+    }
+}
+
+/// A name without the number of the launch: `step #3` is a `step`.
+fn plain(name: &str) -> &str {
+    match name.rsplit_once(" #") {
+        Some((kernel, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => kernel,
+        _ => name,
+    }
+}
+
+/// The kind whose clock counts a machine's cycles.
+const SM: &str = "gpu/sm";
+
+/// How the values of several components become one.
+#[derive(Clone, Copy)]
+enum Join {
+    Sum,
+    Largest,
+}
+
+/// A statistic that is shown: what it is called here, of which kind of component, under which names.
+struct Source {
+    name: &'static str,
+    kind: &'static str,
+    statistics: &'static [&'static str],
+    join: Join,
+}
+
+const fn source(
+    name: &'static str,
+    kind: &'static str,
+    statistics: &'static [&'static str],
+    join: Join,
+) -> Source {
+    Source { name, kind, statistics, join }
+}
+
+/// In the order in which they are shown.
+const SOURCES: [Source; 12] = [
+    source("active cycles", SM, &["active_cycles"], Join::Largest),
+    source("warp instructions", SM, &["warp_insn"], Join::Sum),
+    source("thread instructions", SM, &["gpu_sim_insn"], Join::Sum),
+    source("CTAs", "gpu/cta-scheduler", &["ctas"], Join::Sum),
+    source("L1 accesses", SM, &["L1D_total_cache_accesses"], Join::Sum),
+    source("L1 misses", SM, &["L1D_total_cache_misses"], Join::Sum),
+    source("L2 accesses", "memory/l2-slice", &["L2_total_cache_accesses"], Join::Sum),
+    source("L2 misses", "memory/l2-slice", &["L2_total_cache_misses"], Join::Sum),
+    source("DRAM reads", "memory/dram-controller", &["total_dram_reads"], Join::Sum),
+    source("DRAM writes", "memory/dram-controller", &["total_dram_writes"], Join::Sum),
+    source("row hits", "memory/dram-controller", &["row_hits"], Join::Sum),
+    source("row misses", "memory/dram-controller", &["row_misses", "row_conflicts"], Join::Sum),
+];
+
+/// Shares that are shown: of which number, in which other (plus the first, where the second leaves it out).
+const RATES: [(&str, &str, &str, bool); 3] = [
+    ("L1 miss rate", "L1 misses", "L1 accesses", false),
+    ("L2 miss rate", "L2 misses", "L2 accesses", false),
+    ("row hit rate", "row hits", "row misses", true),
+];
+
+/// Numbers of the whole machine.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Figures {
+    /// Counts, in the order in which they are shown; those that the machine does not count are missing.
+    pub counts: Vec<(&'static str, u64)>,
+    /// Shares between 0 and 1.
+    pub rates: Vec<(&'static str, f64)>,
+}
+
+impl Figures {
+    /// Adds up the statistics of a run that lasted until `end`.
+    pub fn new(machine: &Machine, rows: &[StatRow], end: SimTime) -> Self {
+        let kinds: BTreeMap<&str, &str> =
+            machine.instances.iter().map(|one| (one.path.as_str(), one.kind.as_str())).collect();
+        let mut counts = Vec::new();
+        let sms = machine.instances.iter().filter(|one| one.kind == SM);
+        if let Some(clock) = sms.map(|one| one.clock.get()).max() {
+            let cycles = u128::from(end.as_ps()) * u128::from(clock) / 1_000_000_000_000;
+            counts.push(("cycles", cycles as u64));
+        }
+        for source in &SOURCES {
+            let rows = rows.iter().filter(|row| kinds.get(row.path.as_str()) == Some(&source.kind));
+            let values: Vec<u64> = rows
+                .filter(|row| source.statistics.contains(&row.label.name))
+                .filter_map(|row| match row.value {
+                    StatValue::Count(count) => Some(count),
+                    StatValue::Distribution { .. } => None,
+                })
+                .collect();
+            if let Some(largest) = values.iter().max() {
+                let value = match source.join {
+                    Join::Sum => values.iter().sum(),
+                    Join::Largest => *largest,
+                };
+                counts.push((source.name, value));
+            }
+        }
+        let mut figures = Figures { counts, rates: Vec::new() };
+        for (name, part, other, add) in RATES {
+            if let (Some(part), Some(other)) = (figures.count(part), figures.count(other)) {
+                let whole = if add { part + other } else { other };
+                if whole > 0 {
+                    figures.rates.push((name, part as f64 / whole as f64));
+                }
+            }
+        }
+        figures
+    }
+
+    /// A count by its name.
+    pub fn count(&self, name: &str) -> Option<u64> {
+        self.counts.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use counterpoint_framework::model::{Node, StatLabel};
+    use counterpoint_framework::time::{Hertz, Quantity};
+    use counterpoint_framework::topology::Instance;
+
+    fn span(id: u64, parent: Option<u64>, level: Level, name: &'static str, start: u64, end: u64) -> Span {
+        Span {
+            id: SpanId(id),
+            parent: parent.map(SpanId),
+            level,
+            name: name.into(),
+            path: "host".into(),
+            lane: 0,
+            start: SimTime::from_ps(start),
+            end: SimTime::from_ps(end),
+            partial: false,
+            attributes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn phases_come_in_their_order_and_launches_one_by_one() {
+        let spans = [
+            span(1, None, Level::Phases, "run heat", 0, 100),
+            span(2, Some(1), Level::Phases, "prelude", 0, 20),
+            span(3, Some(1), Level::Phases, "kernels", 20, 90),
+            span(4, Some(3), Level::Kernels, "step #1", 20, 50),
+            span(5, Some(3), Level::Kernels, "step #2", 40, 90),
+            span(6, Some(5), Level::Ctas, "cta 0", 40, 90),
+        ];
+        let found: Vec<_> = phases(&spans)
+            .into_iter()
+            .map(|phase| (phase.name, phase.depth, phase.count, phase.elapsed.as_ps(), phase.busy.as_ps()))
+            .collect();
+        let expected = [
+            ("run heat".to_owned(), 0, 1, 100, 100),
+            ("prelude".to_owned(), 1, 1, 20, 20),
+            ("kernels".to_owned(), 1, 1, 70, 70),
+            ("step #1".to_owned(), 2, 1, 30, 30),
+            ("step #2".to_owned(), 2, 1, 50, 50),
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn many_launches_of_a_kernel_are_added_up() {
+        let launch = |number: u64| Span {
+            name: format!("step #{number}").into(),
+            ..span(number, None, Level::Kernels, "", 10 * number, 10 * number + 5)
+        };
+        let spans: Vec<Span> = (1..=ONE_BY_ONE as u64 + 1).map(launch).collect();
+        let found = phases(&spans);
+        assert_eq!((found.len(), found[0].name.as_str(), found[0].count), (1, "step", 17));
+        assert_eq!((found[0].elapsed.as_ps(), found[0].busy.as_ps()), (165, 85));
+    }
+
+    #[test]
+    fn figures_add_up_components_of_a_kind() {
+        let instance = |path: &str, kind: &str| Instance {
+            path: path.into(),
+            kind: kind.into(),
+            clock_name: None,
+            clock: Hertz::from_base(700_000_000),
+            clock_overridden: None,
+            params: Node::scalar("", Default::default()),
+            overridden: Vec::new(),
+            span: Default::default(),
+        };
+        let instances = vec![
+            instance("l2[0]", "memory/l2-slice"),
+            instance("l2[1]", "memory/l2-slice"),
+            instance("x", SM),
+        ];
+        let machine = Machine { name: "m".into(), description: None, instances, links: Vec::new() };
+        let row = |path: &str, name, count| StatRow {
+            path: path.into(),
+            label: StatLabel { name, unit: "", doc: "" },
+            value: StatValue::Count(count),
+        };
+        let rows = [
+            row("l2[0]", "L2_total_cache_accesses", 6),
+            row("l2[1]", "L2_total_cache_accesses", 2),
+            row("l2[1]", "L2_total_cache_misses", 2),
+            row("x", "L2_total_cache_misses", 100),
+        ];
+        let figures = Figures::new(&machine, &rows, SimTime::from_ns(1_000));
+        assert_eq!(figures.counts, [("cycles", 700), ("L2 accesses", 8), ("L2 misses", 2)]);
+        assert_eq!(figures.rates, [("L2 miss rate", 0.25)]);
+    }
+}

@@ -1,0 +1,43 @@
+//! The three derives of the framework. Each takes a plain struct whose doc comments, types and
+//! attributes are the single declaration of a component's parameters, ports or statistics.
+
+use proc_macro::TokenStream;
+
+mod fields;
+mod params;
+mod ports;
+mod stats;
+
+/// Implements `counterpoint_framework::model::Params` for a struct of parameters.
+#[proc_macro_derive(Params, attributes(param))]
+pub fn derive_params(input: TokenStream) -> TokenStream {
+    params::derive(syn::parse_macro_input!(input as syn::DeriveInput))
+        .unwrap_or_else(|error| error.to_compile_error())
+        .into()
+}
+
+/// Implements `counterpoint_framework::model::Ports` for a struct whose fields are ports, sockets, or `Vec` or
+/// `Option` of these.
+#[proc_macro_derive(Ports)]
+pub fn derive_ports(input: TokenStream) -> TokenStream {
+    ports::derive(syn::parse_macro_input!(input as syn::DeriveInput))
+        .unwrap_or_else(|error| error.to_compile_error())
+        .into()
+}
+
+/// Implements `counterpoint_framework::model::Stats` for a struct of statistics. `#[stat(unit = "bytes")]` gives a
+/// field's unit.
+#[proc_macro_derive(Stats, attributes(stat))]
+pub fn derive_stats(input: TokenStream) -> TokenStream {
+    stats::derive(syn::parse_macro_input!(input as syn::DeriveInput))
+        .unwrap_or_else(|error| error.to_compile_error())
+        .into()
+}
+
+/// Implements `counterpoint_framework::model::Parameter` for an enum without fields, chosen by kebab-case name.
+#[proc_macro_derive(Choice, attributes(param))]
+pub fn derive_choice(input: TokenStream) -> TokenStream {
+    params::derive_choice(syn::parse_macro_input!(input as syn::DeriveInput))
+        .unwrap_or_else(|error| error.to_compile_error())
+        .into()
+}

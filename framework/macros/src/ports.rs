@@ -1,0 +1,31 @@
+//! `derive(Ports)`.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use crate::fields::{doc, named};
+
+pub(crate) fn derive(input: syn::DeriveInput) -> syn::Result<TokenStream> {
+    let name = &input.ident;
+    let (mut info, mut wire) = (Vec::new(), Vec::new());
+    for field in named(&input)? {
+        let (ident, kind, doc) = (&field.ident, &field.ty, doc(&field.attrs));
+        let text = ident.as_ref().map(ToString::to_string).unwrap_or_default();
+        info.push(quote! { <#kind as ::counterpoint_framework::model::PortField>::info(#text, #doc) });
+        wire.push(
+            quote! { #ident: <#kind as ::counterpoint_framework::model::PortField>::wire(wiring, #text) },
+        );
+    }
+    Ok(quote! {
+        impl ::counterpoint_framework::model::Ports for #name {
+            fn info() -> ::std::vec::Vec<::counterpoint_framework::model::PortInfo> {
+                ::std::vec![#(#info),*]
+            }
+
+            fn wire(wiring: &mut ::counterpoint_framework::kernel::Wiring<'_>) -> Self {
+                let _ = &wiring;
+                Self { #(#wire),* }
+            }
+        }
+    })
+}

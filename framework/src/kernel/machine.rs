@@ -1,0 +1,128 @@
+//! A machine as the kernel takes it: processes that can be started on any thread, and the links between them.
+
+use std::future::Future;
+
+use super::island::Body;
+use super::link::LinkOptions;
+use super::outcome::Fault;
+use super::partition::Partition;
+use super::wiring::Wiring;
+use crate::time::{Clock, Latency, SimTime};
+
+/// How a machine is cut into islands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// How many.
+    pub islands: usize,
+    /// No message between them takes less.
+    pub lookahead: SimTime,
+    /// Index of the first link between islands that is this short; nothing if there is one island.
+    pub limit: Option<usize>,
+}
+
+/// One end of a link: a port of a process, with the index if the port is an array.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Endpoint {
+    /// Position of the process in the machine.
+    pub process: usize,
+    /// The port's name.
+    pub port: String,
+    /// Which element of an array of ports.
+    pub index: Option<u32>,
+}
+
+/// A directed link.
+#[derive(Clone, Debug)]
+pub struct LinkSpec {
+    /// The output.
+    pub from: Endpoint,
+    /// The input.
+    pub to: Endpoint,
+    /// Place among the senders of this input, from 0 without gaps; decides between simultaneous arrivals.
+    pub sender: u32,
+    /// Latency, capacity, bandwidth.
+    pub options: LinkOptions,
+}
+
+/// What a process is once its thread has started it.
+pub struct Started {
+    /// What it does.
+    pub body: Body,
+    /// Called when the run is over, on the process's thread: what it leaves behind.
+    pub finish: Box<dyn FnOnce() -> Box<dyn std::any::Any + Send>>,
+}
+
+/// Starts a process: takes its ports from the wiring and builds its body.
+pub type Start = Box<dyn FnOnce(&mut Wiring<'_>) -> Started + Send>;
+
+/// A process to be started.
+pub struct ProcessSpec {
+    /// Where it is in the machine, such as `gpu.sm[3]`; unique.
+    pub path: String,
+    /// Its clock.
+    pub clock: Clock,
+    /// It serves others and never returns: the run does not wait for it.
+    pub daemon: bool,
+    /// Starts it, on the thread that will run it.
+    pub start: Start,
+}
+
+impl ProcessSpec {
+    /// A process that is nothing but a body, made from its ports.
+    pub fn new<B>(
+        path: impl Into<String>,
+        clock: Clock,
+        daemon: bool,
+        body: impl FnOnce(&mut Wiring<'_>) -> B + Send + 'static,
+    ) -> Self
+    where
+        B: Future<Output = Result<(), Fault>> + 'static,
+    {
+        let start: Start = Box::new(move |wiring| Started {
+            body: Box::pin(body(wiring)),
+            finish: Box::new(|| Box::new(())),
+        });
+        ProcessSpec { path: path.into(), clock, daemon, start }
+    }
+}
+
+/// A whole machine.
+#[derive(Default)]
+pub struct Machine {
+    /// The processes, in an order that belongs to the machine (not to the file that it was read from).
+    pub processes: Vec<ProcessSpec>,
+    /// The links.
+    pub links: Vec<LinkSpec>,
+}
+
+impl Machine {
+    /// How the machine is cut for up to `threads` threads. A run makes this cut by itself; this tells people.
+    pub fn cut(&self, threads: usize) -> Cut {
+        let partition = Partition::new(self, threads);
+        let crosses =
+            |link: &LinkSpec| partition.island[link.from.process] != partition.island[link.to.process];
+        let crossing = self.links.iter().enumerate().filter(|(_, link)| crosses(link));
+        let limit = crossing.min_by_key(|(_, link)| self.latency(link)).map(|(index, _)| index);
+        Cut { islands: partition.thread.len(), lookahead: SimTime::from_ps(partition.lookahead), limit }
+    }
+
+    /// The latency of a link, rounded down to whole picoseconds.
+    pub(crate) fn latency(&self, link: &LinkSpec) -> u64 {
+        match link.options.latency {
+            Latency::Cycles(cycles) => self.processes[link.from.process].clock.cycles(cycles).floor().as_ps(),
+            Latency::Time(time) => time.as_ps(),
+        }
+    }
+
+    /// The credits of a link: the receiver's buffer, and what is on its way there and back at one message a cycle.
+    pub(crate) fn credits(&self, link: &LinkSpec) -> u32 {
+        let round_trip = match link.options.latency {
+            Latency::Cycles(cycles) => 2 * cycles,
+            Latency::Time(time) => {
+                let cycle = self.processes[link.from.process].clock.cycles(1).floor().as_ps();
+                (2 * time.as_ps()).div_ceil(cycle.max(1))
+            }
+        };
+        u32::try_from(round_trip).unwrap_or(u32::MAX).saturating_add(link.options.capacity)
+    }
+}

@@ -1,0 +1,32 @@
+//! The simulation kernel: processes that exchange messages over links, in simulated time. It knows no hardware and no
+//! files.
+//!
+//! A [`Machine`] is cut into islands; each runs on its own through a window of simulated time no longer than the
+//! shortest latency between islands, so nothing that happens elsewhere can reach it meanwhile. Windows, islands and
+//! threads change how fast a machine runs and nothing else.
+
+mod hash;
+mod island;
+mod link;
+mod local;
+mod machine;
+mod outcome;
+mod parallel;
+mod partition;
+mod port;
+mod process;
+mod queue;
+mod remote;
+mod simulation;
+mod wiring;
+
+pub use hash::EventHasher;
+pub use island::Body;
+pub use link::LinkOptions;
+pub(crate) use local::Local;
+pub use machine::{Cut, Endpoint, LinkSpec, Machine, ProcessSpec, Start, Started};
+pub use outcome::{Blocked, Fault, Hang, Outcome, WaitKind, Waiting};
+pub use port::{Either, Fairness, In, Message, Out, Permit, Socket, any, first};
+pub use process::{Process, Source};
+pub use simulation::{Finished, RunOptions};
+pub use wiring::Wiring;

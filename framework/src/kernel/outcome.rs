@@ -1,0 +1,257 @@
+//! How a run ended, and the report when it did not end well.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::time::SimTime;
+
+/// Why a component cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// What happened, for people.
+    pub message: String,
+    /// A bug in the component's code rather than something a user can cause.
+    pub panicked: bool,
+}
+
+impl Fault {
+    /// A fault with a message.
+    pub fn new(message: impl Into<String>) -> Self {
+        Fault { message: message.into(), panicked: false }
+    }
+
+    pub(crate) fn panic(message: String) -> Self {
+        Fault { message, panicked: true }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.panicked { write!(f, "panicked: {}", self.message) } else { f.write_str(&self.message) }
+    }
+}
+
+impl<T: Into<String>> From<T> for Fault {
+    fn from(message: T) -> Self {
+        Fault::new(message)
+    }
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Every process that counts has returned; the last one at this time.
+    Finished(SimTime),
+    /// The time given by `stop_at` was reached.
+    Stopped(SimTime),
+    /// Someone asked for the end.
+    Interrupted(SimTime),
+    /// Nothing can happen any more, and some processes have not returned.
+    Deadlock(Hang),
+    /// Time passes, but no message has been taken for a long time.
+    Livelock(Hang),
+    /// A component failed.
+    Failed {
+        /// When.
+        time: SimTime,
+        /// Which.
+        path: String,
+        /// Why.
+        fault: Fault,
+    },
+}
+
+impl Outcome {
+    /// The simulated time at which the run ended.
+    pub fn time(&self) -> SimTime {
+        match self {
+            Outcome::Finished(time) | Outcome::Stopped(time) | Outcome::Interrupted(time) => *time,
+            Outcome::Deadlock(hang) | Outcome::Livelock(hang) => hang.time,
+            Outcome::Failed { time, .. } => *time,
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Outcome::Finished(time) => write!(f, "finished at {time}"),
+            Outcome::Stopped(time) => write!(f, "stopped at {time}"),
+            Outcome::Interrupted(time) => write!(f, "interrupted at {time}"),
+            Outcome::Deadlock(hang) => write!(f, "deadlock at {}: {hang}", hang.time),
+            Outcome::Livelock(hang) => write!(f, "livelock at {}: {hang}", hang.time),
+            Outcome::Failed { time, path, fault } => write!(f, "{path} failed at {time}: {fault}"),
+        }
+    }
+}
+
+/// What a process waits for at one of its ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WaitKind {
+    /// A credit of an output: the receiver's buffer is full.
+    Credit,
+    /// A message on an input.
+    Message,
+}
+
+/// A wait as a port sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wait {
+    pub(crate) kind: WaitKind,
+    pub(crate) queued: usize,
+    pub(crate) capacity: Option<usize>,
+    pub(crate) oldest: Option<u64>,
+}
+
+/// One wait of a process that has not returned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// The port, with its index.
+    pub port: String,
+    /// For what.
+    pub kind: WaitKind,
+    /// Messages in the buffer: for a credit the receiver's, for a message its own.
+    pub queued: usize,
+    /// Messages that the link holds at most.
+    pub capacity: Option<usize>,
+    /// When the oldest of these messages arrived.
+    pub oldest: Option<SimTime>,
+    /// The processes at the other end.
+    pub peers: Vec<String>,
+}
+
+/// A process that has not returned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Blocked {
+    /// Where it is.
+    pub path: String,
+    /// Whether the run waits for it.
+    pub daemon: bool,
+    /// What it waits for; any of these would wake it.
+    pub waits: Vec<Waiting>,
+}
+
+/// Who waits for whom when nothing happens any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hang {
+    /// When the last thing happened.
+    pub time: SimTime,
+    /// The processes that the run waits for, and those that they wait for.
+    pub blocked: Vec<Blocked>,
+    /// Processes that wait for each other in a circle, each with the port at which it waits for the next.
+    pub cycle: Vec<(String, String)>,
+}
+
+impl Hang {
+    /// Sorts out who waits for whom among the processes that have not returned.
+    pub(crate) fn new(time: SimTime, mut blocked: Vec<Blocked>) -> Self {
+        blocked.sort_by(|a, b| (a.daemon, &a.path).cmp(&(b.daemon, &b.path)));
+        let cycle = cycle(&blocked);
+        // An idle server waits for requests; only those in the circle, and those that count, are news.
+        blocked.retain(|process| !process.daemon || cycle.iter().any(|(path, _)| *path == process.path));
+        Hang { time, blocked, cycle }
+    }
+}
+
+/// Finds a circle of waits, preferring waits for credit: a full buffer says more than an idle server.
+fn cycle(blocked: &[Blocked]) -> Vec<(String, String)> {
+    let place: BTreeMap<&str, usize> =
+        blocked.iter().enumerate().map(|(index, process)| (process.path.as_str(), index)).collect();
+    let edges: Vec<Vec<(WaitKind, usize, String)>> = blocked
+        .iter()
+        .map(|process| {
+            let mut edges: Vec<(WaitKind, usize, String)> = process
+                .waits
+                .iter()
+                .flat_map(|wait| {
+                    let targets = wait.peers.iter().filter_map(|peer| place.get(peer.as_str()));
+                    targets.map(|&target| (wait.kind, target, wait.port.clone()))
+                })
+                .collect();
+            edges.sort();
+            edges
+        })
+        .collect();
+    let mut best: Vec<(String, String)> = Vec::new();
+    let mut best_credits = 0;
+    for start in 0..blocked.len() {
+        let Some(path) = shortest_circle(&edges, start) else {
+            continue;
+        };
+        let credits = path.iter().filter(|&&(node, edge)| edges[node][edge].0 == WaitKind::Credit).count();
+        if best.is_empty() || credits > best_credits {
+            best_credits = credits;
+            best = path
+                .iter()
+                .map(|&(node, edge)| (blocked[node].path.clone(), edges[node][edge].2.clone()))
+                .collect();
+        }
+    }
+    best
+}
+
+/// The shortest way from `start` back to itself, as (node, edge) pairs.
+fn shortest_circle(edges: &[Vec<(WaitKind, usize, String)>], start: usize) -> Option<Vec<(usize, usize)>> {
+    let mut came: Vec<Option<(usize, usize)>> = vec![None; edges.len()];
+    let mut queue = std::collections::VecDeque::from([start]);
+    while let Some(node) = queue.pop_front() {
+        for (edge, &(_, target, _)) in edges[node].iter().enumerate() {
+            if target == start {
+                let mut path = vec![(node, edge)];
+                let mut at = node;
+                while at != start {
+                    let (previous, edge) = came[at]?;
+                    path.push((previous, edge));
+                    at = previous;
+                }
+                path.reverse();
+                return Some(path);
+            }
+            if came[target].is_none() {
+                came[target] = Some((node, edge));
+                queue.push_back(target);
+            }
+        }
+    }
+    None
+}
+
+impl fmt::Display for Hang {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let waiting = self.blocked.iter().filter(|process| !process.daemon).count();
+        writeln!(f, "nothing can happen any more, and {waiting} processes have not returned")?;
+        if let Some((first, _)) = self.cycle.first() {
+            write!(f, "  wait-for cycle: ")?;
+            for (path, port) in &self.cycle {
+                write!(f, "{path}.{port} -> ")?;
+            }
+            writeln!(f, "{first}")?;
+        }
+        for process in &self.blocked {
+            if process.waits.is_empty() {
+                writeln!(f, "  {} waits for nothing that a port could bring", process.path)?;
+            }
+            for wait in &process.waits {
+                let peers = wait.peers.join(", ");
+                match wait.kind {
+                    WaitKind::Credit => {
+                        write!(f, "  {}.{} waits for a credit from {peers}", process.path, wait.port)?
+                    }
+                    WaitKind::Message => {
+                        write!(f, "  {}.{} waits for a message from {peers}", process.path, wait.port)?;
+                    }
+                }
+                if let Some(capacity) = wait.capacity {
+                    write!(f, " ({} of {capacity} messages in flight or queued", wait.queued)?;
+                    if let Some(oldest) = wait.oldest {
+                        let age = self.time.saturating_sub(oldest);
+                        write!(f, ", the oldest arrived at {oldest}, {age} ago")?;
+                    }
+                    write!(f, ")")?;
+                }
+                writeln!(f)?;
+            }
+        }
+        Ok(())
+    }
+}

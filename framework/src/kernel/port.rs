@@ -1,0 +1,332 @@
+//! Typed ports: what a component sends to and receives from.
+//!
+//! Every wait here is exact to the receiver's clock edge. A blocking operation (`recv`, `send`, `reserve`) may run
+//! ahead of the executor while nothing else happens in the island; that presumes that the component awaits one thing
+//! at a time. A component that awaits several things at once with its own combinators does so inside
+//! [`concurrently`](super::concurrently); [`first`], [`any`] and [`Process::wait`] need no such care.
+
+use std::future::{Future, poll_fn};
+use std::hash::Hash;
+use std::rc::Rc;
+use std::task::Poll;
+
+use super::link::{Inbox, Outlet, Target, Wired};
+use super::process::{Process, Source};
+use crate::time::SimTime;
+
+/// What travels on a link.
+///
+/// `Hash` feeds the run's hash; a message whose value matters to the simulation includes it.
+pub trait Message: Hash + Send + 'static {
+    /// Bytes that the message occupies on a link with a bandwidth.
+    fn wire_bytes(&self) -> u64 {
+        size_of_val(self) as u64
+    }
+}
+
+macro_rules! plain_messages {
+    ($($type:ty),*) => { $(impl Message for $type {})* };
+}
+plain_messages!((), bool, u8, u16, u32, u64, i32, i64);
+
+/// The receiving end of links: takes messages in the order of (arrival, sender, sequence).
+pub struct In<M> {
+    inbox: Rc<Inbox<M>>,
+    port: u32,
+}
+
+impl<M: Message> In<M> {
+    pub(crate) fn new(inbox: Rc<Inbox<M>>, port: u32) -> Self {
+        In { inbox, port }
+    }
+
+    /// Waits for a message and takes it.
+    #[inline]
+    pub fn recv(&mut self) -> impl Future<Output = M> + '_ {
+        poll_fn(move |_| match self.poll_arrival() {
+            Poll::Ready(()) => Poll::Ready(self.try_recv().expect("a message has arrived")),
+            Poll::Pending => Poll::Pending,
+        })
+    }
+
+    /// Waits until a message can be taken, without taking it.
+    #[inline]
+    pub fn ready(&mut self) -> impl Future<Output = ()> + '_ {
+        poll_fn(move |_| self.poll_arrival())
+    }
+
+    #[inline]
+    fn poll_arrival(&self) -> Poll<()> {
+        let owner = &self.inbox.owner;
+        let due = self.inbox.due();
+        if due <= owner.island.now() || owner.advance_or_sleep(due) {
+            self.inbox.armed.set(false);
+            return Poll::Ready(());
+        }
+        self.inbox.armed.set(true);
+        Poll::Pending
+    }
+
+    /// Takes a message that has arrived.
+    #[inline]
+    pub fn try_recv(&mut self) -> Option<M> {
+        self.try_recv_from().map(|(_, message)| message)
+    }
+
+    /// Takes a message that has arrived, with the index of its sender among the senders of this input.
+    ///
+    /// Senders are numbered by their place in the machine: elements of an array in the order of their indices.
+    #[inline]
+    pub fn try_recv_from(&mut self) -> Option<(u32, M)> {
+        let owner = &self.inbox.owner;
+        let message = self.inbox.pop(owner.island.now())?;
+        // The sender has hashed the value.
+        owner.record(self.port, |_| ());
+        Some(message)
+    }
+
+    /// Looks at the message that `try_recv` would take.
+    #[inline]
+    pub fn peek<R>(&self, look: impl FnOnce(&M) -> R) -> Option<R> {
+        self.inbox.peek(self.inbox.owner.island.now(), look)
+    }
+
+    /// Whether `try_recv` would take a message.
+    #[inline]
+    pub fn has_message(&self) -> bool {
+        self.inbox.due() <= self.inbox.owner.island.now()
+    }
+}
+
+impl<M> Source for In<M> {
+    fn due(&self) -> Option<SimTime> {
+        Some(self.inbox.due()).filter(|&time| time != u64::MAX).map(SimTime::from_ps)
+    }
+
+    fn arm(&self) {
+        self.inbox.armed.set(true);
+    }
+
+    fn disarm(&self) {
+        self.inbox.armed.set(false);
+    }
+}
+
+/// The sending end of a link.
+pub struct Out<M> {
+    outlet: Rc<Outlet<M>>,
+    port: u32,
+}
+
+impl<M: Message> Out<M> {
+    pub(crate) fn new(outlet: Rc<Outlet<M>>, port: u32) -> Self {
+        Out { outlet, port }
+    }
+
+    #[inline]
+    fn wired(&self) -> &Wired<M> {
+        self.outlet.wired.get().expect("ports are connected before a component runs")
+    }
+
+    /// Sends a message as soon as there is a credit.
+    #[inline]
+    pub async fn send(&mut self, message: M) {
+        self.send_after(SimTime::ZERO, message).await;
+    }
+
+    /// Sends a message, as soon as there is a credit, that leaves `delay` later: latency rides on the message.
+    #[inline]
+    pub async fn send_after(&mut self, delay: SimTime, message: M) {
+        self.reserve().await.send_after(delay, message);
+    }
+
+    /// Waits for a credit and keeps it for one message.
+    #[inline]
+    pub fn reserve(&mut self) -> impl Future<Output = Permit<'_, M>> {
+        let mut port = Some(self);
+        poll_fn(move |_| {
+            let out = port.take().expect("polled after completion");
+            match out.poll_credit() {
+                Poll::Ready(()) => Poll::Ready(Permit { out }),
+                Poll::Pending => {
+                    port = Some(out);
+                    Poll::Pending
+                }
+            }
+        })
+    }
+
+    #[inline]
+    fn poll_credit(&self) -> Poll<()> {
+        let credits = &self.wired().credits;
+        let owner = &self.outlet.owner;
+        if credits.take(owner.island.now())
+            || (owner.advance_or_sleep(credits.due()) && credits.take(owner.island.now()))
+        {
+            credits.waiting.set(false);
+            return Poll::Ready(());
+        }
+        credits.waiting.set(true);
+        Poll::Pending
+    }
+
+    /// Takes a credit if there is one now.
+    #[inline]
+    pub fn try_reserve(&mut self) -> Option<Permit<'_, M>> {
+        // A permit that is made is a credit that is given back: none may be made without one.
+        if self.wired().credits.take(self.outlet.owner.island.now()) {
+            Some(Permit { out: self })
+        } else {
+            None
+        }
+    }
+
+    /// Sends a message if there is a credit now, and hands it back otherwise.
+    ///
+    /// # Errors
+    /// The message, when the link has no credit.
+    #[inline]
+    pub fn try_send(&mut self, message: M) -> Result<(), M> {
+        match self.try_reserve() {
+            Some(permit) => {
+                permit.send(message);
+                Ok(())
+            }
+            None => Err(message),
+        }
+    }
+
+    /// Messages that could be sent now.
+    #[inline]
+    pub fn credits(&self) -> u32 {
+        self.wired().credits.available(self.outlet.owner.island.now())
+    }
+
+    #[inline]
+    fn dispatch(&self, after: SimTime, message: M) {
+        let owner = &self.outlet.owner;
+        let wired = self.wired();
+        let time = wired.arrival(owner, after.as_ps(), || message.wire_bytes());
+        owner.record(self.port, |hasher| {
+            time.hash(hasher);
+            message.hash(hasher);
+        });
+        match &wired.target {
+            Target::Local(inbox) => inbox.push(time, wired.sender, message),
+            Target::Remote(link) => link.send(time, message),
+        }
+    }
+}
+
+impl<M: Message> Source for Out<M> {
+    fn due(&self) -> Option<SimTime> {
+        let credits = &self.wired().credits;
+        if credits.available(self.outlet.owner.island.now()) > 0 {
+            return Some(SimTime::ZERO);
+        }
+        Some(credits.due()).filter(|&time| time != u64::MAX).map(SimTime::from_ps)
+    }
+
+    fn arm(&self) {
+        self.wired().credits.waiting.set(true);
+    }
+
+    fn disarm(&self) {
+        self.wired().credits.waiting.set(false);
+    }
+}
+
+/// A credit for one message. Dropping it unused returns the credit.
+#[must_use = "a permit that is dropped sends nothing"]
+pub struct Permit<'a, M: Message> {
+    out: &'a mut Out<M>,
+}
+
+impl<M: Message> Permit<'_, M> {
+    /// Sends the message; this cannot fail.
+    #[inline]
+    pub fn send(self, message: M) {
+        self.send_after(SimTime::ZERO, message);
+    }
+
+    /// Sends the message so that it leaves `delay` later.
+    #[inline]
+    pub fn send_after(self, delay: SimTime, message: M) {
+        self.out.dispatch(delay, message);
+        std::mem::forget(self);
+    }
+}
+
+impl<M: Message> Drop for Permit<'_, M> {
+    fn drop(&mut self) {
+        self.out.wired().credits.untake();
+    }
+}
+
+/// A pair of ports to one peer: messages `S` out, messages `R` in.
+pub struct Socket<S, R> {
+    /// Towards the peer.
+    pub tx: Out<S>,
+    /// From the peer.
+    pub rx: In<R>,
+}
+
+/// One of two results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Either<A, B> {
+    /// From the first.
+    Left(A),
+    /// From the second.
+    Right(B),
+}
+
+/// Takes a message from whichever input has one first; the left one wins a tie.
+pub async fn first<A: Message, B: Message>(left: &mut In<A>, right: &mut In<B>) -> Either<A, B> {
+    let process: Rc<Process> = Rc::clone(&left.inbox.owner);
+    loop {
+        if let Some(message) = left.try_recv() {
+            return Either::Left(message);
+        }
+        if let Some(message) = right.try_recv() {
+            return Either::Right(message);
+        }
+        process.wait(SimTime::MAX, [left.when(true), right.when(true)]).await;
+    }
+}
+
+/// Which of several inputs is served when more than one has a message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fairness {
+    /// The one whose message arrived first; the lower index wins a tie.
+    #[default]
+    Oldest,
+    /// The next one after the given index, in turn.
+    After(usize),
+}
+
+/// Takes a message from one of several inputs, with the input's index.
+///
+/// # Panics
+/// If there are no inputs.
+pub async fn any<M: Message>(inputs: &mut [In<M>], fairness: Fairness) -> (usize, M) {
+    let process = Rc::clone(&inputs[0].inbox.owner);
+    poll_fn(|_| {
+        let earliest = inputs.iter().map(|input| input.inbox.due()).min().unwrap_or(u64::MAX);
+        if earliest <= process.island.now() || process.advance_or_sleep(earliest) {
+            inputs.iter().for_each(Source::disarm);
+            return Poll::Ready(());
+        }
+        inputs.iter().for_each(Source::arm);
+        Poll::Pending
+    })
+    .await;
+    let count = inputs.len();
+    let ready = |&index: &usize| inputs[index].has_message();
+    let chosen = match fairness {
+        Fairness::Oldest => (0..count).filter(ready).min_by_key(|&index| inputs[index].inbox.due()),
+        Fairness::After(last) => (1..=count).map(|step| (last + step) % count).find(ready),
+    };
+    let index = chosen.expect("an input has a message");
+    let message = inputs[index].try_recv().expect("it has a message");
+    (index, message)
+}

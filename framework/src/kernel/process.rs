@@ -1,0 +1,238 @@
+//! A process as the kernel sees it, and the waits that concern time alone.
+//!
+//! [`Process`] is the hub that a component's ports and context share: which island runs it, its clock, and when it
+//! wakes. A process runs at edges of its own clock only; every wake-up is rounded up to one.
+
+use std::cell::Cell;
+use std::future::{Future, poll_fn};
+use std::hash::Hasher;
+use std::rc::Rc;
+use std::task::Poll;
+
+use super::hash::EventHasher;
+use super::island::IslandState;
+use super::queue::Slot;
+use crate::time::{Clock, Edge, SimTime};
+
+/// Something that a process can wait for besides time: a message on an input, a credit on an output.
+pub trait Source {
+    /// When the source will have something, as far as is known now.
+    fn due(&self) -> Option<SimTime>;
+    /// Asks for a wake-up should the source become due, or due earlier.
+    fn arm(&self);
+    /// Withdraws that wish.
+    fn disarm(&self);
+
+    /// The source, if it is to be waited for at all.
+    fn when(&self, condition: bool) -> Option<&dyn Source>
+    where
+        Self: Sized,
+    {
+        condition.then_some(self)
+    }
+}
+
+/// A process's own state within the kernel. One thread's `Rc`s hold it.
+pub struct Process {
+    pub(crate) island: Rc<IslandState>,
+    pub(crate) slot: Slot,
+    /// Position in the machine, the same however it is cut.
+    pub(crate) index: u32,
+    pub(crate) clock: Clock,
+    /// The edge at which the process runs, or last ran.
+    edge: Cell<Edge>,
+    /// The edge at which it wakes next, when that is known.
+    wake: Cell<Edge>,
+    pub(crate) hash: Cell<Option<EventHasher>>,
+}
+
+impl Process {
+    pub(crate) fn new(
+        island: Rc<IslandState>,
+        slot: Slot,
+        index: u32,
+        clock: Clock,
+        hashing: bool,
+    ) -> Rc<Self> {
+        Rc::new(Process {
+            island,
+            slot,
+            index,
+            clock,
+            edge: Cell::default(),
+            wake: Cell::default(),
+            hash: Cell::new(hashing.then(EventHasher::default)),
+        })
+    }
+
+    /// The current simulated time.
+    #[inline]
+    pub fn now(&self) -> SimTime {
+        SimTime::from_ps(self.island.now())
+    }
+
+    /// Position in the machine.
+    pub fn index(&self) -> u32 {
+        self.index
+    }
+
+    /// The process's clock.
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    /// The edge at which the process runs now.
+    #[inline]
+    pub fn edge(&self) -> Edge {
+        self.edge.get()
+    }
+
+    /// The index of that edge: how many cycles have passed.
+    #[inline]
+    pub fn cycle(&self) -> u64 {
+        self.edge.get().index()
+    }
+
+    /// The time `cycles` after the current edge.
+    #[inline]
+    pub fn cycles_from_now(&self, cycles: u64) -> SimTime {
+        self.clock.after(self.edge.get(), self.clock.cycles(cycles)).time()
+    }
+
+    /// The duration of `cycles` from the current edge: what to send a message after.
+    #[inline]
+    pub fn span(&self, cycles: u64) -> SimTime {
+        self.cycles_from_now(cycles) - self.edge.get().time()
+    }
+
+    /// Called before a poll: the process runs at `now`, an edge of its clock.
+    #[inline]
+    pub(crate) fn enter(&self, now: u64) {
+        if self.edge.get().time().as_ps() != now {
+            let wake = self.wake.get();
+            let edge = if wake.time().as_ps() == now { wake } else { self.edge_at_or_after(now) };
+            debug_assert_eq!(edge.time().as_ps(), now, "a process wakes at edges of its clock only");
+            self.edge.set(edge);
+        }
+    }
+
+    #[inline]
+    fn edge_at_or_after(&self, time: u64) -> Edge {
+        self.clock.at_or_after(self.edge.get(), SimTime::from_ps(time))
+    }
+
+    /// Wakes the process at its first edge at or after `time`.
+    #[inline]
+    pub(crate) fn wake_at(&self, time: u64) {
+        if time == u64::MAX {
+            return;
+        }
+        let edge = self.edge_at_or_after(time);
+        self.wake.set(edge);
+        self.island.schedule(self.slot, edge.time().as_ps());
+    }
+
+    /// Moves to the first edge at or after `time` at once if nothing else happens before it in this window;
+    /// otherwise schedules a wake-up there and returns false.
+    #[inline]
+    pub(crate) fn advance_or_sleep(&self, time: u64) -> bool {
+        if time == u64::MAX {
+            return false;
+        }
+        let edge = self.edge_at_or_after(time);
+        if self.island.try_advance(edge.time().as_ps()) {
+            self.edge.set(edge);
+            return true;
+        }
+        self.wake.set(edge);
+        self.island.schedule(self.slot, edge.time().as_ps());
+        false
+    }
+
+    /// Waits for the next edge of the process's clock.
+    #[inline]
+    pub fn tick(&self) -> impl Future<Output = ()> + '_ {
+        self.until_edge(self.clock.next(self.edge.get()))
+    }
+
+    /// Waits for `cycles` edges of the process's clock.
+    #[inline]
+    pub fn cycles(&self, cycles: u64) -> impl Future<Output = ()> + '_ {
+        self.until_edge(self.clock.after(self.edge.get(), self.clock.cycles(cycles)))
+    }
+
+    /// Waits until the first edge at or after `time`.
+    pub fn until(&self, time: SimTime) -> impl Future<Output = ()> + '_ {
+        self.until_edge(self.edge_at_or_after(time.as_ps().max(self.island.now())))
+    }
+
+    /// Waits for a duration, rounded up to the next edge.
+    pub fn sleep(&self, duration: SimTime) -> impl Future<Output = ()> + '_ {
+        self.until(self.now().saturating_add(duration))
+    }
+
+    #[inline]
+    fn until_edge(&self, edge: Edge) -> impl Future<Output = ()> + '_ {
+        let target = edge.time().as_ps();
+        poll_fn(move |_| {
+            if self.island.now() >= target {
+                return Poll::Ready(());
+            }
+            if self.island.try_advance(target) {
+                self.edge.set(edge);
+                return Poll::Ready(());
+            }
+            self.wake.set(edge);
+            self.island.schedule(self.slot, target);
+            Poll::Pending
+        })
+    }
+
+    /// Waits for the next edge at which `deadline` has passed or one of `sources` is due.
+    ///
+    /// At least one cycle passes: a component that has done what it can in this cycle looks again in the next. Several
+    /// sources may be due then. `SimTime::MAX` waits for sources alone; `None` among the sources is passed over, which
+    /// with [`Source::when`] states conditions.
+    pub async fn wait<'a>(
+        &self,
+        deadline: SimTime,
+        sources: impl IntoIterator<Item = Option<&'a dyn Source>> + Clone,
+    ) {
+        let start = self.edge.get().time().as_ps();
+        let each = || sources.clone().into_iter().flatten();
+        poll_fn(|_| {
+            let due = each().filter_map(Source::due).map(SimTime::as_ps);
+            let next = due.fold(deadline.as_ps(), u64::min).max(start + 1);
+            if next <= self.island.now() || self.advance_or_sleep(next) {
+                each().for_each(Source::disarm);
+                return Poll::Ready(());
+            }
+            each().for_each(Source::arm);
+            Poll::Pending
+        })
+        .await;
+    }
+
+    /// Polls `body`, which awaits several things at once, so that none of them runs ahead of the others.
+    ///
+    /// Combinators such as `join!` and `select!` poll their branches one after another within an instant. A branch
+    /// must not move time forward while another one still has something to do now.
+    pub fn concurrently<F: Future>(&self, body: F) -> impl Future<Output = F::Output> {
+        let mut body = Box::pin(body);
+        poll_fn(move |context| {
+            self.island.hold();
+            body.as_mut().poll(context)
+        })
+    }
+
+    /// Adds an event to the process's hash.
+    #[inline]
+    pub(crate) fn record(&self, port: u32, event: impl FnOnce(&mut EventHasher)) {
+        if let Some(mut hasher) = self.hash.get() {
+            hasher.write_u64(self.island.now());
+            hasher.write_u32(port);
+            event(&mut hasher);
+            self.hash.set(Some(hasher));
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Connecting the ports of one thread's processes, to each other and to other threads.
+
+use std::any::Any;
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::link::{Channel, CreditSink, Credits, Delay, Inbox, Outlet, Return, ReturnPath, Target, Wired};
+use super::local::Local;
+use super::machine::{Endpoint, LinkSpec, Machine};
+use super::outcome::{Wait, WaitKind};
+use super::port::{In, Message, Out, Socket};
+use super::process::Process;
+use super::remote::{Incoming, IncomingCredits, IncomingMessages, Notice, RemoteLink};
+use crate::time::Latency;
+
+/// Remote links under construction: the first of the two threads to come makes the link.
+#[derive(Default)]
+pub(crate) struct Crossings(Mutex<BTreeMap<usize, Arc<dyn Any + Send + Sync>>>);
+
+impl Crossings {
+    fn link<M: Message>(&self, number: usize, there: &Arc<Notice>, back: &Arc<Notice>) -> Arc<RemoteLink<M>> {
+        let mut links = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let link = links.entry(number).or_insert_with(|| {
+            Arc::new(RemoteLink::<M>::new(number as u32, Arc::clone(there), Arc::clone(back)))
+        });
+        Arc::clone(link).downcast().unwrap_or_else(|_| panic!("link {number} joins ports of different types"))
+    }
+}
+
+/// What connecting a link to another thread needs.
+pub(crate) struct Crossing<'a> {
+    pub(crate) crossings: &'a Crossings,
+    pub(crate) number: usize,
+    /// Announces messages.
+    pub(crate) there: &'a Arc<Notice>,
+    /// Announces credits.
+    pub(crate) back: &'a Arc<Notice>,
+}
+
+/// The numbers of a link that both ends need.
+#[derive(Clone, Copy)]
+pub(crate) struct Figures {
+    latency: u64,
+    credits: u32,
+    sender: u32,
+}
+
+impl Figures {
+    pub(crate) fn new(machine: &Machine, link: &LinkSpec) -> Self {
+        Figures { latency: machine.latency(link), credits: machine.credits(link), sender: link.sender }
+    }
+}
+
+/// A receiving end whose message type is not known here.
+pub(crate) trait AnyInbox {
+    fn as_any(self: Rc<Self>) -> Rc<dyn Any>;
+    fn connect_remote(self: Rc<Self>, figures: Figures, crossing: &Crossing<'_>) -> Box<dyn Incoming>;
+    /// What the owner waits for here, if it does.
+    fn wait(&self) -> Option<Wait>;
+}
+
+impl<M: Message> AnyInbox for Inbox<M> {
+    fn as_any(self: Rc<Self>) -> Rc<dyn Any> {
+        self
+    }
+
+    fn connect_remote(self: Rc<Self>, figures: Figures, crossing: &Crossing<'_>) -> Box<dyn Incoming> {
+        let link = crossing.crossings.link::<M>(crossing.number, crossing.there, crossing.back);
+        let sink: Arc<dyn CreditSink> = Arc::<RemoteLink<M>>::clone(&link);
+        self.add_sender(figures.sender, Return { latency: figures.latency, to: ReturnPath::Remote(sink) });
+        Box::new(IncomingMessages { link, inbox: self, sender: figures.sender, buffer: Local::default() })
+    }
+
+    fn wait(&self) -> Option<Wait> {
+        let (queued, oldest) = self.backlog(None);
+        self.armed.get().then_some(Wait { kind: WaitKind::Message, queued, capacity: None, oldest })
+    }
+}
+
+/// A sending end whose message type is not known here.
+pub(crate) trait AnyOutlet {
+    fn connect_local(&self, link: &LinkSpec, figures: Figures, inbox: &Rc<dyn AnyInbox>);
+    fn connect_remote(&self, link: &LinkSpec, figures: Figures, crossing: &Crossing<'_>)
+    -> Box<dyn Incoming>;
+    /// What the owner waits for here, if it does.
+    fn wait(&self) -> Option<Wait>;
+}
+
+impl<M: Message> Outlet<M> {
+    fn wire(&self, link: &LinkSpec, figures: Figures, credits: Rc<Credits>, target: Target<M>) {
+        let delay = match link.options.latency {
+            Latency::Cycles(cycles) => Delay::Cycles(self.owner.clock.cycles(cycles)),
+            Latency::Time(time) => Delay::Time(time.as_ps()),
+        };
+        let channel = link.options.bandwidth.map(Channel::new);
+        let wired = Wired { credits, target, sender: figures.sender, delay, channel };
+        assert!(self.wired.set(wired).is_ok(), "an output has one link");
+    }
+}
+
+impl<M: Message> AnyOutlet for Outlet<M> {
+    fn connect_local(&self, link: &LinkSpec, figures: Figures, inbox: &Rc<dyn AnyInbox>) {
+        let inbox = Rc::clone(inbox).as_any().downcast::<Inbox<M>>();
+        let inbox = inbox.unwrap_or_else(|_| panic!("{:?} and {:?} differ in type", link.from, link.to));
+        let credits = Credits::new(Rc::clone(&self.owner), figures.credits);
+        let to = ReturnPath::Local(Rc::clone(&credits));
+        inbox.add_sender(figures.sender, Return { latency: figures.latency, to });
+        self.wire(link, figures, credits, Target::Local(inbox));
+    }
+
+    fn connect_remote(
+        &self,
+        link: &LinkSpec,
+        figures: Figures,
+        crossing: &Crossing<'_>,
+    ) -> Box<dyn Incoming> {
+        let remote = crossing.crossings.link::<M>(crossing.number, crossing.there, crossing.back);
+        let credits = Credits::new(Rc::clone(&self.owner), figures.credits);
+        self.wire(link, figures, Rc::clone(&credits), Target::Remote(Arc::clone(&remote)));
+        Box::new(IncomingCredits { link: remote, credits, buffer: Local::default() })
+    }
+
+    fn wait(&self) -> Option<Wait> {
+        let wired = self.wired.get()?;
+        let (queued, oldest) = match &wired.target {
+            Target::Local(inbox) => inbox.backlog(Some(wired.sender)),
+            Target::Remote(_) => (wired.credits.total as usize, None),
+        };
+        let capacity = Some(wired.credits.total as usize);
+        wired.credits.waiting.get().then_some(Wait { kind: WaitKind::Credit, queued, capacity, oldest })
+    }
+}
+
+/// The ports of one thread's processes.
+#[derive(Default)]
+pub(crate) struct Ports {
+    pub(crate) inboxes: BTreeMap<Endpoint, Rc<dyn AnyInbox>>,
+    pub(crate) outlets: BTreeMap<Endpoint, Rc<dyn AnyOutlet>>,
+}
+
+/// Hands a starting process its ports.
+pub struct Wiring<'a> {
+    pub(crate) ports: &'a mut Ports,
+    pub(crate) process: Rc<Process>,
+    /// This process's ports that have links: (name, index).
+    pub(crate) connected: &'a [(String, Option<u32>)],
+    /// Ports handed out so far: their numbers feed the hash.
+    pub(crate) next_port: u32,
+}
+
+impl Wiring<'_> {
+    /// The process that is being started.
+    pub fn process(&self) -> Rc<Process> {
+        Rc::clone(&self.process)
+    }
+
+    /// How many elements an array of ports has.
+    pub fn len(&self, name: &str) -> u32 {
+        let indices = self.connected.iter().filter(|(port, _)| port == name).filter_map(|(_, index)| *index);
+        indices.max().map_or(0, |last| last + 1)
+    }
+
+    /// Whether a port has a link.
+    pub fn is_connected(&self, name: &str) -> bool {
+        self.connected.iter().any(|(port, _)| port == name)
+    }
+
+    fn endpoint(&mut self, name: &str, index: Option<u32>) -> (Endpoint, u32) {
+        let port = self.next_port;
+        self.next_port += 1;
+        (Endpoint { process: self.process.index as usize, port: name.into(), index }, port)
+    }
+
+    /// The input `name`, or element `index` of the array of that name.
+    pub fn input<M: Message>(&mut self, name: &str, index: Option<u32>) -> In<M> {
+        let (endpoint, port) = self.endpoint(name, index);
+        let inbox = Inbox::new(Rc::clone(&self.process));
+        self.ports.inboxes.insert(endpoint, Rc::<Inbox<M>>::clone(&inbox));
+        In::new(inbox, port)
+    }
+
+    /// The output `name`, or element `index` of the array of that name.
+    pub fn output<M: Message>(&mut self, name: &str, index: Option<u32>) -> Out<M> {
+        let (endpoint, port) = self.endpoint(name, index);
+        let outlet = Rc::new(Outlet { owner: Rc::clone(&self.process), wired: OnceCell::new() });
+        self.ports.outlets.insert(endpoint, Rc::<Outlet<M>>::clone(&outlet));
+        Out::new(outlet, port)
+    }
+
+    /// The socket `name`, or element `index` of the array of that name.
+    pub fn socket<S: Message, R: Message>(&mut self, name: &str, index: Option<u32>) -> Socket<S, R> {
+        Socket { tx: self.output(name, index), rx: self.input(name, index) }
+    }
+}

@@ -1,0 +1,57 @@
+//! The component kinds that a machine can be built of, as the configuration sees them: names, parameters and ports,
+//! without the components themselves.
+
+use std::collections::BTreeMap;
+
+use super::families::Families;
+use super::node::Node;
+use super::params::{Field, Reader};
+use super::ports::PortInfo;
+
+/// What is known of one component kind.
+#[derive(Clone, Copy, Debug)]
+pub struct KindInfo {
+    /// The name by which YAML chooses it.
+    pub name: &'static str,
+    /// What it models.
+    pub doc: &'static str,
+    /// Its parameters.
+    pub fields: fn() -> Vec<Field>,
+    /// Reads the parameters and reports what is wrong with them.
+    pub check: fn(&Node, &mut Reader<'_>),
+    /// Its ports.
+    pub ports: fn() -> Vec<PortInfo>,
+}
+
+/// All kinds by name, and the families that their parameters choose from.
+#[derive(Default)]
+pub struct Catalogue {
+    kinds: BTreeMap<&'static str, KindInfo>,
+    /// The families.
+    pub families: Families,
+}
+
+impl Catalogue {
+    /// Registers a kind.
+    ///
+    /// # Panics
+    /// If a kind of that name is registered, or a parameter has the name of a key that every component has.
+    pub fn add(&mut self, kind: KindInfo) {
+        for field in (kind.fields)() {
+            let reserved = ["type", "clock", "count"].contains(&field.name);
+            assert!(!reserved, "{} has a parameter named `{}`", kind.name, field.name);
+        }
+        let twin = self.kinds.insert(kind.name, kind);
+        assert!(twin.is_none(), "two kinds are named {}", kind.name);
+    }
+
+    /// The kind of a name.
+    pub fn get(&self, name: &str) -> Option<&KindInfo> {
+        self.kinds.get(name)
+    }
+
+    /// All kinds by name.
+    pub fn kinds(&self) -> impl Iterator<Item = &KindInfo> {
+        self.kinds.values()
+    }
+}

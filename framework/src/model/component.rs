@@ -1,0 +1,103 @@
+//! What a component is: an independent process with parameters, ports and statistics, of a named kind.
+
+use std::future::Future;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::context::{Context, Resources};
+use super::params::Params;
+use super::ports::Ports;
+use super::stats::{Rows, StatRow, Stats};
+use crate::kernel::{Fault, ProcessSpec, Started};
+use crate::telemetry::{Level, Span};
+use crate::time::Clock;
+
+/// Parameters that are right one by one but wrong together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Invalid(pub String);
+
+impl<T: Into<String>> From<T> for Invalid {
+    fn from(reason: T) -> Self {
+        Invalid(reason.into())
+    }
+}
+
+/// An independent part of a machine.
+///
+/// A component owns its state; what it knows of others came through a port. It is built from its parameters and then
+/// runs as an asynchronous process in simulated time.
+pub trait Component: Sized + 'static {
+    /// The name by which YAML chooses it, such as `memory/l2-slice`.
+    const KIND: &'static str;
+    /// What it models, in a sentence or more.
+    const DOC: &'static str;
+    /// It serves others for ever: a run does not wait for it to return.
+    const DAEMON: bool = false;
+    /// What can be set.
+    type Params: Params;
+    /// How it is connected.
+    type Ports: Ports;
+    /// What it counts.
+    type Stats: Stats;
+
+    /// Builds the component.
+    ///
+    /// # Errors
+    /// When parameters contradict each other.
+    fn new(params: Self::Params) -> Result<Self, Invalid>;
+
+    /// Lives.
+    fn run(
+        &mut self,
+        io: &mut Self::Ports,
+        sim: &Context<Self::Stats>,
+    ) -> impl Future<Output = Result<(), Fault>>;
+}
+
+/// What all components of a run share: none of it changes while the run lasts.
+#[derive(Clone, Default)]
+pub struct Environment {
+    /// Given by the surroundings.
+    pub resources: Arc<Resources>,
+    /// Finest spans that are kept.
+    pub level: Level,
+    /// Seed of all random numbers.
+    pub seed: u64,
+}
+
+/// What a component leaves behind.
+pub struct Remains {
+    /// Its statistics.
+    pub stats: Vec<StatRow>,
+    /// Its spans.
+    pub spans: Vec<Span>,
+}
+
+/// A component as a process that the kernel can start. `make` is called on the thread that runs it.
+pub fn process<C: Component>(
+    path: String,
+    clock: Clock,
+    environment: Environment,
+    make: impl FnOnce() -> C + Send + 'static,
+) -> ProcessSpec {
+    let place = path.clone();
+    let start = move |wiring: &mut crate::kernel::Wiring<'_>| {
+        let Environment { resources, level, seed } = environment;
+        let mut component = make();
+        let mut io = C::Ports::wire(wiring);
+        let context: Rc<Context<C::Stats>> =
+            Rc::new(Context::new(wiring.process(), place.clone(), level, resources, seed));
+        let sim = Rc::clone(&context);
+        let finish = move || {
+            let mut rows = Rows { path: &place, rows: Vec::new() };
+            context.stats.visit(&mut rows);
+            let spans = context.spans.take(&place, context.now());
+            Box::new(Remains { stats: rows.rows, spans }) as Box<dyn std::any::Any + Send>
+        };
+        Started {
+            body: Box::pin(async move { component.run(&mut io, &sim).await }),
+            finish: Box::new(finish),
+        }
+    };
+    ProcessSpec { path, clock, daemon: C::DAEMON, start: Box::new(start) }
+}

@@ -1,0 +1,132 @@
+//! What a component's `run` sees of the simulation besides its ports.
+
+use std::any::{Any, TypeId};
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
+use std::ops::Deref;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::stats::Stats;
+use crate::kernel::{EventHasher, Process};
+use crate::telemetry::span::Collector;
+use crate::telemetry::{Attribute, Level, SpanId};
+
+/// The target under which a simulation logs.
+const LOG: &str = "simulation";
+
+/// Whether someone listens.
+#[inline]
+fn is_logged() -> bool {
+    tracing::enabled!(target: LOG, tracing::Level::DEBUG)
+}
+
+/// What the surroundings give to a run: the program to execute, the files of the host. Immutable or an edge to the
+/// outside world, never a channel between components.
+#[derive(Clone, Default)]
+pub struct Resources(BTreeMap<TypeId, Arc<dyn Any + Send + Sync>>);
+
+impl Resources {
+    /// Adds a resource; one of each type.
+    pub fn insert<T: Send + Sync + 'static>(&mut self, resource: Arc<T>) {
+        self.0.insert(TypeId::of::<T>(), resource);
+    }
+
+    /// The resource of type `T`.
+    pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        self.0.get(&TypeId::of::<T>()).and_then(|resource| Arc::clone(resource).downcast().ok())
+    }
+}
+
+/// The simulation as a component sees it: simulated time (through [`Process`]), its statistics, spans, random numbers.
+pub struct Context<S> {
+    process: Rc<Process>,
+    path: String,
+    /// The component's statistics.
+    pub stats: S,
+    pub(crate) spans: Collector,
+    resources: Arc<Resources>,
+    random: Cell<u64>,
+}
+
+impl<S: Stats> Context<S> {
+    pub(crate) fn new(
+        process: Rc<Process>,
+        path: String,
+        level: Level,
+        resources: Arc<Resources>,
+        seed: u64,
+    ) -> Self {
+        let mut hasher = EventHasher::default();
+        (seed, &path).hash(&mut hasher);
+        let spans = Collector::new(level, process.index());
+        Context { process, path, stats: S::default(), spans, resources, random: Cell::new(hasher.finish()) }
+    }
+
+    /// Where the component is in the machine.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// What the surroundings give to the run, if it is there.
+    pub fn resource<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        self.resources.get()
+    }
+
+    /// The next random number of this component's own stream, seeded by the run's seed and the component's path.
+    pub fn random(&self) -> u64 {
+        // SplitMix64.
+        let state = self.random.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
+        self.random.set(state);
+        let mut mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// Writes a line to the simulator's own log, with the component's path and the simulated time. The message is made
+    /// only if someone listens; otherwise this is a comparison.
+    #[inline]
+    pub fn log(&self, message: impl FnOnce() -> String) {
+        if is_logged() {
+            let (time, path) = (self.process.now(), self.path.as_str());
+            tracing::debug!(target: LOG, %time, path, "{}", message());
+        }
+    }
+
+    /// Whether spans of this level are kept; lets a component skip making names for nothing.
+    pub fn wants_spans(&self, level: Level) -> bool {
+        self.spans.wants(level)
+    }
+
+    /// Begins a span now, on track `lane` of this component.
+    pub fn open_span(
+        &self,
+        level: Level,
+        parent: Option<SpanId>,
+        name: impl Into<Cow<'static, str>>,
+        lane: u32,
+    ) -> SpanId {
+        let name = name.into();
+        self.log(|| format!("begin {name}"));
+        self.spans.open(&self.process, level, parent, name, lane)
+    }
+
+    /// Ends a span now.
+    pub fn close_span(&self, id: SpanId, attributes: Vec<(&'static str, Attribute)>) {
+        if is_logged()
+            && let Some(name) = self.spans.name(id)
+        {
+            self.log(|| format!("end {name}"));
+        }
+        self.spans.close(&self.process, id, attributes);
+    }
+}
+
+impl<S> Deref for Context<S> {
+    type Target = Process;
+    fn deref(&self) -> &Process {
+        &self.process
+    }
+}

@@ -1,0 +1,289 @@
+//! What is wrong with a configuration, with its places: collected, ordered and rendered.
+//!
+//! A pass reports everything it finds and goes on, so that a user mends a file once and not once per error.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use super::node::{SourceMap, Span};
+
+/// One problem.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// The offending text.
+    pub span: Span,
+    /// What is wrong with it.
+    pub message: String,
+    /// What was expected, or what to do.
+    pub help: Option<String>,
+    /// The nearest valid name.
+    pub suggestion: Option<String>,
+    /// Other places that matter.
+    pub notes: Vec<(Span, String)>,
+}
+
+impl Diagnostic {
+    /// A problem at a place.
+    pub fn new(span: Span, message: impl Into<String>) -> Self {
+        Diagnostic { span, message: message.into(), help: None, suggestion: None, notes: Vec::new() }
+    }
+
+    /// Adds what was expected.
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Suggests the valid name that is nearest to what was written, if one is near; otherwise lists a few.
+    pub fn suggest<'a>(mut self, written: &str, valid: impl IntoIterator<Item = &'a str>) -> Self {
+        let valid: Vec<&str> = valid.into_iter().collect();
+        self.suggestion = nearest(written, valid.iter().copied()).map(str::to_owned);
+        if self.suggestion.is_none() && self.help.is_none() && !valid.is_empty() {
+            let shown: Vec<String> = valid.iter().take(12).map(|name| format!("`{name}`")).collect();
+            let more = if valid.len() > 12 { ", …" } else { "" };
+            self.help = Some(format!("expected one of: {}{more}", shown.join(", ")));
+        }
+        self
+    }
+
+    /// Points at another place.
+    pub fn note(mut self, span: Span, message: impl Into<String>) -> Self {
+        self.notes.push((span, message.into()));
+        self
+    }
+
+    /// The problem as plain text: place, message, the line with the text underlined, help and notes.
+    pub fn render(&self, sources: &SourceMap) -> String {
+        let mut out = String::new();
+        let place = sources.place(self.span);
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "{place}: error: {}", self.message);
+        let line = sources.line(self.span.file, place.line);
+        if !line.is_empty() {
+            let number = place.line.to_string();
+            let width = (self.span.end.saturating_sub(self.span.start) as usize).max(1);
+            let left = line.chars().count().saturating_sub(place.column - 1).max(1);
+            let underlined = text_width(sources, self.span, width).min(left);
+            let _ = writeln!(out, " {number} | {line}");
+            let gap = " ".repeat(number.len());
+            let _ = writeln!(out, " {gap} | {}{}", " ".repeat(place.column - 1), "^".repeat(underlined));
+        }
+        if let Some(suggestion) = &self.suggestion {
+            let _ = writeln!(out, "   = help: did you mean `{suggestion}`?");
+        }
+        if let Some(help) = &self.help {
+            let _ = writeln!(out, "   = help: {help}");
+        }
+        for (span, note) in &self.notes {
+            let _ = writeln!(out, "   = note: {}: {note}", sources.place(*span));
+        }
+        out
+    }
+}
+
+/// Characters that a span covers; its byte length where the span cuts a character.
+fn text_width(sources: &SourceMap, span: Span, bytes: usize) -> usize {
+    let text = sources.text(span.file).get(span.start as usize..span.end as usize);
+    text.map_or(bytes, |text| text.chars().count().max(1))
+}
+
+/// Problems on their way to the user.
+#[derive(Clone, Debug, Default)]
+pub struct Diagnostics {
+    /// By place and message, each once: a module that is used twice would otherwise repeat its own.
+    found: BTreeMap<(Span, String), Diagnostic>,
+    reports: usize,
+}
+
+impl Diagnostics {
+    /// Takes a problem in.
+    pub fn report(&mut self, diagnostic: Diagnostic) {
+        self.reports += 1;
+        let place = (diagnostic.span, diagnostic.message.clone());
+        self.found.entry(place).or_insert(diagnostic);
+    }
+
+    /// Takes a problem in that needs no more than its place and a sentence.
+    pub fn error(&mut self, span: Span, message: impl Into<String>) {
+        self.report(Diagnostic::new(span, message));
+    }
+
+    /// Whether nothing was reported.
+    pub fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    /// How often a problem was reported so far, repetitions included: what reports nothing leaves it as it was.
+    pub fn reports(&self) -> usize {
+        self.reports
+    }
+
+    /// The problems by place.
+    pub fn sorted(&self) -> Vec<Diagnostic> {
+        self.found.values().cloned().collect()
+    }
+}
+
+/// Problems together with the texts they speak of: what a failed load returns.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The problems by place.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The texts.
+    pub sources: SourceMap,
+}
+
+impl Report {
+    /// Closes a collection.
+    pub fn new(diagnostics: &Diagnostics, sources: SourceMap) -> Self {
+        Report { diagnostics: diagnostics.sorted(), sources }
+    }
+
+    /// All problems as plain text.
+    pub fn render(&self) -> String {
+        let texts: Vec<String> = self.diagnostics.iter().map(|one| one.render(&self.sources)).collect();
+        texts.join("\n")
+    }
+
+    /// All problems drawn for a terminal, with colours.
+    pub fn render_fancy(&self) -> String {
+        let handler = miette::GraphicalReportHandler::new();
+        let mut out = String::new();
+        for diagnostic in &self.diagnostics {
+            let fancy = Fancy::new(diagnostic, &self.sources);
+            if handler.render_report(&mut out, &fancy).is_err() {
+                out.push_str(&diagnostic.render(&self.sources));
+            }
+        }
+        out
+    }
+}
+
+impl std::fmt::Display for Report {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.render())
+    }
+}
+
+impl std::error::Error for Report {}
+
+/// A problem as `miette` wants to see it.
+#[derive(Debug)]
+struct Fancy<'a> {
+    diagnostic: &'a Diagnostic,
+    source: miette::NamedSource<String>,
+    help: Option<String>,
+}
+
+impl<'a> Fancy<'a> {
+    fn new(diagnostic: &'a Diagnostic, sources: &SourceMap) -> Self {
+        let file = diagnostic.span.file;
+        let mut help = Vec::new();
+        help.extend(diagnostic.suggestion.iter().map(|name| format!("did you mean `{name}`?")));
+        help.extend(diagnostic.help.clone());
+        help.extend(diagnostic.notes.iter().map(|(span, note)| format!("{}: {note}", sources.place(*span))));
+        Fancy {
+            diagnostic,
+            source: miette::NamedSource::new(sources.name(file), sources.text(file).to_owned()),
+            help: (!help.is_empty()).then(|| help.join("\n")),
+        }
+    }
+}
+
+impl std::fmt::Display for Fancy<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.diagnostic.message)
+    }
+}
+
+impl std::error::Error for Fancy<'_> {}
+
+impl miette::Diagnostic for Fancy<'_> {
+    fn help<'b>(&'b self) -> Option<Box<dyn std::fmt::Display + 'b>> {
+        self.help.as_ref().map(|help| Box::new(help) as Box<dyn std::fmt::Display>)
+    }
+
+    fn source_code(&self) -> Option<&dyn miette::SourceCode> {
+        Some(&self.source)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = miette::LabeledSpan> + '_>> {
+        let Span { start, end, .. } = self.diagnostic.span;
+        let (start, length) = (start as usize, end.saturating_sub(start) as usize);
+        Some(Box::new(std::iter::once(miette::LabeledSpan::new(None, start, length))))
+    }
+}
+
+/// The valid name that a writer may have meant, if one is near enough.
+pub fn nearest<'a>(written: &str, valid: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let limit = written.chars().count().div_ceil(3).max(1);
+    let scored = valid.into_iter().map(|name| (distance(written, name), name));
+    let best = scored.filter(|(distance, _)| *distance <= limit).min_by_key(|(distance, _)| *distance);
+    best.map(|(_, name)| name)
+}
+
+/// Edits (insert, delete, replace, swap of neighbours) between two words.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut before: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let replace = last[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut best = replace.min(last[j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(before[j - 2] + 1);
+            }
+            row.push(best);
+        }
+        before = std::mem::replace(&mut last, row);
+    }
+    last[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_is_near() {
+        assert_eq!(nearest("capcity", ["ways", "capacity", "line"]), Some("capacity"));
+        assert_eq!(nearest("smz", ["sms", "controllers"]), Some("sms"));
+        assert_eq!(nearest("wyas", ["ways"]), Some("ways"));
+        assert_eq!(nearest("entirely", ["different"]), None);
+        assert_eq!(nearest("", ["ways"]), None);
+    }
+
+    #[test]
+    fn a_problem_shows_the_line_and_underlines_the_text() {
+        let mut sources = SourceMap::default();
+        let file = sources.add("m.yaml", "a: 1\nsmz: 2\n");
+        let span = Span { file, start: 5, end: 8 };
+        let text = Diagnostic::new(span, "unknown key `smz`").suggest("smz", ["sms"]).render(&sources);
+        let expected =
+            "m.yaml:2:1: error: unknown key `smz`\n 2 | smz: 2\n   | ^^^\n   = help: did you mean `sms`?\n";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn problems_come_by_place_and_once() {
+        let mut all = Diagnostics::default();
+        let at = |start| Span { start, end: start + 1, ..Span::default() };
+        all.error(at(7), "late");
+        all.error(at(1), "early");
+        all.error(at(7), "late");
+        let messages: Vec<String> = all.sorted().into_iter().map(|one| one.message).collect();
+        assert_eq!(messages, ["early", "late"]);
+    }
+
+    #[test]
+    fn the_fancy_rendering_names_file_and_help() {
+        let mut sources = SourceMap::default();
+        let file = sources.add("m.yaml", "smz: 2\n");
+        let mut all = Diagnostics::default();
+        all.report(Diagnostic::new(Span { file, start: 0, end: 3 }, "unknown key").help("expected `sms`"));
+        let fancy = Report::new(&all, sources).render_fancy();
+        assert!(fancy.contains("m.yaml") && fancy.contains("expected `sms`"), "{fancy}");
+    }
+}

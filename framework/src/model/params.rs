@@ -1,0 +1,455 @@
+//! Parameters of a component, declared once: a struct whose fields have types with units, and whose doc comments,
+//! defaults and ranges give the reader, the messages, the documentation and the schema.
+//!
+//! `derive(Params)` writes the [`Params`] implementation; [`Parameter`] is what a field's type must be able to do.
+
+use super::diagnostics::{Diagnostic, Diagnostics};
+use super::families::{Families, FamilyId};
+use super::node::{FileId, Key, Node, SourceMap, Span};
+use super::yaml;
+
+/// A set of named parameters, usually derived.
+pub trait Params: Sized {
+    /// The declarations, in the order they were written.
+    fn fields() -> Vec<Field>;
+
+    /// Reads the parameters from a map. Reports everything that is wrong, and then returns nothing.
+    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self>;
+}
+
+/// No parameters.
+impl Params for () {
+    fn fields() -> Vec<Field> {
+        Vec::new()
+    }
+
+    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        reader.map(node, Vec::new()).map(|_| ())
+    }
+}
+
+/// A type that a parameter can have.
+pub trait Parameter: Sized {
+    /// The type in words and in detail.
+    fn describe() -> TypeInfo;
+
+    /// Reads a value; reports what is wrong, and then returns nothing.
+    fn from_node(node: &Node, reader: &mut Reader<'_>) -> Option<Self>;
+
+    /// The value when the key is missing and no default is declared: nothing means that the key is required.
+    fn absent() -> Option<Self> {
+        None
+    }
+
+    /// Whether the value lies within the declared range; types without an order ignore it.
+    fn within(&self, _bounds: &Bounds) -> bool {
+        true
+    }
+}
+
+/// A parameter's type, for messages and documentation.
+#[derive(Clone, Debug, Default)]
+pub struct TypeInfo {
+    /// The type with its article: "a size".
+    pub description: String,
+    /// The units it may be written in, smallest first.
+    pub units: Vec<&'static str>,
+    /// The parameters of a nested set.
+    pub fields: Vec<Field>,
+    /// The names of an enumeration.
+    pub choices: Vec<ChoiceInfo>,
+    /// The open family of kinds from which one is chosen by name.
+    pub family: Option<FamilyId>,
+    /// Whether it is a list of the described type.
+    pub list: bool,
+}
+
+impl TypeInfo {
+    /// A type that is fully said by its description.
+    pub fn plain(description: &str) -> Self {
+        TypeInfo { description: description.to_owned(), ..TypeInfo::default() }
+    }
+}
+
+impl TypeInfo {
+    /// A nested set of which nothing must be given may be left out as a whole.
+    fn when_absent(&self) -> Option<&'static str> {
+        let optional =
+            !self.fields.is_empty() && !self.list && self.fields.iter().all(|field| !field.required);
+        optional.then_some("{}")
+    }
+}
+
+/// One name of an enumeration.
+#[derive(Clone, Debug)]
+pub struct ChoiceInfo {
+    /// As YAML writes it.
+    pub name: &'static str,
+    /// Doc comment.
+    pub doc: &'static str,
+}
+
+/// The declared range of a parameter, as texts that its type reads.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Bounds {
+    /// Smallest value allowed.
+    pub min: Option<&'static str>,
+    /// Largest value allowed.
+    pub max: Option<&'static str>,
+}
+
+/// What is declared of one parameter besides its type.
+#[derive(Clone, Copy, Debug)]
+pub struct FieldSpec {
+    /// As YAML writes it.
+    pub name: &'static str,
+    /// Doc comment.
+    pub doc: &'static str,
+    /// The value when the key is missing, as YAML.
+    pub default: Option<&'static str>,
+    /// The range.
+    pub bounds: Bounds,
+}
+
+/// One declared parameter.
+#[derive(Clone, Debug)]
+pub struct Field {
+    /// As YAML writes it.
+    pub name: &'static str,
+    /// Doc comment.
+    pub doc: &'static str,
+    /// Its type.
+    pub kind: TypeInfo,
+    /// The value when the key is missing, as YAML.
+    pub default: Option<&'static str>,
+    /// The range.
+    pub bounds: Bounds,
+    /// Whether the key must be given.
+    pub required: bool,
+}
+
+impl Field {
+    /// The declaration of a parameter of type `T`.
+    pub fn of<T: Parameter>(spec: &FieldSpec) -> Field {
+        let kind = T::describe();
+        let default = spec.default.or_else(|| kind.when_absent());
+        let required = default.is_none() && T::absent().is_none();
+        Field { name: spec.name, doc: spec.doc, kind, default, bounds: spec.bounds, required }
+    }
+}
+
+/// What reading parameters needs beside the tree: the families to choose from, and a place for problems.
+pub struct Reader<'a> {
+    families: &'a Families,
+    diagnostics: &'a mut Diagnostics,
+}
+
+impl<'a> Reader<'a> {
+    /// A reader that reports to `diagnostics`.
+    pub fn new(families: &'a Families, diagnostics: &'a mut Diagnostics) -> Self {
+        Reader { families, diagnostics }
+    }
+
+    /// The registered families.
+    pub fn families(&self) -> &'a Families {
+        self.families
+    }
+
+    /// Takes a problem in.
+    pub fn report(&mut self, diagnostic: Diagnostic) {
+        self.diagnostics.report(diagnostic);
+    }
+
+    /// How many problems were reported so far: a caller that compares two of them knows whether a reading was clean.
+    pub fn problems(&self) -> usize {
+        self.diagnostics.reports()
+    }
+
+    /// Reports a name that an enumeration does not have.
+    pub fn unknown_choice(&mut self, node: &Node, valid: &[&str]) {
+        let diagnostic = match node.as_scalar() {
+            Some(text) => Diagnostic::new(node.span, format!("unknown choice `{text}`"))
+                .suggest(text, valid.iter().copied()),
+            None => Diagnostic::new(node.span, format!("expected a choice, found {}", node.shape()))
+                .suggest("", valid.iter().copied()),
+        };
+        self.report(diagnostic);
+    }
+
+    /// Opens a map whose keys must be among `names`.
+    pub fn map<'n>(&mut self, node: &'n Node, names: Vec<&'static str>) -> Option<MapReader<'n>> {
+        let Some(entries) = node.as_map() else {
+            let message = format!("expected a map of parameters, found {}", node.shape());
+            self.report(Diagnostic::new(node.span, message).suggest("", names.iter().copied()));
+            return None;
+        };
+        for (index, (key, _)) in entries.iter().enumerate() {
+            if !names.contains(&key.name.as_str()) {
+                let diagnostic = Diagnostic::new(key.span, format!("unknown key `{}`", key.name));
+                self.report(diagnostic.suggest(&key.name, names.iter().copied()));
+            }
+            if let Some((first, _)) = entries[..index].iter().find(|(other, _)| other.name == key.name) {
+                let diagnostic = Diagnostic::new(key.span, format!("duplicate key `{}`", key.name));
+                self.report(diagnostic.note(first.span, "first given here"));
+            }
+        }
+        Some(MapReader { entries, span: node.span })
+    }
+}
+
+/// An open map of parameters.
+pub struct MapReader<'n> {
+    entries: &'n [(Key, Node)],
+    span: Span,
+}
+
+impl MapReader<'_> {
+    /// Reads one parameter: what is written, or its default, within its range.
+    pub fn field<T: Parameter>(&self, spec: &FieldSpec, reader: &mut Reader<'_>) -> Option<T> {
+        let written = self.entries.iter().find(|(key, _)| key.name == spec.name);
+        let Some((_, node)) = written else {
+            return self.missing(spec, reader);
+        };
+        let value = T::from_node(node, reader)?;
+        if value.within(&spec.bounds) {
+            return Some(value);
+        }
+        let text = node.as_scalar().map_or_else(String::new, |text| format!("`{text}` for "));
+        let help = match (spec.bounds.min, spec.bounds.max) {
+            (Some(min), Some(max)) => format!("expected {min} to {max}"),
+            (Some(min), None) => format!("expected at least {min}"),
+            (_, Some(max)) => format!("expected at most {max}"),
+            (None, None) => String::new(),
+        };
+        reader
+            .report(Diagnostic::new(node.span, format!("{text}`{}` is out of range", spec.name)).help(help));
+        None
+    }
+
+    fn missing<T: Parameter>(&self, spec: &FieldSpec, reader: &mut Reader<'_>) -> Option<T> {
+        if let Some(default) = spec.default.or_else(|| T::describe().when_absent()) {
+            return T::from_node(&default_node(default, self.span), reader);
+        }
+        let absent = T::absent();
+        if absent.is_none() {
+            let help = format!("`{}` is {}", spec.name, T::describe().description);
+            reader.report(Diagnostic::new(self.span, format!("missing key `{}`", spec.name)).help(help));
+        }
+        absent
+    }
+}
+
+/// A default as a tree whose every place is that of the map that leaves it out.
+///
+/// # Panics
+/// If the default is not YAML: it was written by a programmer, not by a user.
+pub fn default_node(text: &str, span: Span) -> Node {
+    let mut sources = SourceMap::default();
+    let mut diagnostics = Diagnostics::default();
+    let file: FileId = sources.add("default", text);
+    let node = yaml::parse(file, &sources, &mut diagnostics);
+    assert!(diagnostics.is_empty(), "the default `{text}` is not YAML");
+    let mut node = node.unwrap_or(Node { span, value: super::node::Value::Null });
+    relocate(&mut node, span);
+    node
+}
+
+fn relocate(node: &mut Node, span: Span) {
+    node.span = span;
+    match &mut node.value {
+        super::node::Value::List(items) => items.iter_mut().for_each(|item| relocate(item, span)),
+        super::node::Value::Map(entries) => entries.iter_mut().for_each(|(key, node)| {
+            key.span = span;
+            relocate(node, span);
+        }),
+        super::node::Value::Null | super::node::Value::Scalar { .. } => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Choice, Choose, Params, Report, Variant};
+    use crate::time::{Bytes, Cycles};
+
+    trait Policy {
+        fn name(&self) -> String;
+    }
+
+    struct Fifo;
+
+    impl Policy for Fifo {
+        fn name(&self) -> String {
+            "fifo".into()
+        }
+    }
+
+    impl Variant<dyn Policy> for Fifo {
+        const NAME: &'static str = "fifo";
+        const DOC: &'static str = "First come, first served.";
+        type Params = ();
+
+        fn build(_params: &()) -> Result<Box<dyn Policy>, String> {
+            Ok(Box::new(Fifo))
+        }
+    }
+
+    #[derive(Params)]
+    struct PpcsParams {
+        /// Whether the guard is active.
+        #[param(default = true)]
+        guard: bool,
+        /// Slots to look ahead; fewer than eight.
+        #[param(default = 4)]
+        slots: u32,
+    }
+
+    struct Ppcs(String);
+
+    impl Policy for Ppcs {
+        fn name(&self) -> String {
+            self.0.clone()
+        }
+    }
+
+    impl Variant<dyn Policy> for Ppcs {
+        const NAME: &'static str = "ppcs";
+        const DOC: &'static str = "Places by page.";
+        type Params = PpcsParams;
+
+        fn build(params: &PpcsParams) -> Result<Box<dyn Policy>, String> {
+            if params.slots >= 8 {
+                return Err("fewer than 8 slots".into());
+            }
+            Ok(Box::new(Ppcs(format!("ppcs guard={} slots={}", params.guard, params.slots))))
+        }
+    }
+
+    #[derive(Choice, Debug, PartialEq)]
+    enum Replacement {
+        /// Least recently used.
+        Lru,
+        /// Not most recently used.
+        NotRecent,
+    }
+
+    #[derive(Params, Debug, PartialEq)]
+    struct Line {
+        /// Bytes of a line.
+        #[param(default = "128 B", min = "32 B", max = "256 B")]
+        size: Bytes,
+    }
+
+    #[derive(Params)]
+    struct Cache {
+        /// Data capacity.
+        ///
+        /// Shared by all banks.
+        #[param(default = "128 KiB", min = "4 KiB")]
+        capacity: Bytes,
+        /// Ways of a set.
+        ways: u32,
+        /// From lookup to reply.
+        #[param(default = "34 cycles", name = "hit_latency")]
+        hit: Cycles,
+        /// A line.
+        #[param(default = "{}")]
+        line: Line,
+        /// What is thrown out.
+        #[param(default = "not-recent")]
+        replacement: Replacement,
+        /// Who goes first.
+        #[param(default = "{ ppcs: { guard: off } }")]
+        policy: Choose<dyn Policy>,
+        /// Sizes of the banks.
+        #[param(default = "[]", max = "1 MiB")]
+        banks: Vec<Bytes>,
+        /// A label.
+        label: Option<String>,
+    }
+
+    fn read(text: &str) -> Result<Cache, String> {
+        let mut families = Families::default();
+        families.add::<dyn Policy, Fifo>();
+        families.add::<dyn Policy, Ppcs>();
+        let mut sources = SourceMap::default();
+        let file = sources.add("c.yaml", text);
+        let mut diagnostics = Diagnostics::default();
+        let node = yaml::parse(file, &sources, &mut diagnostics);
+        let mut reader = Reader::new(&families, &mut diagnostics);
+        let cache = node.and_then(|node| Cache::read(&node, &mut reader));
+        match (cache, diagnostics.is_empty()) {
+            (Some(cache), true) => Ok(cache),
+            _ => Err(Report::new(&diagnostics, sources).render()),
+        }
+    }
+
+    #[test]
+    fn defaults_serve_where_nothing_is_written() {
+        let cache = read("ways: 4").unwrap();
+        assert_eq!(cache.capacity, Bytes::new(128 << 10));
+        assert_eq!((cache.ways, cache.hit), (4, Cycles::new(34)));
+        assert_eq!(cache.line, Line { size: Bytes::new(128) });
+        assert_eq!(cache.replacement, Replacement::NotRecent);
+        assert_eq!(cache.policy.build().name(), "ppcs guard=false slots=4");
+        assert!(cache.banks.is_empty() && cache.label.is_none());
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let text = "{ ways: 2, capacity: 4 KiB, hit_latency: 1 cycle, line: { size: 32 B }, replacement: lru,\
+                    policy: fifo, banks: [1 KiB, 2 KiB], label: x }";
+        let cache = read(text).unwrap();
+        assert_eq!(cache.capacity, Bytes::new(4096));
+        assert_eq!(cache.line.size, Bytes::new(32));
+        assert_eq!(cache.replacement, Replacement::Lru);
+        assert_eq!((cache.policy.name(), cache.policy.build().name()), ("fifo", "fifo".to_owned()));
+        assert_eq!(cache.banks.len(), 2);
+        assert_eq!(cache.label.as_deref(), Some("x"));
+    }
+
+    #[test]
+    fn all_problems_of_a_map_are_reported_at_once() {
+        let text = "capcity: 1 KiB\ncapacity: 1 KiB\nhit_latency: 34\nline: { size: 1 KiB }\nreplacement: lur\n\
+                    policy: { ppcs: { gaurd: on } }\nbanks: [1, 2 MiB]\n";
+        let Err(report) = read(text) else { panic!("accepted") };
+        for message in [
+            "c.yaml:1:1: error: unknown key `capcity`",
+            "did you mean `capacity`?",
+            "c.yaml:1:1: error: missing key `ways`",
+            "c.yaml:2:11: error: `1 KiB` for `capacity` is out of range",
+            "expected at least 4 KiB",
+            "c.yaml:3:14: error: `34` has no unit",
+            "c.yaml:4:15: error: `1 KiB` for `size` is out of range",
+            "expected 32 B to 256 B",
+            "c.yaml:5:14: error: unknown choice `lur`",
+            "c.yaml:6:19: error: unknown key `gaurd`",
+            "c.yaml:7:9: error: `1` has no unit",
+        ] {
+            assert!(report.contains(message), "{message} is missing in\n{report}");
+        }
+    }
+
+    #[test]
+    fn a_variant_can_refuse_its_parameters() {
+        let Err(report) = read("ways: 1\npolicy: { ppcs: { slots: 9 } }") else { panic!("accepted") };
+        assert!(report.contains("c.yaml:2:9: error: `ppcs`: fewer than 8 slots"), "{report}");
+        let Err(report) = read("ways: 1\npolicy: pcps") else { panic!("accepted") };
+        assert!(
+            report.contains("unknown Policy `pcps`") && report.contains("did you mean `ppcs`?"),
+            "{report}"
+        );
+    }
+
+    #[test]
+    fn the_declaration_documents_itself() {
+        let fields = Cache::fields();
+        assert_eq!(fields[0].doc, "Data capacity.\n\nShared by all banks.");
+        assert_eq!((fields[0].default, fields[0].required), (Some("128 KiB"), false));
+        assert!(fields[1].required && !fields[7].required);
+        assert_eq!(fields[3].kind.fields[0].name, "size");
+        let names: Vec<&str> = fields[4].kind.choices.iter().map(|choice| choice.name).collect();
+        assert_eq!(names, ["lru", "not-recent"]);
+        assert!(fields[5].kind.family.is_some());
+    }
+}

@@ -1,0 +1,137 @@
+//! A component's ports: what they look like from outside, and how the fields of its `Ports` struct get connected.
+
+use std::any::TypeId;
+
+use crate::kernel::{In, Message, Out, Socket, Wiring};
+
+/// The type of the messages that pass a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageType {
+    /// Identity of the Rust type.
+    pub id: TypeId,
+    /// Its name without the path, for people.
+    pub name: &'static str,
+}
+
+impl MessageType {
+    /// The type `M`.
+    pub fn of<M: 'static>() -> Self {
+        let path = std::any::type_name::<M>();
+        MessageType { id: TypeId::of::<M>(), name: path.rsplit("::").next().unwrap_or(path) }
+    }
+}
+
+/// Direction and message types of a port, as its component sees them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PortShape {
+    /// Receives messages; may have many senders.
+    In(MessageType),
+    /// Sends messages to one receiver.
+    Out(MessageType),
+    /// A pair of ports, one each way, joined to exactly one other socket.
+    Socket {
+        /// What this side sends.
+        sends: MessageType,
+        /// What this side receives.
+        receives: MessageType,
+    },
+}
+
+/// One port, or array of ports, of a component kind.
+#[derive(Clone, Copy, Debug)]
+pub struct PortInfo {
+    /// Field name, as YAML writes it.
+    pub name: &'static str,
+    /// Doc comment.
+    pub doc: &'static str,
+    /// Direction and types.
+    pub shape: PortShape,
+    /// `Vec` of ports: its length follows from the links.
+    pub array: bool,
+    /// May stay unconnected.
+    pub optional: bool,
+}
+
+/// The ports of a component, as `derive(Ports)` implements it.
+pub trait Ports: 'static {
+    /// What the ports look like, in the order of their declaration.
+    fn info() -> Vec<PortInfo>;
+    /// Takes the ports from the wiring.
+    fn wire(wiring: &mut Wiring<'_>) -> Self;
+}
+
+/// A single port or socket.
+pub trait Port: Sized + 'static {
+    /// Direction and types.
+    fn shape() -> PortShape;
+    /// Takes the port, or an element of an array of ports, from the wiring.
+    fn wire(wiring: &mut Wiring<'_>, name: &str, index: Option<u32>) -> Self;
+}
+
+impl<M: Message> Port for In<M> {
+    fn shape() -> PortShape {
+        PortShape::In(MessageType::of::<M>())
+    }
+
+    fn wire(wiring: &mut Wiring<'_>, name: &str, index: Option<u32>) -> Self {
+        wiring.input(name, index)
+    }
+}
+
+impl<M: Message> Port for Out<M> {
+    fn shape() -> PortShape {
+        PortShape::Out(MessageType::of::<M>())
+    }
+
+    fn wire(wiring: &mut Wiring<'_>, name: &str, index: Option<u32>) -> Self {
+        wiring.output(name, index)
+    }
+}
+
+impl<S: Message, R: Message> Port for Socket<S, R> {
+    fn shape() -> PortShape {
+        PortShape::Socket { sends: MessageType::of::<S>(), receives: MessageType::of::<R>() }
+    }
+
+    fn wire(wiring: &mut Wiring<'_>, name: &str, index: Option<u32>) -> Self {
+        wiring.socket(name, index)
+    }
+}
+
+/// A field of a `Ports` struct: a port, a `Vec` of ports, or an `Option` of a port.
+pub trait PortField: Sized {
+    /// What the field looks like from outside.
+    fn info(name: &'static str, doc: &'static str) -> PortInfo;
+    /// Takes the field's ports from the wiring.
+    fn wire(wiring: &mut Wiring<'_>, name: &str) -> Self;
+}
+
+impl<P: Port> PortField for P {
+    fn info(name: &'static str, doc: &'static str) -> PortInfo {
+        PortInfo { name, doc, shape: P::shape(), array: false, optional: false }
+    }
+
+    fn wire(wiring: &mut Wiring<'_>, name: &str) -> Self {
+        P::wire(wiring, name, None)
+    }
+}
+
+impl<P: Port> PortField for Vec<P> {
+    fn info(name: &'static str, doc: &'static str) -> PortInfo {
+        PortInfo { name, doc, shape: P::shape(), array: true, optional: false }
+    }
+
+    fn wire(wiring: &mut Wiring<'_>, name: &str) -> Self {
+        (0..wiring.len(name)).map(|index| P::wire(wiring, name, Some(index))).collect()
+    }
+}
+
+impl<P: Port> PortField for Option<P> {
+    fn info(name: &'static str, doc: &'static str) -> PortInfo {
+        PortInfo { name, doc, shape: P::shape(), array: false, optional: true }
+    }
+
+    fn wire(wiring: &mut Wiring<'_>, name: &str) -> Self {
+        wiring.is_connected(name).then(|| P::wire(wiring, name, None))
+    }
+}

@@ -1,0 +1,217 @@
+//! The types a parameter can have out of the box: quantities, counts, numbers, switches, texts, and lists, options and
+//! nested sets of them.
+
+use std::str::FromStr;
+
+use super::diagnostics::Diagnostic;
+use super::node::Node;
+use super::params::{Bounds, Parameter, Params, Reader, TypeInfo};
+use crate::time::{Bytes, BytesPerSecond, Cycles, Hertz, Latency, Quantity, SimTime};
+
+/// The text of a scalar, or a report that says what was expected.
+fn scalar<'n>(node: &'n Node, expected: &str, reader: &mut Reader<'_>) -> Option<&'n str> {
+    let text = node.as_scalar();
+    if text.is_none() {
+        reader.report(Diagnostic::new(node.span, format!("expected {expected}, found {}", node.shape())));
+    }
+    text
+}
+
+/// Whether a value lies within bounds that its type can parse.
+fn ordered<T: PartialOrd + FromStr>(value: &T, bounds: &Bounds) -> bool {
+    let parse = |text: &str| {
+        // A bound that does not parse was written by a programmer.
+        text.parse::<T>().ok().unwrap_or_else(|| panic!("the bound `{text}` does not parse"))
+    };
+    bounds.min.is_none_or(|min| *value >= parse(min)) && bounds.max.is_none_or(|max| *value <= parse(max))
+}
+
+macro_rules! quantities {
+    ($($name:ident)*) => {$(
+        impl Parameter for $name {
+            fn describe() -> TypeInfo {
+                let units = $name::UNITS.iter().map(|unit| unit.0).collect();
+                TypeInfo { units, ..TypeInfo::plain($name::DIMENSION) }
+            }
+
+            fn from_node(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+                let text = scalar(node, $name::DIMENSION, reader)?;
+                match text.parse() {
+                    Ok(value) => Some(value),
+                    Err(crate::time::UnitError { message, help }) => {
+                        reader.report(Diagnostic::new(node.span, message).help(help));
+                        None
+                    }
+                }
+            }
+
+            fn within(&self, bounds: &Bounds) -> bool {
+                ordered(self, bounds)
+            }
+        }
+    )*};
+}
+
+quantities!(Bytes Cycles Hertz BytesPerSecond SimTime);
+
+impl Parameter for Latency {
+    fn describe() -> TypeInfo {
+        let units = Cycles::UNITS.iter().chain(SimTime::UNITS).map(|unit| unit.0).collect();
+        TypeInfo { units, ..TypeInfo::plain("a latency") }
+    }
+
+    fn from_node(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        let text = scalar(node, "a latency", reader)?;
+        match text.parse() {
+            Ok(value) => Some(value),
+            Err(crate::time::UnitError { message, help }) => {
+                reader.report(Diagnostic::new(node.span, message).help(help));
+                None
+            }
+        }
+    }
+}
+
+macro_rules! counts {
+    ($($name:ident $expected:literal)*) => {$(
+        impl Parameter for $name {
+            fn describe() -> TypeInfo {
+                TypeInfo::plain($expected)
+            }
+
+            fn from_node(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+                let text = scalar(node, $expected, reader)?;
+                let value = text.replace('_', "").parse().ok();
+                if value.is_none() {
+                    let range = concat!("a plain number from ", $expected);
+                    let help = if $expected == "a number" {
+                        "expected a plain decimal number".to_owned()
+                    } else {
+                        format!("expected {}, without a unit", range.replace($expected, &limits($name::MIN, $name::MAX)))
+                    };
+                    reader.report(Diagnostic::new(node.span, format!("`{text}` is not {}", $expected)).help(help));
+                }
+                value
+            }
+
+            fn within(&self, bounds: &Bounds) -> bool {
+                ordered(self, bounds)
+            }
+        }
+    )*};
+}
+
+fn limits<T: ToString>(min: T, max: T) -> String {
+    format!("{} to {}", min.to_string(), max.to_string())
+}
+
+counts!(
+    u8 "a count" u16 "a count" u32 "a count" u64 "a count" usize "a count"
+    i32 "a whole number" i64 "a whole number"
+);
+
+impl Parameter for f64 {
+    fn describe() -> TypeInfo {
+        TypeInfo::plain("a number")
+    }
+
+    fn from_node(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        let text = scalar(node, "a number", reader)?;
+        let value = text.parse().ok().filter(|value: &f64| value.is_finite());
+        if value.is_none() {
+            let diagnostic = Diagnostic::new(node.span, format!("`{text}` is not a number"));
+            reader.report(diagnostic.help("expected a decimal number, without a unit"));
+        }
+        value
+    }
+
+    fn within(&self, bounds: &Bounds) -> bool {
+        ordered(self, bounds)
+    }
+}
+
+impl Parameter for bool {
+    fn describe() -> TypeInfo {
+        TypeInfo::plain("a switch (on or off)")
+    }
+
+    fn from_node(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        match scalar(node, "a switch (on or off)", reader)? {
+            "on" | "true" => Some(true),
+            "off" | "false" => Some(false),
+            text => {
+                let diagnostic = Diagnostic::new(node.span, format!("`{text}` is not a switch"));
+                reader.report(diagnostic.help("expected on, off, true or false"));
+                None
+            }
+        }
+    }
+}
+
+impl Parameter for String {
+    fn describe() -> TypeInfo {
+        TypeInfo::plain("a text")
+    }
+
+    fn from_node(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        scalar(node, "a text", reader).map(str::to_owned)
+    }
+}
+
+impl<T: Parameter> Parameter for Option<T> {
+    fn describe() -> TypeInfo {
+        T::describe()
+    }
+
+    fn from_node(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        match node.value {
+            super::node::Value::Null => Some(None),
+            _ => T::from_node(node, reader).map(Some),
+        }
+    }
+
+    fn absent() -> Option<Self> {
+        Some(None)
+    }
+
+    fn within(&self, bounds: &Bounds) -> bool {
+        self.as_ref().is_none_or(|value| value.within(bounds))
+    }
+}
+
+impl<T: Parameter> Parameter for Vec<T> {
+    fn describe() -> TypeInfo {
+        let element = T::describe();
+        let description = format!("a list, each element {}", element.description);
+        TypeInfo { description, list: true, ..element }
+    }
+
+    fn from_node(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        let Some(items) = node.as_list() else {
+            let expected = Self::describe().description;
+            reader.report(Diagnostic::new(node.span, format!("expected {expected}, found {}", node.shape())));
+            return None;
+        };
+        // Collected before it is judged: one bad element must not hide the next.
+        let values: Vec<Option<T>> = items.iter().map(|item| T::from_node(item, reader)).collect();
+        values.into_iter().collect()
+    }
+
+    fn within(&self, bounds: &Bounds) -> bool {
+        self.iter().all(|value| value.within(bounds))
+    }
+}
+
+impl<P: Params> Parameter for P {
+    fn describe() -> TypeInfo {
+        TypeInfo { fields: P::fields(), ..TypeInfo::plain("a map of parameters") }
+    }
+
+    fn from_node(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        P::read(node, reader)
+    }
+
+    fn absent() -> Option<Self> {
+        None
+    }
+}

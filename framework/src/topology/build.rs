@@ -1,0 +1,75 @@
+//! From a checked machine to one that runs, and the run itself.
+
+use std::sync::Arc;
+
+use super::machine::{Endpoint, Link, Machine};
+use crate::kernel::{self, LinkOptions, LinkSpec, Outcome, RunOptions};
+use crate::model::{Environment, Registry, Remains, StatRow};
+use crate::telemetry::Span;
+use crate::time::{Clock, SimTime};
+
+/// Depth of a receiver's buffer where the link gives none.
+const DEFAULT_CAPACITY: u32 = 4;
+
+/// What a run leaves.
+pub struct RunReport {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The statistics of all components, in the order of their paths.
+    pub stats: Vec<StatRow>,
+    /// The spans of all components, by start.
+    pub spans: Vec<Span>,
+    /// The hash of all events, if asked for.
+    pub hash: Option<u64>,
+    /// Islands into which the machine was cut.
+    pub islands: usize,
+    /// The lookahead between them.
+    pub lookahead: SimTime,
+}
+
+/// The machine as the kernel takes it.
+pub fn build(machine: &Machine, registry: &Arc<Registry>, environment: &Environment) -> kernel::Machine {
+    let processes = machine.instances.iter().map(|instance| {
+        let (path, clock) = (instance.path.clone(), Clock::new(instance.clock));
+        registry.build(&instance.kind, path, clock, environment.clone(), instance.params.clone())
+    });
+    kernel::Machine { processes: processes.collect(), links: machine.links.iter().map(link).collect() }
+}
+
+fn link(link: &Link) -> LinkSpec {
+    let capacity = link.capacity.unwrap_or(DEFAULT_CAPACITY);
+    LinkSpec {
+        from: endpoint(&link.from),
+        to: endpoint(&link.to),
+        sender: link.sender_index,
+        options: LinkOptions { latency: link.latency, capacity, bandwidth: link.bandwidth },
+    }
+}
+
+fn endpoint(end: &Endpoint) -> kernel::Endpoint {
+    kernel::Endpoint { process: end.instance, port: end.port.clone(), index: end.index }
+}
+
+/// Builds the machine and runs it to its end.
+pub fn run(
+    machine: &Machine,
+    registry: &Arc<Registry>,
+    environment: &Environment,
+    options: &RunOptions,
+) -> RunReport {
+    let finished = build(machine, registry, environment).run(options);
+    let (mut stats, mut spans) = (Vec::new(), Vec::new());
+    for remains in finished.results.into_iter().filter_map(|result| result.downcast::<Remains>().ok()) {
+        stats.extend(remains.stats);
+        spans.extend(remains.spans);
+    }
+    spans.sort_by_key(|span| (span.start, span.id));
+    RunReport {
+        outcome: finished.outcome,
+        stats,
+        spans,
+        hash: finished.hash,
+        islands: finished.islands,
+        lookahead: finished.lookahead,
+    }
+}

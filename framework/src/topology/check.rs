@@ -1,0 +1,300 @@
+//! Last pass: whether the flat machine can be built. Reads every parameter, compares the two ends of every link, counts
+//! the links of every port, and puts everything in an order that does not depend on the order of lines.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::families::FamilyId;
+use crate::model::params::default_node;
+use crate::model::ports::{PortInfo, PortShape};
+use crate::model::{
+    Catalogue, Diagnostic, Diagnostics, Families, Field, Key, Node, Reader, Span, TypeInfo, Value,
+};
+use crate::time::Hertz;
+
+use super::expand::{Flat, FlatInstance};
+use super::machine::{Endpoint, Instance, Link, Machine, natural, port_path};
+use super::wire::{Leaf, Wire};
+
+/// The clock of a component that names none.
+const DEFAULT_CLOCK: Hertz = Hertz::new(1_000_000_000);
+
+/// Checks a flat machine. What it returns is a machine only if nothing was reported.
+pub(super) fn check(flat: &Flat, catalogue: &Catalogue, diagnostics: &mut Diagnostics) -> Machine {
+    let mut order: Vec<usize> = (0..flat.instances.len()).collect();
+    order.sort_by(|&a, &b| natural(&flat.instances[a].path, &flat.instances[b].path));
+    let mut rank = vec![0; order.len()];
+    order.iter().enumerate().for_each(|(place, &instance)| rank[instance] = place);
+    let instances = order.iter().map(|&at| instance(&flat.instances[at], catalogue, diagnostics)).collect();
+    unique(flat, &order, diagnostics);
+    let mut checker =
+        Checker { flat, catalogue, diagnostics, uses: BTreeMap::new(), mismatched: BTreeSet::new() };
+    let mut links = Vec::new();
+    for wire in &flat.wires {
+        checker.wire(wire, &rank, &mut links);
+    }
+    checker.ports(&order);
+    links.sort_by(|a, b| (&a.from, &a.to).cmp(&(&b.from, &b.to)));
+    let mut senders: BTreeMap<Endpoint, u32> = BTreeMap::new();
+    for link in &mut links {
+        let next = senders.entry(link.to.clone()).or_default();
+        link.sender_index = *next;
+        *next += 1;
+    }
+    Machine { name: flat.name.clone(), description: flat.description.clone(), instances, links }
+}
+
+/// Dotted names can spell the path of a part of a module.
+fn unique(flat: &Flat, order: &[usize], diagnostics: &mut Diagnostics) {
+    for pair in order.windows(2) {
+        let (first, second) = (&flat.instances[pair[0]], &flat.instances[pair[1]]);
+        if first.path == second.path {
+            let diagnostic =
+                Diagnostic::new(second.span, format!("two components are named `{}`", second.path));
+            diagnostics.report(diagnostic.note(first.span, "the other one"));
+        }
+    }
+}
+
+fn instance(flat: &FlatInstance, catalogue: &Catalogue, diagnostics: &mut Diagnostics) -> Instance {
+    let mut params = flat.parameters.clone();
+    match catalogue.get(&flat.kind) {
+        None => {
+            let diagnostic = Diagnostic::new(flat.kind_span, format!("unknown kind `{}`", flat.kind));
+            let names = catalogue.kinds().map(|kind| kind.name);
+            diagnostics.report(diagnostic.suggest(&flat.kind, names));
+        }
+        Some(kind) => {
+            let before = diagnostics.reports();
+            let mut found = Diagnostics::default();
+            (kind.check)(&params, &mut Reader::new(&catalogue.families, &mut found));
+            // What is said of a map as a whole would be false of one that lost a parameter on the way.
+            let valid = |problem: &Diagnostic| !flat.incomplete || problem.span != params.span;
+            found.sorted().into_iter().filter(valid).for_each(|problem| diagnostics.report(problem));
+            // Only what was read without a problem has a complete form.
+            if diagnostics.reports() == before {
+                params = complete(&params, &(kind.fields)(), &catalogue.families);
+            }
+        }
+    }
+    Instance {
+        path: flat.path.clone(),
+        kind: flat.kind.clone(),
+        clock_name: flat.clock.as_ref().map(|clock| clock.path.clone()),
+        clock: flat.clock.as_ref().map_or(DEFAULT_CLOCK, |clock| clock.frequency),
+        clock_overridden: flat.clock.as_ref().and_then(|clock| clock.overridden),
+        params,
+        overridden: flat.overridden.clone(),
+        span: flat.span,
+    }
+}
+
+/// A map with every declared parameter, in the order of declaration; what has no value at all stays away.
+fn complete(node: &Node, fields: &[Field], families: &Families) -> Node {
+    let mut entries = Vec::new();
+    for field in fields {
+        let written = node.as_map().unwrap_or_default().iter().find(|(key, _)| key.name == field.name);
+        let (span, value) = match (written, field.default) {
+            (Some((key, value)), _) => (key.span, value.clone()),
+            (None, Some(default)) => (node.span, default_node(default, node.span)),
+            (None, None) => continue,
+        };
+        if value.value == Value::Null && !field.required && field.default.is_none() {
+            continue;
+        }
+        let key = Key { name: field.name.to_owned(), span };
+        entries.push((key, complete_value(value, &field.kind, families)));
+    }
+    Node::map(entries, node.span)
+}
+
+fn complete_value(node: Node, kind: &TypeInfo, families: &Families) -> Node {
+    if kind.list
+        && let Value::List(items) = node.value
+    {
+        let element = TypeInfo { list: false, ..kind.clone() };
+        let items = items.into_iter().map(|item| complete_value(item, &element, families)).collect();
+        return Node { span: node.span, value: Value::List(items) };
+    }
+    if let Some(family) = kind.family {
+        return complete_choice(node, family, families);
+    }
+    if kind.fields.is_empty() { node } else { complete(&node, &kind.fields, families) }
+}
+
+/// A chosen variant with all its parameters, or only its name if it has none.
+fn complete_choice(node: Node, family: FamilyId, families: &Families) -> Node {
+    let (name, span, params) = match node.value {
+        Value::Scalar { text, .. } => (text, node.span, Node { span: node.span, value: Value::Null }),
+        Value::Map(mut entries) if entries.len() == 1 => {
+            let (key, params) = entries.remove(0);
+            (key.name, key.span, params)
+        }
+        value => return Node { value, ..node },
+    };
+    let variant = families.variants(family).find(|variant| variant.name == name);
+    let fields = variant.map(|variant| (variant.fields)()).unwrap_or_default();
+    let params = complete(&params, &fields, families);
+    if params.as_map().is_none_or(<[_]>::is_empty) {
+        return Node::scalar(name, span);
+    }
+    Node::map(vec![(Key { name, span }, params)], node.span)
+}
+
+/// The texts that join a port to something, by index in an array of ports.
+type Uses = BTreeMap<Option<u32>, Vec<Span>>;
+
+struct Checker<'a> {
+    flat: &'a Flat,
+    catalogue: &'a Catalogue,
+    diagnostics: &'a mut Diagnostics,
+    /// For each port, by index: the texts that join it to something.
+    uses: BTreeMap<(usize, &'a str), Uses>,
+    /// Lines whose ends do not suit each other: one report serves all their elements.
+    mismatched: BTreeSet<Span>,
+}
+
+impl<'a> Checker<'a> {
+    fn wire(&mut self, wire: &'a Wire, rank: &[usize], links: &mut Vec<Link>) {
+        let (Some(from), Some(to)) = (self.info(&wire.from), self.info(&wire.to)) else { return };
+        for leaf in [&wire.from, &wire.to] {
+            let by_index = self.uses.entry((leaf.instance, leaf.port.as_str())).or_default();
+            by_index.entry(leaf.index).or_default().push(leaf.span);
+        }
+        if let Err(diagnostic) = self.suits(wire, &from, &to) {
+            if self.mismatched.insert(wire.span) {
+                self.diagnostics.report(*diagnostic);
+            }
+            return;
+        }
+        let end = |leaf: &Leaf| Endpoint {
+            instance: rank[leaf.instance],
+            port: leaf.port.clone(),
+            index: leaf.index,
+        };
+        let socket = matches!(from.shape, PortShape::Socket { .. });
+        let link = Link {
+            from: end(&wire.from),
+            to: end(&wire.to),
+            latency: wire.latency,
+            capacity: wire.capacity,
+            bandwidth: wire.bandwidth,
+            sender_index: 0,
+            socket,
+        };
+        if socket {
+            links.push(Link { from: link.to.clone(), to: link.from.clone(), ..link.clone() });
+        }
+        links.push(link);
+    }
+
+    fn info(&self, leaf: &Leaf) -> Option<PortInfo> {
+        let kind = self.catalogue.get(&self.flat.instances[leaf.instance].kind)?;
+        (kind.ports)().into_iter().find(|info| info.name == leaf.port)
+    }
+
+    /// Whether the two ends can be joined in this direction.
+    fn suits(&self, wire: &Wire, from: &PortInfo, to: &PortInfo) -> Result<(), Box<Diagnostic>> {
+        let (left, right) = (self.path(&wire.from), self.path(&wire.to));
+        let fault =
+            |span, message: String, help: String| Err(Box::new(Diagnostic::new(span, message).help(help)));
+        match (from.shape, to.shape) {
+            (PortShape::Out(sent), PortShape::In(received)) if sent.id == received.id => Ok(()),
+            (PortShape::Socket { sends: a, receives: b }, PortShape::Socket { sends: c, receives: d })
+                if a.id == d.id && b.id == c.id =>
+            {
+                Ok(())
+            }
+            (PortShape::In(_), PortShape::Out(_)) => fault(
+                wire.from.span,
+                format!("`{left}` is an input and `{right}` an output"),
+                format!("turn the link round: `{right} -> {left}`"),
+            ),
+            (PortShape::Out(_), PortShape::Out(_)) => {
+                fault(wire.to.span, "both ends are outputs".into(), self.both(wire, from, to))
+            }
+            (PortShape::In(_), PortShape::In(_)) => {
+                fault(wire.from.span, "both ends are inputs".into(), self.both(wire, from, to))
+            }
+            _ => fault(
+                wire.to.span,
+                format!("`{left}` and `{right}` do not suit each other"),
+                self.both(wire, from, to),
+            ),
+        }
+    }
+
+    fn both(&self, wire: &Wire, from: &PortInfo, to: &PortInfo) -> String {
+        let one = |leaf: &Leaf, info: &PortInfo| {
+            let what = match info.shape {
+                PortShape::In(message) => format!("receives {}", message.name),
+                PortShape::Out(message) => format!("sends {}", message.name),
+                PortShape::Socket { sends, receives } => {
+                    format!("sends {} and receives {}", sends.name, receives.name)
+                }
+            };
+            format!("`{}` of {} {what}", info.name, self.flat.instances[leaf.instance].kind)
+        };
+        format!("{}; {}", one(&wire.from, from), one(&wire.to, to))
+    }
+
+    fn path(&self, leaf: &Leaf) -> String {
+        port_path(&self.flat.instances[leaf.instance].path, &leaf.port, leaf.index)
+    }
+
+    /// Counts the links of every port.
+    fn ports(&mut self, order: &[usize]) {
+        let doubtful: BTreeSet<(usize, &str)> =
+            self.flat.doubtful.iter().map(|(instance, port)| (*instance, port.as_str())).collect();
+        let mut open: BTreeMap<(Span, &str), Vec<String>> = BTreeMap::new();
+        let none = BTreeMap::new();
+        for &at in order {
+            let instance = &self.flat.instances[at];
+            let Some(kind) = self.catalogue.get(&instance.kind) else { continue };
+            for info in (kind.ports)() {
+                let uses = self.uses.get(&(at, info.name)).unwrap_or(&none).clone();
+                let path = |index| port_path(&instance.path, info.name, index);
+                if !matches!(info.shape, PortShape::In(_)) {
+                    for (index, spans) in uses.iter().filter(|(_, spans)| spans.len() > 1) {
+                        let what =
+                            if matches!(info.shape, PortShape::Out(_)) { "An output" } else { "A socket" };
+                        let diagnostic =
+                            Diagnostic::new(spans[1], format!("`{}` has a link already", path(*index)));
+                        let help = format!("{} has exactly one link", what.to_lowercase());
+                        self.diagnostics.report(diagnostic.help(help).note(spans[0], "the first one"));
+                    }
+                }
+                if doubtful.contains(&(at, info.name)) {
+                    continue;
+                }
+                if uses.is_empty() && !info.optional {
+                    open.entry((instance.span, info.name)).or_default().push(path(None));
+                }
+                if info.array {
+                    self.gap(&uses, &path);
+                }
+            }
+        }
+        for ((span, _), paths) in open {
+            let more = match paths.len() {
+                1 => String::new(),
+                count => format!(" (and {} more like it)", count - 1),
+            };
+            let diagnostic = Diagnostic::new(span, format!("`{}` is not connected{more}", paths[0]));
+            self.diagnostics.report(diagnostic.help("join it to a port under `links:`"));
+        }
+    }
+
+    /// Indices of an array of ports begin at zero and leave none out.
+    fn gap(&mut self, uses: &Uses, path: &dyn Fn(Option<u32>) -> String) {
+        for (expected, (index, spans)) in uses.iter().enumerate() {
+            let expected = expected as u32;
+            if *index != Some(expected) {
+                let message = format!("`{}` is linked, but `{}` is not", path(*index), path(Some(expected)));
+                let diagnostic = Diagnostic::new(spans[0], message);
+                self.diagnostics
+                    .report(diagnostic.help("the indices of a port array run from 0 without a gap"));
+                return;
+            }
+        }
+    }
+}

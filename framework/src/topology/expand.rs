@@ -1,0 +1,563 @@
+//! Third pass: modules unfolded. Binds parameters, evaluates `${…}`, makes arrays, carries every setting to its place,
+//! and leaves a flat list of component instances and of joined ports.
+
+use std::collections::BTreeMap;
+
+use crate::model::{Bounds, Catalogue, Diagnostic, Diagnostics, Families, Node, Parameter, Reader, Span};
+use crate::time::{Bytes, BytesPerSecond, Cycles, Hertz, SimTime};
+
+use super::expression::{self, Names, Number};
+use super::module::{self, Body, ComponentEntry, Module, ParameterEntry};
+use super::overrides::{Overridden, Override, Setter, open};
+use super::source::Sources;
+use super::wire::{self, Wire};
+
+/// More instances than this are taken for a mistake.
+const MOST_INSTANCES: usize = 1 << 18;
+
+/// Deeper nesting of modules is refused, so that unfolding cannot exhaust the stack.
+const DEEPEST: usize = 64;
+
+/// A machine without modules, not yet checked.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Flat {
+    /// The machine's name.
+    pub name: String,
+    /// What it says of itself.
+    pub description: Option<String>,
+    /// Its components.
+    pub instances: Vec<FlatInstance>,
+    /// What joins them.
+    pub wires: Vec<Wire>,
+    /// Ports that a faulty link names: whether they are connected cannot be said.
+    pub doubtful: Vec<(usize, String)>,
+}
+
+/// A component of the flat machine.
+#[derive(Clone, Debug)]
+pub(super) struct FlatInstance {
+    /// Its path.
+    pub path: String,
+    /// The name of its kind.
+    pub kind: String,
+    /// Where the kind is named.
+    pub kind_span: Span,
+    /// Where the component is named.
+    pub span: Span,
+    /// Its clock.
+    pub clock: Option<ClockUse>,
+    /// Its parameters.
+    pub parameters: Node,
+    /// Whether the arithmetic of a parameter failed, so that it is missing.
+    pub incomplete: bool,
+    /// Which of them were set from elsewhere.
+    pub overridden: Vec<Overridden>,
+}
+
+/// A clock in the flat machine.
+#[derive(Clone, Debug)]
+pub(super) struct ClockUse {
+    /// Its path.
+    pub path: String,
+    /// Its frequency.
+    pub frequency: Hertz,
+    /// The text that set the frequency from outside the module, if any did.
+    pub overridden: Option<Span>,
+}
+
+/// The clocks of a module by name; nothing where the frequency is faulty.
+type Clocks = BTreeMap<String, Option<ClockUse>>;
+
+/// The parts of one unfolded module, by name.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scope {
+    /// The parts.
+    pub parts: BTreeMap<String, Part>,
+    /// The exports: the text of the port, under the name it is exported by.
+    pub exports: BTreeMap<String, module::Text>,
+    /// The parameters.
+    pub environment: Environment,
+}
+
+/// An entry of `components:`, unfolded.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    /// Whether it has a `count`.
+    pub array: bool,
+    /// Its elements: one if it is no array.
+    pub elements: Vec<Element>,
+    /// Whether something about it is wrong, so that its length is not known.
+    pub faulty: bool,
+}
+
+/// One element of a part.
+#[derive(Clone, Debug)]
+pub(super) enum Element {
+    /// The index of a component instance.
+    Component(usize),
+    /// A sub-machine.
+    Module(Box<Scope>),
+}
+
+/// The values of a module's parameters.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Environment {
+    values: BTreeMap<String, Node>,
+}
+
+impl Names for Environment {
+    fn value(&self, name: &str) -> Option<Number> {
+        Number::parse(self.values.get(name)?.as_scalar()?)
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.values.keys().map(String::as_str).collect()
+    }
+}
+
+impl expression::Scope for Environment {
+    fn node(&self, name: &str) -> Option<&Node> {
+        self.values.get(name)
+    }
+}
+
+/// Unfolds a machine.
+pub(super) fn expand(sources: &Sources, catalogue: &Catalogue, diagnostics: &mut Diagnostics) -> Flat {
+    let machine = module::parse(&sources.machine, diagnostics);
+    let mut modules = BTreeMap::new();
+    for (name, document) in &sources.modules {
+        modules.insert(name.clone(), module::parse(document, diagnostics));
+    }
+    let mut overrides = Vec::new();
+    for overlay in &sources.overlays {
+        let set = module::parse_overlay(overlay, diagnostics);
+        overrides.extend(set.iter().map(|(key, value)| Override::new(key, value.clone())));
+    }
+    overrides.extend(sources.sets.iter().map(|(key, value)| Override::new(key, value.clone())));
+    let nothing = Environment::default();
+    for one in &mut overrides {
+        if let Some(value) = expression::substitute(&one.value, &nothing, diagnostics) {
+            one.value = value;
+        }
+    }
+    let flat =
+        Flat { name: machine.name.clone(), description: machine.description.clone(), ..Flat::default() };
+    let mut expander =
+        Expander { catalogue, modules: &modules, diagnostics, flat, within: Vec::new(), unfolded: 0 };
+    expander.module(&machine, "", machine.span, overrides, &Clocks::new());
+    expander.flat
+}
+
+struct Expander<'a> {
+    catalogue: &'a Catalogue,
+    modules: &'a BTreeMap<String, Module>,
+    diagnostics: &'a mut Diagnostics,
+    flat: Flat,
+    /// The modules being unfolded, outermost first.
+    within: Vec<String>,
+    /// Components and modules unfolded so far.
+    unfolded: usize,
+}
+
+impl Expander<'_> {
+    /// Unfolds a module that `span` uses, at a path, with what is set in it from outside.
+    /// Unfolds a module. `around` are the clocks of the module that it is part of: its own may be set to one of them.
+    fn module(
+        &mut self,
+        module: &Module,
+        path: &str,
+        span: Span,
+        outside: Vec<Override>,
+        around: &Clocks,
+    ) -> Scope {
+        self.within.push(module.name.clone());
+        let outside = open(outside, self.diagnostics);
+        let mut settings = self.sort(module, outside);
+        let environment = self.parameters(module, span, &settings.parameters);
+        let own: Vec<Override> = module
+            .set
+            .iter()
+            .filter_map(|(key, value)| {
+                let value = expression::substitute(value, &environment, self.diagnostics)?;
+                Some(Override::new(key, value))
+            })
+            .collect();
+        let own = self.sort(module, own);
+        for one in own.parameters {
+            let help = "give the parameter another default";
+            self.diagnostics
+                .report(Diagnostic::new(one.key, "a module cannot set its own parameter").help(help));
+        }
+        // What is set from outside comes last and wins.
+        settings.clocks.splice(0..0, own.clocks);
+        for (name, mut inner) in own.parts {
+            let outer = settings.parts.remove(&name).unwrap_or_default();
+            inner.extend(outer);
+            settings.parts.insert(name, inner);
+        }
+        let clocks = self.clocks(module, path, &environment, settings.clocks, around);
+        let mut scope = Scope { environment, ..Scope::default() };
+        for entry in &module.components {
+            let settings = settings.parts.remove(&entry.key.name).unwrap_or_default();
+            let part = self.part(entry, path, &scope.environment, &clocks, settings);
+            scope.parts.insert(entry.key.name.clone(), part);
+        }
+        for (key, node) in &module.exports {
+            match module::Text::of(node) {
+                Some(text) => drop(scope.exports.insert(key.name.clone(), text)),
+                None => self.diagnostics.error(node.span, format!("expected a port, found {}", node.shape())),
+            }
+        }
+        wire::exports(&scope, self.catalogue, &self.flat.instances, self.diagnostics);
+        for link in &module.links {
+            wire::link(link, &scope, self.catalogue, &mut self.flat, self.diagnostics);
+        }
+        self.within.pop();
+        scope
+    }
+
+    /// Sorts settings by what they set.
+    fn sort(&mut self, module: &Module, overrides: Vec<Override>) -> Settings {
+        let mut settings = Settings::default();
+        for one in overrides {
+            let words = one.path.len();
+            let part = (1..=words).rev().find(|&words| {
+                let head = one.head(words).name;
+                module.components.iter().any(|entry| entry.key.name == head)
+            });
+            let first = &one.path[0];
+            if let Some(words) = part {
+                settings.parts.entry(one.head(words).name).or_default().push(one.inner(words));
+            } else if first.name == "clocks" {
+                settings.clocks.push(one.inner(1));
+            } else if module.parameters.iter().any(|entry| entry.key.name == first.name) {
+                if words > 1 {
+                    let message = format!("the parameter `{}` has no parts", first.name);
+                    self.diagnostics.error(one.path[1].span, message);
+                } else {
+                    settings.parameters.push(one);
+                }
+            } else {
+                let message = format!("there is nothing named `{}` to set in `{}`", first.name, module.name);
+                let names = module.parameters.iter().map(|entry| entry.key.name.as_str());
+                let names = names.chain(module.components.iter().map(|entry| entry.key.name.as_str()));
+                self.diagnostics.report(Diagnostic::new(first.span, message).suggest(&first.name, names));
+            }
+        }
+        settings
+    }
+
+    fn parameters(&mut self, module: &Module, span: Span, settings: &[Override]) -> Environment {
+        let mut environment = Environment::default();
+        for entry in &module.parameters {
+            let given = settings.iter().rev().find(|one| one.path[0].name == entry.key.name);
+            let default = |diagnostics: &mut Diagnostics| {
+                expression::substitute(entry.default.as_ref()?, &environment, diagnostics)
+            };
+            let value = match given {
+                Some(one) => Some(one.value.clone()),
+                None => default(self.diagnostics),
+            };
+            let Some(value) = value else {
+                // A default that is there and has no value was reported.
+                if entry.default.is_none() {
+                    let message = format!("`{}` needs the parameter `{}`", module.name, entry.key.name);
+                    self.diagnostics
+                        .report(Diagnostic::new(span, message).note(entry.key.span, "declared here"));
+                }
+                continue;
+            };
+            if self.parameter(entry, &value, &environment) {
+                environment.values.insert(entry.key.name.clone(), value);
+            }
+        }
+        environment
+    }
+
+    /// Whether a value suits a parameter.
+    fn parameter(&mut self, entry: &ParameterEntry, value: &Node, environment: &Environment) -> bool {
+        let kind = entry.kind.as_ref().and_then(Node::as_scalar).unwrap_or("any");
+        let check: Option<Check> = match kind {
+            "count" => Some(check::<u64>),
+            "number" => Some(check::<f64>),
+            "switch" => Some(check::<bool>),
+            "text" => Some(check::<String>),
+            "size" => Some(check::<Bytes>),
+            "time" => Some(check::<SimTime>),
+            "cycles" => Some(check::<Cycles>),
+            "frequency" => Some(check::<Hertz>),
+            "rate" => Some(check::<BytesPerSecond>),
+            "any" => None,
+            other => {
+                let span = entry.kind.as_ref().map_or(entry.key.span, |kind| kind.span);
+                let types = [
+                    "count",
+                    "number",
+                    "switch",
+                    "text",
+                    "size",
+                    "time",
+                    "cycles",
+                    "frequency",
+                    "rate",
+                    "any",
+                ];
+                self.diagnostics
+                    .report(Diagnostic::new(span, format!("unknown type `{other}`")).suggest(other, types));
+                return false;
+            }
+        };
+        let Some(check) = check else { return true };
+        let bound = |node: &Option<Node>, diagnostics: &mut Diagnostics| {
+            expression::substitute(node.as_ref()?, environment, diagnostics)
+        };
+        let (min, max) = (bound(&entry.min, self.diagnostics), bound(&entry.max, self.diagnostics));
+        let mut reader = Reader::new(&self.catalogue.families, self.diagnostics);
+        check(value, min.as_ref(), max.as_ref(), &entry.key.name, &mut reader)
+    }
+
+    fn clocks(
+        &mut self,
+        module: &Module,
+        path: &str,
+        environment: &Environment,
+        settings: Vec<Override>,
+        around: &Clocks,
+    ) -> Clocks {
+        let mut values: BTreeMap<String, (Node, Option<Span>)> = BTreeMap::new();
+        for (key, node) in &module.clocks {
+            if let Some(value) = expression::substitute(node, environment, self.diagnostics) {
+                values.insert(key.name.clone(), (value, None));
+            }
+        }
+        for one in open(settings, self.diagnostics) {
+            let name = one.head(one.path.len());
+            if !module.clocks.iter().any(|(key, _)| key.name == name.name) {
+                let diagnostic = Diagnostic::new(name.span, format!("there is no clock `{}`", name.name));
+                let names = module.clocks.iter().map(|(key, _)| key.name.as_str());
+                self.diagnostics.report(diagnostic.suggest(&name.name, names));
+                continue;
+            }
+            values.insert(name.name, (one.value, Some(one.key)));
+        }
+        let families = Families::default();
+        let mut clocks = BTreeMap::new();
+        for (name, (node, overridden)) in values {
+            if let Some(outer) = node.as_scalar().and_then(|text| around.get(text)) {
+                let clock = outer.as_ref().map(|outer| ClockUse { path: join(path, &name), ..outer.clone() });
+                clocks.insert(name, clock);
+                continue;
+            }
+            let frequency = Hertz::from_node(&node, &mut Reader::new(&families, self.diagnostics));
+            let bounds = Bounds { min: Some("1 Hz"), max: Some("1000 GHz") };
+            let frequency = frequency.filter(|frequency| {
+                let within = frequency.within(&bounds);
+                if !within {
+                    let diagnostic = Diagnostic::new(node.span, format!("`{frequency}` is out of range"));
+                    self.diagnostics.report(diagnostic.help("a clock runs at 1 Hz to 1000 GHz"));
+                }
+                within
+            });
+            let path = join(path, &name);
+            clocks.insert(name, frequency.map(|frequency| ClockUse { path, frequency, overridden }));
+        }
+        clocks
+    }
+
+    fn part(
+        &mut self,
+        entry: &ComponentEntry,
+        path: &str,
+        environment: &Environment,
+        clocks: &Clocks,
+        settings: Vec<Override>,
+    ) -> Part {
+        let count = match &entry.count {
+            None => Some(1),
+            Some(node) => self.count(node, environment),
+        };
+        let mut part = Part { array: entry.count.is_some(), elements: Vec::new(), faulty: count.is_none() };
+        let path = join(path, &entry.key.name);
+        for index in 0..count.unwrap_or(0) {
+            let path = if part.array { format!("{path}[{index}]") } else { path.clone() };
+            match self.element(entry, &path, environment, clocks, &settings) {
+                Some(element) => part.elements.push(element),
+                None => {
+                    part.faulty = true;
+                    break;
+                }
+            }
+        }
+        part
+    }
+
+    fn count(&mut self, node: &Node, environment: &Environment) -> Option<usize> {
+        let value = expression::substitute(node, environment, self.diagnostics)?;
+        let mut reader = Reader::new(&self.catalogue.families, self.diagnostics);
+        let count = usize::from_node(&value, &mut reader)?;
+        let most = MOST_INSTANCES.saturating_sub(self.unfolded);
+        if count > most {
+            let diagnostic = Diagnostic::new(node.span, format!("{count} are too many"));
+            self.diagnostics
+                .report(diagnostic.help(format!("a machine has at most {MOST_INSTANCES} components")));
+            return None;
+        }
+        Some(count)
+    }
+
+    fn element(
+        &mut self,
+        entry: &ComponentEntry,
+        path: &str,
+        environment: &Environment,
+        clocks: &Clocks,
+        settings: &[Override],
+    ) -> Option<Element> {
+        self.unfolded += 1;
+        if self.unfolded > MOST_INSTANCES || self.within.len() > DEEPEST {
+            let message = format!("a machine has at most {MOST_INSTANCES} components, nested {DEEPEST} deep");
+            self.diagnostics.error(entry.key.span, message);
+            return None;
+        }
+        match &entry.body {
+            Body::Module { module: name, set } => {
+                let text = name.as_scalar().unwrap_or_default();
+                let modules = self.modules;
+                let Some(module) = modules.get(text) else {
+                    let diagnostic = Diagnostic::new(name.span, format!("unknown module `{text}`"));
+                    let names: Vec<&str> = self.modules.keys().map(String::as_str).collect();
+                    let none = names.is_empty().then_some("name its file under `include:`");
+                    let mut diagnostic = diagnostic.suggest(text, names);
+                    diagnostic.help = diagnostic.help.or(none.map(str::to_owned));
+                    self.diagnostics.report(diagnostic);
+                    return None;
+                };
+                if self.within.contains(&module.name) {
+                    let message = format!("`{}` contains itself", module.name);
+                    self.diagnostics.error(name.span, message);
+                    return None;
+                }
+                let mut inside = Vec::new();
+                for (key, value) in set {
+                    if let Some(value) = expression::substitute(value, environment, self.diagnostics) {
+                        inside.push(Override::new(key, value));
+                    }
+                }
+                inside.extend_from_slice(settings);
+                Some(Element::Module(Box::new(self.module(module, path, entry.key.span, inside, clocks))))
+            }
+            Body::Kind { kind, clock, parameters, span } => {
+                let mut given = Vec::new();
+                for (key, value) in parameters {
+                    if let Some(value) = expression::substitute(value, environment, self.diagnostics) {
+                        given.push((key.clone(), value));
+                    }
+                }
+                let incomplete = given.len() < parameters.len();
+                let mut parameters = Node::map(given, *span);
+                let mut clock = clock.clone();
+                let mut overridden = Vec::new();
+                let known = kind.as_scalar().and_then(|name| self.catalogue.get(name));
+                let fields = known.map(|kind| (kind.fields)());
+                for one in open(settings.to_vec(), self.diagnostics) {
+                    if one.path[0].name == "clock" && one.path.len() == 1 {
+                        clock = Some(one.value);
+                    } else if let Some(fields) = &fields {
+                        let mut setter = Setter {
+                            catalogue: self.catalogue,
+                            diagnostics: self.diagnostics,
+                            overridden: &mut overridden,
+                        };
+                        setter.set(&mut parameters, &one.path, &one.value, fields, "", one.key);
+                    }
+                }
+                let instance = FlatInstance {
+                    path: path.to_owned(),
+                    kind: kind.as_scalar().unwrap_or_default().to_owned(),
+                    kind_span: kind.span,
+                    span: entry.key.span,
+                    clock: clock.and_then(|clock| self.clock(&clock, clocks)),
+                    parameters,
+                    incomplete,
+                    overridden,
+                };
+                self.flat.instances.push(instance);
+                Some(Element::Component(self.flat.instances.len() - 1))
+            }
+        }
+    }
+
+    fn clock(&mut self, node: &Node, clocks: &Clocks) -> Option<ClockUse> {
+        let name = node.as_scalar().unwrap_or_default();
+        match clocks.get(name) {
+            Some(clock) => clock.clone(),
+            None => {
+                let diagnostic = Diagnostic::new(node.span, format!("unknown clock `{name}`"));
+                let mut diagnostic = diagnostic.suggest(name, clocks.keys().map(String::as_str));
+                if clocks.is_empty() {
+                    diagnostic.help = Some("declare it under `clocks:`".to_owned());
+                }
+                self.diagnostics.report(diagnostic);
+                None
+            }
+        }
+    }
+}
+
+#[derive(Default)]
+struct Settings {
+    parameters: Vec<Override>,
+    clocks: Vec<Override>,
+    parts: BTreeMap<String, Vec<Override>>,
+}
+
+type Check = fn(&Node, Option<&Node>, Option<&Node>, &str, &mut Reader<'_>) -> bool;
+
+/// Whether a value is of a type, and within bounds that were written as values of the same type.
+fn check<T: Parameter + PartialOrd>(
+    value: &Node,
+    min: Option<&Node>,
+    max: Option<&Node>,
+    name: &str,
+    reader: &mut Reader<'_>,
+) -> bool {
+    let parsed = T::from_node(value, reader);
+    let low = min.and_then(|min| T::from_node(min, reader));
+    let high = max.and_then(|max| T::from_node(max, reader));
+    let Some(parsed) = parsed else { return false };
+    let text = |node: Option<&Node>| node.and_then(Node::as_scalar).unwrap_or_default().to_owned();
+    let help = if low.is_some_and(|low| parsed < low) {
+        format!("expected at least {}", text(min))
+    } else if high.is_some_and(|high| parsed > high) {
+        format!("expected at most {}", text(max))
+    } else {
+        return true;
+    };
+    let message = format!("`{}` for `{name}` is out of range", text(Some(value)));
+    reader.report(Diagnostic::new(value.span, message).help(help));
+    false
+}
+
+fn join(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+}
+
+/// The key of a named entry, for tests and messages that have only a name.
+#[cfg(test)]
+fn key(name: &str) -> crate::model::Key {
+    crate::model::Key { name: name.to_owned(), span: Span::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_splits_at_dots_outside_brackets() {
+        let one = Override::new(&key("gpu[0].sm.l1d.capacity"), Node::scalar("1", Span::default()));
+        let names: Vec<&str> = one.path.iter().map(|segment| segment.name.as_str()).collect();
+        assert_eq!(names, ["gpu[0]", "sm", "l1d", "capacity"]);
+        assert_eq!(one.head(2).name, "gpu[0].sm");
+        assert_eq!(one.inner(3).path[0].name, "capacity");
+    }
+}

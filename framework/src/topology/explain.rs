@@ -1,0 +1,98 @@
+//! The documentation of a component kind as text, from the same declarations that read its parameters.
+
+use std::fmt::Write;
+
+use crate::model::ports::PortShape;
+use crate::model::{Catalogue, Families, Field, KindInfo};
+
+/// The documentation of a kind: what it models, its parameters and its ports.
+pub fn explain(kind: &KindInfo, families: &Families) -> String {
+    let mut out = format!("{}\n", kind.name);
+    paragraph(&mut out, 1, kind.doc);
+    let list = (kind.fields)();
+    if !list.is_empty() {
+        out.push_str("\nParameters\n");
+        fields(&mut out, 1, &list, families);
+    }
+    let ports = (kind.ports)();
+    if !ports.is_empty() {
+        out.push_str("\nPorts\n");
+    }
+    for port in ports {
+        let shape = match port.shape {
+            PortShape::In(message) => format!("receives {}", message.name),
+            PortShape::Out(message) => format!("sends {}", message.name),
+            PortShape::Socket { sends, receives } => {
+                format!("socket, sends {} and receives {}", sends.name, receives.name)
+            }
+        };
+        let array = if port.array { "[]" } else { "" };
+        let optional = if port.optional { ", optional" } else { "" };
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "  {}{array}: {shape}{optional}", port.name);
+        paragraph(&mut out, 3, port.doc);
+    }
+    out
+}
+
+/// All kinds, each with the first sentence of its documentation.
+pub fn list(catalogue: &Catalogue) -> String {
+    let width = catalogue.kinds().map(|kind| kind.name.len()).max().unwrap_or(0);
+    let mut out = String::new();
+    for kind in catalogue.kinds() {
+        let sentence = kind.doc.split("\n\n").next().unwrap_or_default();
+        let sentence = sentence.split_inclusive(". ").next().unwrap_or_default().trim();
+        let _ = writeln!(out, "{:width$}  {sentence}", kind.name);
+    }
+    out
+}
+
+fn fields(out: &mut String, depth: usize, list: &[Field], families: &Families) {
+    for field in list {
+        let mut facts = vec![field.kind.description.clone()];
+        match (field.bounds.min, field.bounds.max) {
+            (Some(min), Some(max)) => facts.push(format!("{min} to {max}")),
+            (Some(min), None) => facts.push(format!("at least {min}")),
+            (None, Some(max)) => facts.push(format!("at most {max}")),
+            (None, None) => {}
+        }
+        match field.default {
+            Some(default) => facts.push(format!("default {default}")),
+            None if field.required => facts.push("required".to_owned()),
+            None => facts.push("optional".to_owned()),
+        }
+        let _ = writeln!(out, "{}{}: {}", indent(depth), field.name, facts.join(", "));
+        paragraph(out, depth + 2, field.doc);
+        fields(out, depth + 2, &field.kind.fields, families);
+        for choice in &field.kind.choices {
+            let _ = writeln!(out, "{}- {}", indent(depth + 2), choice.name);
+            paragraph(out, depth + 4, choice.doc);
+        }
+        for variant in field.kind.family.into_iter().flat_map(|family| families.variants(family)) {
+            let _ = writeln!(out, "{}- {}", indent(depth + 2), variant.name);
+            paragraph(out, depth + 4, variant.doc);
+            fields(out, depth + 4, &(variant.fields)(), families);
+        }
+    }
+}
+
+fn indent(depth: usize) -> String {
+    "  ".repeat(depth)
+}
+
+/// A documentation text, wrapped.
+fn paragraph(out: &mut String, depth: usize, text: &str) {
+    const WIDTH: usize = 100;
+    for block in text.split("\n\n").filter(|block| !block.trim().is_empty()) {
+        let mut line = indent(depth);
+        for word in block.split_whitespace() {
+            if line.len() + word.len() > WIDTH && !line.trim().is_empty() {
+                let _ = writeln!(out, "{}", line.trim_end());
+                line = indent(depth);
+            }
+            line.push_str(word);
+            line.push(' ');
+        }
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+}

@@ -1,0 +1,138 @@
+//! What configuration ends in: component instances with their parameters, and links between their ports.
+
+use std::cmp::Ordering;
+
+use crate::model::{Node, Span};
+use crate::time::{BytesPerSecond, Hertz, Latency};
+
+/// A machine that is sound: every kind exists, every parameter was read, every port is joined to one that suits it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Machine {
+    /// Its name.
+    pub name: String,
+    /// What it says of itself.
+    pub description: Option<String>,
+    /// Its components in the natural order of their paths, whatever the order of the lines.
+    pub instances: Vec<Instance>,
+    /// Its links, by sender.
+    pub links: Vec<Link>,
+}
+
+/// A component.
+#[derive(Clone, Debug)]
+pub struct Instance {
+    /// Its path, such as `gpu.sm[3]`.
+    pub path: String,
+    /// The name of its kind.
+    pub kind: String,
+    /// The path of its clock, unless it has the default clock.
+    pub clock_name: Option<String>,
+    /// The frequency of its clock.
+    pub clock: Hertz,
+    /// The text that set the frequency of the clock from outside the clock's module, if any did.
+    pub clock_overridden: Option<Span>,
+    /// All its parameters, defaults included, in the order of their declaration.
+    pub params: Node,
+    /// Which parameters were set from outside the component's own entry, and the text that did it.
+    pub overridden: Vec<(String, Span)>,
+    /// Where the component is named.
+    pub span: Span,
+}
+
+/// Machines are equal if they behave equally: where something was written does not matter.
+impl PartialEq for Instance {
+    fn eq(&self, other: &Self) -> bool {
+        self.path == other.path
+            && self.kind == other.kind
+            && self.clock_name == other.clock_name
+            && self.clock == other.clock
+            && self.params.same(&other.params)
+    }
+}
+
+/// A one-way link. A line that joins sockets makes two.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// The sender.
+    pub from: Endpoint,
+    /// The receiver.
+    pub to: Endpoint,
+    /// The time a message takes.
+    pub latency: Latency,
+    /// The receiver's buffer, in messages, if the link says so.
+    pub capacity: Option<u32>,
+    /// The rate at which bytes pass, if it is limited.
+    pub bandwidth: Option<BytesPerSecond>,
+    /// The sender's rank among those that share the receiver.
+    pub sender_index: u32,
+    /// Whether the ends are sockets: then the same line made the link back.
+    pub socket: bool,
+}
+
+/// A port of a component.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Endpoint {
+    /// Index into [`Machine::instances`].
+    pub instance: usize,
+    /// The name of the port.
+    pub port: String,
+    /// The index in an array of ports.
+    pub index: Option<u32>,
+}
+
+impl Machine {
+    /// The path of a port, such as `gpu.sm[3].memory`.
+    pub fn path(&self, endpoint: &Endpoint) -> String {
+        let instance = self.instances.get(endpoint.instance).map_or("", |instance| &instance.path);
+        port_path(instance, &endpoint.port, endpoint.index)
+    }
+}
+
+/// The path of a port of an instance.
+pub(super) fn port_path(instance: &str, port: &str, index: Option<u32>) -> String {
+    match index {
+        Some(index) => format!("{instance}.{port}[{index}]"),
+        None => format!("{instance}.{port}"),
+    }
+}
+
+/// The order of paths in which `sm[2]` comes before `sm[10]`.
+pub fn natural(a: &str, b: &str) -> Ordering {
+    let (mut left, mut right) = (a, b);
+    loop {
+        let (Some(x), Some(y)) = (left.chars().next(), right.chars().next()) else {
+            return left.len().cmp(&right.len()).then_with(|| a.cmp(b));
+        };
+        if x.is_ascii_digit() && y.is_ascii_digit() {
+            let ((first, left_rest), (second, right_rest)) = (digits(left), digits(right));
+            // Without leading zeros the longer number is the larger, however long.
+            let order = first.len().cmp(&second.len()).then_with(|| first.cmp(second));
+            if order.is_ne() {
+                return order;
+            }
+            (left, right) = (left_rest, right_rest);
+        } else if x == y {
+            (left, right) = (&left[x.len_utf8()..], &right[y.len_utf8()..]);
+        } else {
+            return x.cmp(&y);
+        }
+    }
+}
+
+/// The leading number without leading zeros, and what follows it.
+fn digits(text: &str) -> (&str, &str) {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    (text[..end].trim_start_matches('0'), &text[end..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_in_paths_order_by_value() {
+        let mut paths = ["gpu.sm[10]", "gpu.sm[2]", "gpu.sm", "gpu.l2[0].x", "gpu.sm[02]", "a"];
+        paths.sort_by(|a, b| natural(a, b));
+        assert_eq!(paths, ["a", "gpu.l2[0].x", "gpu.sm", "gpu.sm[02]", "gpu.sm[2]", "gpu.sm[10]"]);
+    }
+}

@@ -1,0 +1,57 @@
+//! From YAML to a machine, one pass a file, each with one input and one output:
+//! `source` (files to trees), `module` (trees to parts), `expand` with `overrides` and `wire` (parts to a flat list),
+//! `check` (a flat list to a [`Machine`]), `build` (a machine to one that runs); `resolve`, `explain` and `schema` print.
+//! Every pass reports all it finds; only a load without a problem is a machine.
+
+mod build;
+mod check;
+mod expand;
+mod explain;
+pub mod expression;
+mod machine;
+mod module;
+mod number;
+mod overrides;
+mod resolve;
+mod schema;
+mod source;
+mod wire;
+
+pub use build::{RunReport, build, run};
+pub use explain::{explain, list};
+pub use machine::{Endpoint, Instance, Link, Machine, natural};
+pub use resolve::resolve;
+pub use schema::schema;
+pub use source::{COMMAND_LINE, Disk, Files};
+
+use crate::model::{Catalogue, Diagnostics, Report, SourceMap};
+
+/// A machine with the texts that it was read from, which later problems may want to point into.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The machine.
+    pub machine: Machine,
+    /// The texts.
+    pub sources: SourceMap,
+}
+
+/// Loads a machine file with overlay files and settings `path=value` applied, the last one winning.
+pub fn load(
+    path: &str,
+    overlays: &[String],
+    sets: &[String],
+    catalogue: &Catalogue,
+    files: &dyn Files,
+) -> Result<Loaded, Report> {
+    let mut sources = SourceMap::default();
+    let mut diagnostics = Diagnostics::default();
+    let read = source::read(path, overlays, sets, files, &mut sources, &mut diagnostics);
+    let machine = read.map(|read| {
+        let flat = expand::expand(&read, catalogue, &mut diagnostics);
+        check::check(&flat, catalogue, &mut diagnostics)
+    });
+    match machine {
+        Some(machine) if diagnostics.is_empty() => Ok(Loaded { machine, sources }),
+        _ => Err(Report::new(&diagnostics, sources)),
+    }
+}

@@ -1,0 +1,287 @@
+//! First pass: files to trees. Follows `include:`, checks the header, and names every module.
+
+use std::collections::BTreeMap;
+
+use crate::model::{Diagnostic, Diagnostics, FileId, Key, Node, SourceMap, Span, yaml};
+
+/// Where texts come from: the disk, or a table in a test.
+pub trait Files {
+    /// The text of a file; an error is a sentence for the user.
+    fn read(&self, path: &str) -> Result<String, String>;
+}
+
+/// The files of the machine we run on.
+pub struct Disk;
+
+impl Files for Disk {
+    fn read(&self, path: &str) -> Result<String, String> {
+        std::fs::read_to_string(path).map_err(|error| error.to_string())
+    }
+}
+
+impl Files for BTreeMap<String, String> {
+    fn read(&self, path: &str) -> Result<String, String> {
+        self.get(path).cloned().ok_or_else(|| "no such file".to_owned())
+    }
+}
+
+/// A file that is one machine, one module or one overlay.
+#[derive(Clone, Debug)]
+pub(super) struct Document {
+    /// Its name: the value of `machine:`, `module:` or `overlay:`.
+    pub name: String,
+    /// Where the name stands.
+    pub span: Span,
+    /// The whole map.
+    pub node: Node,
+}
+
+/// What the passes start from.
+#[derive(Clone, Debug)]
+pub(super) struct Sources {
+    /// The machine.
+    pub machine: Document,
+    /// All modules that it includes, however indirectly.
+    pub modules: BTreeMap<String, Document>,
+    /// The overlays, in the order in which they apply.
+    pub overlays: Vec<Document>,
+    /// The settings of the command line as keys and values, in the order in which they apply.
+    pub sets: Vec<(Key, Node)>,
+}
+
+/// The name that settings of the command line have in messages.
+pub const COMMAND_LINE: &str = "--set";
+
+/// Deeper chains of includes are refused, so that following them cannot exhaust the stack.
+const DEEPEST: usize = 64;
+
+/// Reads a machine file, what it includes, overlay files and settings `path=value`.
+pub(super) fn read(
+    path: &str,
+    overlays: &[String],
+    sets: &[String],
+    files: &dyn Files,
+    sources: &mut SourceMap,
+    diagnostics: &mut Diagnostics,
+) -> Option<Sources> {
+    let mut reader = Reader { files, sources, diagnostics, modules: BTreeMap::new(), seen: BTreeMap::new() };
+    let machine = reader.document(path, None, "machine", &mut Vec::new());
+    let overlays: Vec<_> =
+        overlays.iter().map(|overlay| reader.document(overlay, None, "overlay", &mut Vec::new())).collect();
+    let sets: Vec<_> = sets.iter().map(|set| reader.setting(set)).collect();
+    let modules = reader.modules;
+    Some(Sources {
+        machine: machine?,
+        modules,
+        overlays: overlays.into_iter().flatten().collect(),
+        sets: sets.into_iter().flatten().collect(),
+    })
+}
+
+struct Reader<'a> {
+    files: &'a dyn Files,
+    sources: &'a mut SourceMap,
+    diagnostics: &'a mut Diagnostics,
+    modules: BTreeMap<String, Document>,
+    /// Paths that were read, so that a module included twice is read once.
+    seen: BTreeMap<String, FileId>,
+}
+
+impl Reader<'_> {
+    /// Reads one file; `from` is the place that names it, `chain` the files that led here.
+    fn document(
+        &mut self,
+        path: &str,
+        from: Option<Span>,
+        role: &str,
+        chain: &mut Vec<String>,
+    ) -> Option<Document> {
+        let path = normal(path);
+        let text = match self.files.read(&path) {
+            Ok(text) => text,
+            Err(error) => {
+                let span = from.unwrap_or_else(|| {
+                    let file = self.sources.add(&path, "");
+                    self.sources.whole(file)
+                });
+                self.diagnostics.error(span, format!("cannot read `{path}`: {error}"));
+                return None;
+            }
+        };
+        if u32::try_from(text.len()).is_err() {
+            let file = self.sources.add(&path, "");
+            self.diagnostics.error(self.sources.whole(file), "the file is larger than 4 GiB");
+            return None;
+        }
+        let file = self.sources.add(&path, text);
+        self.seen.insert(path.clone(), file);
+        let head = Span { file, start: 0, end: 0 };
+        let before = self.diagnostics.reports();
+        let node = yaml::parse(file, self.sources, self.diagnostics);
+        let Some(node) = node.filter(|node| node.as_map().is_some()) else {
+            if self.diagnostics.reports() == before {
+                let help = format!("begin with `counterpoint: 1` and `{role}: name`");
+                self.diagnostics.report(Diagnostic::new(head, "the file is not a map").help(help));
+            }
+            return None;
+        };
+        self.header(&node, head);
+        self.includes(&node, &path, chain);
+        self.name(node, head, role)
+    }
+
+    fn header(&mut self, node: &Node, head: Span) {
+        let help = "every file begins with `counterpoint: 1`";
+        match node.get("counterpoint") {
+            None => self.diagnostics.report(Diagnostic::new(head, "missing header").help(help)),
+            Some(version) if version.as_scalar() != Some("1") => {
+                self.diagnostics.report(Diagnostic::new(version.span, "unknown format version").help(help));
+            }
+            Some(_) => {}
+        }
+    }
+
+    fn includes(&mut self, node: &Node, path: &str, chain: &mut Vec<String>) {
+        let Some(include) = node.get("include") else {
+            return;
+        };
+        let single = std::slice::from_ref(include);
+        let list = if include.as_scalar().is_some() { Some(single) } else { include.as_list() };
+        let Some(list) = list else {
+            self.diagnostics
+                .error(include.span, format!("expected a list of files, found {}", include.shape()));
+            return;
+        };
+        chain.push(path.to_owned());
+        if chain.len() > DEEPEST {
+            self.diagnostics.error(include.span, format!("includes nested more than {DEEPEST} deep"));
+            return;
+        }
+        for item in list {
+            let Some(name) = item.as_scalar() else {
+                self.diagnostics.error(item.span, format!("expected a file name, found {}", item.shape()));
+                continue;
+            };
+            let target = normal(&beside(path, name));
+            if let Some(first) = chain.iter().position(|file| *file == target) {
+                let mut circle: Vec<&str> = chain[first..].iter().map(String::as_str).collect();
+                circle.push(&target);
+                self.diagnostics.error(item.span, format!("include cycle: {}", circle.join(" -> ")));
+            } else if !self.seen.contains_key(&target)
+                && let Some(module) = self.document(&target, Some(item.span), "module", chain)
+            {
+                self.add_module(module);
+            }
+        }
+        chain.pop();
+    }
+
+    fn add_module(&mut self, module: Document) {
+        match self.modules.get(&module.name) {
+            Some(first) => {
+                let diagnostic = Diagnostic::new(module.span, format!("duplicate module `{}`", module.name));
+                self.diagnostics.report(diagnostic.note(first.span, "first declared here"));
+            }
+            None => {
+                self.modules.insert(module.name.clone(), module);
+            }
+        }
+    }
+
+    fn name(&mut self, node: Node, head: Span, role: &str) -> Option<Document> {
+        let Some(name) = node.get(role) else {
+            let other = ["machine", "module", "overlay", "application", "study"]
+                .into_iter()
+                .find_map(|other| Some((other, node.get(other)?.span)));
+            let diagnostic = match other {
+                Some((other, span)) => {
+                    Diagnostic::new(span, format!("this is the file of a different thing: `{other}`"))
+                }
+                None => Diagnostic::new(head, format!("missing key `{role}`")),
+            };
+            self.diagnostics.report(diagnostic.help(format!("expected a file with `{role}: name`")));
+            return None;
+        };
+        let span = name.span;
+        match name.as_scalar().filter(|name| !name.is_empty()) {
+            Some(text) => Some(Document { name: text.to_owned(), span, node }),
+            None => {
+                self.diagnostics.error(span, format!("expected a name, found {}", name.shape()));
+                None
+            }
+        }
+    }
+
+    /// Reads `path=value`, where the value is YAML.
+    fn setting(&mut self, text: &str) -> Option<(Key, Node)> {
+        let file = self.sources.add(COMMAND_LINE, text);
+        let whole = self.sources.whole(file);
+        let Some(equals) = text.find('=') else {
+            let diagnostic = Diagnostic::new(whole, "a setting without `=`");
+            self.diagnostics.report(diagnostic.help("write --set path=value"));
+            return None;
+        };
+        let (path, value) = (text[..equals].trim_end(), &text[equals + 1..]);
+        // The value is parsed where it stands, so that its places are those of the argument.
+        let blank = " ".repeat(equals + 1);
+        let mut scratch = SourceMap::default();
+        let shifted = scratch.add(COMMAND_LINE, format!("{blank}{value}"));
+        let mut found = Diagnostics::default();
+        let node = yaml::parse(shifted, &scratch, &mut found);
+        for problem in found.sorted() {
+            self.diagnostics.error(Span { file, ..problem.span }, problem.message);
+        }
+        let mut node = node?;
+        move_to(&mut node, file);
+        let span = Span { file, start: 0, end: path.len() as u32 };
+        Some((Key { name: path.to_owned(), span }, node))
+    }
+}
+
+fn move_to(node: &mut Node, file: FileId) {
+    node.span.file = file;
+    match &mut node.value {
+        crate::model::Value::List(items) => items.iter_mut().for_each(|item| move_to(item, file)),
+        crate::model::Value::Map(entries) => entries.iter_mut().for_each(|(key, node)| {
+            key.span.file = file;
+            move_to(node, file);
+        }),
+        crate::model::Value::Null | crate::model::Value::Scalar { .. } => {}
+    }
+}
+
+/// The path of a file named in another file.
+fn beside(path: &str, name: &str) -> String {
+    match path.rsplit_once('/') {
+        Some((folder, _)) if !name.starts_with('/') => format!("{folder}/{name}"),
+        _ => name.to_owned(),
+    }
+}
+
+/// The path without `.` and without `..` where it can be taken back, so that one file has one name.
+fn normal(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "." => {}
+            "" if !parts.is_empty() => {}
+            ".." if parts.last().is_some_and(|last| !last.is_empty() && *last != "..") => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_has_one_name() {
+        assert_eq!(normal(&beside("systems/a.yaml", "../modules/./gpu.yaml")), "modules/gpu.yaml");
+        assert_eq!(normal(&beside("a.yaml", "../b.yaml")), "../b.yaml");
+        assert_eq!(normal(&beside("x/a.yaml", "/abs/b.yaml")), "/abs/b.yaml");
+    }
+}

@@ -1,0 +1,578 @@
+//! Links of a module to joined ports of component instances: indices ranged over, exports followed.
+//!
+//! An index is `[*]`, a free name, or arithmetic over free names and parameters. A free index ranges over the array that
+//! it indexes by itself; where several arrays do, they must be equally long. Combinations for which another index falls
+//! outside its array are left out, so `tile[i].east -> tile[i + 1].west` makes a chain.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::{Catalogue, Diagnostic, Diagnostics, Node, Parameter, Reader, Span};
+use crate::time::{BytesPerSecond, Latency};
+
+use super::expand::{Element, Environment, Flat, FlatInstance, Part, Scope};
+use super::expression::{self, Expression, Names, Number};
+use super::module::{LinkEntry, Text};
+
+/// More links than this from one line are taken for a mistake.
+const MOST_LINKS: u64 = 1 << 20;
+
+/// Two joined ports.
+#[derive(Clone, Debug)]
+pub(super) struct Wire {
+    /// The left end.
+    pub from: Leaf,
+    /// The right end.
+    pub to: Leaf,
+    /// The time a message takes.
+    pub latency: Latency,
+    /// The receiver's buffer, in messages.
+    pub capacity: Option<u32>,
+    /// The rate at which bytes pass.
+    pub bandwidth: Option<BytesPerSecond>,
+    /// The line that says so.
+    pub span: Span,
+}
+
+/// A port of a component instance.
+#[derive(Clone, Debug)]
+pub(super) struct Leaf {
+    /// Index of the instance.
+    pub instance: usize,
+    /// Name of the port.
+    pub port: String,
+    /// Index in an array of ports.
+    pub index: Option<u32>,
+    /// The text that names it.
+    pub span: Span,
+}
+
+/// One end of a link as it was written.
+struct Pattern<'s> {
+    text: &'s Text,
+    part: &'s Part,
+    part_name: Text,
+    part_index: Option<Index>,
+    port: Text,
+    port_index: Option<Index>,
+}
+
+struct Index {
+    text: Text,
+    expression: Option<Expression>,
+}
+
+impl Index {
+    /// The free index, if that is all there is: `[*]` or `[i]`.
+    fn bare(&self, environment: &Environment) -> Option<&str> {
+        match &self.expression {
+            None => Some("*"),
+            Some(expression) => {
+                expression.as_name().filter(|name| expression::Scope::node(environment, name).is_none())
+            }
+        }
+    }
+
+    fn free<'a>(&'a self, environment: &'a Environment) -> impl Iterator<Item = &'a str> {
+        let star = self.expression.is_none().then_some("*");
+        let names = self.expression.iter().flat_map(Expression::names).map(|(name, ..)| name);
+        star.into_iter().chain(names.filter(|name| expression::Scope::node(environment, name).is_none()))
+    }
+}
+
+/// What a port looks like from the module in which a link is written.
+#[derive(Clone, Copy)]
+struct Shape {
+    array: bool,
+    /// The length of an array, where something other than the links determines it.
+    length: Option<usize>,
+}
+
+/// What passes and tables a walk needs.
+struct Tables<'a> {
+    catalogue: &'a Catalogue,
+    instances: &'a [FlatInstance],
+}
+
+/// Why a port has no shape; nothing where the reason was reported elsewhere.
+type Fault = Option<Box<Diagnostic>>;
+
+/// Checks that the exports of a module name ports that exist.
+pub(super) fn exports(
+    scope: &Scope,
+    catalogue: &Catalogue,
+    instances: &[FlatInstance],
+    diagnostics: &mut Diagnostics,
+) {
+    let tables = Tables { catalogue, instances };
+    for text in scope.exports.values() {
+        if let Err(Some(fault)) = tables.export(scope, text) {
+            diagnostics.report(*fault);
+        }
+    }
+}
+
+/// Unfolds one line of `links:`.
+pub(super) fn link(
+    entry: &LinkEntry,
+    scope: &Scope,
+    catalogue: &Catalogue,
+    flat: &mut Flat,
+    diagnostics: &mut Diagnostics,
+) {
+    let tables = Tables { catalogue, instances: &flat.instances };
+    let mut wires = Vec::new();
+    let mut ends = Vec::new();
+    for text in [&entry.from, &entry.to] {
+        match pattern(text, scope) {
+            Ok(pattern) => ends.push(pattern),
+            Err(fault) => fault.into_iter().for_each(|fault| diagnostics.report(*fault)),
+        }
+    }
+    let before = diagnostics.reports();
+    let mut complete = false;
+    if let [from, to] = ends.as_slice() {
+        let medium = Medium::read(entry, scope, catalogue, diagnostics);
+        match tables.join(from, to, &scope.environment) {
+            Ok(pairs) => {
+                complete = true;
+                wires.extend(pairs.into_iter().map(|(from, to)| medium.wire(from, to, entry.span)));
+            }
+            Err(fault) => fault.into_iter().for_each(|fault| diagnostics.report(*fault)),
+        }
+    }
+    let mut doubtful = BTreeSet::new();
+    if !complete || diagnostics.reports() > before {
+        ends.iter().for_each(|end| tables.doubt(end.part, &end.port.text, &mut doubtful));
+    }
+    flat.doubtful.extend(doubtful);
+    flat.wires.extend(wires);
+}
+
+/// What a link says of itself beside its ends.
+struct Medium {
+    latency: Latency,
+    capacity: Option<u32>,
+    bandwidth: Option<BytesPerSecond>,
+}
+
+impl Medium {
+    fn read(
+        entry: &LinkEntry,
+        scope: &Scope,
+        catalogue: &Catalogue,
+        diagnostics: &mut Diagnostics,
+    ) -> Medium {
+        let latency = value::<Latency>(&entry.latency, scope, catalogue, diagnostics);
+        if let (Some(true), Some(node)) = (latency.map(Latency::is_zero), &entry.latency) {
+            let diagnostic = Diagnostic::new(node.span, "a link takes time");
+            diagnostics.report(diagnostic.help("expected at least 1 cycle, or a time above zero"));
+        }
+        let capacity = value::<u32>(&entry.capacity, scope, catalogue, diagnostics);
+        if let (Some(0), Some(node)) = (capacity, &entry.capacity) {
+            let diagnostic = Diagnostic::new(node.span, "a link without room for a message");
+            diagnostics.report(diagnostic.help("expected a capacity of at least 1"));
+        }
+        let bandwidth = value::<BytesPerSecond>(&entry.bandwidth, scope, catalogue, diagnostics);
+        if let (Some(0), Some(node)) = (bandwidth.map(BytesPerSecond::get), &entry.bandwidth) {
+            let diagnostic = Diagnostic::new(node.span, "a link that nothing passes");
+            diagnostics.report(diagnostic.help("expected a bandwidth of at least 1 B/s"));
+        }
+        Medium { latency: latency.unwrap_or_default(), capacity, bandwidth }
+    }
+
+    fn wire(&self, from: Leaf, to: Leaf, span: Span) -> Wire {
+        Wire { from, to, latency: self.latency, capacity: self.capacity, bandwidth: self.bandwidth, span }
+    }
+}
+
+fn value<T: Parameter>(
+    node: &Option<Node>,
+    scope: &Scope,
+    catalogue: &Catalogue,
+    diagnostics: &mut Diagnostics,
+) -> Option<T> {
+    let node = expression::substitute(node.as_ref()?, &scope.environment, diagnostics)?;
+    T::from_node(&node, &mut Reader::new(&catalogue.families, diagnostics))
+}
+
+/// Takes `part[index].port[index]` apart.
+fn pattern<'s>(text: &'s Text, scope: &'s Scope) -> Result<Pattern<'s>, Fault> {
+    let fault = |span, message: String| Some(Box::new(Diagnostic::new(span, message)));
+    let mut depth = 0;
+    let mut dot = None;
+    for (at, c) in text.text.char_indices() {
+        match c {
+            '[' => depth += 1,
+            ']' => depth -= 1,
+            '.' if depth == 0 => dot = Some(at),
+            _ => {}
+        }
+    }
+    let Some(dot) = dot else {
+        let diagnostic = Diagnostic::new(text.span, format!("`{}` is not a port", text.text));
+        return Err(Some(Box::new(diagnostic.help("a port is named `component.port`"))));
+    };
+    let (left, right) = (text.part(0, dot), text.part(dot + 1, text.text.len()));
+    let (part_name, part_index) = match scope.parts.contains_key(&left.text) {
+        true => (left, None),
+        false => indexed(&left)?,
+    };
+    let (port, port_index) = indexed(&right)?;
+    let Some(part) = scope.parts.get(&part_name.text) else {
+        return Err(Some(Box::new(unknown_part(&part_name, scope))));
+    };
+    let star = |index: &Option<Index>| index.as_ref().is_some_and(|index| index.expression.is_none());
+    if star(&part_index) && star(&port_index) {
+        let diagnostic = Diagnostic::new(text.span, "an end has one `[*]`");
+        return Err(Some(Box::new(diagnostic.help("name the indices, as in `a[i].out[j] -> b[j].in[i]`"))));
+    }
+    match (&part_index, part.array) {
+        (Some(index), false) => Err(fault(index.text.span, format!("`{}` is not an array", part_name.text))),
+        (None, true) => {
+            let diagnostic = Diagnostic::new(part_name.span, format!("`{}` is an array", part_name.text));
+            let help = format!("write `{0}[*]`, or an index such as `{0}[0]` or `{0}[i]`", part_name.text);
+            Err(Some(Box::new(diagnostic.help(help))))
+        }
+        _ => Ok(Pattern { text, part, part_name, part_index, port, port_index }),
+    }
+}
+
+/// The report on a name that no part has; what reaches into a module is told what the module offers.
+fn unknown_part(name: &Text, scope: &Scope) -> Diagnostic {
+    let diagnostic = Diagnostic::new(name.span, format!("unknown component `{}`", name.text));
+    let first = name.text.split(['.', '[']).next().unwrap_or_default();
+    let module = scope.parts.get(first).and_then(|part| part.elements.first());
+    match module {
+        Some(Element::Module(inner)) if first.len() < name.text.len() => {
+            let exports: Vec<String> =
+                inner.exports.keys().map(|export| format!("`{first}.{export}`")).collect();
+            let exports = if exports.is_empty() { "nothing".to_owned() } else { exports.join(", ") };
+            diagnostic.help(format!("only what `{first}` exports can be joined: {exports}"))
+        }
+        _ => diagnostic.suggest(&name.text, scope.parts.keys().map(String::as_str)),
+    }
+}
+
+/// Takes `name[index]` apart.
+fn indexed(text: &Text) -> Result<(Text, Option<Index>), Fault> {
+    let Some(open) = text.text.rfind('[') else { return Ok((text.clone(), None)) };
+    let Some(close) = text.text.rfind(']').filter(|close| *close + 1 == text.text.len() && *close > open)
+    else {
+        return Err(Some(Box::new(Diagnostic::new(
+            text.span,
+            format!("`{}` lacks a `]` at its end", text.text),
+        ))));
+    };
+    let (name, inside) = (text.part(0, open), text.part(open + 1, close));
+    let expression = match inside.text.as_str() {
+        "*" => None,
+        expression => {
+            let parsed = Expression::parse(expression);
+            Some(parsed.map_err(|error| Some(Box::new(error.diagnostic(inside.span, 0))))?)
+        }
+    };
+    Ok((name, Some(Index { text: inside, expression })))
+}
+
+/// Parameters and the current values of the free indices.
+struct Indices<'a> {
+    environment: &'a Environment,
+    free: BTreeMap<&'a str, i64>,
+}
+
+impl Names for Indices<'_> {
+    fn value(&self, name: &str) -> Option<Number> {
+        self.free.get(name).map(|&value| Number::whole(value)).or_else(|| self.environment.value(name))
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.free.keys().copied().chain(self.environment.names()).collect()
+    }
+}
+
+impl Indices<'_> {
+    fn index(&self, index: &Index) -> Result<i64, Fault> {
+        let Some(expression) = &index.expression else {
+            return self.free.get("*").copied().ok_or(None);
+        };
+        let value = expression.evaluate(self);
+        let value = value.map_err(|error| Some(Box::new(error.diagnostic(index.text.span, 0))))?;
+        value.as_whole().ok_or_else(|| {
+            let message = format!("the index is {value}, which is not a whole number");
+            Some(Box::new(Diagnostic::new(index.text.span, message)))
+        })
+    }
+}
+
+impl Tables<'_> {
+    /// All pairs of ports that a link joins.
+    fn join(
+        &self,
+        from: &Pattern<'_>,
+        to: &Pattern<'_>,
+        environment: &Environment,
+    ) -> Result<Vec<(Leaf, Leaf)>, Fault> {
+        if from.part.faulty || to.part.faulty {
+            return Err(None);
+        }
+        // An array without elements has ports of no shape, and nothing to join.
+        if from.part.elements.is_empty() || to.part.elements.is_empty() {
+            return self.empty(from, to);
+        }
+        let shapes = [self.pattern_shape(from), self.pattern_shape(to)];
+        let [from_shape, to_shape] = match shapes {
+            [Ok(from), Ok(to)] => [from, to],
+            [Err(fault), _] | [_, Err(fault)] => return Err(fault),
+        };
+        let ends = [(from, from_shape), (to, to_shape)];
+        let ranges = ranges(&ends, environment)?;
+        let mut total = 1u64;
+        for range in ranges.values() {
+            total = total.saturating_mul(*range as u64);
+        }
+        if total > MOST_LINKS {
+            let message = format!("{total} links from one line are too many");
+            return Err(Some(Box::new(Diagnostic::new(from.text.span, message))));
+        }
+        let mut indices = Indices { environment, free: BTreeMap::new() };
+        let mut pairs = Vec::new();
+        for mut count in 0..total {
+            for (name, range) in &ranges {
+                let range = *range as u64;
+                indices.free.insert(name, (count % range) as i64);
+                count /= range;
+            }
+            let [from, to] = [self.leaf(from, from_shape, &indices)?, self.leaf(to, to_shape, &indices)?];
+            if let (Some(from), Some(to)) = (from, to) {
+                pairs.push((from, to));
+            }
+        }
+        if pairs.is_empty() && total > 0 {
+            let span = Span { end: from.text.span.end.max(to.text.span.end), ..from.text.span };
+            let span = if to.text.span.start < from.text.span.start { from.text.span } else { span };
+            return Err(Some(Box::new(Diagnostic::new(span, "no index here lies inside its array"))));
+        }
+        Ok(pairs)
+    }
+
+    /// A link of an array without elements: fine if the other end ranges over nothing too.
+    fn empty(&self, from: &Pattern<'_>, to: &Pattern<'_>) -> Result<Vec<(Leaf, Leaf)>, Fault> {
+        for pattern in [from, to] {
+            let length = pattern.part.elements.len();
+            if pattern.part.array && length > 0 {
+                let message =
+                    format!("`{}` has {length} elements, the other end none", pattern.part_name.text);
+                return Err(Some(Box::new(Diagnostic::new(pattern.part_name.span, message))));
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    fn pattern_shape(&self, pattern: &Pattern<'_>) -> Result<Shape, Fault> {
+        let Some(first) = pattern.part.elements.first() else { return Err(None) };
+        let shape = self.shape(first, &pattern.part_name.text, &pattern.port)?;
+        match (&pattern.port_index, shape.array) {
+            (Some(index), false) => {
+                let message = format!("`{}` is not an array of ports", pattern.port.text);
+                Err(Some(Box::new(Diagnostic::new(index.text.span, message))))
+            }
+            (None, true) => {
+                let message = format!("`{}` is an array of ports", pattern.port.text);
+                let help =
+                    format!("write `{0}[*]`, or an index such as `{0}[0]` or `{0}[i]`", pattern.port.text);
+                Err(Some(Box::new(Diagnostic::new(pattern.port.span, message).help(help))))
+            }
+            _ => Ok(shape),
+        }
+    }
+
+    /// The shape of a port of an element; `port` is where a fault is reported.
+    fn shape(&self, element: &Element, owner: &str, port: &Text) -> Result<Shape, Fault> {
+        match element {
+            Element::Component(instance) => {
+                // An unknown kind is reported where it is named.
+                let kind = self.catalogue.get(&self.instances[*instance].kind).ok_or(None)?;
+                let ports = (kind.ports)();
+                if let Some(info) = ports.iter().find(|info| info.name == port.text) {
+                    return Ok(Shape { array: info.array, length: None });
+                }
+                let message = format!("`{owner}` ({}) has no port `{}`", kind.name, port.text);
+                let names = ports.iter().map(|info| info.name);
+                Err(Some(Box::new(Diagnostic::new(port.span, message).suggest(&port.text, names))))
+            }
+            Element::Module(scope) => match scope.exports.get(&port.text) {
+                // A faulty export is reported with its module.
+                Some(text) => self.export(scope, text).map_err(|_| None),
+                None => {
+                    let message = format!("`{owner}` exports no `{}`", port.text);
+                    let names = scope.exports.keys().map(String::as_str);
+                    Err(Some(Box::new(Diagnostic::new(port.span, message).suggest(&port.text, names))))
+                }
+            },
+        }
+    }
+
+    /// The shape of an export: an array if it ranges over an array of parts or stands for an array of ports.
+    fn export(&self, scope: &Scope, text: &Text) -> Result<Shape, Fault> {
+        let pattern = pattern(text, scope)?;
+        if pattern.part.faulty {
+            return Err(None);
+        }
+        let length = pattern.part.elements.len();
+        let Some(first) = pattern.part.elements.first() else {
+            return Ok(Shape { array: true, length: Some(0) });
+        };
+        let inner = self.shape(first, &pattern.part_name.text, &pattern.port)?;
+        let free = |index: &Option<Index>| {
+            index.as_ref().is_some_and(|index| index.free(&scope.environment).count() > 0)
+        };
+        let over_parts = free(&pattern.part_index);
+        let fault = |span, message: &str| Err(Some(Box::new(Diagnostic::new(span, message))));
+        match &pattern.port_index {
+            Some(index) if free(&pattern.port_index) => {
+                return fault(index.text.span, "an export names an array of ports without an index");
+            }
+            Some(index) if !inner.array => return fault(index.text.span, "the port is not an array"),
+            None if inner.array && over_parts => {
+                return fault(pattern.port.span, "an export has one index, over parts or over ports");
+            }
+            _ => {}
+        }
+        if let Some(index) = &pattern.part_index {
+            if over_parts && index.bare(&scope.environment).is_none() {
+                return fault(index.text.span, "an export ranges with `[*]` over its parts");
+            }
+            if over_parts {
+                return Ok(Shape { array: true, length: Some(length) });
+            }
+            let indices = Indices { environment: &scope.environment, free: BTreeMap::new() };
+            let at = indices.index(index)?;
+            if !usize::try_from(at).is_ok_and(|at| at < length) {
+                return fault(index.text.span, "the index lies outside its array");
+            }
+        }
+        Ok(if pattern.port_index.is_some() { Shape { array: false, length: None } } else { inner })
+    }
+
+    /// The port that a pattern means for given indices; nothing if an index lies outside its array.
+    fn leaf(
+        &self,
+        pattern: &Pattern<'_>,
+        shape: Shape,
+        indices: &Indices<'_>,
+    ) -> Result<Option<Leaf>, Fault> {
+        let mut place = [None, None];
+        let limits = [Some(pattern.part.elements.len()), shape.length];
+        for (slot, (index, limit)) in
+            [&pattern.part_index, &pattern.port_index].into_iter().zip(limits).enumerate()
+        {
+            let Some(index) = index else { continue };
+            let value = indices.index(index)?;
+            match u32::try_from(value).ok().filter(|at| limit.is_none_or(|limit| (*at as usize) < limit)) {
+                Some(at) => place[slot] = Some(at),
+                // Without a free index there is no other value to try: the line is wrong.
+                None if index.free(indices.environment).next().is_none() => {
+                    let diagnostic =
+                        Diagnostic::new(index.text.span, format!("the index {value} lies outside its array"));
+                    let help = limit.map(|limit| format!("the length of the array is {limit}"));
+                    return Err(Some(Box::new(Diagnostic { help, ..diagnostic })));
+                }
+                None => return Ok(None),
+            }
+        }
+        let [part, port] = place;
+        let Some(element) = pattern.part.elements.get(part.unwrap_or(0) as usize) else { return Ok(None) };
+        let found = self.resolve(element, &pattern.port.text, port)?;
+        Ok(found.map(|(instance, port, index)| Leaf { instance, port, index, span: pattern.text.span }))
+    }
+
+    /// Follows exports down to a component.
+    fn resolve(
+        &self,
+        element: &Element,
+        port: &str,
+        index: Option<u32>,
+    ) -> Result<Option<(usize, String, Option<u32>)>, Fault> {
+        let scope = match element {
+            Element::Component(instance) => return Ok(Some((*instance, port.to_owned(), index))),
+            Element::Module(scope) => scope,
+        };
+        let text = scope.exports.get(port).ok_or(None)?;
+        let pattern = pattern(text, scope)?;
+        let indices = Indices { environment: &scope.environment, free: BTreeMap::new() };
+        let fixed = |inner: &Option<Index>| match inner {
+            Some(inner) if inner.free(&scope.environment).next().is_none() => {
+                indices.index(inner).map(|value| u32::try_from(value).ok())
+            }
+            _ => Ok(None),
+        };
+        let over_parts =
+            pattern.part_index.as_ref().is_some_and(|index| index.bare(&scope.environment).is_some());
+        let part = if over_parts { index } else { fixed(&pattern.part_index)? };
+        let port =
+            if over_parts || pattern.port_index.is_some() { fixed(&pattern.port_index)? } else { index };
+        let Some(element) = pattern.part.elements.get(part.unwrap_or(0) as usize) else { return Ok(None) };
+        self.resolve(element, &pattern.port.text, port)
+    }
+
+    /// Notes all ports that an end may mean, so that they are not called unconnected for want of a faulty link.
+    fn doubt(&self, part: &Part, port: &str, doubtful: &mut BTreeSet<(usize, String)>) {
+        for element in &part.elements {
+            match element {
+                Element::Component(instance) => {
+                    doubtful.insert((*instance, port.to_owned()));
+                }
+                Element::Module(scope) => {
+                    if let Some(inner) = scope.exports.get(port).and_then(|text| pattern(text, scope).ok()) {
+                        self.doubt(inner.part, &inner.port.text, doubtful);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// How far each free index ranges.
+fn ranges<'a>(
+    ends: &'a [(&'a Pattern<'a>, Shape); 2],
+    environment: &'a Environment,
+) -> Result<BTreeMap<&'a str, usize>, Fault> {
+    let mut known: BTreeMap<&str, (usize, String)> = BTreeMap::new();
+    let mut used: BTreeMap<&str, Span> = BTreeMap::new();
+    for (pattern, shape) in ends {
+        let part = (&pattern.part_index, Some(pattern.part.elements.len()), &pattern.part_name);
+        let port = (&pattern.port_index, shape.length, &pattern.port);
+        for (index, length, array) in [part, port] {
+            let Some(index) = index else { continue };
+            for name in index.free(environment) {
+                used.entry(name).or_insert(index.text.span);
+            }
+            let (Some(length), Some(name)) = (length, index.bare(environment)) else { continue };
+            match known.get(name) {
+                Some((other, first)) if *other != length => {
+                    let message = format!(
+                        "arrays of unequal length: `{first}` has {other} elements, `{}` has {length}",
+                        array.text
+                    );
+                    return Err(Some(Box::new(Diagnostic::new(pattern.text.span, message))));
+                }
+                Some(_) => {}
+                None => {
+                    known.insert(name, (length, array.text.clone()));
+                }
+            }
+        }
+    }
+    for (name, span) in used {
+        if !known.contains_key(name) {
+            let diagnostic = Diagnostic::new(span, format!("the range of `{name}` is not known"));
+            let help = "an index must stand alone in the brackets of an array of components";
+            let parameters = environment.names();
+            let mut diagnostic = diagnostic.help(help);
+            diagnostic.suggestion =
+                crate::model::diagnostics::nearest(name, parameters.iter().copied()).map(str::to_owned);
+            return Err(Some(Box::new(diagnostic)));
+        }
+    }
+    Ok(known.into_iter().map(|(name, (length, _))| (name, length)).collect())
+}

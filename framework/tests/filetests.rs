@@ -1,0 +1,133 @@
+//! Machines and what loading them says, side by side in one file each.
+//!
+//! A file of `filetests/` has parts that begin with `=== name`: YAML files (the first is the machine, those whose name
+//! begins with `overlay` are applied), `set` with one setting a line, and `expect` with the resolved machine or the
+//! report. `BLESS=1 cargo test` writes what came out into `expect`; read the difference before you commit it.
+
+mod machines;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use counterpoint_framework::topology::{explain, list, resolve, schema};
+use machines::{catalogue, load_text};
+
+struct Case {
+    head: String,
+    files: BTreeMap<String, String>,
+    machine: String,
+    overlays: Vec<String>,
+    sets: Vec<String>,
+    expected: String,
+}
+
+fn parse(text: &str) -> Case {
+    let (inputs, expected) = text.split_once("=== expect\n").unwrap_or((text, ""));
+    let mut case = Case {
+        head: inputs.to_owned(),
+        files: BTreeMap::new(),
+        machine: String::new(),
+        overlays: Vec::new(),
+        sets: Vec::new(),
+        expected: expected.to_owned(),
+    };
+    for part in inputs.split("=== ").skip(1) {
+        let (name, body) = part.split_once('\n').unwrap_or((part, ""));
+        match name.trim() {
+            "set" => case.sets.extend(body.lines().filter(|line| !line.is_empty()).map(str::to_owned)),
+            name => {
+                if case.machine.is_empty() {
+                    case.machine = name.to_owned();
+                }
+                if name.starts_with("overlay") {
+                    case.overlays.push(name.to_owned());
+                }
+                case.files.insert(name.to_owned(), body.to_owned());
+            }
+        }
+    }
+    case
+}
+
+fn outcome(case: &Case) -> String {
+    let loaded = match load_text(&case.machine, &case.overlays, &case.sets, &case.files) {
+        Ok(loaded) => loaded,
+        Err(report) => return report,
+    };
+    let text = resolve(&loaded.machine, &loaded.sources);
+    let files = BTreeMap::from([("resolved.yaml".to_owned(), text.clone())]);
+    match load_text("resolved.yaml", &[], &[], &files) {
+        Ok(again) if again.machine == loaded.machine => text,
+        Ok(_) => format!("{text}\nBUT IT LOADS TO ANOTHER MACHINE\n"),
+        Err(report) => format!("{text}\nBUT IT DOES NOT LOAD\n{report}"),
+    }
+}
+
+#[test]
+fn every_file_says_what_it_expects() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/filetests");
+    let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    // An empty folder would pass everything.
+    assert!(paths.len() >= 12, "only {} file tests", paths.len());
+    let mut failed = Vec::new();
+    for path in paths {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let case = parse(&text);
+        let found = outcome(&case);
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::write(&path, format!("{}=== expect\n{found}", case.head)).unwrap();
+        } else if found != case.expected {
+            failed.push(format!("{}\nexpected:\n{}\nfound:\n{found}", path.display(), case.expected));
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n\n"));
+}
+
+#[test]
+fn a_kind_explains_itself() {
+    let catalogue = catalogue();
+    let text = explain(catalogue.get("test/scheduler").unwrap(), &catalogue.families);
+    let expected = "\
+test/scheduler
+  Spreads launches over cores.
+
+Parameters
+  policy: the name of a Policy, default fifo
+      Who goes first.
+      - fifo
+          First come, first served.
+      - ppcs
+          Places blocks where their pages are.
+          guard: a switch (on or off), default on
+              Whether the guard is active.
+          slots: a count, at most 64, default 4
+              How far to look ahead.
+
+Ports
+  launches: receives Launch
+      What comes in.
+  cores[]: sends Launch
+      What goes out.
+";
+    assert_eq!(text, expected);
+    let text = explain(catalogue.get("test/core").unwrap(), &catalogue.families);
+    assert!(text.contains("capacity: a size, 1 KiB to 1 MiB, default 16 KiB"), "{text}");
+    assert!(text.contains("- least-recent\n"), "{text}");
+    assert!(list(&catalogue).contains("test/host       Launches.\n"), "{}", list(&catalogue));
+}
+
+#[test]
+fn the_schema_knows_every_parameter() {
+    let schema = schema(&catalogue());
+    let kinds = &schema["properties"]["components"]["additionalProperties"]["anyOf"][1]["oneOf"];
+    let core = kinds.as_array().unwrap().iter().find(|kind| kind["title"] == "test/core").unwrap();
+    assert_eq!(core["properties"]["threads"]["default"], "1024");
+    let cache = &core["properties"]["l1d"]["properties"];
+    assert_eq!(cache["capacity"]["description"], "Data capacity.");
+    assert!(cache["capacity"]["pattern"].as_str().unwrap().contains("KiB"));
+    assert_eq!(cache["replacement"]["anyOf"][0]["const"], "least-recent");
+    let scheduler = kinds.as_array().unwrap().iter().find(|kind| kind["title"] == "test/scheduler").unwrap();
+    let choices = &scheduler["properties"]["policy"]["anyOf"];
+    assert_eq!(choices[3]["properties"]["ppcs"]["properties"]["slots"]["default"], "4");
+}

@@ -1,0 +1,196 @@
+//! A small catalogue of kinds for the tests of configuration: names, parameters and ports, and nothing behind them.
+
+// Nothing behind these kinds would use a parameter that was read.
+#![allow(dead_code)]
+
+use std::any::TypeId;
+use std::collections::BTreeMap;
+
+use counterpoint_framework::model::ports::{MessageType, PortInfo, PortShape};
+use counterpoint_framework::model::{
+    Catalogue, Choice, Choose, KindInfo, Node, Parameter, Params, Reader, Variant,
+};
+use counterpoint_framework::time::{Bytes, BytesPerSecond, Cycles, Latency};
+use counterpoint_framework::topology::{Loaded, load};
+
+struct Launch;
+struct Request;
+struct Reply;
+
+/// Who goes first.
+pub(crate) trait Policy {}
+
+struct Fifo;
+
+impl Policy for Fifo {}
+
+impl Variant<dyn Policy> for Fifo {
+    const NAME: &'static str = "fifo";
+    const DOC: &'static str = "First come, first served.";
+    type Params = ();
+
+    fn build(_params: &()) -> Result<Box<dyn Policy>, String> {
+        Ok(Box::new(Fifo))
+    }
+}
+
+/// Parameters of the paged policy.
+#[derive(Params)]
+pub(crate) struct PpcsParams {
+    /// Whether the guard is active.
+    #[param(default = true)]
+    guard: bool,
+    /// How far to look ahead.
+    #[param(default = 4, max = 64)]
+    slots: u32,
+}
+
+struct Ppcs;
+
+impl Policy for Ppcs {}
+
+impl Variant<dyn Policy> for Ppcs {
+    const NAME: &'static str = "ppcs";
+    const DOC: &'static str = "Places blocks where their pages are.";
+    type Params = PpcsParams;
+
+    fn build(params: &PpcsParams) -> Result<Box<dyn Policy>, String> {
+        match (params.guard, params.slots) {
+            (true, 0) => Err("a guard needs slots".to_owned()),
+            _ => Ok(Box::new(Ppcs)),
+        }
+    }
+}
+
+/// What is thrown out.
+#[derive(Choice)]
+pub(crate) enum Replacement {
+    /// The line that was not used for the longest time.
+    LeastRecent,
+    /// Any line.
+    Random,
+}
+
+/// A first-level cache.
+#[derive(Params)]
+pub(crate) struct L1Params {
+    /// Data capacity.
+    #[param(default = "16 KiB", min = "1 KiB", max = "1 MiB")]
+    capacity: Bytes,
+    /// Ways of a set.
+    #[param(default = 4, min = 1)]
+    ways: u32,
+    /// What is thrown out.
+    #[param(default = "least-recent")]
+    replacement: Replacement,
+}
+
+/// Parameters of a core.
+#[derive(Params)]
+pub(crate) struct CoreParams {
+    /// Threads that fit.
+    #[param(default = 1024, min = 32)]
+    threads: u32,
+    /// The cache.
+    #[param(default = "{}")]
+    l1d: L1Params,
+}
+
+/// Parameters of a scheduler.
+#[derive(Params)]
+pub(crate) struct SchedulerParams {
+    /// Who goes first.
+    #[param(default = "fifo")]
+    policy: Choose<dyn Policy>,
+}
+
+/// Parameters of a memory.
+#[derive(Params)]
+pub(crate) struct MemoryParams {
+    /// How much it holds.
+    capacity: Bytes,
+    /// From request to reply.
+    #[param(default = "34 cycles")]
+    hit_latency: Cycles,
+    /// Bytes per second.
+    bandwidth: Option<BytesPerSecond>,
+    /// Delay of each step.
+    #[param(default = "[]")]
+    steps: Vec<Latency>,
+}
+
+fn message<T: 'static>(name: &'static str) -> MessageType {
+    MessageType { id: TypeId::of::<T>(), name }
+}
+
+fn input<T: 'static>(name: &'static str, of: &'static str, array: bool) -> PortInfo {
+    PortInfo { name, doc: "What comes in.", shape: PortShape::In(message::<T>(of)), array, optional: false }
+}
+
+fn output<T: 'static>(name: &'static str, of: &'static str, array: bool) -> PortInfo {
+    PortInfo { name, doc: "What goes out.", shape: PortShape::Out(message::<T>(of)), array, optional: false }
+}
+
+fn client(name: &'static str, array: bool) -> PortInfo {
+    let (sends, receives) = (message::<Request>("Request"), message::<Reply>("Reply"));
+    let shape = PortShape::Socket { sends, receives };
+    PortInfo { name, doc: "Requests out, replies in.", shape, array, optional: false }
+}
+
+fn server(name: &'static str, array: bool) -> PortInfo {
+    let (sends, receives) = (message::<Reply>("Reply"), message::<Request>("Request"));
+    let shape = PortShape::Socket { sends, receives };
+    PortInfo { name, doc: "Requests in, replies out.", shape, array, optional: false }
+}
+
+fn read<P: Params>(node: &Node, reader: &mut Reader<'_>) {
+    let _ = P::from_node(node, reader);
+}
+
+fn kind<P: Params>(name: &'static str, doc: &'static str, ports: fn() -> Vec<PortInfo>) -> KindInfo {
+    KindInfo { name, doc, fields: P::fields, check: read::<P>, ports }
+}
+
+/// The kinds of the tests.
+pub(crate) fn catalogue() -> Catalogue {
+    let mut catalogue = Catalogue::default();
+    catalogue.families.add::<dyn Policy, Fifo>();
+    catalogue.families.add::<dyn Policy, Ppcs>();
+    catalogue.add(kind::<()>("test/host", "Launches. And waits.", || {
+        let done = PortInfo { optional: true, ..input::<Reply>("done", "Reply", false) };
+        vec![output::<Launch>("launches", "Launch", false), done]
+    }));
+    catalogue.add(kind::<SchedulerParams>("test/scheduler", "Spreads launches over cores.", || {
+        vec![input::<Launch>("launches", "Launch", false), output::<Launch>("cores", "Launch", true)]
+    }));
+    catalogue.add(kind::<CoreParams>("test/core", "Runs launches.", || {
+        vec![input::<Launch>("work", "Launch", false), client("memory", false)]
+    }));
+    catalogue.add(kind::<MemoryParams>("test/memory", "Answers requests.", || vec![server("clients", true)]));
+    catalogue
+        .add(kind::<()>("test/source", "Sends launches.", || vec![output::<Launch>("out", "Launch", false)]));
+    catalogue
+        .add(kind::<()>("test/sink", "Takes launches.", || vec![input::<Launch>("in", "Launch", false)]));
+    catalogue.add(kind::<()>("test/tile", "A tile of a mesh.", || {
+        let ends = [("east", false), ("west", true)];
+        let port = |(name, input_port): (&'static str, bool)| {
+            let port = if input_port { input::<Launch> } else { output::<Launch> };
+            PortInfo { optional: true, ..port(name, "Launch", false) }
+        };
+        ends.map(port).into()
+    }));
+    catalogue.add(kind::<()>("test/switch", "An output per input.", || {
+        vec![input::<Launch>("in", "Launch", true), output::<Launch>("out", "Launch", true)]
+    }));
+    catalogue
+}
+
+/// Loads a machine from a table of files; an error is the plain text of the report.
+pub(crate) fn load_text(
+    path: &str,
+    overlays: &[String],
+    sets: &[String],
+    files: &BTreeMap<String, String>,
+) -> Result<Loaded, String> {
+    load(path, overlays, sets, &catalogue(), files).map_err(|report| report.render())
+}

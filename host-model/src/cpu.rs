@@ -1,0 +1,73 @@
+//! The CPU: executes the application's steps as its runtime orders them.
+
+use counterpoint_framework::kernel::Fault;
+use counterpoint_framework::model::{Choose, Component, Context, Counter, Invalid, Params, Ports, Stats};
+use counterpoint_framework::time::Bytes;
+use counterpoint_protocols::host::{DeviceSocket, HostMemoryClient, StorageClient};
+
+use crate::driver::Driver;
+use crate::runtimes::Runtime;
+
+/// How the host works.
+#[derive(Clone, Debug, Params)]
+pub struct CpuParams {
+    /// The order in which prelude, copies, kernels and postlude happen.
+    #[param(default = "serial")]
+    runtime: Choose<dyn Runtime>,
+    /// Unit of storage and memory traffic, and alignment of buffers.
+    #[param(default = "4 KiB", min = "512 B", max = "64 KiB")]
+    page: Bytes,
+    /// Pages under way between storage and memory at most.
+    #[param(default = "32", min = "1", max = "1024")]
+    queue_depth: u32,
+}
+
+/// The ports of the CPU.
+#[derive(Ports)]
+pub struct CpuPorts {
+    /// The device that holds the input files.
+    pub(crate) input: StorageClient,
+    /// The device that takes the output files.
+    pub(crate) output: StorageClient,
+    /// Host memory.
+    pub(crate) memory: HostMemoryClient,
+    /// The devices, through the root complex.
+    pub(crate) devices: DeviceSocket,
+}
+
+/// What the CPU counts.
+#[derive(Default, Stats)]
+pub struct CpuStats {
+    /// Pages read from storage.
+    pub(crate) pages_read: Counter,
+    /// Pages written to storage.
+    pub(crate) pages_written: Counter,
+    /// Commands sent to devices.
+    pub(crate) commands: Counter,
+}
+
+/// The CPU.
+pub struct Cpu {
+    params: CpuParams,
+}
+
+impl Component for Cpu {
+    const KIND: &'static str = "host/cpu";
+    const DOC: &'static str =
+        "The CPU: executes the application's steps, from prelude to postlude, under a runtime.";
+    type Params = CpuParams;
+    type Ports = CpuPorts;
+    type Stats = CpuStats;
+
+    fn new(params: CpuParams) -> Result<Self, Invalid> {
+        Ok(Cpu { params })
+    }
+
+    async fn run(&mut self, io: &mut CpuPorts, sim: &Context<CpuStats>) -> Result<(), Fault> {
+        let runtime = self.params.runtime.build();
+        let mut driver = Driver::new(io, sim, self.params.page.get(), self.params.queue_depth as usize)?;
+        driver.allocate().await?;
+        runtime.run(&mut driver).await?;
+        driver.inspect().await
+    }
+}

@@ -1,0 +1,377 @@
+//! What a runtime can do: read and write files, copy, launch, wait. Everything becomes messages to storage, memory and
+//! devices, with as many under way as the parameters allow.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+use counterpoint_framework::kernel::{Fault, Source};
+use counterpoint_framework::model::Context;
+use counterpoint_framework::telemetry::{Attribute, Level, SpanId};
+use counterpoint_framework::time::SimTime;
+use counterpoint_protocols::bus::{BusMessage, Command, CommandId, Copy, Description, Direction, Work};
+use counterpoint_protocols::host::{DeviceMessage, HostAccess, HostReply, StorageReply, StorageRequest};
+use counterpoint_protocols::launch::{Launch, LaunchId};
+use counterpoint_protocols::memory::Tag;
+
+use crate::cpu::{CpuPorts, CpuStats};
+use crate::journal::Journal;
+use crate::program::{Application, Argument, BufferId, LaunchStep, Transfer};
+
+/// Where the first buffer lies on every device; below it nothing is mapped, so a null pointer is caught.
+const FIRST_DEVICE_ADDRESS: u64 = 1 << 16;
+
+/// What a page under way is for.
+enum Page {
+    /// From storage to memory.
+    Fill { address: u64, bytes: u32 },
+    /// From memory to storage.
+    Drain { transfer: Transfer, offset: u64, bytes: u32 },
+    /// From memory to the journal.
+    Inspect { buffer: BufferId, offset: u64, bytes: u32 },
+}
+
+/// A command under way.
+struct Issued {
+    span: SpanId,
+    bytes: u64,
+    is_launch: bool,
+}
+
+/// The host's hands.
+pub struct Driver<'a> {
+    io: &'a mut CpuPorts,
+    sim: &'a Context<CpuStats>,
+    application: Arc<Application>,
+    journal: Arc<Journal>,
+    page: u64,
+    pages: Vec<Option<Page>>,
+    host_address: Vec<u64>,
+    device_address: Vec<u64>,
+    /// What each buffer's name means now; `swap` exchanges entries.
+    meaning: Vec<BufferId>,
+    mapped: BTreeMap<u32, Arc<[Range<u64>]>>,
+    commands: BTreeMap<CommandId, Issued>,
+    descriptions: BTreeMap<CommandId, Description>,
+    next_command: u32,
+    next_launch: u32,
+    inspected: BTreeMap<BufferId, Vec<u8>>,
+}
+
+impl<'a> Driver<'a> {
+    pub(crate) fn new(
+        io: &'a mut CpuPorts,
+        sim: &'a Context<CpuStats>,
+        page: u64,
+        depth: usize,
+    ) -> Result<Self, Fault> {
+        let application =
+            sim.resource::<Application>().ok_or_else(|| Fault::new("the run was given no application"))?;
+        let journal = sim.resource::<Journal>().unwrap_or_default();
+        let meaning = (0..application.buffers.len() as u32).map(BufferId).collect();
+        Ok(Driver {
+            io,
+            sim,
+            application,
+            journal,
+            page,
+            pages: (0..depth).map(|_| None).collect(),
+            host_address: Vec::new(),
+            device_address: Vec::new(),
+            meaning,
+            mapped: BTreeMap::new(),
+            commands: BTreeMap::new(),
+            descriptions: BTreeMap::new(),
+            next_command: 1,
+            next_launch: 1,
+            inspected: BTreeMap::new(),
+        })
+    }
+
+    /// The application.
+    pub fn application(&self) -> Arc<Application> {
+        Arc::clone(&self.application)
+    }
+
+    /// Gives every buffer its place on host and device, after asking each device how much memory it has.
+    pub(crate) async fn allocate(&mut self) -> Result<(), Fault> {
+        let application = self.application();
+        let devices: BTreeSet<u32> = application.buffers.iter().map(|buffer| buffer.device).collect();
+        let mut next_host = 0;
+        let mut next_device: BTreeMap<u32, u64> =
+            devices.iter().map(|&device| (device, FIRST_DEVICE_ADDRESS)).collect();
+        for buffer in &application.buffers {
+            self.host_address.push(next_host);
+            next_host += buffer.bytes.next_multiple_of(self.page);
+            let next = next_device.entry(buffer.device).or_default();
+            self.device_address.push(*next);
+            *next += buffer.bytes.next_multiple_of(self.page);
+        }
+        for device in devices {
+            let id = self.command(device, 0, Work::Describe, SpanId(0), 0).await;
+            while !self.descriptions.contains_key(&id) {
+                self.event().await?;
+            }
+            let memory = self.descriptions.remove(&id).unwrap_or_default().memory;
+            let needed = next_device[&device];
+            if needed > memory {
+                let (needed, memory) =
+                    (needed - FIRST_DEVICE_ADDRESS, memory.saturating_sub(FIRST_DEVICE_ADDRESS));
+                return Err(Fault::new(format!(
+                    "the buffers need {needed} bytes on device {device}, which has room for {memory}"
+                )));
+            }
+            let ranges = application.buffers.iter().zip(&self.device_address);
+            let ranges = ranges.filter(|(buffer, _)| buffer.device == device && buffer.bytes > 0);
+            self.mapped.insert(device, ranges.map(|(buffer, &start)| start..start + buffer.bytes).collect());
+        }
+        Ok(())
+    }
+
+    /// Begins a span of the run.
+    pub fn begin(&self, parent: Option<SpanId>, level: Level, name: impl Into<String>) -> SpanId {
+        self.sim.open_span(level, parent, name.into(), 0)
+    }
+
+    /// Ends a span of the run.
+    pub fn end(&self, span: SpanId) {
+        self.sim.close_span(span, Vec::new());
+    }
+
+    /// Exchanges what two names mean.
+    pub fn swap(&mut self, a: BufferId, b: BufferId) {
+        self.meaning.swap(a.0 as usize, b.0 as usize);
+    }
+
+    fn place(&self, name: BufferId) -> usize {
+        self.meaning[name.0 as usize].0 as usize
+    }
+
+    /// Reads a file into a buffer, page by page.
+    pub async fn read_file(&mut self, transfer: Transfer, parent: Option<SpanId>) -> Result<(), Fault> {
+        let place = self.place(transfer.buffer);
+        let name = format!("read {}", self.application.buffers[place].name);
+        let span = self.begin(parent, Level::Kernels, name);
+        let (size, address) = (self.application.buffers[place].bytes, self.host_address[place]);
+        for offset in (0..size).step_by(self.page as usize) {
+            let bytes = self.page.min(size - offset) as u32;
+            let tag = self.page_slot(Page::Fill { address: address + offset, bytes }).await?;
+            self.io.input.tx.send(StorageRequest::Read { tag, file: transfer.file, offset, bytes }).await;
+        }
+        self.settle().await?;
+        self.end(span);
+        Ok(())
+    }
+
+    /// Writes a buffer to a file, page by page.
+    pub async fn write_file(&mut self, transfer: Transfer, parent: Option<SpanId>) -> Result<(), Fault> {
+        let place = self.place(transfer.buffer);
+        let name = format!("write {}", self.application.buffers[place].name);
+        let span = self.begin(parent, Level::Kernels, name);
+        let (size, address) = (self.application.buffers[place].bytes, self.host_address[place]);
+        for offset in (0..size).step_by(self.page as usize) {
+            let bytes = self.page.min(size - offset) as u32;
+            let tag = self.page_slot(Page::Drain { transfer, offset, bytes }).await?;
+            self.io.memory.tx.send(HostAccess::Read { tag, address: address + offset, bytes }).await;
+        }
+        self.settle().await?;
+        self.end(span);
+        Ok(())
+    }
+
+    /// Notes the final values of the buffers that are to be looked at.
+    pub(crate) async fn inspect(&mut self) -> Result<(), Fault> {
+        for name in self.application().inspect.clone() {
+            let place = self.place(name);
+            let (size, address) = (self.application.buffers[place].bytes, self.host_address[place]);
+            self.inspected.insert(name, vec![0; size as usize]);
+            for offset in (0..size).step_by(self.page as usize) {
+                let bytes = self.page.min(size - offset) as u32;
+                let tag = self.page_slot(Page::Inspect { buffer: name, offset, bytes }).await?;
+                self.io.memory.tx.send(HostAccess::Read { tag, address: address + offset, bytes }).await;
+            }
+            self.settle().await?;
+            self.journal.result(name, self.inspected.remove(&name).unwrap_or_default());
+        }
+        Ok(())
+    }
+
+    /// Begins a copy of a buffer; the result names it.
+    pub async fn copy(
+        &mut self,
+        direction: Direction,
+        buffer: BufferId,
+        stream: u32,
+        parent: Option<SpanId>,
+    ) -> CommandId {
+        let place = self.place(buffer);
+        let Application { buffers, .. } = &*self.application;
+        let (bytes, device) = (buffers[place].bytes, buffers[place].device);
+        let way = match direction {
+            Direction::HostToDevice => "H2D",
+            Direction::DeviceToHost => "D2H",
+        };
+        let span = self.begin(parent, Level::Kernels, format!("{way} {}", buffers[place].name));
+        let (host, device_address) = (self.host_address[place], self.device_address[place]);
+        let work = Work::Copy(Copy { direction, host, device: device_address, bytes });
+        self.command(device, stream, work, span, bytes).await
+    }
+
+    /// Launches a kernel; the result names it.
+    pub async fn launch(
+        &mut self,
+        step: &LaunchStep,
+        stream: u32,
+        parent: Option<SpanId>,
+    ) -> Result<CommandId, Fault> {
+        let mut params = vec![0; step.kernel.param_bytes() as usize];
+        for (argument, param) in step.arguments.iter().zip(step.kernel.params()) {
+            let place = param.offset as usize..(param.offset + param.size) as usize;
+            match argument {
+                Argument::Buffer(name) => {
+                    let address = self.device_address[self.place(*name)];
+                    params[place].copy_from_slice(&address.to_le_bytes()[..param.size as usize]);
+                }
+                Argument::Value(bytes) => params[place].copy_from_slice(bytes),
+            }
+        }
+        let id = LaunchId(self.next_launch);
+        self.next_launch += 1;
+        let memory = self.mapped.get(&step.device).cloned();
+        let memory = memory.ok_or_else(|| Fault::new(format!("no buffer lies on device {}", step.device)))?;
+        let launch = Launch {
+            id,
+            stream,
+            program: Arc::clone(&step.kernel),
+            grid: step.grid,
+            block: step.block,
+            dynamic_shared: step.shared,
+            params: params.into(),
+            memory,
+            span: parent,
+        };
+        Ok(self.command(step.device, stream, Work::Launch(Arc::new(launch)), SpanId(0), 0).await)
+    }
+
+    /// Waits until a command is done.
+    pub async fn wait(&mut self, id: CommandId) -> Result<(), Fault> {
+        while self.commands.contains_key(&id) {
+            self.event().await?;
+        }
+        Ok(())
+    }
+
+    async fn command(&mut self, device: u32, stream: u32, work: Work, span: SpanId, bytes: u64) -> CommandId {
+        let id = CommandId(self.next_command);
+        self.next_command += 1;
+        self.sim.stats.commands.add(1);
+        let is_launch = matches!(work, Work::Launch(_));
+        self.commands.insert(id, Issued { span, bytes, is_launch });
+        let message = BusMessage::Command(Command { id, stream, work });
+        self.io.devices.tx.send(DeviceMessage { device, message }).await;
+        id
+    }
+
+    /// Waits for a free place among the pages under way.
+    async fn page_slot(&mut self, page: Page) -> Result<Tag, Fault> {
+        loop {
+            if let Some(slot) = self.pages.iter().position(Option::is_none) {
+                self.pages[slot] = Some(page);
+                return Ok(Tag(slot as u32));
+            }
+            self.event().await?;
+        }
+    }
+
+    /// Waits until no page is under way.
+    async fn settle(&mut self) -> Result<(), Fault> {
+        while self.pages.iter().any(Option::is_some) {
+            self.event().await?;
+        }
+        Ok(())
+    }
+
+    fn page(&mut self, tag: Tag) -> Result<&mut Option<Page>, Fault> {
+        let page = self.pages.get_mut(tag.0 as usize).filter(|page| page.is_some());
+        page.ok_or_else(|| Fault::new(format!("an answer for page {}, which is not under way", tag.0)))
+    }
+
+    /// Waits for messages and takes those that have come.
+    async fn event(&mut self) -> Result<(), Fault> {
+        if let Some(StorageReply::Values { tag, data }) = self.io.input.rx.try_recv() {
+            if let Some(Page::Fill { address, .. }) = *self.page(tag)? {
+                self.io.memory.tx.send(HostAccess::Write { tag, address, data }).await;
+            }
+            return Ok(());
+        }
+        if let Some(reply) = self.io.memory.rx.try_recv() {
+            return self.memory_reply(reply).await;
+        }
+        if let Some(StorageReply::Written { tag }) = self.io.output.rx.try_recv() {
+            if let Some(Page::Drain { bytes, .. }) = self.page(tag)?.take() {
+                self.sim.stats.pages_written.add(1);
+                self.journal.moved(u64::from(bytes));
+            }
+            return Ok(());
+        }
+        if let Some(DeviceMessage { device, message }) = self.io.devices.rx.try_recv() {
+            return self.device_message(device, message);
+        }
+        let CpuPorts { input, output, memory, devices } = &*self.io;
+        let sources =
+            [input.rx.when(true), output.rx.when(true), memory.rx.when(true), devices.rx.when(true)];
+        self.sim.wait(SimTime::MAX, sources).await;
+        Ok(())
+    }
+
+    async fn memory_reply(&mut self, reply: HostReply) -> Result<(), Fault> {
+        match reply {
+            HostReply::Written { tag } => {
+                if let Some(Page::Fill { bytes, .. }) = self.page(tag)?.take() {
+                    self.sim.stats.pages_read.add(1);
+                    self.journal.moved(u64::from(bytes));
+                }
+            }
+            HostReply::Values { tag, data } => match *self.page(tag)? {
+                Some(Page::Drain { transfer, offset, .. }) => {
+                    self.io
+                        .output
+                        .tx
+                        .send(StorageRequest::Write { tag, file: transfer.file, offset, data })
+                        .await;
+                }
+                Some(Page::Inspect { buffer, offset, bytes }) => {
+                    *self.page(tag)? = None;
+                    let range = offset as usize..offset as usize + bytes as usize;
+                    if let Some(values) = self.inspected.get_mut(&buffer) {
+                        values[range].copy_from_slice(&data);
+                    }
+                }
+                _ => return Err(Fault::new(format!("memory answered page {} with values", tag.0))),
+            },
+        }
+        Ok(())
+    }
+
+    fn device_message(&mut self, device: u32, message: BusMessage) -> Result<(), Fault> {
+        let id = match message {
+            BusMessage::Done(id) => id,
+            BusMessage::Description(id, description) => {
+                self.descriptions.insert(id, description);
+                id
+            }
+            other => return Err(Fault::new(format!("device {device} sent {other:?}"))),
+        };
+        let issued = self.commands.remove(&id);
+        let issued =
+            issued.ok_or_else(|| Fault::new(format!("device {device} ended command {}, unknown", id.0)))?;
+        self.journal.moved(issued.bytes);
+        if issued.is_launch {
+            self.journal.launched();
+        }
+        if issued.bytes > 0 {
+            self.sim.close_span(issued.span, vec![("bytes", Attribute::Number(issued.bytes))]);
+        }
+        Ok(())
+    }
+}

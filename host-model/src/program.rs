@@ -1,0 +1,112 @@
+//! An application as the host executes it: buffers, files, and the steps from prelude to postlude.
+//!
+//! Names have been resolved to indices and expressions to numbers; where an application comes from is not known here.
+
+use std::sync::Arc;
+
+use counterpoint_protocols::host::FileIndex;
+use counterpoint_ptx::Program as Kernel;
+
+/// Position of a buffer in the application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BufferId(pub u32);
+
+/// Memory that exists on the host and on a device.
+#[derive(Clone, Debug)]
+pub struct Buffer {
+    /// Its name.
+    pub name: String,
+    /// Its size.
+    pub bytes: u64,
+    /// The device on which it lies.
+    pub device: u32,
+}
+
+/// A transfer between a file and a buffer, of the buffer's whole size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// The file.
+    pub file: FileIndex,
+    /// The buffer.
+    pub buffer: BufferId,
+}
+
+/// An argument of a launch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Argument {
+    /// The device address of a buffer.
+    Buffer(BufferId),
+    /// A value in the bytes of its type.
+    Value(Box<[u8]>),
+}
+
+/// A kernel launch.
+#[derive(Clone, Debug)]
+pub struct LaunchStep {
+    /// The code.
+    pub kernel: Arc<Kernel>,
+    /// Thread blocks.
+    pub grid: [u32; 3],
+    /// Threads per block.
+    pub block: [u32; 3],
+    /// Dynamic shared memory in bytes.
+    pub shared: u32,
+    /// One for each parameter of the kernel.
+    pub arguments: Vec<Argument>,
+    /// On which device.
+    pub device: u32,
+}
+
+/// A step of the part that runs on the device.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// Launches a kernel.
+    Launch(LaunchStep),
+    /// Exchanges what two names mean from here on.
+    Swap(BufferId, BufferId),
+    /// Does the steps several times.
+    Repeat(u32, Vec<Step>),
+}
+
+/// An application.
+#[derive(Clone, Debug, Default)]
+pub struct Application {
+    /// Its name.
+    pub name: String,
+    /// Its buffers.
+    pub buffers: Vec<Buffer>,
+    /// Files read before the first copy.
+    pub prelude: Vec<Transfer>,
+    /// Buffers copied to their device.
+    pub copy_in: Vec<BufferId>,
+    /// What runs there.
+    pub steps: Vec<Step>,
+    /// Buffers copied back.
+    pub copy_out: Vec<BufferId>,
+    /// Files written at the end.
+    pub postlude: Vec<Transfer>,
+    /// Buffers whose host copy is looked at when all is done.
+    pub inspect: Vec<BufferId>,
+}
+
+impl Application {
+    /// Bytes that move between storage, host and devices, for progress.
+    pub fn bytes(&self) -> u64 {
+        let size = |id: &BufferId| self.buffers[id.0 as usize].bytes;
+        let files = self.prelude.iter().chain(&self.postlude).map(|transfer| size(&transfer.buffer));
+        files.chain(self.copy_in.iter().chain(&self.copy_out).map(size)).sum()
+    }
+
+    /// Thread blocks of all launches, for progress.
+    pub fn ctas(&self) -> u64 {
+        fn count(steps: &[Step]) -> u64 {
+            let each = steps.iter().map(|step| match step {
+                Step::Launch(launch) => launch.grid.iter().map(|&size| u64::from(size)).product(),
+                Step::Swap(..) => 0,
+                Step::Repeat(times, steps) => u64::from(*times) * count(steps),
+            });
+            each.sum()
+        }
+        count(&self.steps)
+    }
+}

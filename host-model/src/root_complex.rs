@@ -1,0 +1,96 @@
+//! The root complex: joins CPU and memory to the devices' buses.
+
+use counterpoint_framework::kernel::{Fault, Source};
+use counterpoint_framework::model::{Component, Context, Counter, Invalid, Ports, Stats};
+use counterpoint_framework::time::SimTime;
+use counterpoint_protocols::bus::{BusMessage, BusSocket};
+use counterpoint_protocols::host::{DeviceMessage, DeviceSocket};
+
+/// The ports of a root complex.
+#[derive(Ports)]
+pub struct RootComplexPorts {
+    /// The CPU: commands and completions.
+    cpu: DeviceSocket,
+    /// Host memory: accesses of devices.
+    memory: DeviceSocket,
+    /// The buses, in the order of the devices' numbers.
+    devices: Vec<BusSocket>,
+}
+
+/// What a root complex counts.
+#[derive(Default, Stats)]
+pub struct RootComplexStats {
+    /// Messages towards devices.
+    downstream: Counter,
+    /// Messages from devices.
+    upstream: Counter,
+}
+
+/// The root complex.
+pub struct RootComplex;
+
+impl Component for RootComplex {
+    const KIND: &'static str = "host/root-complex";
+    const DOC: &'static str = "Joins CPU and host memory to the buses of the devices.";
+    const DAEMON: bool = true;
+    type Params = ();
+    type Ports = RootComplexPorts;
+    type Stats = RootComplexStats;
+
+    fn new((): ()) -> Result<Self, Invalid> {
+        Ok(RootComplex)
+    }
+
+    async fn run(&mut self, io: &mut RootComplexPorts, sim: &Context<RootComplexStats>) -> Result<(), Fault> {
+        let count = io.devices.len();
+        let no_device = |device: u32| Fault::new(format!("device {device} of {count} does not exist"));
+        loop {
+            // A message that has no credit onwards waits in its link, and holds back those behind it.
+            let mut blocked = Vec::new();
+            for socket in [&mut io.cpu, &mut io.memory] {
+                if let Some(device) = socket.rx.peek(|message| message.device) {
+                    let bus = io.devices.get_mut(device as usize).ok_or_else(|| no_device(device))?;
+                    match bus.tx.try_reserve() {
+                        Some(permit) => {
+                            if let Some(DeviceMessage { message, .. }) = socket.rx.try_recv() {
+                                sim.stats.downstream.add(1);
+                                permit.send(message);
+                            }
+                        }
+                        None => blocked.push(device as usize),
+                    }
+                }
+            }
+            let (mut cpu_blocked, mut memory_blocked) = (false, false);
+            for (device, bus) in io.devices.iter_mut().enumerate() {
+                let to_memory = bus
+                    .rx
+                    .peek(|message| matches!(message, BusMessage::Read { .. } | BusMessage::Write { .. }));
+                let Some(to_memory) = to_memory else { continue };
+                let (out, held) = match to_memory {
+                    true => (&mut io.memory.tx, &mut memory_blocked),
+                    false => (&mut io.cpu.tx, &mut cpu_blocked),
+                };
+                match out.try_reserve() {
+                    Some(permit) => {
+                        if let Some(message) = bus.rx.try_recv() {
+                            sim.stats.upstream.add(1);
+                            permit.send(DeviceMessage { device: device as u32, message });
+                        }
+                    }
+                    None => *held = true,
+                }
+            }
+            let fixed = [
+                io.cpu.rx.when(blocked.is_empty()),
+                io.memory.rx.when(blocked.is_empty()),
+                io.cpu.tx.when(cpu_blocked),
+                io.memory.tx.when(memory_blocked),
+            ];
+            let free = !cpu_blocked && !memory_blocked;
+            let arrivals = io.devices.iter().map(|bus| bus.rx.when(free));
+            let credits = blocked.iter().map(|&device| io.devices[device].tx.when(true));
+            sim.wait(SimTime::MAX, fixed.into_iter().chain(arrivals).chain(credits)).await;
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! What a user can get wrong and only the run can see: a clear error with its place, exit status 2, nothing that looks
+//! complete.
+
+use std::path::Path;
+
+use counterpoint::FAILURE;
+
+use crate::cli::{Called, application, call, tiny};
+
+/// Runs `vecadd` on the tiny machine after changing its YAML and PTX.
+fn run_changed(folder: &Path, change: impl Fn(String) -> String, ptx: impl Fn(String) -> String) -> Called {
+    let app = application(folder, "vecadd");
+    let kernel = folder.join("kernel.nvrtc-sm_35.ptx");
+    std::fs::write(&app, change(std::fs::read_to_string(&app).unwrap())).unwrap();
+    std::fs::write(&kernel, ptx(std::fs::read_to_string(&kernel).unwrap())).unwrap();
+    let out = folder.join("out").to_string_lossy().into_owned();
+    call(&["run", &tiny(), &app, "--set", "app.n=1024", "--out", &out])
+}
+
+#[track_caller]
+fn assert_fails(called: &Called, folder: &Path, words: &[&str]) {
+    assert_eq!(called.status, FAILURE, "{}{}", called.out, called.err);
+    for word in words {
+        assert!(called.err.contains(word), "`{word}` is missing in: {}", called.err);
+    }
+    assert!(!folder.join("out/c.f32").exists(), "no output looks complete");
+}
+
+fn same(text: String) -> String {
+    text
+}
+
+#[test]
+fn an_access_beyond_a_buffer_names_block_warp_lane_and_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let beyond =
+        |text: String| text.replace("c, \"${n}\"]", "c, \"${n + 1}\"]").replace("ceil(n /", "ceil((n + 1) /");
+    let called = run_changed(folder.path(), beyond, same);
+    let words =
+        ["gpu.sm[", "vecadd #1, block (4, 0, 0), warp 0, lane 0: PTX line", "outside of every buffer"];
+    assert_fails(&called, folder.path(), &words);
+}
+
+#[test]
+fn a_misaligned_access_is_found_where_it_happens() {
+    let folder = tempfile::tempdir().unwrap();
+    let moved = |text: String| {
+        let load = text.lines().find(|line| line.contains("ld.global")).expect("a load").to_owned();
+        text.replace(&load, &load.replace("];", "+2];"))
+    };
+    let called = run_changed(folder.path(), same, moved);
+    assert_fails(
+        &called,
+        folder.path(),
+        &[
+            "vecadd #1, block (",
+            "warp 1: line 44, lane 0: address 0x",
+            "is no multiple of the 4 bytes accessed",
+        ],
+    );
+}
+
+#[test]
+fn an_unknown_instruction_and_a_broken_line_are_refused_before_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let broken = |text: String| text.replacen("add.f32", "frobnicate.f32", 1).replacen("ret;", "ret", 1);
+    let called = run_changed(folder.path(), same, broken);
+    assert_fails(&called, folder.path(), &["kernel.nvrtc-sm_35.ptx:"]);
+    assert!(!folder.path().join("out").exists(), "the run did not begin");
+    let folder = tempfile::tempdir().unwrap();
+    let unknown = |text: String| text.replacen("add.f32", "frobnicate.f32", 1);
+    let called = run_changed(folder.path(), same, unknown);
+    assert_fails(&called, folder.path(), &["frobnicate"]);
+}
+
+#[test]
+fn grids_and_blocks_that_cannot_be_launched_are_refused() {
+    for (change, words) in [
+        ("grid: 0", "grid"),
+        ("grid: [1, 1, 1, 1]", "grid"),
+        ("block: 1025", "1024"),
+        ("block: [1024, 2]", "1024"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let (key, _) = change.split_once(':').unwrap();
+        let replace = |text: String| {
+            let line = text
+                .lines()
+                .find(|line| line.trim_start().starts_with(&format!("{key}:")))
+                .unwrap()
+                .to_owned();
+            let indent = &line[..line.len() - line.trim_start().len()];
+            text.replace(&line, &format!("{indent}{change}"))
+        };
+        let called = run_changed(folder.path(), replace, same);
+        assert_fails(&called, folder.path(), &[words, "vecadd.yaml:"]);
+    }
+}
+
+#[test]
+fn buffers_that_do_not_fit_the_device_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = application(folder.path(), "vecadd");
+    let out = folder.path().join("out").to_string_lossy().into_owned();
+    let called = call(&["run", &tiny(), &app, "--set", "app.n=2000000", "--out", &out]);
+    assert_fails(
+        &called,
+        folder.path(),
+        &["host.cpu failed", "24010752 bytes on device 0, which has room for 16711680"],
+    );
+}
+
+#[test]
+fn files_that_include_each_other_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let machine = folder.path().join("m.yaml");
+    let text = "counterpoint: 1\nmachine: m\ninclude: [a.yaml]\ncomponents: {}\n";
+    std::fs::write(&machine, text).unwrap();
+    std::fs::write(folder.path().join("a.yaml"), "counterpoint: 1\nmodule: a\ninclude: [b.yaml]\n").unwrap();
+    std::fs::write(folder.path().join("b.yaml"), "counterpoint: 1\nmodule: b\ninclude: [a.yaml]\n").unwrap();
+    let called = call(&["check", &machine.to_string_lossy()]);
+    assert_eq!(called.status, FAILURE);
+    assert!(called.err.contains("b.yaml:3:11: error:") && called.err.contains("a.yaml"), "{}", called.err);
+}
+
+#[test]
+fn five_mistakes_in_a_machine_are_reported_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let machine = folder.path().join("machine.yaml");
+    let text = "\
+counterpoint: 1
+machine: wrong
+components:
+  cpu: { type: host/cpu }
+  bridge: { type: host/root-complex }
+  memory: { type: host/memory, bandwidth: 51 GHz }
+  input: { type: io/storage, read_bandwith: 500 MB/s }
+  output: { type: io/storrage }
+links:
+  - cpu.input -> memory.devices
+  - cpu.memory -> memory.cpu
+  - cpu.devices -> bridge.cpu
+";
+    std::fs::write(&machine, text).unwrap();
+    let called = call(&["check", &machine.to_string_lossy()]);
+    assert_eq!(called.status, FAILURE);
+    let place = format!("{}/", folder.path().display());
+    let found = called.err.replace(&place, "");
+    assert_eq!(found, include_str!("five_mistakes.txt"));
+}
+
+#[test]
+fn a_deadlock_is_a_report_with_its_cycle() {
+    let folder = tempfile::tempdir().unwrap();
+    // A barrier that waits for more threads than the block has.
+    let never = |text: String| text.replacen("ret;", "bar.sync 1, 512;\n\tret;", 1);
+    let called = run_changed(folder.path(), same, never);
+    let words =
+        ["error: deadlock at", "wait-for cycle: ", "host.cpu.devices waits for a message from host.bridge"];
+    assert_fails(&called, folder.path(), &words);
+    assert!(folder.path().join("out/stats.txt").exists(), "what was recorded is there");
+}

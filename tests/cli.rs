@@ -1,0 +1,217 @@
+//! The `counterpoint` command, called in process: what it prints, what it writes, how it exits.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use counterpoint::{Console, FAILURE, INTERRUPTED, NOT_VERIFIED, SUCCESS, main_with};
+
+use crate::support::root;
+
+/// What a call came to.
+pub(crate) struct Called {
+    pub(crate) status: u8,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+fn call_with(arguments: &[&str], interrupt: bool) -> Called {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let mut console = Console {
+        out: &mut out,
+        err: &mut err,
+        interactive: false,
+        interrupt: Arc::new(AtomicBool::new(interrupt)),
+    };
+    let words = std::iter::once("counterpoint").chain(arguments.iter().copied()).map(Into::into);
+    let status = main_with(words, &mut console);
+    let text = |bytes| String::from_utf8(bytes).expect("text");
+    Called { status, out: text(out), err: text(err) }
+}
+
+pub(crate) fn call(arguments: &[&str]) -> Called {
+    call_with(arguments, false)
+}
+
+pub(crate) fn tiny() -> String {
+    root().join("topologies/systems/tiny.yaml").to_string_lossy().into_owned()
+}
+
+/// A copy of an application in a folder of its own, so that its generated inputs stay there.
+pub(crate) fn application(folder: &Path, name: &str) -> String {
+    let from = root().join("experiments/applications").join(name);
+    for file in [format!("{name}.yaml"), "kernel.nvrtc-sm_35.ptx".to_owned()] {
+        std::fs::copy(from.join(&file), folder.join(&file)).expect("a copy");
+    }
+    folder.join(format!("{name}.yaml")).to_string_lossy().into_owned()
+}
+
+#[test]
+fn a_run_is_verified_and_leaves_its_results() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = application(folder.path(), "vecadd");
+    let out = folder.path().join("out");
+    let (tiny, out_text) = (tiny(), out.to_string_lossy().into_owned());
+    let arguments =
+        ["run", &tiny, &app, "--set", "app.n=1000", "--out", &out_text, "--hash", "--spans", "ctas"];
+    let first = call(&arguments);
+    assert_eq!(first.status, SUCCESS, "{}{}", first.out, first.err);
+    assert!(first.err.contains("a_1000.f32 did not exist; it was made by its generator"), "{}", first.err);
+    for part in
+        ["prelude", "H2D a", "vecadd", "D2H", "postlude", "total", "verified, 1000 elements", "cycles/s"]
+    {
+        assert!(first.out.contains(part), "{part} is missing in\n{}", first.out);
+    }
+    assert_eq!(std::fs::read(out.join("c.f32")).unwrap().len(), 4000);
+    let manifest = std::fs::read_to_string(out.join("manifest.yaml")).unwrap();
+    assert!(manifest.contains("partial: false") && manifest.contains("\"n\": 1000"), "{manifest}");
+    assert!(manifest.contains("generated: true"), "{manifest}");
+    assert!(std::fs::read_to_string(out.join("stats.txt")).unwrap().contains("gpu.scheduler.ctas"));
+    for name in ["stats.json", "spans.perfetto.json"] {
+        let text = std::fs::read_to_string(out.join(name)).unwrap();
+        assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok(), "{name}");
+    }
+
+    // The resolved machine runs as it stands, and gives the same hash with the files that are there now.
+    let machine = folder.path().join("machine.yaml");
+    std::fs::copy(out.join("machine.yaml"), &machine).unwrap();
+    let machine = machine.to_string_lossy().into_owned();
+    let again =
+        call(&["run", &machine, &app, "--set", "app.n=1000", "--out", &out_text, "--hash", "--threads", "2"]);
+    let hash = |called: &Called| called.out.lines().find(|line| line.contains("hash  ")).map(str::to_owned);
+    assert_eq!(again.err, "");
+    assert!(hash(&first).is_some());
+    assert_eq!(hash(&first), hash(&again));
+}
+
+#[test]
+fn wrong_results_are_told_apart_from_failures() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = application(folder.path(), "vecadd");
+    let text = std::fs::read_to_string(&app).unwrap();
+    std::fs::write(&app, text.replace("reference: vecadd", "file: golden.f32")).unwrap();
+    std::fs::write(folder.path().join("golden.f32"), [0; 400]).unwrap();
+    let out = folder.path().join("out").to_string_lossy().into_owned();
+    let called = call(&["run", &tiny(), &app, "--set", "app.n=100", "--out", &out, "--quiet"]);
+    assert_eq!(called.status, NOT_VERIFIED, "{}", called.err);
+    assert!(called.err.contains("error: verification failed: c against file "), "{}", called.err);
+    assert!(
+        called.err.contains("golden.f32: 100 of 100 elements differ, first [0]: expected 0.0, found "),
+        "{}",
+        called.err
+    );
+    assert_eq!(called.out, "");
+}
+
+#[test]
+fn what_is_cut_off_is_marked_partial() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = application(folder.path(), "vecadd");
+    let out = folder.path().join("out");
+    let out_text = out.to_string_lossy().into_owned();
+    let run = |more: &[&str], interrupt| {
+        let tiny = tiny();
+        let mut arguments = vec!["run", &tiny, &app, "--out", &out_text];
+        arguments.extend(more);
+        call_with(&arguments, interrupt)
+    };
+    assert_eq!(run(&[], false).status, SUCCESS);
+    assert!(out.join("c.f32").exists());
+    // The last results are still being written at this time.
+    let stopped = run(&["--stop-at", "220 us"], false);
+    assert_eq!(stopped.status, SUCCESS, "{}", stopped.err);
+    assert!(stopped.out.contains("(partial)") && stopped.out.contains("the run did not finish"));
+    assert!(!out.join("c.f32").exists() && out.join("c.f32.partial").exists());
+    let manifest = std::fs::read_to_string(out.join("manifest.yaml")).unwrap();
+    assert!(
+        manifest.contains("partial: true") && manifest.contains("outcome: stopped at 220 us"),
+        "{manifest}"
+    );
+    let interrupted = run(&[], true);
+    assert_eq!(interrupted.status, INTERRUPTED);
+    assert!(interrupted.err.contains("interrupted: the results so far are partial"));
+    assert!(std::fs::read_to_string(out.join("stats.txt")).unwrap().contains("(partial)"));
+}
+
+#[test]
+fn a_failure_in_the_machine_is_reported_with_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = application(folder.path(), "vecadd");
+    let text = std::fs::read_to_string(&app).unwrap();
+    // Twice as many threads as elements: the kernel leaves its buffers.
+    std::fs::write(
+        &app,
+        text.replace("c, \"${n}\"]", "c, \"${2 * n}\"]").replace("ceil(n /", "ceil(2 * n /"),
+    )
+    .unwrap();
+    let out = folder.path().join("out").to_string_lossy().into_owned();
+    let called = call(&["run", &tiny(), &app, "--set", "app.n=1024", "--out", &out]);
+    assert_eq!(called.status, FAILURE, "{}{}", called.out, called.err);
+    assert!(called.err.contains("error: gpu.sm["), "{}", called.err);
+    assert!(folder.path().join("out/manifest.yaml").exists());
+}
+
+#[test]
+fn problems_of_machine_and_application_come_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = application(folder.path(), "vecadd");
+    let tiny = tiny();
+    let settings = ["--set", "app.m=1", "--set", "gpu.smz=3", "--runtime", "seriel"];
+    let called = call(&[&["check", &tiny, &app][..], &settings].concat());
+    assert_eq!(called.status, FAILURE);
+    let expected = "\
+--set:1:5: error: there is nothing named `smz` to set in `gpu`
+ 1 | gpu.smz=3
+   |     ^^^
+   = help: did you mean `sms`?
+
+--set:1:5: error: the application has no parameter `m`
+ 1 | app.m=1
+   |     ^
+   = help: did you mean `n`?
+";
+    assert_eq!(called.err, expected);
+    let called = call(&["check", &tiny, &app, "--runtime", "seriel", "--policy", "fofo"]);
+    assert!(called.err.contains("did you mean `serial`?") && called.err.contains("did you mean `fifo`?"));
+    let called = call(&["check", "no-such-machine"]);
+    assert_eq!(called.status, FAILURE);
+    assert!(called.err.contains("there is no machine `no-such-machine`"), "{}", called.err);
+}
+
+#[test]
+fn the_other_commands_print_what_they_should() {
+    let tiny = tiny();
+    let checked = call(&["check", &tiny]);
+    assert_eq!((checked.status, checked.err.as_str()), (SUCCESS, ""));
+    assert!(checked.out.starts_with("machine tiny: "), "{}", checked.out);
+    assert!(checked.out.contains("lookahead") && checked.out.contains("limited by"), "{}", checked.out);
+    let resolved = call(&["resolve", &tiny, "--set", "gpu.sms=3"]);
+    assert!(resolved.out.contains("machine: tiny"), "{}", resolved.out);
+    assert!(resolved.out.contains("count: 3"), "{}", resolved.out);
+    let explained = call(&["explain", "memory/l2-slice"]);
+    assert!(explained.out.starts_with("memory/l2-slice\n"), "{}", explained.out);
+    let near = call(&["explain", "memory/l2-slise"]);
+    assert_eq!(near.status, FAILURE);
+    assert!(near.err.contains("did you mean `memory/l2-slice`?"), "{}", near.err);
+    assert!(call(&["list", "kinds"]).out.contains("gpu/sm"));
+    assert!(call(&["list", "runtimes"]).out.contains("serial"));
+    assert!(call(&["list", "policies"]).out.contains("fifo"));
+    assert!(call(&["list"]).out.contains("generators\n"));
+    for of in ["machine", "application"] {
+        assert!(serde_json::from_str::<serde_json::Value>(&call(&["schema", of]).out).is_ok(), "{of}");
+    }
+    assert!(call(&["explain", "application"]).out.contains("One for each parameter of the kernel"));
+}
+
+#[test]
+fn bad_arguments_are_explained() {
+    let called = call(&["run", "tiny", "vecadd", "--stop-at", "12"]);
+    assert_eq!(called.status, FAILURE);
+    assert!(called.err.contains("--stop-at"), "{}", called.err);
+    let called = call(&["rum"]);
+    assert_eq!(called.status, FAILURE);
+    assert!(called.err.contains("run"), "{}", called.err);
+    let called = call(&["--help"]);
+    assert_eq!(called.status, SUCCESS);
+    assert!(called.out.contains("explain"), "{}", called.out);
+}

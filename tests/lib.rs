@@ -1,0 +1,1 @@
+//! Empty: the system tests are one test binary, `main.rs`.

@@ -1,0 +1,79 @@
+//! Whole machines run whole applications, and the results are right.
+
+use counterpoint_framework::time::SimTime;
+
+use crate::support::{assert_verified, request, run_request};
+
+#[test]
+fn hotspot_runs_on_the_tiny_machine_in_both_dialects() {
+    let nvrtc = run_request(&request("tiny", "hotspot", &["app.n=64", "app.launches=4"]));
+    assert_verified(&nvrtc);
+    let text =
+        std::fs::read_to_string(crate::support::root().join("experiments/applications/hotspot/hotspot.yaml"));
+    let folder = tempfile::tempdir().unwrap();
+    let applications = crate::support::root().join("experiments/applications/hotspot");
+    let clang = text.unwrap().replace(
+        "kernel.nvrtc-sm_35.ptx",
+        &applications.join("kernel.clang-sm_35.ptx").display().to_string(),
+    );
+    let file = folder.path().join("clang.yaml");
+    std::fs::write(&file, clang).unwrap();
+    let sets = ["app.n=64", "app.launches=4"];
+    assert_verified(&run_request(&request("tiny", &file.display().to_string(), &sets)));
+}
+
+#[test]
+fn two_gpus_each_do_their_half() {
+    let summary = run_request(&request("two-gpus", "vecadd-two-devices", &[]));
+    assert_verified(&summary);
+    assert_eq!(summary.checks.len(), 2);
+    let ctas = |path: &str| {
+        let row = summary.report.stats.iter().find(|row| row.path == path && row.label.name == "ctas");
+        format!("{:?}", row.unwrap().value)
+    };
+    assert_eq!(
+        (ctas("gpu[0].scheduler"), ctas("gpu[1].scheduler")),
+        ("Count(64)".into(), "Count(64)".into())
+    );
+}
+
+#[test]
+fn a_gpu_beside_the_cpu_needs_no_pcie() {
+    let summary = run_request(&request("integrated", "vecadd", &["app.n=20000"]));
+    assert_verified(&summary);
+    let discrete = run_request(&request("tiny", "vecadd", &["app.n=20000"]));
+    assert_verified(&discrete);
+    let copies = |summary: &counterpoint_experiments::run::RunSummary| {
+        let phase = summary.report.spans.iter().find(|span| span.name == "H2D").unwrap();
+        phase.end - phase.start
+    };
+    assert!(copies(&summary) < copies(&discrete), "the bus is shorter than PCIe");
+}
+
+#[test]
+fn phases_take_what_bandwidths_say_and_do_not_overlap() {
+    let sets = ["app.n=128", "app.launches=2", "pcie.header=0 B"];
+    let summary = run_request(&request("tiny", "hotspot", &sets));
+    assert_verified(&summary);
+    let span = |name: &str| summary.report.spans.iter().find(|span| span.name == name).unwrap();
+    let close = |found: SimTime, bytes: f64, rate: f64, slack_ns: f64| {
+        let (found, expected) = (found.as_secs_f64() * 1e9, bytes / rate * 1e9);
+        assert!(found >= expected && found < expected + slack_ns, "{found} ns, expected {expected} ns");
+    };
+    let bytes = f64::from(128 * 128 * 4);
+    let phase = |name: &str| span(name).end - span(name).start;
+    close(phase("prelude"), 2.0 * bytes, 500e6, 2_000.0);
+    close(phase("postlude"), bytes, 500e6, 2_000.0);
+    close(phase("D2H"), bytes, 15.75e9, 5_000.0);
+    close(phase("H2D"), 2.0 * bytes, 15.75e9, 10_000.0);
+    // This runtime overlaps nothing.
+    let order = ["prelude", "H2D", "kernels", "D2H", "postlude"];
+    for pair in order.windows(2) {
+        assert!(span(pair[0]).end <= span(pair[1]).start, "{} overlaps {}", pair[0], pair[1]);
+    }
+    let kernels: Vec<_> =
+        summary.report.spans.iter().filter(|span| span.name.starts_with("hotspot #")).collect();
+    assert_eq!(kernels.len(), 2);
+    assert!(kernels[0].start >= span("H2D").end && kernels[0].end <= kernels[1].start);
+    assert!(kernels[1].end <= span("D2H").start);
+}

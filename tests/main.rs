@@ -1,0 +1,13 @@
+//! The system tests, in one binary.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod bad_inputs;
+mod cli;
+mod contract;
+mod determinism;
+mod machines;
+mod support;
+mod tidy;
+mod traffic;
+mod wrong_machines;

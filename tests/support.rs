@@ -1,0 +1,60 @@
+//! What the system tests share: runs by name, and small machines made from the real ones.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use counterpoint_experiments::registry;
+use counterpoint_experiments::run::{Progress, RunRequest, RunSummary, run};
+use counterpoint_experiments::verify::Verdict;
+use counterpoint_framework::model::Registry;
+
+/// The root of the repository.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a folder above").to_owned()
+}
+
+/// A run of a named application on a named machine.
+pub(crate) fn request(machine: &str, application: &str, sets: &[&str]) -> RunRequest {
+    let sets = sets.iter().map(|set| (*set).to_owned()).collect();
+    RunRequest { folder: root(), sets, ..RunRequest::new(machine, application) }
+}
+
+/// Runs with what is registered for everybody.
+pub(crate) fn run_request(request: &RunRequest) -> RunSummary {
+    run_with(request, registry())
+}
+
+/// Runs with components, policies and runtimes of one's own.
+pub(crate) fn run_with(request: &RunRequest, registry: Registry) -> RunSummary {
+    match run(request, &Arc::new(registry), &Progress::default()) {
+        Ok(summary) => summary,
+        Err(errors) => panic!("{}", errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")),
+    }
+}
+
+/// Asserts that the run finished and computed what it should.
+#[track_caller]
+pub(crate) fn assert_verified(summary: &RunSummary) {
+    assert!(!summary.checks.is_empty(), "nothing was compared");
+    for check in &summary.checks {
+        assert!(
+            check.verdict.is_verified(),
+            "{}: {}; {}",
+            check.buffer,
+            check.verdict,
+            summary.report.outcome
+        );
+    }
+    assert!(summary.is_good(), "{}", summary.report.outcome);
+}
+
+/// Asserts that the run finished with wrong values, and says which was the first.
+#[track_caller]
+pub(crate) fn assert_wrong(summary: &RunSummary) -> u64 {
+    assert!(!summary.partial && !summary.is_good(), "{}", summary.report.outcome);
+    let first = summary.checks.iter().find_map(|check| match &check.verdict {
+        Verdict::Differs(difference) => Some(difference.index),
+        _ => None,
+    });
+    first.expect("the first element that differs is named")
+}

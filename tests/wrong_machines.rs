@@ -1,0 +1,153 @@
+//! Values travel with messages: a machine that is wrong computes wrong values, and the run says so.
+
+use async_trait::async_trait;
+use counterpoint::NOT_VERIFIED;
+use counterpoint_experiments::registry;
+use counterpoint_framework::kernel::Fault;
+use counterpoint_framework::model::Variant;
+use counterpoint_hardware::gpu::cta_scheduler::{CtaPolicy, Placement, View};
+use counterpoint_host_model::Driver;
+use counterpoint_host_model::program::Step;
+use counterpoint_host_model::runtimes::Runtime;
+use counterpoint_protocols::bus::Direction;
+
+use crate::cli::call;
+use crate::support::{assert_verified, assert_wrong, request, root, run_request, run_with};
+
+/// Asserts that the command tells the first wrong element and exits with the status for that.
+fn assert_command_says(machine: &str, application: &str, sets: &[&str], first: u64) {
+    let path =
+        |folder: &str, name: &str| root().join(folder).join(format!("{name}.yaml")).display().to_string();
+    let machine =
+        if machine.ends_with(".yaml") { machine.into() } else { path("topologies/systems", machine) };
+    let application = path(&format!("experiments/applications/{application}"), application);
+    let out = tempfile::tempdir().unwrap();
+    let out = out.path().display().to_string();
+    let mut arguments = vec!["run", &machine, &application, "--out", &out];
+    sets.iter().for_each(|set| arguments.extend(["--set", set]));
+    let called = call(&arguments);
+    assert_eq!(called.status, NOT_VERIFIED, "{}", called.err);
+    assert!(called.err.contains("error: verification failed: "), "{}", called.err);
+    assert!(called.err.contains(&format!("elements differ, first [{first}]: expected ")), "{}", called.err);
+}
+
+/// An L1 that holds all that a launch reads, so that what it should have forgotten is still there.
+const LARGE_L1: &str = "gpu.sm.l1d.capacity=256 KiB";
+
+#[test]
+fn without_the_flush_between_launches_stale_lines_are_read() {
+    let sets = ["app.n=128", "app.launches=4", LARGE_L1];
+    assert_verified(&run_request(&request("tiny", "hotspot", &sets)));
+    let never = ["app.n=128", "app.launches=4", LARGE_L1, "gpu.sm.l1d.flush=never"];
+    let request = request("tiny", "hotspot", &never);
+    let first = assert_wrong(&run_request(&request));
+    assert_command_says(&request.machine, &request.application, &never, first);
+}
+
+/// Places blocks of any launch at once.
+struct Eager;
+
+impl Variant<dyn CtaPolicy> for Eager {
+    const NAME: &'static str = "eager";
+    const DOC: &'static str = "Places blocks of any launch at once, youngest first.";
+    type Params = ();
+
+    fn build((): &()) -> Result<Box<dyn CtaPolicy>, String> {
+        Ok(Box::new(Eager))
+    }
+}
+
+impl CtaPolicy for Eager {
+    fn place(&mut self, view: &View<'_>) -> Option<Placement> {
+        let launches = (0..view.launches.len()).rev().filter(|&launch| view.launches[launch].waiting() > 0);
+        let mut places =
+            launches.flat_map(|launch| (0..view.sms.len()).map(move |sm| Placement { launch, sm }));
+        places.find(|place| view.fits(place.launch, place.sm))
+    }
+}
+
+/// Gives every launch a stream of its own, as if no launch depended on another.
+struct Unordered;
+
+impl Variant<dyn Runtime> for Unordered {
+    const NAME: &'static str = "unordered";
+    const DOC: &'static str = "Gives every launch a stream of its own.";
+    type Params = ();
+
+    fn build((): &()) -> Result<Box<dyn Runtime>, String> {
+        Ok(Box::new(Unordered))
+    }
+}
+
+#[async_trait(?Send)]
+impl Runtime for Unordered {
+    async fn run(&self, driver: &mut Driver<'_>) -> Result<(), Fault> {
+        let application = driver.application();
+        for &transfer in &application.prelude {
+            driver.read_file(transfer, None).await?;
+        }
+        for &buffer in &application.copy_in {
+            let copy = driver.copy(Direction::HostToDevice, buffer, 0, None).await;
+            driver.wait(copy).await?;
+        }
+        let mut launched = Vec::new();
+        for step in &application.steps {
+            let Step::Repeat(times, steps) = step else { continue };
+            for stream in 0..*times {
+                for step in steps {
+                    match step {
+                        Step::Launch(launch) => launched.push(driver.launch(launch, stream, None).await?),
+                        Step::Swap(a, b) => driver.swap(*a, *b),
+                        Step::Repeat(..) => {}
+                    }
+                }
+            }
+        }
+        for launch in launched {
+            driver.wait(launch).await?;
+        }
+        for &buffer in &application.copy_out {
+            let copy = driver.copy(Direction::DeviceToHost, buffer, 0, None).await;
+            driver.wait(copy).await?;
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn a_kernel_that_does_not_wait_for_the_one_before_reads_too_early() {
+    let sets = ["app.n=64", "app.launches=4", "gpu.scheduler.policy=eager", "host.cpu.runtime=unordered"];
+    let mut registry = registry();
+    registry.variant::<dyn CtaPolicy, Eager>().variant::<dyn Runtime, Unordered>();
+    assert_wrong(&run_with(&request("tiny", "hotspot", &sets), registry));
+}
+
+#[test]
+fn copies_that_pass_the_l2_by_miss_its_dirty_lines() {
+    // The same GPU, but with a way of its own from the copy engine to DRAM.
+    let gpu = std::fs::read_to_string(root().join("topologies/modules/gpu.yaml")).unwrap();
+    let modules = root().join("topologies/modules").display().to_string();
+    let through = "  - \"copy.memory -> network.clients[0]\"";
+    assert!(
+        gpu.contains(through) && gpu.contains("clients: \"${sms + 1}\"") && gpu.contains("clients[i + 1]")
+    );
+    let gpu = gpu
+        .replace("include: [crossbar.yaml]", &format!("include: [{modules}/crossbar.yaml]"))
+        .replace("clients: \"${sms + 1}\"", "clients: \"${sms}\"")
+        .replace("clients[i + 1]", "clients[i]")
+        .replace("  network:\n", "  side:\n    module: crossbar\n    set: { clients: 1, servers: \"${controllers}\" }\n  network:\n")
+        .replace(through, "  - \"copy.memory -> side.clients[0]\"\n  - \"side.servers[i] -> dram[i].clients[1]\"");
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("gpu.yaml"), gpu).unwrap();
+    let machine = std::fs::read_to_string(root().join("topologies/systems/integrated.yaml")).unwrap();
+    let machine = machine
+        .replace("../modules/gpu.yaml", "gpu.yaml")
+        .replace("../modules/host.yaml", &format!("{modules}/host.yaml"));
+    let file = folder.path().join("machine.yaml");
+    std::fs::write(&file, machine).unwrap();
+    let machine = file.display().to_string();
+    let summary = run_request(&request(&machine, "vecadd", &["app.n=4096"]));
+    assert_eq!(assert_wrong(&summary), 0);
+    assert_command_says(&machine, "vecadd", &["app.n=4096"], 0);
+    assert_verified(&run_request(&request("integrated", "vecadd", &["app.n=4096"])));
+}

@@ -1,0 +1,79 @@
+//! `counterpoint check`.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+
+use clap::Args;
+use counterpoint_experiments::registry;
+use counterpoint_experiments::run::{load_application, load_machine};
+use counterpoint_framework::model::Environment;
+use counterpoint_framework::topology;
+
+use super::machine::MachineOptions;
+use super::{fail, note_unused};
+use crate::table::amount;
+use crate::{Console, SUCCESS};
+
+/// The command's arguments.
+#[derive(Args)]
+pub(crate) struct Check {
+    #[command(flatten)]
+    machine: MachineOptions,
+    /// The application: a file, or a name that `counterpoint list applications` prints.
+    application: Option<String>,
+}
+
+impl Check {
+    pub(super) fn execute(&self, console: &mut Console<'_>) -> io::Result<u8> {
+        let request = self.machine.request(self.application.as_deref().unwrap_or_default());
+        if self.application.is_none() {
+            note_unused(&request.sets, console)?;
+        }
+        let registry = Arc::new(registry());
+        let machine = load_machine(&request, &registry);
+        let application = self.application.as_ref().map(|_| load_application(&request));
+        let mut errors = Vec::new();
+        match machine {
+            Ok(loaded) => {
+                let machine = &loaded.machine;
+                let (parts, links) = (machine.instances.len(), machine.links.len());
+                writeln!(console.out, "machine {}: {parts} components, {links} links", machine.name)?;
+                let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
+                for instance in &machine.instances {
+                    *kinds.entry(&instance.kind).or_default() += 1;
+                }
+                for (kind, count) in kinds {
+                    writeln!(console.out, "  {count:>5} {kind}")?;
+                }
+                let cut = topology::build(machine, &registry, &Environment::default()).cut(1);
+                writeln!(console.out, "  {} islands, lookahead {}", cut.islands, cut.lookahead)?;
+                if let Some(link) = cut.limit.and_then(|index| machine.links.get(index)) {
+                    let (from, to) = (machine.path(&link.from), machine.path(&link.to));
+                    writeln!(console.out, "  limited by {from} -> {to} ({})", link.latency)?;
+                }
+            }
+            Err(error) => errors.push(error),
+        }
+        match application {
+            Some(Ok((_, loaded))) => {
+                let application = &loaded.application;
+                writeln!(
+                    console.out,
+                    "application {}: {} buffers, {} to move, {} CTAs, {} expectations",
+                    application.name,
+                    application.buffers.len(),
+                    amount(application.bytes()),
+                    application.ctas(),
+                    loaded.expectations.len()
+                )?;
+                for input in loaded.inputs.iter().filter(|input| input.generated) {
+                    writeln!(console.out, "  {} does not exist; a run makes it", input.path)?;
+                }
+            }
+            Some(Err(error)) => errors.push(error),
+            None => {}
+        }
+        if errors.is_empty() { Ok(SUCCESS) } else { fail(&errors, console) }
+    }
+}

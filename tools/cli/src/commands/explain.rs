@@ -1,0 +1,37 @@
+//! `counterpoint explain`.
+
+use std::io;
+
+use clap::Args;
+use counterpoint_experiments::{application, registry};
+use counterpoint_framework::model::diagnostics::nearest;
+use counterpoint_framework::topology;
+
+use crate::{Console, FAILURE, SUCCESS};
+
+/// The command's arguments.
+#[derive(Args)]
+pub(crate) struct Explain {
+    /// The component kind, such as `memory/l2-slice`; or `application`, for the keys of an application file.
+    kind: String,
+}
+
+impl Explain {
+    pub(super) fn execute(&self, console: &mut Console<'_>) -> io::Result<u8> {
+        if self.kind == "application" {
+            write!(console.out, "{}", application::explain())?;
+            return Ok(SUCCESS);
+        }
+        let registry = registry();
+        if let Some(kind) = registry.catalogue.get(&self.kind) {
+            write!(console.out, "{}", topology::explain(kind, registry.families()))?;
+            return Ok(SUCCESS);
+        }
+        writeln!(console.err, "error: there is no component kind `{}`", self.kind)?;
+        match nearest(&self.kind, registry.catalogue.kinds().map(|kind| kind.name)) {
+            Some(near) => writeln!(console.err, "  help: did you mean `{near}`?")?,
+            None => writeln!(console.err, "  help: `counterpoint list kinds` prints them all")?,
+        }
+        Ok(FAILURE)
+    }
+}

@@ -1,0 +1,72 @@
+//! The commands: one file each, one line in [`Command`] and one in its `execute`.
+
+mod check;
+mod explain;
+mod list;
+mod machine;
+mod resolve;
+mod run;
+mod schema;
+
+use std::io;
+
+use clap::Subcommand;
+use counterpoint_experiments::application::SETTING_PREFIX;
+use counterpoint_experiments::run::RunError;
+
+use crate::{Console, FAILURE};
+
+/// What the user wants.
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Run an application on a machine.
+    Run(Box<run::Run>),
+    /// Report everything that is wrong with a machine, and with an application.
+    Check(check::Check),
+    /// Print a machine with everything filled in, and who set what.
+    Resolve(resolve::Resolve),
+    /// List machines, applications, component kinds, policies and runtimes.
+    List(list::List),
+    /// Describe a component kind, or the keys of application files.
+    Explain(explain::Explain),
+    /// Print the JSON Schema of machine or application files, for editors.
+    Schema(schema::Schema),
+}
+
+impl Command {
+    pub(crate) fn execute(self, words: Vec<String>, console: &mut Console<'_>) -> io::Result<u8> {
+        match self {
+            Command::Run(command) => command.execute(words, console),
+            Command::Check(command) => command.execute(console),
+            Command::Resolve(command) => command.execute(console),
+            Command::List(command) => command.execute(console),
+            Command::Explain(command) => command.execute(console),
+            Command::Schema(command) => command.execute(console),
+        }
+    }
+}
+
+/// Says that settings of an application mean nothing to a command that was given none.
+fn note_unused(sets: &[String], console: &mut Console<'_>) -> io::Result<()> {
+    for set in sets.iter().filter(|set| set.starts_with(SETTING_PREFIX)) {
+        writeln!(console.err, "note: --set {set}: no application is given")?;
+    }
+    Ok(())
+}
+
+/// Prints what went wrong: drawn for someone who watches, plain for a file.
+fn fail(errors: &[RunError], console: &mut Console<'_>) -> io::Result<u8> {
+    for (index, error) in errors.iter().enumerate() {
+        if index > 0 {
+            writeln!(console.err)?;
+        }
+        match error {
+            RunError::Input(report) if console.interactive => {
+                write!(console.err, "{}", report.render_fancy())?;
+            }
+            RunError::Input(report) => writeln!(console.err, "{}", report.render().trim_end())?,
+            RunError::Usage(_) | RunError::Write(_) => writeln!(console.err, "{error}")?,
+        }
+    }
+    Ok(FAILURE)
+}

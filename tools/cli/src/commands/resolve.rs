@@ -1,0 +1,33 @@
+//! `counterpoint resolve`.
+
+use std::io;
+
+use clap::Args;
+use counterpoint_experiments::registry;
+use counterpoint_experiments::run::load_machine;
+use counterpoint_framework::topology;
+
+use super::machine::MachineOptions;
+use super::{fail, note_unused};
+use crate::{Console, SUCCESS};
+
+/// The command's arguments.
+#[derive(Args)]
+pub(crate) struct Resolve {
+    #[command(flatten)]
+    machine: MachineOptions,
+}
+
+impl Resolve {
+    pub(super) fn execute(&self, console: &mut Console<'_>) -> io::Result<u8> {
+        let request = self.machine.request("");
+        note_unused(&request.sets, console)?;
+        match load_machine(&request, &registry()) {
+            Ok(loaded) => {
+                write!(console.out, "{}", topology::resolve(&loaded.machine, &loaded.sources))?;
+                Ok(SUCCESS)
+            }
+            Err(error) => fail(&[error], console),
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! `counterpoint run`.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
+use counterpoint_experiments::registry;
+use counterpoint_experiments::run::{Progress, RunRequest, RunSummary, run};
+use counterpoint_framework::kernel::Outcome;
+use counterpoint_framework::telemetry::Level;
+use counterpoint_framework::time::{Quantity, SimTime};
+
+use super::fail;
+use super::machine::MachineOptions;
+use crate::{Console, FAILURE, INTERRUPTED, NOT_VERIFIED, SUCCESS, log, progress, table};
+
+/// The command's arguments.
+#[derive(Args)]
+pub(crate) struct Run {
+    #[command(flatten)]
+    machine: MachineOptions,
+    /// The application: a file, or a name that `counterpoint list applications` prints.
+    application: String,
+    /// Threads to simulate with; the results do not depend on it.
+    #[arg(long, default_value_t = 1)]
+    threads: usize,
+    /// Folder for the results [default: out/MACHINE/APPLICATION].
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Compute the hash of all events.
+    #[arg(long)]
+    hash: bool,
+    /// Leave out everything at or after this simulated time, such as `2 us`.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    stop_at: Option<SimTime>,
+    /// Finest spans that are kept.
+    #[arg(long, value_enum, default_value = "kernels")]
+    spans: Spans,
+    /// Write the simulation's log to standard error: `debug`, or a filter as `tracing` knows them.
+    #[arg(long, value_name = "FILTER")]
+    log: Option<String>,
+    /// Seed of all random numbers.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Show neither progress nor the table.
+    #[arg(long)]
+    quiet: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Spans {
+    Off,
+    Phases,
+    Kernels,
+    Ctas,
+    Warps,
+}
+
+impl From<Spans> for Level {
+    fn from(spans: Spans) -> Level {
+        match spans {
+            Spans::Off => Level::Off,
+            Spans::Phases => Level::Phases,
+            Spans::Kernels => Level::Kernels,
+            Spans::Ctas => Level::Ctas,
+            Spans::Warps => Level::Warps,
+        }
+    }
+}
+
+fn time(text: &str) -> Result<SimTime, String> {
+    SimTime::parse(text).map_err(|error| error.to_string())
+}
+
+impl Run {
+    pub(super) fn execute(&self, words: Vec<String>, console: &mut Console<'_>) -> io::Result<u8> {
+        if let Some(filter) = &self.log
+            && let Err(problem) = log::start(filter, console.interactive)
+        {
+            writeln!(console.err, "error: --log: {problem}")?;
+            return Ok(FAILURE);
+        }
+        let request = RunRequest {
+            threads: self.threads,
+            out: Some(self.out.clone().unwrap_or_else(|| self.default_folder())),
+            hash: self.hash,
+            stop_at: self.stop_at,
+            level: self.spans.into(),
+            seed: self.seed,
+            command_line: words,
+            ..self.machine.request(&self.application)
+        };
+        let registry = Arc::new(registry());
+        let watched = Progress::interrupted_by(Arc::clone(&console.interrupt));
+        let bar = console.interactive && !self.quiet && self.log.is_none();
+        let result = progress::watch(&watched, bar, || run(&request, &registry, &watched));
+        let summary = match result {
+            Ok(summary) => summary,
+            Err(errors) => return fail(&errors, console),
+        };
+        for path in &summary.created {
+            writeln!(console.err, "note: {path} did not exist; it was made by its generator")?;
+        }
+        if !self.quiet {
+            table::print(&summary, console.out)?;
+        }
+        status(&summary, console)
+    }
+
+    fn default_folder(&self) -> PathBuf {
+        let stem = |name: &str| PathBuf::from(name).file_stem().map(PathBuf::from).unwrap_or_default();
+        PathBuf::from("out").join(stem(self.machine.name())).join(stem(&self.application))
+    }
+}
+
+/// Says what is wrong, if anything is, and returns the exit status.
+fn status(summary: &RunSummary, console: &mut Console<'_>) -> io::Result<u8> {
+    let outcome = &summary.report.outcome;
+    match outcome {
+        Outcome::Finished(_) | Outcome::Stopped(_) => {}
+        Outcome::Interrupted(_) => writeln!(console.err, "interrupted: the results so far are partial")?,
+        Outcome::Deadlock(_) | Outcome::Livelock(_) | Outcome::Failed { .. } => {
+            writeln!(console.err, "error: {}", outcome.to_string().trim_end())?;
+        }
+    }
+    let wrong = summary.checks.iter().filter(|check| !check.verdict.is_verified());
+    for check in wrong.filter(|_| !summary.partial) {
+        writeln!(
+            console.err,
+            "error: verification failed: {} against {}: {}",
+            check.buffer, check.against, check.verdict
+        )?;
+    }
+    Ok(match outcome {
+        Outcome::Interrupted(_) => INTERRUPTED,
+        Outcome::Deadlock(_) | Outcome::Livelock(_) | Outcome::Failed { .. } => FAILURE,
+        Outcome::Stopped(_) => SUCCESS,
+        Outcome::Finished(_) if summary.is_good() => SUCCESS,
+        Outcome::Finished(_) => NOT_VERIFIED,
+    })
+}

@@ -1,0 +1,79 @@
+//! The progress of a run on standard error, in wall-clock time.
+
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use counterpoint_experiments::run::{Progress, Snapshot};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::table::amount;
+
+/// How often the line is drawn.
+const INTERVAL: Duration = Duration::from_millis(200);
+/// Steps of the bar.
+const STEPS: u64 = 1000;
+
+/// Does something while, if `shown`, a line on standard error tells how far it is.
+pub(crate) fn watch<T>(progress: &Progress, shown: bool, work: impl FnOnce() -> T) -> T {
+    if !shown {
+        return work();
+    }
+    std::thread::scope(|scope| {
+        let (done, ended) = mpsc::channel::<()>();
+        scope.spawn(move || {
+            let bar = ProgressBar::new(STEPS);
+            if let Ok(style) = ProgressStyle::with_template("{bar:30} {msg}") {
+                bar.set_style(style);
+            }
+            let begun = Instant::now();
+            // The channel closes when the work is done, also when it panics.
+            while ended.recv_timeout(INTERVAL) == Err(mpsc::RecvTimeoutError::Timeout) {
+                if let Some(snapshot) = progress.snapshot() {
+                    bar.set_position((snapshot.fraction() * STEPS as f64) as u64);
+                    bar.set_message(message(&snapshot, begun.elapsed()));
+                }
+            }
+            bar.finish_and_clear();
+        });
+        let result = work();
+        drop(done);
+        result
+    })
+}
+
+fn message(snapshot: &Snapshot, elapsed: Duration) -> String {
+    let Snapshot { time, launches, all_launches, ctas, all_ctas, bytes, all_bytes } = *snapshot;
+    let millis = time.as_ps() as f64 * 1e-9;
+    let left = amount(all_bytes.saturating_sub(bytes));
+    let mut text = format!(
+        "{millis:.6} ms simulated, {launches}/{all_launches} launches, {ctas}/{all_ctas} CTAs, {left} left"
+    );
+    let fraction = snapshot.fraction();
+    // The first percents say little about the rest.
+    if fraction > 0.02 {
+        let rest = elapsed.mul_f64((1.0 - fraction).max(0.0) / fraction);
+        text.push_str(&format!(", about {} s to go", rest.as_secs()));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_tells_what_is_done_and_what_is_left() {
+        let snapshot = Snapshot {
+            launches: 1,
+            all_launches: 2,
+            ctas: 4,
+            all_ctas: 8,
+            bytes: 1 << 20,
+            all_bytes: 2 << 20,
+            ..Snapshot::default()
+        };
+        let text = message(&snapshot, Duration::from_secs(10));
+        let expected = "0.000000 ms simulated, 1/2 launches, 4/8 CTAs, 1.0 MiB left, about 10 s to go";
+        assert_eq!(text, expected);
+    }
+}

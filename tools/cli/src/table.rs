@@ -1,0 +1,105 @@
+//! The summary of a run as a table.
+
+use std::io::{self, Write};
+
+use counterpoint_experiments::run::RunSummary;
+
+/// Bytes for people.
+pub(crate) fn amount(bytes: u64) -> String {
+    let units = [("GiB", 1_u64 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+    match units.into_iter().find(|(_, size)| bytes >= *size) {
+        Some((unit, size)) => format!("{:.1} {unit}", bytes as f64 / size as f64),
+        None => format!("{bytes} B"),
+    }
+}
+
+/// A number with its thousands apart.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(' ');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// Prints a summary.
+pub(crate) fn print(summary: &RunSummary, out: &mut dyn Write) -> io::Result<()> {
+    let RunSummary { report, phases, figures, .. } = summary;
+    writeln!(out, "{} on {}", summary.application, summary.machine)?;
+    writeln!(out)?;
+    let total = report.outcome.time().as_ps();
+    let micros = |ps: u64| format!("{:.6}", ps as f64 * 1e-6);
+    for phase in phases.iter().filter(|phase| phase.depth > 0) {
+        let name = format!("{:width$}{}", "", phase.name, width = 2 * phase.depth - 2);
+        let share = if total > 0 { 100.0 * phase.elapsed.as_ps() as f64 / total as f64 } else { 0.0 };
+        let times = if phase.count > 1 { format!("{} x", grouped(phase.count)) } else { String::new() };
+        let note = if phase.partial { "  (partial)" } else { "" };
+        let elapsed = micros(phase.elapsed.as_ps());
+        writeln!(out, "  {name:<36} {times:>9} {elapsed:>18} us {share:>6.2} %{note}")?;
+    }
+    writeln!(out, "  {:<36} {:>9} {:>18} us", "total", "", micros(total))?;
+    if !figures.counts.is_empty() {
+        writeln!(out)?;
+    }
+    for (name, value) in &figures.counts {
+        writeln!(out, "  {name:<36} {:>9} {:>18}", "", grouped(*value))?;
+    }
+    for (name, value) in &figures.rates {
+        writeln!(out, "  {name:<36} {:>9} {:>18.2} %", "", 100.0 * value)?;
+    }
+    writeln!(out)?;
+    writeln!(out, "  outcome      {}", report.outcome.to_string().lines().next().unwrap_or_default())?;
+    for check in &summary.checks {
+        writeln!(out, "  {:<12} {} ({})", check.buffer, check.verdict, check.against)?;
+    }
+    if summary.checks.is_empty() {
+        writeln!(out, "  results      nothing is expected of this application")?;
+    }
+    if let Some(hash) = report.hash {
+        writeln!(out, "  hash         {hash:016x}")?;
+    }
+    speed(summary, out)?;
+    for path in &summary.outputs {
+        writeln!(out, "  wrote        {}", path.display())?;
+    }
+    if let Some(folder) = &summary.folder {
+        writeln!(out, "  results in   {}", folder.display())?;
+    }
+    Ok(())
+}
+
+/// How fast the simulator was.
+fn speed(summary: &RunSummary, out: &mut dyn Write) -> io::Result<()> {
+    let seconds = summary.wall.as_secs_f64();
+    write!(out, "  wall time    {seconds:.3} s")?;
+    if seconds > 0.0 {
+        let names = [
+            ("cycles", "cycles/s"),
+            ("warp instructions", "warp instructions/s"),
+            ("thread instructions", "thread instructions/s"),
+        ];
+        for (count, unit) in names {
+            if let Some(count) = summary.figures.count(count) {
+                write!(out, ", {} {unit}", grouped((count as f64 / seconds) as u64))?;
+            }
+        }
+    }
+    writeln!(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_for_people() {
+        assert_eq!(grouped(1), "1");
+        assert_eq!(grouped(1_234_567), "1 234 567");
+        assert_eq!(amount(1000), "1000 B");
+        assert_eq!(amount(3 << 19), "1.5 MiB");
+    }
+}

@@ -1,0 +1,51 @@
+//! Checks and chores of this repository: `cargo xtask check`, `cargo xtask regenerate-ptx`.
+
+use std::process::{Command, ExitCode};
+
+mod regenerate_ptx;
+
+/// What `check` runs, in the order in which a failure is cheapest to see.
+const CHECKS: &[(&str, &[&str])] = &[
+    ("formatting", &["fmt", "--all", "--", "--check"]),
+    ("lints", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]),
+    ("documentation", &["doc", "--workspace", "--no-deps", "--quiet"]),
+    ("tests", &["test", "--workspace"]),
+];
+
+fn main() -> ExitCode {
+    let command = std::env::args().nth(1).unwrap_or_default();
+    let result = match command.as_str() {
+        "check" => check(),
+        "regenerate-ptx" => regenerate_ptx::run(),
+        _ => Err("usage: cargo xtask check | regenerate-ptx".to_owned()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            report(&message);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The one gate: what continuous integration runs and what a person runs before a commit.
+fn check() -> Result<(), String> {
+    for (name, arguments) in CHECKS {
+        report(&format!("-- {name}: cargo {}", arguments.join(" ")));
+        let mut command = Command::new(env!("CARGO"));
+        command.args(*arguments);
+        if *name == "documentation" {
+            command.env("RUSTDOCFLAGS", "-D warnings");
+        }
+        let status = command.status().map_err(|error| format!("cargo did not start: {error}"))?;
+        if !status.success() {
+            return Err(format!("{name}: failed"));
+        }
+    }
+    Ok(())
+}
+
+#[allow(clippy::print_stderr, reason = "this is a command")]
+fn report(message: &str) {
+    eprintln!("{message}");
+}
