@@ -4,7 +4,7 @@
 
 use std::hint::black_box;
 
-use counterpoint_framework::kernel::{Endpoint, LinkOptions, LinkSpec, Machine, ProcessSpec, RunOptions};
+use counterpoint_framework::kernel::{Endpoint, Islands, LinkOptions, LinkSpec, Machine, ProcessSpec, RunOptions};
 use counterpoint_framework::time::{Clock, Hertz, Latency, SimTime};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
@@ -86,7 +86,7 @@ fn clocked(components: usize, cycles: u64) -> Machine {
 }
 
 fn kernel(criterion: &mut Criterion) {
-    let options = RunOptions::default();
+    let options = RunOptions { islands: Islands::One, ..RunOptions::default() };
     let mut group = criterion.benchmark_group("kernel");
     group.sample_size(10);
     let mut bench = |name: &str, operations: u64, machine: &dyn Fn() -> Machine| {

@@ -7,13 +7,17 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
+use super::domain::Domain;
 use super::local::Local;
 use super::outcome::Fault;
 use super::process::Process;
-use super::queue::{Queue, Slot};
+use super::queue::{NEVER, Queue, Slot};
 
 /// What a process's body returns.
 pub type Body = Pin<Box<dyn Future<Output = Result<(), Fault>>>>;
+
+/// When the islands of one thread have something to do.
+pub(crate) type Agenda = Local<Queue>;
 
 /// The part of an island that its processes and ports reach.
 pub(crate) struct IslandState {
@@ -22,21 +26,25 @@ pub(crate) struct IslandState {
     limit: Cell<u64>,
     /// A time before which no other process of the island wakes.
     next: Cell<u64>,
-    queue: Local<Queue>,
-    running: Cell<Slot>,
     /// When a message was last taken here: the sign of life that the livelock guard looks for.
     pub(crate) moved: Cell<u64>,
+    agenda: Rc<Agenda>,
+    /// The island's number in the agenda.
+    number: Slot,
+    /// When the agenda will call upon this island; zero while it runs.
+    called: Cell<u64>,
 }
 
 impl IslandState {
-    pub(crate) fn new(processes: usize) -> Rc<Self> {
+    pub(crate) fn new(agenda: Rc<Agenda>, number: Slot) -> Rc<Self> {
         Rc::new(IslandState {
             now: Cell::new(0),
             limit: Cell::new(0),
             next: Cell::new(0),
-            queue: Local::new(Queue::new(processes)),
-            running: Cell::new(0),
             moved: Cell::new(0),
+            agenda,
+            number,
+            called: Cell::new(NEVER),
         })
     }
 
@@ -45,12 +53,20 @@ impl IslandState {
         self.now.get()
     }
 
+    /// A process of the island wakes at `time`.
     #[inline]
-    pub(crate) fn schedule(&self, slot: Slot, time: u64) {
-        self.queue.with(|queue| queue.schedule(slot, time));
+    pub(crate) fn note(&self, time: u64) {
         if time < self.next.get() {
             self.next.set(time);
         }
+        if time < self.called.get() {
+            self.call(time);
+        }
+    }
+
+    fn call(&self, time: u64) {
+        self.called.set(time);
+        self.agenda.with(|agenda| agenda.schedule(self.number, time));
     }
 
     /// Keeps the running process from going ahead of the executor until its next poll.
@@ -87,10 +103,20 @@ pub(crate) struct Ending {
     pub(crate) daemon: bool,
 }
 
+/// A clock domain with its processes.
+struct Group {
+    domain: Rc<Domain>,
+    tasks: Vec<Task>,
+}
+
 /// An island with its processes.
 pub(crate) struct Island {
     pub(crate) state: Rc<IslandState>,
-    tasks: Vec<Task>,
+    groups: Vec<Group>,
+    /// The process that is being polled, as (group, slot).
+    running: (usize, Slot),
+    /// Processes that have not returned and that the run waits for.
+    live: usize,
     alone: Option<Alone>,
 }
 
@@ -103,25 +129,22 @@ pub(crate) struct Alone {
 
 impl Island {
     pub(crate) fn new(state: Rc<IslandState>) -> Self {
-        Island { state, tasks: Vec::new(), alone: None }
+        Island { state, groups: Vec::new(), running: (0, 0), live: 0, alone: None }
+    }
+
+    /// Adds a clock domain and gives its number.
+    pub(crate) fn add_domain(&mut self, domain: Rc<Domain>) -> usize {
+        self.groups.push(Group { domain, tasks: Vec::new() });
+        self.groups.len() - 1
     }
 
     /// Adds a process, which starts at time zero. Slots are given out in the order of the calls.
-    pub(crate) fn add(&mut self, process: Rc<Process>, body: Body, daemon: bool) {
-        debug_assert_eq!(process.slot as usize, self.tasks.len());
-        self.state.schedule(process.slot, 0);
-        self.tasks.push(Task { body: Some(body), process, daemon });
-    }
-
-    /// When something happens here next.
-    pub(crate) fn earliest(&self) -> u64 {
-        self.state.queue.with(|queue| queue.earliest())
-    }
-
-    /// Whether nothing can happen before `limit`, told without looking closely.
-    #[inline]
-    pub(crate) fn idle_before(&self, limit: u64) -> bool {
-        self.state.queue.with(|queue| queue.bound()) >= limit
+    pub(crate) fn add(&mut self, group: usize, process: Rc<Process>, body: Body, daemon: bool) {
+        let Group { domain, tasks } = &mut self.groups[group];
+        debug_assert_eq!(process.slot as usize, tasks.len());
+        domain.schedule_start(process.slot);
+        self.live += usize::from(!daemon);
+        tasks.push(Task { body: Some(body), process, daemon });
     }
 
     /// Runs everything that happens before `limit`, and notes the processes that end.
@@ -130,47 +153,80 @@ impl Island {
     /// last process that counts has returned, or after a failure.
     pub(crate) fn run(&mut self, limit: u64, alone: Option<Alone>, endings: &mut Vec<Ending>) {
         self.state.limit.set(limit);
+        self.state.called.set(0);
         self.alone = alone;
-        loop {
-            let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.run_until_panic(endings))) else {
-                return;
-            };
+        while let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.run_until_panic(endings))) {
             let text = panic
                 .downcast_ref::<&str>()
                 .map(ToString::to_string)
                 .or_else(|| panic.downcast_ref::<String>().cloned())
                 .unwrap_or_else(|| "no message".into());
-            let running = self.state.running.get();
-            self.end(running, Err(Fault::panic(text)), endings);
+            let (group, slot) = self.running;
+            self.end(group, slot, Err(Fault::panic(text)), endings);
+            self.groups[group].domain.resume();
         }
+        self.state.called.set(NEVER);
+        let (due, _) = self.earliest();
+        if due != NEVER {
+            self.state.call(due);
+        }
+    }
+
+    /// When something happens here next, and in which group.
+    #[inline]
+    fn earliest(&self) -> (u64, usize) {
+        let mut best = (NEVER, 0);
+        for (number, group) in self.groups.iter().enumerate() {
+            let due = group.domain.due();
+            if due < best.0 {
+                best = (due, number);
+            }
+        }
+        best
     }
 
     fn run_until_panic(&mut self, endings: &mut Vec<Ending>) {
         let mut context = Context::from_waker(Waker::noop());
-        while let Some(time) = self.state.queue.with(|queue| queue.begin(self.state.limit.get())) {
-            while let Some(slot) = self.state.queue.with(|queue| queue.next(time)) {
-                let task = &mut self.tasks[slot as usize];
-                let Some(body) = &mut task.body else { continue };
-                self.state.now.set(time);
-                self.state.running.set(slot);
-                self.state.next.set(self.state.queue.with(|queue| queue.bound()));
-                task.process.enter(time);
-                if let Poll::Ready(result) = body.as_mut().poll(&mut context) {
-                    self.end(slot, result, endings);
+        loop {
+            let (time, number) = self.earliest();
+            // Without a limit there would still be a last time.
+            if time >= self.state.limit.get() {
+                return;
+            }
+            self.state.now.set(time);
+            self.state.next.set(0);
+            self.groups[number].domain.begin();
+            loop {
+                let Some((slot, last)) = self.groups[number].domain.take() else {
+                    self.groups[number].domain.settle();
+                    break;
+                };
+                if last {
+                    self.groups[number].domain.settle();
+                    self.state.next.set(self.earliest().0);
+                }
+                self.running = (number, slot);
+                if let Some(body) = &mut self.groups[number].tasks[slot as usize].body
+                    && let Poll::Ready(result) = body.as_mut().poll(&mut context)
+                {
+                    self.end(number, slot, result, endings);
+                }
+                if last {
+                    break;
                 }
             }
         }
     }
 
-    fn end(&mut self, slot: Slot, result: Result<(), Fault>, endings: &mut Vec<Ending>) {
-        let task = &mut self.tasks[slot as usize];
+    fn end(&mut self, group: usize, slot: Slot, result: Result<(), Fault>, endings: &mut Vec<Ending>) {
+        let task = &mut self.groups[group].tasks[slot as usize];
         task.body = None;
         let (time, process) = (self.state.now.get(), task.process.index);
         let failed = result.is_err();
+        self.live -= usize::from(!task.daemon);
         endings.push(Ending { time, process, result, daemon: task.daemon });
-        let last = !self.tasks.iter().any(|task| task.body.is_some() && !task.daemon);
         if let Some(alone) = self.alone
-            && (failed || last)
+            && (failed || self.live == 0)
         {
             self.state.limit.set(self.state.limit.get().min(time.saturating_add(alone.grace)));
         }
@@ -178,6 +234,7 @@ impl Island {
 
     /// The processes that have not returned, and whether each is a daemon.
     pub(crate) fn unfinished(&self) -> impl Iterator<Item = (&Rc<Process>, bool)> {
-        self.tasks.iter().filter(|task| task.body.is_some()).map(|task| (&task.process, task.daemon))
+        let tasks = self.groups.iter().flat_map(|group| &group.tasks);
+        tasks.filter(|task| task.body.is_some()).map(|task| (&task.process, task.daemon))
     }
 }

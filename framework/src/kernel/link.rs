@@ -39,25 +39,13 @@ pub(crate) struct Inbox<M> {
     pub(crate) armed: Cell<bool>,
     pub(crate) owner: Rc<Process>,
     /// Per sender, where its credits go.
-    returns: Local<Vec<Return>>,
+    returns: Local<Vec<Return<M>>>,
 }
 
 /// Where the credit of a taken message goes.
-#[derive(Clone)]
-pub(crate) struct Return {
-    pub(crate) latency: u64,
-    pub(crate) to: ReturnPath,
-}
-
-#[derive(Clone)]
-pub(crate) enum ReturnPath {
-    Local(Rc<Credits>),
-    Remote(Arc<dyn CreditSink>),
-}
-
-/// Takes credits that leave the thread.
-pub(crate) trait CreditSink: Send + Sync {
-    fn give_back(&self, time: u64);
+pub(crate) enum Return<M> {
+    Local(Rc<Outlet<M>>),
+    Remote { latency: u64, sink: Arc<RemoteLink<M>> },
 }
 
 impl<M> Inbox<M> {
@@ -66,34 +54,37 @@ impl<M> Inbox<M> {
     }
 
     /// Registers the sender with the given index.
-    pub(crate) fn add_sender(&self, sender: u32, to: Return) {
+    pub(crate) fn add_sender(&self, sender: u32, to: Return<M>) {
         self.returns.with(|returns| {
             debug_assert_eq!(returns.len(), sender as usize, "senders register in the order of their index");
             returns.push(to);
         });
     }
 
-    /// Puts a message in its place and wakes the receiver if it became the first.
+    /// Forgets all senders.
+    pub(crate) fn remove_senders(&self) {
+        self.returns.with(Vec::clear);
+    }
+
+    /// Puts a message in its place. The result tells whether the receiver must be woken by its arrival.
     #[inline]
-    pub(crate) fn push(&self, time: u64, sender: u32, message: M) {
+    #[must_use]
+    pub(crate) fn push(&self, time: u64, sender: u32, message: M) -> bool {
         let first = self.queue.with(|queue| {
             let arrival = Arrival { time, sender, message };
             match queue.back() {
-                Some(last) if (last.time, last.sender) > (time, sender) => {
-                    // Messages nearly always come in order; the few that overtake are searched from the back.
-                    let place = queue.iter().rposition(|other| (other.time, other.sender) <= (time, sender));
-                    queue.insert(place.map_or(0, |place| place + 1), arrival);
-                    place.is_none()
-                }
-                _ => {
+                None => {
                     queue.push_back(arrival);
-                    queue.len() == 1
+                    true
                 }
+                Some(last) if (last.time, last.sender) <= (time, sender) => {
+                    queue.push_back(arrival);
+                    false
+                }
+                Some(_) => insert(queue, arrival),
             }
         });
-        if first && self.armed.get() {
-            self.owner.wake_at(time);
-        }
+        first && self.armed.get()
     }
 
     /// Takes the first message that has arrived by `now`.
@@ -104,12 +95,9 @@ impl<M> Inbox<M> {
             _ => None,
         })?;
         self.owner.island.moved.set(now);
-        self.returns.with(|returns| {
-            let Return { latency, to } = &returns[arrival.sender as usize];
-            match to {
-                ReturnPath::Local(credits) => credits.give_back(now + latency),
-                ReturnPath::Remote(sink) => sink.give_back(now + latency),
-            }
+        self.returns.with(|returns| match &returns[arrival.sender as usize] {
+            Return::Local(outlet) => outlet.give_back(now + outlet.latency.get()),
+            Return::Remote { latency, sink } => sink.give_back(now + latency),
         });
         Some((arrival.sender, arrival.message))
     }
@@ -140,26 +128,61 @@ impl<M> Inbox<M> {
     }
 }
 
-/// The credits of one link, held by the sender.
-pub(crate) struct Credits {
-    available: Cell<u32>,
-    /// Times at which credits come back, in order.
-    returning: Local<VecDeque<u64>>,
-    /// The sender waits for a credit.
-    pub(crate) waiting: Cell<bool>,
-    pub(crate) owner: Rc<Process>,
-    pub(crate) total: u32,
+/// Puts a message that overtakes others in its place, searched from the back; tells whether it became the first.
+#[cold]
+fn insert<M>(queue: &mut VecDeque<Arrival<M>>, arrival: Arrival<M>) -> bool {
+    let key = (arrival.time, arrival.sender);
+    let place = queue.iter().rposition(|other| (other.time, other.sender) <= key);
+    queue.insert(place.map_or(0, |place| place + 1), arrival);
+    place.is_none()
 }
 
-impl Credits {
-    pub(crate) fn new(owner: Rc<Process>, total: u32) -> Rc<Self> {
-        Rc::new(Credits {
-            available: Cell::new(total),
-            returning: Local::default(),
+/// The sending end of a link, with its credits.
+pub(crate) struct Outlet<M> {
+    /// Credits that can be used, as far as has been counted.
+    available: Cell<u32>,
+    /// The sender waits for a credit.
+    pub(crate) waiting: Cell<bool>,
+    /// Times at which further credits come back, in order.
+    returning: Local<VecDeque<u64>>,
+    /// How long a credit takes.
+    latency: Cell<u64>,
+    pub(crate) owner: Rc<Process>,
+    pub(crate) wired: OnceCell<Wired<M>>,
+}
+
+/// What an outlet knows once it is connected.
+pub(crate) struct Wired<M> {
+    pub(crate) target: Target<M>,
+    pub(crate) delay: Delay,
+    pub(crate) channel: Option<Box<Channel>>,
+    /// Messages that the link holds at most.
+    pub(crate) capacity: u32,
+}
+
+/// Where messages go.
+pub(crate) enum Target<M> {
+    Local { inbox: Rc<Inbox<M>>, sender: u32, one_clock: bool },
+    Remote(Arc<RemoteLink<M>>),
+}
+
+impl<M> Outlet<M> {
+    pub(crate) fn new(owner: Rc<Process>) -> Rc<Self> {
+        Rc::new(Outlet {
+            available: Cell::new(0),
             waiting: Cell::new(false),
+            returning: Local::default(),
+            latency: Cell::new(0),
             owner,
-            total,
+            wired: OnceCell::new(),
         })
+    }
+
+    /// Connects the outlet, whose credits come back after `latency`.
+    pub(crate) fn wire(&self, latency: u64, wired: Wired<M>) {
+        self.available.set(wired.capacity);
+        self.latency.set(latency);
+        assert!(self.wired.set(wired).is_ok(), "an output has one link");
     }
 
     /// Collects the credits that have come back by `now` and says how many there are.
@@ -181,10 +204,8 @@ impl Credits {
     /// Takes one credit if there is one.
     #[inline]
     pub(crate) fn take(&self, now: u64) -> bool {
-        let mut available = self.available.get();
-        if available == 0 {
-            available = self.available(now);
-        }
+        // Counted every time: credits that nobody counts pile up, and take memory and with it time.
+        let available = self.available(now);
         if available == 0 {
             return false;
         }
@@ -214,27 +235,35 @@ impl Credits {
     pub(crate) fn due(&self) -> u64 {
         self.returning.with(|returning| returning.front().copied().unwrap_or(u64::MAX))
     }
-}
 
-/// The sending end of a link.
-pub(crate) struct Outlet<M> {
-    pub(crate) owner: Rc<Process>,
-    pub(crate) wired: OnceCell<Wired<M>>,
-}
-
-/// What an outlet knows once it is connected.
-pub(crate) struct Wired<M> {
-    pub(crate) credits: Rc<Credits>,
-    pub(crate) target: Target<M>,
-    pub(crate) sender: u32,
-    pub(crate) delay: Delay,
-    pub(crate) channel: Option<Channel>,
-}
-
-/// Where messages go.
-pub(crate) enum Target<M> {
-    Local(Rc<Inbox<M>>),
-    Remote(Arc<RemoteLink<M>>),
+    /// Sends a message that is handed over `after` later than now; the result is when it arrives.
+    #[inline]
+    pub(crate) fn send(&self, after: u64, message: M, bytes: impl FnOnce(&M) -> u64, seen: impl FnOnce(u64, &M)) {
+        let owner = &*self.owner;
+        let wired = self.wired.get().expect("ports are connected before a component runs");
+        let edge = match (wired.delay, &wired.channel) {
+            (Delay::Cycles(span), None) => Some(owner.clock().after(owner.edge(), span)),
+            _ => None,
+        };
+        let time = match edge {
+            Some(edge) => edge.time().as_ps() + after,
+            None => wired.arrival(owner.island.now() + after, || bytes(&message)),
+        };
+        seen(time, &message);
+        match &wired.target {
+            Target::Local { inbox, sender, one_clock } => {
+                if inbox.push(time, *sender, message) {
+                    match edge {
+                        Some(edge) if *one_clock && after == 0 => {
+                            inbox.owner.domain.schedule(inbox.owner.slot, edge)
+                        }
+                        _ => inbox.owner.wake_at(time),
+                    }
+                }
+            }
+            Target::Remote(link) => link.send(time, message),
+        }
+    }
 }
 
 /// A latency, prepared for the sender's clock.
@@ -265,22 +294,14 @@ impl Channel {
 }
 
 impl<M> Wired<M> {
-    /// When a message arrives that is handed over `after` later than now.
+    /// When a message arrives that is handed over at `start`.
     #[inline]
-    pub(crate) fn arrival(&self, owner: &Process, after: u64, bytes: impl FnOnce() -> u64) -> u64 {
-        let mut start = owner.island.now() + after;
-        if let Some(channel) = &self.channel {
-            start = channel.pass(start, bytes());
-            // A message's last byte leaves between two edges: the latency counts from there.
-            return start
-                + match self.delay {
-                    Delay::Cycles(span) => span.floor().as_ps(),
-                    Delay::Time(time) => time,
-                };
-        }
-        match self.delay {
-            Delay::Cycles(span) => owner.clock.after(owner.edge(), span).time().as_ps() + after,
-            Delay::Time(time) => start + time,
+    fn arrival(&self, start: u64, bytes: impl FnOnce() -> u64) -> u64 {
+        // A message's last byte leaves between two edges: the latency counts from there.
+        let end = self.channel.as_ref().map_or(start, |channel| channel.pass(start, bytes()));
+        end + match self.delay {
+            Delay::Cycles(span) => span.floor().as_ps(),
+            Delay::Time(time) => time,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::future::Future;
 use super::island::Body;
 use super::link::LinkOptions;
 use super::outcome::Fault;
-use super::partition::Partition;
+use super::partition::{Islands, Partition};
 use super::wiring::Wiring;
 use crate::time::{Clock, Latency, SimTime};
 
@@ -98,7 +98,7 @@ pub struct Machine {
 impl Machine {
     /// How the machine is cut for up to `threads` threads. A run makes this cut by itself; this tells people.
     pub fn cut(&self, threads: usize) -> Cut {
-        let partition = Partition::new(self, threads);
+        let partition = Partition::new(self, threads, Islands::Auto);
         let crosses =
             |link: &LinkSpec| partition.island[link.from.process] != partition.island[link.to.process];
         let crossing = self.links.iter().enumerate().filter(|(_, link)| crosses(link));

@@ -5,6 +5,7 @@
 //! shortest latency between islands, so nothing that happens elsewhere can reach it meanwhile. Windows, islands and
 //! threads change how fast a machine runs and nothing else.
 
+mod domain;
 mod hash;
 mod island;
 mod link;
@@ -26,6 +27,7 @@ pub use link::LinkOptions;
 pub(crate) use local::Local;
 pub use machine::{Cut, Endpoint, LinkSpec, Machine, ProcessSpec, Start, Started};
 pub use outcome::{Blocked, Fault, Hang, Outcome, WaitKind, Waiting};
+pub use partition::Islands;
 pub use port::{Either, Fairness, In, Message, Out, Permit, Socket, any, first};
 pub use process::{Process, Source};
 pub use simulation::{Finished, RunOptions};

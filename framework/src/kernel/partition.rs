@@ -4,11 +4,24 @@
 //! nothing else.
 
 use super::machine::Machine;
+use crate::time::SimTime;
 
 /// The share of all processes that one island may hold before a shorter lookahead, and so a finer cut, is taken.
 const LARGEST_SHARE: f64 = 0.25;
 /// Machines up to this size run as one island on one thread: a window would cost more than it gains.
 const SMALL: usize = 8;
+
+/// How to cut a machine into islands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Islands {
+    /// As the sizes and latencies suggest.
+    #[default]
+    Auto,
+    /// Not at all: one island on one thread.
+    One,
+    /// At every link of this latency or more.
+    AtLatency(SimTime),
+}
 
 /// A cut.
 pub(crate) struct Partition {
@@ -24,21 +37,27 @@ pub(crate) struct Partition {
 
 impl Partition {
     /// Cuts `machine` for up to `threads` threads.
-    pub(crate) fn new(machine: &Machine, threads: usize) -> Self {
+    pub(crate) fn new(machine: &Machine, threads: usize, islands: Islands) -> Self {
         let count = machine.processes.len();
         let mut latencies: Vec<u64> = machine.links.iter().map(|link| machine.latency(link)).collect();
         latencies.sort_unstable();
         latencies.dedup();
         let longest = latencies.last().copied().unwrap_or(1).max(1);
-        if count <= SMALL && threads == 1 {
-            return Self::assign(vec![0; count], 1, longest);
+        match islands {
+            Islands::One => return Self::assign(vec![0; count], 1, longest),
+            Islands::Auto if count <= SMALL && threads == 1 => return Self::assign(vec![0; count], 1, longest),
+            Islands::AtLatency(latency) => {
+                latencies.retain(|&known| known >= latency.as_ps());
+                latencies.truncate(1);
+            }
+            Islands::Auto => {}
         }
         let share = LARGEST_SHARE.min(1.0 / (2 * threads) as f64);
         let limit = ((count as f64 * share) as usize).max(1);
         let mut best: Option<(usize, Vec<usize>)> = None;
         // Longest lookahead first: the first cut that is fine enough is the best one.
         for &latency in latencies.iter().rev() {
-            let island = islands(machine, latency);
+            let island = join(machine, latency);
             let largest = sizes(&island).into_iter().max().unwrap_or(0);
             if best.as_ref().is_none_or(|(size, _)| largest < *size) {
                 best = Some((largest, island));
@@ -83,7 +102,7 @@ fn sizes(island: &[usize]) -> Vec<usize> {
 }
 
 /// Joins the processes of every link shorter than `lookahead`.
-fn islands(machine: &Machine, lookahead: u64) -> Vec<usize> {
+fn join(machine: &Machine, lookahead: u64) -> Vec<usize> {
     let mut parent: Vec<usize> = (0..machine.processes.len()).collect();
     fn root(parent: &mut [usize], mut node: usize) -> usize {
         while parent[node] != node {

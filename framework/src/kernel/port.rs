@@ -10,7 +10,7 @@ use std::hash::Hash;
 use std::rc::Rc;
 use std::task::Poll;
 
-use super::link::{Inbox, Outlet, Target, Wired};
+use super::link::{Inbox, Outlet};
 use super::process::{Process, Source};
 use crate::time::SimTime;
 
@@ -43,9 +43,15 @@ impl<M: Message> In<M> {
     /// Waits for a message and takes it.
     #[inline]
     pub fn recv(&mut self) -> impl Future<Output = M> + '_ {
-        poll_fn(move |_| match self.poll_arrival() {
-            Poll::Ready(()) => Poll::Ready(self.try_recv().expect("a message has arrived")),
-            Poll::Pending => Poll::Pending,
+        poll_fn(move |_| {
+            if let Some(message) = self.try_recv() {
+                self.inbox.armed.set(false);
+                return Poll::Ready(message);
+            }
+            match self.poll_arrival() {
+                Poll::Ready(()) => Poll::Ready(self.try_recv().expect("a message has arrived")),
+                Poll::Pending => Poll::Pending,
+            }
         })
     }
 
@@ -123,11 +129,6 @@ impl<M: Message> Out<M> {
         Out { outlet, port }
     }
 
-    #[inline]
-    fn wired(&self) -> &Wired<M> {
-        self.outlet.wired.get().expect("ports are connected before a component runs")
-    }
-
     /// Sends a message as soon as there is a credit.
     #[inline]
     pub async fn send(&mut self, message: M) {
@@ -158,23 +159,18 @@ impl<M: Message> Out<M> {
 
     #[inline]
     fn poll_credit(&self) -> Poll<()> {
-        let credits = &self.wired().credits;
-        let owner = &self.outlet.owner;
-        if credits.take(owner.island.now())
-            || (owner.advance_or_sleep(credits.due()) && credits.take(owner.island.now()))
-        {
-            credits.waiting.set(false);
-            return Poll::Ready(());
-        }
-        credits.waiting.set(true);
-        Poll::Pending
+        let Outlet { owner, waiting, .. } = &*self.outlet;
+        let taken = self.outlet.take(owner.island.now())
+            || (owner.advance_or_sleep(self.outlet.due()) && self.outlet.take(owner.island.now()));
+        waiting.set(!taken);
+        if taken { Poll::Ready(()) } else { Poll::Pending }
     }
 
     /// Takes a credit if there is one now.
     #[inline]
     pub fn try_reserve(&mut self) -> Option<Permit<'_, M>> {
         // A permit that is made is a credit that is given back: none may be made without one.
-        if self.wired().credits.take(self.outlet.owner.island.now()) {
+        if self.outlet.take(self.outlet.owner.island.now()) {
             Some(Permit { out: self })
         } else {
             None
@@ -199,40 +195,34 @@ impl<M: Message> Out<M> {
     /// Messages that could be sent now.
     #[inline]
     pub fn credits(&self) -> u32 {
-        self.wired().credits.available(self.outlet.owner.island.now())
+        self.outlet.available(self.outlet.owner.island.now())
     }
 
     #[inline]
     fn dispatch(&self, after: SimTime, message: M) {
-        let owner = &self.outlet.owner;
-        let wired = self.wired();
-        let time = wired.arrival(owner, after.as_ps(), || message.wire_bytes());
-        owner.record(self.port, |hasher| {
-            time.hash(hasher);
-            message.hash(hasher);
+        self.outlet.send(after.as_ps(), message, M::wire_bytes, |time, message| {
+            self.outlet.owner.record(self.port, |hasher| {
+                time.hash(hasher);
+                message.hash(hasher);
+            });
         });
-        match &wired.target {
-            Target::Local(inbox) => inbox.push(time, wired.sender, message),
-            Target::Remote(link) => link.send(time, message),
-        }
     }
 }
 
 impl<M: Message> Source for Out<M> {
     fn due(&self) -> Option<SimTime> {
-        let credits = &self.wired().credits;
-        if credits.available(self.outlet.owner.island.now()) > 0 {
+        if self.outlet.available(self.outlet.owner.island.now()) > 0 {
             return Some(SimTime::ZERO);
         }
-        Some(credits.due()).filter(|&time| time != u64::MAX).map(SimTime::from_ps)
+        Some(self.outlet.due()).filter(|&time| time != u64::MAX).map(SimTime::from_ps)
     }
 
     fn arm(&self) {
-        self.wired().credits.waiting.set(true);
+        self.outlet.waiting.set(true);
     }
 
     fn disarm(&self) {
-        self.wired().credits.waiting.set(false);
+        self.outlet.waiting.set(false);
     }
 }
 
@@ -259,7 +249,7 @@ impl<M: Message> Permit<'_, M> {
 
 impl<M: Message> Drop for Permit<'_, M> {
     fn drop(&mut self) {
-        self.out.wired().credits.untake();
+        self.out.outlet.untake();
     }
 }
 

@@ -9,9 +9,10 @@ use std::hash::Hasher;
 use std::rc::Rc;
 use std::task::Poll;
 
+use super::domain::Domain;
 use super::hash::EventHasher;
 use super::island::IslandState;
-use super::queue::Slot;
+use super::queue::{NEVER, Slot};
 use crate::time::{Clock, Edge, SimTime};
 
 /// Something that a process can wait for besides time: a message on an input, a credit on an output.
@@ -35,32 +36,21 @@ pub trait Source {
 /// A process's own state within the kernel. One thread's `Rc`s hold it.
 pub struct Process {
     pub(crate) island: Rc<IslandState>,
+    pub(crate) domain: Rc<Domain>,
+    /// Position in the domain.
     pub(crate) slot: Slot,
     /// Position in the machine, the same however it is cut.
     pub(crate) index: u32,
-    pub(crate) clock: Clock,
-    /// The edge at which the process runs, or last ran.
-    edge: Cell<Edge>,
-    /// The edge at which it wakes next, when that is known.
-    wake: Cell<Edge>,
     pub(crate) hash: Cell<Option<EventHasher>>,
 }
 
 impl Process {
-    pub(crate) fn new(
-        island: Rc<IslandState>,
-        slot: Slot,
-        index: u32,
-        clock: Clock,
-        hashing: bool,
-    ) -> Rc<Self> {
+    pub(crate) fn new(domain: Rc<Domain>, slot: Slot, index: u32, hashing: bool) -> Rc<Self> {
         Rc::new(Process {
-            island,
+            island: Rc::clone(&domain.island),
+            domain,
             slot,
             index,
-            clock,
-            edge: Cell::default(),
-            wake: Cell::default(),
             hash: Cell::new(hashing.then(EventHasher::default)),
         })
     }
@@ -78,92 +68,77 @@ impl Process {
 
     /// The process's clock.
     pub fn clock(&self) -> Clock {
-        self.clock
+        self.domain.clock
     }
 
     /// The edge at which the process runs now.
     #[inline]
     pub fn edge(&self) -> Edge {
-        self.edge.get()
+        self.domain.edge()
     }
 
     /// The index of that edge: how many cycles have passed.
     #[inline]
     pub fn cycle(&self) -> u64 {
-        self.edge.get().index()
+        self.edge().index()
     }
 
     /// The time `cycles` after the current edge.
     #[inline]
     pub fn cycles_from_now(&self, cycles: u64) -> SimTime {
-        self.clock.after(self.edge.get(), self.clock.cycles(cycles)).time()
+        self.edge_after(cycles).time()
     }
 
     /// The duration of `cycles` from the current edge: what to send a message after.
     #[inline]
     pub fn span(&self, cycles: u64) -> SimTime {
-        self.cycles_from_now(cycles) - self.edge.get().time()
-    }
-
-    /// Called before a poll: the process runs at `now`, an edge of its clock.
-    #[inline]
-    pub(crate) fn enter(&self, now: u64) {
-        if self.edge.get().time().as_ps() != now {
-            let wake = self.wake.get();
-            let edge = if wake.time().as_ps() == now { wake } else { self.edge_at_or_after(now) };
-            debug_assert_eq!(edge.time().as_ps(), now, "a process wakes at edges of its clock only");
-            self.edge.set(edge);
-        }
+        self.cycles_from_now(cycles) - self.edge().time()
     }
 
     #[inline]
-    fn edge_at_or_after(&self, time: u64) -> Edge {
-        self.clock.at_or_after(self.edge.get(), SimTime::from_ps(time))
+    fn edge_after(&self, cycles: u64) -> Edge {
+        let clock = self.clock();
+        clock.after(self.edge(), clock.cycles(cycles))
     }
 
     /// Wakes the process at its first edge at or after `time`.
     #[inline]
     pub(crate) fn wake_at(&self, time: u64) {
-        if time == u64::MAX {
-            return;
+        if time != NEVER {
+            self.domain.schedule(self.slot, self.domain.edge_at_or_after(time));
         }
-        let edge = self.edge_at_or_after(time);
-        self.wake.set(edge);
-        self.island.schedule(self.slot, edge.time().as_ps());
     }
 
     /// Moves to the first edge at or after `time` at once if nothing else happens before it in this window;
     /// otherwise schedules a wake-up there and returns false.
     #[inline]
     pub(crate) fn advance_or_sleep(&self, time: u64) -> bool {
-        if time == u64::MAX {
+        if time == NEVER {
             return false;
         }
-        let edge = self.edge_at_or_after(time);
-        if self.island.try_advance(edge.time().as_ps()) {
-            self.edge.set(edge);
-            return true;
+        let edge = self.domain.edge_at_or_after(time);
+        let advanced = self.domain.try_advance(edge);
+        if !advanced {
+            self.domain.schedule(self.slot, edge);
         }
-        self.wake.set(edge);
-        self.island.schedule(self.slot, edge.time().as_ps());
-        false
+        advanced
     }
 
     /// Waits for the next edge of the process's clock.
     #[inline]
     pub fn tick(&self) -> impl Future<Output = ()> + '_ {
-        self.until_edge(self.clock.next(self.edge.get()))
+        self.until_edge(self.domain.next())
     }
 
     /// Waits for `cycles` edges of the process's clock.
     #[inline]
     pub fn cycles(&self, cycles: u64) -> impl Future<Output = ()> + '_ {
-        self.until_edge(self.clock.after(self.edge.get(), self.clock.cycles(cycles)))
+        self.until_edge(self.edge_after(cycles))
     }
 
     /// Waits until the first edge at or after `time`.
     pub fn until(&self, time: SimTime) -> impl Future<Output = ()> + '_ {
-        self.until_edge(self.edge_at_or_after(time.as_ps().max(self.island.now())))
+        self.until_edge(self.domain.edge_at_or_after(time.as_ps()))
     }
 
     /// Waits for a duration, rounded up to the next edge.
@@ -173,17 +148,11 @@ impl Process {
 
     #[inline]
     fn until_edge(&self, edge: Edge) -> impl Future<Output = ()> + '_ {
-        let target = edge.time().as_ps();
         poll_fn(move |_| {
-            if self.island.now() >= target {
+            if self.edge().index() >= edge.index() || self.domain.try_advance(edge) {
                 return Poll::Ready(());
             }
-            if self.island.try_advance(target) {
-                self.edge.set(edge);
-                return Poll::Ready(());
-            }
-            self.wake.set(edge);
-            self.island.schedule(self.slot, target);
+            self.domain.schedule(self.slot, edge);
             Poll::Pending
         })
     }
@@ -198,7 +167,7 @@ impl Process {
         deadline: SimTime,
         sources: impl IntoIterator<Item = Option<&'a dyn Source>> + Clone,
     ) {
-        let start = self.edge.get().time().as_ps();
+        let start = self.edge().time().as_ps();
         let each = || sources.clone().into_iter().flatten();
         poll_fn(|_| {
             let due = each().filter_map(Source::due).map(SimTime::as_ps);

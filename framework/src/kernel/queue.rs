@@ -1,94 +1,125 @@
-//! When each process of an island wakes next.
+//! When each of a set of sleepers wakes next.
 //!
-//! A process has at most one wake-up, the earliest asked for. A few processes are kept as a plain array that is
-//! scanned; many go into a hierarchical timing wheel of eleven levels with 64 slots each, whose lists are threaded
-//! through the processes, so that scheduling never allocates however sparse the picosecond times are.
+//! Sleepers are numbered slots, times are 64-bit keys: cycle numbers for the processes of a clock domain, picoseconds
+//! for the islands of a thread. A sleeper has at most one wake-up, the earliest asked for. A few sleepers are kept as a
+//! plain array that is scanned; many go into a hierarchical timing wheel of 64 slots a level, whose lists are threaded
+//! through the sleepers, so that scheduling never allocates however sparse the times are. Wake-ups at the very next key
+//! need no order among each other and go into a plain list.
 
-/// Position of a process within its island.
+/// Position of a sleeper in its set.
 pub(crate) type Slot = u32;
 
 /// No wake-up.
-const NEVER: u64 = u64::MAX;
+pub(crate) const NEVER: u64 = u64::MAX;
 
-/// Up to this many processes a scan beats the wheel.
+/// Up to this many sleepers a scan beats the wheel.
 const SCAN_LIMIT: usize = 8;
 
-/// The wake-ups of one island.
+/// The wake-ups of one set.
 pub(crate) enum Queue {
-    Scan(Vec<u64>),
+    Scan(Scan),
     Wheel(Wheel),
 }
 
 impl Queue {
-    pub(crate) fn new(processes: usize) -> Self {
-        if processes <= SCAN_LIMIT {
-            Queue::Scan(vec![NEVER; processes])
+    pub(crate) fn new(sleepers: usize) -> Self {
+        if sleepers <= SCAN_LIMIT {
+            Queue::Scan(Scan { keys: vec![NEVER; sleepers].into_boxed_slice(), begun: 0 })
         } else {
-            Queue::Wheel(Wheel::new(processes))
+            Queue::Wheel(Wheel::new(sleepers))
         }
     }
 
-    /// Wakes `slot` at `time`, unless it wakes earlier already.
+    /// Wakes `slot` at `key`, unless it wakes by then already, which the result tells. Keys lie behind the last one begun.
     #[inline]
-    pub(crate) fn schedule(&mut self, slot: Slot, time: u64) {
+    pub(crate) fn schedule(&mut self, slot: Slot, key: u64) -> bool {
         match self {
-            Queue::Scan(times) => {
-                let wake = &mut times[slot as usize];
-                *wake = (*wake).min(time);
+            Queue::Scan(scan) => scan.schedule(slot, key),
+            Queue::Wheel(wheel) => wheel.schedule(slot, key),
+        }
+    }
+
+    /// As [`Queue::schedule`], where nothing can be asked for before `key` any more.
+    #[inline]
+    pub(crate) fn schedule_soon(&mut self, slot: Slot, key: u64) {
+        match self {
+            Queue::Scan(scan) => {
+                scan.schedule(slot, key);
             }
-            Queue::Wheel(wheel) => wheel.schedule(slot, time),
+            Queue::Wheel(wheel) => wheel.schedule_soon(slot, key),
         }
     }
 
-    /// A time before which nothing wakes; exact for a few processes, a lower bound for many.
+    /// The earliest wake-up with a slot that it wakes; [`NEVER`] with any slot if there is none.
     #[inline]
-    pub(crate) fn bound(&self) -> u64 {
+    pub(crate) fn earliest(&self) -> (u64, Slot) {
         match self {
-            Queue::Scan(times) => times.iter().copied().fold(NEVER, u64::min),
-            Queue::Wheel(wheel) => wheel.bound(),
-        }
-    }
-
-    /// The time of the earliest wake-up, `u64::MAX` if there is none.
-    pub(crate) fn earliest(&self) -> u64 {
-        match self {
-            Queue::Scan(_) => self.bound(),
+            Queue::Scan(scan) => scan.earliest(),
             Queue::Wheel(wheel) => wheel.earliest(),
         }
     }
 
-    /// Goes to the earliest wake-up before `limit`, if there is one: its time. [`Queue::next`] gives the processes that wake
-    /// then; all of them must be taken before anything else is asked.
+    /// Goes to `key`, before which nothing wakes. [`Queue::take`] gives the slots that wake then.
     #[inline]
-    pub(crate) fn begin(&mut self, limit: u64) -> Option<u64> {
+    pub(crate) fn begin(&mut self, key: u64) {
         match self {
-            Queue::Scan(times) => times.iter().copied().min().filter(|&time| time < limit),
-            Queue::Wheel(wheel) => wheel.begin(limit),
+            Queue::Scan(scan) => scan.begun = key,
+            Queue::Wheel(wheel) => wheel.begin(key),
         }
     }
 
-    /// The next process that wakes at `time`, which [`Queue::begin`] gave.
+    /// The next slot that wakes at the key begun, and whether it is the last one.
     #[inline]
-    pub(crate) fn next(&mut self, time: u64) -> Option<Slot> {
+    pub(crate) fn take(&mut self) -> Option<(Slot, bool)> {
         match self {
-            Queue::Scan(times) => {
-                let slot = times.iter().position(|&wake| wake == time)?;
-                times[slot] = NEVER;
-                Some(slot as Slot)
-            }
-            Queue::Wheel(wheel) => wheel.next(),
+            Queue::Scan(scan) => scan.take(),
+            Queue::Wheel(wheel) => wheel.take(),
         }
+    }
+}
+
+/// An array of keys.
+pub(crate) struct Scan {
+    keys: Box<[u64]>,
+    begun: u64,
+}
+
+impl Scan {
+    #[inline]
+    fn schedule(&mut self, slot: Slot, key: u64) -> bool {
+        let wake = &mut self.keys[slot as usize];
+        let earlier = key < *wake;
+        *wake = (*wake).min(key);
+        earlier
+    }
+
+    #[inline]
+    fn earliest(&self) -> (u64, Slot) {
+        let mut best = (NEVER, 0);
+        for (slot, &key) in self.keys.iter().enumerate() {
+            if key < best.0 {
+                best = (key, slot as Slot);
+            }
+        }
+        best
+    }
+
+    #[inline]
+    fn take(&mut self) -> Option<(Slot, bool)> {
+        let slot = self.keys.iter().position(|&key| key == self.begun)?;
+        self.keys[slot] = NEVER;
+        let last = !self.keys[slot..].contains(&self.begun);
+        Some((slot as Slot, last))
     }
 }
 
 const BITS: u32 = 6;
 const SLOTS: usize = 1 << BITS;
-const LEVELS: usize = 64_usize.div_ceil(BITS as usize);
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy)]
 struct Node {
-    time: u64,
+    key: u64,
     next: u32,
     previous: u32,
 }
@@ -99,146 +130,197 @@ struct Level {
     heads: [u32; SLOTS],
 }
 
-/// A hierarchical timing wheel. Level l holds the times that differ from `base` first in the l-th group of six bits.
+/// A hierarchical timing wheel. Level l holds the keys that differ from `base` first in the l-th group of six bits.
 pub(crate) struct Wheel {
     base: u64,
-    levels: Box<[Level; LEVELS]>,
+    /// The levels that were ever needed.
+    levels: Vec<Level>,
+    /// Which of them hold anything.
+    occupied: u32,
     nodes: Box<[Node]>,
-    /// The processes that wake at `base` and have not been taken yet.
-    batch: u32,
+    /// The slots that wake at `soon_key`, in no order.
+    soon: Vec<Slot>,
+    soon_key: u64,
+    /// The slots that wake at the key begun and have not been taken yet.
+    batch: Vec<Slot>,
 }
 
 impl Wheel {
-    fn new(processes: usize) -> Self {
+    fn new(sleepers: usize) -> Self {
         Wheel {
             base: 0,
-            levels: Box::new([Level { occupied: 0, heads: [NONE; SLOTS] }; LEVELS]),
-            nodes: vec![Node { time: NEVER, next: NONE, previous: NONE }; processes].into_boxed_slice(),
-            batch: NONE,
+            levels: Vec::new(),
+            occupied: 0,
+            nodes: vec![Node { key: NEVER, next: NONE, previous: NONE }; sleepers].into_boxed_slice(),
+            soon: Vec::with_capacity(sleepers),
+            soon_key: 0,
+            batch: Vec::with_capacity(sleepers),
         }
     }
 
     #[inline]
-    fn place(&self, time: u64) -> (usize, usize) {
-        let level = (((time ^ self.base) | (SLOTS as u64 - 1)).ilog2() / BITS) as usize;
-        (level, ((time >> (level as u32 * BITS)) as usize) & (SLOTS - 1))
+    fn place(&self, key: u64) -> (usize, usize) {
+        let level = (((key ^ self.base) | (SLOTS as u64 - 1)).ilog2() / BITS) as usize;
+        (level, ((key >> (level as u32 * BITS)) as usize) & (SLOTS - 1))
     }
 
     #[inline]
-    fn schedule(&mut self, process: Slot, time: u64) {
-        debug_assert!(time >= self.base, "a wake-up in the past");
-        let node = self.nodes[process as usize];
-        if node.time <= time {
+    fn schedule(&mut self, slot: Slot, key: u64) -> bool {
+        debug_assert!(key >= self.base, "a wake-up in the past");
+        let node = self.nodes[slot as usize];
+        if node.key <= key {
+            return false;
+        }
+        if node.key != NEVER {
+            self.unlink(slot, node);
+        }
+        self.link(slot, key);
+        true
+    }
+
+    #[inline]
+    fn schedule_soon(&mut self, slot: Slot, key: u64) {
+        if self.soon_key != key && !self.soon.is_empty() {
+            self.schedule(slot, key);
             return;
         }
-        if node.time != NEVER {
-            self.unlink(process, node);
+        let node = self.nodes[slot as usize];
+        if node.key <= key {
+            return;
         }
-        self.link(process, time);
+        if node.key != NEVER {
+            self.unlink(slot, node);
+        }
+        self.nodes[slot as usize].key = key;
+        self.soon_key = key;
+        self.soon.push(slot);
     }
 
     #[inline]
-    fn link(&mut self, process: Slot, time: u64) {
-        let (level, slot) = self.place(time);
-        let level = &mut self.levels[level];
-        let head = level.heads[slot];
+    fn link(&mut self, slot: Slot, key: u64) {
+        let (level, place) = self.place(key);
+        if level >= self.levels.len() {
+            self.grow(level);
+        }
+        let head = std::mem::replace(&mut self.levels[level].heads[place], slot);
         if head == NONE {
-            level.occupied |= 1 << slot;
+            self.levels[level].occupied |= 1 << place;
+            self.occupied |= 1 << level;
         } else {
-            self.nodes[head as usize].previous = process;
+            self.nodes[head as usize].previous = slot;
         }
-        level.heads[slot] = process;
-        self.nodes[process as usize] = Node { time, next: head, previous: NONE };
+        self.nodes[slot as usize] = Node { key, next: head, previous: NONE };
     }
 
-    #[inline]
-    fn unlink(&mut self, process: Slot, node: Node) {
+    #[cold]
+    fn grow(&mut self, level: usize) {
+        self.levels.resize(level + 1, Level { occupied: 0, heads: [NONE; SLOTS] });
+    }
+
+    fn unlink(&mut self, slot: Slot, node: Node) {
         if node.next != NONE {
             self.nodes[node.next as usize].previous = node.previous;
         }
         if node.previous != NONE {
             self.nodes[node.previous as usize].next = node.next;
         } else {
-            let (level, slot) = self.place(node.time);
-            let level = &mut self.levels[level];
-            debug_assert_eq!(level.heads[slot], process);
-            level.heads[slot] = node.next;
+            let (level, place) = self.place(node.key);
+            debug_assert_eq!(self.levels[level].heads[place], slot);
+            self.levels[level].heads[place] = node.next;
             if node.next == NONE {
-                level.occupied &= !(1 << slot);
+                self.vacate(level, place);
             }
         }
-        self.nodes[process as usize].time = NEVER;
-    }
-
-    /// The first occupied slot and the earliest time it can hold.
-    #[inline]
-    fn first(&self) -> Option<(usize, usize, u64)> {
-        let level = self.levels.iter().position(|level| level.occupied != 0)?;
-        let slot = self.levels[level].occupied.trailing_zeros() as usize;
-        let shift = level as u32 * BITS;
-        // Everything above this level's bits is shared with the base.
-        let above = if shift + BITS >= u64::BITS { 0 } else { self.base >> (shift + BITS) << (shift + BITS) };
-        Some((level, slot, above | ((slot as u64) << shift)))
     }
 
     #[inline]
-    fn bound(&self) -> u64 {
-        if self.batch != NONE {
-            return self.base;
+    fn vacate(&mut self, level: usize, place: usize) {
+        self.levels[level].occupied &= !(1 << place);
+        if self.levels[level].occupied == 0 {
+            self.occupied &= !(1 << level);
         }
-        self.first().map_or(NEVER, |(_, _, start)| start)
     }
 
-    fn earliest(&self) -> u64 {
-        let Some((level, slot, start)) = self.first() else {
-            return NEVER;
-        };
-        if level == 0 {
-            return start;
+    /// Takes the whole list of a place.
+    #[inline]
+    fn detach(&mut self, level: usize, place: usize) -> u32 {
+        let head = std::mem::replace(&mut self.levels[level].heads[place], NONE);
+        if head != NONE {
+            self.vacate(level, place);
         }
-        let (mut best, mut process) = (NEVER, self.levels[level].heads[slot]);
-        while process != NONE {
-            let node = self.nodes[process as usize];
-            best = best.min(node.time);
-            process = node.next;
+        head
+    }
+
+    #[inline]
+    fn earliest(&self) -> (u64, Slot) {
+        if let Some(&slot) = self.soon.first() {
+            return (self.soon_key, slot);
+        }
+        if self.occupied == 0 {
+            return (NEVER, 0);
+        }
+        let level = &self.levels[self.occupied.trailing_zeros() as usize];
+        let mut slot = level.heads[level.occupied.trailing_zeros() as usize];
+        let mut best = (self.nodes[slot as usize].key, slot);
+        if self.occupied & 1 == 0 {
+            // Above the lowest level a list holds different keys. It is walked once more, when it comes down.
+            while slot != NONE {
+                let node = self.nodes[slot as usize];
+                if node.key < best.0 {
+                    best = (node.key, slot);
+                }
+                slot = node.next;
+            }
         }
         best
     }
 
     #[inline]
-    fn begin(&mut self, limit: u64) -> Option<u64> {
-        while self.batch == NONE {
-            let (level, slot, start) = self.first()?;
-            if start >= limit {
-                return None;
-            }
-            // Nothing wakes before `start`, and it lies inside the window: the base may follow.
-            self.base = start;
-            let head = self.levels[level].heads[slot];
-            self.levels[level].heads[slot] = NONE;
-            self.levels[level].occupied &= !(1 << slot);
-            if level == 0 {
-                self.batch = head;
-                break;
-            }
-            let mut process = head;
-            while process != NONE {
-                let node = self.nodes[process as usize];
-                self.link(process, node.time);
-                process = node.next;
+    fn begin(&mut self, key: u64) {
+        if self.soon_key == key {
+            if self.batch.is_empty() {
+                std::mem::swap(&mut self.batch, &mut self.soon);
+            } else {
+                self.batch.append(&mut self.soon);
             }
         }
-        Some(self.base)
+        if self.occupied == 0 {
+            self.base = key;
+            return;
+        }
+        self.advance(key);
+        let mut slot = self.detach(0, key as usize & (SLOTS - 1));
+        while slot != NONE {
+            self.batch.push(slot);
+            slot = self.nodes[slot as usize].next;
+        }
     }
 
-    /// A process in the batch keeps its time until it is taken: nothing can schedule it earlier, so nothing unlinks it.
+    /// Moves the base to `key`: lists on the way down to it are spread over the lower levels.
     #[inline]
-    fn next(&mut self) -> Option<Slot> {
-        let process = self.batch;
-        let node = self.nodes.get_mut(process as usize)?;
-        self.batch = node.next;
-        node.time = NEVER;
-        Some(process)
+    fn advance(&mut self, key: u64) {
+        while (self.base ^ key) >= SLOTS as u64 {
+            let (level, place) = self.place(key);
+            let shift = level as u32 * BITS;
+            self.base = key >> shift << shift;
+            if level >= self.levels.len() {
+                continue;
+            }
+            let mut slot = self.detach(level, place);
+            while slot != NONE {
+                let node = self.nodes[slot as usize];
+                self.link(slot, node.key);
+                slot = node.next;
+            }
+        }
+        self.base = key;
+    }
+
+    #[inline]
+    fn take(&mut self) -> Option<(Slot, bool)> {
+        let slot = self.batch.pop()?;
+        self.nodes[slot as usize].key = NEVER;
+        Some((slot, self.batch.is_empty()))
     }
 }
 
@@ -246,7 +328,7 @@ impl Wheel {
 mod tests {
     use super::*;
 
-    /// Both queues against the obvious model, over sparse and dense times.
+    /// Both queues against the obvious model, over sparse and dense keys.
     #[test]
     fn scan_and_wheel_agree() {
         let mut state = 7_u64;
@@ -254,35 +336,36 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             state >> 33
         };
-        let (mut wheel, mut model) = (Queue::Wheel(Wheel::new(40)), Queue::Scan(vec![NEVER; 40]));
+        let scan = Scan { keys: vec![NEVER; 40].into(), begun: 0 };
+        let (mut wheel, mut model) = (Queue::Wheel(Wheel::new(40)), Queue::Scan(scan));
         let mut now = 0;
-        for round in 0..20_000_u64 {
+        for round in 0..40_000_u64 {
             let slot = (random() % 40) as Slot;
-            let distance = 1 + random() % [3, 90, 5_000, 1 << 30][(round % 4) as usize];
-            wheel.schedule(slot, now + distance);
-            model.schedule(slot, now + distance);
-            assert_eq!(wheel.earliest(), model.earliest());
-            assert!(wheel.bound() <= model.bound());
-            if random() % 3 == 0 {
-                let limit = now + 1 + random() % 10_000;
-                let mut woken = Vec::new();
-                while let Some(time) = wheel.begin(limit) {
-                    assert!(time >= now && time < limit);
-                    now = time;
-                    while let Some(slot) = wheel.next(time) {
-                        woken.push((time, slot));
-                    }
+            let distance = 1 + random() % [1, 3, 90, 5_000, 1 << 30][(round % 5) as usize];
+            for queue in [&mut wheel, &mut model] {
+                if distance == 1 {
+                    queue.schedule_soon(slot, now + 1);
+                } else {
+                    queue.schedule(slot, now + distance);
                 }
-                let mut expected = Vec::new();
-                while let Some(time) = model.begin(limit) {
-                    while let Some(slot) = model.next(time) {
-                        expected.push((time, slot));
+            }
+            assert_eq!(wheel.earliest().0, model.earliest().0);
+            if random() % 3 == 0 && model.earliest().0 != NEVER {
+                now = model.earliest().0;
+                let mut woken: [Vec<Slot>; 2] = Default::default();
+                for (queue, woken) in [&mut wheel, &mut model].into_iter().zip(&mut woken) {
+                    queue.begin(now);
+                    while let Some((slot, last)) = queue.take() {
+                        woken.push(slot);
+                        if last {
+                            break;
+                        }
                     }
+                    assert!(queue.take().is_none());
+                    woken.sort_unstable();
                 }
-                woken.sort_unstable();
-                expected.sort_unstable();
-                assert_eq!(woken, expected);
-                now = limit;
+                assert!(!woken[0].is_empty());
+                assert_eq!(woken[0], woken[1]);
             }
         }
     }

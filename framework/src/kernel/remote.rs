@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::link::{CreditSink, Credits, Inbox};
+use super::link::{Inbox, Outlet};
 use super::local::Local;
 
 /// What one thread has put into its batches for another thread.
@@ -94,10 +94,9 @@ impl<M> RemoteLink<M> {
     pub(crate) fn send(&self, time: u64, message: M) {
         self.messages.put(time, (time, message));
     }
-}
 
-impl<M: Send> CreditSink for RemoteLink<M> {
-    fn give_back(&self, time: u64) {
+    /// Sends a credit to the other thread.
+    pub(crate) fn give_back(&self, time: u64) {
         self.credits.put(time, time);
     }
 }
@@ -126,7 +125,9 @@ impl<M> Incoming for IncomingMessages<M> {
         self.buffer.with(|buffer| {
             self.link.messages.fetch(buffer);
             for (time, message) in buffer.drain(..) {
-                self.inbox.push(time, self.sender, message);
+                if self.inbox.push(time, self.sender, message) {
+                    self.inbox.owner.wake_at(time);
+                }
             }
         });
     }
@@ -135,7 +136,7 @@ impl<M> Incoming for IncomingMessages<M> {
 /// Credits from another thread.
 pub(crate) struct IncomingCredits<M> {
     pub(crate) link: Arc<RemoteLink<M>>,
-    pub(crate) credits: Rc<Credits>,
+    pub(crate) outlet: Rc<Outlet<M>>,
     pub(crate) buffer: Local<Vec<u64>>,
 }
 
@@ -144,7 +145,7 @@ impl<M> Incoming for IncomingCredits<M> {
         self.buffer.with(|buffer| {
             self.link.credits.fetch(buffer);
             for time in buffer.drain(..) {
-                self.credits.give_back(time);
+                self.outlet.give_back(time);
             }
         });
     }

@@ -7,15 +7,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::hash::EventHasher;
-use super::island::{Alone, Ending, Island, IslandState};
+use super::domain::Domain;
+use super::island::{Agenda, Alone, Ending, Island, IslandState};
+use super::local::Local;
 use super::machine::{Endpoint, LinkSpec, Machine, ProcessSpec};
 use super::outcome::{Blocked, Fault, Hang, Outcome, Waiting};
 use super::parallel::{Exchange, Report};
-use super::partition::Partition;
+use super::partition::{Islands, Partition};
 use super::process::Process;
+use super::queue::Queue;
 use super::remote::{Incoming, Notice, batch_number};
 use super::wiring::{AnyInbox, AnyOutlet, Crossing, Crossings, Figures, Ports, Wiring};
-use crate::time::SimTime;
+use crate::time::{Clock, SimTime};
 
 /// A single island has nobody to wait for; it looks up this often, in picoseconds, to see whether it should stop.
 const LONE_WINDOW: u64 = 1 << 22;
@@ -25,6 +28,8 @@ const LONE_WINDOW: u64 = 1 << 22;
 pub struct RunOptions {
     /// Threads to use at most.
     pub threads: usize,
+    /// How to cut the machine.
+    pub islands: Islands,
     /// Leave out everything at or after this time.
     pub stop_at: Option<SimTime>,
     /// Compute the hash of all events.
@@ -41,6 +46,7 @@ impl Default for RunOptions {
     fn default() -> Self {
         RunOptions {
             threads: 1,
+            islands: Islands::Auto,
             stop_at: None,
             hash: false,
             livelock_after: SimTime::from_ns(1_000_000_000),
@@ -67,7 +73,7 @@ pub struct Finished {
 impl Machine {
     /// Runs the machine to its end.
     pub fn run(self, options: &RunOptions) -> Finished {
-        let partition = Partition::new(&self, options.threads);
+        let partition = Partition::new(&self, options.threads, options.islands);
         let longest = self.links.iter().map(|link| self.latency(link)).max().unwrap_or(1).max(1);
         let plan = Plan {
             figures: self.links.iter().map(|link| Figures::new(&self, link)).collect(),
@@ -204,6 +210,7 @@ struct Worker<'a> {
     plan: &'a Plan,
     thread: usize,
     islands: Vec<Island>,
+    agenda: Rc<Agenda>,
     processes: BTreeMap<usize, Rc<Process>>,
     finish: Vec<(usize, Finish)>,
     ports: Ports,
@@ -216,26 +223,28 @@ type Finish = Box<dyn FnOnce() -> Box<dyn Any + Send>>;
 
 impl<'a> Worker<'a> {
     fn start(plan: &'a Plan, thread: usize, share: Vec<(usize, ProcessSpec)>, exchange: Exchange) -> Self {
+        let mut islands: BTreeMap<usize, Vec<(usize, ProcessSpec)>> = BTreeMap::new();
+        let live = share.iter().filter(|(_, process)| !process.daemon).count() as u64;
+        for (index, process) in share {
+            islands.entry(plan.partition.island[index]).or_default().push((index, process));
+        }
         let mut worker = Worker {
             plan,
             thread,
             islands: Vec::new(),
+            agenda: Rc::new(Local::new(Queue::new(islands.len()))),
             processes: BTreeMap::new(),
             finish: Vec::new(),
             ports: Ports::default(),
             incoming: (0..2 * plan.links.len()).map(|_| None).collect(),
             exchange,
-            live: share.iter().filter(|(_, process)| !process.daemon).count() as u64,
+            live,
         };
         let mut connected: BTreeMap<usize, Vec<(String, Option<u32>)>> = BTreeMap::new();
         for link in &plan.links {
             for end in [&link.from, &link.to] {
                 connected.entry(end.process).or_default().push((end.port.clone(), end.index));
             }
-        }
-        let mut islands: BTreeMap<usize, Vec<(usize, ProcessSpec)>> = BTreeMap::new();
-        for (index, process) in share {
-            islands.entry(plan.partition.island[index]).or_default().push((index, process));
         }
         for processes in islands.into_values() {
             worker.start_island(processes, &connected);
@@ -249,11 +258,21 @@ impl<'a> Worker<'a> {
         processes: Vec<(usize, ProcessSpec)>,
         connected: &BTreeMap<usize, Vec<(String, Option<u32>)>>,
     ) {
-        let state = IslandState::new(processes.len());
+        let state = IslandState::new(Rc::clone(&self.agenda), self.islands.len() as u32);
         let mut island = Island::new(Rc::clone(&state));
-        for (slot, (index, spec)) in processes.into_iter().enumerate() {
-            let hashing = self.plan.options.hash;
-            let process = Process::new(Rc::clone(&state), slot as u32, index as u32, spec.clock, hashing);
+        let mut sizes: BTreeMap<Clock, usize> = BTreeMap::new();
+        for (_, spec) in &processes {
+            *sizes.entry(spec.clock).or_default() += 1;
+        }
+        let mut domains: BTreeMap<Clock, (usize, Rc<Domain>, u32)> = BTreeMap::new();
+        for (clock, size) in sizes {
+            let domain = Domain::new(Rc::clone(&state), clock, size);
+            domains.insert(clock, (island.add_domain(Rc::clone(&domain)), domain, 0));
+        }
+        for (index, spec) in processes {
+            let (group, domain, slots) = domains.get_mut(&spec.clock).expect("every clock has its domain");
+            let process = Process::new(Rc::clone(domain), *slots, index as u32, self.plan.options.hash);
+            *slots += 1;
             self.processes.insert(index, Rc::clone(&process));
             let mut wiring = Wiring {
                 ports: &mut self.ports,
@@ -263,7 +282,7 @@ impl<'a> Worker<'a> {
             };
             let started = (spec.start)(&mut wiring);
             self.finish.push((index, started.finish));
-            island.add(process, started.body, spec.daemon);
+            island.add(*group, process, started.body, spec.daemon);
         }
         self.islands.push(island);
     }
@@ -323,11 +342,10 @@ impl<'a> Worker<'a> {
         let mut dirty: Vec<u32> = Vec::new();
         let (mut reached, mut quiet_since) = (0, 0);
         let (verdict, time) = loop {
-            own.next = self.islands.iter().map(Island::earliest).min().unwrap_or(u64::MAX);
+            own.next = self.agenda.with(|agenda| agenda.earliest()).0;
             for &other in &others {
                 own.next = own.next.min(plan.notice(self.thread, other).take_earliest());
             }
-            own.moved = self.islands.iter().map(|island| island.state.moved.get()).max().unwrap_or(0);
             own.interrupted = self.thread == 0 && plan.options.interrupt.load(Ordering::Relaxed);
             let all = self.exchange.swap(own);
             for &other in &others {
@@ -365,12 +383,16 @@ impl<'a> Worker<'a> {
             }
             let limit = horizon.min(all.next.saturating_add(window));
             reached = limit;
-            for island in &mut self.islands {
-                if !island.idle_before(limit) {
-                    island.run(limit, alone, &mut endings);
+            while let Some(number) = self.next_island(limit) {
+                let island = &mut self.islands[number];
+                island.run(limit, alone, &mut endings);
+                own.latest = own.latest.max(island.state.now());
+                own.moved = own.moved.max(island.state.moved.get());
+                if alone.is_some() {
+                    // It may have stopped early, and knows why.
+                    break;
                 }
             }
-            own.latest = self.islands.iter().map(|island| island.state.now()).max().unwrap_or(0);
             for ending in endings.drain(..) {
                 if !ending.daemon {
                     own.live -= 1;
@@ -395,6 +417,21 @@ impl<'a> Worker<'a> {
         let hashes = hashes.collect();
         let results = self.finish.into_iter().map(|(index, finish)| (index, finish())).collect();
         Part { verdict, time, failure, results, hashes, blocked }
+    }
+
+    /// An island with something to do before `limit`. Islands without are not looked at.
+    fn next_island(&self, limit: u64) -> Option<usize> {
+        self.agenda.with(|agenda| {
+            let (number, _) = agenda.take().or_else(|| {
+                let (due, _) = agenda.earliest();
+                if due >= limit {
+                    return None;
+                }
+                agenda.begin(due);
+                agenda.take()
+            })?;
+            Some(number as usize)
+        })
     }
 
     /// The processes of this thread that have not returned, and what they wait for.

@@ -1,12 +1,11 @@
 //! Connecting the ports of one thread's processes, to each other and to other threads.
 
 use std::any::Any;
-use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::link::{Channel, CreditSink, Credits, Delay, Inbox, Outlet, Return, ReturnPath, Target, Wired};
+use super::link::{Channel, Delay, Inbox, Outlet, Return, Target, Wired};
 use super::local::Local;
 use super::machine::{Endpoint, LinkSpec, Machine};
 use super::outcome::{Wait, WaitKind};
@@ -57,6 +56,8 @@ impl Figures {
 pub(crate) trait AnyInbox {
     fn as_any(self: Rc<Self>) -> Rc<dyn Any>;
     fn connect_remote(self: Rc<Self>, figures: Figures, crossing: &Crossing<'_>) -> Box<dyn Incoming>;
+    /// Forgets the senders, who know the receiver: neither would ever be freed.
+    fn disconnect(&self);
     /// What the owner waits for here, if it does.
     fn wait(&self) -> Option<Wait>;
 }
@@ -68,9 +69,12 @@ impl<M: Message> AnyInbox for Inbox<M> {
 
     fn connect_remote(self: Rc<Self>, figures: Figures, crossing: &Crossing<'_>) -> Box<dyn Incoming> {
         let link = crossing.crossings.link::<M>(crossing.number, crossing.there, crossing.back);
-        let sink: Arc<dyn CreditSink> = Arc::<RemoteLink<M>>::clone(&link);
-        self.add_sender(figures.sender, Return { latency: figures.latency, to: ReturnPath::Remote(sink) });
+        self.add_sender(figures.sender, Return::Remote { latency: figures.latency, sink: Arc::clone(&link) });
         Box::new(IncomingMessages { link, inbox: self, sender: figures.sender, buffer: Local::default() })
+    }
+
+    fn disconnect(&self) {
+        self.remove_senders();
     }
 
     fn wait(&self) -> Option<Wait> {
@@ -81,55 +85,56 @@ impl<M: Message> AnyInbox for Inbox<M> {
 
 /// A sending end whose message type is not known here.
 pub(crate) trait AnyOutlet {
-    fn connect_local(&self, link: &LinkSpec, figures: Figures, inbox: &Rc<dyn AnyInbox>);
-    fn connect_remote(&self, link: &LinkSpec, figures: Figures, crossing: &Crossing<'_>)
-    -> Box<dyn Incoming>;
+    fn connect_local(self: Rc<Self>, link: &LinkSpec, figures: Figures, inbox: &Rc<dyn AnyInbox>);
+    fn connect_remote(
+        self: Rc<Self>,
+        link: &LinkSpec,
+        figures: Figures,
+        crossing: &Crossing<'_>,
+    ) -> Box<dyn Incoming>;
     /// What the owner waits for here, if it does.
     fn wait(&self) -> Option<Wait>;
 }
 
 impl<M: Message> Outlet<M> {
-    fn wire(&self, link: &LinkSpec, figures: Figures, credits: Rc<Credits>, target: Target<M>) {
+    fn connect(&self, link: &LinkSpec, figures: Figures, target: Target<M>) {
         let delay = match link.options.latency {
-            Latency::Cycles(cycles) => Delay::Cycles(self.owner.clock.cycles(cycles)),
+            Latency::Cycles(cycles) => Delay::Cycles(self.owner.clock().cycles(cycles)),
             Latency::Time(time) => Delay::Time(time.as_ps()),
         };
-        let channel = link.options.bandwidth.map(Channel::new);
-        let wired = Wired { credits, target, sender: figures.sender, delay, channel };
-        assert!(self.wired.set(wired).is_ok(), "an output has one link");
+        let channel = link.options.bandwidth.map(|bandwidth| Box::new(Channel::new(bandwidth)));
+        self.wire(figures.latency, Wired { target, delay, channel, capacity: figures.credits });
     }
 }
 
 impl<M: Message> AnyOutlet for Outlet<M> {
-    fn connect_local(&self, link: &LinkSpec, figures: Figures, inbox: &Rc<dyn AnyInbox>) {
+    fn connect_local(self: Rc<Self>, link: &LinkSpec, figures: Figures, inbox: &Rc<dyn AnyInbox>) {
         let inbox = Rc::clone(inbox).as_any().downcast::<Inbox<M>>();
         let inbox = inbox.unwrap_or_else(|_| panic!("{:?} and {:?} differ in type", link.from, link.to));
-        let credits = Credits::new(Rc::clone(&self.owner), figures.credits);
-        let to = ReturnPath::Local(Rc::clone(&credits));
-        inbox.add_sender(figures.sender, Return { latency: figures.latency, to });
-        self.wire(link, figures, credits, Target::Local(inbox));
+        inbox.add_sender(figures.sender, Return::Local(Rc::clone(&self)));
+        let one_clock = Rc::ptr_eq(&self.owner.domain, &inbox.owner.domain);
+        self.connect(link, figures, Target::Local { inbox, sender: figures.sender, one_clock });
     }
 
     fn connect_remote(
-        &self,
+        self: Rc<Self>,
         link: &LinkSpec,
         figures: Figures,
         crossing: &Crossing<'_>,
     ) -> Box<dyn Incoming> {
         let remote = crossing.crossings.link::<M>(crossing.number, crossing.there, crossing.back);
-        let credits = Credits::new(Rc::clone(&self.owner), figures.credits);
-        self.wire(link, figures, Rc::clone(&credits), Target::Remote(Arc::clone(&remote)));
-        Box::new(IncomingCredits { link: remote, credits, buffer: Local::default() })
+        self.connect(link, figures, Target::Remote(Arc::clone(&remote)));
+        Box::new(IncomingCredits { link: remote, outlet: self, buffer: Local::default() })
     }
 
     fn wait(&self) -> Option<Wait> {
         let wired = self.wired.get()?;
         let (queued, oldest) = match &wired.target {
-            Target::Local(inbox) => inbox.backlog(Some(wired.sender)),
-            Target::Remote(_) => (wired.credits.total as usize, None),
+            Target::Local { inbox, sender, .. } => inbox.backlog(Some(*sender)),
+            Target::Remote(_) => (wired.capacity as usize, None),
         };
-        let capacity = Some(wired.credits.total as usize);
-        wired.credits.waiting.get().then_some(Wait { kind: WaitKind::Credit, queued, capacity, oldest })
+        let capacity = Some(wired.capacity as usize);
+        self.waiting.get().then_some(Wait { kind: WaitKind::Credit, queued, capacity, oldest })
     }
 }
 
@@ -138,6 +143,12 @@ impl<M: Message> AnyOutlet for Outlet<M> {
 pub(crate) struct Ports {
     pub(crate) inboxes: BTreeMap<Endpoint, Rc<dyn AnyInbox>>,
     pub(crate) outlets: BTreeMap<Endpoint, Rc<dyn AnyOutlet>>,
+}
+
+impl Drop for Ports {
+    fn drop(&mut self) {
+        self.inboxes.values().for_each(|inbox| inbox.disconnect());
+    }
 }
 
 /// Hands a starting process its ports.
@@ -184,7 +195,7 @@ impl Wiring<'_> {
     /// The output `name`, or element `index` of the array of that name.
     pub fn output<M: Message>(&mut self, name: &str, index: Option<u32>) -> Out<M> {
         let (endpoint, port) = self.endpoint(name, index);
-        let outlet = Rc::new(Outlet { owner: Rc::clone(&self.process), wired: OnceCell::new() });
+        let outlet = Outlet::new(Rc::clone(&self.process));
         self.ports.outlets.insert(endpoint, Rc::<Outlet<M>>::clone(&outlet));
         Out::new(outlet, port)
     }

@@ -8,7 +8,7 @@ use super::{Hertz, SimTime};
 const PICOSECONDS_PER_SECOND: u64 = 1_000_000_000_000;
 
 /// A clock with its first edge at time zero.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Clock {
     /// Whole picoseconds of a period.
     quotient: u64,
