@@ -195,14 +195,16 @@ impl Island {
             }
             self.state.now.set(time);
             self.state.next.set(0);
-            self.groups[number].domain.begin();
+            let domain = Rc::clone(&self.groups[number].domain);
+            domain.begin();
             loop {
-                let Some((slot, last)) = self.groups[number].domain.take() else {
-                    self.groups[number].domain.settle();
+                let Some((slot, last)) = domain.take() else {
+                    // The last one of a batch that was taken up again had been taken already.
+                    domain.settle();
                     break;
                 };
                 if last {
-                    self.groups[number].domain.settle();
+                    domain.settle();
                     self.state.next.set(self.earliest().0);
                 }
                 self.running = (number, slot);
@@ -218,6 +220,7 @@ impl Island {
         }
     }
 
+    #[cold]
     fn end(&mut self, group: usize, slot: Slot, result: Result<(), Fault>, endings: &mut Vec<Ending>) {
         let task = &mut self.groups[group].tasks[slot as usize];
         task.body = None;

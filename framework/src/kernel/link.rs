@@ -5,13 +5,14 @@
 //! threads the same two things travel in batches at the end of each window; see [`remote`](super::remote).
 
 use std::cell::{Cell, OnceCell};
-use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use super::local::Local;
 use super::process::Process;
+use super::queue::NEVER;
 use super::remote::RemoteLink;
+use super::ring::Ring;
 use crate::time::{BytesPerSecond, Latency, SimTime, Span, Wire};
 
 /// What a link is made of.
@@ -34,9 +35,11 @@ pub(crate) struct Arrival<M> {
 
 /// The receiving end of an input: messages of all senders.
 pub(crate) struct Inbox<M> {
-    queue: Local<VecDeque<Arrival<M>>>,
+    /// When the first message arrives, [`NEVER`] if there is none.
+    due: Cell<u64>,
     /// The receiver wants to be woken by a message.
     pub(crate) armed: Cell<bool>,
+    queue: Local<Ring<Arrival<M>>>,
     pub(crate) owner: Rc<Process>,
     /// Per sender, where its credits go.
     returns: Local<Vec<Return<M>>>,
@@ -50,7 +53,13 @@ pub(crate) enum Return<M> {
 
 impl<M> Inbox<M> {
     pub(crate) fn new(owner: Rc<Process>) -> Rc<Self> {
-        Rc::new(Inbox { queue: Local::default(), armed: Cell::new(false), owner, returns: Local::default() })
+        Rc::new(Inbox {
+            due: Cell::new(NEVER),
+            armed: Cell::new(false),
+            queue: Local::default(),
+            owner,
+            returns: Local::default(),
+        })
     }
 
     /// Registers the sender with the given index.
@@ -70,33 +79,33 @@ impl<M> Inbox<M> {
     #[inline]
     #[must_use]
     pub(crate) fn push(&self, time: u64, sender: u32, message: M) -> bool {
-        let first = self.queue.with(|queue| {
-            let arrival = Arrival { time, sender, message };
-            match queue.back() {
-                None => {
-                    queue.push_back(arrival);
-                    true
-                }
-                Some(last) if (last.time, last.sender) <= (time, sender) => {
-                    queue.push_back(arrival);
-                    false
-                }
-                Some(_) => insert(queue, arrival),
-            }
+        let arrival = Arrival { time, sender, message };
+        self.queue.with(|queue| match queue.back() {
+            // Messages nearly always come in order.
+            Some(last) if (last.time, last.sender) > (time, sender) => insert(queue, arrival),
+            _ => queue.push_back(arrival),
         });
+        let first = time < self.due.get();
+        if first {
+            self.due.set(time);
+        }
         first && self.armed.get()
     }
 
     /// Takes the first message that has arrived by `now`.
     #[inline]
     pub(crate) fn pop(&self, now: u64) -> Option<(u32, M)> {
-        let arrival = self.queue.with(|queue| match queue.front() {
-            Some(first) if first.time <= now => queue.pop_front(),
-            _ => None,
+        if self.due.get() > now {
+            return None;
+        }
+        let arrival = self.queue.with(|queue| {
+            let arrival = queue.pop_front();
+            self.due.set(queue.front().map_or(NEVER, |next| next.time));
+            arrival
         })?;
         self.owner.island.moved.set(now);
         self.returns.with(|returns| match &returns[arrival.sender as usize] {
-            Return::Local(outlet) => outlet.give_back(now + outlet.latency.get()),
+            Return::Local(outlet) => outlet.give_back(now, now + outlet.latency.get()),
             Return::Remote { latency, sink } => sink.give_back(now + latency),
         });
         Some((arrival.sender, arrival.message))
@@ -105,7 +114,7 @@ impl<M> Inbox<M> {
     /// When the first message arrives.
     #[inline]
     pub(crate) fn due(&self) -> u64 {
-        self.queue.with(|queue| queue.front().map_or(u64::MAX, |first| first.time))
+        self.due.get()
     }
 
     /// Looks at the first message that has arrived by `now`.
@@ -128,13 +137,12 @@ impl<M> Inbox<M> {
     }
 }
 
-/// Puts a message that overtakes others in its place, searched from the back; tells whether it became the first.
+/// Puts a message that overtakes others in its place, searched from the back.
 #[cold]
-fn insert<M>(queue: &mut VecDeque<Arrival<M>>, arrival: Arrival<M>) -> bool {
+fn insert<M>(queue: &mut Ring<Arrival<M>>, arrival: Arrival<M>) {
     let key = (arrival.time, arrival.sender);
     let place = queue.iter().rposition(|other| (other.time, other.sender) <= key);
     queue.insert(place.map_or(0, |place| place + 1), arrival);
-    place.is_none()
 }
 
 /// The sending end of a link, with its credits.
@@ -144,7 +152,7 @@ pub(crate) struct Outlet<M> {
     /// The sender waits for a credit.
     pub(crate) waiting: Cell<bool>,
     /// Times at which further credits come back, in order.
-    returning: Local<VecDeque<u64>>,
+    returning: Local<Ring<u64>>,
     /// How long a credit takes.
     latency: Cell<u64>,
     pub(crate) owner: Rc<Process>,
@@ -204,10 +212,12 @@ impl<M> Outlet<M> {
     /// Takes one credit if there is one.
     #[inline]
     pub(crate) fn take(&self, now: u64) -> bool {
-        // Counted every time: credits that nobody counts pile up, and take memory and with it time.
-        let available = self.available(now);
+        let mut available = self.available.get();
         if available == 0 {
-            return false;
+            available = self.available(now);
+            if available == 0 {
+                return false;
+            }
         }
         self.available.set(available - 1);
         true
@@ -220,7 +230,11 @@ impl<M> Outlet<M> {
 
     /// A credit comes back at `time`.
     #[inline]
-    pub(crate) fn give_back(&self, time: u64) {
+    pub(crate) fn give_back(&self, now: u64, time: u64) {
+        if self.returning.with(|returning| returning.is_full()) {
+            // Those that are back already make room: the ring stays as small as what is really on its way.
+            self.available(now);
+        }
         let first = self.returning.with(|returning| {
             returning.push_back(time);
             returning.len() == 1
@@ -233,7 +247,7 @@ impl<M> Outlet<M> {
     /// When the next credit comes back.
     #[inline]
     pub(crate) fn due(&self) -> u64 {
-        self.returning.with(|returning| returning.front().copied().unwrap_or(u64::MAX))
+        self.returning.with(|returning| returning.front().copied().unwrap_or(NEVER))
     }
 
     /// Sends a message that is handed over `after` later than now; the result is when it arrives.

@@ -18,6 +18,7 @@ mod port;
 mod process;
 mod queue;
 mod remote;
+mod ring;
 mod simulation;
 mod wiring;
 

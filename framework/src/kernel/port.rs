@@ -44,14 +44,10 @@ impl<M: Message> In<M> {
     #[inline]
     pub fn recv(&mut self) -> impl Future<Output = M> + '_ {
         poll_fn(move |_| {
-            if let Some(message) = self.try_recv() {
-                self.inbox.armed.set(false);
-                return Poll::Ready(message);
+            if self.poll_arrival().is_pending() {
+                return Poll::Pending;
             }
-            match self.poll_arrival() {
-                Poll::Ready(()) => Poll::Ready(self.try_recv().expect("a message has arrived")),
-                Poll::Pending => Poll::Pending,
-            }
+            Poll::Ready(self.try_recv().expect("a message has arrived"))
         })
     }
 
@@ -131,14 +127,21 @@ impl<M: Message> Out<M> {
 
     /// Sends a message as soon as there is a credit.
     #[inline]
-    pub async fn send(&mut self, message: M) {
-        self.send_after(SimTime::ZERO, message).await;
+    pub fn send(&mut self, message: M) -> impl Future<Output = ()> + '_ {
+        self.send_after(SimTime::ZERO, message)
     }
 
     /// Sends a message, as soon as there is a credit, that leaves `delay` later: latency rides on the message.
     #[inline]
-    pub async fn send_after(&mut self, delay: SimTime, message: M) {
-        self.reserve().await.send_after(delay, message);
+    pub fn send_after(&mut self, delay: SimTime, message: M) -> impl Future<Output = ()> + '_ {
+        let mut message = Some(message);
+        poll_fn(move |_| {
+            if self.poll_credit().is_pending() {
+                return Poll::Pending;
+            }
+            self.dispatch(delay, message.take().expect("polled after completion"));
+            Poll::Ready(())
+        })
     }
 
     /// Waits for a credit and keeps it for one message.

@@ -1,0 +1,172 @@
+//! A clock domain: the processes of one clock in one island.
+//!
+//! They share the clock's position and a queue of wake-ups that is kept in cycles. An edge at which any of them wakes is
+//! one event of the island, however many wake.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use super::island::IslandState;
+use super::local::Local;
+use super::queue::{NEVER, Queue, Slot};
+use crate::time::{Clock, Edge, SimTime};
+
+/// The part of a clock domain that its processes reach.
+pub(crate) struct Domain {
+    pub(crate) island: Rc<IslandState>,
+    pub(crate) clock: Clock,
+    /// The last edge at which a process of the domain ran.
+    edge: Cell<Edge>,
+    /// The edge after that.
+    next: Cell<Edge>,
+    /// When a process of the domain wakes next, [`NEVER`] if none does; exact between two batches.
+    due: Cell<u64>,
+    /// The edge to which `due` belongs.
+    due_edge: Cell<Edge>,
+    queue: Local<Queue>,
+    /// Per process the edge at which it wakes, unless that was the edge after the current one when it was asked for.
+    wakes: Box<[Cell<Edge>]>,
+}
+
+impl Domain {
+    pub(crate) fn new(island: Rc<IslandState>, clock: Clock, processes: usize) -> Rc<Self> {
+        Rc::new(Domain {
+            island,
+            clock,
+            edge: Cell::default(),
+            next: Cell::new(clock.next(Edge::default())),
+            due: Cell::new(NEVER),
+            due_edge: Cell::default(),
+            queue: Local::new(Queue::new(processes)),
+            wakes: vec![Cell::default(); processes].into_boxed_slice(),
+        })
+    }
+
+    /// The edge at which the domain's processes run now, or last ran.
+    #[inline]
+    pub(crate) fn edge(&self) -> Edge {
+        self.edge.get()
+    }
+
+    /// The edge after it.
+    #[inline]
+    pub(crate) fn next(&self) -> Edge {
+        self.next.get()
+    }
+
+    /// When a process of the domain wakes next.
+    #[inline]
+    pub(crate) fn due(&self) -> u64 {
+        self.due.get()
+    }
+
+    /// The first edge at or after `time`, which lies at or after the current edge.
+    #[inline]
+    pub(crate) fn edge_at_or_after(&self, time: u64) -> Edge {
+        let edge = self.edge.get();
+        if time <= edge.time().as_ps() {
+            return edge;
+        }
+        let next = self.next.get();
+        if time <= next.time().as_ps() {
+            return next;
+        }
+        self.clock.at_or_after(next, SimTime::from_ps(time))
+    }
+
+    /// Wakes a process at an edge after the current one.
+    #[inline]
+    pub(crate) fn schedule(&self, slot: Slot, edge: Edge) {
+        if edge.index() == self.next.get().index() {
+            return self.schedule_next(slot);
+        }
+        if self.queue.with(|queue| queue.schedule(slot, edge.index())) {
+            self.wakes[slot as usize].set(edge);
+            self.note(edge);
+        }
+    }
+
+    /// Wakes a process at the edge after the current one.
+    #[inline]
+    pub(crate) fn schedule_next(&self, slot: Slot) {
+        let next = self.next.get();
+        self.queue.with(|queue| queue.schedule_soon(slot, next.index()));
+        self.note(next);
+    }
+
+    /// Wakes a process at the current edge: every process starts like this.
+    pub(crate) fn schedule_start(&self, slot: Slot) {
+        let edge = self.edge.get();
+        self.wakes[slot as usize].set(edge);
+        self.queue.with(|queue| queue.schedule(slot, edge.index()));
+        self.note(edge);
+    }
+
+    #[inline]
+    fn note(&self, edge: Edge) {
+        let time = edge.time().as_ps();
+        if time < self.due.get() {
+            self.due.set(time);
+            self.due_edge.set(edge);
+            self.island.note(time);
+        }
+    }
+
+    /// Lets the running process go on at `edge` if nothing else happens before then inside the window.
+    #[inline]
+    pub(crate) fn try_advance(&self, edge: Edge) -> bool {
+        let free = self.island.try_advance(edge.time().as_ps());
+        if free {
+            self.arrive(edge);
+        }
+        free
+    }
+
+    #[inline]
+    fn arrive(&self, edge: Edge) {
+        self.edge.set(edge);
+        self.next.set(self.clock.next(edge));
+    }
+
+    /// Goes to the edge at which the next processes wake.
+    #[inline]
+    pub(crate) fn begin(&self) {
+        let edge = self.due_edge.get();
+        if edge.index() != self.edge.get().index() {
+            self.arrive(edge);
+        }
+        self.queue.with(|queue| queue.begin(edge.index()));
+    }
+
+    /// The next process that wakes at the edge begun, and whether it is the last one.
+    #[inline]
+    pub(crate) fn take(&self) -> Option<(Slot, bool)> {
+        self.queue.with(Queue::take)
+    }
+
+    /// Finds the next edge at which a process wakes, once the last one has been taken.
+    #[inline]
+    pub(crate) fn settle(&self) {
+        let (key, slot) = self.queue.with(|queue| queue.earliest());
+        if key == NEVER {
+            self.due.set(NEVER);
+            return;
+        }
+        let next = self.next.get();
+        let edge = match key {
+            _ if key == next.index() => next,
+            // The process that ran last went ahead to an edge at which others wake too.
+            _ if key == self.edge.get().index() => self.edge.get(),
+            _ => self.wakes[slot as usize].get(),
+        };
+        self.due.set(edge.time().as_ps());
+        self.due_edge.set(edge);
+    }
+
+    /// Takes up a batch again that a panic broke off.
+    pub(crate) fn resume(&self) {
+        let edge = self.edge.get();
+        self.due.set(edge.time().as_ps());
+        self.due_edge.set(edge);
+    }
+}
