@@ -4,7 +4,9 @@
 
 use std::hint::black_box;
 
-use counterpoint_framework::kernel::{Endpoint, Islands, LinkOptions, LinkSpec, Machine, ProcessSpec, RunOptions};
+use counterpoint_framework::kernel::{
+    Endpoint, Islands, LinkOptions, LinkSpec, Machine, ProcessSpec, RunOptions,
+};
 use counterpoint_framework::time::{Clock, Hertz, Latency, SimTime};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 

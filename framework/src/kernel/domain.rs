@@ -43,13 +43,13 @@ impl Domain {
     }
 
     /// The edge at which the domain's processes run now, or last ran.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn edge(&self) -> Edge {
         self.edge.get()
     }
 
     /// The edge after it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next(&self) -> Edge {
         self.next.get()
     }
@@ -78,8 +78,14 @@ impl Domain {
     #[inline]
     pub(crate) fn schedule(&self, slot: Slot, edge: Edge) {
         if edge.index() == self.next.get().index() {
-            return self.schedule_next(slot);
+            self.schedule_next(slot);
+        } else {
+            self.schedule_later(slot, edge);
         }
+    }
+
+    #[inline(never)]
+    fn schedule_later(&self, slot: Slot, edge: Edge) {
         if self.queue.with(|queue| queue.schedule(slot, edge.index())) {
             self.wakes[slot as usize].set(edge);
             self.note(edge);
@@ -87,7 +93,7 @@ impl Domain {
     }
 
     /// Wakes a process at the edge after the current one.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn schedule_next(&self, slot: Slot) {
         let next = self.next.get();
         self.queue.with(|queue| queue.schedule_soon(slot, next.index()));
@@ -102,7 +108,7 @@ impl Domain {
         self.note(edge);
     }
 
-    #[inline]
+    #[inline(always)]
     fn note(&self, edge: Edge) {
         let time = edge.time().as_ps();
         if time < self.due.get() {
@@ -113,7 +119,7 @@ impl Domain {
     }
 
     /// Lets the running process go on at `edge` if nothing else happens before then inside the window.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn try_advance(&self, edge: Edge) -> bool {
         let free = self.island.try_advance(edge.time().as_ps());
         if free {
@@ -122,7 +128,7 @@ impl Domain {
         free
     }
 
-    #[inline]
+    #[inline(always)]
     fn arrive(&self, edge: Edge) {
         self.edge.set(edge);
         self.next.set(self.clock.next(edge));

@@ -103,17 +103,13 @@ pub(crate) struct Ending {
     pub(crate) daemon: bool,
 }
 
-/// A clock domain with its processes.
-struct Group {
-    domain: Rc<Domain>,
-    tasks: Vec<Task>,
-}
-
 /// An island with its processes.
 pub(crate) struct Island {
     pub(crate) state: Rc<IslandState>,
-    groups: Vec<Group>,
-    /// The process that is being polled, as (group, slot).
+    domains: Vec<Rc<Domain>>,
+    /// Per domain its processes, by slot.
+    tasks: Vec<Vec<Task>>,
+    /// The process that is being polled, as (domain, slot).
     running: (usize, Slot),
     /// Processes that have not returned and that the run waits for.
     live: usize,
@@ -129,22 +125,22 @@ pub(crate) struct Alone {
 
 impl Island {
     pub(crate) fn new(state: Rc<IslandState>) -> Self {
-        Island { state, groups: Vec::new(), running: (0, 0), live: 0, alone: None }
+        Island { state, domains: Vec::new(), tasks: Vec::new(), running: (0, 0), live: 0, alone: None }
     }
 
     /// Adds a clock domain and gives its number.
     pub(crate) fn add_domain(&mut self, domain: Rc<Domain>) -> usize {
-        self.groups.push(Group { domain, tasks: Vec::new() });
-        self.groups.len() - 1
+        self.domains.push(domain);
+        self.tasks.push(Vec::new());
+        self.domains.len() - 1
     }
 
     /// Adds a process, which starts at time zero. Slots are given out in the order of the calls.
-    pub(crate) fn add(&mut self, group: usize, process: Rc<Process>, body: Body, daemon: bool) {
-        let Group { domain, tasks } = &mut self.groups[group];
-        debug_assert_eq!(process.slot as usize, tasks.len());
-        domain.schedule_start(process.slot);
+    pub(crate) fn add(&mut self, domain: usize, process: Rc<Process>, body: Body, daemon: bool) {
+        debug_assert_eq!(process.slot as usize, self.tasks[domain].len());
+        self.domains[domain].schedule_start(process.slot);
         self.live += usize::from(!daemon);
-        tasks.push(Task { body: Some(body), process, daemon });
+        self.tasks[domain].push(Task { body: Some(body), process, daemon });
     }
 
     /// Runs everything that happens before `limit`, and notes the processes that end.
@@ -161,43 +157,30 @@ impl Island {
                 .map(ToString::to_string)
                 .or_else(|| panic.downcast_ref::<String>().cloned())
                 .unwrap_or_else(|| "no message".into());
-            let (group, slot) = self.running;
-            self.end(group, slot, Err(Fault::panic(text)), endings);
-            self.groups[group].domain.resume();
+            let (domain, slot) = self.running;
+            self.end(domain, slot, Err(Fault::panic(text)), endings);
+            self.domains[domain].resume();
         }
         self.state.called.set(NEVER);
-        let (due, _) = self.earliest();
+        let (due, _) = earliest(&self.domains);
         if due != NEVER {
             self.state.call(due);
         }
     }
 
-    /// When something happens here next, and in which group.
-    #[inline]
-    fn earliest(&self) -> (u64, usize) {
-        let mut best = (NEVER, 0);
-        for (number, group) in self.groups.iter().enumerate() {
-            let due = group.domain.due();
-            if due < best.0 {
-                best = (due, number);
-            }
-        }
-        best
-    }
-
     fn run_until_panic(&mut self, endings: &mut Vec<Ending>) {
         let mut context = Context::from_waker(Waker::noop());
         loop {
-            let (time, number) = self.earliest();
+            let (time, number) = earliest(&self.domains);
             // Without a limit there would still be a last time.
             if time >= self.state.limit.get() {
                 return;
             }
             self.state.now.set(time);
             self.state.next.set(0);
-            let domain = Rc::clone(&self.groups[number].domain);
-            domain.begin();
+            self.domains[number].begin();
             loop {
+                let domain = &self.domains[number];
                 let Some((slot, last)) = domain.take() else {
                     // The last one of a batch that was taken up again had been taken already.
                     domain.settle();
@@ -205,10 +188,10 @@ impl Island {
                 };
                 if last {
                     domain.settle();
-                    self.state.next.set(self.earliest().0);
+                    self.state.next.set(earliest(&self.domains).0);
                 }
                 self.running = (number, slot);
-                if let Some(body) = &mut self.groups[number].tasks[slot as usize].body
+                if let Some(body) = &mut self.tasks[number][slot as usize].body
                     && let Poll::Ready(result) = body.as_mut().poll(&mut context)
                 {
                     self.end(number, slot, result, endings);
@@ -221,8 +204,8 @@ impl Island {
     }
 
     #[cold]
-    fn end(&mut self, group: usize, slot: Slot, result: Result<(), Fault>, endings: &mut Vec<Ending>) {
-        let task = &mut self.groups[group].tasks[slot as usize];
+    fn end(&mut self, domain: usize, slot: Slot, result: Result<(), Fault>, endings: &mut Vec<Ending>) {
+        let task = &mut self.tasks[domain][slot as usize];
         task.body = None;
         let (time, process) = (self.state.now.get(), task.process.index);
         let failed = result.is_err();
@@ -237,7 +220,22 @@ impl Island {
 
     /// The processes that have not returned, and whether each is a daemon.
     pub(crate) fn unfinished(&self) -> impl Iterator<Item = (&Rc<Process>, bool)> {
-        let tasks = self.groups.iter().flat_map(|group| &group.tasks);
-        tasks.filter(|task| task.body.is_some()).map(|task| (&task.process, task.daemon))
+        self.tasks
+            .iter()
+            .flatten()
+            .filter(|task| task.body.is_some())
+            .map(|task| (&task.process, task.daemon))
     }
+}
+
+/// When something happens next, and in which domain.
+#[inline]
+fn earliest(domains: &[Rc<Domain>]) -> (u64, usize) {
+    let mut best = (NEVER, 0);
+    for (number, domain) in domains.iter().enumerate() {
+        if domain.due() < best.0 {
+            best = (domain.due(), number);
+        }
+    }
+    best
 }

@@ -252,7 +252,13 @@ impl<M> Outlet<M> {
 
     /// Sends a message that is handed over `after` later than now; the result is when it arrives.
     #[inline]
-    pub(crate) fn send(&self, after: u64, message: M, bytes: impl FnOnce(&M) -> u64, seen: impl FnOnce(u64, &M)) {
+    pub(crate) fn send(
+        &self,
+        after: u64,
+        message: M,
+        bytes: impl FnOnce(&M) -> u64,
+        seen: impl FnOnce(u64, &M),
+    ) {
         let owner = &*self.owner;
         let wired = self.wired.get().expect("ports are connected before a component runs");
         let edge = match (wired.delay, &wired.channel) {

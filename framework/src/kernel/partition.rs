@@ -45,7 +45,9 @@ impl Partition {
         let longest = latencies.last().copied().unwrap_or(1).max(1);
         match islands {
             Islands::One => return Self::assign(vec![0; count], 1, longest),
-            Islands::Auto if count <= SMALL && threads == 1 => return Self::assign(vec![0; count], 1, longest),
+            Islands::Auto if count <= SMALL && threads == 1 => {
+                return Self::assign(vec![0; count], 1, longest);
+            }
             Islands::AtLatency(latency) => {
                 latencies.retain(|&known| known >= latency.as_ps());
                 latencies.truncate(1);

@@ -7,8 +7,9 @@
 
 use std::future::{Future, poll_fn};
 use std::hash::Hash;
+use std::pin::Pin;
 use std::rc::Rc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 
 use super::link::{Inbox, Outlet};
 use super::process::{Process, Source};
@@ -42,13 +43,8 @@ impl<M: Message> In<M> {
 
     /// Waits for a message and takes it.
     #[inline]
-    pub fn recv(&mut self) -> impl Future<Output = M> + '_ {
-        poll_fn(move |_| {
-            if self.poll_arrival().is_pending() {
-                return Poll::Pending;
-            }
-            Poll::Ready(self.try_recv().expect("a message has arrived"))
-        })
+    pub fn recv(&mut self) -> Receiving<'_, M> {
+        Receiving { input: self }
     }
 
     /// Waits until a message can be taken, without taking it.
@@ -57,7 +53,7 @@ impl<M: Message> In<M> {
         poll_fn(move |_| self.poll_arrival())
     }
 
-    #[inline]
+    #[inline(always)]
     fn poll_arrival(&self) -> Poll<()> {
         let owner = &self.inbox.owner;
         let due = self.inbox.due();
@@ -100,6 +96,25 @@ impl<M: Message> In<M> {
     }
 }
 
+/// Waits for a message; see [`In::recv`].
+#[must_use = "nothing is received unless this is awaited"]
+pub struct Receiving<'a, M> {
+    input: &'a mut In<M>,
+}
+
+impl<M: Message> Future for Receiving<'_, M> {
+    type Output = M;
+
+    #[inline(always)]
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<M> {
+        let input = &mut *self.get_mut().input;
+        if input.poll_arrival().is_pending() {
+            return Poll::Pending;
+        }
+        Poll::Ready(input.try_recv().expect("a message has arrived"))
+    }
+}
+
 impl<M> Source for In<M> {
     fn due(&self) -> Option<SimTime> {
         Some(self.inbox.due()).filter(|&time| time != u64::MAX).map(SimTime::from_ps)
@@ -127,21 +142,14 @@ impl<M: Message> Out<M> {
 
     /// Sends a message as soon as there is a credit.
     #[inline]
-    pub fn send(&mut self, message: M) -> impl Future<Output = ()> + '_ {
+    pub fn send(&mut self, message: M) -> Sending<'_, M> {
         self.send_after(SimTime::ZERO, message)
     }
 
     /// Sends a message, as soon as there is a credit, that leaves `delay` later: latency rides on the message.
     #[inline]
-    pub fn send_after(&mut self, delay: SimTime, message: M) -> impl Future<Output = ()> + '_ {
-        let mut message = Some(message);
-        poll_fn(move |_| {
-            if self.poll_credit().is_pending() {
-                return Poll::Pending;
-            }
-            self.dispatch(delay, message.take().expect("polled after completion"));
-            Poll::Ready(())
-        })
+    pub fn send_after(&mut self, delay: SimTime, message: M) -> Sending<'_, M> {
+        Sending { out: self, delay, message: Some(message) }
     }
 
     /// Waits for a credit and keeps it for one message.
@@ -160,7 +168,7 @@ impl<M: Message> Out<M> {
         })
     }
 
-    #[inline]
+    #[inline(always)]
     fn poll_credit(&self) -> Poll<()> {
         let Outlet { owner, waiting, .. } = &*self.outlet;
         let taken = self.outlet.take(owner.island.now())
@@ -173,11 +181,7 @@ impl<M: Message> Out<M> {
     #[inline]
     pub fn try_reserve(&mut self) -> Option<Permit<'_, M>> {
         // A permit that is made is a credit that is given back: none may be made without one.
-        if self.outlet.take(self.outlet.owner.island.now()) {
-            Some(Permit { out: self })
-        } else {
-            None
-        }
+        if self.outlet.take(self.outlet.owner.island.now()) { Some(Permit { out: self }) } else { None }
     }
 
     /// Sends a message if there is a credit now, and hands it back otherwise.
@@ -209,6 +213,31 @@ impl<M: Message> Out<M> {
                 message.hash(hasher);
             });
         });
+    }
+}
+
+/// Sends a message as soon as there is a credit; see [`Out::send`].
+#[must_use = "nothing is sent unless this is awaited"]
+pub struct Sending<'a, M> {
+    out: &'a mut Out<M>,
+    delay: SimTime,
+    message: Option<M>,
+}
+
+/// The message is moved in and out and never pinned.
+impl<M> Unpin for Sending<'_, M> {}
+
+impl<M: Message> Future for Sending<'_, M> {
+    type Output = ();
+
+    #[inline(always)]
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        if self.out.poll_credit().is_pending() {
+            return Poll::Pending;
+        }
+        let message = self.message.take().expect("polled after completion");
+        self.out.dispatch(self.delay, message);
+        Poll::Ready(())
     }
 }
 

@@ -6,8 +6,9 @@
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::hash::Hasher;
+use std::pin::Pin;
 use std::rc::Rc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 
 use super::domain::Domain;
 use super::hash::EventHasher;
@@ -126,35 +127,24 @@ impl Process {
 
     /// Waits for the next edge of the process's clock.
     #[inline]
-    pub fn tick(&self) -> impl Future<Output = ()> + '_ {
-        self.until_edge(self.domain.next())
+    pub fn tick(&self) -> Tick<'_> {
+        Tick { process: self, target: self.cycle() + 1 }
     }
 
     /// Waits for `cycles` edges of the process's clock.
     #[inline]
-    pub fn cycles(&self, cycles: u64) -> impl Future<Output = ()> + '_ {
-        self.until_edge(self.edge_after(cycles))
+    pub fn cycles(&self, cycles: u64) -> UntilEdge<'_> {
+        UntilEdge { process: self, edge: self.edge_after(cycles) }
     }
 
     /// Waits until the first edge at or after `time`.
-    pub fn until(&self, time: SimTime) -> impl Future<Output = ()> + '_ {
-        self.until_edge(self.domain.edge_at_or_after(time.as_ps()))
+    pub fn until(&self, time: SimTime) -> UntilEdge<'_> {
+        UntilEdge { process: self, edge: self.domain.edge_at_or_after(time.as_ps()) }
     }
 
     /// Waits for a duration, rounded up to the next edge.
-    pub fn sleep(&self, duration: SimTime) -> impl Future<Output = ()> + '_ {
+    pub fn sleep(&self, duration: SimTime) -> UntilEdge<'_> {
         self.until(self.now().saturating_add(duration))
-    }
-
-    #[inline]
-    fn until_edge(&self, edge: Edge) -> impl Future<Output = ()> + '_ {
-        poll_fn(move |_| {
-            if self.edge().index() >= edge.index() || self.domain.try_advance(edge) {
-                return Poll::Ready(());
-            }
-            self.domain.schedule(self.slot, edge);
-            Poll::Pending
-        })
     }
 
     /// Waits for the next edge at which `deadline` has passed or one of `sources` is due.
@@ -203,5 +193,49 @@ impl Process {
             event(&mut hasher);
             self.hash.set(Some(hasher));
         }
+    }
+}
+
+/// Waits for the next edge; see [`Process::tick`].
+#[must_use = "time passes only if this is awaited"]
+pub struct Tick<'a> {
+    process: &'a Process,
+    target: u64,
+}
+
+// The waits that every component is made of are types of their own rather than `poll_fn`: their polls are inlined into
+// the component's state machine, which a closure from another crate is not.
+impl Future for Tick<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        let Process { domain, slot, .. } = self.process;
+        if domain.edge().index() >= self.target || domain.try_advance(domain.next()) {
+            return Poll::Ready(());
+        }
+        domain.schedule_next(*slot);
+        Poll::Pending
+    }
+}
+
+/// Waits for an edge; see [`Process::cycles`] and [`Process::until`].
+#[must_use = "time passes only if this is awaited"]
+pub struct UntilEdge<'a> {
+    process: &'a Process,
+    edge: Edge,
+}
+
+impl Future for UntilEdge<'_> {
+    type Output = ();
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        let Process { domain, slot, .. } = self.process;
+        if domain.edge().index() >= self.edge.index() || domain.try_advance(self.edge) {
+            return Poll::Ready(());
+        }
+        domain.schedule(*slot, self.edge);
+        Poll::Pending
     }
 }

@@ -117,9 +117,9 @@ const BITS: u32 = 6;
 const SLOTS: usize = 1 << BITS;
 const NONE: u32 = u32::MAX;
 
+/// A sleeper's neighbours in its list.
 #[derive(Clone, Copy)]
 struct Node {
-    key: u64,
     next: u32,
     previous: u32,
 }
@@ -137,6 +137,8 @@ pub(crate) struct Wheel {
     levels: Vec<Level>,
     /// Which of them hold anything.
     occupied: u32,
+    /// Per sleeper its wake-up, or [`NEVER`].
+    keys: Box<[u64]>,
     nodes: Box<[Node]>,
     /// The slots that wake at `soon_key`, in no order.
     soon: Vec<Slot>,
@@ -151,7 +153,8 @@ impl Wheel {
             base: 0,
             levels: Vec::new(),
             occupied: 0,
-            nodes: vec![Node { key: NEVER, next: NONE, previous: NONE }; sleepers].into_boxed_slice(),
+            keys: vec![NEVER; sleepers].into_boxed_slice(),
+            nodes: vec![Node { next: NONE, previous: NONE }; sleepers].into_boxed_slice(),
             soon: Vec::with_capacity(sleepers),
             soon_key: 0,
             batch: Vec::with_capacity(sleepers),
@@ -167,12 +170,12 @@ impl Wheel {
     #[inline]
     fn schedule(&mut self, slot: Slot, key: u64) -> bool {
         debug_assert!(key >= self.base, "a wake-up in the past");
-        let node = self.nodes[slot as usize];
-        if node.key <= key {
+        let known = self.keys[slot as usize];
+        if known <= key {
             return false;
         }
-        if node.key != NEVER {
-            self.unlink(slot, node);
+        if known != NEVER {
+            self.unlink(slot, known);
         }
         self.link(slot, key);
         true
@@ -180,20 +183,28 @@ impl Wheel {
 
     #[inline]
     fn schedule_soon(&mut self, slot: Slot, key: u64) {
-        if self.soon_key != key && !self.soon.is_empty() {
-            self.schedule(slot, key);
+        let known = self.keys[slot as usize];
+        if known <= key {
             return;
         }
-        let node = self.nodes[slot as usize];
-        if node.key <= key {
-            return;
+        if known != NEVER || (self.soon_key != key && !self.soon.is_empty()) {
+            return self.reschedule_soon(slot, key);
         }
-        if node.key != NEVER {
-            self.unlink(slot, node);
-        }
-        self.nodes[slot as usize].key = key;
+        self.keys[slot as usize] = key;
         self.soon_key = key;
         self.soon.push(slot);
+    }
+
+    /// The rare cases: the sleeper lies in the wheel already, or the list belongs to another key.
+    #[inline(never)]
+    fn reschedule_soon(&mut self, slot: Slot, key: u64) {
+        if self.soon_key != key && !self.soon.is_empty() {
+            self.schedule(slot, key);
+        } else {
+            self.unlink(slot, self.keys[slot as usize]);
+            self.keys[slot as usize] = NEVER;
+            self.schedule_soon(slot, key);
+        }
     }
 
     #[inline]
@@ -209,7 +220,8 @@ impl Wheel {
         } else {
             self.nodes[head as usize].previous = slot;
         }
-        self.nodes[slot as usize] = Node { key, next: head, previous: NONE };
+        self.keys[slot as usize] = key;
+        self.nodes[slot as usize] = Node { next: head, previous: NONE };
     }
 
     #[cold]
@@ -217,14 +229,15 @@ impl Wheel {
         self.levels.resize(level + 1, Level { occupied: 0, heads: [NONE; SLOTS] });
     }
 
-    fn unlink(&mut self, slot: Slot, node: Node) {
+    fn unlink(&mut self, slot: Slot, key: u64) {
+        let node = self.nodes[slot as usize];
         if node.next != NONE {
             self.nodes[node.next as usize].previous = node.previous;
         }
         if node.previous != NONE {
             self.nodes[node.previous as usize].next = node.next;
         } else {
-            let (level, place) = self.place(node.key);
+            let (level, place) = self.place(key);
             debug_assert_eq!(self.levels[level].heads[place], slot);
             self.levels[level].heads[place] = node.next;
             if node.next == NONE {
@@ -261,15 +274,15 @@ impl Wheel {
         }
         let level = &self.levels[self.occupied.trailing_zeros() as usize];
         let mut slot = level.heads[level.occupied.trailing_zeros() as usize];
-        let mut best = (self.nodes[slot as usize].key, slot);
+        let mut best = (self.keys[slot as usize], slot);
         if self.occupied & 1 == 0 {
             // Above the lowest level a list holds different keys. It is walked once more, when it comes down.
             while slot != NONE {
-                let node = self.nodes[slot as usize];
-                if node.key < best.0 {
-                    best = (node.key, slot);
+                let key = self.keys[slot as usize];
+                if key < best.0 {
+                    best = (key, slot);
                 }
-                slot = node.next;
+                slot = self.nodes[slot as usize].next;
             }
         }
         best
@@ -308,9 +321,9 @@ impl Wheel {
             }
             let mut slot = self.detach(level, place);
             while slot != NONE {
-                let node = self.nodes[slot as usize];
-                self.link(slot, node.key);
-                slot = node.next;
+                let next = self.nodes[slot as usize].next;
+                self.link(slot, self.keys[slot as usize]);
+                slot = next;
             }
         }
         self.base = key;
@@ -319,7 +332,7 @@ impl Wheel {
     #[inline]
     fn take(&mut self) -> Option<(Slot, bool)> {
         let slot = self.batch.pop()?;
-        self.nodes[slot as usize].key = NEVER;
+        self.keys[slot as usize] = NEVER;
         Some((slot, self.batch.is_empty()))
     }
 }

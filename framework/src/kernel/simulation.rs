@@ -6,8 +6,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::hash::EventHasher;
 use super::domain::Domain;
+use super::hash::EventHasher;
 use super::island::{Agenda, Alone, Ending, Island, IslandState};
 use super::local::Local;
 use super::machine::{Endpoint, LinkSpec, Machine, ProcessSpec};
