@@ -144,7 +144,7 @@ impl Behavior<Model> for Holder {
         let tokens = pin!(Pool::dynamic().with(Job::new));
         let first = (self.process * TOKENS_EACH) as u32;
         for token in first..first + TOKENS_EACH as u32 {
-            sim.activate(tokens.alloc(self.pass(sim, token, draw(token, 0))));
+            sim.schedule(tokens.alloc(self.pass(sim, token)), hold(draw(token, 0)));
         }
         let mut work = Work::default();
         while let Ok(token) = self.input.recv().await {
@@ -153,16 +153,15 @@ impl Behavior<Model> for Holder {
             }
             let draw = draw(token, sim.now());
             work.add(draw);
-            sim.activate(tokens.alloc(self.pass(sim, token, draw)));
+            sim.schedule(tokens.alloc(self.pass(sim, token)), hold(draw));
         }
         done(sim, work);
     }
 }
 
 impl Holder {
-    /// Holds a token and lets it fly to one of the outputs.
-    async fn pass(&self, sim: &Sim<Model>, token: u32, drawn: u64) {
-        sim.advance(hold(drawn)).await;
+    /// Begins when a token has been held for long enough, and lets it fly to one of the outputs.
+    async fn pass(&self, sim: &Sim<Model>, token: u32) {
         let out = &self.outs[output(draw(token, sim.now()))];
         sim.advance(FLIGHT).await;
         let _ = out.send(token).await;
