@@ -1,4 +1,7 @@
-//! The table: medians, ratios to our kernel, and the machine that they were measured on.
+//! The table: medians, ratios of our kernel to the others, and the machine that they were measured on.
+//!
+//! A ratio is the median of the ratios of each round, not a ratio of medians: what slows the machine down for a while
+//! slows both sides of it.
 
 use std::fmt::Write;
 use std::process::Command;
@@ -13,9 +16,8 @@ pub(crate) struct Table {
     missing: Vec<Option<String>>,
     /// The row that ratios are taken of.
     reference: usize,
-    rates: Vec<[Option<f64>; 4]>,
-    /// The largest distance of a rate from its median, relative.
-    spread: f64,
+    /// A rate a round; none where there is nothing to measure.
+    rates: Vec<[Vec<f64>; 4]>,
 }
 
 impl Table {
@@ -25,18 +27,13 @@ impl Table {
             names: kernels.iter().map(|kernel| kernel.name.clone()).collect(),
             missing: kernels.iter().map(|kernel| kernel.runner.as_ref().err().cloned()).collect(),
             reference: kernels.iter().position(|kernel| kernel.name == reference).unwrap_or(0),
-            rates: vec![[None; 4]; kernels.len()],
-            spread: 0.0,
+            rates: kernels.iter().map(|_| Default::default()).collect(),
         }
     }
 
-    /// Enters the median of a kernel's rates on a workload, if it has any.
-    pub(crate) fn set(&mut self, row: usize, workload: Workload, mut rates: Vec<f64>) {
-        rates.sort_by(f64::total_cmp);
-        let Some(&median) = rates.get(rates.len() / 2) else { return };
-        let distance = rates.iter().map(|rate| (rate / median - 1.0).abs()).fold(0.0, f64::max);
-        self.spread = self.spread.max(distance);
-        self.rates[row][workload as usize] = Some(median);
+    /// Enters a kernel's rates on a workload, one a round.
+    pub(crate) fn set(&mut self, row: usize, workload: Workload, rates: Vec<f64>) {
+        self.rates[row][workload as usize] = rates;
     }
 
     /// For a terminal.
@@ -65,20 +62,25 @@ impl Table {
     /// For `framework/benches/peers.md`.
     pub(crate) fn markdown(&self) -> String {
         let mut text = String::from("# The kernel beside its peers\n\nWritten by `cargo xtask bench-peers`");
+        let compiler = version("g++", "--version");
         let _ = writeln!(
             text,
             ": million operations per second of processor time, bound to one core, median of five\nrounds after one \
-             that is not counted; a round runs every kernel once. The largest distance of a rate from its\nmedian was \
-             {:.0} %. Every kernel must have done the same work (`graph.rs`) or the command fails. Numbers of\ndifferent \
-             tables do not compare: machines differ. `tools/peers` has the programs.\n\n- Processor: {}\n- {}, `lto = \
-             \"fat\"`, for the baseline processor; {}\n",
-            100.0 * self.spread,
+             that is not counted. A round runs every kernel once; ratios are medians of the ratios of each\nround. \
+             Every kernel must have done the same work (`graph.rs`) or the command fails. Different tables do not\n\
+             compare: machines differ. `tools/peers` has the programs.\n\n- Processor: {}\n- {}, `lto = \"fat\"`, \
+             for the baseline processor; {compiler} `-O3 -march=native` for SystemC's models\n",
             processor(),
             version("rustc", "--version"),
-            version("g++", "--version") + " `-O3 -march=native` for SystemC's models",
         );
         for (number, workload) in Workload::ALL.into_iter().enumerate() {
-            let _ = writeln!(text, "- **B{} {}**: {}", number + 1, workload.name(), workload.describe());
+            let (name, spread) = (workload.name(), 100.0 * self.spread(workload));
+            let description = workload.describe();
+            let _ = writeln!(
+                text,
+                "- **B{} {name}**: {description}. Rates were up to {spread:.0} % away from their median.",
+                number + 1
+            );
         }
         text += "\n| kernel | B1 | B2 | B3 | B4 |\n| --- | --- | --- | --- | --- |\n";
         self.rows(&mut text, Table::rate);
@@ -100,14 +102,33 @@ impl Table {
     }
 
     fn rate(&self, row: usize, workload: Workload) -> String {
-        self.rates[row][workload as usize].map_or_else(|| "–".to_owned(), digits)
+        cell(self.rates[row][workload as usize].clone())
     }
 
     fn ratio(&self, row: usize, workload: Workload) -> String {
-        let ours = self.rates[self.reference][workload as usize];
-        let ratio = ours.zip(self.rates[row][workload as usize]).map(|(ours, its)| digits(ours / its));
-        ratio.unwrap_or_else(|| "–".to_owned())
+        let ours = &self.rates[self.reference][workload as usize];
+        let its = &self.rates[row][workload as usize];
+        cell(ours.iter().zip(its).map(|(ours, its)| ours / its).collect())
     }
+
+    /// The largest distance of a rate from its median, relative.
+    fn spread(&self, workload: Workload) -> f64 {
+        let all = self.rates.iter().map(|rates| &rates[workload as usize]);
+        let each = all.flat_map(|rates| {
+            let middle = median(rates.clone()).unwrap_or(1.0);
+            rates.iter().map(move |rate| (rate / middle - 1.0).abs())
+        });
+        each.fold(0.0, f64::max)
+    }
+}
+
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}
+
+fn cell(values: Vec<f64>) -> String {
+    median(values).map_or_else(|| "–".to_owned(), digits)
 }
 
 /// Three significant digits.
