@@ -15,8 +15,8 @@ use counterpoint_framework::kernel::{
 use counterpoint_framework::time::{Clock, Hertz, Latency, SimTime};
 
 use super::graph::{
-    BUFFER, FLIGHT, OUTPUTS, PROCESSES, RING, STAGES, TOKENS, TOKENS_EACH, Work, draw, graph, hold,
-    last_tick, output, xorshift,
+    BUFFER, FLIGHT, OUTPUTS, PROCESSES, RING, STAGES, TOKENS_EACH, Work, draw, graph, hold, last_tick,
+    output, xorshift,
 };
 
 /// Which clocks the components have.
@@ -153,8 +153,8 @@ pub(crate) fn phold(clocks: Clocks, events: u64) -> Machine {
     for (process, receivers) in graph().into_iter().enumerate() {
         for (index, receiver) in receivers.into_iter().enumerate() {
             let sender = &mut senders[receiver as usize];
-            // Room for all tokens: this workload is about time, not about back-pressure.
-            join(&mut machine, (process, Some(index as u32)), (receiver as usize, *sender), FLIGHT, TOKENS);
+            // The credits in flight, two hundred, are far more than a link needs: nothing ever waits for one.
+            join(&mut machine, (process, Some(index as u32)), (receiver as usize, *sender), FLIGHT, BUFFER);
             *sender += 1;
         }
     }
