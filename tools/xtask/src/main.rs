@@ -1,12 +1,15 @@
-//! Checks and chores of this repository: `cargo xtask check`, `cargo xtask regenerate-ptx`.
+//! Checks and chores of this repository: `cargo xtask check`, `cargo xtask regenerate-ptx`, `cargo xtask bench-peers`.
 
 use std::process::{Command, ExitCode};
 
+mod bench_peers;
 mod regenerate_ptx;
 
 /// What `check` runs, in the order in which a failure is cheapest to see.
 const CHECKS: &[(&str, &[&str])] = &[
     ("formatting", &["fmt", "--all", "--", "--check"]),
+    // Outside the workspace; its other checks would download and build the peers.
+    ("formatting of tools/peers", &["fmt", "--manifest-path", "tools/peers/Cargo.toml", "--", "--check"]),
     ("lints", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]),
     ("documentation", &["doc", "--workspace", "--no-deps", "--quiet"]),
     ("tests", &["test", "--workspace"]),
@@ -17,7 +20,8 @@ fn main() -> ExitCode {
     let result = match command.as_str() {
         "check" => check(),
         "regenerate-ptx" => regenerate_ptx::run(),
-        _ => Err("usage: cargo xtask check | regenerate-ptx".to_owned()),
+        "bench-peers" => bench_peers::run(),
+        _ => Err("usage: cargo xtask check | regenerate-ptx | bench-peers".to_owned()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
