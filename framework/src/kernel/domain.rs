@@ -48,12 +48,6 @@ impl Domain {
         self.edge.get()
     }
 
-    /// The edge after it.
-    #[inline(always)]
-    pub(crate) fn next(&self) -> Edge {
-        self.next.get()
-    }
-
     /// When a process of the domain wakes next.
     #[inline]
     pub(crate) fn due(&self) -> u64 {

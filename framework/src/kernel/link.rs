@@ -105,7 +105,7 @@ impl<M> Inbox<M> {
         })?;
         self.owner.island.moved.set(now);
         self.returns.with(|returns| match &returns[arrival.sender as usize] {
-            Return::Local(outlet) => outlet.give_back(now, now + outlet.latency.get()),
+            Return::Local(outlet) => outlet.give_back(now + outlet.latency.get()),
             Return::Remote { latency, sink } => sink.give_back(now + latency),
         });
         Some((arrival.sender, arrival.message))
@@ -115,6 +115,19 @@ impl<M> Inbox<M> {
     #[inline]
     pub(crate) fn due(&self) -> u64 {
         self.due.get()
+    }
+
+    /// A time up to which no message can come any more that is not here, or only behind those that are.
+    ///
+    /// The island's own time is one. With a single sender that has gone further it is when a message would arrive that it
+    /// sent now: one sent earlier that lets others overtake it arrives later.
+    #[inline]
+    pub(crate) fn settled(&self) -> u64 {
+        let now = self.owner.island.now();
+        self.returns.with(|returns| match returns.as_slice() {
+            [Return::Local(outlet)] => now.max(outlet.owner.ps()) + outlet.latency.get(),
+            _ => now,
+        })
     }
 
     /// Looks at the first message that has arrived by `now`.
@@ -230,10 +243,10 @@ impl<M> Outlet<M> {
 
     /// A credit comes back at `time`.
     #[inline]
-    pub(crate) fn give_back(&self, now: u64, time: u64) {
+    pub(crate) fn give_back(&self, time: u64) {
         if self.returning.with(|returning| returning.is_full()) {
             // Those that are back already make room: the ring stays as small as what is really on its way.
-            self.available(now);
+            self.available(self.owner.ps());
         }
         let first = self.returning.with(|returning| {
             returning.push_back(time);
@@ -267,16 +280,14 @@ impl<M> Outlet<M> {
         };
         let time = match edge {
             Some(edge) => edge.time().as_ps() + after,
-            None => wired.arrival(owner.island.now() + after, || bytes(&message)),
+            None => wired.arrival(owner.ps() + after, || bytes(&message)),
         };
         seen(time, &message);
         match &wired.target {
             Target::Local { inbox, sender, one_clock } => {
                 if inbox.push(time, *sender, message) {
                     match edge {
-                        Some(edge) if *one_clock && after == 0 => {
-                            inbox.owner.domain.schedule(inbox.owner.slot, edge)
-                        }
+                        Some(edge) if *one_clock && after == 0 => inbox.owner.wake_at_edge(edge),
                         _ => inbox.owner.wake_at(time),
                     }
                 }

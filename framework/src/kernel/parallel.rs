@@ -22,8 +22,6 @@ pub(crate) struct Report {
     pub(crate) failed: u64,
     /// When a message was last taken.
     pub(crate) moved: u64,
-    /// When anything last happened.
-    pub(crate) latest: u64,
     /// Someone asked for the end.
     pub(crate) interrupted: bool,
 }
@@ -36,7 +34,6 @@ impl Default for Report {
             ended: 0,
             failed: u64::MAX,
             moved: 0,
-            latest: 0,
             interrupted: false,
         }
     }
@@ -50,7 +47,6 @@ impl Report {
             ended: self.ended.max(other.ended),
             failed: self.failed.min(other.failed),
             moved: self.moved.max(other.moved),
-            latest: self.latest.max(other.latest),
             interrupted: self.interrupted || other.interrupted,
         }
     }

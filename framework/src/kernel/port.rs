@@ -57,11 +57,17 @@ impl<M: Message> In<M> {
     fn poll_arrival(&self) -> Poll<()> {
         let owner = &self.inbox.owner;
         let due = self.inbox.due();
-        if due <= owner.island.now() || owner.advance_or_sleep(due) {
-            self.inbox.armed.set(false);
+        let ready = if owner.blocking {
+            // Ahead of the island, a message may be taken that no other can overtake any more.
+            due <= self.inbox.settled() && (due <= owner.ps() || owner.try_advance_to(due))
+        } else {
+            due <= owner.ps() || owner.try_advance_to(due)
+        };
+        self.inbox.armed.set(!ready);
+        if ready {
             return Poll::Ready(());
         }
-        self.inbox.armed.set(true);
+        owner.wake_at(due);
         Poll::Pending
     }
 
@@ -76,8 +82,14 @@ impl<M: Message> In<M> {
     /// Senders are numbered by their place in the machine: elements of an array in the order of their indices.
     #[inline]
     pub fn try_recv_from(&mut self) -> Option<(u32, M)> {
+        self.inbox.owner.observe();
+        self.take()
+    }
+
+    #[inline(always)]
+    fn take(&mut self) -> Option<(u32, M)> {
         let owner = &self.inbox.owner;
-        let message = self.inbox.pop(owner.island.now())?;
+        let message = self.inbox.pop(owner.ps())?;
         // The sender has hashed the value.
         owner.record(self.port, |_| ());
         Some(message)
@@ -86,13 +98,15 @@ impl<M: Message> In<M> {
     /// Looks at the message that `try_recv` would take.
     #[inline]
     pub fn peek<R>(&self, look: impl FnOnce(&M) -> R) -> Option<R> {
-        self.inbox.peek(self.inbox.owner.island.now(), look)
+        self.inbox.owner.observe();
+        self.inbox.peek(self.inbox.owner.ps(), look)
     }
 
     /// Whether `try_recv` would take a message.
     #[inline]
     pub fn has_message(&self) -> bool {
-        self.inbox.due() <= self.inbox.owner.island.now()
+        self.inbox.owner.observe();
+        self.inbox.due() <= self.inbox.owner.ps()
     }
 }
 
@@ -111,7 +125,7 @@ impl<M: Message> Future for Receiving<'_, M> {
         if input.poll_arrival().is_pending() {
             return Poll::Pending;
         }
-        Poll::Ready(input.try_recv().expect("a message has arrived"))
+        Poll::Ready(input.take().expect("a message has arrived").1)
     }
 }
 
@@ -171,8 +185,8 @@ impl<M: Message> Out<M> {
     #[inline(always)]
     fn poll_credit(&self) -> Poll<()> {
         let Outlet { owner, waiting, .. } = &*self.outlet;
-        let taken = self.outlet.take(owner.island.now())
-            || (owner.advance_or_sleep(self.outlet.due()) && self.outlet.take(owner.island.now()));
+        let taken = self.outlet.take(owner.ps())
+            || (owner.advance_or_sleep(self.outlet.due()) && self.outlet.take(owner.ps()));
         waiting.set(!taken);
         if taken { Poll::Ready(()) } else { Poll::Pending }
     }
@@ -181,7 +195,8 @@ impl<M: Message> Out<M> {
     #[inline]
     pub fn try_reserve(&mut self) -> Option<Permit<'_, M>> {
         // A permit that is made is a credit that is given back: none may be made without one.
-        if self.outlet.take(self.outlet.owner.island.now()) { Some(Permit { out: self }) } else { None }
+        self.outlet.owner.observe();
+        if self.outlet.take(self.outlet.owner.ps()) { Some(Permit { out: self }) } else { None }
     }
 
     /// Sends a message if there is a credit now, and hands it back otherwise.
@@ -202,7 +217,8 @@ impl<M: Message> Out<M> {
     /// Messages that could be sent now.
     #[inline]
     pub fn credits(&self) -> u32 {
-        self.outlet.available(self.outlet.owner.island.now())
+        self.outlet.owner.observe();
+        self.outlet.available(self.outlet.owner.ps())
     }
 
     #[inline]
@@ -243,7 +259,7 @@ impl<M: Message> Future for Sending<'_, M> {
 
 impl<M: Message> Source for Out<M> {
     fn due(&self) -> Option<SimTime> {
-        if self.outlet.available(self.outlet.owner.island.now()) > 0 {
+        if self.outlet.available(self.outlet.owner.ps()) > 0 {
             return Some(SimTime::ZERO);
         }
         Some(self.outlet.due()).filter(|&time| time != u64::MAX).map(SimTime::from_ps)
@@ -332,9 +348,10 @@ pub enum Fairness {
 /// If there are no inputs.
 pub async fn any<M: Message>(inputs: &mut [In<M>], fairness: Fairness) -> (usize, M) {
     let process = Rc::clone(&inputs[0].inbox.owner);
+    process.observe();
     poll_fn(|_| {
         let earliest = inputs.iter().map(|input| input.inbox.due()).min().unwrap_or(u64::MAX);
-        if earliest <= process.island.now() || process.advance_or_sleep(earliest) {
+        if earliest <= process.ps() || process.advance_or_sleep(earliest) {
             inputs.iter().for_each(Source::disarm);
             return Poll::Ready(());
         }

@@ -42,16 +42,22 @@ pub struct Process {
     pub(crate) slot: Slot,
     /// Position in the machine, the same however it is cut.
     pub(crate) index: u32,
+    /// It only ever waits for one thing, so it may run ahead of the island.
+    pub(crate) blocking: bool,
+    /// The edge at which it runs, or last ran.
+    edge: Cell<Edge>,
     pub(crate) hash: Cell<Option<EventHasher>>,
 }
 
 impl Process {
-    pub(crate) fn new(domain: Rc<Domain>, slot: Slot, index: u32, hashing: bool) -> Rc<Self> {
+    pub(crate) fn new(domain: Rc<Domain>, slot: Slot, index: u32, blocking: bool, hashing: bool) -> Rc<Self> {
         Rc::new(Process {
             island: Rc::clone(&domain.island),
             domain,
             slot,
             index,
+            blocking,
+            edge: Cell::default(),
             hash: Cell::new(hashing.then(EventHasher::default)),
         })
     }
@@ -59,7 +65,13 @@ impl Process {
     /// The current simulated time.
     #[inline]
     pub fn now(&self) -> SimTime {
-        SimTime::from_ps(self.island.now())
+        self.edge().time()
+    }
+
+    /// The current simulated time in picoseconds.
+    #[inline]
+    pub(crate) fn ps(&self) -> u64 {
+        self.edge.get().time().as_ps()
     }
 
     /// Position in the machine.
@@ -75,7 +87,7 @@ impl Process {
     /// The edge at which the process runs now.
     #[inline]
     pub fn edge(&self) -> Edge {
-        self.domain.edge()
+        self.edge.get()
     }
 
     /// The index of that edge: how many cycles have passed.
@@ -102,12 +114,53 @@ impl Process {
         clock.after(self.edge(), clock.cycles(cycles))
     }
 
+    /// Called before a poll: the process runs at the edge that its domain has come to.
+    #[inline(always)]
+    pub(crate) fn enter(&self) {
+        self.edge.set(self.domain.edge());
+    }
+
+    /// The process's first edge at or after `time`.
+    #[inline]
+    fn edge_at_or_after(&self, time: u64) -> Edge {
+        let edge = self.edge.get();
+        if time <= edge.time().as_ps() { edge } else { self.domain.edge_at_or_after(time) }
+    }
+
     /// Wakes the process at its first edge at or after `time`.
     #[inline]
     pub(crate) fn wake_at(&self, time: u64) {
         if time != NEVER {
-            self.domain.schedule(self.slot, self.domain.edge_at_or_after(time));
+            self.domain.schedule(self.slot, self.edge_at_or_after(time));
         }
+    }
+
+    /// As [`Process::wake_at`], at an edge.
+    #[inline(always)]
+    pub(crate) fn wake_at_edge(&self, edge: Edge) {
+        let own = self.edge.get();
+        self.domain.schedule(self.slot, if own.index() > edge.index() { own } else { edge });
+    }
+
+    /// Goes on at `edge` at once, if nothing can happen before it that concerns the process: nothing at all in the
+    /// island, or for a process that waits for this alone, the end of the window.
+    #[inline(always)]
+    fn try_advance(&self, edge: Edge) -> bool {
+        let free = if self.blocking {
+            edge.time().as_ps() < self.island.limit()
+        } else {
+            self.domain.try_advance(edge)
+        };
+        if free {
+            self.edge.set(edge);
+        }
+        free
+    }
+
+    /// Goes on at the first edge at or after `time` at once, if that is possible as in [`Process::try_advance`].
+    #[inline(always)]
+    pub(crate) fn try_advance_to(&self, time: u64) -> bool {
+        time != NEVER && self.try_advance(self.edge_at_or_after(time))
     }
 
     /// Moves to the first edge at or after `time` at once if nothing else happens before it in this window;
@@ -117,12 +170,20 @@ impl Process {
         if time == NEVER {
             return false;
         }
-        let edge = self.domain.edge_at_or_after(time);
-        let advanced = self.domain.try_advance(edge);
+        let edge = self.edge_at_or_after(time);
+        let advanced = self.try_advance(edge);
         if !advanced {
             self.domain.schedule(self.slot, edge);
         }
         advanced
+    }
+
+    /// Checks that the process may look at what is there now, without waiting.
+    #[inline(always)]
+    pub(crate) fn observe(&self) {
+        if self.blocking {
+            looked();
+        }
     }
 
     /// Waits for the next edge of the process's clock.
@@ -139,7 +200,7 @@ impl Process {
 
     /// Waits until the first edge at or after `time`.
     pub fn until(&self, time: SimTime) -> UntilEdge<'_> {
-        UntilEdge { process: self, edge: self.domain.edge_at_or_after(time.as_ps()) }
+        UntilEdge { process: self, edge: self.edge_at_or_after(time.as_ps()) }
     }
 
     /// Waits for a duration, rounded up to the next edge.
@@ -157,12 +218,13 @@ impl Process {
         deadline: SimTime,
         sources: impl IntoIterator<Item = Option<&'a dyn Source>> + Clone,
     ) {
-        let start = self.edge().time().as_ps();
+        self.observe();
+        let start = self.ps();
         let each = || sources.clone().into_iter().flatten();
         poll_fn(|_| {
             let due = each().filter_map(Source::due).map(SimTime::as_ps);
             let next = due.fold(deadline.as_ps(), u64::min).max(start + 1);
-            if next <= self.island.now() || self.advance_or_sleep(next) {
+            if next <= self.ps() || self.advance_or_sleep(next) {
                 each().for_each(Source::disarm);
                 return Poll::Ready(());
             }
@@ -177,6 +239,7 @@ impl Process {
     /// Combinators such as `join!` and `select!` poll their branches one after another within an instant. A branch
     /// must not move time forward while another one still has something to do now.
     pub fn concurrently<F: Future>(&self, body: F) -> impl Future<Output = F::Output> {
+        self.observe();
         let mut body = Box::pin(body);
         poll_fn(move |context| {
             self.island.hold();
@@ -188,7 +251,7 @@ impl Process {
     #[inline]
     pub(crate) fn record(&self, port: u32, event: impl FnOnce(&mut EventHasher)) {
         if let Some(mut hasher) = self.hash.get() {
-            hasher.write_u64(self.island.now());
+            hasher.write_u64(self.ps());
             hasher.write_u32(port);
             event(&mut hasher);
             self.hash.set(Some(hasher));
@@ -210,11 +273,15 @@ impl Future for Tick<'_> {
 
     #[inline(always)]
     fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
-        let Process { domain, slot, .. } = self.process;
-        if domain.edge().index() >= self.target || domain.try_advance(domain.next()) {
+        let Process { domain, slot, edge, .. } = self.process;
+        if edge.get().index() >= self.target {
             return Poll::Ready(());
         }
-        domain.schedule_next(*slot);
+        let next = domain.clock.next(edge.get());
+        if self.process.try_advance(next) {
+            return Poll::Ready(());
+        }
+        domain.schedule(*slot, next);
         Poll::Pending
     }
 }
@@ -231,11 +298,19 @@ impl Future for UntilEdge<'_> {
 
     #[inline]
     fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
-        let Process { domain, slot, .. } = self.process;
-        if domain.edge().index() >= self.edge.index() || domain.try_advance(self.edge) {
+        if self.process.cycle() >= self.edge.index() || self.process.try_advance(self.edge) {
             return Poll::Ready(());
         }
-        domain.schedule(*slot, self.edge);
+        self.process.domain.schedule(self.process.slot, self.edge);
         Poll::Pending
     }
+}
+
+#[cold]
+#[inline(never)]
+fn looked() {
+    panic!(
+        "a component that is declared to wait for one thing at a time only (`BLOCKING`) may not look at its ports \
+         without waiting, nor wait for several things at once"
+    );
 }

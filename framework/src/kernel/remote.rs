@@ -145,7 +145,7 @@ impl<M> Incoming for IncomingCredits<M> {
         self.buffer.with(|buffer| {
             self.link.credits.fetch(buffer);
             for time in buffer.drain(..) {
-                self.outlet.give_back(self.outlet.owner.island.now(), time);
+                self.outlet.give_back(time);
             }
         });
     }

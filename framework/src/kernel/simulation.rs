@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::domain::Domain;
 use super::hash::EventHasher;
-use super::island::{Agenda, Alone, Ending, Island, IslandState};
+use super::island::{Agenda, Ending, Island, IslandState};
 use super::local::Local;
 use super::machine::{Endpoint, LinkSpec, Machine, ProcessSpec};
 use super::outcome::{Blocked, Fault, Hang, Outcome, Waiting};
@@ -20,8 +20,9 @@ use super::remote::{Incoming, Notice, batch_number};
 use super::wiring::{AnyInbox, AnyOutlet, Crossing, Crossings, Figures, Ports, Wiring};
 use crate::time::{Clock, SimTime};
 
-/// A single island has nobody to wait for; it looks up this often, in picoseconds, to see whether it should stop.
-const LONE_WINDOW: u64 = 1 << 22;
+/// The machine goes on for at least this long after its end, in picoseconds, and a window is no longer: what happens
+/// up to then does not depend on the cut.
+const GRACE: u64 = 1 << 20;
 
 /// How to run a machine. None of this changes what it does, `stop_at` apart.
 #[derive(Clone)]
@@ -79,8 +80,8 @@ impl Machine {
             figures: self.links.iter().map(|link| Figures::new(&self, link)).collect(),
             paths: self.processes.iter().map(|process| process.path.clone()).collect(),
             links: self.links,
-            window: partition.lookahead.min(longest),
-            grace: longest,
+            window: if partition.thread.len() == 1 { GRACE } else { partition.lookahead.min(longest) },
+            grace: longest.max(GRACE),
             notices: (0..partition.threads * partition.threads).map(|_| Arc::default()).collect(),
             crossings: Crossings::default(),
             partition,
@@ -271,7 +272,8 @@ impl<'a> Worker<'a> {
         }
         for (index, spec) in processes {
             let (group, domain, slots) = domains.get_mut(&spec.clock).expect("every clock has its domain");
-            let process = Process::new(Rc::clone(domain), *slots, index as u32, self.plan.options.hash);
+            let hashing = self.plan.options.hash;
+            let process = Process::new(Rc::clone(domain), *slots, index as u32, spec.blocking, hashing);
             *slots += 1;
             self.processes.insert(index, Rc::clone(&process));
             let mut wiring = Wiring {
@@ -333,8 +335,6 @@ impl<'a> Worker<'a> {
         let plan = self.plan;
         let others: Vec<usize> =
             (0..plan.partition.threads).filter(|&thread| thread != self.thread).collect();
-        let alone = (plan.partition.thread.len() == 1).then_some(Alone { grace: plan.grace });
-        let window = if alone.is_some() { LONE_WINDOW } else { plan.window };
         let stop_at = plan.options.stop_at.map_or(u64::MAX, SimTime::as_ps);
         let mut own = Report { live: self.live, ..Report::default() };
         let mut failure: Option<(u64, u32, Fault)> = None;
@@ -362,7 +362,7 @@ impl<'a> Worker<'a> {
                 if ended == u64::MAX { stop_at } else { stop_at.min(ended.saturating_add(plan.grace)) };
             if all.next >= horizon {
                 break match ended {
-                    u64::MAX if stop_at == u64::MAX => (Verdict::Deadlock, all.latest),
+                    u64::MAX if stop_at == u64::MAX => (Verdict::Deadlock, self.latest()),
                     u64::MAX => (Verdict::Stopped, stop_at),
                     _ => (Verdict::Done, ended),
                 };
@@ -381,17 +381,12 @@ impl<'a> Worker<'a> {
             if self.thread == 0 {
                 plan.options.clock.store(all.next, Ordering::Relaxed);
             }
-            let limit = horizon.min(all.next.saturating_add(window));
+            let limit = horizon.min(all.next.saturating_add(plan.window));
             reached = limit;
             while let Some(number) = self.next_island(limit) {
                 let island = &mut self.islands[number];
-                island.run(limit, alone, &mut endings);
-                own.latest = own.latest.max(island.state.now());
+                island.run(limit, &mut endings);
                 own.moved = own.moved.max(island.state.moved.get());
-                if alone.is_some() {
-                    // It may have stopped early, and knows why.
-                    break;
-                }
             }
             for ending in endings.drain(..) {
                 if !ending.daemon {
@@ -417,6 +412,11 @@ impl<'a> Worker<'a> {
         let hashes = hashes.collect();
         let results = self.finish.into_iter().map(|(index, finish)| (index, finish())).collect();
         Part { verdict, time, failure, results, hashes, blocked }
+    }
+
+    /// When anything last happened here.
+    fn latest(&self) -> u64 {
+        self.processes.values().map(|process| process.ps()).max().unwrap_or(0)
     }
 
     /// An island with something to do before `limit`. Islands without are not looked at.
