@@ -28,14 +28,7 @@ pub(crate) struct Report {
 
 impl Default for Report {
     fn default() -> Self {
-        Report {
-            next: u64::MAX,
-            live: 0,
-            ended: 0,
-            failed: u64::MAX,
-            moved: 0,
-            interrupted: false,
-        }
+        Report { next: u64::MAX, live: 0, ended: 0, failed: u64::MAX, moved: 0, interrupted: false }
     }
 }
 

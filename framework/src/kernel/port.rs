@@ -13,6 +13,7 @@ use std::task::{Context, Poll};
 
 use super::link::{Inbox, Outlet};
 use super::process::{Process, Source};
+use super::queue::NEVER;
 use crate::time::SimTime;
 
 /// What travels on a link.
@@ -57,12 +58,10 @@ impl<M: Message> In<M> {
     fn poll_arrival(&self) -> Poll<()> {
         let owner = &self.inbox.owner;
         let due = self.inbox.due();
-        let ready = if owner.blocking {
-            // Ahead of the island, a message may be taken that no other can overtake any more.
-            due <= self.inbox.settled() && (due <= owner.ps() || owner.try_advance_to(due))
-        } else {
-            due <= owner.ps() || owner.try_advance_to(due)
-        };
+        // Ahead of the island, a message may be taken only if no other can overtake it any more.
+        let ready = due != NEVER
+            && (!owner.blocking || self.inbox.is_settled(due))
+            && (due <= owner.ps() || owner.try_advance_to(due));
         self.inbox.armed.set(!ready);
         if ready {
             return Poll::Ready(());
@@ -82,17 +81,17 @@ impl<M: Message> In<M> {
     /// Senders are numbered by their place in the machine: elements of an array in the order of their indices.
     #[inline]
     pub fn try_recv_from(&mut self) -> Option<(u32, M)> {
-        self.inbox.owner.observe();
-        self.take()
+        self.has_message().then(|| self.take())
     }
 
+    /// Takes a message that is known to have arrived.
     #[inline(always)]
-    fn take(&mut self) -> Option<(u32, M)> {
+    fn take(&mut self) -> (u32, M) {
         let owner = &self.inbox.owner;
-        let message = self.inbox.pop(owner.ps())?;
+        let message = self.inbox.pop(owner.ps());
         // The sender has hashed the value.
         owner.record(self.port, |_| ());
-        Some(message)
+        message
     }
 
     /// Looks at the message that `try_recv` would take.
@@ -125,7 +124,7 @@ impl<M: Message> Future for Receiving<'_, M> {
         if input.poll_arrival().is_pending() {
             return Poll::Pending;
         }
-        Poll::Ready(input.take().expect("a message has arrived").1)
+        Poll::Ready(input.take().1)
     }
 }
 

@@ -36,6 +36,9 @@ pub trait Source {
 
 /// A process's own state within the kernel. One thread's `Rc`s hold it.
 pub struct Process {
+    /// The edge at which it runs, or last ran.
+    edge: Cell<Edge>,
+    clock: Clock,
     pub(crate) island: Rc<IslandState>,
     pub(crate) domain: Rc<Domain>,
     /// Position in the domain.
@@ -44,21 +47,22 @@ pub struct Process {
     pub(crate) index: u32,
     /// It only ever waits for one thing, so it may run ahead of the island.
     pub(crate) blocking: bool,
-    /// The edge at which it runs, or last ran.
-    edge: Cell<Edge>,
-    pub(crate) hash: Cell<Option<EventHasher>>,
+    hashing: bool,
+    hash: Cell<EventHasher>,
 }
 
 impl Process {
     pub(crate) fn new(domain: Rc<Domain>, slot: Slot, index: u32, blocking: bool, hashing: bool) -> Rc<Self> {
         Rc::new(Process {
+            edge: Cell::default(),
+            clock: domain.clock,
             island: Rc::clone(&domain.island),
             domain,
             slot,
             index,
             blocking,
-            edge: Cell::default(),
-            hash: Cell::new(hashing.then(EventHasher::default)),
+            hashing,
+            hash: Cell::default(),
         })
     }
 
@@ -81,7 +85,7 @@ impl Process {
 
     /// The process's clock.
     pub fn clock(&self) -> Clock {
-        self.domain.clock
+        self.clock
     }
 
     /// The edge at which the process runs now.
@@ -124,7 +128,11 @@ impl Process {
     #[inline]
     fn edge_at_or_after(&self, time: u64) -> Edge {
         let edge = self.edge.get();
-        if time <= edge.time().as_ps() { edge } else { self.domain.edge_at_or_after(time) }
+        if time <= edge.time().as_ps() {
+            return edge;
+        }
+        let next = self.clock.next(edge);
+        if time <= next.time().as_ps() { next } else { self.clock.at_or_after(next, SimTime::from_ps(time)) }
     }
 
     /// Wakes the process at its first edge at or after `time`.
@@ -248,14 +256,20 @@ impl Process {
     }
 
     /// Adds an event to the process's hash.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn record(&self, port: u32, event: impl FnOnce(&mut EventHasher)) {
-        if let Some(mut hasher) = self.hash.get() {
+        if self.hashing {
+            let mut hasher = self.hash.get();
             hasher.write_u64(self.ps());
             hasher.write_u32(port);
             event(&mut hasher);
-            self.hash.set(Some(hasher));
+            self.hash.set(hasher);
         }
+    }
+
+    /// The hash of all events so far, if there is one.
+    pub(crate) fn hash(&self) -> Option<u64> {
+        self.hashing.then(|| self.hash.get().finish())
     }
 }
 
@@ -277,7 +291,7 @@ impl Future for Tick<'_> {
         if edge.get().index() >= self.target {
             return Poll::Ready(());
         }
-        let next = domain.clock.next(edge.get());
+        let next = self.process.clock.next(edge.get());
         if self.process.try_advance(next) {
             return Poll::Ready(());
         }

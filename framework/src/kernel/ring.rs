@@ -21,33 +21,34 @@ impl<T> Default for Ring<T> {
 }
 
 impl<T> Ring<T> {
-    #[inline]
+    #[inline(always)]
     pub(crate) fn len(&self) -> usize {
         self.tail.wrapping_sub(self.head)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn is_empty(&self) -> bool {
         self.head == self.tail
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn is_full(&self) -> bool {
         self.len() == self.slots.len()
     }
 
-    /// The item at a count between head and tail.
+    /// The place of a count.
     ///
     /// # Safety
-    /// There must be one.
-    #[inline]
-    unsafe fn at(&self, count: usize) -> *const T {
-        debug_assert!(count.wrapping_sub(self.head) < self.len());
-        // SAFETY: the mask keeps the index below the capacity, which is not zero as there is an item.
-        unsafe { self.slots.get_unchecked(count & (self.slots.len() - 1)).as_ptr() }
+    /// The capacity must not be zero.
+    #[inline(always)]
+    unsafe fn at(&self, count: usize) -> *mut T {
+        debug_assert!(!self.slots.is_empty());
+        let place = count & self.slots.len().wrapping_sub(1);
+        // SAFETY: the mask keeps the place below the capacity.
+        unsafe { self.slots.as_ptr().add(place).cast::<T>().cast_mut() }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn front(&self) -> Option<&T> {
         // SAFETY: items between head and tail are there, and the reference borrows the ring.
         (!self.is_empty()).then(|| unsafe { &*self.at(self.head) })
@@ -59,18 +60,17 @@ impl<T> Ring<T> {
         (!self.is_empty()).then(|| unsafe { &*self.at(self.tail.wrapping_sub(1)) })
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push_back(&mut self, item: T) {
         if self.is_full() {
             self.grow();
         }
-        let place = self.tail & (self.slots.len() - 1);
-        // SAFETY: masked as in `at`. What lies there has been taken, so nothing needs dropping.
-        unsafe { self.slots.get_unchecked_mut(place) }.write(item);
+        // SAFETY: a ring that is not full has a capacity; what lies at its tail has been taken or was never there.
+        unsafe { self.at(self.tail).write(item) };
         self.tail = self.tail.wrapping_add(1);
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pop_front(&mut self) -> Option<T> {
         if self.is_empty() {
             return None;

@@ -405,11 +405,8 @@ impl<'a> Worker<'a> {
             Verdict::Deadlock | Verdict::Livelock => self.blocked(),
             _ => Vec::new(),
         };
-        let hashes = self.processes.iter().filter_map(|(index, process)| {
-            use std::hash::Hasher;
-            process.hash.get().map(|hash| (*index, hash.finish()))
-        });
-        let hashes = hashes.collect();
+        let hashes = self.processes.iter();
+        let hashes = hashes.filter_map(|(index, process)| Some((*index, process.hash()?))).collect();
         let results = self.finish.into_iter().map(|(index, finish)| (index, finish())).collect();
         Part { verdict, time, failure, results, hashes, blocked }
     }

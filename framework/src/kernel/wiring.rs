@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::link::{Channel, Delay, Inbox, Outlet, Return, Target, Wired};
+use super::link::{Channel, Inbox, Outlet, Return, Target, Wired};
 use super::local::Local;
 use super::machine::{Endpoint, LinkSpec, Machine};
 use super::outcome::{Wait, WaitKind};
@@ -98,12 +98,13 @@ pub(crate) trait AnyOutlet {
 
 impl<M: Message> Outlet<M> {
     fn connect(&self, link: &LinkSpec, figures: Figures, target: Target<M>) {
-        let delay = match link.options.latency {
-            Latency::Cycles(cycles) => Delay::Cycles(self.owner.clock().cycles(cycles)),
-            Latency::Time(time) => Delay::Time(time.as_ps()),
+        let channel = link.options.bandwidth.map(Channel::new);
+        let plain = match link.options.latency {
+            Latency::Cycles(cycles) if channel.is_none() => Some(self.owner.clock().cycles(cycles)),
+            _ => None,
         };
-        let channel = link.options.bandwidth.map(|bandwidth| Box::new(Channel::new(bandwidth)));
-        self.wire(figures.latency, Wired { target, delay, channel, capacity: figures.credits });
+        let Figures { latency, credits, .. } = figures;
+        self.wire(latency, Wired { target, plain, latency, channel, capacity: credits });
     }
 }
 
