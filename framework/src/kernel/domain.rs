@@ -98,6 +98,12 @@ impl Domain {
         }
     }
 
+    /// Whether something else in the island comes before the next edge.
+    #[inline(always)]
+    pub(crate) fn is_busy(&self) -> bool {
+        self.island.next() < self.next.get().time().as_ps()
+    }
+
     /// Lets the running process go on at `edge` if nothing else happens before then inside the window.
     #[inline(always)]
     pub(crate) fn try_advance(&self, edge: Edge) -> bool {

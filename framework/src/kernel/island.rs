@@ -54,6 +54,12 @@ impl IslandState {
         self.now.get()
     }
 
+    /// A time before which no other process of the island wakes.
+    #[inline(always)]
+    pub(crate) fn next(&self) -> u64 {
+        self.next.get()
+    }
+
     /// End of the current window.
     #[inline(always)]
     pub(crate) fn limit(&self) -> u64 {

@@ -165,6 +165,27 @@ impl Process {
         free
     }
 
+    /// Goes on at the next edge at once, or asks to be woken there.
+    #[inline(always)]
+    fn try_tick(&self) -> bool {
+        if !self.blocking && self.domain.is_busy() {
+            // The usual case among many: others have something to do before.
+            self.domain.schedule_next(self.slot);
+            return false;
+        }
+        self.try_tick_alone()
+    }
+
+    #[inline(never)]
+    fn try_tick_alone(&self) -> bool {
+        let next = self.clock.next(self.edge.get());
+        let advanced = self.try_advance(next);
+        if !advanced {
+            self.domain.schedule(self.slot, next);
+        }
+        advanced
+    }
+
     /// Goes on at the first edge at or after `time` at once, if that is possible as in [`Process::try_advance`].
     #[inline(always)]
     pub(crate) fn try_advance_to(&self, time: u64) -> bool {
@@ -287,15 +308,9 @@ impl Future for Tick<'_> {
 
     #[inline(always)]
     fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
-        let Process { domain, slot, edge, .. } = self.process;
-        if edge.get().index() >= self.target {
+        if self.process.cycle() >= self.target || self.process.try_tick() {
             return Poll::Ready(());
         }
-        let next = self.process.clock.next(edge.get());
-        if self.process.try_advance(next) {
-            return Poll::Ready(());
-        }
-        domain.schedule(*slot, next);
         Poll::Pending
     }
 }

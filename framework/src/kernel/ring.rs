@@ -54,12 +54,6 @@ impl<T> Ring<T> {
         (!self.is_empty()).then(|| unsafe { &*self.at(self.head) })
     }
 
-    #[inline]
-    pub(crate) fn back(&self) -> Option<&T> {
-        // SAFETY: as in `front`.
-        (!self.is_empty()).then(|| unsafe { &*self.at(self.tail.wrapping_sub(1)) })
-    }
-
     #[inline(always)]
     pub(crate) fn push_back(&mut self, item: T) {
         if self.is_full() {
@@ -141,7 +135,7 @@ mod tests {
                 }
                 _ => assert_eq!(ring.pop_front(), model.pop_front()),
             }
-            assert_eq!((ring.front(), ring.back()), (model.front(), model.back()));
+            assert_eq!(ring.front(), model.front());
             assert!(ring.iter().eq(model.iter()) && ring.len() == model.len());
         }
     }
