@@ -43,8 +43,9 @@ impl<M: Message> In<M> {
     /// Waits for a message and takes it.
     #[inline]
     pub fn recv(&mut self) -> impl Future<Output = M> + '_ {
-        poll_fn(move |_| match self.poll_arrival() {
-            Poll::Ready(()) => Poll::Ready(self.try_recv().expect("a message has arrived")),
+        let wish = MessageWish(self);
+        poll_fn(move |_| match wish.0.poll_arrival() {
+            Poll::Ready(()) => Poll::Ready(wish.0.try_recv().expect("a message has arrived")),
             Poll::Pending => Poll::Pending,
         })
     }
@@ -52,7 +53,8 @@ impl<M: Message> In<M> {
     /// Waits until a message can be taken, without taking it.
     #[inline]
     pub fn ready(&mut self) -> impl Future<Output = ()> + '_ {
-        poll_fn(move |_| self.poll_arrival())
+        let wish = MessageWish(self);
+        poll_fn(move |_| wish.0.poll_arrival())
     }
 
     #[inline]
@@ -60,7 +62,6 @@ impl<M: Message> In<M> {
         let owner = &self.inbox.owner;
         let due = self.inbox.due();
         if due <= owner.island.now() || owner.advance_or_sleep(due) {
-            self.inbox.armed.set(false);
             return Poll::Ready(());
         }
         self.inbox.armed.set(true);
@@ -95,6 +96,16 @@ impl<M: Message> In<M> {
     #[inline]
     pub fn has_message(&self) -> bool {
         self.inbox.due() <= self.inbox.owner.island.now()
+    }
+}
+
+/// A wait for a message. When it ends, done or dropped half-way, nobody is to be woken by a message any more.
+struct MessageWish<'a, M>(&'a mut In<M>);
+
+impl<M> Drop for MessageWish<'_, M> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.disarm();
     }
 }
 
@@ -143,13 +154,13 @@ impl<M: Message> Out<M> {
     /// Waits for a credit and keeps it for one message.
     #[inline]
     pub fn reserve(&mut self) -> impl Future<Output = Permit<'_, M>> {
-        let mut port = Some(self);
+        let mut wish = CreditWish(Some(self));
         poll_fn(move |_| {
-            let out = port.take().expect("polled after completion");
+            let out = wish.0.take().expect("polled after completion");
             match out.poll_credit() {
                 Poll::Ready(()) => Poll::Ready(Permit { out }),
                 Poll::Pending => {
-                    port = Some(out);
+                    wish.0 = Some(out);
                     Poll::Pending
                 }
             }
@@ -214,6 +225,18 @@ impl<M: Message> Out<M> {
         match &wired.target {
             Target::Local(inbox) => inbox.push(time, wired.sender, message),
             Target::Remote(link) => link.send(time, message),
+        }
+    }
+}
+
+/// A wait for a credit. When it is dropped half-way, nobody is to be woken by a credit any more.
+struct CreditWish<'a, M: Message>(Option<&'a mut Out<M>>);
+
+impl<M: Message> Drop for CreditWish<'_, M> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(out) = &self.0 {
+            out.disarm();
         }
     }
 }
@@ -304,22 +327,33 @@ pub enum Fairness {
     After(usize),
 }
 
+/// A wait for a message on any of several inputs; see [`MessageWish`].
+struct AnyWish<'a, M>(&'a [In<M>]);
+
+impl<M> Drop for AnyWish<'_, M> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.iter().for_each(Source::disarm);
+    }
+}
+
 /// Takes a message from one of several inputs, with the input's index.
 ///
 /// # Panics
 /// If there are no inputs.
 pub async fn any<M: Message>(inputs: &mut [In<M>], fairness: Fairness) -> (usize, M) {
     let process = Rc::clone(&inputs[0].inbox.owner);
+    let wish = AnyWish(inputs);
     poll_fn(|_| {
-        let earliest = inputs.iter().map(|input| input.inbox.due()).min().unwrap_or(u64::MAX);
+        let earliest = wish.0.iter().map(|input| input.inbox.due()).min().unwrap_or(u64::MAX);
         if earliest <= process.island.now() || process.advance_or_sleep(earliest) {
-            inputs.iter().for_each(Source::disarm);
             return Poll::Ready(());
         }
-        inputs.iter().for_each(Source::arm);
+        wish.0.iter().for_each(Source::arm);
         Poll::Pending
     })
     .await;
+    drop(wish);
     let count = inputs.len();
     let ready = |&index: &usize| inputs[index].has_message();
     let chosen = match fairness {
