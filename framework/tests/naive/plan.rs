@@ -346,6 +346,6 @@ pub(crate) fn small() -> impl Strategy<Value = Plan> {
 
 /// Machines of some dozens of processes, in groups large enough for a queue of the large kind.
 pub(crate) fn large() -> impl Strategy<Value = Plan> {
-    (prop::collection::vec(actor(), 40..=52), prop::collection::vec(wire(52, 10), 60..=100), stop_at())
+    (prop::collection::vec(actor(), 40..=52), prop::collection::vec(wire(52, 10), 90..=140), stop_at())
         .prop_map(|(actors, wires, stop_at)| Plan { actors, wires, stop_at })
 }
