@@ -18,6 +18,7 @@ mod process;
 mod queue;
 mod remote;
 mod simulation;
+mod snapshot;
 mod wiring;
 
 pub use hash::EventHasher;
@@ -29,4 +30,5 @@ pub use outcome::{Blocked, Fault, Hang, Outcome, WaitKind, Waiting};
 pub use port::{Either, Fairness, In, Message, Out, Permit, Socket, any, first};
 pub use process::{Process, Source};
 pub use simulation::{Finished, RunOptions};
+pub use snapshot::{Snapshot, SnapshotTimes, hash_at};
 pub use wiring::Wiring;

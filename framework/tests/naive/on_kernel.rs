@@ -41,10 +41,9 @@ pub(crate) struct Ran {
 
 type Log = Arc<Mutex<Vec<Entry>>>;
 
-/// Runs a plan on some threads.
-pub(crate) fn run(plan: &Plan, order: &Order, threads: usize) -> Ran {
+/// A plan as a machine whose processes write to these logs.
+fn machine(plan: &Plan, order: &Order, logs: &[Log]) -> Machine {
     let joints = plan.joints();
-    let logs: Vec<Log> = plan.actors.iter().map(|_| Log::default()).collect();
     let mut machine = Machine::default();
     for &number in &order.actors {
         machine.processes.push(process(plan, number, &joints, &logs[number]));
@@ -66,8 +65,25 @@ pub(crate) fn run(plan: &Plan, order: &Order, threads: usize) -> Ran {
         let (from, to) = (end(from, "out", output), end(to, "in", input));
         machine.links.push(LinkSpec { from, to, sender, options });
     }
+    machine
+}
+
+/// Options for a run of a plan.
+pub(crate) fn options(plan: &Plan, threads: usize) -> RunOptions {
     let stop_at = plan.stop_at.map(SimTime::from_ps);
-    let finished = machine.run(&RunOptions { threads, stop_at, hash: true, ..RunOptions::default() });
+    RunOptions { threads, stop_at, hash: true, ..RunOptions::default() }
+}
+
+/// Runs a plan for what the kernel itself says of it.
+pub(crate) fn finish(plan: &Plan, options: &RunOptions) -> Finished {
+    let logs: Vec<Log> = plan.actors.iter().map(|_| Log::default()).collect();
+    machine(plan, &Order::plain(plan), &logs).run(options)
+}
+
+/// Runs a plan on some threads.
+pub(crate) fn run(plan: &Plan, order: &Order, threads: usize) -> Ran {
+    let logs: Vec<Log> = plan.actors.iter().map(|_| Log::default()).collect();
+    let finished = machine(plan, order, &logs).run(&options(plan, threads));
     let number = |path: &str| path[1..].parse::<usize>().expect("a number");
     let end = match &finished.outcome {
         Outcome::Finished(time) => End::Finished(time.as_ps()),
