@@ -8,7 +8,7 @@ use crate::cli::{application, call, tiny};
 use crate::support::run_request;
 
 const SIZE: &str = "app.n=300";
-const SLOWER: &str = "gpu.dram[1].tRCD=60 cycles";
+const SLOWER: &str = "gpu.dram.timing.tRCD=60";
 
 #[test]
 fn equal_runs_have_no_difference() {
@@ -36,8 +36,8 @@ fn a_difference_is_found_to_the_cycle() {
     assert_eq!(called.status, NOT_VERIFIED, "{}{}", called.out, called.err);
     let (from, to) = interval(&called.out);
     assert!((to - from).as_ps() <= 2_000, "{}", called.out);
-    // Only the controller that was changed can differ first.
-    assert!(called.out.contains(", in gpu.dram[1] (cycle "), "{}", called.out);
+    // Only a controller can differ first: they were changed.
+    assert!(called.out.contains(", in gpu.dram["), "{}", called.out);
     // The hash of a run that stops there says the same without any snapshot.
     let hash = |sets: &[&str], stop_at: SimTime| {
         let sets = sets.iter().map(|&set| set.to_owned()).collect();

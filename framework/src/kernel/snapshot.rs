@@ -28,7 +28,8 @@ impl SnapshotTimes {
         if time < from {
             return from;
         }
-        from.saturating_add(((time - from) / every + 1).saturating_mul(every))
+        let number = ((time - from) / every).saturating_add(1);
+        from.saturating_add(number.saturating_mul(every))
     }
 }
 
@@ -116,6 +117,6 @@ mod tests {
         assert_eq!([0, 9, 10, 99].map(|time| times(0, 10).after(time)), [10, 10, 20, 100]);
         assert_eq!([0, 6, 7, 16, 17].map(|time| times(7, 10).after(time)), [7, 7, 17, 17, 27]);
         assert_eq!(times(0, 0).after(3), 4);
-        assert_eq!(times(0, 10).after(u64::MAX - 1), u64::MAX);
+        assert_eq!([1, 10].map(|every| times(0, every).after(u64::MAX)), [u64::MAX; 2]);
     }
 }

@@ -146,6 +146,9 @@ fn tell(verdict: &Verdict, passes: u32, console: &mut Console<'_>) -> io::Result
         Verdict::Differ { from, to, components } => {
             let mut named = components.iter().map(|one| format!("{} (cycle {})", one.path, one.cycle));
             let first = named.next().unwrap_or_default();
+            let micros =
+                |time: SimTime| format!("{}.{:06} us", time.as_ps() / 1_000_000, time.as_ps() % 1_000_000);
+            let (from, to) = (micros(*from), micros(*to));
             writeln!(out, "first difference: between {from} and {to}, in {first}")?;
             let others: Vec<String> = named.collect();
             if !others.is_empty() {
