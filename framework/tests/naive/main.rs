@@ -23,6 +23,7 @@ fn config(cases: u32) -> ProptestConfig {
         rng_seed: RngSeed::Fixed(number("PROPTEST_RNG_SEED").unwrap_or(1)),
         failure_persistence: None,
         max_shrink_iters: 20_000,
+        max_shrink_time: 30_000,
         ..ProptestConfig::default()
     }
 }
