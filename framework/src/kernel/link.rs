@@ -265,9 +265,9 @@ impl<M> Outlet<M> {
             self.make_room();
         }
         self.returning.with(|returning| returning.push_back(time));
-        if self.waiting.get() {
-            // An earlier one may have been on its way when the sender came to wait; it is woken by that one then.
-            self.owner.wake_at(self.due());
+        // One that was on its way before will wake the sender.
+        if self.waiting.get() && self.returning.with(|returning| returning.len()) == 1 {
+            self.owner.wake_at(time);
         }
     }
 

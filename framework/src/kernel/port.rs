@@ -45,13 +45,14 @@ impl<M: Message> In<M> {
     /// Waits for a message and takes it.
     #[inline]
     pub fn recv(&mut self) -> Receiving<'_, M> {
-        Receiving { input: self }
+        Receiving(MessageWish(self))
     }
 
     /// Waits until a message can be taken, without taking it.
     #[inline]
     pub fn ready(&mut self) -> impl Future<Output = ()> + '_ {
-        poll_fn(move |_| self.poll_arrival())
+        let wish = MessageWish(self);
+        poll_fn(move |_| wish.0.poll_arrival())
     }
 
     #[inline(always)]
@@ -62,10 +63,10 @@ impl<M: Message> In<M> {
         let ready = due != NEVER
             && (!owner.blocking || self.inbox.is_settled(due))
             && (due <= owner.ps() || owner.try_advance_to(due));
-        self.inbox.armed.set(!ready);
         if ready {
             return Poll::Ready(());
         }
+        self.inbox.armed.set(true);
         owner.wake_at(due);
         Poll::Pending
     }
@@ -111,20 +112,28 @@ impl<M: Message> In<M> {
 
 /// Waits for a message; see [`In::recv`].
 #[must_use = "nothing is received unless this is awaited"]
-pub struct Receiving<'a, M> {
-    input: &'a mut In<M>,
-}
+pub struct Receiving<'a, M>(MessageWish<'a, M>);
 
 impl<M: Message> Future for Receiving<'_, M> {
     type Output = M;
 
     #[inline(always)]
     fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<M> {
-        let input = &mut *self.get_mut().input;
+        let input = &mut *self.get_mut().0.0;
         if input.poll_arrival().is_pending() {
             return Poll::Pending;
         }
         Poll::Ready(input.take().1)
+    }
+}
+
+/// A wait for a message. When it ends, done or dropped half-way, nobody is to be woken by a message any more.
+struct MessageWish<'a, M>(&'a mut In<M>);
+
+impl<M> Drop for MessageWish<'_, M> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.disarm();
     }
 }
 
@@ -168,13 +177,13 @@ impl<M: Message> Out<M> {
     /// Waits for a credit and keeps it for one message.
     #[inline]
     pub fn reserve(&mut self) -> impl Future<Output = Permit<'_, M>> {
-        let mut port = Some(self);
+        let mut wish = CreditWish(Some(self));
         poll_fn(move |_| {
-            let out = port.take().expect("polled after completion");
+            let out = wish.0.take().expect("polled after completion");
             match out.poll_credit() {
                 Poll::Ready(()) => Poll::Ready(Permit { out }),
                 Poll::Pending => {
-                    port = Some(out);
+                    wish.0 = Some(out);
                     Poll::Pending
                 }
             }
@@ -186,8 +195,11 @@ impl<M: Message> Out<M> {
         let Outlet { owner, waiting, .. } = &*self.outlet;
         let taken = self.outlet.take(owner.ps())
             || (owner.advance_or_sleep(self.outlet.due()) && self.outlet.take(owner.ps()));
-        waiting.set(!taken);
-        if taken { Poll::Ready(()) } else { Poll::Pending }
+        if taken {
+            return Poll::Ready(());
+        }
+        waiting.set(true);
+        Poll::Pending
     }
 
     /// Takes a credit if there is one now.
@@ -239,6 +251,13 @@ pub struct Sending<'a, M> {
     message: Option<M>,
 }
 
+impl<M> Drop for Sending<'_, M> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.out.outlet.waiting.set(false);
+    }
+}
+
 /// The message is moved in and out and never pinned.
 impl<M> Unpin for Sending<'_, M> {}
 
@@ -253,6 +272,18 @@ impl<M: Message> Future for Sending<'_, M> {
         let message = self.message.take().expect("polled after completion");
         self.out.dispatch(self.delay, message);
         Poll::Ready(())
+    }
+}
+
+/// A wait for a credit. When it is dropped half-way, nobody is to be woken by a credit any more.
+struct CreditWish<'a, M: Message>(Option<&'a mut Out<M>>);
+
+impl<M: Message> Drop for CreditWish<'_, M> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(out) = &self.0 {
+            out.disarm();
+        }
     }
 }
 
@@ -341,6 +372,16 @@ pub enum Fairness {
     After(usize),
 }
 
+/// A wait for a message on any of several inputs; see [`MessageWish`].
+struct AnyWish<'a, M>(&'a [In<M>]);
+
+impl<M> Drop for AnyWish<'_, M> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.iter().for_each(Source::disarm);
+    }
+}
+
 /// Takes a message from one of several inputs, with the input's index.
 ///
 /// # Panics
@@ -348,16 +389,17 @@ pub enum Fairness {
 pub async fn any<M: Message>(inputs: &mut [In<M>], fairness: Fairness) -> (usize, M) {
     let process = Rc::clone(&inputs[0].inbox.owner);
     process.observe();
+    let wish = AnyWish(inputs);
     poll_fn(|_| {
-        let earliest = inputs.iter().map(|input| input.inbox.due()).min().unwrap_or(u64::MAX);
+        let earliest = wish.0.iter().map(|input| input.inbox.due()).min().unwrap_or(NEVER);
         if earliest <= process.ps() || process.advance_or_sleep(earliest) {
-            inputs.iter().for_each(Source::disarm);
             return Poll::Ready(());
         }
-        inputs.iter().for_each(Source::arm);
+        wish.0.iter().for_each(Source::arm);
         Poll::Pending
     })
     .await;
+    drop(wish);
     let count = inputs.len();
     let ready = |&index: &usize| inputs[index].has_message();
     let chosen = match fairness {

@@ -249,12 +249,12 @@ impl Process {
     ) {
         self.observe();
         let start = self.ps();
-        let each = || sources.clone().into_iter().flatten();
+        let wishes = Wishes(sources);
+        let each = || wishes.each();
         poll_fn(|_| {
             let due = each().filter_map(Source::due).map(SimTime::as_ps);
             let next = due.fold(deadline.as_ps(), u64::min).max(start + 1);
             if next <= self.ps() || self.advance_or_sleep(next) {
-                each().for_each(Source::disarm);
                 return Poll::Ready(());
             }
             each().for_each(Source::arm);
@@ -332,6 +332,21 @@ impl Future for UntilEdge<'_> {
         }
         self.process.domain.schedule(self.process.slot, self.edge);
         Poll::Pending
+    }
+}
+
+/// The sources of a wait. When it is over, or dropped half-way, they are to wake nobody any more.
+struct Wishes<'a, I: IntoIterator<Item = Option<&'a dyn Source>> + Clone>(I);
+
+impl<'a, I: IntoIterator<Item = Option<&'a dyn Source>> + Clone> Wishes<'a, I> {
+    fn each(&self) -> impl Iterator<Item = &'a dyn Source> + use<'a, I> {
+        self.0.clone().into_iter().flatten()
+    }
+}
+
+impl<'a, I: IntoIterator<Item = Option<&'a dyn Source>> + Clone> Drop for Wishes<'a, I> {
+    fn drop(&mut self) {
+        self.each().for_each(Source::disarm);
     }
 }
 

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::domain::Domain;
-use super::hash::EventHasher;
 use super::island::{Agenda, Ending, Island, IslandState};
 use super::local::Local;
 use super::machine::{Endpoint, LinkSpec, Machine, ProcessSpec};
@@ -17,6 +16,7 @@ use super::partition::{Islands, Partition};
 use super::process::Process;
 use super::queue::Queue;
 use super::remote::{Incoming, Notice, batch_number};
+use super::snapshot::{Recorder, Snapshot, SnapshotTimes, combine};
 use super::wiring::{AnyInbox, AnyOutlet, Crossing, Crossings, Figures, Ports, Wiring};
 use crate::time::{Clock, SimTime};
 
@@ -35,6 +35,8 @@ pub struct RunOptions {
     pub stop_at: Option<SimTime>,
     /// Compute the hash of all events.
     pub hash: bool,
+    /// Note the hashes of the processes at these times.
+    pub snapshots: Option<SnapshotTimes>,
     /// End with a report when no message has been taken for this long.
     pub livelock_after: SimTime,
     /// Set by someone else to end the run.
@@ -50,6 +52,7 @@ impl Default for RunOptions {
             islands: Islands::Auto,
             stop_at: None,
             hash: false,
+            snapshots: None,
             livelock_after: SimTime::from_ns(1_000_000_000),
             interrupt: Arc::default(),
             clock: Arc::default(),
@@ -65,6 +68,8 @@ pub struct Finished {
     pub results: Vec<Box<dyn Any + Send>>,
     /// The hash of all events, if asked for.
     pub hash: Option<u64>,
+    /// The snapshots asked for, by time and process.
+    pub snapshots: Vec<Snapshot>,
     /// Islands into which the machine was cut.
     pub islands: usize,
     /// The lookahead between them.
@@ -149,6 +154,7 @@ struct Part {
     failure: Option<(u64, u32, Fault)>,
     results: Vec<(usize, Box<dyn Any + Send>)>,
     hashes: Vec<(usize, u64)>,
+    snapshots: Vec<Snapshot>,
     blocked: Vec<Blocked>,
 }
 
@@ -167,14 +173,17 @@ impl Plan {
         let time = SimTime::from_ps(parts.iter().map(|part| part.time).max().unwrap_or(0));
         let mut results: Vec<(usize, Box<dyn Any + Send>)> = Vec::new();
         let mut hashes: Vec<(usize, u64)> = Vec::new();
+        let mut snapshots: Vec<Snapshot> = Vec::new();
         let mut blocked = Vec::new();
         for part in parts {
             results.append(&mut part.results);
             hashes.append(&mut part.hashes);
+            snapshots.append(&mut part.snapshots);
             blocked.append(&mut part.blocked);
         }
         results.sort_by_key(|(index, _)| *index);
         hashes.sort_unstable();
+        snapshots.sort_unstable();
         let outcome = match (failure, verdict) {
             (Some((time, process, fault)), _) => Outcome::Failed {
                 time: SimTime::from_ps(time),
@@ -187,19 +196,13 @@ impl Plan {
             (None, Verdict::Deadlock) => Outcome::Deadlock(Hang::new(time, blocked)),
             (None, Verdict::Livelock) => Outcome::Livelock(Hang::new(time, blocked)),
         };
-        let hash = self.options.hash.then(|| {
-            use std::hash::{Hash, Hasher};
-            let mut hasher = EventHasher::default();
-            for (index, hash) in &hashes {
-                self.paths[*index].hash(&mut hasher);
-                hasher.write_u64(*hash);
-            }
-            hasher.finish()
-        });
+        let hashes = hashes.iter().map(|&(index, hash)| (self.paths[index].as_str(), hash));
+        let hash = self.options.hash.then(|| combine(hashes));
         Finished {
             outcome,
             results: results.into_iter().map(|(_, result)| result).collect(),
             hash,
+            snapshots,
             islands: self.partition.thread.len(),
             lookahead: SimTime::from_ps(self.partition.lookahead),
         }
@@ -272,7 +275,7 @@ impl<'a> Worker<'a> {
         }
         for (index, spec) in processes {
             let (group, domain, slots) = domains.get_mut(&spec.clock).expect("every clock has its domain");
-            let hashing = self.plan.options.hash;
+            let hashing = self.plan.options.hash || self.plan.options.snapshots.is_some();
             let process = Process::new(Rc::clone(domain), *slots, index as u32, spec.blocking, hashing);
             *slots += 1;
             self.processes.insert(index, Rc::clone(&process));
@@ -340,6 +343,7 @@ impl<'a> Worker<'a> {
         let mut failure: Option<(u64, u32, Fault)> = None;
         let mut endings: Vec<Ending> = Vec::new();
         let mut dirty: Vec<u32> = Vec::new();
+        let mut recorder = Recorder::new(plan.options.snapshots);
         let (mut reached, mut quiet_since) = (0, 0);
         let (verdict, time) = loop {
             own.next = self.agenda.with(|agenda| agenda.earliest()).0;
@@ -360,6 +364,7 @@ impl<'a> Worker<'a> {
             let ended = all.failed.min(if all.live == 0 { all.ended } else { u64::MAX });
             let horizon =
                 if ended == u64::MAX { stop_at } else { stop_at.min(ended.saturating_add(plan.grace)) };
+            recorder.note(all.next, horizon, &self.processes);
             if all.next >= horizon {
                 break match ended {
                     u64::MAX if stop_at == u64::MAX => (Verdict::Deadlock, self.latest()),
@@ -381,7 +386,7 @@ impl<'a> Worker<'a> {
             if self.thread == 0 {
                 plan.options.clock.store(all.next, Ordering::Relaxed);
             }
-            let limit = horizon.min(all.next.saturating_add(plan.window));
+            let limit = horizon.min(all.next.saturating_add(plan.window)).min(recorder.limit());
             reached = limit;
             while let Some(number) = self.next_island(limit) {
                 let island = &mut self.islands[number];
@@ -408,7 +413,7 @@ impl<'a> Worker<'a> {
         let hashes = self.processes.iter();
         let hashes = hashes.filter_map(|(index, process)| Some((*index, process.hash()?))).collect();
         let results = self.finish.into_iter().map(|(index, finish)| (index, finish())).collect();
-        Part { verdict, time, failure, results, hashes, blocked }
+        Part { verdict, time, failure, results, hashes, snapshots: recorder.snapshots, blocked }
     }
 
     /// When anything last happened here.

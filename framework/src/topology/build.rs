@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::machine::{Endpoint, Link, Machine};
-use crate::kernel::{self, LinkOptions, LinkSpec, Outcome, RunOptions};
+use crate::kernel::{self, LinkOptions, LinkSpec, Outcome, RunOptions, Snapshot};
 use crate::model::{Environment, Registry, Remains, StatRow};
 use crate::telemetry::Span;
 use crate::time::{Clock, SimTime};
@@ -21,6 +21,8 @@ pub struct RunReport {
     pub spans: Vec<Span>,
     /// The hash of all events, if asked for.
     pub hash: Option<u64>,
+    /// The snapshots asked for; processes are the machine's instances.
+    pub snapshots: Vec<Snapshot>,
     /// Islands into which the machine was cut.
     pub islands: usize,
     /// The lookahead between them.
@@ -69,6 +71,7 @@ pub fn run(
         stats,
         spans,
         hash: finished.hash,
+        snapshots: finished.snapshots,
         islands: finished.islands,
         lookahead: finished.lookahead,
     }

@@ -1,13 +1,14 @@
 //! `counterpoint run`.
 
-use std::io;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use counterpoint_experiments::registry;
 use counterpoint_experiments::run::{Progress, RunRequest, RunSummary, run};
-use counterpoint_framework::kernel::Outcome;
+use counterpoint_framework::kernel::{Outcome, SnapshotTimes};
 use counterpoint_framework::telemetry::Level;
 use counterpoint_framework::time::{Quantity, SimTime};
 
@@ -31,6 +32,15 @@ pub(crate) struct Run {
     /// Compute the hash of all events.
     #[arg(long)]
     hash: bool,
+    /// Write the hash of each component to this file, one JSON value per line, whenever it has changed.
+    #[arg(long, value_name = "FILE", requires = "hash_every")]
+    hashes: Option<PathBuf>,
+    /// Simulated time from one look at the hashes to the next, such as `10 us`.
+    #[arg(long, value_name = "TIME", value_parser = time, requires = "hashes")]
+    hash_every: Option<SimTime>,
+    /// When to look at the hashes first.
+    #[arg(long, value_name = "TIME", value_parser = time, requires = "hashes", default_value = "0 ps")]
+    hash_from: SimTime,
     /// Leave out everything at or after this simulated time, such as `2 us`.
     #[arg(long, value_name = "TIME", value_parser = time)]
     stop_at: Option<SimTime>,
@@ -69,7 +79,7 @@ impl From<Spans> for Level {
     }
 }
 
-fn time(text: &str) -> Result<SimTime, String> {
+pub(super) fn time(text: &str) -> Result<SimTime, String> {
     SimTime::parse(text).map_err(|error| error.to_string())
 }
 
@@ -85,6 +95,7 @@ impl Run {
             threads: self.threads,
             out: Some(self.out.clone().unwrap_or_else(|| self.default_folder())),
             hash: self.hash,
+            snapshots: self.hash_every.map(|every| SnapshotTimes { from: self.hash_from, every }),
             stop_at: self.stop_at,
             level: self.spans.into(),
             seed: self.seed,
@@ -102,6 +113,10 @@ impl Run {
         for path in &summary.created {
             writeln!(console.err, "note: {path} did not exist; it was made by its generator")?;
         }
+        if let Some(path) = &self.hashes {
+            let mut file = BufWriter::new(File::create(path).map_err(|error| at(path, error))?);
+            summary.hashes.write(&mut file).and_then(|()| file.flush()).map_err(|error| at(path, error))?;
+        }
         if !self.quiet {
             table::print(&summary, console.out)?;
         }
@@ -112,6 +127,11 @@ impl Run {
         let stem = |name: &str| PathBuf::from(name).file_stem().map(PathBuf::from).unwrap_or_default();
         PathBuf::from("out").join(stem(self.machine.name())).join(stem(&self.application))
     }
+}
+
+/// An error that says with which file it happened.
+fn at(path: &Path, error: io::Error) -> io::Error {
+    io::Error::other(format!("cannot write `{}`: {error}", path.display()))
 }
 
 /// Says what is wrong, if anything is, and returns the exit status.
