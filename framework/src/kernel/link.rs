@@ -37,8 +37,8 @@ pub(crate) struct Arrival<M> {
 pub(crate) struct Inbox<M> {
     /// When the first message arrives, [`NEVER`] if there is none.
     due: Cell<u64>,
-    /// The latest arrival that ever was.
-    last: Cell<u64>,
+    /// The latest arrival that ever was, and the last sender among those that came then.
+    last: Cell<(u64, u32)>,
     /// See [`Inbox::settled`].
     settled: Cell<u64>,
     /// The receiver wants to be woken by a message.
@@ -59,7 +59,7 @@ impl<M> Inbox<M> {
     pub(crate) fn new(owner: Rc<Process>) -> Rc<Self> {
         Rc::new(Inbox {
             due: Cell::new(NEVER),
-            last: Cell::new(0),
+            last: Cell::new((0, 0)),
             settled: Cell::new(0),
             armed: Cell::new(false),
             queue: Local::default(),
@@ -86,8 +86,9 @@ impl<M> Inbox<M> {
     #[must_use]
     pub(crate) fn push(&self, time: u64, sender: u32, message: M) -> bool {
         let arrival = Arrival { time, sender, message };
-        if time > self.last.get() {
-            self.last.set(time);
+        let (last, last_sender) = self.last.get();
+        if time > last || (time == last && sender >= last_sender) {
+            self.last.set((time, sender));
             self.queue.with(|queue| queue.push_back(arrival));
         } else {
             self.insert(arrival);
@@ -99,7 +100,7 @@ impl<M> Inbox<M> {
         self.armed.get()
     }
 
-    /// Puts a message that arrives together with or before another one in its place, searched from the back.
+    /// Puts a message that arrives before another one in its place, searched from the back.
     #[inline(never)]
     fn insert(&self, arrival: Arrival<M>) {
         let key = (arrival.time, arrival.sender);

@@ -168,7 +168,17 @@ impl Process {
     /// Goes on at the next edge at once, or asks to be woken there.
     #[inline(always)]
     fn try_tick(&self) -> bool {
-        if !self.blocking && self.domain.is_busy() {
+        if self.blocking {
+            let next = self.clock.next(self.edge.get());
+            let inside = next.time().as_ps() < self.island.limit();
+            if inside {
+                self.edge.set(next);
+            } else {
+                self.domain.schedule(self.slot, next);
+            }
+            return inside;
+        }
+        if self.domain.is_busy() {
             // The usual case among many: others have something to do before.
             self.domain.schedule_next(self.slot);
             return false;
