@@ -6,12 +6,11 @@
 
 use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
-use std::sync::Arc;
 
 use super::local::Local;
 use super::process::Process;
 use super::queue::NEVER;
-use super::remote::RemoteLink;
+use super::remote::Outgoing;
 use super::ring::Ring;
 use crate::time::{BytesPerSecond, Latency, SimTime, Span, Wire};
 
@@ -52,7 +51,7 @@ pub(crate) struct Inbox<M> {
 /// Where the credit of a taken message goes.
 pub(crate) enum Return<M> {
     Local(Rc<Outlet<M>>),
-    Remote { latency: u64, sink: Arc<RemoteLink<M>> },
+    Remote { latency: u64, credits: Rc<Outgoing<u64>> },
 }
 
 impl<M> Inbox<M> {
@@ -122,7 +121,7 @@ impl<M> Inbox<M> {
         self.owner.island.moved.set(now);
         self.returns.with(|returns| match &returns[arrival.sender as usize] {
             Return::Local(outlet) => outlet.give_back(now + outlet.latency.get()),
-            Return::Remote { latency, sink } => sink.give_back(now + latency),
+            Return::Remote { latency, credits } => credits.put(now + latency, now + latency),
         });
         (arrival.sender, arrival.message)
     }
@@ -181,7 +180,7 @@ pub(crate) struct Outlet<M> {
     pub(crate) waiting: Cell<bool>,
     /// Times at which further credits come back, in order.
     returning: Local<Ring<u64>>,
-    /// How long a credit takes.
+    /// How long a message takes that is not sent in cycles, and a credit.
     latency: Cell<u64>,
     pub(crate) owner: Rc<Process>,
     pub(crate) wired: OnceCell<Wired<M>>,
@@ -192,9 +191,7 @@ pub(crate) struct Wired<M> {
     pub(crate) target: Target<M>,
     /// The latency in cycles of the sender, if that is how it was given and there is no channel.
     pub(crate) plain: Option<Span>,
-    /// The latency otherwise.
-    pub(crate) latency: u64,
-    pub(crate) channel: Option<Channel>,
+    pub(crate) channel: Option<Box<Channel>>,
     /// Messages that the link holds at most.
     pub(crate) capacity: u32,
 }
@@ -202,7 +199,7 @@ pub(crate) struct Wired<M> {
 /// Where messages go.
 pub(crate) enum Target<M> {
     Local { inbox: Rc<Inbox<M>>, sender: u32, one_clock: bool },
-    Remote(Arc<RemoteLink<M>>),
+    Remote(Rc<Outgoing<(u64, M)>>),
 }
 
 impl<M> Outlet<M> {
@@ -309,7 +306,7 @@ impl<M> Outlet<M> {
             }
             return;
         }
-        let time = wired.arrival(&self.owner, after, || bytes(&message));
+        let time = self.arrival(wired, after, || bytes(&message));
         seen(time, &message);
         match &wired.target {
             Target::Local { inbox, sender, .. } => {
@@ -317,8 +314,19 @@ impl<M> Outlet<M> {
                     inbox.owner.wake_at(time);
                 }
             }
-            Target::Remote(link) => link.send(time, message),
+            Target::Remote(messages) => messages.put(time, (time, message)),
         }
+    }
+
+    /// When a message arrives that is handed over `after` later than now.
+    #[inline(never)]
+    fn arrival(&self, wired: &Wired<M>, after: u64, bytes: impl FnOnce() -> u64) -> u64 {
+        if let Some(span) = wired.plain {
+            return self.owner.clock().after(self.owner.edge(), span).time().as_ps() + after;
+        }
+        let start = self.owner.ps() + after;
+        // A message's last byte leaves between two edges: the latency counts from there.
+        wired.channel.as_ref().map_or(start, |channel| channel.pass(start, bytes())) + self.latency.get()
     }
 }
 
@@ -339,18 +347,5 @@ impl Channel {
         let end = wire.pass(SimTime::from_ps(start), bytes, self.bandwidth);
         self.wire.set(wire);
         end.as_ps()
-    }
-}
-
-impl<M> Wired<M> {
-    /// When a message arrives that is handed over `after` later than now.
-    #[inline(never)]
-    fn arrival(&self, owner: &Process, after: u64, bytes: impl FnOnce() -> u64) -> u64 {
-        if let Some(span) = self.plain {
-            return owner.clock().after(owner.edge(), span).time().as_ps() + after;
-        }
-        let start = owner.ps() + after;
-        // A message's last byte leaves between two edges: the latency counts from there.
-        self.channel.as_ref().map_or(start, |channel| channel.pass(start, bytes())) + self.latency
     }
 }

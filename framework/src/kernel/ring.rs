@@ -9,9 +9,9 @@ use std::mem::MaybeUninit;
 pub(crate) struct Ring<T> {
     slots: Box<[MaybeUninit<T>]>,
     /// Counts items taken; the place is this modulo the capacity.
-    head: usize,
+    head: u32,
     /// Counts items put.
-    tail: usize,
+    tail: u32,
 }
 
 impl<T> Default for Ring<T> {
@@ -23,7 +23,7 @@ impl<T> Default for Ring<T> {
 impl<T> Ring<T> {
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
-        self.tail.wrapping_sub(self.head)
+        self.tail.wrapping_sub(self.head) as usize
     }
 
     #[inline(always)]
@@ -41,9 +41,9 @@ impl<T> Ring<T> {
     /// # Safety
     /// The capacity must not be zero.
     #[inline(always)]
-    unsafe fn at(&self, count: usize) -> *mut T {
+    unsafe fn at(&self, count: u32) -> *mut T {
         debug_assert!(!self.slots.is_empty());
-        let place = count & self.slots.len().wrapping_sub(1);
+        let place = count as usize & self.slots.len().wrapping_sub(1);
         // SAFETY: the mask keeps the place below the capacity.
         unsafe { self.slots.as_ptr().add(place).cast::<T>().cast_mut() }
     }
@@ -77,7 +77,7 @@ impl<T> Ring<T> {
 
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &T> + ExactSizeIterator {
         // SAFETY: as in `front`.
-        (0..self.len()).map(|place| unsafe { &*self.at(self.head.wrapping_add(place)) })
+        (0..self.len()).map(|place| unsafe { &*self.at(self.head.wrapping_add(place as u32)) })
     }
 
     /// Puts an item so that `place` items are before it.
@@ -85,7 +85,8 @@ impl<T> Ring<T> {
         self.push_back(item);
         let mask = self.slots.len() - 1;
         for later in (place + 1..self.len()).rev() {
-            let (to, from) = (self.head.wrapping_add(later), self.head.wrapping_add(later - 1));
+            let to = self.head as usize + later;
+            let from = to - 1;
             self.slots.swap(to & mask, from & mask);
         }
     }
@@ -100,7 +101,7 @@ impl<T> Ring<T> {
             slots.push(MaybeUninit::new(item));
         }
         slots.resize_with(capacity, MaybeUninit::uninit);
-        (self.slots, self.head, self.tail) = (slots.into_boxed_slice(), 0, len);
+        (self.slots, self.head, self.tail) = (slots.into_boxed_slice(), 0, len as u32);
     }
 }
 

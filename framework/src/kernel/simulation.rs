@@ -15,7 +15,7 @@ use super::parallel::{Exchange, Report};
 use super::partition::{Islands, Partition};
 use super::process::Process;
 use super::queue::Queue;
-use super::remote::{Incoming, Notice, batch_number};
+use super::remote::{Flush, Incoming, Notice, Post, batch_number};
 use super::snapshot::{Recorder, Snapshot, SnapshotTimes, combine};
 use super::wiring::{AnyInbox, AnyOutlet, Crossing, Crossings, Figures, Ports, Wiring};
 use crate::time::{Clock, SimTime};
@@ -87,7 +87,7 @@ impl Machine {
             links: self.links,
             window: if partition.thread.len() == 1 { GRACE } else { partition.lookahead.min(longest) },
             grace: longest.max(GRACE),
-            notices: (0..partition.threads * partition.threads).map(|_| Arc::default()).collect(),
+            notices: (0..partition.threads * partition.threads).map(|_| Notice::default()).collect(),
             crossings: Crossings::default(),
             partition,
             options: options.clone(),
@@ -132,7 +132,7 @@ struct Plan {
     /// before the end of the run is the same too.
     grace: u64,
     /// From thread i to thread j at i·threads + j.
-    notices: Vec<Arc<Notice>>,
+    notices: Vec<Notice>,
     crossings: Crossings,
     options: RunOptions,
 }
@@ -163,7 +163,7 @@ impl Plan {
         self.partition.thread[self.partition.island[process]]
     }
 
-    fn notice(&self, from: usize, to: usize) -> &Arc<Notice> {
+    fn notice(&self, from: usize, to: usize) -> &Notice {
         &self.notices[from * self.partition.threads + to]
     }
 
@@ -219,6 +219,9 @@ struct Worker<'a> {
     finish: Vec<(usize, Finish)>,
     ports: Ports,
     incoming: Vec<Option<Box<dyn Incoming>>>,
+    outgoing: Vec<Option<Rc<dyn Flush>>>,
+    /// Per other thread what goes there; one's own place stays empty.
+    posts: Vec<Rc<Post>>,
     exchange: Exchange,
     live: u64,
 }
@@ -241,6 +244,8 @@ impl<'a> Worker<'a> {
             finish: Vec::new(),
             ports: Ports::default(),
             incoming: (0..2 * plan.links.len()).map(|_| None).collect(),
+            outgoing: vec![None; 2 * plan.links.len()],
+            posts: (0..plan.partition.threads).map(|_| Rc::default()).collect(),
             exchange,
             live,
         };
@@ -304,22 +309,20 @@ impl<'a> Worker<'a> {
             let link = &plan.links[number];
             let (from, to) = (plan.thread_of(link.from.process), plan.thread_of(link.to.process));
             let figures = plan.figures[number];
-            let crossing = Crossing {
-                crossings: &plan.crossings,
-                number,
-                there: plan.notice(from, to),
-                back: plan.notice(to, from),
-            };
             let here = self.thread;
+            let post = &self.posts[if from == here { to } else { from }];
+            let crossing = Crossing { crossings: &plan.crossings, number, post };
             match (from == here, to == here) {
                 (true, true) => self.outlet(&link.from).connect_local(link, figures, &self.inbox(&link.to)),
                 (true, false) => {
-                    let incoming = self.outlet(&link.from).connect_remote(link, figures, &crossing);
-                    self.incoming[batch_number(number as u32, true)] = Some(incoming);
+                    let side = self.outlet(&link.from).connect_remote(link, figures, &crossing);
+                    self.outgoing[batch_number(number, false)] = Some(side.outgoing);
+                    self.incoming[batch_number(number, true)] = Some(side.incoming);
                 }
                 (false, true) => {
-                    let incoming = self.inbox(&link.to).connect_remote(figures, &crossing);
-                    self.incoming[batch_number(number as u32, false)] = Some(incoming);
+                    let side = self.inbox(&link.to).connect_remote(figures, &crossing);
+                    self.outgoing[batch_number(number, true)] = Some(side.outgoing);
+                    self.incoming[batch_number(number, false)] = Some(side.incoming);
                 }
                 (false, false) => {}
             }
@@ -348,12 +351,13 @@ impl<'a> Worker<'a> {
         let (verdict, time) = loop {
             own.next = self.agenda.with(|agenda| agenda.earliest()).0;
             for &other in &others {
-                own.next = own.next.min(plan.notice(self.thread, other).take_earliest());
+                let earliest = self.posts[other].flush(plan.notice(self.thread, other), &self.outgoing);
+                own.next = own.next.min(earliest);
             }
             own.interrupted = self.thread == 0 && plan.options.interrupt.load(Ordering::Relaxed);
             let all = self.exchange.swap(own);
             for &other in &others {
-                plan.notice(other, self.thread).take_dirty(&mut dirty);
+                plan.notice(other, self.thread).take(&mut dirty);
                 for number in dirty.drain(..) {
                     if let Some(incoming) = &self.incoming[number as usize] {
                         incoming.fetch();
