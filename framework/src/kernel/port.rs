@@ -195,11 +195,8 @@ impl<M: Message> Out<M> {
         let Outlet { owner, waiting, .. } = &*self.outlet;
         let taken = self.outlet.take(owner.ps())
             || (owner.advance_or_sleep(self.outlet.due()) && self.outlet.take(owner.ps()));
-        if taken {
-            return Poll::Ready(());
-        }
-        waiting.set(true);
-        Poll::Pending
+        waiting.set(!taken);
+        if taken { Poll::Ready(()) } else { Poll::Pending }
     }
 
     /// Takes a credit if there is one now.

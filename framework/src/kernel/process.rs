@@ -118,10 +118,13 @@ impl Process {
         clock.after(self.edge(), clock.cycles(cycles))
     }
 
-    /// Called before a poll: the process runs at the edge that its domain has come to.
+    /// Called before a poll: the process runs at the edge that its domain has come to, unless it is ahead of it.
     #[inline(always)]
     pub(crate) fn enter(&self) {
-        self.edge.set(self.domain.edge());
+        let edge = self.domain.edge();
+        if edge.index() > self.edge.get().index() {
+            self.edge.set(edge);
+        }
     }
 
     /// The process's first edge at or after `time`.
