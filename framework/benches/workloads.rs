@@ -10,7 +10,8 @@ use std::future::Future;
 use std::rc::Rc;
 
 use counterpoint_framework::kernel::{
-    Endpoint, Fault, Finished, LinkOptions, LinkSpec, Machine, ProcessSpec, Source, Started, Wiring,
+    DEFAULT_WEIGHT, Endpoint, Fault, Finished, LinkOptions, LinkSpec, Machine, ProcessSpec, Source, Started,
+    Wiring,
 };
 use counterpoint_framework::time::{Clock, Hertz, Latency, SimTime};
 
@@ -62,7 +63,14 @@ where
         }
     });
     let (path, clock) = (format!("p[{number}]"), clocks.of(number));
-    machine.processes.push(ProcessSpec { path, clock, daemon: false, blocking: false, start });
+    machine.processes.push(ProcessSpec {
+        path,
+        clock,
+        daemon: false,
+        blocking: false,
+        weight: DEFAULT_WEIGHT,
+        start,
+    });
 }
 
 fn join(machine: &mut Machine, from: (usize, Option<u32>), to: (usize, u32), cycles: u64, capacity: usize) {

@@ -179,18 +179,20 @@ fn web(nodes: usize) -> Machine {
 
 #[test]
 fn the_result_does_not_depend_on_threads_or_islands() {
-    let run = |threads| web(40).run(&RunOptions { threads, hash: true, ..RunOptions::default() });
-    let one = run(1);
-    assert!(matches!(one.outcome, Outcome::Finished(_)), "{}", one.outcome);
-    for threads in [1, 2, 3] {
-        let other = run(threads);
-        assert_eq!((other.outcome, other.hash), (one.outcome.clone(), one.hash), "{threads} threads");
+    let run = |nodes, threads, islands| {
+        web(nodes).run(&RunOptions { threads, islands, hash: true, ..RunOptions::default() })
+    };
+    for nodes in [6, 40] {
+        let one = run(nodes, 1, Islands::One);
+        assert!(one.islands == 1 && matches!(one.outcome, Outcome::Finished(_)), "{}", one.outcome);
+        for threads in [1, 2, 3] {
+            for islands in [Islands::Auto, Islands::AtLatency(SimTime::ZERO)] {
+                let other = run(nodes, threads, islands);
+                assert!(other.islands > 1 || islands == Islands::Auto);
+                assert_eq!((other.outcome, other.hash), (one.outcome.clone(), one.hash), "{threads} threads");
+            }
+        }
     }
-    // Few enough to be one island: windows of a different kind.
-    let small = |threads| web(6).run(&RunOptions { threads, hash: true, ..RunOptions::default() });
-    let (one, two) = (small(1), small(2));
-    assert!(one.islands == 1 && two.islands > 1);
-    assert_eq!((one.outcome, one.hash), (two.outcome, two.hash));
 }
 
 #[test]

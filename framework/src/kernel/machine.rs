@@ -5,20 +5,16 @@ use std::future::Future;
 use super::island::Body;
 use super::link::LinkOptions;
 use super::outcome::Fault;
-use super::partition::{Islands, Partition};
+use super::partition::{Cut, Partition};
+use super::simulation::RunOptions;
 use super::wiring::Wiring;
-use crate::time::{Clock, Latency, SimTime};
+use crate::time::{Clock, Latency};
 
-/// How a machine is cut into islands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cut {
-    /// How many.
-    pub islands: usize,
-    /// No message between them takes less.
-    pub lookahead: SimTime,
-    /// Index of the first link between islands that is this short; nothing if there is one island.
-    pub limit: Option<usize>,
-}
+/// A microsecond: a machine that is one island, or has short links only, need not look up more often.
+const LEAST_GRACE: u64 = 1 << 20;
+
+/// The weight of a process that says nothing of it, in nanoseconds per cycle: a switch or a queue.
+pub const DEFAULT_WEIGHT: u32 = 20;
 
 /// One end of a link: a port of a process, with the index if the port is an array.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,6 +63,8 @@ pub struct ProcessSpec {
     /// kernel may then let it run ahead of its neighbours, which changes nothing but speed. Looking (`try_recv`, `peek`,
     /// `wait`, `first`, …) makes such a process fail.
     pub blocking: bool,
+    /// Nanoseconds of computing per cycle when it is busy: what it weighs when the machine is cut.
+    pub weight: u32,
     /// Starts it, on the thread that will run it.
     pub start: Start,
 }
@@ -86,7 +84,7 @@ impl ProcessSpec {
             body: Box::pin(body(wiring)),
             finish: Box::new(|| Box::new(())),
         });
-        ProcessSpec { path: path.into(), clock, daemon, blocking: false, start }
+        ProcessSpec { path: path.into(), clock, daemon, blocking: false, weight: DEFAULT_WEIGHT, start }
     }
 
     /// The process, declared to wait for one thing at a time; see [`ProcessSpec::blocking`].
@@ -105,14 +103,15 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// How the machine is cut for up to `threads` threads. A run makes this cut by itself; this tells people.
-    pub fn cut(&self, threads: usize) -> Cut {
-        let partition = Partition::new(self, threads, Islands::Auto);
-        let crosses =
-            |link: &LinkSpec| partition.island[link.from.process] != partition.island[link.to.process];
-        let crossing = self.links.iter().enumerate().filter(|(_, link)| crosses(link));
-        let limit = crossing.min_by_key(|(_, link)| self.latency(link)).map(|(index, _)| index);
-        Cut { islands: partition.thread.len(), lookahead: SimTime::from_ps(partition.lookahead), limit }
+    /// How a run with these options cuts the machine. A run makes this cut by itself; this tells people.
+    pub fn cut(&self, options: &RunOptions) -> Cut {
+        Partition::new(self, options.threads, options.islands).describe(self)
+    }
+
+    /// How long the machine goes on after its end, in picoseconds: at least a window, and the same for every cut, so that
+    /// what lies before the end of the run is the same too.
+    pub(crate) fn grace(&self) -> u64 {
+        self.links.iter().map(|link| self.latency(link)).fold(LEAST_GRACE, u64::max)
     }
 
     /// The latency of a link, rounded down to whole picoseconds.

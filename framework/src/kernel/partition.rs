@@ -1,20 +1,17 @@
-//! Cutting a machine into islands, and islands into threads.
+//! Cutting a machine into islands, and giving islands to threads.
 //!
-//! Components joined by links shorter than the lookahead form an island. The cut changes how fast a machine runs and
-//! nothing else.
+//! Components joined by links shorter than the lookahead form an island. A long lookahead means few windows, but large
+//! islands, which keep many components in one queue and few threads busy; a short one the reverse. So every latency of the
+//! machine is tried as the lookahead, and the cut with the smallest estimate of wall time per simulated time is
+//! taken. The cut changes how fast a machine runs and nothing else.
 
 use super::machine::Machine;
 use crate::time::SimTime;
 
-/// The share of all processes that one island may hold before a shorter lookahead, and so a finer cut, is taken.
-const LARGEST_SHARE: f64 = 0.25;
-/// Machines up to this size run as one island on one thread: a window would cost more than it gains.
-const SMALL: usize = 8;
-
 /// How to cut a machine into islands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Islands {
-    /// As the sizes and latencies suggest.
+    /// As latencies, weights and threads suggest.
     #[default]
     Auto,
     /// Not at all: one island on one thread.
@@ -23,17 +20,59 @@ pub enum Islands {
     AtLatency(SimTime),
 }
 
+/// An island of a [`Cut`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CutIsland {
+    /// Positions of its processes in the machine.
+    pub processes: Vec<usize>,
+    /// The thread that runs it.
+    pub thread: usize,
+    /// What it costs when all its processes are busy, in nanoseconds of computing per simulated microsecond.
+    pub load: u64,
+}
+
+/// How a machine is cut.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// The islands, in the order of their first processes.
+    pub islands: Vec<CutIsland>,
+    /// No message between them takes less.
+    pub lookahead: SimTime,
+    /// Index of the first link between islands that is this short; nothing if there is one island.
+    pub limit: Option<usize>,
+}
+
+/// What running costs, in nanoseconds on a present-day core. `cargo bench -p counterpoint-framework` measures these; an
+/// error of a factor of two moves the choice little.
+mod cost {
+    /// Waking a process that is alone in its island, with a few others, with many.
+    pub(super) const WAKE: [f64; 3] = [3.0, 8.0, 12.0];
+    /// A few.
+    pub(super) const FEW: usize = 8;
+    /// Running an island for a window.
+    pub(super) const ISLAND: f64 = 40.0;
+    /// A window, on one thread.
+    pub(super) const WINDOW: f64 = 60.0;
+    /// Meeting another thread at the end of a window.
+    pub(super) const MEETING: f64 = 700.0;
+}
+
 /// A cut.
 pub(crate) struct Partition {
     /// Per process its island, numbered in the order of their first processes.
     pub(crate) island: Vec<usize>,
     /// Per island its thread.
     pub(crate) thread: Vec<usize>,
+    /// Per island what it costs per simulated microsecond.
+    pub(crate) load: Vec<f64>,
     /// No message between islands takes less than this many picoseconds.
     pub(crate) lookahead: u64,
     /// Threads that have an island.
     pub(crate) threads: usize,
 }
+
+/// Cuts that are compared at most; beyond that latencies are left out evenly.
+const CANDIDATES: usize = 64;
 
 impl Partition {
     /// Cuts `machine` for up to `threads` threads.
@@ -42,65 +81,88 @@ impl Partition {
         let mut latencies: Vec<u64> = machine.links.iter().map(|link| machine.latency(link)).collect();
         latencies.sort_unstable();
         latencies.dedup();
-        let longest = latencies.last().copied().unwrap_or(1).max(1);
+        let one = || Self::assign(machine, vec![0; count], 1);
         match islands {
-            Islands::One => return Self::assign(vec![0; count], 1, longest),
-            Islands::Auto if count <= SMALL && threads == 1 => {
-                return Self::assign(vec![0; count], 1, longest);
-            }
-            Islands::AtLatency(latency) => {
-                latencies.retain(|&known| known >= latency.as_ps());
-                latencies.truncate(1);
-            }
+            Islands::One => return one(),
+            Islands::AtLatency(latency) => latencies.retain(|&known| known >= latency.as_ps()),
             Islands::Auto => {}
         }
-        let share = LARGEST_SHARE.min(1.0 / (2 * threads) as f64);
-        let limit = ((count as f64 * share) as usize).max(1);
-        let mut best: Option<(usize, Vec<usize>)> = None;
-        // Longest lookahead first: the first cut that is fine enough is the best one.
-        for &latency in latencies.iter().rev() {
-            let island = join(machine, latency);
-            let largest = sizes(&island).into_iter().max().unwrap_or(0);
-            if best.as_ref().is_none_or(|(size, _)| largest < *size) {
-                best = Some((largest, island));
-            }
-            if largest <= limit {
-                break;
-            }
+        if matches!(islands, Islands::AtLatency(_)) {
+            latencies.truncate(1);
         }
-        let island = best.map_or_else(|| (0..count).collect(), |(_, island)| island);
-        let lookahead = machine
-            .links
-            .iter()
-            .filter(|link| island[link.from.process] != island[link.to.process])
-            .map(|link| machine.latency(link))
-            .min()
-            .unwrap_or(longest);
-        Self::assign(island, threads, lookahead)
+        let step = latencies.len().div_ceil(CANDIDATES).max(1);
+        // Longest lookahead first: it wins a tie.
+        let cuts = latencies.iter().rev().step_by(step);
+        let cuts = cuts.map(|&latency| Self::assign(machine, join(machine, latency), threads));
+        let whole = (matches!(islands, Islands::Auto) && threads == 1).then(one);
+        let best = whole.into_iter().chain(cuts).min_by(|a, b| a.estimate().total_cmp(&b.estimate()));
+        // Without links everything is an island.
+        best.unwrap_or_else(|| Self::assign(machine, (0..count).collect(), threads))
     }
 
-    /// Gives every island to the thread that has the fewest processes so far, largest islands first.
-    fn assign(island: Vec<usize>, threads: usize, lookahead: u64) -> Self {
-        let sizes = sizes(&island);
+    /// Gives every island to the thread that has the least load so far, heaviest islands first.
+    fn assign(machine: &Machine, island: Vec<usize>, threads: usize) -> Self {
+        let mut sizes = vec![0; island.iter().max().map_or(0, |last| last + 1)];
+        for &island in &island {
+            sizes[island] += 1;
+        }
+        let mut load = vec![0.0; sizes.len()];
+        for (process, &island) in machine.processes.iter().zip(&island) {
+            let wake = match sizes[island] {
+                1 => cost::WAKE[0],
+                few if few <= cost::FEW => cost::WAKE[1],
+                _ => cost::WAKE[2],
+            };
+            let cycles = 1e6 / process.clock.cycles(1).floor().as_ps().max(1) as f64;
+            load[island] += cycles * (f64::from(process.weight) + wake);
+        }
         let threads = threads.min(sizes.len()).max(1);
         let mut order: Vec<usize> = (0..sizes.len()).collect();
-        order.sort_by_key(|&island| std::cmp::Reverse(sizes[island]));
-        let (mut thread, mut load) = (vec![0; sizes.len()], vec![0; threads]);
+        order.sort_by(|&a, &b| load[b].total_cmp(&load[a]));
+        let (mut thread, mut loads) = (vec![0; sizes.len()], vec![0.0; threads]);
         for island in order {
-            let lightest = (0..threads).min_by_key(|&thread| load[thread]).unwrap_or(0);
+            let lightest = (0..threads).min_by(|&a, &b| f64::total_cmp(&loads[a], &loads[b])).unwrap_or(0);
             thread[island] = lightest;
-            load[lightest] += sizes[island];
+            loads[lightest] += load[island];
         }
-        Partition { island, thread, lookahead, threads }
+        let crossing =
+            machine.links.iter().filter(|link| island[link.from.process] != island[link.to.process]);
+        let shortest = crossing.map(|link| machine.latency(link)).min();
+        Partition { island, thread, load, lookahead: shortest.unwrap_or_else(|| machine.grace()), threads }
     }
-}
 
-fn sizes(island: &[usize]) -> Vec<usize> {
-    let mut sizes = vec![0; island.iter().max().map_or(0, |last| last + 1)];
-    for &island in island {
-        sizes[island] += 1;
+    /// Nanoseconds of wall time per simulated microsecond, when everybody is busy.
+    fn estimate(&self) -> f64 {
+        let windows = if self.thread.len() == 1 { 1.0 } else { 1e6 / self.lookahead.max(1) as f64 };
+        let (mut loads, mut islands) = (vec![0.0; self.threads], vec![0.0; self.threads]);
+        for (&thread, load) in self.thread.iter().zip(&self.load) {
+            loads[thread] += load;
+            islands[thread] += 1.0;
+        }
+        let meeting = cost::WINDOW + cost::MEETING * (self.threads - 1) as f64;
+        let each = loads.iter().zip(&islands).map(|(load, islands)| load + windows * islands * cost::ISLAND);
+        each.fold(0.0, f64::max) + windows * meeting
     }
-    sizes
+
+    /// The cut as people see it.
+    pub(crate) fn describe(&self, machine: &Machine) -> Cut {
+        let mut islands: Vec<CutIsland> = self
+            .thread
+            .iter()
+            .zip(&self.load)
+            .map(|(&thread, &load)| CutIsland { processes: Vec::new(), thread, load: load as u64 })
+            .collect();
+        for (process, &island) in self.island.iter().enumerate() {
+            islands[island].processes.push(process);
+        }
+        let crossing = machine
+            .links
+            .iter()
+            .enumerate()
+            .filter(|(_, link)| self.island[link.from.process] != self.island[link.to.process]);
+        let limit = crossing.min_by_key(|(_, link)| machine.latency(link)).map(|(index, _)| index);
+        Cut { islands, lookahead: SimTime::from_ps(self.lookahead), limit }
+    }
 }
 
 /// Joins the processes of every link shorter than `lookahead`.
@@ -132,4 +194,68 @@ fn join(machine: &Machine, lookahead: u64) -> Vec<usize> {
             number[root]
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::{Endpoint, LinkOptions, LinkSpec, ProcessSpec};
+    use crate::time::{Clock, Hertz, Latency};
+
+    /// Clusters of four components with links of one cycle; clusters in a ring with links of `far` cycles.
+    fn clusters(count: usize, far: u64, weight: u32) -> Machine {
+        let clock = Clock::new(Hertz::new(1_000_000_000));
+        let mut machine = Machine::default();
+        let mut join = |from: usize, to: usize, cycles: u64, sender: u32| {
+            let end = |process: usize, port: &str, index| Endpoint { process, port: port.into(), index };
+            let options = LinkOptions { latency: Latency::Cycles(cycles), capacity: 4, bandwidth: None };
+            let (from, to) = (end(from, "out", Some(sender)), end(to, "in", None));
+            machine.links.push(LinkSpec { from, to, sender, options });
+        };
+        for cluster in 0..count {
+            for member in 0..4 {
+                join(4 * cluster + member, 4 * cluster + (member + 1) % 4, 1, 0);
+            }
+            join(4 * cluster, (4 * cluster + 4) % (4 * count), far, 1);
+        }
+        for process in 0..4 * count {
+            let body = |_: &mut super::super::Wiring<'_>| async { Ok(()) };
+            let spec = ProcessSpec::new(format!("p{process}"), clock, false, body);
+            machine.processes.push(ProcessSpec { weight, ..spec });
+        }
+        machine
+    }
+
+    #[test]
+    fn clusters_become_islands_where_windows_are_long() {
+        let cut = Partition::new(&clusters(8, 100, 20), 1, Islands::Auto);
+        assert_eq!((cut.thread.len(), cut.lookahead), (8, 100_000));
+        assert!((0..32).all(|process| cut.island[process] == process / 4));
+    }
+
+    #[test]
+    fn short_links_everywhere_make_one_island_on_one_thread() {
+        assert_eq!(Partition::new(&clusters(8, 1, 20), 1, Islands::Auto).thread.len(), 1);
+    }
+
+    #[test]
+    fn threads_share_the_weight_evenly() {
+        let mut machine = clusters(8, 100, 20);
+        machine.processes[0].weight = 2_000;
+        let cut = Partition::new(&machine, 2, Islands::Auto);
+        let mut loads = [0.0; 2];
+        cut.thread.iter().zip(&cut.load).for_each(|(&thread, load)| loads[thread] += load);
+        // The heavy cluster is more than all others together.
+        let alone = cut.thread[0];
+        assert_eq!(cut.thread.iter().filter(|&&thread| thread == alone).count(), 1);
+        assert!(loads[alone] > loads[1 - alone]);
+    }
+
+    #[test]
+    fn a_latency_can_be_asked_for() {
+        let machine = clusters(4, 100, 20);
+        let at = |ns| Partition::new(&machine, 1, Islands::AtLatency(SimTime::from_ns(ns))).thread.len();
+        assert_eq!((at(1), at(2), at(100)), (16, 4, 4));
+        assert_eq!(Partition::new(&machine, 4, Islands::One).thread.len(), 1);
+    }
 }

@@ -20,10 +20,6 @@ use super::snapshot::{Recorder, Snapshot, SnapshotTimes, combine};
 use super::wiring::{AnyInbox, AnyOutlet, Crossing, Crossings, Figures, Ports, Wiring};
 use crate::time::{Clock, SimTime};
 
-/// The machine goes on for at least this long after its end, in picoseconds, and a window is no longer: what happens
-/// up to then does not depend on the cut.
-const GRACE: u64 = 1 << 20;
-
 /// How to run a machine. None of this changes what it does, `stop_at` apart.
 #[derive(Clone)]
 pub struct RunOptions {
@@ -80,13 +76,13 @@ impl Machine {
     /// Runs the machine to its end.
     pub fn run(self, options: &RunOptions) -> Finished {
         let partition = Partition::new(&self, options.threads, options.islands);
-        let longest = self.links.iter().map(|link| self.latency(link)).max().unwrap_or(1).max(1);
+        let grace = self.grace();
         let plan = Plan {
             figures: self.links.iter().map(|link| Figures::new(&self, link)).collect(),
             paths: self.processes.iter().map(|process| process.path.clone()).collect(),
             links: self.links,
-            window: if partition.thread.len() == 1 { GRACE } else { partition.lookahead.min(longest) },
-            grace: longest.max(GRACE),
+            window: partition.lookahead,
+            grace,
             notices: (0..partition.threads * partition.threads).map(|_| Notice::default()).collect(),
             crossings: Crossings::default(),
             partition,
@@ -128,8 +124,7 @@ struct Plan {
     partition: Partition,
     /// Length of a window.
     window: u64,
-    /// How long the machine goes on after its end: at least a window, and the same for every cut, so that what lies
-    /// before the end of the run is the same too.
+    /// See [`Machine::grace`].
     grace: u64,
     /// From thread i to thread j at i·threads + j.
     notices: Vec<Notice>,

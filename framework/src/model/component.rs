@@ -8,7 +8,7 @@ use super::context::{Context, Resources};
 use super::params::Params;
 use super::ports::Ports;
 use super::stats::{Rows, StatRow, Stats};
-use crate::kernel::{Fault, ProcessSpec, Started};
+use crate::kernel::{DEFAULT_WEIGHT, Fault, ProcessSpec, Started};
 use crate::telemetry::{Level, Span};
 use crate::time::Clock;
 
@@ -37,6 +37,9 @@ pub trait Component: Sized + 'static {
     /// kernel then lets it run ahead of its neighbours within a window, which makes it faster and changes nothing else. A
     /// component that declares this and still looks at a port without waiting fails with a message that says so.
     const BLOCKING: bool = false;
+    /// Nanoseconds of computing per cycle when it is busy, roughly: what it weighs when the machine is cut into islands
+    /// and given to threads. Results do not depend on it.
+    const WEIGHT: u32 = DEFAULT_WEIGHT;
     /// What can be set.
     type Params: Params;
     /// How it is connected.
@@ -103,5 +106,12 @@ pub fn process<C: Component>(
             finish: Box::new(finish),
         }
     };
-    ProcessSpec { path, clock, daemon: C::DAEMON, blocking: C::BLOCKING, start: Box::new(start) }
+    ProcessSpec {
+        path,
+        clock,
+        daemon: C::DAEMON,
+        blocking: C::BLOCKING,
+        weight: C::WEIGHT,
+        start: Box::new(start),
+    }
 }

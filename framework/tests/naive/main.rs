@@ -65,20 +65,19 @@ fn same_end(plan: &Plan, expected: &End, got: &End) -> bool {
 fn agrees(plan: &Plan) -> Result<(), TestCaseError> {
     let naive = simulator::simulate(plan);
     let mut hash = None;
-    for threads in 1..=3 {
-        let ran = on_kernel::run(plan, &Order::plain(plan), threads);
-        compare(&naive.logs, &ran).map_err(|error| {
-            TestCaseError::fail(format!("{threads} threads, {} islands: {error}", ran.islands))
-        })?;
+    for cut in on_kernel::CUTS {
+        let ran = on_kernel::run(plan, &Order::plain(plan), cut);
+        compare(&naive.logs, &ran)
+            .map_err(|error| TestCaseError::fail(format!("{cut:?}, {} islands: {error}", ran.islands)))?;
         prop_assert!(
             same_end(plan, &naive.end, &ran.end),
-            "{threads} threads, {} islands: expected {:?}, got {:?}",
+            "{cut:?}, {} islands: expected {:?}, got {:?}",
             ran.islands,
             naive.end,
             ran.end
         );
         let known = *hash.get_or_insert(ran.hash);
-        prop_assert_eq!(known, ran.hash, "the hash with {} threads", threads);
+        prop_assert_eq!(known, ran.hash, "the hash with {:?}", cut);
     }
     Ok(())
 }
@@ -120,13 +119,13 @@ proptest! {
         let plain = Order::plain(&plan);
         let relinked = Order { actors: plain.actors.clone(), joints };
         let reordered = Order { actors, joints: relinked.joints.clone() };
-        let expected = on_kernel::run(&plan, &plain, 1);
-        for threads in 1..=3 {
-            let ran = on_kernel::run(&plan, &relinked, threads);
+        let expected = on_kernel::run(&plan, &plain, on_kernel::WHOLE);
+        for cut in on_kernel::CUTS {
+            let ran = on_kernel::run(&plan, &relinked, cut);
             compare(&expected.logs, &ran)?;
             prop_assert!(same_end(&plan, &expected.end, &ran.end), "{:?} and {:?}", expected.end, ran.end);
-            prop_assert_eq!(expected.hash, ran.hash, "the hash with {} threads", threads);
-            let ran = on_kernel::run(&plan, &reordered, threads);
+            prop_assert_eq!(expected.hash, ran.hash, "the hash with {:?}", cut);
+            let ran = on_kernel::run(&plan, &reordered, cut);
             compare(&expected.logs, &ran)?;
             prop_assert!(same_end(&plan, &expected.end, &ran.end), "{:?} and {:?}", expected.end, ran.end);
         }
@@ -150,22 +149,22 @@ proptest! {
         picks in prop::collection::vec(any::<prop::sample::Index>(), 3),
     ) {
         let paths: Vec<String> = (0..plan.actors.len()).map(|number| format!("p{number}")).collect();
-        let plain = on_kernel::finish(&plan, &on_kernel::options(&plan, 1));
-        let noting = |threads| RunOptions { snapshots: Some(times), ..on_kernel::options(&plan, threads) };
-        let noted = on_kernel::finish(&plan, &noting(1));
+        let plain = on_kernel::finish(&plan, &on_kernel::options(&plan, on_kernel::WHOLE));
+        let noting = |cut| RunOptions { snapshots: Some(times), ..on_kernel::options(&plan, cut) };
+        let noted = on_kernel::finish(&plan, &noting(on_kernel::WHOLE));
         prop_assert_eq!(plain.hash, noted.hash);
         if !plan.drops_waits() {
             prop_assert_eq!(&plain.outcome, &noted.outcome);
         }
         prop_assert_eq!(plain.hash, Some(hash_at(&noted.snapshots, &paths, SimTime::MAX)));
-        for threads in 2..=3 {
-            let other = on_kernel::finish(&plan, &noting(threads));
-            prop_assert_eq!(&noted.snapshots, &other.snapshots, "{} threads", threads);
+        for cut in on_kernel::CUTS {
+            let other = on_kernel::finish(&plan, &noting(cut));
+            prop_assert_eq!(&noted.snapshots, &other.snapshots, "{:?}", cut);
         }
         for pick in picks.iter().filter(|_| !noted.snapshots.is_empty()) {
             // The last snapshot is of the end, which need not be one of the times.
             let at = noted.snapshots[pick.index(noted.snapshots.len())].time;
-            let stopped = RunOptions { stop_at: Some(at), ..on_kernel::options(&plan, 2) };
+            let stopped = RunOptions { stop_at: Some(at), ..on_kernel::options(&plan, on_kernel::CUTS[4]) };
             let stopped = on_kernel::finish(&plan, &stopped).hash;
             prop_assert_eq!(stopped, Some(hash_at(&noted.snapshots, &paths, at)), "at {}", at);
         }

@@ -68,10 +68,22 @@ fn machine(plan: &Plan, order: &Order, logs: &[Log]) -> Machine {
     machine
 }
 
+/// Threads, and how the machine is cut for them.
+pub(crate) type Cut = (usize, Islands);
+
+const FINEST: Islands = Islands::AtLatency(SimTime::ZERO);
+
+/// The simplest cut: none.
+pub(crate) const WHOLE: Cut = (1, Islands::One);
+
+/// Cuts of every kind.
+pub(crate) const CUTS: [Cut; 6] =
+    [WHOLE, (1, Islands::Auto), (1, FINEST), (2, Islands::Auto), (2, FINEST), (3, FINEST)];
+
 /// Options for a run of a plan.
-pub(crate) fn options(plan: &Plan, threads: usize) -> RunOptions {
+pub(crate) fn options(plan: &Plan, (threads, islands): Cut) -> RunOptions {
     let stop_at = plan.stop_at.map(SimTime::from_ps);
-    RunOptions { threads, stop_at, hash: true, ..RunOptions::default() }
+    RunOptions { threads, islands, stop_at, hash: true, ..RunOptions::default() }
 }
 
 /// Runs a plan for what the kernel itself says of it.
@@ -80,10 +92,10 @@ pub(crate) fn finish(plan: &Plan, options: &RunOptions) -> Finished {
     machine(plan, &Order::plain(plan), &logs).run(options)
 }
 
-/// Runs a plan on some threads.
-pub(crate) fn run(plan: &Plan, order: &Order, threads: usize) -> Ran {
+/// Runs a plan, cut in some way.
+pub(crate) fn run(plan: &Plan, order: &Order, cut: Cut) -> Ran {
     let logs: Vec<Log> = plan.actors.iter().map(|_| Log::default()).collect();
-    let finished = machine(plan, order, &logs).run(&options(plan, threads));
+    let finished = machine(plan, order, &logs).run(&options(plan, cut));
     let number = |path: &str| path[1..].parse::<usize>().expect("a number");
     let end = match &finished.outcome {
         Outcome::Finished(time) => End::Finished(time.as_ps()),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use clap::Args;
 use counterpoint_experiments::registry;
 use counterpoint_experiments::run::{load_application, load_machine};
+use counterpoint_framework::kernel::RunOptions;
 use counterpoint_framework::model::Environment;
 use counterpoint_framework::topology;
 
@@ -46,8 +47,9 @@ impl Check {
                 for (kind, count) in kinds {
                     writeln!(console.out, "  {count:>5} {kind}")?;
                 }
-                let cut = topology::build(machine, &registry, &Environment::default()).cut(1);
-                writeln!(console.out, "  {} islands, lookahead {}", cut.islands, cut.lookahead)?;
+                let cut =
+                    topology::build(machine, &registry, &Environment::default()).cut(&RunOptions::default());
+                writeln!(console.out, "  {} islands, lookahead {}", cut.islands.len(), cut.lookahead)?;
                 if let Some(link) = cut.limit.and_then(|index| machine.links.get(index)) {
                     let (from, to) = (machine.path(&link.from), machine.path(&link.to));
                     writeln!(console.out, "  limited by {from} -> {to} ({})", link.latency)?;

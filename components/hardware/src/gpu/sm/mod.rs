@@ -383,6 +383,7 @@ impl Component for Sm {
     const DOC: &'static str = "A streaming multiprocessor that executes PTX: warps and their schedulers, execution units, \
                                L1 data cache, shared memory, barriers.";
     const DAEMON: bool = true;
+    const WEIGHT: u32 = 250;
     type Params = SmParams;
     type Ports = SmPorts;
     type Stats = SmStats;
