@@ -8,13 +8,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use counterpoint_framework::kernel::{Outcome, RunOptions, SnapshotTimes};
+use counterpoint_framework::kernel::{Cut, Outcome, RunOptions, SnapshotTimes};
 use counterpoint_framework::model::{Environment, Registry, Report, Resources};
 use counterpoint_framework::telemetry::{Level, Meter};
 use counterpoint_framework::time::SimTime;
-use counterpoint_framework::topology::{self, Disk as MachineFiles, Instance, Loaded, RunReport};
+use counterpoint_framework::topology::{self, Disk as MachineFiles, Instance, Loaded, Machine, RunReport};
 use counterpoint_hardware::io::storage::Disk;
 use counterpoint_host_model::Journal;
+use counterpoint_host_model::program::Application;
 
 use crate::application::{self, LoadedApplication, RealFiles, SETTING_PREFIX};
 use crate::find::{Sort, find};
@@ -42,6 +43,8 @@ pub struct RunRequest {
     pub policy: Option<String>,
     /// Threads to simulate with.
     pub threads: usize,
+    /// Run up to this time first to see what the components weigh, so that threads get even shares.
+    pub warm_up: Option<SimTime>,
     /// The folder for the results; without one they are only returned.
     pub out: Option<PathBuf>,
     /// Compute the hash of all events.
@@ -71,6 +74,7 @@ impl RunRequest {
             runtime: None,
             policy: None,
             threads: 1,
+            warm_up: None,
             out: None,
             hash: false,
             snapshots: None,
@@ -235,20 +239,11 @@ pub fn run(
     let folder = request.out.as_deref().map(|out| Folder::create(out, &loaded.outputs)).transpose();
     let folder = folder.map_err(one)?;
 
-    let journal = Arc::new(Journal::default());
-    let inputs = loaded.inputs.iter().map(|input| input.contents.clone());
-    let disk = Arc::new(Disk::new(inputs.chain(loaded.outputs.iter().map(|_| Vec::new()))));
-    let program = Arc::new(loaded.application.clone());
-    let mut resources = Resources::default();
-    resources.insert(Arc::clone(&program));
-    resources.insert(Arc::clone(&disk));
-    resources.insert(Arc::clone(&journal));
-    let meter = Arc::new(Meter::default());
-    resources.insert(Arc::clone(&meter));
-    let environment =
-        Environment { resources: Arc::new(resources), level: request.level, seed: request.seed };
+    let weights = weigh(request, registry, &machine, &loaded);
+    let Surroundings { program, journal, disk, meter, environment } = Surroundings::new(request, &loaded);
     let options = RunOptions {
         threads: request.threads.max(1),
+        weights,
         stop_at: request.stop_at,
         hash: request.hash,
         snapshots: request.snapshots,
@@ -297,6 +292,62 @@ pub fn run(
         folder: folder.map(|folder| folder.path().to_owned()),
         wall,
     })
+}
+
+/// What a machine is built into.
+struct Surroundings {
+    program: Arc<Application>,
+    journal: Arc<Journal>,
+    disk: Arc<Disk>,
+    meter: Arc<Meter>,
+    environment: Environment,
+}
+
+impl Surroundings {
+    fn new(request: &RunRequest, loaded: &LoadedApplication) -> Self {
+        let journal = Arc::new(Journal::default());
+        let inputs = loaded.inputs.iter().map(|input| input.contents.clone());
+        let disk = Arc::new(Disk::new(inputs.chain(loaded.outputs.iter().map(|_| Vec::new()))));
+        let program = Arc::new(loaded.application.clone());
+        let meter = Arc::new(Meter::default());
+        let mut resources = Resources::default();
+        resources.insert(Arc::clone(&program));
+        resources.insert(Arc::clone(&disk));
+        resources.insert(Arc::clone(&journal));
+        resources.insert(Arc::clone(&meter));
+        let environment =
+            Environment { resources: Arc::new(resources), level: request.level, seed: request.seed };
+        Surroundings { program, journal, disk, meter, environment }
+    }
+}
+
+/// What the components weigh, if a warm-up was asked for.
+fn weigh(
+    request: &RunRequest,
+    registry: &Arc<Registry>,
+    machine: &Loaded,
+    loaded: &LoadedApplication,
+) -> Option<Arc<[u32]>> {
+    let until = request.warm_up?;
+    let environment = Surroundings::new(request, loaded).environment;
+    Some(topology::build(&machine.machine, registry, &environment).warm_up(until))
+}
+
+/// How a run would cut the machine.
+///
+/// # Errors
+/// When the run could not begin.
+pub fn cut(request: &RunRequest, registry: &Arc<Registry>) -> Result<(Machine, Cut), Vec<RunError>> {
+    let (machine, weights) = if request.application.is_empty() {
+        (load_machine(request, registry).map_err(|error| vec![error])?, None)
+    } else {
+        let (machine, _, loaded) = load(request, registry)?;
+        let weights = weigh(request, registry, &machine, &loaded);
+        (machine, weights)
+    };
+    let options = RunOptions { threads: request.threads.max(1), weights, ..RunOptions::default() };
+    let cut = topology::build(&machine.machine, registry, &Environment::default()).cut(&options);
+    Ok((machine.machine, cut))
 }
 
 fn hashed(instance: &Instance) -> Hashed {

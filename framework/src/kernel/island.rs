@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
+use std::time::Instant;
 
 use super::domain::Domain;
 use super::local::Local;
@@ -105,6 +106,8 @@ struct Task {
     body: Option<Body>,
     process: Rc<Process>,
     daemon: bool,
+    /// Nanoseconds of computing, if they are measured.
+    cost: u64,
 }
 
 /// How a process ended.
@@ -124,11 +127,13 @@ pub(crate) struct Island {
     tasks: Vec<Vec<Task>>,
     /// The process that is being polled, as (domain, slot).
     running: (usize, Slot),
+    /// Measure what each process costs.
+    measure: bool,
 }
 
 impl Island {
-    pub(crate) fn new(state: Rc<IslandState>) -> Self {
-        Island { state, domains: Vec::new(), tasks: Vec::new(), running: (0, 0) }
+    pub(crate) fn new(state: Rc<IslandState>, measure: bool) -> Self {
+        Island { state, domains: Vec::new(), tasks: Vec::new(), running: (0, 0), measure }
     }
 
     /// Adds a clock domain and gives its number.
@@ -142,7 +147,7 @@ impl Island {
     pub(crate) fn add(&mut self, domain: usize, process: Rc<Process>, body: Body, daemon: bool) {
         debug_assert_eq!(process.slot as usize, self.tasks[domain].len());
         self.domains[domain].schedule_start(process.slot);
-        self.tasks[domain].push(Task { body: Some(body), process, daemon });
+        self.tasks[domain].push(Task { body: Some(body), process, daemon, cost: 0 });
     }
 
     /// Runs everything that happens before `limit`, and notes the processes that end.
@@ -192,7 +197,12 @@ impl Island {
                 let task = &mut self.tasks[number][slot as usize];
                 if let Some(body) = &mut task.body {
                     task.process.enter();
-                    if let Poll::Ready(result) = body.as_mut().poll(&mut context) {
+                    let begun = self.measure.then(Instant::now);
+                    let polled = body.as_mut().poll(&mut context);
+                    if let Some(begun) = begun {
+                        task.cost += begun.elapsed().as_nanos() as u64;
+                    }
+                    if let Poll::Ready(result) = polled {
                         self.end(number, slot, result, endings);
                     }
                 }
@@ -209,6 +219,12 @@ impl Island {
         task.body = None;
         let Process { index, .. } = *task.process;
         endings.push(Ending { time: task.process.ps(), process: index, result, daemon: task.daemon });
+    }
+
+    /// What each process has cost, by its position in the machine.
+    pub(crate) fn costs(&self) -> impl Iterator<Item = (u32, u64)> {
+        let tasks = self.tasks.iter().flatten().filter(|_| self.measure);
+        tasks.map(|task| (task.process.index, task.cost))
     }
 
     /// The processes that have not returned, and whether each is a daemon.

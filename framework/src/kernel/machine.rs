@@ -1,6 +1,7 @@
 //! A machine as the kernel takes it: processes that can be started on any thread, and the links between them.
 
 use std::future::Future;
+use std::sync::Arc;
 
 use super::island::Body;
 use super::link::LinkOptions;
@@ -8,7 +9,7 @@ use super::outcome::Fault;
 use super::partition::{Cut, Partition};
 use super::simulation::RunOptions;
 use super::wiring::Wiring;
-use crate::time::{Clock, Latency};
+use crate::time::{Clock, Latency, SimTime};
 
 /// A microsecond: a machine that is one island, or has short links only, need not look up more often.
 const LEAST_GRACE: u64 = 1 << 20;
@@ -104,8 +105,26 @@ pub struct Machine {
 
 impl Machine {
     /// How a run with these options cuts the machine. A run makes this cut by itself; this tells people.
-    pub fn cut(&self, options: &RunOptions) -> Cut {
+    pub fn cut(&mut self, options: &RunOptions) -> Cut {
+        self.weigh(options.weights.as_deref());
         Partition::new(self, options.threads, options.islands).describe(self)
+    }
+
+    /// Runs the machine up to `until` to see what its processes weigh: nanoseconds of computing per cycle, for
+    /// [`RunOptions::weights`] of the runs that count. These are measured times and differ from call to call; no result
+    /// depends on them.
+    pub fn warm_up(self, until: SimTime) -> Arc<[u32]> {
+        let cycles: Vec<u64> =
+            self.processes.iter().map(|process| process.clock.index(until).max(1)).collect();
+        let options = RunOptions { measure: true, stop_at: Some(until), ..RunOptions::default() };
+        let costs = self.run(&options).costs;
+        costs.iter().zip(cycles).map(|(cost, cycles)| cost.div_ceil(cycles).max(1) as u32).collect()
+    }
+
+    pub(crate) fn weigh(&mut self, weights: Option<&[u32]>) {
+        for (process, &weight) in self.processes.iter_mut().zip(weights.unwrap_or_default()) {
+            process.weight = weight;
+        }
     }
 
     /// How long the machine goes on after its end, in picoseconds: at least a window, and the same for every cut, so that

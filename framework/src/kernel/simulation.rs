@@ -27,6 +27,10 @@ pub struct RunOptions {
     pub threads: usize,
     /// How to cut the machine.
     pub islands: Islands,
+    /// What the processes weigh, in the machine's order; without it they weigh what they say.
+    pub weights: Option<Arc<[u32]>>,
+    /// Measure what the processes cost, which slows them.
+    pub measure: bool,
     /// Leave out everything at or after this time.
     pub stop_at: Option<SimTime>,
     /// Compute the hash of all events.
@@ -46,6 +50,8 @@ impl Default for RunOptions {
         RunOptions {
             threads: 1,
             islands: Islands::Auto,
+            weights: None,
+            measure: false,
             stop_at: None,
             hash: false,
             snapshots: None,
@@ -66,6 +72,8 @@ pub struct Finished {
     pub hash: Option<u64>,
     /// The snapshots asked for, by time and process.
     pub snapshots: Vec<Snapshot>,
+    /// Nanoseconds of computing per process, in the machine's order, if they were measured.
+    pub costs: Vec<u64>,
     /// Islands into which the machine was cut.
     pub islands: usize,
     /// The lookahead between them.
@@ -74,7 +82,8 @@ pub struct Finished {
 
 impl Machine {
     /// Runs the machine to its end.
-    pub fn run(self, options: &RunOptions) -> Finished {
+    pub fn run(mut self, options: &RunOptions) -> Finished {
+        self.weigh(options.weights.as_deref());
         let partition = Partition::new(&self, options.threads, options.islands);
         let grace = self.grace();
         let plan = Plan {
@@ -149,6 +158,7 @@ struct Part {
     failure: Option<(u64, u32, Fault)>,
     results: Vec<(usize, Box<dyn Any + Send>)>,
     hashes: Vec<(usize, u64)>,
+    costs: Vec<(u32, u64)>,
     snapshots: Vec<Snapshot>,
     blocked: Vec<Blocked>,
 }
@@ -169,15 +179,18 @@ impl Plan {
         let mut results: Vec<(usize, Box<dyn Any + Send>)> = Vec::new();
         let mut hashes: Vec<(usize, u64)> = Vec::new();
         let mut snapshots: Vec<Snapshot> = Vec::new();
+        let mut costs: Vec<(u32, u64)> = Vec::new();
         let mut blocked = Vec::new();
         for part in parts {
             results.append(&mut part.results);
             hashes.append(&mut part.hashes);
+            costs.append(&mut part.costs);
             snapshots.append(&mut part.snapshots);
             blocked.append(&mut part.blocked);
         }
         results.sort_by_key(|(index, _)| *index);
         hashes.sort_unstable();
+        costs.sort_unstable();
         snapshots.sort_unstable();
         let outcome = match (failure, verdict) {
             (Some((time, process, fault)), _) => Outcome::Failed {
@@ -198,6 +211,7 @@ impl Plan {
             results: results.into_iter().map(|(_, result)| result).collect(),
             hash,
             snapshots,
+            costs: costs.into_iter().map(|(_, cost)| cost).collect(),
             islands: self.partition.thread.len(),
             lookahead: SimTime::from_ps(self.partition.lookahead),
         }
@@ -263,7 +277,7 @@ impl<'a> Worker<'a> {
         connected: &BTreeMap<usize, Vec<(String, Option<u32>)>>,
     ) {
         let state = IslandState::new(Rc::clone(&self.agenda), self.islands.len() as u32);
-        let mut island = Island::new(Rc::clone(&state));
+        let mut island = Island::new(Rc::clone(&state), self.plan.options.measure);
         let mut sizes: BTreeMap<Clock, usize> = BTreeMap::new();
         for (_, spec) in &processes {
             *sizes.entry(spec.clock).or_default() += 1;
@@ -411,8 +425,9 @@ impl<'a> Worker<'a> {
         };
         let hashes = self.processes.iter();
         let hashes = hashes.filter_map(|(index, process)| Some((*index, process.hash()?))).collect();
+        let costs = self.islands.iter().flat_map(Island::costs).collect();
         let results = self.finish.into_iter().map(|(index, finish)| (index, finish())).collect();
-        Part { verdict, time, failure, results, hashes, snapshots: recorder.snapshots, blocked }
+        Part { verdict, time, failure, results, hashes, costs, snapshots: recorder.snapshots, blocked }
     }
 
     /// When anything last happened here.

@@ -3,6 +3,7 @@
 mod bisect;
 mod check;
 mod explain;
+mod graph;
 mod list;
 mod machine;
 mod resolve;
@@ -26,6 +27,8 @@ pub(crate) enum Command {
     Bisect(Box<bisect::Bisect>),
     /// Report everything that is wrong with a machine, and with an application.
     Check(check::Check),
+    /// Show a machine's components and links, or the islands that a run would cut it into.
+    Graph(graph::Graph),
     /// Print a machine with everything filled in, and who set what.
     Resolve(resolve::Resolve),
     /// List machines, applications, component kinds, policies and runtimes.
@@ -42,6 +45,7 @@ impl Command {
             Command::Run(command) => command.execute(words, console),
             Command::Bisect(command) => command.execute(console),
             Command::Check(command) => command.execute(console),
+            Command::Graph(command) => command.execute(console),
             Command::Resolve(command) => command.execute(console),
             Command::List(command) => command.execute(console),
             Command::Explain(command) => command.execute(console),

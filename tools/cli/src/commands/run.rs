@@ -26,6 +26,9 @@ pub(crate) struct Run {
     /// Threads to simulate with; the results do not depend on it.
     #[arg(long, default_value_t = 1)]
     threads: usize,
+    /// Simulate this much first, to see what each component costs, so that threads get even shares.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    warm_up: Option<SimTime>,
     /// Folder for the results [default: out/MACHINE/APPLICATION].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -93,6 +96,7 @@ impl Run {
         }
         let request = RunRequest {
             threads: self.threads,
+            warm_up: self.warm_up,
             out: Some(self.out.clone().unwrap_or_else(|| self.default_folder())),
             hash: self.hash,
             snapshots: self.hash_every.map(|every| SnapshotTimes { from: self.hash_from, every }),
