@@ -185,6 +185,13 @@ fn the_other_commands_print_what_they_should() {
     assert_eq!((checked.status, checked.err.as_str()), (SUCCESS, ""));
     assert!(checked.out.starts_with("machine tiny: "), "{}", checked.out);
     assert!(checked.out.contains("lookahead") && checked.out.contains("limited by"), "{}", checked.out);
+    let islands = call(&["graph", &tiny, "--islands", "--threads", "2"]);
+    assert!(islands.out.contains("islands on 2 threads, lookahead"), "{}", islands.out);
+    assert!(islands.out.contains("thread 1: ") && islands.out.contains("gpu.sm[1]"), "{}", islands.out);
+    let picture = call(&["graph", &tiny, "--islands", "--dot"]);
+    assert!(picture.out.starts_with("digraph \"tiny\" {"), "{}", picture.out);
+    assert!(picture.out.contains("subgraph cluster_0") && picture.out.ends_with("}\n"), "{}", picture.out);
+    assert!(call(&["graph", &tiny]).out.contains("gpu.l2[0].memory -> gpu.dram[0].clients[0] (1 cycle)"));
     let resolved = call(&["resolve", &tiny, "--set", "gpu.sms=3"]);
     assert!(resolved.out.contains("machine: tiny"), "{}", resolved.out);
     assert!(resolved.out.contains("count: 3"), "{}", resolved.out);

@@ -132,14 +132,21 @@ pub(crate) struct Island {
 }
 
 impl Island {
-    pub(crate) fn new(state: Rc<IslandState>, measure: bool) -> Self {
-        Island { state, domains: Vec::new(), tasks: Vec::new(), running: (0, 0), measure }
+    pub(crate) fn new(state: Rc<IslandState>, domains: usize, measure: bool) -> Self {
+        // Exact: a machine may have thousands of islands, most of them of a single process.
+        Island {
+            state,
+            domains: Vec::with_capacity(domains),
+            tasks: Vec::with_capacity(domains),
+            running: (0, 0),
+            measure,
+        }
     }
 
     /// Adds a clock domain and gives its number.
-    pub(crate) fn add_domain(&mut self, domain: Rc<Domain>) -> usize {
+    pub(crate) fn add_domain(&mut self, domain: Rc<Domain>, processes: usize) -> usize {
         self.domains.push(domain);
-        self.tasks.push(Vec::new());
+        self.tasks.push(Vec::with_capacity(processes));
         self.domains.len() - 1
     }
 

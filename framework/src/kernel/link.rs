@@ -71,6 +71,10 @@ impl<M> Inbox<M> {
     pub(crate) fn add_sender(&self, sender: u32, to: Return<M>) {
         self.returns.with(|returns| {
             debug_assert_eq!(returns.len(), sender as usize, "senders register in the order of their index");
+            if returns.is_empty() {
+                // Most inputs have one sender.
+                returns.reserve_exact(1);
+            }
             returns.push(to);
         });
     }
@@ -347,5 +351,17 @@ impl Channel {
         let end = wire.pass(SimTime::from_ps(start), bytes, self.bandwidth);
         self.wire.set(wire);
         end.as_ps()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Arrival;
+
+    #[test]
+    fn a_queued_message_takes_sixteen_bytes_more_than_its_size() {
+        assert_eq!(size_of::<Arrival<u32>>(), 16);
+        assert_eq!(size_of::<Arrival<u64>>(), 8 + 16);
+        assert_eq!(size_of::<Arrival<[u64; 16]>>(), 128 + 16);
     }
 }

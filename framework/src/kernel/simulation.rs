@@ -17,7 +17,7 @@ use super::process::Process;
 use super::queue::Queue;
 use super::remote::{Flush, Incoming, Notice, Post, batch_number};
 use super::snapshot::{Recorder, Snapshot, SnapshotTimes, combine};
-use super::wiring::{AnyInbox, AnyOutlet, Crossing, Crossings, Figures, Ports, Wiring};
+use super::wiring::{Crossing, Crossings, Ends, Figures, Ports, Wiring};
 use crate::time::{Clock, SimTime};
 
 /// How to run a machine. None of this changes what it does, `stop_at` apart.
@@ -226,7 +226,8 @@ struct Worker<'a> {
     agenda: Rc<Agenda>,
     processes: BTreeMap<usize, Rc<Process>>,
     finish: Vec<(usize, Finish)>,
-    ports: Ports,
+    /// Per link its ends, where they are here.
+    ends: Vec<Ends>,
     incoming: Vec<Option<Box<dyn Incoming>>>,
     outgoing: Vec<Option<Rc<dyn Flush>>>,
     /// Per other thread what goes there; one's own place stays empty.
@@ -244,6 +245,8 @@ impl<'a> Worker<'a> {
         for (index, process) in share {
             islands.entry(plan.partition.island[index]).or_default().push((index, process));
         }
+        let crossing = if plan.partition.threads > 1 { plan.links.len() } else { 0 };
+        let mut ports = Ports::default();
         let mut worker = Worker {
             plan,
             thread,
@@ -251,9 +254,9 @@ impl<'a> Worker<'a> {
             agenda: Rc::new(Local::new(Queue::new(islands.len()))),
             processes: BTreeMap::new(),
             finish: Vec::new(),
-            ports: Ports::default(),
-            incoming: (0..2 * plan.links.len()).map(|_| None).collect(),
-            outgoing: vec![None; 2 * plan.links.len()],
+            ends: Vec::new(),
+            incoming: (0..2 * crossing).map(|_| None).collect(),
+            outgoing: vec![None; 2 * crossing],
             posts: (0..plan.partition.threads).map(|_| Rc::default()).collect(),
             exchange,
             live,
@@ -265,9 +268,9 @@ impl<'a> Worker<'a> {
             }
         }
         for processes in islands.into_values() {
-            worker.start_island(processes, &connected);
+            worker.start_island(processes, &connected, &mut ports);
         }
-        worker.connect();
+        worker.connect(&ports);
         worker
     }
 
@@ -275,17 +278,18 @@ impl<'a> Worker<'a> {
         &mut self,
         processes: Vec<(usize, ProcessSpec)>,
         connected: &BTreeMap<usize, Vec<(String, Option<u32>)>>,
+        ports: &mut Ports,
     ) {
         let state = IslandState::new(Rc::clone(&self.agenda), self.islands.len() as u32);
-        let mut island = Island::new(Rc::clone(&state), self.plan.options.measure);
         let mut sizes: BTreeMap<Clock, usize> = BTreeMap::new();
         for (_, spec) in &processes {
             *sizes.entry(spec.clock).or_default() += 1;
         }
+        let mut island = Island::new(Rc::clone(&state), sizes.len(), self.plan.options.measure);
         let mut domains: BTreeMap<Clock, (usize, Rc<Domain>, u32)> = BTreeMap::new();
         for (clock, size) in sizes {
             let domain = Domain::new(Rc::clone(&state), clock, size);
-            domains.insert(clock, (island.add_domain(Rc::clone(&domain)), domain, 0));
+            domains.insert(clock, (island.add_domain(Rc::clone(&domain), size), domain, 0));
         }
         for (index, spec) in processes {
             let (group, domain, slots) = domains.get_mut(&spec.clock).expect("every clock has its domain");
@@ -294,7 +298,7 @@ impl<'a> Worker<'a> {
             *slots += 1;
             self.processes.insert(index, Rc::clone(&process));
             let mut wiring = Wiring {
-                ports: &mut self.ports,
+                ports: &mut *ports,
                 process: Rc::clone(&process),
                 connected: connected.get(&index).map_or(&[], Vec::as_slice),
                 next_port: 0,
@@ -307,8 +311,9 @@ impl<'a> Worker<'a> {
     }
 
     /// Connects every link that has an end here. Senders of an input register in the order of their index.
-    fn connect(&mut self) {
+    fn connect(&mut self, ports: &Ports) {
         let plan = self.plan;
+        self.ends = plan.links.iter().map(|link| ports.ends(link)).collect();
         let mut order: Vec<usize> = (0..plan.links.len()).collect();
         order.sort_by(|&a, &b| {
             let key = |number: usize| (&plan.links[number].to, plan.links[number].sender);
@@ -321,29 +326,29 @@ impl<'a> Worker<'a> {
             let here = self.thread;
             let post = &self.posts[if from == here { to } else { from }];
             let crossing = Crossing { crossings: &plan.crossings, number, post };
+            let (outlet, inbox) = self.ends[number].clone();
+            let missing = |end: &Endpoint| -> ! { panic!("no port {end:?}") };
             match (from == here, to == here) {
-                (true, true) => self.outlet(&link.from).connect_local(link, figures, &self.inbox(&link.to)),
+                (true, true) => {
+                    let inbox = inbox.unwrap_or_else(|| missing(&link.to));
+                    let outlet = outlet.unwrap_or_else(|| missing(&link.from));
+                    outlet.connect_local(link, figures, &inbox);
+                }
                 (true, false) => {
-                    let side = self.outlet(&link.from).connect_remote(link, figures, &crossing);
+                    let outlet = outlet.unwrap_or_else(|| missing(&link.from));
+                    let side = outlet.connect_remote(link, figures, &crossing);
                     self.outgoing[batch_number(number, false)] = Some(side.outgoing);
                     self.incoming[batch_number(number, true)] = Some(side.incoming);
                 }
                 (false, true) => {
-                    let side = self.inbox(&link.to).connect_remote(figures, &crossing);
+                    let inbox = inbox.unwrap_or_else(|| missing(&link.to));
+                    let side = inbox.connect_remote(figures, &crossing);
                     self.outgoing[batch_number(number, true)] = Some(side.outgoing);
                     self.incoming[batch_number(number, false)] = Some(side.incoming);
                 }
                 (false, false) => {}
             }
         }
-    }
-
-    fn outlet(&self, end: &Endpoint) -> Rc<dyn AnyOutlet> {
-        Rc::clone(self.ports.outlets.get(end).unwrap_or_else(|| panic!("no output {end:?}")))
-    }
-
-    fn inbox(&self, end: &Endpoint) -> Rc<dyn AnyInbox> {
-        Rc::clone(self.ports.inboxes.get(end).unwrap_or_else(|| panic!("no input {end:?}")))
     }
 
     fn run(mut self) -> Part {
@@ -426,7 +431,8 @@ impl<'a> Worker<'a> {
         let hashes = self.processes.iter();
         let hashes = hashes.filter_map(|(index, process)| Some((*index, process.hash()?))).collect();
         let costs = self.islands.iter().flat_map(Island::costs).collect();
-        let results = self.finish.into_iter().map(|(index, finish)| (index, finish())).collect();
+        let results =
+            std::mem::take(&mut self.finish).into_iter().map(|(index, finish)| (index, finish())).collect();
         Part { verdict, time, failure, results, hashes, costs, snapshots: recorder.snapshots, blocked }
     }
 
@@ -457,14 +463,14 @@ impl<'a> Worker<'a> {
             .map(|(process, daemon)| {
                 let index = process.index as usize;
                 let mut waits = Vec::new();
-                for link in &self.plan.links {
+                for (link, (outlet, inbox)) in self.plan.links.iter().zip(&self.ends) {
                     if link.from.process == index
-                        && let Some(wait) = self.outlet(&link.from).wait()
+                        && let Some(wait) = outlet.as_ref().and_then(|outlet| outlet.wait())
                     {
                         self.add_wait(&mut waits, &link.from, wait, link.to.process);
                     }
                     if link.to.process == index
-                        && let Some(wait) = self.inbox(&link.to).wait()
+                        && let Some(wait) = inbox.as_ref().and_then(|inbox| inbox.wait())
                     {
                         self.add_wait(&mut waits, &link.to, wait, link.from.process);
                     }
@@ -492,5 +498,12 @@ impl<'a> Worker<'a> {
             oldest: wait.oldest.map(SimTime::from_ps),
             peers: vec![peer],
         });
+    }
+}
+
+impl Drop for Worker<'_> {
+    fn drop(&mut self) {
+        // A receiver and its senders know each other: neither would ever be freed.
+        self.ends.iter().filter_map(|(_, inbox)| inbox.as_ref()).for_each(|inbox| inbox.disconnect());
     }
 }

@@ -149,9 +149,13 @@ pub(crate) struct Ports {
     pub(crate) outlets: BTreeMap<Endpoint, Rc<dyn AnyOutlet>>,
 }
 
-impl Drop for Ports {
-    fn drop(&mut self) {
-        self.inboxes.values().for_each(|inbox| inbox.disconnect());
+/// The ends of a link that are on a thread.
+pub(crate) type Ends = (Option<Rc<dyn AnyOutlet>>, Option<Rc<dyn AnyInbox>>);
+
+impl Ports {
+    /// The ends of a link.
+    pub(crate) fn ends(&self, link: &LinkSpec) -> Ends {
+        (self.outlets.get(&link.from).cloned(), self.inboxes.get(&link.to).cloned())
     }
 }
 

@@ -1,0 +1,140 @@
+//! What a machine takes of memory: nothing per message or wake-up once it runs, and little per component that waits.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use counterpoint_framework::kernel::*;
+use counterpoint_framework::time::{Clock, Hertz, Latency, SimTime};
+
+/// The system's allocator, which counts.
+struct Counting;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+static LIVE: AtomicU64 = AtomicU64::new(0);
+/// Tests of one binary run side by side: those that count must not.
+static ALONE: Mutex<()> = Mutex::new(());
+
+// SAFETY: every call goes to the system's allocator as it came; the counters are atomics and allocate nothing.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        LIVE.fetch_add(layout.size() as u64, Ordering::Relaxed);
+        // SAFETY: the caller keeps to the contract of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        LIVE.fetch_sub(layout.size() as u64, Ordering::Relaxed);
+        // SAFETY: the pointer came from `alloc` above with this layout.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn clock(number: usize) -> Clock {
+    Clock::new(Hertz::new([700, 924, 1_600][number % 3] * 1_000_000))
+}
+
+fn link(from: (usize, &str), to: (usize, &str), sender: u32, cycles: u64) -> LinkSpec {
+    let end = |(process, port): (usize, &str)| Endpoint { process, port: port.into(), index: None };
+    let options = LinkOptions { latency: Latency::Cycles(cycles), capacity: 4, bandwidth: None };
+    LinkSpec { from: end(from), to: end(to), sender, options }
+}
+
+/// Everything that a component does all the time: a ring of relays that receive, send, tick and wait for one of several
+/// things, and report to a collector.
+fn busy(nodes: usize) -> Machine {
+    let mut machine = Machine::default();
+    for node in 0..nodes {
+        machine.processes.push(ProcessSpec::new(format!("n[{node}]"), clock(node), true, move |wiring| {
+            let mut input = wiring.input::<u64>("in", None);
+            let mut out = wiring.output::<u64>("out", None);
+            let mut report = wiring.output::<u64>("report", None);
+            let process = wiring.process();
+            async move {
+                out.send(node as u64).await;
+                loop {
+                    let token = input.recv().await;
+                    out.send(token).await;
+                    process.tick().await;
+                    let _ = report.try_send(token);
+                    let soon = process.cycles_from_now(3);
+                    process.wait(soon, [input.when(true), report.when(false)]).await;
+                }
+            }
+        }));
+        machine.links.push(link((node, "out"), ((node + 1) % nodes, "in"), 0, 1 + node as u64 % 9));
+        machine.links.push(link((node, "report"), (nodes, "in"), node as u32, 5));
+    }
+    machine.processes.push(ProcessSpec::new("z", clock(0), false, |wiring| {
+        let mut input = wiring.input::<u64>("in", None);
+        async move {
+            loop {
+                input.recv().await;
+            }
+        }
+    }));
+    machine
+}
+
+/// Allocations of a run up to a time.
+fn allocations(micros: u64, islands: Islands) -> u64 {
+    let machine = busy(24);
+    let stop_at = Some(SimTime::from_ns(micros * 1_000));
+    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    let outcome = machine.run(&RunOptions { islands, stop_at, ..RunOptions::default() }).outcome;
+    assert!(matches!(outcome, Outcome::Stopped(_)), "{outcome}");
+    ALLOCATIONS.load(Ordering::Relaxed) - before
+}
+
+#[test]
+fn messages_and_wake_ups_allocate_nothing() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    for islands in [Islands::One, Islands::AtLatency(SimTime::ZERO), Islands::Auto] {
+        // A hundred thousand messages and more lie between the two ends.
+        let (short, long) = (allocations(20, islands), allocations(220, islands));
+        // The test's own threads write a line now and then.
+        assert!(long < short + 20, "{short} and {long} allocations with {islands:?}");
+    }
+}
+
+#[test]
+fn a_component_that_waits_takes_less_than_a_kibibyte() {
+    const COUNT: usize = 4_096;
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    // An island of one's own, with its clock and its queue, takes some more.
+    for (islands, most) in [(Islands::One, 1_024), (Islands::AtLatency(SimTime::ZERO), 1_024 + 384)] {
+        let before = LIVE.load(Ordering::Relaxed);
+        let mut machine = Machine::default();
+        for node in 0..COUNT {
+            let path = format!("n[{node}]");
+            machine.processes.push(ProcessSpec::new(path, clock(0), true, |wiring| {
+                let mut input = wiring.input::<u64>("in", None);
+                let mut out = wiring.output::<u64>("out", None);
+                async move {
+                    loop {
+                        let token = input.recv().await;
+                        out.send(token).await;
+                    }
+                }
+            }));
+            machine.links.push(link((node, "out"), ((node + 1) % COUNT, "in"), 0, 8));
+        }
+        let (tell, told) = std::sync::mpsc::channel();
+        machine.processes.push(ProcessSpec::new("observer", clock(0), false, move |wiring| {
+            let process = wiring.process();
+            async move {
+                process.cycles(100).await;
+                tell.send(LIVE.load(Ordering::Relaxed)).map_err(|_| Fault::new("nobody listens"))?;
+                Ok(())
+            }
+        }));
+        machine.run(&RunOptions { islands, ..RunOptions::default() });
+        let each = (told.recv().expect("the observer ran") - before) / COUNT as u64;
+        assert!(each < most, "{each} bytes per component with {islands:?}");
+        assert!(LIVE.load(Ordering::Relaxed) < before + 100_000, "a run leaves nothing behind");
+    }
+}
