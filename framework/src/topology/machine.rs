@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::model::{Node, Span};
+use crate::model::{FaultParams, Node, Span};
 use crate::time::{BytesPerSecond, Hertz, Latency};
 
 /// A machine that is sound: every kind exists, every parameter was read, every port is joined to one that suits it.
@@ -51,7 +51,7 @@ impl PartialEq for Instance {
 }
 
 /// A one-way link. A line that joins sockets makes two.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Link {
     /// The sender.
     pub from: Endpoint,
@@ -67,6 +67,8 @@ pub struct Link {
     pub sender_index: u32,
     /// Whether the ends are sockets: then the same line made the link back.
     pub socket: bool,
+    /// What goes wrong on it, in this order.
+    pub faults: Vec<FaultParams>,
 }
 
 /// A port of a component.
