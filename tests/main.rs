@@ -6,6 +6,7 @@ mod bad_inputs;
 mod cli;
 mod contract;
 mod determinism;
+mod faults;
 mod machines;
 mod support;
 mod tidy;

@@ -125,8 +125,10 @@ pub struct Waiting {
 pub struct Blocked {
     /// Where it is.
     pub path: String,
-    /// Whether the run waits for it.
+    /// Serves others: the run does not wait for it.
     pub daemon: bool,
+    /// Says that it has begun work that it has not finished.
+    pub busy: bool,
     /// What it waits for; any of these would wake it.
     pub waits: Vec<Waiting>,
 }
@@ -136,7 +138,7 @@ pub struct Blocked {
 pub struct Hang {
     /// When the last thing happened.
     pub time: SimTime,
-    /// The processes that the run waits for, and those that they wait for.
+    /// The processes that the run waits for, those in the circle, and those that have unfinished work.
     pub blocked: Vec<Blocked>,
     /// Processes that wait for each other in a circle, each with the port at which it waits for the next.
     pub cycle: Vec<(String, String)>,
@@ -147,8 +149,9 @@ impl Hang {
     pub(crate) fn new(time: SimTime, mut blocked: Vec<Blocked>) -> Self {
         blocked.sort_by(|a, b| (a.daemon, &a.path).cmp(&(b.daemon, &b.path)));
         let cycle = cycle(&blocked);
-        // An idle server waits for requests; only those in the circle, and those that count, are news.
-        blocked.retain(|process| !process.daemon || cycle.iter().any(|(path, _)| *path == process.path));
+        // An idle server waits for requests; only the busy, those in the circle, and those that count, are news.
+        let in_circle = |path: &str| cycle.iter().any(|(member, _)| member == path);
+        blocked.retain(|process| !process.daemon || process.busy || in_circle(&process.path));
         Hang { time, blocked, cycle }
     }
 }
@@ -228,6 +231,9 @@ impl fmt::Display for Hang {
             writeln!(f, "{first}")?;
         }
         for process in &self.blocked {
+            if process.busy {
+                writeln!(f, "  {} has begun work that it has not finished", process.path)?;
+            }
             if process.waits.is_empty() {
                 writeln!(f, "  {} waits for nothing that a port could bring", process.path)?;
             }

@@ -43,6 +43,8 @@ pub struct Process {
     /// Position in the machine, the same however it is cut.
     pub(crate) index: u32,
     pub(crate) hash: Cell<Option<EventHasher>>,
+    /// See [`Process::set_busy`].
+    pub(crate) busy: Cell<bool>,
 }
 
 impl Process {
@@ -53,7 +55,15 @@ impl Process {
             slot,
             index,
             hash: Cell::new(hashing.then(EventHasher::default)),
+            busy: Cell::new(false),
         })
+    }
+
+    /// Says whether the component has begun work that it has not finished. A server that waits for the answer to a
+    /// request of its own looks like an idle one; the report of a deadlock names those that are busy.
+    #[inline]
+    pub fn set_busy(&self, busy: bool) {
+        self.busy.set(busy);
     }
 
     /// The current simulated time.

@@ -453,7 +453,7 @@ impl<'a> Worker<'a> {
                         self.add_wait(&mut waits, &link.to, wait, link.from.process);
                     }
                 }
-                Blocked { path: self.plan.paths[index].clone(), daemon, waits }
+                Blocked { path: self.plan.paths[index].clone(), daemon, busy: process.busy.get(), waits }
             })
             .collect()
     }

@@ -289,6 +289,8 @@ impl<M: Message> Component for Injector<M> {
             if fate.withheld {
                 sim.stats.withheld.add(1);
                 sim.log(|| "withholds its credits from now on".into());
+                // The report of a hang names it.
+                sim.set_busy(true);
                 pending::<()>().await;
             }
             let Some(mut message) = io.input.try_recv() else { continue };
