@@ -5,6 +5,7 @@ use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use super::domain::Domain;
@@ -12,6 +13,7 @@ use super::local::Local;
 use super::outcome::Fault;
 use super::process::Process;
 use super::queue::{NEVER, Queue, Slot};
+use super::watchdog::Pulse;
 
 /// What a process's body returns.
 pub type Body = Pin<Box<dyn Future<Output = Result<(), Fault>>>>;
@@ -109,8 +111,8 @@ pub(crate) struct Island {
     domains: Vec<Rc<Domain>>,
     /// Per domain its processes, by slot.
     tasks: Vec<Vec<Task>>,
-    /// The process that is being polled, as (domain, slot).
-    running: (usize, Slot),
+    /// Tells which process is being polled.
+    pulse: Arc<Pulse>,
     /// Processes that have not returned and that the run waits for.
     live: usize,
     alone: Option<Alone>,
@@ -124,8 +126,8 @@ pub(crate) struct Alone {
 }
 
 impl Island {
-    pub(crate) fn new(state: Rc<IslandState>) -> Self {
-        Island { state, domains: Vec::new(), tasks: Vec::new(), running: (0, 0), live: 0, alone: None }
+    pub(crate) fn new(state: Rc<IslandState>, pulse: Arc<Pulse>) -> Self {
+        Island { state, domains: Vec::new(), tasks: Vec::new(), pulse, live: 0, alone: None }
     }
 
     /// Adds a clock domain and gives its number.
@@ -157,7 +159,7 @@ impl Island {
                 .map(ToString::to_string)
                 .or_else(|| panic.downcast_ref::<String>().cloned())
                 .unwrap_or_else(|| "no message".into());
-            let (domain, slot) = self.running;
+            let (domain, slot) = self.pulse.running();
             self.end(domain, slot, Err(Fault::panic(text)), endings);
             self.domains[domain].resume();
         }
@@ -177,6 +179,7 @@ impl Island {
                 return;
             }
             self.state.now.set(time);
+            self.pulse.set_batch(time, number);
             self.state.next.set(0);
             self.domains[number].begin();
             loop {
@@ -190,7 +193,7 @@ impl Island {
                     domain.settle();
                     self.state.next.set(earliest(&self.domains).0);
                 }
-                self.running = (number, slot);
+                self.pulse.set_slot(slot);
                 if let Some(body) = &mut self.tasks[number][slot as usize].body
                     && let Poll::Ready(result) = body.as_mut().poll(&mut context)
                 {
@@ -216,6 +219,11 @@ impl Island {
         {
             self.state.limit.set(self.state.limit.get().min(time.saturating_add(alone.grace)));
         }
+    }
+
+    /// The positions of the processes in the machine, by domain and slot.
+    pub(crate) fn processes(&self) -> Vec<Vec<u32>> {
+        self.tasks.iter().map(|tasks| tasks.iter().map(|task| task.process.index).collect()).collect()
     }
 
     /// The processes that have not returned, and whether each is a daemon.

@@ -20,6 +20,7 @@ mod queue;
 mod remote;
 mod ring;
 mod simulation;
+mod watchdog;
 mod wiring;
 
 pub use hash::EventHasher;
@@ -32,4 +33,5 @@ pub use partition::Islands;
 pub use port::{Either, Fairness, In, Message, Out, Permit, Receiving, Sending, Socket, any, first};
 pub use process::{Process, Source, Tick, UntilEdge};
 pub use simulation::{Finished, RunOptions};
+pub use watchdog::{Stuck, Watchdog};
 pub use wiring::Wiring;

@@ -3,8 +3,8 @@
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
 
 use super::domain::Domain;
 use super::hash::EventHasher;
@@ -17,6 +17,7 @@ use super::partition::{Islands, Partition};
 use super::process::Process;
 use super::queue::Queue;
 use super::remote::{Incoming, Notice, batch_number};
+use super::watchdog::{Pulse, Watchdog, watch};
 use super::wiring::{AnyInbox, AnyOutlet, Crossing, Crossings, Figures, Ports, Wiring};
 use crate::time::{Clock, SimTime};
 
@@ -40,6 +41,8 @@ pub struct RunOptions {
     pub interrupt: Arc<AtomicBool>,
     /// The simulated time reached, in picoseconds, for someone who watches.
     pub clock: Arc<AtomicU64>,
+    /// Names components that do not give their thread back.
+    pub watchdog: Watchdog,
 }
 
 impl Default for RunOptions {
@@ -52,6 +55,7 @@ impl Default for RunOptions {
             livelock_after: SimTime::from_ns(1_000_000_000),
             interrupt: Arc::default(),
             clock: Arc::default(),
+            watchdog: Watchdog::default(),
         }
     }
 }
@@ -83,6 +87,7 @@ impl Machine {
             grace: longest,
             notices: (0..partition.threads * partition.threads).map(|_| Arc::default()).collect(),
             crossings: Crossings::default(),
+            pulses: (0..partition.threads).map(|_| Arc::default()).collect(),
             partition,
             options: options.clone(),
         };
@@ -96,6 +101,9 @@ impl Machine {
             let mut shares = shares.into_iter().enumerate();
             let own = shares.next().zip(exchanges.next());
             let plan = &plan;
+            // The watchdog ends when this end of the channel is dropped, also if a worker panics.
+            let (_running, ended) = mpsc::channel();
+            scope.spawn(move || watch(&plan.options.watchdog, &plan.pulses, &plan.paths, &ended));
             let others: Vec<_> = shares
                 .zip(exchanges)
                 .map(|((thread, share), exchange)| {
@@ -128,6 +136,8 @@ struct Plan {
     /// From thread i to thread j at i·threads + j.
     notices: Vec<Arc<Notice>>,
     crossings: Crossings,
+    /// By thread.
+    pulses: Vec<Arc<Pulse>>,
     options: RunOptions,
 }
 
@@ -250,6 +260,7 @@ impl<'a> Worker<'a> {
             worker.start_island(processes, &connected);
         }
         worker.connect();
+        plan.pulses[thread].begin(worker.islands.iter().map(Island::processes).collect());
         worker
     }
 
@@ -259,7 +270,8 @@ impl<'a> Worker<'a> {
         connected: &BTreeMap<usize, Vec<(String, Option<u32>)>>,
     ) {
         let state = IslandState::new(Rc::clone(&self.agenda), self.islands.len() as u32);
-        let mut island = Island::new(Rc::clone(&state));
+        let pulse = Arc::clone(&self.plan.pulses[self.thread]);
+        let mut island = Island::new(Rc::clone(&state), pulse);
         let mut sizes: BTreeMap<Clock, usize> = BTreeMap::new();
         for (_, spec) in &processes {
             *sizes.entry(spec.clock).or_default() += 1;
@@ -341,6 +353,7 @@ impl<'a> Worker<'a> {
         let mut endings: Vec<Ending> = Vec::new();
         let mut dirty: Vec<u32> = Vec::new();
         let (mut reached, mut quiet_since) = (0, 0);
+        let pulse = &*plan.pulses[self.thread];
         let (verdict, time) = loop {
             own.next = self.agenda.with(|agenda| agenda.earliest()).0;
             for &other in &others {
@@ -383,8 +396,10 @@ impl<'a> Worker<'a> {
             }
             let limit = horizon.min(all.next.saturating_add(window));
             reached = limit;
+            pulse.beat();
             while let Some(number) = self.next_island(limit) {
                 let island = &mut self.islands[number];
+                pulse.set_island(number);
                 island.run(limit, alone, &mut endings);
                 own.latest = own.latest.max(island.state.now());
                 own.moved = own.moved.max(island.state.moved.get());
@@ -393,6 +408,7 @@ impl<'a> Worker<'a> {
                     break;
                 }
             }
+            pulse.beat();
             for ending in endings.drain(..) {
                 if !ending.daemon {
                     own.live -= 1;
