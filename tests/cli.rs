@@ -22,6 +22,7 @@ fn call_with(arguments: &[&str], interrupt: bool) -> Called {
         err: &mut err,
         interactive: false,
         interrupt: Arc::new(AtomicBool::new(interrupt)),
+        abandon: Arc::default(),
     };
     let words = std::iter::once("counterpoint").chain(arguments.iter().copied()).map(Into::into);
     let status = main_with(words, &mut console);

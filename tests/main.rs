@@ -6,6 +6,7 @@ mod bad_inputs;
 mod cli;
 mod contract;
 mod determinism;
+mod ends;
 mod faults;
 mod machines;
 mod support;
