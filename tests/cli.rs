@@ -209,6 +209,11 @@ fn bad_arguments_are_explained() {
     let called = call(&["run", "tiny", "vecadd", "--stop-at", "12"]);
     assert_eq!(called.status, FAILURE);
     assert!(called.err.contains("--stop-at"), "{}", called.err);
+    for wrong in ["12", "0 s", "never"] {
+        let called = call(&["run", "tiny", "vecadd", "--watchdog", wrong]);
+        assert_eq!(called.status, FAILURE);
+        assert!(called.err.contains("--watchdog") && called.err.contains("or off"), "{}", called.err);
+    }
     let called = call(&["rum"]);
     assert_eq!(called.status, FAILURE);
     assert!(called.err.contains("run"), "{}", called.err);

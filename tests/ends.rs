@@ -148,8 +148,8 @@ fn a_livelock_names_who_runs_in_circles() {
     // A second after the last message was taken.
     assert!(hang.time > SimTime::from_ns(1_000_000_000), "{}", hang.time);
     let text = hang.to_string();
-    assert!(text.contains("cluster.misfit"), "{text}");
-    assert!(!text.contains("nothing can happen any more"), "{text}");
+    assert!(text.starts_with("time passes, but no message has been taken for long"), "{text}");
+    assert!(text.contains("cluster.misfit waits for time to pass"), "{text}");
     assert_files(folder.path(), "livelock at ");
 }
 
@@ -157,8 +157,7 @@ fn a_livelock_names_who_runs_in_circles() {
 fn a_component_that_never_awaits_is_named_and_can_be_left_behind() {
     let folder = tempfile::tempdir().unwrap();
     let (interrupt, abandon) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
-    let progress =
-        Progress::interrupted_by(Arc::clone(&interrupt)).abandoned_by(Arc::clone(&abandon));
+    let progress = Progress::interrupted_by(Arc::clone(&interrupt)).abandoned_by(Arc::clone(&abandon));
     let watchdog = Some(Duration::from_millis(20));
     let request = RunRequest { watchdog, ..misfit(folder.path(), "spin") };
     let mut said: Vec<Stuck> = Vec::new();
@@ -175,11 +174,17 @@ fn a_component_that_never_awaits_is_named_and_can_be_left_behind() {
     let Ok(summary) = summary else { panic!("the run began") };
     assert!(said.iter().any(|stuck| stuck.path == "cluster.misfit"), "{said:?}");
     let text = summary.report.outcome.to_string();
-    assert!(text.starts_with("cluster.misfit failed at 14 ns: has not come back for "), "{text}");
+    // It was called upon at this time or a little before: the numbers come in one after another.
+    assert!(text.starts_with("cluster.misfit failed at 1"), "{text}");
+    assert!(text.contains(" ns: has not come back for "), "{text}");
+    assert!((12..=14).contains(&(summary.report.outcome.time().as_ps() / 1000)), "{text}");
     assert!(summary.partial && !summary.is_good());
     assert_eq!(summary.missing, ["stats.txt", "stats.json", "spans.perfetto.json"]);
     let manifest = std::fs::read_to_string(folder.path().join("out/manifest.yaml")).unwrap();
-    assert!(manifest.contains("partial: true") && manifest.contains("cluster.misfit failed at"), "{manifest}");
+    assert!(
+        manifest.contains("partial: true") && manifest.contains("cluster.misfit failed at"),
+        "{manifest}"
+    );
     assert!(manifest.contains("missing:\n- stats.txt\n"), "{manifest}");
     assert!(folder.path().join("out/machine.yaml").exists());
     assert!(!folder.path().join("out/stats.txt").exists());

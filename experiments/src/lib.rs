@@ -3,9 +3,11 @@
 //! Here meet the framework, which knows no hardware, the components, and the files that users write.
 
 pub mod application;
+pub mod bisect;
 pub mod element;
 pub mod find;
 pub mod generate;
+pub mod hashes;
 pub mod output;
 pub mod references;
 pub mod run;

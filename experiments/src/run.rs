@@ -9,16 +9,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use counterpoint_framework::kernel::{Outcome, RunOptions, Stuck, Watchdog};
+use counterpoint_framework::kernel::{Outcome, RunOptions, SnapshotTimes, Stuck, Watchdog};
 use counterpoint_framework::model::{Environment, Registry, Report, Resources};
 use counterpoint_framework::telemetry::{Level, Meter};
-use counterpoint_framework::time::SimTime;
+use counterpoint_framework::time::{Hertz, SimTime};
 use counterpoint_framework::topology::{self, Disk as MachineFiles, Loaded, RunReport};
 use counterpoint_hardware::io::storage::Disk;
 use counterpoint_host_model::Journal;
 
 use crate::application::{self, LoadedApplication, RealFiles, SETTING_PREFIX};
 use crate::find::{Sort, find};
+use crate::hashes::{Hashed, Hashes};
 use crate::output::{Folder, RECORDS, WriteError};
 use crate::summary::{Figures, Phase, phases};
 use crate::verify::Verdict;
@@ -47,6 +48,8 @@ pub struct RunRequest {
     pub out: Option<PathBuf>,
     /// Compute the hash of all events.
     pub hash: bool,
+    /// Note the hash of each component at these times.
+    pub snapshots: Option<SnapshotTimes>,
     /// Leave out everything at or after this time.
     pub stop_at: Option<SimTime>,
     /// Finest spans that are kept.
@@ -74,6 +77,7 @@ impl RunRequest {
             threads: 1,
             out: None,
             hash: false,
+            snapshots: None,
             stop_at: None,
             level: Level::default(),
             seed: 0,
@@ -144,6 +148,8 @@ pub struct RunSummary {
     pub missing: &'static [&'static str],
     /// The comparisons that the application asks for.
     pub checks: Vec<Check>,
+    /// The hashes of the components at the times asked for; empty if none were.
+    pub hashes: Hashes,
     /// Where the time went.
     pub phases: Vec<Phase>,
     /// The most wanted numbers.
@@ -267,6 +273,7 @@ pub fn run_watched(
         threads: request.threads.max(1),
         stop_at: request.stop_at,
         hash: request.hash,
+        snapshots: request.snapshots,
         interrupt: progress.interrupt_flag(),
         clock: progress.clock(),
         ..RunOptions::default()
@@ -308,6 +315,11 @@ pub fn run_watched(
         partial,
         missing,
         checks,
+        hashes: Hashes {
+            outcome: report.outcome.to_string().lines().next().unwrap_or_default().to_owned(),
+            components: machine.machine.processes().map(hashed).collect(),
+            snapshots: report.snapshots.clone(),
+        },
         phases: phases(&report.spans),
         figures: Figures::new(&machine.machine, &report.stats, report.outcome.time()),
         report,
@@ -316,6 +328,10 @@ pub fn run_watched(
         folder: folder.map(|folder| folder.path().to_owned()),
         wall,
     })
+}
+
+fn hashed((path, clock): (String, Hertz)) -> Hashed {
+    Hashed { path, hertz: clock.get() }
 }
 
 /// Writes the input files that generators made; a user who wants others replaces them.

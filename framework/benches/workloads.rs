@@ -62,7 +62,7 @@ where
         }
     });
     let (path, clock) = (format!("p[{number}]"), clocks.of(number));
-    machine.processes.push(ProcessSpec { path, clock, daemon: false, start });
+    machine.processes.push(ProcessSpec { path, clock, daemon: false, blocking: false, start });
 }
 
 fn join(machine: &mut Machine, from: (usize, Option<u32>), to: (usize, u32), cycles: u64, capacity: usize) {

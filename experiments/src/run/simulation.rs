@@ -62,6 +62,7 @@ impl Simulation {
                         stats: Vec::new(),
                         spans: Vec::new(),
                         hash: None,
+                        snapshots: Vec::new(),
                         islands: cut.islands,
                         lookahead: cut.lookahead,
                     });

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use super::island::IslandState;
 use super::local::Local;
 use super::queue::{NEVER, Queue, Slot};
-use crate::time::{Clock, Edge, SimTime};
+use crate::time::{Clock, Edge};
 
 /// The part of a clock domain that its processes reach.
 pub(crate) struct Domain {
@@ -48,30 +48,10 @@ impl Domain {
         self.edge.get()
     }
 
-    /// The edge after it.
-    #[inline(always)]
-    pub(crate) fn next(&self) -> Edge {
-        self.next.get()
-    }
-
     /// When a process of the domain wakes next.
     #[inline]
     pub(crate) fn due(&self) -> u64 {
         self.due.get()
-    }
-
-    /// The first edge at or after `time`, which lies at or after the current edge.
-    #[inline]
-    pub(crate) fn edge_at_or_after(&self, time: u64) -> Edge {
-        let edge = self.edge.get();
-        if time <= edge.time().as_ps() {
-            return edge;
-        }
-        let next = self.next.get();
-        if time <= next.time().as_ps() {
-            return next;
-        }
-        self.clock.at_or_after(next, SimTime::from_ps(time))
     }
 
     /// Wakes a process at an edge after the current one.
@@ -116,6 +96,12 @@ impl Domain {
             self.due_edge.set(edge);
             self.island.note(time);
         }
+    }
+
+    /// Whether something else in the island comes before the next edge.
+    #[inline(always)]
+    pub(crate) fn is_busy(&self) -> bool {
+        self.island.next() < self.next.get().time().as_ps()
     }
 
     /// Lets the running process go on at `edge` if nothing else happens before then inside the window.

@@ -50,9 +50,22 @@ impl IslandState {
         })
     }
 
+    /// No process of the island does anything before this time any more.
     #[inline]
     pub(crate) fn now(&self) -> u64 {
         self.now.get()
+    }
+
+    /// A time before which no other process of the island wakes.
+    #[inline(always)]
+    pub(crate) fn next(&self) -> u64 {
+        self.next.get()
+    }
+
+    /// End of the current window.
+    #[inline(always)]
+    pub(crate) fn limit(&self) -> u64 {
+        self.limit.get()
     }
 
     /// A process of the island wakes at `time`.
@@ -113,21 +126,11 @@ pub(crate) struct Island {
     tasks: Vec<Vec<Task>>,
     /// Tells which process is being polled.
     pulse: Arc<Pulse>,
-    /// Processes that have not returned and that the run waits for.
-    live: usize,
-    alone: Option<Alone>,
-}
-
-/// See [`Island::run`].
-#[derive(Clone, Copy)]
-pub(crate) struct Alone {
-    /// How long the machine goes on after its end, so that the end does not depend on windows.
-    pub(crate) grace: u64,
 }
 
 impl Island {
     pub(crate) fn new(state: Rc<IslandState>, pulse: Arc<Pulse>) -> Self {
-        Island { state, domains: Vec::new(), tasks: Vec::new(), pulse, live: 0, alone: None }
+        Island { state, domains: Vec::new(), tasks: Vec::new(), pulse }
     }
 
     /// Adds a clock domain and gives its number.
@@ -141,18 +144,13 @@ impl Island {
     pub(crate) fn add(&mut self, domain: usize, process: Rc<Process>, body: Body, daemon: bool) {
         debug_assert_eq!(process.slot as usize, self.tasks[domain].len());
         self.domains[domain].schedule_start(process.slot);
-        self.live += usize::from(!daemon);
         self.tasks[domain].push(Task { body: Some(body), process, daemon });
     }
 
     /// Runs everything that happens before `limit`, and notes the processes that end.
-    ///
-    /// `alone` is given when this island is the whole machine: the run then goes on for `alone.grace` only after the
-    /// last process that counts has returned, or after a failure.
-    pub(crate) fn run(&mut self, limit: u64, alone: Option<Alone>, endings: &mut Vec<Ending>) {
+    pub(crate) fn run(&mut self, limit: u64, endings: &mut Vec<Ending>) {
         self.state.limit.set(limit);
         self.state.called.set(0);
-        self.alone = alone;
         while let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.run_until_panic(endings))) {
             let text = panic
                 .downcast_ref::<&str>()
@@ -194,10 +192,12 @@ impl Island {
                     self.state.next.set(earliest(&self.domains).0);
                 }
                 self.pulse.set_slot(slot);
-                if let Some(body) = &mut self.tasks[number][slot as usize].body
-                    && let Poll::Ready(result) = body.as_mut().poll(&mut context)
-                {
-                    self.end(number, slot, result, endings);
+                let task = &mut self.tasks[number][slot as usize];
+                if let Some(body) = &mut task.body {
+                    task.process.enter();
+                    if let Poll::Ready(result) = body.as_mut().poll(&mut context) {
+                        self.end(number, slot, result, endings);
+                    }
                 }
                 if last {
                     break;
@@ -210,15 +210,8 @@ impl Island {
     fn end(&mut self, domain: usize, slot: Slot, result: Result<(), Fault>, endings: &mut Vec<Ending>) {
         let task = &mut self.tasks[domain][slot as usize];
         task.body = None;
-        let (time, process) = (self.state.now.get(), task.process.index);
-        let failed = result.is_err();
-        self.live -= usize::from(!task.daemon);
-        endings.push(Ending { time, process, result, daemon: task.daemon });
-        if let Some(alone) = self.alone
-            && (failed || self.live == 0)
-        {
-            self.state.limit.set(self.state.limit.get().min(time.saturating_add(alone.grace)));
-        }
+        let Process { index, .. } = *task.process;
+        endings.push(Ending { time: task.process.ps(), process: index, result, daemon: task.daemon });
     }
 
     /// The positions of the processes in the machine, by domain and slot.

@@ -6,12 +6,11 @@
 
 use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
-use std::sync::Arc;
 
 use super::local::Local;
 use super::process::Process;
 use super::queue::NEVER;
-use super::remote::RemoteLink;
+use super::remote::Outgoing;
 use super::ring::Ring;
 use crate::time::{BytesPerSecond, Latency, SimTime, Span, Wire};
 
@@ -37,6 +36,10 @@ pub(crate) struct Arrival<M> {
 pub(crate) struct Inbox<M> {
     /// When the first message arrives, [`NEVER`] if there is none.
     due: Cell<u64>,
+    /// The latest arrival that ever was, and the last sender among those that came then.
+    last: Cell<(u64, u32)>,
+    /// See [`Inbox::settled`].
+    settled: Cell<u64>,
     /// The receiver wants to be woken by a message.
     pub(crate) armed: Cell<bool>,
     queue: Local<Ring<Arrival<M>>>,
@@ -48,13 +51,15 @@ pub(crate) struct Inbox<M> {
 /// Where the credit of a taken message goes.
 pub(crate) enum Return<M> {
     Local(Rc<Outlet<M>>),
-    Remote { latency: u64, sink: Arc<RemoteLink<M>> },
+    Remote { latency: u64, credits: Rc<Outgoing<u64>> },
 }
 
 impl<M> Inbox<M> {
     pub(crate) fn new(owner: Rc<Process>) -> Rc<Self> {
         Rc::new(Inbox {
             due: Cell::new(NEVER),
+            last: Cell::new((0, 0)),
+            settled: Cell::new(0),
             armed: Cell::new(false),
             queue: Local::default(),
             owner,
@@ -76,45 +81,75 @@ impl<M> Inbox<M> {
     }
 
     /// Puts a message in its place. The result tells whether the receiver must be woken by its arrival.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub(crate) fn push(&self, time: u64, sender: u32, message: M) -> bool {
         let arrival = Arrival { time, sender, message };
-        self.queue.with(|queue| match queue.back() {
-            // Messages nearly always come in order.
-            Some(last) if (last.time, last.sender) > (time, sender) => insert(queue, arrival),
-            _ => queue.push_back(arrival),
-        });
-        let first = time < self.due.get();
-        if first {
-            self.due.set(time);
+        let (last, last_sender) = self.last.get();
+        if time > last || (time == last && sender >= last_sender) {
+            self.last.set((time, sender));
+            self.queue.with(|queue| queue.push_back(arrival));
+        } else {
+            self.insert(arrival);
         }
-        first && self.armed.get()
+        if time >= self.due.get() {
+            return false;
+        }
+        self.due.set(time);
+        self.armed.get()
     }
 
-    /// Takes the first message that has arrived by `now`.
-    #[inline]
-    pub(crate) fn pop(&self, now: u64) -> Option<(u32, M)> {
-        if self.due.get() > now {
-            return None;
-        }
+    /// Puts a message that arrives before another one in its place, searched from the back.
+    #[inline(never)]
+    fn insert(&self, arrival: Arrival<M>) {
+        let key = (arrival.time, arrival.sender);
+        self.queue.with(|queue| {
+            let place = queue.iter().rposition(|other| (other.time, other.sender) <= key);
+            queue.insert(place.map_or(0, |place| place + 1), arrival);
+        });
+    }
+
+    /// Takes the first message, which must have arrived by `now`.
+    #[inline(always)]
+    pub(crate) fn pop(&self, now: u64) -> (u32, M) {
+        debug_assert!(self.due.get() <= now, "no message has arrived");
         let arrival = self.queue.with(|queue| {
-            let arrival = queue.pop_front();
+            let arrival = queue.pop_front().expect("a message is due");
             self.due.set(queue.front().map_or(NEVER, |next| next.time));
             arrival
-        })?;
+        });
         self.owner.island.moved.set(now);
         self.returns.with(|returns| match &returns[arrival.sender as usize] {
-            Return::Local(outlet) => outlet.give_back(now, now + outlet.latency.get()),
-            Return::Remote { latency, sink } => sink.give_back(now + latency),
+            Return::Local(outlet) => outlet.give_back(now + outlet.latency.get()),
+            Return::Remote { latency, credits } => credits.put(now + latency, now + latency),
         });
-        Some((arrival.sender, arrival.message))
+        (arrival.sender, arrival.message)
     }
 
     /// When the first message arrives.
     #[inline]
     pub(crate) fn due(&self) -> u64 {
         self.due.get()
+    }
+
+    /// Whether no message can come any more that would arrive before `time`.
+    ///
+    /// The island's own time is certain. With a single sender that has gone further, so is the time at which a message
+    /// would arrive that it sent now: one sent earlier that lets others overtake it arrives later.
+    #[inline(always)]
+    pub(crate) fn is_settled(&self, time: u64) -> bool {
+        time <= self.settled.get() || self.settle(time)
+    }
+
+    #[inline(never)]
+    fn settle(&self, time: u64) -> bool {
+        let now = self.owner.island.now();
+        let settled = self.returns.with(|returns| match returns.as_slice() {
+            [Return::Local(outlet)] => now.max(outlet.owner.ps()) + outlet.latency.get(),
+            _ => now,
+        });
+        self.settled.set(settled);
+        time <= settled
     }
 
     /// Looks at the first message that has arrived by `now`.
@@ -137,14 +172,6 @@ impl<M> Inbox<M> {
     }
 }
 
-/// Puts a message that overtakes others in its place, searched from the back.
-#[cold]
-fn insert<M>(queue: &mut Ring<Arrival<M>>, arrival: Arrival<M>) {
-    let key = (arrival.time, arrival.sender);
-    let place = queue.iter().rposition(|other| (other.time, other.sender) <= key);
-    queue.insert(place.map_or(0, |place| place + 1), arrival);
-}
-
 /// The sending end of a link, with its credits.
 pub(crate) struct Outlet<M> {
     /// Credits that can be used, as far as has been counted.
@@ -153,7 +180,7 @@ pub(crate) struct Outlet<M> {
     pub(crate) waiting: Cell<bool>,
     /// Times at which further credits come back, in order.
     returning: Local<Ring<u64>>,
-    /// How long a credit takes.
+    /// How long a message takes that is not sent in cycles, and a credit.
     latency: Cell<u64>,
     pub(crate) owner: Rc<Process>,
     pub(crate) wired: OnceCell<Wired<M>>,
@@ -162,7 +189,8 @@ pub(crate) struct Outlet<M> {
 /// What an outlet knows once it is connected.
 pub(crate) struct Wired<M> {
     pub(crate) target: Target<M>,
-    pub(crate) delay: Delay,
+    /// The latency in cycles of the sender, if that is how it was given and there is no channel.
+    pub(crate) plain: Option<Span>,
     pub(crate) channel: Option<Box<Channel>>,
     /// Messages that the link holds at most.
     pub(crate) capacity: u32,
@@ -171,7 +199,7 @@ pub(crate) struct Wired<M> {
 /// Where messages go.
 pub(crate) enum Target<M> {
     Local { inbox: Rc<Inbox<M>>, sender: u32, one_clock: bool },
-    Remote(Arc<RemoteLink<M>>),
+    Remote(Rc<Outgoing<(u64, M)>>),
 }
 
 impl<M> Outlet<M> {
@@ -229,19 +257,22 @@ impl<M> Outlet<M> {
     }
 
     /// A credit comes back at `time`.
-    #[inline]
-    pub(crate) fn give_back(&self, now: u64, time: u64) {
+    #[inline(always)]
+    pub(crate) fn give_back(&self, time: u64) {
         if self.returning.with(|returning| returning.is_full()) {
-            // Those that are back already make room: the ring stays as small as what is really on its way.
-            self.available(now);
+            self.make_room();
         }
-        let first = self.returning.with(|returning| {
-            returning.push_back(time);
-            returning.len() == 1
-        });
-        if first && self.waiting.get() {
+        self.returning.with(|returning| returning.push_back(time));
+        // One that was on its way before will wake the sender.
+        if self.waiting.get() && self.returning.with(|returning| returning.len()) == 1 {
             self.owner.wake_at(time);
         }
+    }
+
+    /// Those that are back already make room: the ring stays as small as what is really on its way.
+    #[inline(never)]
+    fn make_room(&self) {
+        self.available(self.owner.ps());
     }
 
     /// When the next credit comes back.
@@ -250,8 +281,8 @@ impl<M> Outlet<M> {
         self.returning.with(|returning| returning.front().copied().unwrap_or(NEVER))
     }
 
-    /// Sends a message that is handed over `after` later than now; the result is when it arrives.
-    #[inline]
+    /// Sends a message that is handed over `after` later than now. `seen` learns when it arrives.
+    #[inline(always)]
     pub(crate) fn send(
         &self,
         after: u64,
@@ -259,38 +290,44 @@ impl<M> Outlet<M> {
         bytes: impl FnOnce(&M) -> u64,
         seen: impl FnOnce(u64, &M),
     ) {
-        let owner = &*self.owner;
         let wired = self.wired.get().expect("ports are connected before a component runs");
-        let edge = match (wired.delay, &wired.channel) {
-            (Delay::Cycles(span), None) => Some(owner.clock().after(owner.edge(), span)),
-            _ => None,
-        };
-        let time = match edge {
-            Some(edge) => edge.time().as_ps() + after,
-            None => wired.arrival(owner.island.now() + after, || bytes(&message)),
-        };
-        seen(time, &message);
-        match &wired.target {
-            Target::Local { inbox, sender, one_clock } => {
-                if inbox.push(time, *sender, message) {
-                    match edge {
-                        Some(edge) if *one_clock && after == 0 => {
-                            inbox.owner.domain.schedule(inbox.owner.slot, edge)
-                        }
-                        _ => inbox.owner.wake_at(time),
-                    }
+        if let (Some(span), 0, Target::Local { inbox, sender, one_clock }) =
+            (wired.plain, after, &wired.target)
+        {
+            let edge = self.owner.clock().after(self.owner.edge(), span);
+            let time = edge.time().as_ps();
+            seen(time, &message);
+            if inbox.push(time, *sender, message) {
+                if *one_clock {
+                    inbox.owner.wake_at_edge(edge);
+                } else {
+                    inbox.owner.wake_at(time);
                 }
             }
-            Target::Remote(link) => link.send(time, message),
+            return;
+        }
+        let time = self.arrival(wired, after, || bytes(&message));
+        seen(time, &message);
+        match &wired.target {
+            Target::Local { inbox, sender, .. } => {
+                if inbox.push(time, *sender, message) {
+                    inbox.owner.wake_at(time);
+                }
+            }
+            Target::Remote(messages) => messages.put(time, (time, message)),
         }
     }
-}
 
-/// A latency, prepared for the sender's clock.
-#[derive(Clone, Copy)]
-pub(crate) enum Delay {
-    Cycles(Span),
-    Time(u64),
+    /// When a message arrives that is handed over `after` later than now.
+    #[inline(never)]
+    fn arrival(&self, wired: &Wired<M>, after: u64, bytes: impl FnOnce() -> u64) -> u64 {
+        if let Some(span) = wired.plain {
+            return self.owner.clock().after(self.owner.edge(), span).time().as_ps() + after;
+        }
+        let start = self.owner.ps() + after;
+        // A message's last byte leaves between two edges: the latency counts from there.
+        wired.channel.as_ref().map_or(start, |channel| channel.pass(start, bytes())) + self.latency.get()
+    }
 }
 
 /// The serialising part of a link with a bandwidth.
@@ -310,18 +347,5 @@ impl Channel {
         let end = wire.pass(SimTime::from_ps(start), bytes, self.bandwidth);
         self.wire.set(wire);
         end.as_ps()
-    }
-}
-
-impl<M> Wired<M> {
-    /// When a message arrives that is handed over at `start`.
-    #[inline]
-    fn arrival(&self, start: u64, bytes: impl FnOnce() -> u64) -> u64 {
-        // A message's last byte leaves between two edges: the latency counts from there.
-        let end = self.channel.as_ref().map_or(start, |channel| channel.pass(start, bytes()));
-        end + match self.delay {
-            Delay::Cycles(span) => span.floor().as_ps(),
-            Delay::Time(time) => time,
-        }
     }
 }

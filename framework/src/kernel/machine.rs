@@ -63,6 +63,10 @@ pub struct ProcessSpec {
     pub clock: Clock,
     /// It serves others and never returns: the run does not wait for it.
     pub daemon: bool,
+    /// It uses only operations that wait for one thing: `recv`, `send`, `reserve`, `tick`, `cycles`, `until`, `sleep`. The
+    /// kernel may then let it run ahead of its neighbours, which changes nothing but speed. Looking (`try_recv`, `peek`,
+    /// `wait`, `first`, …) makes such a process fail.
+    pub blocking: bool,
     /// Starts it, on the thread that will run it.
     pub start: Start,
 }
@@ -82,7 +86,12 @@ impl ProcessSpec {
             body: Box::pin(body(wiring)),
             finish: Box::new(|| Box::new(())),
         });
-        ProcessSpec { path: path.into(), clock, daemon, start }
+        ProcessSpec { path: path.into(), clock, daemon, blocking: false, start }
+    }
+
+    /// The process, declared to wait for one thing at a time; see [`ProcessSpec::blocking`].
+    pub fn blocking(self) -> Self {
+        ProcessSpec { blocking: true, ..self }
     }
 }
 

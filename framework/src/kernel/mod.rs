@@ -20,6 +20,7 @@ mod queue;
 mod remote;
 mod ring;
 mod simulation;
+mod snapshot;
 mod watchdog;
 mod wiring;
 
@@ -33,5 +34,6 @@ pub use partition::Islands;
 pub use port::{Either, Fairness, In, Message, Out, Permit, Receiving, Sending, Socket, any, first};
 pub use process::{Process, Source, Tick, UntilEdge};
 pub use simulation::{Finished, RunOptions};
+pub use snapshot::{Snapshot, SnapshotTimes, hash_at};
 pub use watchdog::{Stuck, Watchdog};
 pub use wiring::Wiring;

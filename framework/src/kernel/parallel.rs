@@ -22,23 +22,13 @@ pub(crate) struct Report {
     pub(crate) failed: u64,
     /// When a message was last taken.
     pub(crate) moved: u64,
-    /// When anything last happened.
-    pub(crate) latest: u64,
     /// Someone asked for the end.
     pub(crate) interrupted: bool,
 }
 
 impl Default for Report {
     fn default() -> Self {
-        Report {
-            next: u64::MAX,
-            live: 0,
-            ended: 0,
-            failed: u64::MAX,
-            moved: 0,
-            latest: 0,
-            interrupted: false,
-        }
+        Report { next: u64::MAX, live: 0, ended: 0, failed: u64::MAX, moved: 0, interrupted: false }
     }
 }
 
@@ -50,7 +40,6 @@ impl Report {
             ended: self.ended.max(other.ended),
             failed: self.failed.min(other.failed),
             moved: self.moved.max(other.moved),
-            latest: self.latest.max(other.latest),
             interrupted: self.interrupted || other.interrupted,
         }
     }

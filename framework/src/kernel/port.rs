@@ -13,6 +13,7 @@ use std::task::{Context, Poll};
 
 use super::link::{Inbox, Outlet};
 use super::process::{Process, Source};
+use super::queue::NEVER;
 use crate::time::SimTime;
 
 /// What travels on a link.
@@ -68,24 +69,29 @@ impl<M: Message> In<M> {
     /// Waits for a message and takes it.
     #[inline]
     pub fn recv(&mut self) -> Receiving<'_, M> {
-        Receiving { input: self }
+        Receiving(MessageWish(self))
     }
 
     /// Waits until a message can be taken, without taking it.
     #[inline]
     pub fn ready(&mut self) -> impl Future<Output = ()> + '_ {
-        poll_fn(move |_| self.poll_arrival())
+        let wish = MessageWish(self);
+        poll_fn(move |_| wish.0.poll_arrival())
     }
 
     #[inline(always)]
     fn poll_arrival(&self) -> Poll<()> {
         let owner = &self.inbox.owner;
         let due = self.inbox.due();
-        if due <= owner.island.now() || owner.advance_or_sleep(due) {
-            self.inbox.armed.set(false);
+        // Ahead of the island, a message may be taken only if no other can overtake it any more.
+        let ready = due != NEVER
+            && (!owner.blocking || self.inbox.is_settled(due))
+            && (due <= owner.ps() || owner.try_advance_to(due));
+        if ready {
             return Poll::Ready(());
         }
         self.inbox.armed.set(true);
+        owner.wake_at(due);
         Poll::Pending
     }
 
@@ -100,42 +106,58 @@ impl<M: Message> In<M> {
     /// Senders are numbered by their place in the machine: elements of an array in the order of their indices.
     #[inline]
     pub fn try_recv_from(&mut self) -> Option<(u32, M)> {
+        self.has_message().then(|| self.take())
+    }
+
+    /// Takes a message that is known to have arrived.
+    #[inline(always)]
+    fn take(&mut self) -> (u32, M) {
         let owner = &self.inbox.owner;
-        let message = self.inbox.pop(owner.island.now())?;
+        let message = self.inbox.pop(owner.ps());
         // The sender has hashed the value.
         owner.record(self.port, |_| ());
-        Some(message)
+        message
     }
 
     /// Looks at the message that `try_recv` would take.
     #[inline]
     pub fn peek<R>(&self, look: impl FnOnce(&M) -> R) -> Option<R> {
-        self.inbox.peek(self.inbox.owner.island.now(), look)
+        self.inbox.owner.observe();
+        self.inbox.peek(self.inbox.owner.ps(), look)
     }
 
     /// Whether `try_recv` would take a message.
     #[inline]
     pub fn has_message(&self) -> bool {
-        self.inbox.due() <= self.inbox.owner.island.now()
+        self.inbox.owner.observe();
+        self.inbox.due() <= self.inbox.owner.ps()
     }
 }
 
 /// Waits for a message; see [`In::recv`].
 #[must_use = "nothing is received unless this is awaited"]
-pub struct Receiving<'a, M> {
-    input: &'a mut In<M>,
-}
+pub struct Receiving<'a, M>(MessageWish<'a, M>);
 
 impl<M: Message> Future for Receiving<'_, M> {
     type Output = M;
 
     #[inline(always)]
     fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<M> {
-        let input = &mut *self.get_mut().input;
+        let input = &mut *self.get_mut().0.0;
         if input.poll_arrival().is_pending() {
             return Poll::Pending;
         }
-        Poll::Ready(input.try_recv().expect("a message has arrived"))
+        Poll::Ready(input.take().1)
+    }
+}
+
+/// A wait for a message. When it ends, done or dropped half-way, nobody is to be woken by a message any more.
+struct MessageWish<'a, M>(&'a mut In<M>);
+
+impl<M> Drop for MessageWish<'_, M> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.disarm();
     }
 }
 
@@ -179,13 +201,13 @@ impl<M: Message> Out<M> {
     /// Waits for a credit and keeps it for one message.
     #[inline]
     pub fn reserve(&mut self) -> impl Future<Output = Permit<'_, M>> {
-        let mut port = Some(self);
+        let mut wish = CreditWish(Some(self));
         poll_fn(move |_| {
-            let out = port.take().expect("polled after completion");
+            let out = wish.0.take().expect("polled after completion");
             match out.poll_credit() {
                 Poll::Ready(()) => Poll::Ready(Permit { out }),
                 Poll::Pending => {
-                    port = Some(out);
+                    wish.0 = Some(out);
                     Poll::Pending
                 }
             }
@@ -195,8 +217,8 @@ impl<M: Message> Out<M> {
     #[inline(always)]
     fn poll_credit(&self) -> Poll<()> {
         let Outlet { owner, waiting, .. } = &*self.outlet;
-        let taken = self.outlet.take(owner.island.now())
-            || (owner.advance_or_sleep(self.outlet.due()) && self.outlet.take(owner.island.now()));
+        let taken = self.outlet.take(owner.ps())
+            || (owner.advance_or_sleep(self.outlet.due()) && self.outlet.take(owner.ps()));
         waiting.set(!taken);
         if taken { Poll::Ready(()) } else { Poll::Pending }
     }
@@ -205,7 +227,8 @@ impl<M: Message> Out<M> {
     #[inline]
     pub fn try_reserve(&mut self) -> Option<Permit<'_, M>> {
         // A permit that is made is a credit that is given back: none may be made without one.
-        if self.outlet.take(self.outlet.owner.island.now()) { Some(Permit { out: self }) } else { None }
+        self.outlet.owner.observe();
+        if self.outlet.take(self.outlet.owner.ps()) { Some(Permit { out: self }) } else { None }
     }
 
     /// Sends a message if there is a credit now, and hands it back otherwise.
@@ -226,7 +249,8 @@ impl<M: Message> Out<M> {
     /// Messages that could be sent now.
     #[inline]
     pub fn credits(&self) -> u32 {
-        self.outlet.available(self.outlet.owner.island.now())
+        self.outlet.owner.observe();
+        self.outlet.available(self.outlet.owner.ps())
     }
 
     #[inline]
@@ -248,6 +272,13 @@ pub struct Sending<'a, M> {
     message: Option<M>,
 }
 
+impl<M> Drop for Sending<'_, M> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.out.outlet.waiting.set(false);
+    }
+}
+
 /// The message is moved in and out and never pinned.
 impl<M> Unpin for Sending<'_, M> {}
 
@@ -265,9 +296,21 @@ impl<M: Message> Future for Sending<'_, M> {
     }
 }
 
+/// A wait for a credit. When it is dropped half-way, nobody is to be woken by a credit any more.
+struct CreditWish<'a, M: Message>(Option<&'a mut Out<M>>);
+
+impl<M: Message> Drop for CreditWish<'_, M> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(out) = &self.0 {
+            out.disarm();
+        }
+    }
+}
+
 impl<M: Message> Source for Out<M> {
     fn due(&self) -> Option<SimTime> {
-        if self.outlet.available(self.outlet.owner.island.now()) > 0 {
+        if self.outlet.available(self.outlet.owner.ps()) > 0 {
             return Some(SimTime::ZERO);
         }
         Some(self.outlet.due()).filter(|&time| time != u64::MAX).map(SimTime::from_ps)
@@ -350,22 +393,34 @@ pub enum Fairness {
     After(usize),
 }
 
+/// A wait for a message on any of several inputs; see [`MessageWish`].
+struct AnyWish<'a, M>(&'a [In<M>]);
+
+impl<M> Drop for AnyWish<'_, M> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.iter().for_each(Source::disarm);
+    }
+}
+
 /// Takes a message from one of several inputs, with the input's index.
 ///
 /// # Panics
 /// If there are no inputs.
 pub async fn any<M: Message>(inputs: &mut [In<M>], fairness: Fairness) -> (usize, M) {
     let process = Rc::clone(&inputs[0].inbox.owner);
+    process.observe();
+    let wish = AnyWish(inputs);
     poll_fn(|_| {
-        let earliest = inputs.iter().map(|input| input.inbox.due()).min().unwrap_or(u64::MAX);
-        if earliest <= process.island.now() || process.advance_or_sleep(earliest) {
-            inputs.iter().for_each(Source::disarm);
+        let earliest = wish.0.iter().map(|input| input.inbox.due()).min().unwrap_or(NEVER);
+        if earliest <= process.ps() || process.advance_or_sleep(earliest) {
             return Poll::Ready(());
         }
-        inputs.iter().for_each(Source::arm);
+        wish.0.iter().for_each(Source::arm);
         Poll::Pending
     })
     .await;
+    drop(wish);
     let count = inputs.len();
     let ready = |&index: &usize| inputs[index].has_message();
     let chosen = match fairness {

@@ -36,25 +36,35 @@ pub trait Source {
 
 /// A process's own state within the kernel. One thread's `Rc`s hold it.
 pub struct Process {
+    /// The edge at which it runs, or last ran.
+    edge: Cell<Edge>,
+    clock: Clock,
     pub(crate) island: Rc<IslandState>,
     pub(crate) domain: Rc<Domain>,
     /// Position in the domain.
     pub(crate) slot: Slot,
     /// Position in the machine, the same however it is cut.
     pub(crate) index: u32,
-    pub(crate) hash: Cell<Option<EventHasher>>,
+    /// It only ever waits for one thing, so it may run ahead of the island.
+    pub(crate) blocking: bool,
+    hashing: bool,
+    hash: Cell<EventHasher>,
     /// See [`Process::set_busy`].
     pub(crate) busy: Cell<bool>,
 }
 
 impl Process {
-    pub(crate) fn new(domain: Rc<Domain>, slot: Slot, index: u32, hashing: bool) -> Rc<Self> {
+    pub(crate) fn new(domain: Rc<Domain>, slot: Slot, index: u32, blocking: bool, hashing: bool) -> Rc<Self> {
         Rc::new(Process {
+            edge: Cell::default(),
+            clock: domain.clock,
             island: Rc::clone(&domain.island),
             domain,
             slot,
             index,
-            hash: Cell::new(hashing.then(EventHasher::default)),
+            blocking,
+            hashing,
+            hash: Cell::default(),
             busy: Cell::new(false),
         })
     }
@@ -69,7 +79,13 @@ impl Process {
     /// The current simulated time.
     #[inline]
     pub fn now(&self) -> SimTime {
-        SimTime::from_ps(self.island.now())
+        self.edge().time()
+    }
+
+    /// The current simulated time in picoseconds.
+    #[inline]
+    pub(crate) fn ps(&self) -> u64 {
+        self.edge.get().time().as_ps()
     }
 
     /// Position in the machine.
@@ -79,13 +95,13 @@ impl Process {
 
     /// The process's clock.
     pub fn clock(&self) -> Clock {
-        self.domain.clock
+        self.clock
     }
 
     /// The edge at which the process runs now.
     #[inline]
     pub fn edge(&self) -> Edge {
-        self.domain.edge()
+        self.edge.get()
     }
 
     /// The index of that edge: how many cycles have passed.
@@ -112,12 +128,91 @@ impl Process {
         clock.after(self.edge(), clock.cycles(cycles))
     }
 
+    /// Called before a poll: the process runs at the edge that its domain has come to, unless it is ahead of it.
+    #[inline(always)]
+    pub(crate) fn enter(&self) {
+        let edge = self.domain.edge();
+        if edge.index() > self.edge.get().index() {
+            self.edge.set(edge);
+        }
+    }
+
+    /// The process's first edge at or after `time`.
+    #[inline]
+    fn edge_at_or_after(&self, time: u64) -> Edge {
+        let edge = self.edge.get();
+        if time <= edge.time().as_ps() {
+            return edge;
+        }
+        let next = self.clock.next(edge);
+        if time <= next.time().as_ps() { next } else { self.clock.at_or_after(next, SimTime::from_ps(time)) }
+    }
+
     /// Wakes the process at its first edge at or after `time`.
     #[inline]
     pub(crate) fn wake_at(&self, time: u64) {
         if time != NEVER {
-            self.domain.schedule(self.slot, self.domain.edge_at_or_after(time));
+            self.domain.schedule(self.slot, self.edge_at_or_after(time));
         }
+    }
+
+    /// As [`Process::wake_at`], at an edge.
+    #[inline(always)]
+    pub(crate) fn wake_at_edge(&self, edge: Edge) {
+        let own = self.edge.get();
+        self.domain.schedule(self.slot, if own.index() > edge.index() { own } else { edge });
+    }
+
+    /// Goes on at `edge` at once, if nothing can happen before it that concerns the process: nothing at all in the
+    /// island, or for a process that waits for this alone, the end of the window.
+    #[inline(always)]
+    fn try_advance(&self, edge: Edge) -> bool {
+        let free = if self.blocking {
+            edge.time().as_ps() < self.island.limit()
+        } else {
+            self.domain.try_advance(edge)
+        };
+        if free {
+            self.edge.set(edge);
+        }
+        free
+    }
+
+    /// Goes on at the next edge at once, or asks to be woken there.
+    #[inline(always)]
+    fn try_tick(&self) -> bool {
+        if self.blocking {
+            let next = self.clock.next(self.edge.get());
+            let inside = next.time().as_ps() < self.island.limit();
+            if inside {
+                self.edge.set(next);
+            } else {
+                self.domain.schedule(self.slot, next);
+            }
+            return inside;
+        }
+        if self.domain.is_busy() {
+            // The usual case among many: others have something to do before.
+            self.domain.schedule_next(self.slot);
+            return false;
+        }
+        self.try_tick_alone()
+    }
+
+    #[inline(never)]
+    fn try_tick_alone(&self) -> bool {
+        let next = self.clock.next(self.edge.get());
+        let advanced = self.try_advance(next);
+        if !advanced {
+            self.domain.schedule(self.slot, next);
+        }
+        advanced
+    }
+
+    /// Goes on at the first edge at or after `time` at once, if that is possible as in [`Process::try_advance`].
+    #[inline(always)]
+    pub(crate) fn try_advance_to(&self, time: u64) -> bool {
+        time != NEVER && self.try_advance(self.edge_at_or_after(time))
     }
 
     /// Moves to the first edge at or after `time` at once if nothing else happens before it in this window;
@@ -127,12 +222,20 @@ impl Process {
         if time == NEVER {
             return false;
         }
-        let edge = self.domain.edge_at_or_after(time);
-        let advanced = self.domain.try_advance(edge);
+        let edge = self.edge_at_or_after(time);
+        let advanced = self.try_advance(edge);
         if !advanced {
             self.domain.schedule(self.slot, edge);
         }
         advanced
+    }
+
+    /// Checks that the process may look at what is there now, without waiting.
+    #[inline(always)]
+    pub(crate) fn observe(&self) {
+        if self.blocking {
+            looked();
+        }
     }
 
     /// Waits for the next edge of the process's clock.
@@ -149,7 +252,7 @@ impl Process {
 
     /// Waits until the first edge at or after `time`.
     pub fn until(&self, time: SimTime) -> UntilEdge<'_> {
-        UntilEdge { process: self, edge: self.domain.edge_at_or_after(time.as_ps()) }
+        UntilEdge { process: self, edge: self.edge_at_or_after(time.as_ps()) }
     }
 
     /// Waits for a duration, rounded up to the next edge.
@@ -167,13 +270,14 @@ impl Process {
         deadline: SimTime,
         sources: impl IntoIterator<Item = Option<&'a dyn Source>> + Clone,
     ) {
-        let start = self.edge().time().as_ps();
-        let each = || sources.clone().into_iter().flatten();
+        self.observe();
+        let start = self.ps();
+        let wishes = Wishes(sources);
+        let each = || wishes.each();
         poll_fn(|_| {
             let due = each().filter_map(Source::due).map(SimTime::as_ps);
             let next = due.fold(deadline.as_ps(), u64::min).max(start + 1);
-            if next <= self.island.now() || self.advance_or_sleep(next) {
-                each().for_each(Source::disarm);
+            if next <= self.ps() || self.advance_or_sleep(next) {
                 return Poll::Ready(());
             }
             each().for_each(Source::arm);
@@ -187,6 +291,7 @@ impl Process {
     /// Combinators such as `join!` and `select!` poll their branches one after another within an instant. A branch
     /// must not move time forward while another one still has something to do now.
     pub fn concurrently<F: Future>(&self, body: F) -> impl Future<Output = F::Output> {
+        self.observe();
         let mut body = Box::pin(body);
         poll_fn(move |context| {
             self.island.hold();
@@ -195,14 +300,20 @@ impl Process {
     }
 
     /// Adds an event to the process's hash.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn record(&self, port: u32, event: impl FnOnce(&mut EventHasher)) {
-        if let Some(mut hasher) = self.hash.get() {
-            hasher.write_u64(self.island.now());
+        if self.hashing {
+            let mut hasher = self.hash.get();
+            hasher.write_u64(self.ps());
             hasher.write_u32(port);
             event(&mut hasher);
-            self.hash.set(Some(hasher));
+            self.hash.set(hasher);
         }
+    }
+
+    /// The hash of all events so far, if there is one.
+    pub(crate) fn hash(&self) -> Option<u64> {
+        self.hashing.then(|| self.hash.get().finish())
     }
 }
 
@@ -220,11 +331,9 @@ impl Future for Tick<'_> {
 
     #[inline(always)]
     fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
-        let Process { domain, slot, .. } = self.process;
-        if domain.edge().index() >= self.target || domain.try_advance(domain.next()) {
+        if self.process.cycle() >= self.target || self.process.try_tick() {
             return Poll::Ready(());
         }
-        domain.schedule_next(*slot);
         Poll::Pending
     }
 }
@@ -241,11 +350,34 @@ impl Future for UntilEdge<'_> {
 
     #[inline]
     fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
-        let Process { domain, slot, .. } = self.process;
-        if domain.edge().index() >= self.edge.index() || domain.try_advance(self.edge) {
+        if self.process.cycle() >= self.edge.index() || self.process.try_advance(self.edge) {
             return Poll::Ready(());
         }
-        domain.schedule(*slot, self.edge);
+        self.process.domain.schedule(self.process.slot, self.edge);
         Poll::Pending
     }
+}
+
+/// The sources of a wait. When it is over, or dropped half-way, they are to wake nobody any more.
+struct Wishes<'a, I: IntoIterator<Item = Option<&'a dyn Source>> + Clone>(I);
+
+impl<'a, I: IntoIterator<Item = Option<&'a dyn Source>> + Clone> Wishes<'a, I> {
+    fn each(&self) -> impl Iterator<Item = &'a dyn Source> + use<'a, I> {
+        self.0.clone().into_iter().flatten()
+    }
+}
+
+impl<'a, I: IntoIterator<Item = Option<&'a dyn Source>> + Clone> Drop for Wishes<'a, I> {
+    fn drop(&mut self) {
+        self.each().for_each(Source::disarm);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn looked() {
+    panic!(
+        "a component that is declared to wait for one thing at a time only (`BLOCKING`) may not look at its ports \
+         without waiting, nor wait for several things at once"
+    );
 }

@@ -16,100 +16,138 @@ pub(crate) const NEVER: u64 = u64::MAX;
 const SCAN_LIMIT: usize = 8;
 
 /// The wake-ups of one set.
-pub(crate) enum Queue {
-    Scan(Scan),
-    Wheel(Wheel),
+pub(crate) struct Queue {
+    /// Per sleeper its wake-up, or [`NEVER`].
+    keys: Box<[u64]>,
+    /// The slots that wake at `soon_key`, in no order.
+    soon: Vec<Slot>,
+    soon_key: u64,
+    /// The slots that wake at the key begun and have not been taken yet.
+    batch: Vec<Slot>,
+    /// The order of all others; a few are found by looking at `keys`.
+    wheel: Option<Box<Wheel>>,
+    /// How many others there are.
+    others: usize,
 }
 
 impl Queue {
     pub(crate) fn new(sleepers: usize) -> Self {
-        if sleepers <= SCAN_LIMIT {
-            Queue::Scan(Scan { keys: vec![NEVER; sleepers].into_boxed_slice(), begun: 0 })
-        } else {
-            Queue::Wheel(Wheel::new(sleepers))
+        Self::with_wheel(sleepers, sleepers > SCAN_LIMIT)
+    }
+
+    fn with_wheel(sleepers: usize, wheel: bool) -> Self {
+        Queue {
+            keys: vec![NEVER; sleepers].into_boxed_slice(),
+            soon: Vec::with_capacity(sleepers),
+            soon_key: 0,
+            batch: Vec::with_capacity(sleepers),
+            wheel: wheel.then(|| Box::new(Wheel::new(sleepers))),
+            others: 0,
         }
     }
 
     /// Wakes `slot` at `key`, unless it wakes by then already, which the result tells. Keys lie behind the last one begun.
     #[inline]
     pub(crate) fn schedule(&mut self, slot: Slot, key: u64) -> bool {
-        match self {
-            Queue::Scan(scan) => scan.schedule(slot, key),
-            Queue::Wheel(wheel) => wheel.schedule(slot, key),
+        let known = self.keys[slot as usize];
+        if known <= key {
+            return false;
         }
+        self.others += usize::from(known == NEVER);
+        if let Some(wheel) = &mut self.wheel {
+            if known != NEVER {
+                wheel.unlink(slot, known);
+            }
+            wheel.link(slot, key);
+        }
+        self.keys[slot as usize] = key;
+        true
     }
 
     /// As [`Queue::schedule`], where nothing can be asked for before `key` any more.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn schedule_soon(&mut self, slot: Slot, key: u64) {
-        match self {
-            Queue::Scan(scan) => {
-                scan.schedule(slot, key);
-            }
-            Queue::Wheel(wheel) => wheel.schedule_soon(slot, key),
+        let known = self.keys[slot as usize];
+        if known <= key {
+            return;
         }
+        if known != NEVER || (self.soon_key != key && !self.soon.is_empty()) {
+            return self.reschedule_soon(slot, key);
+        }
+        self.keys[slot as usize] = key;
+        self.soon_key = key;
+        self.soon.push(slot);
+    }
+
+    /// The rare cases: the sleeper is among the others already, or the list belongs to another key.
+    #[inline(never)]
+    fn reschedule_soon(&mut self, slot: Slot, key: u64) {
+        if self.soon_key != key && !self.soon.is_empty() {
+            self.schedule(slot, key);
+            return;
+        }
+        self.others -= 1;
+        if let Some(wheel) = &mut self.wheel {
+            wheel.unlink(slot, self.keys[slot as usize]);
+        }
+        self.keys[slot as usize] = NEVER;
+        self.schedule_soon(slot, key);
     }
 
     /// The earliest wake-up with a slot that it wakes; [`NEVER`] with any slot if there is none.
     #[inline]
     pub(crate) fn earliest(&self) -> (u64, Slot) {
-        match self {
-            Queue::Scan(scan) => scan.earliest(),
-            Queue::Wheel(wheel) => wheel.earliest(),
+        if let Some(&slot) = self.soon.first() {
+            return (self.soon_key, slot);
+        }
+        if self.others == 0 {
+            return (NEVER, 0);
+        }
+        match &self.wheel {
+            Some(wheel) => wheel.earliest(&self.keys),
+            None => {
+                let keys = self.keys.iter().copied().zip(0..);
+                keys.fold((NEVER, 0), |best, next| if next.0 < best.0 { next } else { best })
+            }
         }
     }
 
     /// Goes to `key`, before which nothing wakes. [`Queue::take`] gives the slots that wake then.
     #[inline]
     pub(crate) fn begin(&mut self, key: u64) {
-        match self {
-            Queue::Scan(scan) => scan.begun = key,
-            Queue::Wheel(wheel) => wheel.begin(key),
+        if self.soon_key == key {
+            if self.batch.is_empty() {
+                std::mem::swap(&mut self.batch, &mut self.soon);
+            } else {
+                self.batch.append(&mut self.soon);
+            }
         }
+        if self.others == 0 {
+            if let Some(wheel) = &mut self.wheel {
+                wheel.base = key;
+            }
+            return;
+        }
+        let before = self.batch.len();
+        match &mut self.wheel {
+            Some(wheel) => wheel.begin(key, &self.keys, &mut self.batch),
+            None => {
+                for slot in 0..self.keys.len() as Slot {
+                    if self.keys[slot as usize] == key && !self.batch[..before].contains(&slot) {
+                        self.batch.push(slot);
+                    }
+                }
+            }
+        }
+        self.others -= self.batch.len() - before;
     }
 
     /// The next slot that wakes at the key begun, and whether it is the last one.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take(&mut self) -> Option<(Slot, bool)> {
-        match self {
-            Queue::Scan(scan) => scan.take(),
-            Queue::Wheel(wheel) => wheel.take(),
-        }
-    }
-}
-
-/// An array of keys.
-pub(crate) struct Scan {
-    keys: Box<[u64]>,
-    begun: u64,
-}
-
-impl Scan {
-    #[inline]
-    fn schedule(&mut self, slot: Slot, key: u64) -> bool {
-        let wake = &mut self.keys[slot as usize];
-        let earlier = key < *wake;
-        *wake = (*wake).min(key);
-        earlier
-    }
-
-    #[inline]
-    fn earliest(&self) -> (u64, Slot) {
-        let mut best = (NEVER, 0);
-        for (slot, &key) in self.keys.iter().enumerate() {
-            if key < best.0 {
-                best = (key, slot as Slot);
-            }
-        }
-        best
-    }
-
-    #[inline]
-    fn take(&mut self) -> Option<(Slot, bool)> {
-        let slot = self.keys.iter().position(|&key| key == self.begun)?;
-        self.keys[slot] = NEVER;
-        let last = !self.keys[slot..].contains(&self.begun);
-        Some((slot as Slot, last))
+        let slot = self.batch.pop()?;
+        self.keys[slot as usize] = NEVER;
+        Some((slot, self.batch.is_empty()))
     }
 }
 
@@ -131,34 +169,19 @@ struct Level {
 }
 
 /// A hierarchical timing wheel. Level l holds the keys that differ from `base` first in the l-th group of six bits.
-pub(crate) struct Wheel {
+struct Wheel {
     base: u64,
     /// The levels that were ever needed.
     levels: Vec<Level>,
     /// Which of them hold anything.
     occupied: u32,
-    /// Per sleeper its wake-up, or [`NEVER`].
-    keys: Box<[u64]>,
     nodes: Box<[Node]>,
-    /// The slots that wake at `soon_key`, in no order.
-    soon: Vec<Slot>,
-    soon_key: u64,
-    /// The slots that wake at the key begun and have not been taken yet.
-    batch: Vec<Slot>,
 }
 
 impl Wheel {
     fn new(sleepers: usize) -> Self {
-        Wheel {
-            base: 0,
-            levels: Vec::new(),
-            occupied: 0,
-            keys: vec![NEVER; sleepers].into_boxed_slice(),
-            nodes: vec![Node { next: NONE, previous: NONE }; sleepers].into_boxed_slice(),
-            soon: Vec::with_capacity(sleepers),
-            soon_key: 0,
-            batch: Vec::with_capacity(sleepers),
-        }
+        let nodes = vec![Node { next: NONE, previous: NONE }; sleepers].into_boxed_slice();
+        Wheel { base: 0, levels: Vec::new(), occupied: 0, nodes }
     }
 
     #[inline]
@@ -168,47 +191,8 @@ impl Wheel {
     }
 
     #[inline]
-    fn schedule(&mut self, slot: Slot, key: u64) -> bool {
-        debug_assert!(key >= self.base, "a wake-up in the past");
-        let known = self.keys[slot as usize];
-        if known <= key {
-            return false;
-        }
-        if known != NEVER {
-            self.unlink(slot, known);
-        }
-        self.link(slot, key);
-        true
-    }
-
-    #[inline]
-    fn schedule_soon(&mut self, slot: Slot, key: u64) {
-        let known = self.keys[slot as usize];
-        if known <= key {
-            return;
-        }
-        if known != NEVER || (self.soon_key != key && !self.soon.is_empty()) {
-            return self.reschedule_soon(slot, key);
-        }
-        self.keys[slot as usize] = key;
-        self.soon_key = key;
-        self.soon.push(slot);
-    }
-
-    /// The rare cases: the sleeper lies in the wheel already, or the list belongs to another key.
-    #[inline(never)]
-    fn reschedule_soon(&mut self, slot: Slot, key: u64) {
-        if self.soon_key != key && !self.soon.is_empty() {
-            self.schedule(slot, key);
-        } else {
-            self.unlink(slot, self.keys[slot as usize]);
-            self.keys[slot as usize] = NEVER;
-            self.schedule_soon(slot, key);
-        }
-    }
-
-    #[inline]
     fn link(&mut self, slot: Slot, key: u64) {
+        debug_assert!(key >= self.base, "a wake-up in the past");
         let (level, place) = self.place(key);
         if level >= self.levels.len() {
             self.grow(level);
@@ -220,7 +204,6 @@ impl Wheel {
         } else {
             self.nodes[head as usize].previous = slot;
         }
-        self.keys[slot as usize] = key;
         self.nodes[slot as usize] = Node { next: head, previous: NONE };
     }
 
@@ -264,23 +247,15 @@ impl Wheel {
         head
     }
 
-    #[inline]
-    fn earliest(&self) -> (u64, Slot) {
-        if let Some(&slot) = self.soon.first() {
-            return (self.soon_key, slot);
-        }
-        if self.occupied == 0 {
-            return (NEVER, 0);
-        }
+    fn earliest(&self, keys: &[u64]) -> (u64, Slot) {
         let level = &self.levels[self.occupied.trailing_zeros() as usize];
         let mut slot = level.heads[level.occupied.trailing_zeros() as usize];
-        let mut best = (self.keys[slot as usize], slot);
+        let mut best = (keys[slot as usize], slot);
         if self.occupied & 1 == 0 {
             // Above the lowest level a list holds different keys. It is walked once more, when it comes down.
             while slot != NONE {
-                let key = self.keys[slot as usize];
-                if key < best.0 {
-                    best = (key, slot);
+                if keys[slot as usize] < best.0 {
+                    best = (keys[slot as usize], slot);
                 }
                 slot = self.nodes[slot as usize].next;
             }
@@ -288,30 +263,21 @@ impl Wheel {
         best
     }
 
-    #[inline]
-    fn begin(&mut self, key: u64) {
-        if self.soon_key == key {
-            if self.batch.is_empty() {
-                std::mem::swap(&mut self.batch, &mut self.soon);
-            } else {
-                self.batch.append(&mut self.soon);
-            }
-        }
-        if self.occupied == 0 {
-            self.base = key;
+    fn begin(&mut self, key: u64, keys: &[u64], batch: &mut Vec<Slot>) {
+        self.advance(key, keys);
+        if self.levels.is_empty() {
             return;
         }
-        self.advance(key);
         let mut slot = self.detach(0, key as usize & (SLOTS - 1));
         while slot != NONE {
-            self.batch.push(slot);
+            batch.push(slot);
             slot = self.nodes[slot as usize].next;
         }
     }
 
     /// Moves the base to `key`: lists on the way down to it are spread over the lower levels.
     #[inline]
-    fn advance(&mut self, key: u64) {
+    fn advance(&mut self, key: u64, keys: &[u64]) {
         while (self.base ^ key) >= SLOTS as u64 {
             let (level, place) = self.place(key);
             let shift = level as u32 * BITS;
@@ -322,18 +288,11 @@ impl Wheel {
             let mut slot = self.detach(level, place);
             while slot != NONE {
                 let next = self.nodes[slot as usize].next;
-                self.link(slot, self.keys[slot as usize]);
+                self.link(slot, keys[slot as usize]);
                 slot = next;
             }
         }
         self.base = key;
-    }
-
-    #[inline]
-    fn take(&mut self) -> Option<(Slot, bool)> {
-        let slot = self.batch.pop()?;
-        self.keys[slot as usize] = NEVER;
-        Some((slot, self.batch.is_empty()))
     }
 }
 
@@ -349,8 +308,7 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             state >> 33
         };
-        let scan = Scan { keys: vec![NEVER; 40].into(), begun: 0 };
-        let (mut wheel, mut model) = (Queue::Wheel(Wheel::new(40)), Queue::Scan(scan));
+        let (mut wheel, mut model) = (Queue::with_wheel(40, true), Queue::with_wheel(40, false));
         let mut now = 0;
         for round in 0..40_000_u64 {
             let slot = (random() % 40) as Slot;

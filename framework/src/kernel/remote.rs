@@ -1,45 +1,27 @@
 //! A link between two threads: messages one way, credits the other, in batches.
 //!
-//! What is sent within a window arrives after it, so both travel at its end. The batches lie behind mutexes for which
-//! nobody contends: the exchange of reports at the end of a window ([`parallel`](super::parallel)) orders the
-//! accesses, and a [`Notice`] per pair of threads names the links that have something to fetch.
+//! What is sent within a window arrives after it, so both travel at its end: a thread collects what it has for a link in
+//! a list of its own, and swaps the list into the link's batch when the window is over. The batches lie behind mutexes
+//! for which nobody contends: the exchange of reports at the end of a window ([`parallel`](super::parallel)) orders the
+//! accesses, and a [`Notice`] per pair of threads names the batches that have something to fetch. The lists go round
+//! between the two threads, so nothing is allocated once they have grown.
 
+use std::cell::Cell;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::link::{Inbox, Outlet};
 use super::local::Local;
+use super::queue::NEVER;
 
-/// What one thread has put into its batches for another thread.
-pub(crate) struct Notice {
-    /// The earliest arrival among it. Written by the sending thread only.
-    earliest: AtomicU64,
-    /// The numbers of the batches that are not empty.
-    dirty: Mutex<Vec<u32>>,
-}
-
-impl Default for Notice {
-    fn default() -> Self {
-        Notice { earliest: AtomicU64::new(u64::MAX), dirty: Mutex::default() }
-    }
-}
+/// The numbers of the batches that one thread has for another one to fetch.
+#[derive(Default)]
+pub(crate) struct Notice(Mutex<Vec<u32>>);
 
 impl Notice {
-    fn announce(&self, time: u64) {
-        if time < self.earliest.load(Ordering::Relaxed) {
-            self.earliest.store(time, Ordering::Relaxed);
-        }
-    }
-
-    /// The earliest arrival since the last call.
-    pub(crate) fn take_earliest(&self) -> u64 {
-        self.earliest.swap(u64::MAX, Ordering::Relaxed)
-    }
-
-    /// Moves the numbers of the batches to fetch into `numbers`, which must be empty.
-    pub(crate) fn take_dirty(&self, numbers: &mut Vec<u32>) {
-        std::mem::swap(&mut *lock(&self.dirty), numbers);
+    /// Moves the numbers into `numbers`, which must be empty.
+    pub(crate) fn take(&self, numbers: &mut Vec<u32>) {
+        std::mem::swap(&mut *lock(&self.0), numbers);
     }
 }
 
@@ -49,61 +31,107 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Items that travel one way between two threads.
-pub(crate) struct Batch<T> {
-    items: Mutex<Vec<T>>,
-    notice: Arc<Notice>,
-    number: u32,
-}
+pub(crate) struct Batch<T>(Mutex<Vec<T>>);
 
-impl<T> Batch<T> {
-    fn new(notice: Arc<Notice>, number: u32) -> Self {
-        Batch { items: Mutex::default(), notice, number }
-    }
-
-    fn put(&self, time: u64, item: T) {
-        self.notice.announce(time);
-        let was_empty = {
-            let mut items = lock(&self.items);
-            items.push(item);
-            items.len() == 1
-        };
-        if was_empty {
-            lock(&self.notice.dirty).push(self.number);
-        }
-    }
-
-    /// Moves the items into `buffer`, which must be empty; its memory goes back with the next batch.
-    fn fetch(&self, buffer: &mut Vec<T>) {
-        std::mem::swap(&mut *lock(&self.items), buffer);
+impl<T> Default for Batch<T> {
+    fn default() -> Self {
+        Batch(Mutex::default())
     }
 }
 
 /// Both directions of one link.
 pub(crate) struct RemoteLink<M> {
-    messages: Batch<(u64, M)>,
-    credits: Batch<u64>,
+    pub(crate) messages: Arc<Batch<(u64, M)>>,
+    pub(crate) credits: Arc<Batch<u64>>,
 }
 
-impl<M> RemoteLink<M> {
-    /// Link number `number`, whose messages are announced by `there` and credits by `back`.
-    pub(crate) fn new(number: u32, there: Arc<Notice>, back: Arc<Notice>) -> Self {
-        RemoteLink { messages: Batch::new(there, 2 * number), credits: Batch::new(back, 2 * number + 1) }
-    }
-
-    /// Sends a message to the other thread.
-    pub(crate) fn send(&self, time: u64, message: M) {
-        self.messages.put(time, (time, message));
-    }
-
-    /// Sends a credit to the other thread.
-    pub(crate) fn give_back(&self, time: u64) {
-        self.credits.put(time, time);
+impl<M> Default for RemoteLink<M> {
+    fn default() -> Self {
+        RemoteLink { messages: Arc::default(), credits: Arc::default() }
     }
 }
 
 /// The number of the batch of messages, or of credits, of link `number`.
-pub(crate) fn batch_number(number: u32, credits: bool) -> usize {
-    2 * number as usize + usize::from(credits)
+pub(crate) fn batch_number(number: usize, credits: bool) -> usize {
+    2 * number + usize::from(credits)
+}
+
+/// What a thread has for another one in this window: the numbers of its lists that are not empty.
+pub(crate) struct Post {
+    /// The earliest arrival among it.
+    earliest: Cell<u64>,
+    dirty: Local<Vec<u32>>,
+}
+
+impl Default for Post {
+    fn default() -> Self {
+        Post { earliest: Cell::new(NEVER), dirty: Local::default() }
+    }
+}
+
+impl Post {
+    /// Hands everything over. The result is the earliest arrival among it.
+    pub(crate) fn flush(&self, notice: &Notice, outgoing: &[Option<Rc<dyn Flush>>]) -> u64 {
+        self.dirty.with(|dirty| {
+            if !dirty.is_empty() {
+                for outgoing in dirty.iter().filter_map(|&number| outgoing[number as usize].as_ref()) {
+                    outgoing.flush();
+                }
+                lock(&notice.0).append(dirty);
+            }
+        });
+        self.earliest.replace(NEVER)
+    }
+}
+
+/// A batch that this thread fills.
+pub(crate) trait Flush {
+    /// Moves what has been collected to where the other thread finds it.
+    fn flush(&self);
+}
+
+/// The filling end of a batch.
+pub(crate) struct Outgoing<T> {
+    items: Local<Vec<T>>,
+    batch: Arc<Batch<T>>,
+    post: Rc<Post>,
+    number: u32,
+}
+
+impl<T> Outgoing<T> {
+    pub(crate) fn new(batch: Arc<Batch<T>>, post: Rc<Post>, number: usize) -> Rc<Self> {
+        Rc::new(Outgoing { items: Local::default(), batch, post, number: number as u32 })
+    }
+
+    /// Adds an item that arrives at `time`.
+    #[inline]
+    pub(crate) fn put(&self, time: u64, item: T) {
+        if time < self.post.earliest.get() {
+            self.post.earliest.set(time);
+        }
+        let first = self.items.with(|items| {
+            items.push(item);
+            items.len() == 1
+        });
+        if first {
+            self.post.dirty.with(|dirty| dirty.push(self.number));
+        }
+    }
+}
+
+impl<T> Flush for Outgoing<T> {
+    fn flush(&self) {
+        self.items.with(|items| {
+            let mut batch = lock(&self.batch.0);
+            if batch.is_empty() {
+                std::mem::swap(&mut *batch, items);
+            } else {
+                // The other thread has not come to fetch those of the window before. It finds both, which does no harm:
+                // none arrives before the window is over.
+                batch.append(items);
+            }
+        });
+    }
 }
 
 /// A batch that this thread fetches.
@@ -114,7 +142,7 @@ pub(crate) trait Incoming {
 
 /// Messages from another thread.
 pub(crate) struct IncomingMessages<M> {
-    pub(crate) link: Arc<RemoteLink<M>>,
+    pub(crate) batch: Arc<Batch<(u64, M)>>,
     pub(crate) inbox: Rc<Inbox<M>>,
     pub(crate) sender: u32,
     pub(crate) buffer: Local<Vec<(u64, M)>>,
@@ -123,7 +151,7 @@ pub(crate) struct IncomingMessages<M> {
 impl<M> Incoming for IncomingMessages<M> {
     fn fetch(&self) {
         self.buffer.with(|buffer| {
-            self.link.messages.fetch(buffer);
+            std::mem::swap(&mut *lock(&self.batch.0), buffer);
             for (time, message) in buffer.drain(..) {
                 if self.inbox.push(time, self.sender, message) {
                     self.inbox.owner.wake_at(time);
@@ -135,7 +163,7 @@ impl<M> Incoming for IncomingMessages<M> {
 
 /// Credits from another thread.
 pub(crate) struct IncomingCredits<M> {
-    pub(crate) link: Arc<RemoteLink<M>>,
+    pub(crate) batch: Arc<Batch<u64>>,
     pub(crate) outlet: Rc<Outlet<M>>,
     pub(crate) buffer: Local<Vec<u64>>,
 }
@@ -143,9 +171,9 @@ pub(crate) struct IncomingCredits<M> {
 impl<M> Incoming for IncomingCredits<M> {
     fn fetch(&self) {
         self.buffer.with(|buffer| {
-            self.link.credits.fetch(buffer);
+            std::mem::swap(&mut *lock(&self.batch.0), buffer);
             for time in buffer.drain(..) {
-                self.outlet.give_back(self.outlet.owner.island.now(), time);
+                self.outlet.give_back(time);
             }
         });
     }

@@ -9,9 +9,9 @@ use std::mem::MaybeUninit;
 pub(crate) struct Ring<T> {
     slots: Box<[MaybeUninit<T>]>,
     /// Counts items taken; the place is this modulo the capacity.
-    head: usize,
+    head: u32,
     /// Counts items put.
-    tail: usize,
+    tail: u32,
 }
 
 impl<T> Default for Ring<T> {
@@ -21,56 +21,50 @@ impl<T> Default for Ring<T> {
 }
 
 impl<T> Ring<T> {
-    #[inline]
+    #[inline(always)]
     pub(crate) fn len(&self) -> usize {
-        self.tail.wrapping_sub(self.head)
+        self.tail.wrapping_sub(self.head) as usize
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn is_empty(&self) -> bool {
         self.head == self.tail
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn is_full(&self) -> bool {
         self.len() == self.slots.len()
     }
 
-    /// The item at a count between head and tail.
+    /// The place of a count.
     ///
     /// # Safety
-    /// There must be one.
-    #[inline]
-    unsafe fn at(&self, count: usize) -> *const T {
-        debug_assert!(count.wrapping_sub(self.head) < self.len());
-        // SAFETY: the mask keeps the index below the capacity, which is not zero as there is an item.
-        unsafe { self.slots.get_unchecked(count & (self.slots.len() - 1)).as_ptr() }
+    /// The capacity must not be zero.
+    #[inline(always)]
+    unsafe fn at(&self, count: u32) -> *mut T {
+        debug_assert!(!self.slots.is_empty());
+        let place = count as usize & self.slots.len().wrapping_sub(1);
+        // SAFETY: the mask keeps the place below the capacity.
+        unsafe { self.slots.as_ptr().add(place).cast::<T>().cast_mut() }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn front(&self) -> Option<&T> {
         // SAFETY: items between head and tail are there, and the reference borrows the ring.
         (!self.is_empty()).then(|| unsafe { &*self.at(self.head) })
     }
 
-    #[inline]
-    pub(crate) fn back(&self) -> Option<&T> {
-        // SAFETY: as in `front`.
-        (!self.is_empty()).then(|| unsafe { &*self.at(self.tail.wrapping_sub(1)) })
-    }
-
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push_back(&mut self, item: T) {
         if self.is_full() {
             self.grow();
         }
-        let place = self.tail & (self.slots.len() - 1);
-        // SAFETY: masked as in `at`. What lies there has been taken, so nothing needs dropping.
-        unsafe { self.slots.get_unchecked_mut(place) }.write(item);
+        // SAFETY: a ring that is not full has a capacity; what lies at its tail has been taken or was never there.
+        unsafe { self.at(self.tail).write(item) };
         self.tail = self.tail.wrapping_add(1);
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pop_front(&mut self) -> Option<T> {
         if self.is_empty() {
             return None;
@@ -83,7 +77,7 @@ impl<T> Ring<T> {
 
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &T> + ExactSizeIterator {
         // SAFETY: as in `front`.
-        (0..self.len()).map(|place| unsafe { &*self.at(self.head.wrapping_add(place)) })
+        (0..self.len()).map(|place| unsafe { &*self.at(self.head.wrapping_add(place as u32)) })
     }
 
     /// Puts an item so that `place` items are before it.
@@ -91,7 +85,8 @@ impl<T> Ring<T> {
         self.push_back(item);
         let mask = self.slots.len() - 1;
         for later in (place + 1..self.len()).rev() {
-            let (to, from) = (self.head.wrapping_add(later), self.head.wrapping_add(later - 1));
+            let to = self.head as usize + later;
+            let from = to - 1;
             self.slots.swap(to & mask, from & mask);
         }
     }
@@ -106,7 +101,7 @@ impl<T> Ring<T> {
             slots.push(MaybeUninit::new(item));
         }
         slots.resize_with(capacity, MaybeUninit::uninit);
-        (self.slots, self.head, self.tail) = (slots.into_boxed_slice(), 0, len);
+        (self.slots, self.head, self.tail) = (slots.into_boxed_slice(), 0, len as u32);
     }
 }
 
@@ -141,7 +136,7 @@ mod tests {
                 }
                 _ => assert_eq!(ring.pop_front(), model.pop_front()),
             }
-            assert_eq!((ring.front(), ring.back()), (model.front(), model.back()));
+            assert_eq!(ring.front(), model.front());
             assert!(ring.iter().eq(model.iter()) && ring.len() == model.len());
         }
     }

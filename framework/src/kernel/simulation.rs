@@ -7,8 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 
 use super::domain::Domain;
-use super::hash::EventHasher;
-use super::island::{Agenda, Alone, Ending, Island, IslandState};
+use super::island::{Agenda, Ending, Island, IslandState};
 use super::local::Local;
 use super::machine::{Endpoint, LinkSpec, Machine, ProcessSpec};
 use super::outcome::{Blocked, Fault, Hang, Outcome, Waiting};
@@ -16,13 +15,15 @@ use super::parallel::{Exchange, Report};
 use super::partition::{Islands, Partition};
 use super::process::Process;
 use super::queue::Queue;
-use super::remote::{Incoming, Notice, batch_number};
+use super::remote::{Flush, Incoming, Notice, Post, batch_number};
+use super::snapshot::{Recorder, Snapshot, SnapshotTimes, combine};
 use super::watchdog::{Pulse, Watchdog, watch};
 use super::wiring::{AnyInbox, AnyOutlet, Crossing, Crossings, Figures, Ports, Wiring};
 use crate::time::{Clock, SimTime};
 
-/// A single island has nobody to wait for; it looks up this often, in picoseconds, to see whether it should stop.
-const LONE_WINDOW: u64 = 1 << 22;
+/// The machine goes on for at least this long after its end, in picoseconds, and a window is no longer: what happens
+/// up to then does not depend on the cut.
+const GRACE: u64 = 1 << 20;
 
 /// How to run a machine. None of this changes what it does, `stop_at` apart.
 #[derive(Clone)]
@@ -35,6 +36,8 @@ pub struct RunOptions {
     pub stop_at: Option<SimTime>,
     /// Compute the hash of all events.
     pub hash: bool,
+    /// Note the hashes of the processes at these times.
+    pub snapshots: Option<SnapshotTimes>,
     /// End with a report when no message has been taken for this long.
     pub livelock_after: SimTime,
     /// Set by someone else to end the run.
@@ -52,6 +55,7 @@ impl Default for RunOptions {
             islands: Islands::Auto,
             stop_at: None,
             hash: false,
+            snapshots: None,
             livelock_after: SimTime::from_ns(1_000_000_000),
             interrupt: Arc::default(),
             clock: Arc::default(),
@@ -68,6 +72,8 @@ pub struct Finished {
     pub results: Vec<Box<dyn Any + Send>>,
     /// The hash of all events, if asked for.
     pub hash: Option<u64>,
+    /// The snapshots asked for, by time and process.
+    pub snapshots: Vec<Snapshot>,
     /// Islands into which the machine was cut.
     pub islands: usize,
     /// The lookahead between them.
@@ -83,9 +89,9 @@ impl Machine {
             figures: self.links.iter().map(|link| Figures::new(&self, link)).collect(),
             paths: self.processes.iter().map(|process| process.path.clone()).collect(),
             links: self.links,
-            window: partition.lookahead.min(longest),
-            grace: longest,
-            notices: (0..partition.threads * partition.threads).map(|_| Arc::default()).collect(),
+            window: if partition.thread.len() == 1 { GRACE } else { partition.lookahead.min(longest) },
+            grace: longest.max(GRACE),
+            notices: (0..partition.threads * partition.threads).map(|_| Notice::default()).collect(),
             crossings: Crossings::default(),
             pulses: (0..partition.threads).map(|_| Arc::default()).collect(),
             partition,
@@ -134,7 +140,7 @@ struct Plan {
     /// before the end of the run is the same too.
     grace: u64,
     /// From thread i to thread j at i·threads + j.
-    notices: Vec<Arc<Notice>>,
+    notices: Vec<Notice>,
     crossings: Crossings,
     /// By thread.
     pulses: Vec<Arc<Pulse>>,
@@ -158,6 +164,7 @@ struct Part {
     failure: Option<(u64, u32, Fault)>,
     results: Vec<(usize, Box<dyn Any + Send>)>,
     hashes: Vec<(usize, u64)>,
+    snapshots: Vec<Snapshot>,
     blocked: Vec<Blocked>,
 }
 
@@ -166,7 +173,7 @@ impl Plan {
         self.partition.thread[self.partition.island[process]]
     }
 
-    fn notice(&self, from: usize, to: usize) -> &Arc<Notice> {
+    fn notice(&self, from: usize, to: usize) -> &Notice {
         &self.notices[from * self.partition.threads + to]
     }
 
@@ -176,14 +183,17 @@ impl Plan {
         let time = SimTime::from_ps(parts.iter().map(|part| part.time).max().unwrap_or(0));
         let mut results: Vec<(usize, Box<dyn Any + Send>)> = Vec::new();
         let mut hashes: Vec<(usize, u64)> = Vec::new();
+        let mut snapshots: Vec<Snapshot> = Vec::new();
         let mut blocked = Vec::new();
         for part in parts {
             results.append(&mut part.results);
             hashes.append(&mut part.hashes);
+            snapshots.append(&mut part.snapshots);
             blocked.append(&mut part.blocked);
         }
         results.sort_by_key(|(index, _)| *index);
         hashes.sort_unstable();
+        snapshots.sort_unstable();
         let outcome = match (failure, verdict) {
             (Some((time, process, fault)), _) => Outcome::Failed {
                 time: SimTime::from_ps(time),
@@ -193,22 +203,16 @@ impl Plan {
             (None, Verdict::Done) => Outcome::Finished(time),
             (None, Verdict::Stopped) => Outcome::Stopped(time),
             (None, Verdict::Interrupted) => Outcome::Interrupted(time),
-            (None, Verdict::Deadlock) => Outcome::Deadlock(Hang::new(time, blocked)),
-            (None, Verdict::Livelock) => Outcome::Livelock(Hang::new(time, blocked)),
+            (None, Verdict::Deadlock) => Outcome::Deadlock(Hang::new(time, blocked, false)),
+            (None, Verdict::Livelock) => Outcome::Livelock(Hang::new(time, blocked, true)),
         };
-        let hash = self.options.hash.then(|| {
-            use std::hash::{Hash, Hasher};
-            let mut hasher = EventHasher::default();
-            for (index, hash) in &hashes {
-                self.paths[*index].hash(&mut hasher);
-                hasher.write_u64(*hash);
-            }
-            hasher.finish()
-        });
+        let hashes = hashes.iter().map(|&(index, hash)| (self.paths[index].as_str(), hash));
+        let hash = self.options.hash.then(|| combine(hashes));
         Finished {
             outcome,
             results: results.into_iter().map(|(_, result)| result).collect(),
             hash,
+            snapshots,
             islands: self.partition.thread.len(),
             lookahead: SimTime::from_ps(self.partition.lookahead),
         }
@@ -225,6 +229,9 @@ struct Worker<'a> {
     finish: Vec<(usize, Finish)>,
     ports: Ports,
     incoming: Vec<Option<Box<dyn Incoming>>>,
+    outgoing: Vec<Option<Rc<dyn Flush>>>,
+    /// Per other thread what goes there; one's own place stays empty.
+    posts: Vec<Rc<Post>>,
     exchange: Exchange,
     live: u64,
 }
@@ -247,6 +254,8 @@ impl<'a> Worker<'a> {
             finish: Vec::new(),
             ports: Ports::default(),
             incoming: (0..2 * plan.links.len()).map(|_| None).collect(),
+            outgoing: vec![None; 2 * plan.links.len()],
+            posts: (0..plan.partition.threads).map(|_| Rc::default()).collect(),
             exchange,
             live,
         };
@@ -283,7 +292,8 @@ impl<'a> Worker<'a> {
         }
         for (index, spec) in processes {
             let (group, domain, slots) = domains.get_mut(&spec.clock).expect("every clock has its domain");
-            let process = Process::new(Rc::clone(domain), *slots, index as u32, self.plan.options.hash);
+            let hashing = self.plan.options.hash || self.plan.options.snapshots.is_some();
+            let process = Process::new(Rc::clone(domain), *slots, index as u32, spec.blocking, hashing);
             *slots += 1;
             self.processes.insert(index, Rc::clone(&process));
             let mut wiring = Wiring {
@@ -311,22 +321,20 @@ impl<'a> Worker<'a> {
             let link = &plan.links[number];
             let (from, to) = (plan.thread_of(link.from.process), plan.thread_of(link.to.process));
             let figures = plan.figures[number];
-            let crossing = Crossing {
-                crossings: &plan.crossings,
-                number,
-                there: plan.notice(from, to),
-                back: plan.notice(to, from),
-            };
             let here = self.thread;
+            let post = &self.posts[if from == here { to } else { from }];
+            let crossing = Crossing { crossings: &plan.crossings, number, post };
             match (from == here, to == here) {
                 (true, true) => self.outlet(&link.from).connect_local(link, figures, &self.inbox(&link.to)),
                 (true, false) => {
-                    let incoming = self.outlet(&link.from).connect_remote(link, figures, &crossing);
-                    self.incoming[batch_number(number as u32, true)] = Some(incoming);
+                    let side = self.outlet(&link.from).connect_remote(link, figures, &crossing);
+                    self.outgoing[batch_number(number, false)] = Some(side.outgoing);
+                    self.incoming[batch_number(number, true)] = Some(side.incoming);
                 }
                 (false, true) => {
-                    let incoming = self.inbox(&link.to).connect_remote(figures, &crossing);
-                    self.incoming[batch_number(number as u32, false)] = Some(incoming);
+                    let side = self.inbox(&link.to).connect_remote(figures, &crossing);
+                    self.outgoing[batch_number(number, true)] = Some(side.outgoing);
+                    self.incoming[batch_number(number, false)] = Some(side.incoming);
                 }
                 (false, false) => {}
             }
@@ -345,24 +353,24 @@ impl<'a> Worker<'a> {
         let plan = self.plan;
         let others: Vec<usize> =
             (0..plan.partition.threads).filter(|&thread| thread != self.thread).collect();
-        let alone = (plan.partition.thread.len() == 1).then_some(Alone { grace: plan.grace });
-        let window = if alone.is_some() { LONE_WINDOW } else { plan.window };
         let stop_at = plan.options.stop_at.map_or(u64::MAX, SimTime::as_ps);
         let mut own = Report { live: self.live, ..Report::default() };
         let mut failure: Option<(u64, u32, Fault)> = None;
         let mut endings: Vec<Ending> = Vec::new();
         let mut dirty: Vec<u32> = Vec::new();
+        let mut recorder = Recorder::new(plan.options.snapshots);
         let (mut reached, mut quiet_since) = (0, 0);
         let pulse = &*plan.pulses[self.thread];
         let (verdict, time) = loop {
             own.next = self.agenda.with(|agenda| agenda.earliest()).0;
             for &other in &others {
-                own.next = own.next.min(plan.notice(self.thread, other).take_earliest());
+                let earliest = self.posts[other].flush(plan.notice(self.thread, other), &self.outgoing);
+                own.next = own.next.min(earliest);
             }
             own.interrupted = self.thread == 0 && plan.options.interrupt.load(Ordering::Relaxed);
             let all = self.exchange.swap(own);
             for &other in &others {
-                plan.notice(other, self.thread).take_dirty(&mut dirty);
+                plan.notice(other, self.thread).take(&mut dirty);
                 for number in dirty.drain(..) {
                     if let Some(incoming) = &self.incoming[number as usize] {
                         incoming.fetch();
@@ -373,9 +381,10 @@ impl<'a> Worker<'a> {
             let ended = all.failed.min(if all.live == 0 { all.ended } else { u64::MAX });
             let horizon =
                 if ended == u64::MAX { stop_at } else { stop_at.min(ended.saturating_add(plan.grace)) };
+            recorder.note(all.next, horizon, &self.processes);
             if all.next >= horizon {
                 break match ended {
-                    u64::MAX if stop_at == u64::MAX => (Verdict::Deadlock, all.latest),
+                    u64::MAX if stop_at == u64::MAX => (Verdict::Deadlock, self.latest()),
                     u64::MAX => (Verdict::Stopped, stop_at),
                     _ => (Verdict::Done, ended),
                 };
@@ -394,19 +403,14 @@ impl<'a> Worker<'a> {
             if self.thread == 0 {
                 plan.options.clock.store(all.next, Ordering::Relaxed);
             }
-            let limit = horizon.min(all.next.saturating_add(window));
+            let limit = horizon.min(all.next.saturating_add(plan.window)).min(recorder.limit());
             reached = limit;
             pulse.beat();
             while let Some(number) = self.next_island(limit) {
                 let island = &mut self.islands[number];
                 pulse.set_island(number);
-                island.run(limit, alone, &mut endings);
-                own.latest = own.latest.max(island.state.now());
+                island.run(limit, &mut endings);
                 own.moved = own.moved.max(island.state.moved.get());
-                if alone.is_some() {
-                    // It may have stopped early, and knows why.
-                    break;
-                }
             }
             pulse.beat();
             for ending in endings.drain(..) {
@@ -426,13 +430,15 @@ impl<'a> Worker<'a> {
             Verdict::Deadlock | Verdict::Livelock => self.blocked(),
             _ => Vec::new(),
         };
-        let hashes = self.processes.iter().filter_map(|(index, process)| {
-            use std::hash::Hasher;
-            process.hash.get().map(|hash| (*index, hash.finish()))
-        });
-        let hashes = hashes.collect();
+        let hashes = self.processes.iter();
+        let hashes = hashes.filter_map(|(index, process)| Some((*index, process.hash()?))).collect();
         let results = self.finish.into_iter().map(|(index, finish)| (index, finish())).collect();
-        Part { verdict, time, failure, results, hashes, blocked }
+        Part { verdict, time, failure, results, hashes, snapshots: recorder.snapshots, blocked }
+    }
+
+    /// When anything last happened here.
+    fn latest(&self) -> u64 {
+        self.processes.values().map(|process| process.ps()).max().unwrap_or(0)
     }
 
     /// An island with something to do before `limit`. Islands without are not looked at.

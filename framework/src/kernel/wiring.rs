@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::link::{Channel, Delay, Inbox, Outlet, Return, Target, Wired};
+use super::link::{Channel, Inbox, Outlet, Return, Target, Wired};
 use super::local::Local;
 use super::machine::{Endpoint, LinkSpec, Machine};
 use super::outcome::{Wait, WaitKind};
 use super::port::{In, Message, Out, Socket};
 use super::process::Process;
-use super::remote::{Incoming, IncomingCredits, IncomingMessages, Notice, RemoteLink};
+use super::remote::{
+    Flush, Incoming, IncomingCredits, IncomingMessages, Outgoing, Post, RemoteLink, batch_number,
+};
 use crate::time::Latency;
 
 /// Remote links under construction: the first of the two threads to come makes the link.
@@ -19,11 +21,9 @@ use crate::time::Latency;
 pub(crate) struct Crossings(Mutex<BTreeMap<usize, Arc<dyn Any + Send + Sync>>>);
 
 impl Crossings {
-    fn link<M: Message>(&self, number: usize, there: &Arc<Notice>, back: &Arc<Notice>) -> Arc<RemoteLink<M>> {
+    fn link<M: Message>(&self, number: usize) -> Arc<RemoteLink<M>> {
         let mut links = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let link = links.entry(number).or_insert_with(|| {
-            Arc::new(RemoteLink::<M>::new(number as u32, Arc::clone(there), Arc::clone(back)))
-        });
+        let link = links.entry(number).or_insert_with(|| Arc::<RemoteLink<M>>::default());
         Arc::clone(link).downcast().unwrap_or_else(|_| panic!("link {number} joins ports of different types"))
     }
 }
@@ -32,10 +32,14 @@ impl Crossings {
 pub(crate) struct Crossing<'a> {
     pub(crate) crossings: &'a Crossings,
     pub(crate) number: usize,
-    /// Announces messages.
-    pub(crate) there: &'a Arc<Notice>,
-    /// Announces credits.
-    pub(crate) back: &'a Arc<Notice>,
+    /// What goes to the other thread.
+    pub(crate) post: &'a Rc<Post>,
+}
+
+/// This thread's side of a link to another thread.
+pub(crate) struct Side {
+    pub(crate) incoming: Box<dyn Incoming>,
+    pub(crate) outgoing: Rc<dyn Flush>,
 }
 
 /// The numbers of a link that both ends need.
@@ -55,7 +59,7 @@ impl Figures {
 /// A receiving end whose message type is not known here.
 pub(crate) trait AnyInbox {
     fn as_any(self: Rc<Self>) -> Rc<dyn Any>;
-    fn connect_remote(self: Rc<Self>, figures: Figures, crossing: &Crossing<'_>) -> Box<dyn Incoming>;
+    fn connect_remote(self: Rc<Self>, figures: Figures, crossing: &Crossing<'_>) -> Side;
     /// Forgets the senders, who know the receiver: neither would ever be freed.
     fn disconnect(&self);
     /// What the owner waits for here, if it does.
@@ -67,10 +71,15 @@ impl<M: Message> AnyInbox for Inbox<M> {
         self
     }
 
-    fn connect_remote(self: Rc<Self>, figures: Figures, crossing: &Crossing<'_>) -> Box<dyn Incoming> {
-        let link = crossing.crossings.link::<M>(crossing.number, crossing.there, crossing.back);
-        self.add_sender(figures.sender, Return::Remote { latency: figures.latency, sink: Arc::clone(&link) });
-        Box::new(IncomingMessages { link, inbox: self, sender: figures.sender, buffer: Local::default() })
+    fn connect_remote(self: Rc<Self>, figures: Figures, crossing: &Crossing<'_>) -> Side {
+        let RemoteLink { messages, credits } = &*crossing.crossings.link::<M>(crossing.number);
+        let Figures { latency, sender, .. } = figures;
+        let number = batch_number(crossing.number, true);
+        let credits = Outgoing::new(Arc::clone(credits), Rc::clone(crossing.post), number);
+        self.add_sender(sender, Return::Remote { latency, credits: Rc::clone(&credits) });
+        let batch = Arc::clone(messages);
+        let incoming = Box::new(IncomingMessages { batch, inbox: self, sender, buffer: Local::default() });
+        Side { incoming, outgoing: credits }
     }
 
     fn disconnect(&self) {
@@ -86,24 +95,20 @@ impl<M: Message> AnyInbox for Inbox<M> {
 /// A sending end whose message type is not known here.
 pub(crate) trait AnyOutlet {
     fn connect_local(self: Rc<Self>, link: &LinkSpec, figures: Figures, inbox: &Rc<dyn AnyInbox>);
-    fn connect_remote(
-        self: Rc<Self>,
-        link: &LinkSpec,
-        figures: Figures,
-        crossing: &Crossing<'_>,
-    ) -> Box<dyn Incoming>;
+    fn connect_remote(self: Rc<Self>, link: &LinkSpec, figures: Figures, crossing: &Crossing<'_>) -> Side;
     /// What the owner waits for here, if it does.
     fn wait(&self) -> Option<Wait>;
 }
 
 impl<M: Message> Outlet<M> {
     fn connect(&self, link: &LinkSpec, figures: Figures, target: Target<M>) {
-        let delay = match link.options.latency {
-            Latency::Cycles(cycles) => Delay::Cycles(self.owner.clock().cycles(cycles)),
-            Latency::Time(time) => Delay::Time(time.as_ps()),
-        };
         let channel = link.options.bandwidth.map(|bandwidth| Box::new(Channel::new(bandwidth)));
-        self.wire(figures.latency, Wired { target, delay, channel, capacity: figures.credits });
+        let plain = match link.options.latency {
+            Latency::Cycles(cycles) if channel.is_none() => Some(self.owner.clock().cycles(cycles)),
+            _ => None,
+        };
+        let Figures { latency, credits, .. } = figures;
+        self.wire(latency, Wired { target, plain, channel, capacity: credits });
     }
 }
 
@@ -116,15 +121,14 @@ impl<M: Message> AnyOutlet for Outlet<M> {
         self.connect(link, figures, Target::Local { inbox, sender: figures.sender, one_clock });
     }
 
-    fn connect_remote(
-        self: Rc<Self>,
-        link: &LinkSpec,
-        figures: Figures,
-        crossing: &Crossing<'_>,
-    ) -> Box<dyn Incoming> {
-        let remote = crossing.crossings.link::<M>(crossing.number, crossing.there, crossing.back);
-        self.connect(link, figures, Target::Remote(Arc::clone(&remote)));
-        Box::new(IncomingCredits { link: remote, outlet: self, buffer: Local::default() })
+    fn connect_remote(self: Rc<Self>, link: &LinkSpec, figures: Figures, crossing: &Crossing<'_>) -> Side {
+        let RemoteLink { messages, credits } = &*crossing.crossings.link::<M>(crossing.number);
+        let number = batch_number(crossing.number, false);
+        let messages = Outgoing::new(Arc::clone(messages), Rc::clone(crossing.post), number);
+        self.connect(link, figures, Target::Remote(Rc::clone(&messages)));
+        let batch = Arc::clone(credits);
+        let incoming = Box::new(IncomingCredits { batch, outlet: self, buffer: Local::default() });
+        Side { incoming, outgoing: messages }
     }
 
     fn wait(&self) -> Option<Wait> {

@@ -2,8 +2,13 @@
 //!
 //! An [`Injector`] sits in the middle of a link, between an output and an input that know nothing of it. It exists for
 //! every type of message ([`MessageType::injector`](super::MessageType::injector) builds it), so no kind has to be
-//! registered. A message that no fault meets arrives when it would have arrived without the injector, provided that the
-//! link is at least two cycles of the sender long; on a link of a single cycle it arrives a cycle later.
+//! registered.
+//!
+//! A message that no fault meets arrives when it would have arrived without the injector. On a link of three cycles of
+//! the sender or more that holds for every message, on one of two cycles for those that arrive at an edge of the sender's
+//! clock (others are rounded up to one); a link of a single cycle takes a cycle more, because the injector takes a cycle.
+//! A message sent with a delay of its own may be a picosecond off where a cycle is no whole number of them. The injector
+//! has a buffer of the link's capacity too, so a sender is held back a little later than without it.
 
 use std::future::pending;
 

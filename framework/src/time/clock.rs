@@ -106,8 +106,25 @@ impl Clock {
         if edge.time >= time.as_ps() { edge } else { self.jump(edge, time) }
     }
 
-    #[cold]
+    #[inline(never)]
     fn jump(&self, from: Edge, time: SimTime) -> Edge {
+        const FEW: u64 = 256;
+        // A period is less than its whole picoseconds and one more: this many edges are certainly before `time` or at it.
+        let edges = (time.as_ps() - from.time) / (self.quotient + 1);
+        if edges > FEW || self.remainder > u64::MAX / FEW {
+            return self.leap(from, time);
+        }
+        let parts = edges * self.remainder;
+        let quotient = edges * self.quotient + parts / self.divisor;
+        let mut edge = self.after(from, Span { quotient, remainder: parts % self.divisor, cycles: edges });
+        while edge.time < time.as_ps() {
+            edge = self.next(edge);
+        }
+        edge
+    }
+
+    #[cold]
+    fn leap(&self, from: Edge, time: SimTime) -> Edge {
         let divisor = u128::from(self.divisor);
         let period = u128::from(self.quotient) * divisor + u128::from(self.remainder);
         // The smallest k with floor((fraction + k·period) / divisor) >= distance.

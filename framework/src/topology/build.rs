@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::faults::sender;
 use super::machine::{Endpoint, Link, Machine};
-use crate::kernel::{self, LinkOptions, LinkSpec, Outcome, RunOptions};
+use crate::kernel::{self, LinkOptions, LinkSpec, Outcome, RunOptions, Snapshot};
 use crate::model::{
     Environment, INJECTOR_INPUT, INJECTOR_OUTPUT, InjectorParams, InjectorSite, Registry, Remains, StatRow,
 };
@@ -24,6 +24,8 @@ pub struct RunReport {
     pub spans: Vec<Span>,
     /// The hash of all events, if asked for.
     pub hash: Option<u64>,
+    /// The snapshots asked for; processes are the machine's instances.
+    pub snapshots: Vec<Snapshot>,
     /// Islands into which the machine was cut.
     pub islands: usize,
     /// The lookahead between them.
@@ -60,7 +62,7 @@ fn inject(
     let clock = Clock::new(machine.instances[link.from.instance].clock);
     let (first, rest) = InjectorParams::split(link.latency, clock, link.bandwidth.is_some());
     let params = InjectorParams { faults: link.faults.clone(), rest };
-    let path = format!("{}!fault", machine.path(&link.from));
+    let path = machine.injector(link);
     let process = built.processes.len();
     let end = |port: &str| kernel::Endpoint { process, port: port.into(), index: None };
     let before = &mut built.links[number];
@@ -110,6 +112,7 @@ pub fn run(
         stats,
         spans,
         hash: finished.hash,
+        snapshots: finished.snapshots,
         islands: finished.islands,
         lookahead: finished.lookahead,
     }

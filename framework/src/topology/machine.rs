@@ -83,6 +83,19 @@ pub struct Endpoint {
 }
 
 impl Machine {
+    /// Path and clock of every process of a run, in its order: the components, then what does faults to links.
+    pub fn processes(&self) -> impl Iterator<Item = (String, Hertz)> {
+        let components = self.instances.iter().map(|instance| (instance.path.clone(), instance.clock));
+        let faulty = self.links.iter().filter(|link| !link.faults.is_empty());
+        let injector = |link: &Link| (self.injector(link), self.instances[link.from.instance].clock);
+        components.chain(faulty.map(injector))
+    }
+
+    /// The path of what does faults to a link.
+    pub(super) fn injector(&self, link: &Link) -> String {
+        format!("{}!fault", self.path(&link.from))
+    }
+
     /// The path of a port, such as `gpu.sm[3].memory`.
     pub fn path(&self, endpoint: &Endpoint) -> String {
         let instance = self.instances.get(endpoint.instance).map_or("", |instance| &instance.path);

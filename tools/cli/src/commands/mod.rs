@@ -1,5 +1,6 @@
 //! The commands: one file each, one line in [`Command`] and one in its `execute`.
 
+mod bisect;
 mod check;
 mod explain;
 mod list;
@@ -21,6 +22,8 @@ use crate::{Console, FAILURE};
 pub(crate) enum Command {
     /// Run an application on a machine.
     Run(Box<run::Run>),
+    /// Find where two runs part: the first clock cycle in which a component differs.
+    Bisect(Box<bisect::Bisect>),
     /// Report everything that is wrong with a machine, and with an application.
     Check(check::Check),
     /// Print a machine with everything filled in, and who set what.
@@ -37,6 +40,7 @@ impl Command {
     pub(crate) fn execute(self, words: Vec<String>, console: &mut Console<'_>) -> io::Result<u8> {
         match self {
             Command::Run(command) => command.execute(words, console),
+            Command::Bisect(command) => command.execute(console),
             Command::Check(command) => command.execute(console),
             Command::Resolve(command) => command.execute(console),
             Command::List(command) => command.execute(console),

@@ -1,14 +1,15 @@
 //! `counterpoint run`.
 
-use std::io;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use counterpoint_experiments::registry;
 use counterpoint_experiments::run::{Progress, RunRequest, RunSummary, run_watched};
-use counterpoint_framework::kernel::{Outcome, Stuck};
+use counterpoint_framework::kernel::{Outcome, SnapshotTimes, Stuck};
 use counterpoint_framework::telemetry::Level;
 use counterpoint_framework::time::{Quantity, SimTime};
 
@@ -32,6 +33,15 @@ pub(crate) struct Run {
     /// Compute the hash of all events.
     #[arg(long)]
     hash: bool,
+    /// Write the hash of each component to this file, one JSON value per line, whenever it has changed.
+    #[arg(long, value_name = "FILE", requires = "hash_every")]
+    hashes: Option<PathBuf>,
+    /// Simulated time from one look at the hashes to the next, such as `10 us`.
+    #[arg(long, value_name = "TIME", value_parser = time, requires = "hashes")]
+    hash_every: Option<SimTime>,
+    /// When to look at the hashes first.
+    #[arg(long, value_name = "TIME", value_parser = time, requires = "hashes", default_value = "0 ps")]
+    hash_from: SimTime,
     /// Leave out everything at or after this simulated time, such as `2 us`.
     #[arg(long, value_name = "TIME", value_parser = time)]
     stop_at: Option<SimTime>,
@@ -87,7 +97,7 @@ fn patience(text: &str) -> Result<Patience, String> {
     }
 }
 
-fn time(text: &str) -> Result<SimTime, String> {
+pub(super) fn time(text: &str) -> Result<SimTime, String> {
     SimTime::parse(text).map_err(|error| error.to_string())
 }
 
@@ -103,6 +113,7 @@ impl Run {
             threads: self.threads,
             out: Some(self.out.clone().unwrap_or_else(|| self.default_folder())),
             hash: self.hash,
+            snapshots: self.hash_every.map(|every| SnapshotTimes { from: self.hash_from, every }),
             stop_at: self.stop_at,
             level: self.spans.into(),
             seed: self.seed,
@@ -126,6 +137,10 @@ impl Run {
         for path in &summary.created {
             writeln!(console.err, "note: {path} did not exist; it was made by its generator")?;
         }
+        if let Some(path) = &self.hashes {
+            let mut file = BufWriter::new(File::create(path).map_err(|error| at(path, error))?);
+            summary.hashes.write(&mut file).and_then(|()| file.flush()).map_err(|error| at(path, error))?;
+        }
         if !self.quiet {
             table::print(&summary, console.out)?;
         }
@@ -146,6 +161,11 @@ fn warn(stuck: &Stuck, console: &mut Console<'_>) -> io::Result<()> {
         "  help: it computes for very long, or in a loop that awaits nothing; Ctrl-C twice leaves it behind and writes \
          what there is"
     )
+}
+
+/// An error that says with which file it happened.
+fn at(path: &Path, error: io::Error) -> io::Error {
+    io::Error::other(format!("cannot write `{}`: {error}", path.display()))
 }
 
 /// Says what is wrong, if anything is, and returns the exit status.

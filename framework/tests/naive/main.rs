@@ -1,0 +1,173 @@
+//! The kernel against a simulator that is too simple to be wrong: random machines must do the same, at the same times,
+//! on any number of threads.
+//!
+//! `PROPTEST_CASES` sets the number of machines; `PROPTEST_RNG_SEED` sets which ones, for hunting. Without them the
+//! same few hundred run every time.
+
+mod on_kernel;
+mod plan;
+mod simulator;
+
+use counterpoint_framework::kernel::{RunOptions, SnapshotTimes, hash_at};
+use counterpoint_framework::time::SimTime;
+use on_kernel::{Order, Ran};
+use plan::{End, Entry, Plan};
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+
+/// The number of machines, unless the environment says otherwise; always the same ones, unless it says so too.
+fn config(cases: u32) -> ProptestConfig {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    ProptestConfig {
+        cases: number("PROPTEST_CASES").map_or(cases, |cases| cases as u32),
+        rng_seed: RngSeed::Fixed(number("PROPTEST_RNG_SEED").unwrap_or(1)),
+        failure_persistence: None,
+        max_shrink_iters: 20_000,
+        max_shrink_time: 30_000,
+        ..ProptestConfig::default()
+    }
+}
+
+/// The first line in which two logs differ, for people.
+fn difference(number: usize, expected: &[Entry], got: &[Entry]) -> Option<String> {
+    let count = expected.len().max(got.len());
+    let line = (0..count).find(|&line| expected.get(line) != got.get(line))?;
+    Some(format!("p{number}, line {line}: expected {:?}, got {:?}", expected.get(line), got.get(line)))
+}
+
+fn compare(logs: &[Vec<Entry>], ran: &Ran) -> Result<(), TestCaseError> {
+    // The earliest difference is the cause of the others.
+    let pairs = logs.iter().zip(&ran.logs).enumerate();
+    let differences = pairs.filter_map(|(number, (expected, got))| {
+        let line = expected.iter().zip(got).position(|(expected, got)| expected != got);
+        let time = line.map_or(u64::MAX, |line| expected[line].ps.min(got[line].ps));
+        difference(number, expected, got).map(|text| (time, text))
+    });
+    match differences.min() {
+        Some((_, text)) => Err(TestCaseError::fail(text)),
+        None => Ok(()),
+    }
+}
+
+/// Whether two ends are the same.
+///
+/// Known and wrong: a message that is already under way when a wait for it is dropped still wakes the process. Nothing
+/// comes of that, but the time of a deadlock is when a process last woke; and how early a message is known depends on
+/// the cut.
+fn same_end(plan: &Plan, expected: &End, got: &End) -> bool {
+    match (expected, got) {
+        (End::Deadlock(_, blocked), End::Deadlock(_, also)) if plan.drops_waits() => blocked == also,
+        _ => expected == got,
+    }
+}
+
+/// Runs a plan everywhere: the same logs and the same end as the naive simulator has, and one hash.
+fn agrees(plan: &Plan) -> Result<(), TestCaseError> {
+    let naive = simulator::simulate(plan);
+    let mut hash = None;
+    for threads in 1..=3 {
+        let ran = on_kernel::run(plan, &Order::plain(plan), threads);
+        compare(&naive.logs, &ran).map_err(|error| {
+            TestCaseError::fail(format!("{threads} threads, {} islands: {error}", ran.islands))
+        })?;
+        prop_assert!(
+            same_end(plan, &naive.end, &ran.end),
+            "{threads} threads, {} islands: expected {:?}, got {:?}",
+            ran.islands,
+            naive.end,
+            ran.end
+        );
+        let known = *hash.get_or_insert(ran.hash);
+        prop_assert_eq!(known, ran.hash, "the hash with {} threads", threads);
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(config(400))]
+
+    #[test]
+    fn the_kernel_does_what_the_naive_simulator_does(plan in plan::small()) {
+        agrees(&plan)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(config(24))]
+
+    #[test]
+    fn so_does_it_with_large_islands(plan in plan::large()) {
+        agrees(&plan)?;
+    }
+}
+
+/// A plan with an order in which to hand over its processes and links.
+fn shuffled() -> impl Strategy<Value = (Plan, Vec<usize>, Vec<usize>)> {
+    plan::small().prop_flat_map(|plan| {
+        let (actors, joints) = (plan.actors.len(), plan.wires.len());
+        let shuffle = |count: usize| Just((0..count).collect::<Vec<usize>>()).prop_shuffle();
+        (Just(plan), shuffle(actors), shuffle(joints))
+    })
+}
+
+proptest! {
+    #![proptest_config(config(100))]
+
+    /// Senders are numbered in the links themselves, so the order of the list of links says nothing: the hash stays,
+    /// too. The order of processes belongs to the machine and enters its hash; what they do does not depend on it.
+    #[test]
+    fn the_order_of_construction_changes_nothing((plan, actors, joints) in shuffled()) {
+        let plain = Order::plain(&plan);
+        let relinked = Order { actors: plain.actors.clone(), joints };
+        let reordered = Order { actors, joints: relinked.joints.clone() };
+        let expected = on_kernel::run(&plan, &plain, 1);
+        for threads in 1..=3 {
+            let ran = on_kernel::run(&plan, &relinked, threads);
+            compare(&expected.logs, &ran)?;
+            prop_assert!(same_end(&plan, &expected.end, &ran.end), "{:?} and {:?}", expected.end, ran.end);
+            prop_assert_eq!(expected.hash, ran.hash, "the hash with {} threads", threads);
+            let ran = on_kernel::run(&plan, &reordered, threads);
+            compare(&expected.logs, &ran)?;
+            prop_assert!(same_end(&plan, &expected.end, &ran.end), "{:?} and {:?}", expected.end, ran.end);
+        }
+    }
+}
+
+fn snapshot_times() -> impl Strategy<Value = SnapshotTimes> {
+    (prop_oneof![Just(0), 0..100_000_u64], prop_oneof![1..3_000_u64, 1..200_000_u64]).prop_map(
+        |(from, every)| SnapshotTimes { from: SimTime::from_ps(from), every: SimTime::from_ps(every) },
+    )
+}
+
+proptest! {
+    #![proptest_config(config(150))]
+
+    /// The same snapshots on any number of threads; each says what a run has seen that stops there.
+    #[test]
+    fn snapshots_are_the_hashes_of_runs_that_stop_there(
+        plan in plan::small(),
+        times in snapshot_times(),
+        picks in prop::collection::vec(any::<prop::sample::Index>(), 3),
+    ) {
+        let paths: Vec<String> = (0..plan.actors.len()).map(|number| format!("p{number}")).collect();
+        let plain = on_kernel::finish(&plan, &on_kernel::options(&plan, 1));
+        let noting = |threads| RunOptions { snapshots: Some(times), ..on_kernel::options(&plan, threads) };
+        let noted = on_kernel::finish(&plan, &noting(1));
+        prop_assert_eq!(plain.hash, noted.hash);
+        if !plan.drops_waits() {
+            prop_assert_eq!(&plain.outcome, &noted.outcome);
+        }
+        prop_assert_eq!(plain.hash, Some(hash_at(&noted.snapshots, &paths, SimTime::MAX)));
+        for threads in 2..=3 {
+            let other = on_kernel::finish(&plan, &noting(threads));
+            prop_assert_eq!(&noted.snapshots, &other.snapshots, "{} threads", threads);
+        }
+        for pick in picks.iter().filter(|_| !noted.snapshots.is_empty()) {
+            // The last snapshot is of the end, which need not be one of the times.
+            let at = noted.snapshots[pick.index(noted.snapshots.len())].time;
+            let stopped = RunOptions { stop_at: Some(at), ..on_kernel::options(&plan, 2) };
+            let stopped = on_kernel::finish(&plan, &stopped).hash;
+            prop_assert_eq!(stopped, Some(hash_at(&noted.snapshots, &paths, at)), "at {}", at);
+        }
+    }
+}
