@@ -49,7 +49,7 @@ impl Component for Recorder {
         let log = sim.resource::<Log>().ok_or("no log")?;
         for _ in 0..self.0.number {
             let number = io.input.recv().await;
-            log.0.lock().unwrap().push((sim.now().as_ps(), number));
+            log.0.lock().expect("no panic").push((sim.now().as_ps(), number));
             sim.cycles(self.0.pause).await;
         }
         Ok(())
@@ -98,7 +98,7 @@ fn run_machine(clock: &str, options: &str, number: u64, faults: &[&str], run: &R
     resources.insert(Arc::clone(&log));
     let environment = Environment { resources: Arc::new(resources), seed: 7, ..Environment::default() };
     let report = topology::run(&loaded.machine, &Arc::new(registry), &environment, run);
-    let log = log.0.lock().unwrap().clone();
+    let log = log.0.lock().expect("no panic").clone();
     Ran { report, log }
 }
 

@@ -205,7 +205,7 @@ impl Armed {
         self.seen += 1;
         let happens = match (nth, every, probability) {
             (Some(nth), ..) => self.seen == *nth,
-            (_, Some(every), _) => self.seen % every == 0,
+            (_, Some(every), _) => self.seen.is_multiple_of(*every),
             // The upper 53 bits are a number from 0 up to, and without, 1.
             (.., Some(probability)) => ((random() >> 11) as f64) < probability * (1_u64 << 53) as f64,
             _ => true,
