@@ -22,6 +22,7 @@ fn call_with(arguments: &[&str], interrupt: bool) -> Called {
         err: &mut err,
         interactive: false,
         interrupt: Arc::new(AtomicBool::new(interrupt)),
+        abandon: Arc::default(),
     };
     let words = std::iter::once("counterpoint").chain(arguments.iter().copied()).map(Into::into);
     let status = main_with(words, &mut console);
@@ -215,6 +216,11 @@ fn bad_arguments_are_explained() {
     let called = call(&["run", "tiny", "vecadd", "--stop-at", "12"]);
     assert_eq!(called.status, FAILURE);
     assert!(called.err.contains("--stop-at"), "{}", called.err);
+    for wrong in ["12", "0 s", "never"] {
+        let called = call(&["run", "tiny", "vecadd", "--watchdog", wrong]);
+        assert_eq!(called.status, FAILURE);
+        assert!(called.err.contains("--watchdog") && called.err.contains("or off"), "{}", called.err);
+    }
     let called = call(&["rum"]);
     assert_eq!(called.status, FAILURE);
     assert!(called.err.contains("run"), "{}", called.err);

@@ -7,6 +7,8 @@ mod bisect;
 mod cli;
 mod contract;
 mod determinism;
+mod ends;
+mod faults;
 mod machines;
 mod support;
 mod tidy;

@@ -20,6 +20,9 @@ pub const MACHINE: &str = "machine.yaml";
 /// What was run, and how it ended.
 pub const MANIFEST: &str = "manifest.yaml";
 
+/// What a run has recorded.
+pub const RECORDS: [&str; 3] = [STATS_TEXT, STATS_JSON, SPANS];
+
 /// Names that an application's output files cannot have.
 pub const RESERVED: [&str; 5] = [STATS_TEXT, STATS_JSON, SPANS, MACHINE, MANIFEST];
 

@@ -3,16 +3,17 @@
 mod manifest;
 mod progress;
 mod record;
+mod simulation;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use counterpoint_framework::kernel::{Cut, Outcome, RunOptions, SnapshotTimes};
+use counterpoint_framework::kernel::{Cut, Outcome, RunOptions, SnapshotTimes, Stuck, Watchdog};
 use counterpoint_framework::model::{Environment, Registry, Report, Resources};
 use counterpoint_framework::telemetry::{Level, Meter};
-use counterpoint_framework::time::SimTime;
-use counterpoint_framework::topology::{self, Disk as MachineFiles, Instance, Loaded, Machine, RunReport};
+use counterpoint_framework::time::{Hertz, SimTime};
+use counterpoint_framework::topology::{self, Disk as MachineFiles, Loaded, Machine, RunReport};
 use counterpoint_hardware::io::storage::Disk;
 use counterpoint_host_model::Journal;
 use counterpoint_host_model::program::Application;
@@ -20,11 +21,12 @@ use counterpoint_host_model::program::Application;
 use crate::application::{self, LoadedApplication, RealFiles, SETTING_PREFIX};
 use crate::find::{Sort, find};
 use crate::hashes::{Hashed, Hashes};
-use crate::output::{Folder, WriteError};
+use crate::output::{Folder, RECORDS, WriteError};
 use crate::summary::{Figures, Phase, phases};
 use crate::verify::Verdict;
 
 pub use progress::{Progress, Snapshot};
+use simulation::{Ended, Simulation};
 
 /// What to run, and how.
 #[derive(Clone, Debug)]
@@ -57,6 +59,8 @@ pub struct RunRequest {
     pub level: Level,
     /// Seed of all random numbers.
     pub seed: u64,
+    /// Wall-clock time after which a component that does not come back is named; `None` for never.
+    pub watchdog: Option<Duration>,
     /// The folder from which names are looked up.
     pub folder: PathBuf,
     /// What the user typed, for the manifest.
@@ -81,6 +85,7 @@ impl RunRequest {
             stop_at: None,
             level: Level::default(),
             seed: 0,
+            watchdog: Watchdog::default().after,
             folder: std::env::current_dir().unwrap_or_default(),
             command_line: Vec::new(),
         }
@@ -143,6 +148,8 @@ pub struct RunSummary {
     pub report: RunReport,
     /// It ended before everything was done.
     pub partial: bool,
+    /// Files that could not be written because a component that hangs was left behind with what belongs into them.
+    pub missing: &'static [&'static str],
     /// The comparisons that the application asks for.
     pub checks: Vec<Check>,
     /// The hashes of the components at the times asked for; empty if none were.
@@ -224,7 +231,7 @@ fn load(
     }
 }
 
-/// Runs an application on a machine. Whoever watches does it through `progress`.
+/// Runs an application on a machine. Whoever watches does it through `progress`; what the watchdog says goes to the log.
 ///
 /// # Errors
 /// When the run cannot begin, or its results cannot be written. A run that ends badly is a summary.
@@ -233,7 +240,22 @@ pub fn run(
     registry: &Arc<Registry>,
     progress: &Progress,
 ) -> Result<RunSummary, Vec<RunError>> {
+    let log = Watchdog::default().report;
+    run_watched(request, registry, progress, &mut |stuck| log(stuck))
+}
+
+/// Like [`run`], with someone who listens to the watchdog, on the thread that calls.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_watched(
+    request: &RunRequest,
+    registry: &Arc<Registry>,
+    progress: &Progress,
+    alarm: &mut dyn FnMut(Stuck),
+) -> Result<RunSummary, Vec<RunError>> {
     let (machine, path, loaded) = load(request, registry)?;
+    let machine = Arc::new(machine);
     let one = |error: WriteError| vec![RunError::Write(error)];
     let created = write_inputs(&loaded).map_err(one)?;
     let folder = request.out.as_deref().map(|out| Folder::create(out, &loaded.outputs)).transpose();
@@ -253,7 +275,14 @@ pub fn run(
     };
     progress.begin(&program, &journal, &meter);
     let begun = Instant::now();
-    let report = simulate(&machine, registry, &environment, &options);
+    let watchdog =
+        Watchdog { after: request.watchdog, abandon: progress.abandon_flag(), ..Watchdog::default() };
+    let simulation =
+        Simulation { machine: Arc::clone(&machine), registry: Arc::clone(registry), environment };
+    let (report, missing) = match simulation.run(options, watchdog, alarm) {
+        Ended::ByItself(report) => (report, [].as_slice()),
+        Ended::LeftBehind(report) => (report, RECORDS.as_slice()),
+    };
     let wall = begun.elapsed();
     progress.end();
 
@@ -269,6 +298,7 @@ pub fn run(
                 report: &report,
                 checks: &checks,
                 partial,
+                missing,
             };
             record::write(folder, &facts, &disk).map_err(one)?
         }
@@ -278,10 +308,11 @@ pub fn run(
         machine: machine.machine.name.clone(),
         application: program.name.clone(),
         partial,
+        missing,
         checks,
         hashes: Hashes {
             outcome: report.outcome.to_string().lines().next().unwrap_or_default().to_owned(),
-            components: machine.machine.instances.iter().map(hashed).collect(),
+            components: machine.machine.processes().map(hashed).collect(),
             snapshots: report.snapshots.clone(),
         },
         phases: phases(&report.spans),
@@ -350,21 +381,8 @@ pub fn cut(request: &RunRequest, registry: &Arc<Registry>) -> Result<(Machine, C
     Ok((machine.machine, cut))
 }
 
-fn hashed(instance: &Instance) -> Hashed {
-    Hashed { path: instance.path.clone(), hertz: instance.clock.get() }
-}
-
-/// Simulates on a thread of its own: whoever called may be a thread that must not be kept busy.
-fn simulate(
-    machine: &Loaded,
-    registry: &Arc<Registry>,
-    environment: &Environment,
-    options: &RunOptions,
-) -> RunReport {
-    std::thread::scope(|scope| {
-        let simulation = scope.spawn(|| topology::run(&machine.machine, registry, environment, options));
-        simulation.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
+fn hashed((path, clock): (String, Hertz)) -> Hashed {
+    Hashed { path, hertz: clock.get() }
 }
 
 /// Writes the input files that generators made; a user who wants others replaces them.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use counterpoint_framework::kernel::{Message, Socket};
 
+use crate::flip;
 use crate::launch::Launch;
 use crate::memory::Tag;
 
@@ -133,6 +134,12 @@ impl Hash for BusMessage {
 }
 
 impl Message for BusMessage {
+    const DUPLICATE: Option<fn(&Self) -> Self> = Some(Clone::clone);
+    const CORRUPT: Option<fn(&mut Self, u64) -> bool> = Some(|message, bits| match message {
+        BusMessage::Write { data, .. } | BusMessage::Values { data, .. } => flip(data, bits),
+        _ => false,
+    });
+
     fn wire_bytes(&self) -> u64 {
         self.payload_bytes()
     }
@@ -159,8 +166,21 @@ pub enum FromCopyEngine {
     Bus(BusMessage),
 }
 
-impl Message for ToCopyEngine {}
-impl Message for FromCopyEngine {}
+impl Message for ToCopyEngine {
+    const DUPLICATE: Option<fn(&Self) -> Self> = Some(Clone::clone);
+    const CORRUPT: Option<fn(&mut Self, u64) -> bool> = Some(|message, bits| match message {
+        ToCopyEngine::Copy(..) => false,
+        ToCopyEngine::Bus(message) => BusMessage::CORRUPT.is_some_and(|corrupt| corrupt(message, bits)),
+    });
+}
+
+impl Message for FromCopyEngine {
+    const DUPLICATE: Option<fn(&Self) -> Self> = Some(Clone::clone);
+    const CORRUPT: Option<fn(&mut Self, u64) -> bool> = Some(|message, bits| match message {
+        FromCopyEngine::Copied(_) => false,
+        FromCopyEngine::Bus(message) => BusMessage::CORRUPT.is_some_and(|corrupt| corrupt(message, bits)),
+    });
+}
 
 /// The command processor's side.
 pub type CopyClient = Socket<ToCopyEngine, FromCopyEngine>;

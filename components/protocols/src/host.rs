@@ -3,6 +3,7 @@
 use counterpoint_framework::kernel::{Message, Socket};
 
 use crate::bus::BusMessage;
+use crate::flip;
 use crate::memory::Tag;
 
 /// To or from a device.
@@ -15,6 +16,10 @@ pub struct DeviceMessage {
 }
 
 impl Message for DeviceMessage {
+    const DUPLICATE: Option<fn(&Self) -> Self> = Some(Clone::clone);
+    const CORRUPT: Option<fn(&mut Self, u64) -> bool> =
+        Some(|message, bits| BusMessage::CORRUPT.is_some_and(|corrupt| corrupt(&mut message.message, bits)));
+
     fn wire_bytes(&self) -> u64 {
         self.message.wire_bytes()
     }
@@ -63,8 +68,21 @@ pub enum HostReply {
     },
 }
 
-impl Message for HostAccess {}
-impl Message for HostReply {}
+impl Message for HostAccess {
+    const DUPLICATE: Option<fn(&Self) -> Self> = Some(Clone::clone);
+    const CORRUPT: Option<fn(&mut Self, u64) -> bool> = Some(|access, bits| match access {
+        HostAccess::Read { .. } => false,
+        HostAccess::Write { data, .. } => flip(data, bits),
+    });
+}
+
+impl Message for HostReply {
+    const DUPLICATE: Option<fn(&Self) -> Self> = Some(Clone::clone);
+    const CORRUPT: Option<fn(&mut Self, u64) -> bool> = Some(|reply, bits| match reply {
+        HostReply::Values { data, .. } => flip(data, bits),
+        HostReply::Written { .. } => false,
+    });
+}
 
 /// The CPU's side.
 pub type HostMemoryClient = Socket<HostAccess, HostReply>;
@@ -119,8 +137,21 @@ pub enum StorageReply {
     },
 }
 
-impl Message for StorageRequest {}
-impl Message for StorageReply {}
+impl Message for StorageRequest {
+    const DUPLICATE: Option<fn(&Self) -> Self> = Some(Clone::clone);
+    const CORRUPT: Option<fn(&mut Self, u64) -> bool> = Some(|request, bits| match request {
+        StorageRequest::Read { .. } => false,
+        StorageRequest::Write { data, .. } => flip(data, bits),
+    });
+}
+
+impl Message for StorageReply {
+    const DUPLICATE: Option<fn(&Self) -> Self> = Some(Clone::clone);
+    const CORRUPT: Option<fn(&mut Self, u64) -> bool> = Some(|reply, bits| match reply {
+        StorageReply::Values { data, .. } => flip(data, bits),
+        StorageReply::Written { .. } => false,
+    });
+}
 
 /// The CPU's side.
 pub type StorageClient = Socket<StorageRequest, StorageReply>;

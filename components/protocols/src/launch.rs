@@ -69,8 +69,13 @@ pub struct Start(pub Arc<Launch>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LaunchDone(pub LaunchId);
 
-impl Message for Start {}
-impl Message for LaunchDone {}
+impl Message for Start {
+    const DUPLICATE: Option<fn(&Self) -> Self> = Some(Clone::clone);
+}
+
+impl Message for LaunchDone {
+    const DUPLICATE: Option<fn(&Self) -> Self> = Some(Clone::clone);
+}
 
 /// The command processor's side.
 pub type LaunchClient = Socket<Start, LaunchDone>;
@@ -117,8 +122,13 @@ pub struct SmResources {
     pub shared: u32,
 }
 
-impl Message for RunCta {}
-impl Message for SmEvent {}
+impl Message for RunCta {
+    const DUPLICATE: Option<fn(&Self) -> Self> = Some(Clone::clone);
+}
+
+impl Message for SmEvent {
+    const DUPLICATE: Option<fn(&Self) -> Self> = Some(Clone::clone);
+}
 
 /// The CTA scheduler's side.
 pub type SmClient = Socket<RunCta, SmEvent>;

@@ -7,3 +7,10 @@ pub mod bus;
 pub mod host;
 pub mod launch;
 pub mod memory;
+
+/// Flips a bit of some bytes, chosen by a random number; false if there are none.
+fn flip(data: &mut [u8], bits: u64) -> bool {
+    let Some(last) = data.len().checked_sub(1) else { return false };
+    data[(bits >> 3) as usize % (last + 1)] ^= 1 << (bits & 7);
+    true
+}

@@ -102,10 +102,30 @@ pub enum MemResult {
     Old(Box<[(u8, u64)]>),
 }
 
+/// Flips a bit, chosen by a random number, of the bytes that count; false if none does.
+fn flip_masked(mask: ByteMask, data: &mut Line, bits: u64) -> bool {
+    let bytes: Vec<usize> = (0..data.len()).filter(|&byte| mask >> byte & 1 == 1).collect();
+    if bytes.is_empty() {
+        return false;
+    }
+    data[bytes[(bits >> 3) as usize % bytes.len()]] ^= 1 << (bits & 7);
+    true
+}
+
 /// Bytes of a message besides its values: address, tag, kind.
 const HEADER_BYTES: u64 = 8;
 
 impl Message for MemRequest {
+    const DUPLICATE: Option<fn(&Self) -> Self> = Some(Clone::clone);
+    const CORRUPT: Option<fn(&mut Self, u64) -> bool> = Some(|request, bits| match &mut request.access {
+        MemAccess::Read(_) => false,
+        MemAccess::Write(mask, data) => flip_masked(*mask, data, bits),
+        MemAccess::Atomic(lanes) => {
+            let lane = lanes.len().checked_sub(1).map(|last| bits as usize % (last + 1));
+            lane.map(|lane| lanes[lane].operand ^= 1 << (bits >> 32 & 31)).is_some()
+        }
+    });
+
     fn wire_bytes(&self) -> u64 {
         HEADER_BYTES
             + match &self.access {
@@ -117,6 +137,16 @@ impl Message for MemRequest {
 }
 
 impl Message for MemReply {
+    const DUPLICATE: Option<fn(&Self) -> Self> = Some(Clone::clone);
+    const CORRUPT: Option<fn(&mut Self, u64) -> bool> = Some(|reply, bits| match &mut reply.result {
+        MemResult::Line(mask, data) => flip_masked(*mask, data, bits),
+        MemResult::Written => false,
+        MemResult::Old(lanes) => {
+            let lane = lanes.len().checked_sub(1).map(|last| bits as usize % (last + 1));
+            lane.map(|lane| lanes[lane].1 ^= 1 << (bits >> 32 & 31)).is_some()
+        }
+    });
+
     fn wire_bytes(&self) -> u64 {
         HEADER_BYTES
             + match &self.result {
@@ -180,5 +210,27 @@ pub fn merge(line: &mut Line, mask: ByteMask, data: &Line) {
         let run = (!(rest >> start)).trailing_zeros() as usize;
         line[start..start + run].copy_from_slice(&data[start..start + run]);
         rest = if start + run >= 128 { 0 } else { rest >> (start + run) << (start + run) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_byte_that_counts_is_corrupted() {
+        let corrupt = MemReply::CORRUPT.unwrap();
+        for bits in [0, 7, 8, 1 << 20, u64::MAX] {
+            let mask = 0b1100 << 64;
+            let result = MemResult::Line(mask, [0; LINE_BYTES as usize]);
+            let mut reply = MemReply { line: 0, tag: Tag(1), client: 0, result };
+            assert!(corrupt(&mut reply, bits));
+            let MemResult::Line(_, data) = &reply.result else { panic!("{reply:?}") };
+            let flipped: Vec<usize> = (0..data.len()).filter(|&byte| data[byte] != 0).collect();
+            assert!(matches!(flipped.as_slice(), [66] | [67]), "{flipped:?}");
+            assert_eq!(data[flipped[0]].count_ones(), 1);
+        }
+        let mut written = MemReply { line: 0, tag: Tag(1), client: 0, result: MemResult::Written };
+        assert!(!corrupt(&mut written, 5));
     }
 }

@@ -37,6 +37,9 @@ struct Manifest<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     stop_at: Option<String>,
     command_line: &'a [String],
+    /// Files that are not there.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    missing: &'a [&'static str],
     outputs: Vec<&'a str>,
     checks: Vec<Comparison<'a>>,
 }
@@ -114,6 +117,7 @@ pub(super) fn manifest(facts: &Facts<'_>, outputs: &[PathBuf]) -> String {
         hash: report.hash.map(|hash| format!("{hash:016x}")),
         stop_at: request.stop_at.map(|time| time.to_string()),
         command_line: &request.command_line,
+        missing: facts.missing,
         outputs: outputs.iter().filter_map(|path| path.file_name()?.to_str()).collect(),
         checks: facts
             .checks

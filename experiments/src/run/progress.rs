@@ -12,6 +12,7 @@ use counterpoint_host_model::program::{Application, Step};
 #[derive(Default)]
 pub struct Progress {
     interrupt: Arc<AtomicBool>,
+    abandon: Arc<AtomicBool>,
     clock: Arc<AtomicU64>,
     watched: Mutex<Option<Watched>>,
 }
@@ -61,6 +62,15 @@ impl Progress {
     /// A progress that ends the run when someone sets this flag.
     pub fn interrupted_by(interrupt: Arc<AtomicBool>) -> Self {
         Progress { interrupt, ..Progress::default() }
+    }
+
+    /// A progress that also leaves the run behind, when someone sets the second flag while a component hangs.
+    pub fn abandoned_by(self, abandon: Arc<AtomicBool>) -> Self {
+        Progress { abandon, ..self }
+    }
+
+    pub(super) fn abandon_flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.abandon)
     }
 
     pub(super) fn interrupt_flag(&self) -> Arc<AtomicBool> {

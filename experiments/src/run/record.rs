@@ -64,11 +64,14 @@ pub(super) struct Facts<'a> {
     pub(super) report: &'a RunReport,
     pub(super) checks: &'a [Check],
     pub(super) partial: bool,
+    pub(super) missing: &'a [&'static str],
 }
 
 /// Writes everything; the manifest comes last, so that a folder with one is complete.
 pub(super) fn write(folder: &Folder, facts: &Facts<'_>, disk: &Disk) -> Result<Vec<PathBuf>, WriteError> {
-    folder.write_records(facts.report, facts.partial)?;
+    if facts.missing.is_empty() {
+        folder.write_records(facts.report, facts.partial)?;
+    }
     let resolved = resolve(&facts.machine.machine, &facts.machine.sources);
     folder.write(MACHINE, |out| out.write_all(resolved.as_bytes()))?;
     let mut outputs = Vec::new();

@@ -5,6 +5,7 @@ use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
@@ -13,6 +14,7 @@ use super::local::Local;
 use super::outcome::Fault;
 use super::process::Process;
 use super::queue::{NEVER, Queue, Slot};
+use super::watchdog::Pulse;
 
 /// What a process's body returns.
 pub type Body = Pin<Box<dyn Future<Output = Result<(), Fault>>>>;
@@ -125,20 +127,20 @@ pub(crate) struct Island {
     domains: Vec<Rc<Domain>>,
     /// Per domain its processes, by slot.
     tasks: Vec<Vec<Task>>,
-    /// The process that is being polled, as (domain, slot).
-    running: (usize, Slot),
+    /// Tells which process is being polled.
+    pulse: Arc<Pulse>,
     /// Measure what each process costs.
     measure: bool,
 }
 
 impl Island {
-    pub(crate) fn new(state: Rc<IslandState>, domains: usize, measure: bool) -> Self {
+    pub(crate) fn new(state: Rc<IslandState>, domains: usize, pulse: Arc<Pulse>, measure: bool) -> Self {
         // Exact: a machine may have thousands of islands, most of them of a single process.
         Island {
             state,
             domains: Vec::with_capacity(domains),
             tasks: Vec::with_capacity(domains),
-            running: (0, 0),
+            pulse,
             measure,
         }
     }
@@ -167,7 +169,7 @@ impl Island {
                 .map(ToString::to_string)
                 .or_else(|| panic.downcast_ref::<String>().cloned())
                 .unwrap_or_else(|| "no message".into());
-            let (domain, slot) = self.running;
+            let (domain, slot) = self.pulse.running();
             self.end(domain, slot, Err(Fault::panic(text)), endings);
             self.domains[domain].resume();
         }
@@ -187,6 +189,7 @@ impl Island {
                 return;
             }
             self.state.now.set(time);
+            self.pulse.set_batch(time, number);
             self.state.next.set(0);
             self.domains[number].begin();
             loop {
@@ -200,7 +203,7 @@ impl Island {
                     domain.settle();
                     self.state.next.set(earliest(&self.domains).0);
                 }
-                self.running = (number, slot);
+                self.pulse.set_slot(slot);
                 let task = &mut self.tasks[number][slot as usize];
                 if let Some(body) = &mut task.body {
                     task.process.enter();
@@ -232,6 +235,11 @@ impl Island {
     pub(crate) fn costs(&self) -> impl Iterator<Item = (u32, u64)> {
         let tasks = self.tasks.iter().flatten().filter(|_| self.measure);
         tasks.map(|task| (task.process.index, task.cost))
+    }
+
+    /// The positions of the processes in the machine, by domain and slot.
+    pub(crate) fn processes(&self) -> Vec<Vec<u32>> {
+        self.tasks.iter().map(|tasks| tasks.iter().map(|task| task.process.index).collect()).collect()
     }
 
     /// The processes that have not returned, and whether each is a daemon.

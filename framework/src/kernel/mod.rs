@@ -21,6 +21,7 @@ mod remote;
 mod ring;
 mod simulation;
 mod snapshot;
+mod watchdog;
 mod wiring;
 
 pub use hash::EventHasher;
@@ -34,4 +35,5 @@ pub use port::{Either, Fairness, In, Message, Out, Permit, Receiving, Sending, S
 pub use process::{Process, Source, Tick, UntilEdge};
 pub use simulation::{Finished, RunOptions};
 pub use snapshot::{Snapshot, SnapshotTimes, hash_at};
+pub use watchdog::{Stuck, Watchdog};
 pub use wiring::Wiring;

@@ -125,31 +125,36 @@ pub struct Waiting {
 pub struct Blocked {
     /// Where it is.
     pub path: String,
-    /// Whether the run waits for it.
+    /// Serves others: the run does not wait for it.
     pub daemon: bool,
+    /// Says that it has begun work that it has not finished.
+    pub busy: bool,
     /// What it waits for; any of these would wake it.
     pub waits: Vec<Waiting>,
 }
 
-/// Who waits for whom when nothing happens any more.
+/// Who waits for whom when nothing happens any more, or nothing but the passing of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hang {
     /// When the last thing happened.
     pub time: SimTime,
-    /// The processes that the run waits for, and those that they wait for.
+    /// The processes that the run waits for, those in the circle, and those that have unfinished work.
     pub blocked: Vec<Blocked>,
     /// Processes that wait for each other in a circle, each with the port at which it waits for the next.
     pub cycle: Vec<(String, String)>,
+    /// Time still passes: some of these processes wait for nothing else.
+    pub passing: bool,
 }
 
 impl Hang {
     /// Sorts out who waits for whom among the processes that have not returned.
-    pub(crate) fn new(time: SimTime, mut blocked: Vec<Blocked>) -> Self {
+    pub(crate) fn new(time: SimTime, mut blocked: Vec<Blocked>, passing: bool) -> Self {
         blocked.sort_by(|a, b| (a.daemon, &a.path).cmp(&(b.daemon, &b.path)));
         let cycle = cycle(&blocked);
-        // An idle server waits for requests; only those in the circle, and those that count, are news.
-        blocked.retain(|process| !process.daemon || cycle.iter().any(|(path, _)| *path == process.path));
-        Hang { time, blocked, cycle }
+        // An idle server waits for requests; only the busy, those in the circle, and those that count, are news.
+        let in_circle = |path: &str| cycle.iter().any(|(member, _)| member == path);
+        blocked.retain(|process| !process.daemon || process.busy || in_circle(&process.path));
+        Hang { time, blocked, cycle, passing }
     }
 }
 
@@ -219,7 +224,11 @@ fn shortest_circle(edges: &[Vec<(WaitKind, usize, String)>], start: usize) -> Op
 impl fmt::Display for Hang {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let waiting = self.blocked.iter().filter(|process| !process.daemon).count();
-        writeln!(f, "nothing can happen any more, and {waiting} processes have not returned")?;
+        let what = match self.passing {
+            true => "time passes, but no message has been taken for long",
+            false => "nothing can happen any more",
+        };
+        writeln!(f, "{what}, and {waiting} processes have not returned")?;
         if let Some((first, _)) = self.cycle.first() {
             write!(f, "  wait-for cycle: ")?;
             for (path, port) in &self.cycle {
@@ -228,8 +237,12 @@ impl fmt::Display for Hang {
             writeln!(f, "{first}")?;
         }
         for process in &self.blocked {
+            if process.busy {
+                writeln!(f, "  {} has begun work that it has not finished", process.path)?;
+            }
             if process.waits.is_empty() {
-                writeln!(f, "  {} waits for nothing that a port could bring", process.path)?;
+                let what = if self.passing { "time to pass" } else { "nothing that a port could bring" };
+                writeln!(f, "  {} waits for {what}", process.path)?;
             }
             for wait in &process.waits {
                 let peers = wait.peers.join(", ");

@@ -19,7 +19,13 @@ use crate::time::SimTime;
 /// What travels on a link.
 ///
 /// `Hash` feeds the run's hash; a message whose value matters to the simulation includes it.
-pub trait Message: Hash + Send + 'static {
+pub trait Message: Hash + Send + Sized + 'static {
+    /// Makes a second message like this one, for links whose faults double messages. Without it none can be doubled.
+    const DUPLICATE: Option<fn(&Self) -> Self> = None;
+    /// Flips a bit of the values that the message carries, chosen by a random number, for links whose faults change
+    /// messages; false if this message carries none. Without it none can be changed.
+    const CORRUPT: Option<fn(&mut Self, u64) -> bool> = None;
+
     /// Bytes that the message occupies on a link with a bandwidth.
     fn wire_bytes(&self) -> u64 {
         size_of_val(self) as u64
@@ -27,9 +33,27 @@ pub trait Message: Hash + Send + 'static {
 }
 
 macro_rules! plain_messages {
-    ($($type:ty),*) => { $(impl Message for $type {})* };
+    ($($type:ty),*) => { $(impl Message for $type {
+        const DUPLICATE: Option<fn(&Self) -> Self> = Some(Clone::clone);
+        const CORRUPT: Option<fn(&mut Self, u64) -> bool> = Some(|value, bits| {
+            *value ^= (1 as $type) << (bits % u64::from(<$type>::BITS));
+            true
+        });
+    })* };
 }
-plain_messages!((), bool, u8, u16, u32, u64, i32, i64);
+plain_messages!(u8, u16, u32, u64, i32, i64);
+
+impl Message for () {
+    const DUPLICATE: Option<fn(&Self) -> Self> = Some(Clone::clone);
+}
+
+impl Message for bool {
+    const DUPLICATE: Option<fn(&Self) -> Self> = Some(Clone::clone);
+    const CORRUPT: Option<fn(&mut Self, u64) -> bool> = Some(|value, _| {
+        *value = !*value;
+        true
+    });
+}
 
 /// The receiving end of links: takes messages in the order of (arrival, sender, sequence).
 pub struct In<M> {

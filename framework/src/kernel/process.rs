@@ -49,6 +49,8 @@ pub struct Process {
     pub(crate) blocking: bool,
     hashing: bool,
     hash: Cell<EventHasher>,
+    /// See [`Process::set_busy`].
+    pub(crate) busy: Cell<bool>,
 }
 
 impl Process {
@@ -63,7 +65,15 @@ impl Process {
             blocking,
             hashing,
             hash: Cell::default(),
+            busy: Cell::new(false),
         })
+    }
+
+    /// Says whether the component has begun work that it has not finished. A server that waits for the answer to a
+    /// request of its own looks like an idle one; the report of a deadlock names those that are busy.
+    #[inline]
+    pub fn set_busy(&self, busy: bool) {
+        self.busy.set(busy);
     }
 
     /// The current simulated time.

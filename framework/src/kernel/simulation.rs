@@ -3,8 +3,8 @@
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
 
 use super::domain::Domain;
 use super::island::{Agenda, Ending, Island, IslandState};
@@ -17,6 +17,7 @@ use super::process::Process;
 use super::queue::Queue;
 use super::remote::{Flush, Incoming, Notice, Post, batch_number};
 use super::snapshot::{Recorder, Snapshot, SnapshotTimes, combine};
+use super::watchdog::{Pulse, Watchdog, watch};
 use super::wiring::{Crossing, Crossings, Ends, Figures, Ports, Wiring};
 use crate::time::{Clock, SimTime};
 
@@ -43,6 +44,8 @@ pub struct RunOptions {
     pub interrupt: Arc<AtomicBool>,
     /// The simulated time reached, in picoseconds, for someone who watches.
     pub clock: Arc<AtomicU64>,
+    /// Names components that do not give their thread back.
+    pub watchdog: Watchdog,
 }
 
 impl Default for RunOptions {
@@ -58,6 +61,7 @@ impl Default for RunOptions {
             livelock_after: SimTime::from_ns(1_000_000_000),
             interrupt: Arc::default(),
             clock: Arc::default(),
+            watchdog: Watchdog::default(),
         }
     }
 }
@@ -94,6 +98,7 @@ impl Machine {
             grace,
             notices: (0..partition.threads * partition.threads).map(|_| Notice::default()).collect(),
             crossings: Crossings::default(),
+            pulses: (0..partition.threads).map(|_| Arc::default()).collect(),
             partition,
             options: options.clone(),
         };
@@ -107,6 +112,9 @@ impl Machine {
             let mut shares = shares.into_iter().enumerate();
             let own = shares.next().zip(exchanges.next());
             let plan = &plan;
+            // The watchdog ends when this end of the channel is dropped, also if a worker panics.
+            let (_running, ended) = mpsc::channel();
+            scope.spawn(move || watch(&plan.options.watchdog, &plan.pulses, &plan.paths, &ended));
             let others: Vec<_> = shares
                 .zip(exchanges)
                 .map(|((thread, share), exchange)| {
@@ -138,6 +146,8 @@ struct Plan {
     /// From thread i to thread j at i·threads + j.
     notices: Vec<Notice>,
     crossings: Crossings,
+    /// By thread.
+    pulses: Vec<Arc<Pulse>>,
     options: RunOptions,
 }
 
@@ -201,8 +211,8 @@ impl Plan {
             (None, Verdict::Done) => Outcome::Finished(time),
             (None, Verdict::Stopped) => Outcome::Stopped(time),
             (None, Verdict::Interrupted) => Outcome::Interrupted(time),
-            (None, Verdict::Deadlock) => Outcome::Deadlock(Hang::new(time, blocked)),
-            (None, Verdict::Livelock) => Outcome::Livelock(Hang::new(time, blocked)),
+            (None, Verdict::Deadlock) => Outcome::Deadlock(Hang::new(time, blocked, false)),
+            (None, Verdict::Livelock) => Outcome::Livelock(Hang::new(time, blocked, true)),
         };
         let hashes = hashes.iter().map(|&(index, hash)| (self.paths[index].as_str(), hash));
         let hash = self.options.hash.then(|| combine(hashes));
@@ -271,6 +281,7 @@ impl<'a> Worker<'a> {
             worker.start_island(processes, &connected, &mut ports);
         }
         worker.connect(&ports);
+        plan.pulses[thread].begin(worker.islands.iter().map(Island::processes).collect());
         worker
     }
 
@@ -285,7 +296,8 @@ impl<'a> Worker<'a> {
         for (_, spec) in &processes {
             *sizes.entry(spec.clock).or_default() += 1;
         }
-        let mut island = Island::new(Rc::clone(&state), sizes.len(), self.plan.options.measure);
+        let pulse = Arc::clone(&self.plan.pulses[self.thread]);
+        let mut island = Island::new(Rc::clone(&state), sizes.len(), pulse, self.plan.options.measure);
         let mut domains: BTreeMap<Clock, (usize, Rc<Domain>, u32)> = BTreeMap::new();
         for (clock, size) in sizes {
             let domain = Domain::new(Rc::clone(&state), clock, size);
@@ -362,6 +374,7 @@ impl<'a> Worker<'a> {
         let mut dirty: Vec<u32> = Vec::new();
         let mut recorder = Recorder::new(plan.options.snapshots);
         let (mut reached, mut quiet_since) = (0, 0);
+        let pulse = &*plan.pulses[self.thread];
         let (verdict, time) = loop {
             own.next = self.agenda.with(|agenda| agenda.earliest()).0;
             for &other in &others {
@@ -406,11 +419,14 @@ impl<'a> Worker<'a> {
             }
             let limit = horizon.min(all.next.saturating_add(plan.window)).min(recorder.limit());
             reached = limit;
+            pulse.beat();
             while let Some(number) = self.next_island(limit) {
                 let island = &mut self.islands[number];
+                pulse.set_island(number);
                 island.run(limit, &mut endings);
                 own.moved = own.moved.max(island.state.moved.get());
             }
+            pulse.beat();
             for ending in endings.drain(..) {
                 if !ending.daemon {
                     own.live -= 1;
@@ -475,7 +491,7 @@ impl<'a> Worker<'a> {
                         self.add_wait(&mut waits, &link.to, wait, link.from.process);
                     }
                 }
-                Blocked { path: self.plan.paths[index].clone(), daemon, waits }
+                Blocked { path: self.plan.paths[index].clone(), daemon, busy: process.busy.get(), waits }
             })
             .collect()
     }

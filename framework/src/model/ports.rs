@@ -2,22 +2,50 @@
 
 use std::any::TypeId;
 
-use crate::kernel::{In, Message, Out, Socket, Wiring};
+use super::faults::{FaultKind, InjectorSite, injector};
+use crate::kernel::{In, Message, Out, ProcessSpec, Socket, Wiring};
 
 /// The type of the messages that pass a port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct MessageType {
     /// Identity of the Rust type.
     pub id: TypeId,
     /// Its name without the path, for people.
     pub name: &'static str,
+    /// Builds what does faults to messages of this type in the middle of a link.
+    pub injector: fn(InjectorSite) -> ProcessSpec,
+    duplicates: bool,
+    corrupts: bool,
 }
+
+impl PartialEq for MessageType {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+
+impl Eq for MessageType {}
 
 impl MessageType {
     /// The type `M`.
-    pub fn of<M: 'static>() -> Self {
+    pub fn of<M: Message>() -> Self {
         let path = std::any::type_name::<M>();
-        MessageType { id: TypeId::of::<M>(), name: path.rsplit("::").next().unwrap_or(path) }
+        MessageType {
+            id: TypeId::of::<M>(),
+            name: path.rsplit("::").next().unwrap_or(path),
+            injector: injector::<M>,
+            duplicates: M::DUPLICATE.is_some(),
+            corrupts: M::CORRUPT.is_some(),
+        }
+    }
+
+    /// Whether a fault can happen to messages of this type.
+    pub fn suffers(&self, fault: FaultKind) -> bool {
+        match fault {
+            FaultKind::Duplicate => self.duplicates,
+            FaultKind::Corrupt => self.corrupts,
+            FaultKind::Drop | FaultKind::Delay | FaultKind::WithholdCredit => true,
+        }
     }
 }
 
@@ -35,6 +63,16 @@ pub enum PortShape {
         /// What this side receives.
         receives: MessageType,
     },
+}
+
+impl PortShape {
+    /// What leaves through the port.
+    pub fn sends(&self) -> Option<MessageType> {
+        match self {
+            PortShape::In(_) => None,
+            PortShape::Out(sends) | PortShape::Socket { sends, .. } => Some(*sends),
+        }
+    }
 }
 
 /// One port, or array of ports, of a component kind.

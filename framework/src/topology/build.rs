@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
+use super::faults::sender;
 use super::machine::{Endpoint, Link, Machine};
 use crate::kernel::{self, LinkOptions, LinkSpec, Outcome, RunOptions, Snapshot};
-use crate::model::{Environment, Registry, Remains, StatRow};
+use crate::model::{
+    Environment, INJECTOR_INPUT, INJECTOR_OUTPUT, InjectorParams, InjectorSite, Registry, Remains, StatRow,
+};
 use crate::telemetry::Span;
-use crate::time::{Clock, SimTime};
+use crate::time::{Clock, Latency, SimTime};
 
 /// Depth of a receiver's buffer where the link gives none.
 const DEFAULT_CAPACITY: u32 = 4;
@@ -35,7 +38,45 @@ pub fn build(machine: &Machine, registry: &Arc<Registry>, environment: &Environm
         let (path, clock) = (instance.path.clone(), Clock::new(instance.clock));
         registry.build(&instance.kind, path, clock, environment.clone(), instance.params.clone())
     });
-    kernel::Machine { processes: processes.collect(), links: machine.links.iter().map(link).collect() }
+    let links = machine.links.iter().map(link).collect();
+    let mut built = kernel::Machine { processes: processes.collect(), links };
+    for (number, link) in machine.links.iter().enumerate().filter(|(_, link)| !link.faults.is_empty()) {
+        inject(&mut built, number, link, machine, registry, environment);
+    }
+    built
+}
+
+/// Puts an injector into the middle of a link. The link keeps its place and its bandwidth as the way to the injector;
+/// the injector and the way from there come last, so that nothing else is renumbered.
+fn inject(
+    built: &mut kernel::Machine,
+    number: usize,
+    link: &Link,
+    machine: &Machine,
+    registry: &Arc<Registry>,
+    environment: &Environment,
+) {
+    let port = sender(link, &machine.instances, &registry.catalogue);
+    let message = port.and_then(|port| port.shape.sends());
+    let message = message.unwrap_or_else(|| panic!("{} was checked to send", machine.path(&link.from)));
+    let clock = Clock::new(machine.instances[link.from.instance].clock);
+    let (first, rest) = InjectorParams::split(link.latency, clock, link.bandwidth.is_some());
+    let params = InjectorParams { faults: link.faults.clone(), rest };
+    let path = machine.injector(link);
+    let process = built.processes.len();
+    let end = |port: &str| kernel::Endpoint { process, port: port.into(), index: None };
+    let before = &mut built.links[number];
+    let options = LinkOptions { latency: Latency::Cycles(1), bandwidth: None, ..before.options };
+    let behind = LinkSpec {
+        from: end(INJECTOR_OUTPUT),
+        to: std::mem::replace(&mut before.to, end(INJECTOR_INPUT)),
+        sender: std::mem::take(&mut before.sender),
+        options,
+    };
+    before.options.latency = first;
+    built.links.push(behind);
+    let environment = environment.clone();
+    built.processes.push((message.injector)(InjectorSite { path, clock, environment, params }));
 }
 
 fn link(link: &Link) -> LinkSpec {

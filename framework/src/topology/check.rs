@@ -12,6 +12,7 @@ use crate::model::{
 use crate::time::Hertz;
 
 use super::expand::{Flat, FlatInstance};
+use super::faults;
 use super::machine::{Endpoint, Instance, Link, Machine, natural, port_path};
 use super::wire::{Leaf, Wire};
 
@@ -24,7 +25,8 @@ pub(super) fn check(flat: &Flat, catalogue: &Catalogue, diagnostics: &mut Diagno
     order.sort_by(|&a, &b| natural(&flat.instances[a].path, &flat.instances[b].path));
     let mut rank = vec![0; order.len()];
     order.iter().enumerate().for_each(|(place, &instance)| rank[instance] = place);
-    let instances = order.iter().map(|&at| instance(&flat.instances[at], catalogue, diagnostics)).collect();
+    let instances: Vec<Instance> =
+        order.iter().map(|&at| instance(&flat.instances[at], catalogue, diagnostics)).collect();
     unique(flat, &order, diagnostics);
     let mut checker =
         Checker { flat, catalogue, diagnostics, uses: BTreeMap::new(), mismatched: BTreeSet::new() };
@@ -40,6 +42,7 @@ pub(super) fn check(flat: &Flat, catalogue: &Catalogue, diagnostics: &mut Diagno
         link.sender_index = *next;
         *next += 1;
     }
+    faults::attach(&flat.faults, &instances, &mut links, catalogue, diagnostics);
     Machine { name: flat.name.clone(), description: flat.description.clone(), instances, links }
 }
 
@@ -180,6 +183,7 @@ impl<'a> Checker<'a> {
             bandwidth: wire.bandwidth,
             sender_index: 0,
             socket,
+            faults: Vec::new(),
         };
         if socket {
             links.push(Link { from: link.to.clone(), to: link.from.clone(), ..link.clone() });

@@ -29,6 +29,8 @@ pub(super) struct Flat {
     pub instances: Vec<FlatInstance>,
     /// What joins them.
     pub wires: Vec<Wire>,
+    /// What goes wrong on them: the machine's entries, then those of the overlays.
+    pub faults: Vec<Node>,
     /// Ports that a faulty link names: whether they are connected cannot be said.
     pub doubtful: Vec<(usize, String)>,
 }
@@ -128,9 +130,10 @@ pub(super) fn expand(sources: &Sources, catalogue: &Catalogue, diagnostics: &mut
     for (name, document) in &sources.modules {
         modules.insert(name.clone(), module::parse(document, diagnostics));
     }
-    let mut overrides = Vec::new();
+    let (mut overrides, mut added) = (Vec::new(), Vec::new());
     for overlay in &sources.overlays {
-        let set = module::parse_overlay(overlay, diagnostics);
+        let (set, faults) = module::parse_overlay(overlay, diagnostics);
+        added.extend(faults);
         overrides.extend(set.iter().map(|(key, value)| Override::new(key, value.clone())));
     }
     overrides.extend(sources.sets.iter().map(|(key, value)| Override::new(key, value.clone())));
@@ -144,8 +147,13 @@ pub(super) fn expand(sources: &Sources, catalogue: &Catalogue, diagnostics: &mut
         Flat { name: machine.name.clone(), description: machine.description.clone(), ..Flat::default() };
     let mut expander =
         Expander { catalogue, modules: &modules, diagnostics, flat, within: Vec::new(), unfolded: 0 };
-    expander.module(&machine, "", machine.span, overrides, &Clocks::new());
-    expander.flat
+    let scope = expander.module(&machine, "", machine.span, overrides, &Clocks::new());
+    let mut flat = expander.flat;
+    for (faults, environment) in [(&machine.faults, &scope.environment), (&added, &nothing)] {
+        let known = faults.iter().filter_map(|node| expression::substitute(node, environment, diagnostics));
+        flat.faults.extend(known);
+    }
+    flat
 }
 
 struct Expander<'a> {

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::model::ports::PortShape;
-use crate::model::{Catalogue, Families, Field, KindInfo};
+use crate::model::{Catalogue, Families, FaultParams, Field, KindInfo, Params};
 
 /// The documentation of a kind: what it models, its parameters and its ports.
 pub fn explain(kind: &KindInfo, families: &Families) -> String {
@@ -32,6 +32,28 @@ pub fn explain(kind: &KindInfo, families: &Families) -> String {
         let _ = writeln!(out, "  {}{array}: {shape}{optional}", port.name);
         paragraph(&mut out, 3, port.doc);
     }
+    out
+}
+
+/// The documentation of what can go wrong on links: an entry of a machine's or an overlay's `faults:`.
+pub fn explain_faults() -> String {
+    let mut out = String::from("faults\n");
+    paragraph(
+        &mut out,
+        1,
+        "What goes wrong on links, as a list of maps under `faults:` in a machine or an overlay, such as \
+         `- { to: \"gpu.sm[0].memory\", fault: drop, nth: 5 }`. A link is named by the port that its messages leave from \
+         or arrive at. Several faults of one link happen in the order of the list. Without `nth`, `every` or \
+         `probability` a fault happens to every message.",
+    );
+    paragraph(
+        &mut out,
+        1,
+        "The link's messages pass a component of their own, `PORT!fault`, whose statistics tell what happened. Those that \
+         meet no fault take as long as before, except on a link of a single cycle of the sender, which takes one more.",
+    );
+    out.push_str("\nKeys\n");
+    fields(&mut out, 1, &FaultParams::fields(), &Families::default());
     out
 }
 

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::model::{Node, Span};
+use crate::model::{FaultParams, Node, Span};
 use crate::time::{BytesPerSecond, Hertz, Latency};
 
 /// A machine that is sound: every kind exists, every parameter was read, every port is joined to one that suits it.
@@ -51,7 +51,7 @@ impl PartialEq for Instance {
 }
 
 /// A one-way link. A line that joins sockets makes two.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Link {
     /// The sender.
     pub from: Endpoint,
@@ -67,6 +67,8 @@ pub struct Link {
     pub sender_index: u32,
     /// Whether the ends are sockets: then the same line made the link back.
     pub socket: bool,
+    /// What goes wrong on it, in this order.
+    pub faults: Vec<FaultParams>,
 }
 
 /// A port of a component.
@@ -81,6 +83,19 @@ pub struct Endpoint {
 }
 
 impl Machine {
+    /// Path and clock of every process of a run, in its order: the components, then what does faults to links.
+    pub fn processes(&self) -> impl Iterator<Item = (String, Hertz)> {
+        let components = self.instances.iter().map(|instance| (instance.path.clone(), instance.clock));
+        let faulty = self.links.iter().filter(|link| !link.faults.is_empty());
+        let injector = |link: &Link| (self.injector(link), self.instances[link.from.instance].clock);
+        components.chain(faulty.map(injector))
+    }
+
+    /// The path of what does faults to a link.
+    pub(super) fn injector(&self, link: &Link) -> String {
+        format!("{}!fault", self.path(&link.from))
+    }
+
     /// The path of a port, such as `gpu.sm[3].memory`.
     pub fn path(&self, endpoint: &Endpoint) -> String {
         let instance = self.instances.get(endpoint.instance).map_or("", |instance| &instance.path);

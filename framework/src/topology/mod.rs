@@ -1,6 +1,6 @@
 //! From YAML to a machine, one pass a file, each with one input and one output:
 //! `source` (files to trees), `module` (trees to parts), `expand` with `overrides` and `wire` (parts to a flat list),
-//! `check` (a flat list to a [`Machine`]), `build` (a machine to one that runs); `resolve`, `explain` and `schema` print.
+//! `check` with `faults` (a flat list to a [`Machine`]), `build` (a machine to one that runs); `resolve`, `explain` and `schema` print.
 //! Every pass reports all it finds; only a load without a problem is a machine.
 
 mod build;
@@ -8,6 +8,7 @@ mod check;
 mod expand;
 mod explain;
 pub mod expression;
+mod faults;
 mod machine;
 mod module;
 mod number;
@@ -18,7 +19,7 @@ mod source;
 mod wire;
 
 pub use build::{RunReport, build, run};
-pub use explain::{explain, list};
+pub use explain::{explain, explain_faults, list};
 pub use machine::{Endpoint, Instance, Link, Machine, natural};
 pub use resolve::resolve;
 pub use schema::schema;

@@ -25,6 +25,8 @@ pub(super) struct Module {
     pub exports: Vec<(Key, Node)>,
     /// What it sets in its parts.
     pub set: Vec<(Key, Node)>,
+    /// What goes wrong on its links; a machine's alone.
+    pub faults: Vec<Node>,
 }
 
 /// A declared parameter of a module.
@@ -119,7 +121,7 @@ impl Text {
     }
 }
 
-const MACHINE_KEYS: [&str; 9] = [
+const MACHINE_KEYS: [&str; 10] = [
     "counterpoint",
     "machine",
     "description",
@@ -129,6 +131,7 @@ const MACHINE_KEYS: [&str; 9] = [
     "components",
     "links",
     "set",
+    "faults",
 ];
 const MODULE_KEYS: [&str; 10] = [
     "counterpoint",
@@ -163,14 +166,18 @@ pub(super) fn parse(document: &Document, diagnostics: &mut Diagnostics) -> Modul
         links: parser.links(node),
         exports: parser.entries(node, "exports"),
         set: parser.entries(node, "set"),
+        faults: parser.faults(node),
     }
 }
 
-/// Takes an overlay apart: what it sets.
-pub(super) fn parse_overlay(document: &Document, diagnostics: &mut Diagnostics) -> Vec<(Key, Node)> {
+/// Takes an overlay apart: what it sets, and what goes wrong with it.
+pub(super) fn parse_overlay(
+    document: &Document,
+    diagnostics: &mut Diagnostics,
+) -> (Vec<(Key, Node)>, Vec<Node>) {
     let mut parser = Parser { diagnostics };
-    parser.known_keys(&document.node, &["counterpoint", "overlay", "description", "set"]);
-    parser.entries(&document.node, "set")
+    parser.known_keys(&document.node, &["counterpoint", "overlay", "description", "set", "faults"]);
+    (parser.entries(&document.node, "set"), parser.faults(&document.node))
 }
 
 struct Parser<'a> {
@@ -274,13 +281,22 @@ impl Parser<'_> {
     }
 
     fn links(&mut self, node: &Node) -> Vec<LinkEntry> {
-        let Some(node) = node.get("links") else { return Vec::new() };
-        let Some(items) = node.as_list() else {
-            self.diagnostics
-                .error(node.span, format!("expected a list under `links`, found {}", node.shape()));
-            return Vec::new();
-        };
-        items.iter().filter_map(|item| self.link(item)).collect()
+        self.list(node, "links").iter().filter_map(|item| self.link(item)).collect()
+    }
+
+    /// The faults of a machine or an overlay. Whether each is right is for those who read parameters.
+    fn faults(&mut self, node: &Node) -> Vec<Node> {
+        self.list(node, "faults").to_vec()
+    }
+
+    /// The elements of the list under a key; nothing where the key is missing.
+    fn list<'n>(&mut self, node: &'n Node, name: &str) -> &'n [Node] {
+        let Some(node) = node.get(name) else { return &[] };
+        node.as_list().unwrap_or_else(|| {
+            let message = format!("expected a list under `{name}`, found {}", node.shape());
+            self.diagnostics.error(node.span, message);
+            &[]
+        })
     }
 
     fn link(&mut self, node: &Node) -> Option<LinkEntry> {

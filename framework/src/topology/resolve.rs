@@ -72,6 +72,28 @@ impl Printer<'_> {
             text.extend(link.bandwidth.map(|bandwidth| format!(", bandwidth: {bandwidth}")));
             self.line(1, &format!("{text} }}"), None);
         }
+        self.faults(machine);
+    }
+
+    /// Every fault with both ends of its link: together they leave no doubt, whatever was written.
+    fn faults(&mut self, machine: &Machine) {
+        let mut faults =
+            machine.links.iter().flat_map(|link| link.faults.iter().map(move |fault| (link, fault)));
+        let mut next = faults.next();
+        if next.is_some() {
+            self.line(0, "faults:", None);
+        }
+        while let Some((link, fault)) = next {
+            let (from, to) = (machine.path(&link.from), machine.path(&link.to));
+            let settings: Vec<String> = fault
+                .settings()
+                .into_iter()
+                .map(|(key, value)| format!("{key}: {}", scalar(&value)))
+                .collect();
+            let text = format!("- {{ from: \"{from}\", to: \"{to}\", {} }}", settings.join(", "));
+            self.line(1, &text, None);
+            next = faults.next();
+        }
     }
 
     fn instance(&mut self, instance: &Instance, name: &str, count: Option<usize>) {

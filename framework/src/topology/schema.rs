@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::model::{Catalogue, Families, Field, KindInfo, TypeInfo};
+use crate::model::{Catalogue, Families, FaultParams, Field, KindInfo, Params, TypeInfo};
 
 /// The schema of the files that `catalogue` can load.
 pub fn schema(catalogue: &Catalogue) -> Value {
@@ -44,6 +44,11 @@ pub fn schema(catalogue: &Catalogue) -> Value {
                 "additionalProperties": { "anyOf": [module(), { "oneOf": kinds }] },
             },
             "links": { "type": "array", "description": "What joins the parts.", "items": link() },
+            "faults": {
+                "type": "array",
+                "description": "What goes wrong on links, for a machine or an overlay.",
+                "items": object(&FaultParams::fields(), &catalogue.families),
+            },
             "exports": any_map("Ports of parts that the module offers as its own."),
             "set": any_map("Values for parameters of parts, by path."),
         },

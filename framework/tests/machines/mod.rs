@@ -3,9 +3,9 @@
 // Nothing behind these kinds would use a parameter that was read.
 #![allow(dead_code)]
 
-use std::any::TypeId;
 use std::collections::BTreeMap;
 
+use counterpoint_framework::kernel::Message;
 use counterpoint_framework::model::ports::{MessageType, PortInfo, PortShape};
 use counterpoint_framework::model::{
     Catalogue, Choice, Choose, KindInfo, Node, Parameter, Params, Reader, Variant,
@@ -13,9 +13,18 @@ use counterpoint_framework::model::{
 use counterpoint_framework::time::{Bytes, BytesPerSecond, Cycles, Latency};
 use counterpoint_framework::topology::{Loaded, load};
 
+#[derive(Clone, Hash)]
 struct Launch;
+#[derive(Hash)]
 struct Request;
+#[derive(Hash)]
 struct Reply;
+
+impl Message for Launch {
+    const DUPLICATE: Option<fn(&Self) -> Self> = Some(Clone::clone);
+}
+impl Message for Request {}
+impl Message for Reply {}
 
 /// Who goes first.
 pub(crate) trait Policy {}
@@ -119,26 +128,34 @@ pub(crate) struct MemoryParams {
     steps: Vec<Latency>,
 }
 
-fn message<T: 'static>(name: &'static str) -> MessageType {
-    MessageType { id: TypeId::of::<T>(), name }
+fn input<T: Message>(name: &'static str, array: bool) -> PortInfo {
+    PortInfo {
+        name,
+        doc: "What comes in.",
+        shape: PortShape::In(MessageType::of::<T>()),
+        array,
+        optional: false,
+    }
 }
 
-fn input<T: 'static>(name: &'static str, of: &'static str, array: bool) -> PortInfo {
-    PortInfo { name, doc: "What comes in.", shape: PortShape::In(message::<T>(of)), array, optional: false }
-}
-
-fn output<T: 'static>(name: &'static str, of: &'static str, array: bool) -> PortInfo {
-    PortInfo { name, doc: "What goes out.", shape: PortShape::Out(message::<T>(of)), array, optional: false }
+fn output<T: Message>(name: &'static str, array: bool) -> PortInfo {
+    PortInfo {
+        name,
+        doc: "What goes out.",
+        shape: PortShape::Out(MessageType::of::<T>()),
+        array,
+        optional: false,
+    }
 }
 
 fn client(name: &'static str, array: bool) -> PortInfo {
-    let (sends, receives) = (message::<Request>("Request"), message::<Reply>("Reply"));
+    let (sends, receives) = (MessageType::of::<Request>(), MessageType::of::<Reply>());
     let shape = PortShape::Socket { sends, receives };
     PortInfo { name, doc: "Requests out, replies in.", shape, array, optional: false }
 }
 
 fn server(name: &'static str, array: bool) -> PortInfo {
-    let (sends, receives) = (message::<Reply>("Reply"), message::<Request>("Request"));
+    let (sends, receives) = (MessageType::of::<Reply>(), MessageType::of::<Request>());
     let shape = PortShape::Socket { sends, receives };
     PortInfo { name, doc: "Requests in, replies out.", shape, array, optional: false }
 }
@@ -157,30 +174,28 @@ pub(crate) fn catalogue() -> Catalogue {
     catalogue.families.add::<dyn Policy, Fifo>();
     catalogue.families.add::<dyn Policy, Ppcs>();
     catalogue.add(kind::<()>("test/host", "Launches. And waits.", || {
-        let done = PortInfo { optional: true, ..input::<Reply>("done", "Reply", false) };
-        vec![output::<Launch>("launches", "Launch", false), done]
+        let done = PortInfo { optional: true, ..input::<Reply>("done", false) };
+        vec![output::<Launch>("launches", false), done]
     }));
     catalogue.add(kind::<SchedulerParams>("test/scheduler", "Spreads launches over cores.", || {
-        vec![input::<Launch>("launches", "Launch", false), output::<Launch>("cores", "Launch", true)]
+        vec![input::<Launch>("launches", false), output::<Launch>("cores", true)]
     }));
     catalogue.add(kind::<CoreParams>("test/core", "Runs launches.", || {
-        vec![input::<Launch>("work", "Launch", false), client("memory", false)]
+        vec![input::<Launch>("work", false), client("memory", false)]
     }));
     catalogue.add(kind::<MemoryParams>("test/memory", "Answers requests.", || vec![server("clients", true)]));
-    catalogue
-        .add(kind::<()>("test/source", "Sends launches.", || vec![output::<Launch>("out", "Launch", false)]));
-    catalogue
-        .add(kind::<()>("test/sink", "Takes launches.", || vec![input::<Launch>("in", "Launch", false)]));
+    catalogue.add(kind::<()>("test/source", "Sends launches.", || vec![output::<Launch>("out", false)]));
+    catalogue.add(kind::<()>("test/sink", "Takes launches.", || vec![input::<Launch>("in", false)]));
     catalogue.add(kind::<()>("test/tile", "A tile of a mesh.", || {
         let ends = [("east", false), ("west", true)];
         let port = |(name, input_port): (&'static str, bool)| {
             let port = if input_port { input::<Launch> } else { output::<Launch> };
-            PortInfo { optional: true, ..port(name, "Launch", false) }
+            PortInfo { optional: true, ..port(name, false) }
         };
         ends.map(port).into()
     }));
     catalogue.add(kind::<()>("test/switch", "An output per input.", || {
-        vec![input::<Launch>("in", "Launch", true), output::<Launch>("out", "Launch", true)]
+        vec![input::<Launch>("in", true), output::<Launch>("out", true)]
     }));
     catalogue
 }

@@ -35,6 +35,8 @@ pub struct Console<'a> {
     pub interactive: bool,
     /// Set by someone else to end a run.
     pub interrupt: Arc<AtomicBool>,
+    /// Set by someone else to leave a component behind that hangs.
+    pub abandon: Arc<AtomicBool>,
 }
 
 /// Simulates heterogeneous machines, from the CPU host to the GPU's DRAM, that run real PTX programs.

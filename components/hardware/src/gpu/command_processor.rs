@@ -193,6 +193,7 @@ impl Component for CommandProcessor {
                 io.copies.tx.when(!self.to_copies.is_empty()),
                 io.launches.tx.when(!self.to_scheduler.is_empty()),
             ];
+            sim.set_busy(!self.launched.is_empty() || self.streams.values().any(|stream| stream.busy));
             sim.wait(SimTime::MAX, sources).await;
         }
     }

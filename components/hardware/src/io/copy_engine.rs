@@ -280,6 +280,7 @@ impl Component for CopyEngine {
                 io.memory.tx.when(!self.to_memory.is_empty()),
                 io.control.tx.when(!self.to_control.is_empty()),
             ];
+            sim.set_busy(self.active.is_some());
             sim.wait(SimTime::MAX, sources).await;
         }
     }

@@ -12,7 +12,8 @@ use crate::{Console, FAILURE, SUCCESS};
 /// The command's arguments.
 #[derive(Args)]
 pub(crate) struct Explain {
-    /// The component kind, such as `memory/l2-slice`; or `application`, for the keys of an application file.
+    /// The component kind, such as `memory/l2-slice`; or `application`, for the keys of an application file; or
+    /// `faults`, for what can go wrong on links.
     kind: String,
 }
 
@@ -20,6 +21,10 @@ impl Explain {
     pub(super) fn execute(&self, console: &mut Console<'_>) -> io::Result<u8> {
         if self.kind == "application" {
             write!(console.out, "{}", application::explain())?;
+            return Ok(SUCCESS);
+        }
+        if self.kind == "faults" {
+            write!(console.out, "{}", topology::explain_faults())?;
             return Ok(SUCCESS);
         }
         let registry = registry();

@@ -86,14 +86,14 @@ fn islands(machine: &Machine, cut: &Cut, console: &mut Console<'_>) -> io::Resul
         let (from, to) = (machine.path(&link.from), machine.path(&link.to));
         writeln!(console.out, "limited by {from} -> {to} ({})", link.latency)?;
     }
+    let paths: Vec<String> = machine.processes().map(|(path, _)| path).collect();
     let total: u64 = cut.islands.iter().map(|island| island.load).sum();
     for thread in 0..threads {
         let own = || cut.islands.iter().enumerate().filter(|(_, island)| island.thread == thread);
         let load: u64 = own().map(|(_, island)| island.load).sum();
         writeln!(console.out, "\nthread {thread}: {:.1} % of the load", percent(load, total))?;
         for (number, island) in own() {
-            let names = island.processes.iter().map(|&process| machine.instances[process].path.as_str());
-            let names: Vec<&str> = names.collect();
+            let names: Vec<&str> = island.processes.iter().map(|&process| paths[process].as_str()).collect();
             let share = percent(island.load, total);
             writeln!(console.out, "  island {number:>3} {share:5.1} %  {}", names.join(", "))?;
         }
@@ -107,6 +107,7 @@ fn percent(part: u64, whole: u64) -> f64 {
 
 /// The machine in Graphviz's language; boxes around islands, or around the outermost modules.
 fn dot(machine: &Machine, cut: Option<&Cut>) -> String {
+    let paths: Vec<String> = machine.processes().map(|(path, _)| path).collect();
     let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     match cut {
         Some(cut) => {
@@ -116,8 +117,8 @@ fn dot(machine: &Machine, cut: Option<&Cut>) -> String {
             }
         }
         None => {
-            for (number, instance) in machine.instances.iter().enumerate() {
-                let module = instance.path.split_once('.').map_or("", |(module, _)| module);
+            for (number, path) in paths.iter().enumerate() {
+                let module = path.split_once('.').map_or("", |(module, _)| module);
                 groups.entry(module.to_owned()).or_default().push(number);
             }
         }
@@ -127,8 +128,9 @@ fn dot(machine: &Machine, cut: Option<&Cut>) -> String {
     for (number, (name, members)) in groups.iter().enumerate() {
         text += &format!("  subgraph cluster_{number} {{\n    label={name:?};\n");
         for &member in members {
-            let instance = &machine.instances[member];
-            text += &format!("    n{member} [label=\"{}\\n{}\"];\n", instance.path, instance.kind);
+            // What does faults to a link is no component of the file and has no kind.
+            let kind = machine.instances.get(member).map_or("", |instance| instance.kind.as_str());
+            text += &format!("    n{member} [label=\"{}\\n{kind}\"];\n", paths[member]);
         }
         text += "  }\n";
     }

@@ -33,7 +33,7 @@ pub(crate) enum Command {
     Resolve(resolve::Resolve),
     /// List machines, applications, component kinds, policies and runtimes.
     List(list::List),
-    /// Describe a component kind, or the keys of application files.
+    /// Describe a component kind, the keys of application files, or faults of links.
     Explain(explain::Explain),
     /// Print the JSON Schema of machine or application files, for editors.
     Schema(schema::Schema),

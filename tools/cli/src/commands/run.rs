@@ -4,11 +4,12 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use counterpoint_experiments::registry;
-use counterpoint_experiments::run::{Progress, RunRequest, RunSummary, run};
-use counterpoint_framework::kernel::{Outcome, SnapshotTimes};
+use counterpoint_experiments::run::{Progress, RunRequest, RunSummary, run_watched};
+use counterpoint_framework::kernel::{Outcome, SnapshotTimes, Stuck};
 use counterpoint_framework::telemetry::Level;
 use counterpoint_framework::time::{Quantity, SimTime};
 
@@ -56,6 +57,9 @@ pub(crate) struct Run {
     /// Seed of all random numbers.
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    /// Name a component that has not come back for this much real time, such as `10 s`; or `off`.
+    #[arg(long, value_name = "TIME", default_value = "10 s", value_parser = patience)]
+    watchdog: Patience,
     /// Show neither progress nor the table.
     #[arg(long)]
     quiet: bool,
@@ -82,6 +86,20 @@ impl From<Spans> for Level {
     }
 }
 
+/// How long the watchdog waits, if it does.
+type Patience = Option<Duration>;
+
+fn patience(text: &str) -> Result<Patience, String> {
+    if text == "off" {
+        return Ok(None);
+    }
+    let time = SimTime::parse(text).map_err(|error| format!("{error}; or off"))?;
+    match time.as_ps() / 1_000 {
+        0 => Err("expected at least 1 ns; or off".to_owned()),
+        nanos => Ok(Some(Duration::from_nanos(nanos))),
+    }
+}
+
 pub(super) fn time(text: &str) -> Result<SimTime, String> {
     SimTime::parse(text).map_err(|error| error.to_string())
 }
@@ -103,13 +121,19 @@ impl Run {
             stop_at: self.stop_at,
             level: self.spans.into(),
             seed: self.seed,
+            watchdog: self.watchdog,
             command_line: words,
             ..self.machine.request(&self.application)
         };
         let registry = Arc::new(registry());
-        let watched = Progress::interrupted_by(Arc::clone(&console.interrupt));
+        let watched = Progress::interrupted_by(Arc::clone(&console.interrupt))
+            .abandoned_by(Arc::clone(&console.abandon));
         let bar = console.interactive && !self.quiet && self.log.is_none();
-        let result = progress::watch(&watched, bar, || run(&request, &registry, &watched));
+        let mut said = Ok(());
+        let mut alarm = |stuck: Stuck| said = warn(&stuck, console);
+        let result =
+            progress::watch(&watched, bar, || run_watched(&request, &registry, &watched, &mut alarm));
+        said?;
         let summary = match result {
             Ok(summary) => summary,
             Err(errors) => return fail(&errors, console),
@@ -133,6 +157,16 @@ impl Run {
     }
 }
 
+/// Says that a component hangs, and what to do.
+fn warn(stuck: &Stuck, console: &mut Console<'_>) -> io::Result<()> {
+    writeln!(console.err, "warning: {stuck}")?;
+    writeln!(
+        console.err,
+        "  help: it computes for very long, or in a loop that awaits nothing; Ctrl-C twice leaves it behind and writes \
+         what there is"
+    )
+}
+
 /// An error that says with which file it happened.
 fn at(path: &Path, error: io::Error) -> io::Error {
     io::Error::other(format!("cannot write `{}`: {error}", path.display()))
@@ -147,6 +181,14 @@ fn status(summary: &RunSummary, console: &mut Console<'_>) -> io::Result<u8> {
         Outcome::Deadlock(_) | Outcome::Livelock(_) | Outcome::Failed { .. } => {
             writeln!(console.err, "error: {}", outcome.to_string().trim_end())?;
         }
+    }
+    if !summary.missing.is_empty() {
+        writeln!(
+            console.err,
+            "interrupted: what the hanging component keeps is missing: {}",
+            summary.missing.join(", ")
+        )?;
+        return Ok(INTERRUPTED);
     }
     let wrong = summary.checks.iter().filter(|check| !check.verdict.is_verified());
     for check in wrong.filter(|_| !summary.partial) {

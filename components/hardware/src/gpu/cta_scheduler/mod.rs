@@ -307,6 +307,7 @@ impl Component for CtaScheduler {
             let events = io.sms.iter().map(|sm| sm.rx.when(true));
             let credits = io.sms.iter().map(|sm| sm.tx.when(unplaced && sm.tx.credits() == 0));
             let launches = [io.launches.rx.when(true), io.launches.tx.when(!self.done.is_empty())];
+            sim.set_busy(!self.launches.is_empty());
             sim.wait(SimTime::MAX, events.chain(credits).chain(launches)).await;
         }
     }

@@ -444,6 +444,7 @@ impl Component for Sm {
                         io.work.rx.when(true),
                         io.work.tx.when(!self.events.is_empty()),
                     ];
+                    sim.set_busy(self.resident());
                     sim.wait(deadline, sources).await;
                 }
             }

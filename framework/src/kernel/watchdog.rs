@@ -1,0 +1,176 @@
+//! The watchdog: names a component that does not give its thread back, while it hangs.
+//!
+//! A component that computes without ever waiting keeps its thread, and with it the simulated time of the whole machine.
+//! Nothing inside the simulation can notice that, so a thread of its own looks at wall-clock time: every worker leaves
+//! in its [`Pulse`] what it is doing, and a pulse that stays the same for too long is a component that hangs. The
+//! watchdog only speaks; it never changes a result.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use super::queue::Slot;
+use crate::time::SimTime;
+
+/// The longest time between two looks.
+const INTERVAL: Duration = Duration::from_millis(250);
+
+/// A component that was called upon and has not come back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stuck {
+    /// Where it is.
+    pub path: String,
+    /// The simulated time at which it was called upon.
+    pub time: SimTime,
+    /// For how long, in wall-clock time, it has been seen at it.
+    pub elapsed: Duration,
+}
+
+impl fmt::Display for Stuck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Stuck { path, time, elapsed } = self;
+        let seconds = elapsed.as_secs_f64();
+        write!(f, "{path} was called upon at {time} and has not come back for {seconds:.1} s of real time")
+    }
+}
+
+/// What the watchdog does.
+#[derive(Clone)]
+pub struct Watchdog {
+    /// Wall-clock time without progress after which a component is reported; `None` for never.
+    pub after: Option<Duration>,
+    /// Takes each report, on the watchdog's thread, once per component.
+    pub report: Arc<dyn Fn(Stuck) + Send + Sync>,
+    /// Set by someone who does not want to wait for a component that hangs.
+    pub abandon: Arc<AtomicBool>,
+    /// Called on the watchdog's thread when `abandon` is set while a component hangs: the run will not end by itself.
+    pub abandoned: Arc<dyn Fn(Stuck) + Send + Sync>,
+}
+
+impl Default for Watchdog {
+    /// Reports to the simulator's log after ten seconds.
+    fn default() -> Self {
+        Watchdog {
+            after: Some(Duration::from_secs(10)),
+            report: Arc::new(|stuck| tracing::warn!(target: "simulation", "{stuck}")),
+            abandon: Arc::default(),
+            abandoned: Arc::new(|_| {}),
+        }
+    }
+}
+
+/// What a worker is doing, for the watchdog. Written by the worker alone, with relaxed stores: a store for each island,
+/// two for each batch of processes, and the one for each poll takes the place of a plain store.
+#[derive(Default)]
+pub(crate) struct Pulse {
+    /// Counts the begins and ends of windows: odd while one goes on.
+    windows: AtomicU64,
+    /// The island that runs.
+    island: AtomicU32,
+    /// When its last batch of processes was called upon.
+    time: AtomicU64,
+    /// The clock domain of the batch.
+    domain: AtomicU32,
+    /// The process that is being polled: its slot in the domain.
+    slot: AtomicU32,
+    /// The machine's processes by island, domain and slot.
+    processes: OnceLock<Vec<Vec<Vec<u32>>>>,
+}
+
+impl Pulse {
+    /// Tells which processes there are; once, before the first window.
+    pub(crate) fn begin(&self, processes: Vec<Vec<Vec<u32>>>) {
+        let _ = self.processes.set(processes);
+    }
+
+    /// The islands of the worker begin to run through a window, or have run.
+    pub(crate) fn beat(&self) {
+        self.windows.store(self.windows.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    /// An island begins to run.
+    #[inline]
+    pub(crate) fn set_island(&self, island: usize) {
+        self.island.store(island as u32, Ordering::Relaxed);
+    }
+
+    /// A batch of processes begins.
+    #[inline(always)]
+    pub(crate) fn set_batch(&self, time: u64, domain: usize) {
+        self.time.store(time, Ordering::Relaxed);
+        self.domain.store(domain as u32, Ordering::Relaxed);
+    }
+
+    /// A process is polled.
+    #[inline(always)]
+    pub(crate) fn set_slot(&self, slot: Slot) {
+        self.slot.store(slot, Ordering::Relaxed);
+    }
+
+    /// The process that is or was polled last, as (domain, slot).
+    pub(crate) fn running(&self) -> (usize, Slot) {
+        (self.domain.load(Ordering::Relaxed) as usize, self.slot.load(Ordering::Relaxed))
+    }
+
+    fn look(&self) -> Look {
+        Look {
+            window: self.windows.load(Ordering::Relaxed),
+            island: self.island.load(Ordering::Relaxed),
+            time: self.time.load(Ordering::Relaxed),
+            running: self.running(),
+        }
+    }
+
+    /// The process that a look saw. A look is not one instant: what does not fit together is nobody.
+    fn process(&self, look: &Look) -> Option<u32> {
+        let (domain, slot) = look.running;
+        self.processes.get()?.get(look.island as usize)?.get(domain)?.get(slot as usize).copied()
+    }
+}
+
+/// What a look at a pulse sees.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Look {
+    window: u64,
+    island: u32,
+    time: u64,
+    running: (usize, Slot),
+}
+
+impl Look {
+    /// Whether a component may be at work; otherwise the worker waits for others.
+    fn is_inside(&self) -> bool {
+        self.window % 2 == 1
+    }
+}
+
+/// Looks at the pulses until `ended` is closed.
+pub(crate) fn watch(watchdog: &Watchdog, pulses: &[Arc<Pulse>], paths: &[String], ended: &Receiver<()>) {
+    let mut seen: Vec<(Look, Instant)> = pulses.iter().map(|pulse| (pulse.look(), Instant::now())).collect();
+    let interval =
+        watchdog.after.map_or(INTERVAL, |after| (after / 4).clamp(Duration::from_millis(1), INTERVAL));
+    let mut reported = BTreeSet::new();
+    let mut abandoned = false;
+    while ended.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
+        for (pulse, (last, since)) in pulses.iter().zip(&mut seen) {
+            let look = pulse.look();
+            if look != *last || !look.is_inside() {
+                (*last, *since) = (look, Instant::now());
+                continue;
+            }
+            let Some(process) = pulse.process(&look) else { continue };
+            let (time, elapsed) = (SimTime::from_ps(look.time), since.elapsed());
+            let stuck = || Stuck { path: paths[process as usize].clone(), time, elapsed };
+            if watchdog.after.is_some_and(|after| elapsed >= after) && reported.insert(process) {
+                (watchdog.report)(stuck());
+            }
+            if !abandoned && watchdog.abandon.load(Ordering::Relaxed) && elapsed >= INTERVAL {
+                abandoned = true;
+                (watchdog.abandoned)(stuck());
+            }
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Every way in which a run can end tells where, when and why, and leaves its files. Deadlocks of a real machine are in
+//! [`faults`](crate::faults), faults and panics of its components in [`bad_inputs`](crate::bad_inputs), a signal to a
+//! real process in the tests of `tools/cli`.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use counterpoint_experiments::registry;
+use counterpoint_experiments::run::{Progress, RunRequest, RunSummary, run, run_watched};
+use counterpoint_framework::kernel::{Fault, In, Outcome, Stuck};
+use counterpoint_framework::model::{Component, Context, Counter, Invalid, Params, Ports, Registry, Stats};
+use counterpoint_framework::testing::toys;
+use counterpoint_framework::time::SimTime;
+
+use crate::support::request;
+
+/// What a misfit does.
+#[derive(Params)]
+struct MisfitParams {
+    /// How it ends: `panic`, `fault`, `loop`, `spin`.
+    does: String,
+}
+
+#[derive(Ports)]
+struct MisfitPorts {
+    /// Numbers.
+    input: In<u64>,
+}
+
+#[derive(Default, Stats)]
+struct MisfitStats {
+    /// Numbers taken.
+    taken: Counter,
+}
+
+/// Takes three numbers and then does not behave.
+struct Misfit(MisfitParams);
+
+/// Ends every spin: threads that were left behind would otherwise go on until the tests end.
+static RELEASE: AtomicBool = AtomicBool::new(false);
+
+impl Component for Misfit {
+    const KIND: &'static str = "test/misfit";
+    const DOC: &'static str = "Takes three numbers and then does not behave.";
+    type Params = MisfitParams;
+    type Ports = MisfitPorts;
+    type Stats = MisfitStats;
+
+    fn new(params: MisfitParams) -> Result<Self, Invalid> {
+        Ok(Misfit(params))
+    }
+
+    async fn run(&mut self, io: &mut MisfitPorts, sim: &Context<MisfitStats>) -> Result<(), Fault> {
+        for _ in 0..3 {
+            io.input.recv().await;
+            sim.stats.taken.add(1);
+        }
+        match self.0.does.as_str() {
+            "panic" => panic!("three is too many"),
+            "fault" => Err(Fault::new("the third number is bad")),
+            "loop" => loop {
+                sim.tick().await;
+            },
+            _ => {
+                while !RELEASE.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+fn kinds() -> Arc<Registry> {
+    let mut registry = registry();
+    toys::register(&mut registry);
+    registry.component::<Misfit>();
+    Arc::new(registry)
+}
+
+/// A run of a machine whose `cluster.misfit` does this from the third number on, which is there at 14 ns.
+fn misfit(folder: &Path, does: &str) -> RunRequest {
+    let machine = folder.join("machine.yaml");
+    // The guard against livelocks waits for a second of simulated time: a slow clock gets there in a few steps.
+    let text = format!(
+        "counterpoint: 1\nmachine: misfits\nclocks: {{ slow: 1 kHz }}\ncomponents:\n  \
+         producer: {{ type: toy/producer, number: 3 }}\n  \
+         cluster.misfit: {{ type: test/misfit, does: {does}{} }}\nlinks:\n  \
+         - {{ from: producer.out, to: cluster.misfit.input, latency: 12 cycles }}\n",
+        if does == "loop" { ", clock: slow" } else { "" }
+    );
+    std::fs::write(&machine, text).unwrap();
+    let application = crate::cli::application(folder, "vecadd");
+    let out: PathBuf = folder.join("out");
+    RunRequest { out: Some(out), ..request(&machine.to_string_lossy(), &application, &["app.n=100"]) }
+}
+
+fn run_misfit(folder: &Path, does: &str) -> RunSummary {
+    match run(&misfit(folder, does), &kinds(), &Progress::default()) {
+        Ok(summary) => summary,
+        Err(errors) => panic!("{}", errors.iter().map(ToString::to_string).collect::<String>()),
+    }
+}
+
+/// The files of a run that did not finish: a manifest that says so with the outcome, and what the component counted.
+#[track_caller]
+fn assert_files(folder: &Path, outcome: &str) {
+    let read = |name: &str| std::fs::read_to_string(folder.join("out").join(name)).expect(name);
+    let manifest = read("manifest.yaml");
+    assert!(manifest.contains("partial: true") && manifest.contains(outcome), "{manifest}");
+    assert!(!manifest.contains("missing:"), "{manifest}");
+    let stats = read("stats.txt");
+    assert!(stats.contains("(partial)"), "{stats}");
+    let taken = stats.lines().find(|line| line.starts_with("cluster.misfit.taken")).expect("the statistic");
+    assert_eq!(taken.split_whitespace().nth(1), Some("3"), "{taken}");
+    for name in ["stats.json", "spans.perfetto.json"] {
+        assert!(serde_json::from_str::<serde_json::Value>(&read(name)).is_ok(), "{name}");
+    }
+    assert!(read("machine.yaml").contains("test/misfit"));
+}
+
+#[test]
+fn a_panic_names_the_component_the_time_and_the_cause() {
+    let folder = tempfile::tempdir().unwrap();
+    let summary = run_misfit(folder.path(), "panic");
+    let text = summary.report.outcome.to_string();
+    assert_eq!(text, "cluster.misfit failed at 14 ns: panicked: three is too many");
+    assert!(summary.partial);
+    assert_files(folder.path(), &text);
+}
+
+#[test]
+fn a_fault_names_the_component_the_time_and_the_cause() {
+    let folder = tempfile::tempdir().unwrap();
+    let summary = run_misfit(folder.path(), "fault");
+    let text = summary.report.outcome.to_string();
+    assert_eq!(text, "cluster.misfit failed at 14 ns: the third number is bad");
+    assert_files(folder.path(), &text);
+}
+
+#[test]
+fn a_livelock_names_who_runs_in_circles() {
+    let folder = tempfile::tempdir().unwrap();
+    let summary = run_misfit(folder.path(), "loop");
+    let Outcome::Livelock(hang) = &summary.report.outcome else { panic!("{}", summary.report.outcome) };
+    // A second after the last message was taken.
+    assert!(hang.time > SimTime::from_ns(1_000_000_000), "{}", hang.time);
+    let text = hang.to_string();
+    assert!(text.starts_with("time passes, but no message has been taken for long"), "{text}");
+    assert!(text.contains("cluster.misfit waits for time to pass"), "{text}");
+    assert_files(folder.path(), "livelock at ");
+}
+
+#[test]
+fn a_component_that_never_awaits_is_named_and_can_be_left_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let (interrupt, abandon) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let progress = Progress::interrupted_by(Arc::clone(&interrupt)).abandoned_by(Arc::clone(&abandon));
+    let watchdog = Some(Duration::from_millis(20));
+    let request = RunRequest { watchdog, ..misfit(folder.path(), "spin") };
+    let mut said: Vec<Stuck> = Vec::new();
+    // What a user does who reads the warning: Ctrl-C, twice.
+    let mut alarm = |stuck: Stuck| {
+        if stuck.path == "cluster.misfit" {
+            interrupt.store(true, Ordering::Relaxed);
+            abandon.store(true, Ordering::Relaxed);
+        }
+        said.push(stuck);
+    };
+    let summary = run_watched(&request, &kinds(), &progress, &mut alarm);
+    RELEASE.store(true, Ordering::Relaxed);
+    let Ok(summary) = summary else { panic!("the run began") };
+    assert!(said.iter().any(|stuck| stuck.path == "cluster.misfit"), "{said:?}");
+    let text = summary.report.outcome.to_string();
+    // It was called upon at this time or a little before: the numbers come in one after another.
+    assert!(text.starts_with("cluster.misfit failed at 1"), "{text}");
+    assert!(text.contains(" ns: has not come back for "), "{text}");
+    assert!((12..=14).contains(&(summary.report.outcome.time().as_ps() / 1000)), "{text}");
+    assert!(summary.partial && !summary.is_good());
+    assert_eq!(summary.missing, ["stats.txt", "stats.json", "spans.perfetto.json"]);
+    let manifest = std::fs::read_to_string(folder.path().join("out/manifest.yaml")).unwrap();
+    assert!(
+        manifest.contains("partial: true") && manifest.contains("cluster.misfit failed at"),
+        "{manifest}"
+    );
+    assert!(manifest.contains("missing:\n- stats.txt\n"), "{manifest}");
+    assert!(folder.path().join("out/machine.yaml").exists());
+    assert!(!folder.path().join("out/stats.txt").exists());
+}
