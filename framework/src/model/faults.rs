@@ -356,7 +356,7 @@ mod tests {
         assert_eq!(split("2 cycles"), "1 cycle + 1 cycle");
         assert_eq!(split("3 cycles"), "1 cycle + 2 cycles");
         assert_eq!(split("8 cycles"), "6 cycles + 2 cycles");
-        assert_eq!(split("10500 ps"), "8500 ps + 2 ns");
+        assert_eq!(split("10500 ps"), "8.5 ns + 2 ns");
         assert_eq!(split("2 ns"), "1 ns + 1 ns");
         assert_eq!(split("1500 ps"), "1500 ps + 0 ps");
     }
