@@ -11,4 +11,5 @@ mod machines;
 mod support;
 mod tidy;
 mod traffic;
+mod tutorial;
 mod wrong_machines;

@@ -4,7 +4,10 @@
 //! component's clock; times in scripts and logs are edges of that clock *as the component sees them*: a message driven
 //! at cycle n can be received at edge n, and one logged at cycle n was sent at edge n.
 
+mod small;
 pub mod toys;
+
+pub use small::{pair, run_text};
 
 use std::collections::VecDeque;
 use std::rc::Rc;
