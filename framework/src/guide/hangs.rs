@@ -1,10 +1,10 @@
 //! Chapter 8: when a run hangs.
 //!
-//! A run never hangs for long. It ends when all components that count (those that are no daemons) have returned. When
-//! nothing can happen any more and some have not, that is a **deadlock**, and the run ends with a report: who waits for
-//! what at which port, how full the buffer is, and how old its oldest message. When time passes but nobody has taken a
-//! message for [`livelock_after`](crate::kernel::RunOptions::livelock_after), that is a **livelock**, with the same
-//! report.
+//! A run ends when all components that count (those that are no daemons) have returned. When nothing can happen any
+//! more and some have not, that is a **deadlock**, and the run ends with a report: who waits for what at which port,
+//! how full the buffer is, and how old its oldest message. When time passes but nobody has taken a message for
+//! [`livelock_after`](crate::kernel::RunOptions::livelock_after), that is a **livelock**, with the same report. Only a
+//! component that computes for ever without an `await` stops the simulation itself.
 //!
 //! # Somebody waits for a message that nobody sends
 //!

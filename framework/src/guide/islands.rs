@@ -9,8 +9,8 @@
 //! **What a latency buys.** A window costs the same whether it is a nanosecond or a microsecond long. A machine whose
 //! islands are 100 ns apart synchronises a hundred times less often than one whose islands are 1 ns apart. So put the
 //! latency that the hardware has on the links between its large parts, not inside a component: a link of 50 cycles, and
-//! not a link of one cycle with a `sleep` behind it. The results are alike, the speed is not. `counterpoint check`
-//! prints the lookahead and the link that limits it.
+//! not a link of one cycle after a `send_after` of 49. The messages arrive at the same time; the lookahead is 50 cycles
+//! or one. `counterpoint check` prints it, with the link that limits it.
 //!
 //! **Why results never depend on it.** Links are never instantaneous; an input orders messages by (arrival, sender,
 //! sequence), not by when a thread delivered them; components share nothing; random numbers belong to a component; the

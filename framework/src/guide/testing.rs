@@ -23,7 +23,7 @@
 //!
 //! // The first takes four cycles; the second begins when the first is done.
 //! assert_eq!(out.cycles(), [9, 13, 24]);
-//! // Not at cycle 12 either: this is the first message that satisfies the condition.
+//! // Of the messages above 100, the first was sent at cycle 13 and not earlier.
 //! out.assert_earliest(13, |&number| number > 100);
 //! ```
 //!

@@ -182,6 +182,6 @@
 //! assert_eq!(machine.run(&RunOptions::default()).outcome.to_string(), "finished at 20 ns");
 //! ```
 //!
-//! A wait that is dropped half-way, as `select` does, loses nothing: a message that was not taken stays in its buffer,
-//! a credit that was not used goes back. A message that was still waiting to be sent is dropped with its `send`; where
-//! that matters, `reserve` first.
+//! A wait may be dropped half-way, as `select` does: a message that was not taken stays in its buffer, and a credit that
+//! was not used goes back. But a `send` that is dropped before it has its credit drops its message too; where that
+//! matters, `reserve` first.

@@ -27,7 +27,7 @@ const GRACE: u64 = 1 << 20;
 /// How to run a machine. None of this changes what it does, `stop_at` apart.
 #[derive(Clone)]
 pub struct RunOptions {
-    /// Threads to use at most.
+    /// Threads to use at most; no more than there are islands.
     pub threads: usize,
     /// How to cut the machine.
     pub islands: Islands,
@@ -72,12 +72,16 @@ pub struct Finished {
     pub snapshots: Vec<Snapshot>,
     /// Islands into which the machine was cut.
     pub islands: usize,
-    /// The lookahead between them.
+    /// The lookahead between them: no message from one to another takes less.
     pub lookahead: SimTime,
 }
 
 impl Machine {
     /// Runs the machine to its end.
+    ///
+    /// # Panics
+    /// If a link names a port that its process has not taken, or joins ports of different message types. A process that
+    /// panics while it runs ends the run with [`Outcome::Failed`] instead.
     pub fn run(self, options: &RunOptions) -> Finished {
         let partition = Partition::new(&self, options.threads, options.islands);
         let longest = self.links.iter().map(|link| self.latency(link)).max().unwrap_or(1).max(1);
