@@ -1,10 +1,11 @@
 //! `components/TUTORIAL.md`: its component compiles, runs in its machine, and is what the page says, word for word.
 
+#[allow(unreachable_pub, reason = "the file stands as it would in the crate that it is written for")]
 mod retimer;
 
 use counterpoint_experiments::registry;
 use counterpoint_experiments::run::{RunSummary, load_machine};
-use counterpoint_framework::model::Registry;
+use counterpoint_framework::model::{Component, Registry};
 use counterpoint_framework::telemetry::sinks::stats;
 use counterpoint_framework::topology;
 
@@ -25,10 +26,12 @@ fn blocks(language: &str) -> Vec<String> {
     page.split(&fence).skip(1).filter_map(|rest| Some(rest.split_once("```")?.0.to_owned())).collect()
 }
 
-/// What everybody has, and the retimer.
+/// What everybody has, and the retimer; who followed the page has it already.
 fn with_retimer() -> Registry {
     let mut registry = registry();
-    registry.component::<Retimer>();
+    if registry.catalogue.get(Retimer::KIND).is_none() {
+        registry.component::<Retimer>();
+    }
     registry
 }
 
@@ -61,13 +64,13 @@ fn the_lists_are_where_the_page_says() {
     assert_eq!(changes.len(), places.len());
     for (place, change) in places.iter().zip(&changes) {
         assert!(page.contains(&format!("`{place}`")), "{place}");
-        let kept: String =
-            change.lines().filter_map(|line| line.strip_prefix(' ')).fold(String::new(), |mut kept, line| {
-                kept.push_str(line);
-                kept.push('\n');
-                kept
-            });
-        assert!(text(place).contains(&kept), "{place} has no\n{kept}");
+        let lines = |marks: &[char]| {
+            let lines = change.lines().filter_map(|line| line.strip_prefix(marks));
+            lines.collect::<Vec<_>>().join("\n")
+        };
+        let (before, after) = (lines(&[' ']), lines(&[' ', '+']));
+        let file = text(place);
+        assert!(file.contains(&before) || file.contains(&after), "{place} has no\n{before}");
     }
 }
 
@@ -75,7 +78,7 @@ fn the_lists_are_where_the_page_says() {
 fn the_command_would_say_what_the_page_says() {
     let [explained, counted, refused] = blocks("text").try_into().unwrap();
     let registry = with_retimer();
-    let kind = registry.catalogue.get("io/retimer").unwrap();
+    let kind = registry.catalogue.get(Retimer::KIND).unwrap();
     assert_eq!(topology::explain(kind, registry.families()), explained);
 
     let mut all = Vec::new();
@@ -90,12 +93,15 @@ fn the_command_would_say_what_the_page_says() {
 
 #[test]
 fn the_machine_computes_the_same_in_the_time_that_the_page_says() {
-    let total = |machine: &str, sets: &[&str]| run(machine, sets).report.outcome.time();
+    let total = |machine: &str, sets: &[&str]| {
+        let ps = run(machine, sets).report.outcome.time().as_ps();
+        format!("{}.{:06} us", ps / 1_000_000, ps % 1_000_000)
+    };
     let rows = [
         ("`tiny`, without a retimer", total("tiny", &[])),
         ("`retimed.yaml`, 100 ns", total(MACHINE, &[])),
         ("`retimed.yaml`, 200 ns", total(MACHINE, &["retimer.delay=200 ns"])),
     ];
-    let table: String = rows.iter().map(|(machine, time)| format!("| {machine} | {time} |\n")).collect();
+    let table: String = rows.iter().map(|(machine, total)| format!("| {machine} | {total} |\n")).collect();
     assert!(text("components/TUTORIAL.md").contains(&table), "{table}");
 }
