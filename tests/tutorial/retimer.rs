@@ -71,7 +71,7 @@ mod tests {
         let clock = Hertz::new(1_000_000_000);
         let mut bench = Bench::reading::<Retimer>(clock, Environment::default(), |_| {}, "{ delay: 20 ns }");
         let done = |id| BusMessage::Done(CommandId(id));
-        // Cycles in which a message can be received; the peer of each script takes what comes out.
+        // What goes in at one end, by the cycle in which it can be received, and how much must come out there.
         let host = bench.client::<BusMessage, BusMessage>("host", None, vec![(5, done(1)), (6, done(2))], 1);
         let device = bench.client::<BusMessage, BusMessage>("device", None, vec![(6, done(3))], 2);
         let report = bench.run();
