@@ -13,4 +13,5 @@ mod machines;
 mod support;
 mod tidy;
 mod traffic;
+mod tutorial;
 mod wrong_machines;

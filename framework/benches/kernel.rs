@@ -5,7 +5,8 @@
 
 use std::hint::black_box;
 
-use counterpoint_framework::kernel::{Machine, RunOptions};
+use counterpoint_framework::kernel::{Islands, Machine, RunOptions};
+use counterpoint_framework::time::SimTime;
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 use graph::{RING, Work};
@@ -75,9 +76,30 @@ fn kernel(criterion: &mut Criterion) {
         "clocked",
         || floors::clocked_heap(COMPONENTS, CYCLES),
         || floors::clocked_wheel(COMPONENTS, CYCLES),
-        |clocks| workloads::clocked(clocks, COMPONENTS, CYCLES),
+        |clocks| workloads::clocked(clocks, COMPONENTS, CYCLES, false),
     );
 }
 
-criterion_group!(benches, kernel);
+/// A ring cut at links of 1, 10 and 100 cycles, and larger rings, on one thread and on two. Every process is an island.
+fn islands(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("islands");
+    group.sample_size(10);
+    for (nodes, cycles) in [(RING, 1), (RING, 10), (RING, 100), (256, 10), (4_096, 10)] {
+        let hops = HOPS.next_multiple_of((nodes * cycles) as u64);
+        group.throughput(Throughput::Elements(hops));
+        for threads in [1, 2] {
+            let islands = Islands::AtLatency(SimTime::from_ns(1));
+            let options = RunOptions { threads, islands, ..RunOptions::default() };
+            group.bench_function(
+                format!("{nodes} components, lookahead {cycles}, {threads} threads"),
+                |bencher| {
+                    let machine = || workloads::long_ring(Clocks::Unit, nodes, cycles as u64, hops);
+                    bencher.iter_with_setup(machine, |machine| black_box(machine.run(&options)).islands);
+                },
+            );
+        }
+    }
+}
+
+criterion_group!(benches, kernel, islands);
 criterion_main!(benches);

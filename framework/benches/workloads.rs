@@ -45,9 +45,13 @@ pub(crate) fn work(finished: Finished) -> Work {
     each.fold(Work::default(), |sum, work| sum.and(*work))
 }
 
-/// Adds a process that says at its end what it has done.
-fn add<B>(machine: &mut Machine, clocks: Clocks, body: impl FnOnce(&mut Wiring<'_>) -> B + Send + 'static)
-where
+/// Adds a process that says at its end what it has done. One that is `blocking` waits for one thing at a time.
+fn add<B>(
+    machine: &mut Machine,
+    clocks: Clocks,
+    blocking: bool,
+    body: impl FnOnce(&mut Wiring<'_>) -> B + Send + 'static,
+) where
     B: Future<Output = Result<Work, Fault>> + 'static,
 {
     let number = machine.processes.len();
@@ -67,7 +71,7 @@ where
         path,
         clock,
         daemon: false,
-        blocking: false,
+        blocking,
         weight: DEFAULT_WEIGHT,
         start,
     });
@@ -86,14 +90,21 @@ fn join(machine: &mut Machine, from: (usize, Option<u32>), to: (usize, u32), cyc
 
 /// The ring for `hops` hops, a multiple of the square of its size.
 pub(crate) fn ring(clocks: Clocks, hops: u64) -> Machine {
+    long_ring(clocks, RING, 1, hops)
+}
+
+/// A ring of `nodes` with links of `cycles` cycles and as many tokens for each, for `hops` hops.
+pub(crate) fn long_ring(clocks: Clocks, nodes: usize, cycles: u64, hops: u64) -> Machine {
     let mut machine = Machine::default();
-    for node in 0..RING {
-        add(&mut machine, clocks, move |wiring| {
+    for node in 0..nodes {
+        add(&mut machine, clocks, true, move |wiring| {
             let (mut input, mut out) = (wiring.input::<u64>("in", None), wiring.output::<u64>("out", None));
             async move {
                 let mut work = Work::default();
-                out.send(node as u64).await;
-                for _ in 0..hops / RING as u64 {
+                for _ in 0..cycles {
+                    out.send(node as u64).await;
+                }
+                for _ in 0..hops / nodes as u64 {
                     let token = input.recv().await;
                     work.add(token);
                     out.send(token).await;
@@ -101,7 +112,7 @@ pub(crate) fn ring(clocks: Clocks, hops: u64) -> Machine {
                 Ok(work)
             }
         });
-        join(&mut machine, (node, None), ((node + 1) % RING, 0), 1, BUFFER);
+        join(&mut machine, (node, None), ((node + 1) % nodes, 0), cycles, BUFFER);
     }
     machine
 }
@@ -109,7 +120,7 @@ pub(crate) fn ring(clocks: Clocks, hops: u64) -> Machine {
 /// The pipeline for `items` items. Process 0 is the source.
 pub(crate) fn pipeline(clocks: Clocks, items: u64) -> Machine {
     let mut machine = Machine::default();
-    add(&mut machine, clocks, move |wiring| {
+    add(&mut machine, clocks, true, move |wiring| {
         let mut out = wiring.output::<u64>("out", None);
         async move {
             for item in 0..items {
@@ -119,7 +130,7 @@ pub(crate) fn pipeline(clocks: Clocks, items: u64) -> Machine {
         }
     });
     for stage in 1..STAGES {
-        add(&mut machine, clocks, move |wiring| {
+        add(&mut machine, clocks, true, move |wiring| {
             let (mut input, mut out) = (wiring.input::<u64>("in", None), wiring.output::<u64>("out", None));
             let process = wiring.process();
             async move {
@@ -133,7 +144,7 @@ pub(crate) fn pipeline(clocks: Clocks, items: u64) -> Machine {
         });
         join(&mut machine, (stage - 1, None), (stage, 0), 1, BUFFER);
     }
-    add(&mut machine, clocks, move |wiring| {
+    add(&mut machine, clocks, true, move |wiring| {
         let mut input = wiring.input::<u64>("in", None);
         let process = wiring.process();
         async move {
@@ -155,7 +166,7 @@ pub(crate) fn phold(clocks: Clocks, events: u64) -> Machine {
     let mut machine = Machine::default();
     let end = SimTime::from_ns(last_tick(events));
     for process in 0..PROCESSES {
-        add(&mut machine, clocks, move |wiring| holder(wiring, process, end));
+        add(&mut machine, clocks, false, move |wiring| holder(wiring, process, end));
     }
     let mut senders = [0; PROCESSES];
     for (process, receivers) in graph().into_iter().enumerate() {
@@ -206,11 +217,12 @@ fn holder(
     }
 }
 
-/// `components` components that are woken in every cycle, `cycles` times.
-pub(crate) fn clocked(clocks: Clocks, components: usize, cycles: u64) -> Machine {
+/// `components` components that are woken in every cycle, `cycles` times; `ahead` lets them run ahead of each other, so
+/// that a wake-up is a comparison and no trip through the executor.
+pub(crate) fn clocked(clocks: Clocks, components: usize, cycles: u64, ahead: bool) -> Machine {
     let mut machine = Machine::default();
     for component in 0..components {
-        add(&mut machine, clocks, move |wiring| {
+        add(&mut machine, clocks, ahead, move |wiring| {
             let process = wiring.process();
             async move {
                 let mut state = component as u64 + 1;

@@ -33,10 +33,13 @@
 //! The rooms: [`time`] has clocks without drift and the units that people write; [`kernel`] runs processes and links;
 //! [`model`] says what a component is; [`topology`] makes machines of YAML; [`telemetry`] keeps what happened;
 //! [`testing`] drives a single component and checks its timing.
+//!
+//! The [`guide`] goes on from here: eight short chapters for who writes components.
 
 // The derives name this crate by its full name, also from within.
 extern crate self as counterpoint_framework;
 
+pub mod guide;
 pub mod kernel;
 pub mod model;
 pub mod telemetry;

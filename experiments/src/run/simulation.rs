@@ -1,6 +1,6 @@
 //! The simulation on a thread of its own, and how to leave it when it does not end.
 
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 
 use counterpoint_framework::kernel::{Fault, Outcome, RunOptions, Stuck, Watchdog};
 use counterpoint_framework::model::{Environment, Registry};
@@ -31,7 +31,7 @@ enum News {
 impl Simulation {
     /// Simulates. The calling thread listens meanwhile and hands to `alarm` what the watchdog says.
     pub(super) fn run(self, options: RunOptions, watchdog: Watchdog, alarm: &mut dyn FnMut(Stuck)) -> Ended {
-        let (tell, news) = mpsc::channel();
+        let (tell, news) = flume::unbounded();
         let (reports, leaves) = (tell.clone(), tell.clone());
         // Nobody listens any more once the run is over: what is said then is lost, and may be.
         let watchdog = Watchdog {
@@ -66,7 +66,7 @@ impl Simulation {
                         lookahead: cut.lookahead,
                     });
                 }
-                Ok(News::Ended) | Err(mpsc::RecvError) => {
+                Ok(News::Ended) | Err(flume::RecvError::Disconnected) => {
                     let report = thread.join();
                     return Ended::ByItself(report.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
                 }

@@ -1,5 +1,5 @@
-//! The three derives of the framework. Each takes a plain struct whose doc comments, types and
-//! attributes are the single declaration of a component's parameters, ports or statistics.
+//! The four derives of the framework. Each takes a plain struct or enum whose doc comments, types and attributes are
+//! the single declaration of a component's parameters, of a parameter's choices, of its ports or of its statistics.
 
 use proc_macro::TokenStream;
 
@@ -9,6 +9,9 @@ mod ports;
 mod stats;
 
 /// Implements `counterpoint_framework::model::Params` for a struct of parameters.
+///
+/// Every field has a doc comment. `#[param(…)]` takes `default`, `min` and `max`, as YAML would write them
+/// (`default = "4 KiB"`), and `name`, where YAML's word is not the field's. A field without a default must be given.
 #[proc_macro_derive(Params, attributes(param))]
 pub fn derive_params(input: TokenStream) -> TokenStream {
     params::derive(syn::parse_macro_input!(input as syn::DeriveInput))
@@ -17,7 +20,7 @@ pub fn derive_params(input: TokenStream) -> TokenStream {
 }
 
 /// Implements `counterpoint_framework::model::Ports` for a struct whose fields are ports, sockets, or `Vec` or
-/// `Option` of these.
+/// `Option` of these. A field's doc comment is what users read of the port.
 #[proc_macro_derive(Ports)]
 pub fn derive_ports(input: TokenStream) -> TokenStream {
     ports::derive(syn::parse_macro_input!(input as syn::DeriveInput))
@@ -25,8 +28,8 @@ pub fn derive_ports(input: TokenStream) -> TokenStream {
         .into()
 }
 
-/// Implements `counterpoint_framework::model::Stats` for a struct of statistics. `#[stat(unit = "bytes")]` gives a
-/// field's unit.
+/// Implements `counterpoint_framework::model::Stats` for a struct of statistics, which derives `Default` too.
+/// `#[stat(unit = "bytes")]` gives a field's unit, `#[stat(name = "…")]` another name.
 #[proc_macro_derive(Stats, attributes(stat))]
 pub fn derive_stats(input: TokenStream) -> TokenStream {
     stats::derive(syn::parse_macro_input!(input as syn::DeriveInput))
@@ -34,7 +37,8 @@ pub fn derive_stats(input: TokenStream) -> TokenStream {
         .into()
 }
 
-/// Implements `counterpoint_framework::model::Parameter` for an enum without fields, chosen by kebab-case name.
+/// Implements `counterpoint_framework::model::Parameter` for an enum without fields, chosen by kebab-case name, or by
+/// the one that `#[param(name = "…")]` gives.
 #[proc_macro_derive(Choice, attributes(param))]
 pub fn derive_choice(input: TokenStream) -> TokenStream {
     params::derive_choice(syn::parse_macro_input!(input as syn::DeriveInput))

@@ -17,7 +17,7 @@ use crate::time::{BytesPerSecond, Latency, SimTime, Span, Wire};
 /// What a link is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkOptions {
-    /// Time from send to arrival, at least one cycle of the sender.
+    /// Time from send to arrival, at least one cycle of the sender; a credit takes as long to come back.
     pub latency: Latency,
     /// Depth of the receiver's buffer in messages.
     pub capacity: u32,

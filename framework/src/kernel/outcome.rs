@@ -228,7 +228,8 @@ impl fmt::Display for Hang {
             true => "time passes, but no message has been taken for long",
             false => "nothing can happen any more",
         };
-        writeln!(f, "{what}, and {waiting} processes have not returned")?;
+        let have = if waiting == 1 { "process has" } else { "processes have" };
+        writeln!(f, "{what}, and {waiting} {have} not returned")?;
         if let Some((first, _)) = self.cycle.first() {
             write!(f, "  wait-for cycle: ")?;
             for (path, port) in &self.cycle {

@@ -55,6 +55,8 @@ mod cost {
     pub(super) const WINDOW: f64 = 60.0;
     /// Meeting another thread at the end of a window.
     pub(super) const MEETING: f64 = 700.0;
+    /// A link between threads, for a window.
+    pub(super) const CROSSING: f64 = 80.0;
 }
 
 /// A cut.
@@ -69,6 +71,8 @@ pub(crate) struct Partition {
     pub(crate) lookahead: u64,
     /// Threads that have an island.
     pub(crate) threads: usize,
+    /// Links between threads.
+    crossing: usize,
 }
 
 /// Cuts that are compared at most; beyond that latencies are left out evenly.
@@ -100,7 +104,7 @@ impl Partition {
         best.unwrap_or_else(|| Self::assign(machine, (0..count).collect(), threads))
     }
 
-    /// Gives every island to the thread that has the least load so far, heaviest islands first.
+    /// Gives the islands to threads: neighbours to the same one, or all evenly, whichever looks faster.
     fn assign(machine: &Machine, island: Vec<usize>, threads: usize) -> Self {
         let mut sizes = vec![0; island.iter().max().map_or(0, |last| last + 1)];
         for &island in &island {
@@ -117,18 +121,17 @@ impl Partition {
             load[island] += cycles * (f64::from(process.weight) + wake);
         }
         let threads = threads.min(sizes.len()).max(1);
-        let mut order: Vec<usize> = (0..sizes.len()).collect();
-        order.sort_by(|&a, &b| load[b].total_cmp(&load[a]));
-        let (mut thread, mut loads) = (vec![0; sizes.len()], vec![0.0; threads]);
-        for island in order {
-            let lightest = (0..threads).min_by(|&a, &b| f64::total_cmp(&loads[a], &loads[b])).unwrap_or(0);
-            thread[island] = lightest;
-            loads[lightest] += load[island];
-        }
+        let ends = machine.links.iter().map(|link| (island[link.from.process], island[link.to.process]));
+        let ends: Vec<(usize, usize)> = ends.filter(|(from, to)| from != to).collect();
         let crossing =
             machine.links.iter().filter(|link| island[link.from.process] != island[link.to.process]);
-        let shortest = crossing.map(|link| machine.latency(link)).min();
-        Partition { island, thread, load, lookahead: shortest.unwrap_or_else(|| machine.grace()), threads }
+        let lookahead = crossing.map(|link| machine.latency(link)).min().unwrap_or_else(|| machine.grace());
+        let shared = |thread: Vec<usize>| {
+            let crossing = ends.iter().filter(|&&(from, to)| thread[from] != thread[to]).count();
+            Partition { island: island.clone(), thread, load: load.clone(), lookahead, threads, crossing }
+        };
+        let (near, even) = (shared(neighbours(&load, &ends, threads)), shared(evenly(&load, threads)));
+        if near.estimate() <= even.estimate() { near } else { even }
     }
 
     /// Nanoseconds of wall time per simulated microsecond, when everybody is busy.
@@ -141,7 +144,8 @@ impl Partition {
         }
         let meeting = cost::WINDOW + cost::MEETING * (self.threads - 1) as f64;
         let each = loads.iter().zip(&islands).map(|(load, islands)| load + windows * islands * cost::ISLAND);
-        each.fold(0.0, f64::max) + windows * meeting
+        let crossing = cost::CROSSING * self.crossing as f64 / self.threads as f64;
+        each.fold(0.0, f64::max) + windows * (meeting + crossing)
     }
 
     /// The cut as people see it.
@@ -163,6 +167,43 @@ impl Partition {
         let limit = crossing.min_by_key(|(_, link)| machine.latency(link)).map(|(index, _)| index);
         Cut { islands, lookahead: SimTime::from_ps(self.lookahead), limit }
     }
+}
+
+/// Gives every island to the thread that has the least load so far, heaviest islands first.
+fn evenly(load: &[f64], threads: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..load.len()).collect();
+    order.sort_by(|&a, &b| load[b].total_cmp(&load[a]));
+    let (mut thread, mut loads) = (vec![0; load.len()], vec![0.0; threads]);
+    for island in order {
+        let lightest = (0..threads).min_by(|&a, &b| f64::total_cmp(&loads[a], &loads[b])).unwrap_or(0);
+        thread[island] = lightest;
+        loads[lightest] += load[island];
+    }
+    thread
+}
+
+/// Walks from island to island along the links and gives each thread its share of the load on the way.
+fn neighbours(load: &[f64], links: &[(usize, usize)], threads: usize) -> Vec<usize> {
+    let mut next: Vec<Vec<usize>> = vec![Vec::new(); load.len()];
+    for &(from, to) in links {
+        next[from].push(to);
+        next[to].push(from);
+    }
+    let share = load.iter().sum::<f64>() / threads as f64;
+    let (mut thread, mut seen, mut sum) = (vec![0; load.len()], vec![false; load.len()], 0.0);
+    for start in 0..load.len() {
+        let mut stack = vec![start];
+        while let Some(island) = stack.pop() {
+            if std::mem::replace(&mut seen[island], true) {
+                continue;
+            }
+            // An island that straddles two shares belongs to the one that has more of it.
+            thread[island] = (((sum + load[island] / 2.0) / share) as usize).min(threads - 1);
+            sum += load[island];
+            stack.extend(next[island].iter().rev().filter(|&&island| !seen[island]));
+        }
+    }
+    thread
 }
 
 /// Joins the processes of every link shorter than `lookahead`.
@@ -249,6 +290,12 @@ mod tests {
         let alone = cut.thread[0];
         assert_eq!(cut.thread.iter().filter(|&&thread| thread == alone).count(), 1);
         assert!(loads[alone] > loads[1 - alone]);
+    }
+
+    #[test]
+    fn neighbours_stay_on_a_thread() {
+        let cut = Partition::new(&clusters(8, 100, 20), 2, Islands::Auto);
+        assert_eq!((cut.thread, cut.crossing), (vec![0, 0, 0, 0, 1, 1, 1, 1], 2));
     }
 
     #[test]

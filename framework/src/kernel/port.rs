@@ -95,7 +95,7 @@ impl<M: Message> In<M> {
         Poll::Pending
     }
 
-    /// Takes a message that has arrived.
+    /// Takes a message that has arrived; nothing if there is none now.
     #[inline]
     pub fn try_recv(&mut self) -> Option<M> {
         self.try_recv_from().map(|(_, message)| message)
@@ -186,7 +186,8 @@ impl<M: Message> Out<M> {
         Out { outlet, port }
     }
 
-    /// Sends a message as soon as there is a credit.
+    /// Sends a message as soon as there is a credit. With one, this takes no time; the message arrives the link's latency
+    /// later.
     #[inline]
     pub fn send(&mut self, message: M) -> Sending<'_, M> {
         self.send_after(SimTime::ZERO, message)
@@ -198,7 +199,7 @@ impl<M: Message> Out<M> {
         Sending { out: self, delay, message: Some(message) }
     }
 
-    /// Waits for a credit and keeps it for one message.
+    /// Waits for a credit and keeps it for one message: sending on the permit cannot fail.
     #[inline]
     pub fn reserve(&mut self) -> impl Future<Output = Permit<'_, M>> {
         let mut wish = CreditWish(Some(self));
@@ -246,7 +247,7 @@ impl<M: Message> Out<M> {
         }
     }
 
-    /// Messages that could be sent now.
+    /// Messages that could be sent now: the credits that are here.
     #[inline]
     pub fn credits(&self) -> u32 {
         self.outlet.owner.observe();

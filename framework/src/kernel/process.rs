@@ -88,7 +88,7 @@ impl Process {
         self.edge.get().time().as_ps()
     }
 
-    /// Position in the machine.
+    /// Position in the machine: the index into [`Machine::processes`](super::Machine::processes).
     pub fn index(&self) -> u32 {
         self.index
     }
@@ -244,18 +244,18 @@ impl Process {
         Tick { process: self, target: self.cycle() + 1 }
     }
 
-    /// Waits for `cycles` edges of the process's clock.
+    /// Waits for `cycles` edges of the process's clock; zero does not wait.
     #[inline]
     pub fn cycles(&self, cycles: u64) -> UntilEdge<'_> {
         UntilEdge { process: self, edge: self.edge_after(cycles) }
     }
 
-    /// Waits until the first edge at or after `time`.
+    /// Waits until the first edge at or after `time`; a time that has passed does not wait.
     pub fn until(&self, time: SimTime) -> UntilEdge<'_> {
         UntilEdge { process: self, edge: self.edge_at_or_after(time.as_ps()) }
     }
 
-    /// Waits for a duration, rounded up to the next edge.
+    /// Waits for a duration from now, rounded up to the next edge; a duration of zero does not wait.
     pub fn sleep(&self, duration: SimTime) -> UntilEdge<'_> {
         self.until(self.now().saturating_add(duration))
     }

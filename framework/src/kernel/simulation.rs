@@ -24,7 +24,7 @@ use crate::time::{Clock, SimTime};
 /// How to run a machine. None of this changes what it does, `stop_at` apart.
 #[derive(Clone)]
 pub struct RunOptions {
-    /// Threads to use at most.
+    /// Threads to use at most; no more than there are islands.
     pub threads: usize,
     /// How to cut the machine.
     pub islands: Islands,
@@ -80,12 +80,16 @@ pub struct Finished {
     pub costs: Vec<u64>,
     /// Islands into which the machine was cut.
     pub islands: usize,
-    /// The lookahead between them.
+    /// The lookahead between them: no message from one to another takes less.
     pub lookahead: SimTime,
 }
 
 impl Machine {
     /// Runs the machine to its end.
+    ///
+    /// # Panics
+    /// If a link names a port that its process has not taken, or joins ports of different message types. A process that
+    /// panics while it runs ends the run with [`Outcome::Failed`] instead.
     pub fn run(mut self, options: &RunOptions) -> Finished {
         self.weigh(options.weights.as_deref());
         let partition = Partition::new(&self, options.threads, options.islands);

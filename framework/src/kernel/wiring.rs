@@ -175,7 +175,7 @@ impl Wiring<'_> {
         Rc::clone(&self.process)
     }
 
-    /// How many elements an array of ports has.
+    /// How many elements an array of ports has: one more than the highest index that has a link.
     pub fn len(&self, name: &str) -> u32 {
         let indices = self.connected.iter().filter(|(port, _)| port == name).filter_map(|(_, index)| *index);
         indices.max().map_or(0, |last| last + 1)

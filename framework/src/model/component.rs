@@ -40,11 +40,11 @@ pub trait Component: Sized + 'static {
     /// Nanoseconds of computing per cycle when it is busy, roughly: what it weighs when the machine is cut into islands
     /// and given to threads. Results do not depend on it.
     const WEIGHT: u32 = DEFAULT_WEIGHT;
-    /// What can be set.
+    /// What can be set: a struct with `derive(Params)`, or `()`.
     type Params: Params;
-    /// How it is connected.
+    /// How it is connected: a struct with `derive(Ports)`.
     type Ports: Ports;
-    /// What it counts.
+    /// What it counts: a struct with `derive(Default, Stats)`, or `()`.
     type Stats: Stats;
 
     /// Builds the component.
@@ -53,7 +53,11 @@ pub trait Component: Sized + 'static {
     /// When parameters contradict each other.
     fn new(params: Self::Params) -> Result<Self, Invalid>;
 
-    /// Lives.
+    /// What the component does, from time zero on. It waits with `.await`, in simulated time; between two waits no time
+    /// passes. A component that is no daemon keeps the run going until it returns.
+    ///
+    /// # Errors
+    /// When it cannot go on: the run ends, with this component's path and the time.
     fn run(
         &mut self,
         io: &mut Self::Ports,
@@ -64,11 +68,11 @@ pub trait Component: Sized + 'static {
 /// What all components of a run share: none of it changes while the run lasts.
 #[derive(Clone, Default)]
 pub struct Environment {
-    /// Given by the surroundings.
+    /// What the surroundings give to the run, one of each type; see [`Context::resource`].
     pub resources: Arc<Resources>,
     /// Finest spans that are kept.
     pub level: Level,
-    /// Seed of all random numbers.
+    /// Seed of all random numbers; each component draws from a stream of its own.
     pub seed: u64,
 }
 

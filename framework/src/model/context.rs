@@ -75,7 +75,8 @@ impl<S: Stats> Context<S> {
         self.resources.get()
     }
 
-    /// The next random number of this component's own stream, seeded by the run's seed and the component's path.
+    /// The next random number, 64 uniform bits, of this component's own stream, seeded by the run's seed and the
+    /// component's path. What other components draw does not change it.
     pub fn random(&self) -> u64 {
         // SplitMix64.
         let state = self.random.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -113,7 +114,7 @@ impl<S: Stats> Context<S> {
         self.spans.open(&self.process, level, parent, name, lane)
     }
 
-    /// Ends a span now.
+    /// Ends a span now; `attributes` are what else is known of it, by name.
     pub fn close_span(&self, id: SpanId, attributes: Vec<(&'static str, Attribute)>) {
         if is_logged()
             && let Some(name) = self.spans.name(id)

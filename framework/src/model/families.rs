@@ -21,7 +21,10 @@ pub trait Variant<F: ?Sized + 'static>: 'static {
     /// Its own parameters.
     type Params: Params + Send + Sync + 'static;
 
-    /// Builds one. An error says what is wrong with the parameters taken together.
+    /// Builds one.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong with the parameters taken together; the user sees it with its place.
     fn build(params: &Self::Params) -> Result<Box<F>, String>;
 }
 

@@ -358,7 +358,7 @@ mod tests {
         assert_eq!(split("8 cycles"), "6 cycles + 2 cycles");
         assert_eq!(split("10500 ps"), "8.5 ns + 2 ns");
         assert_eq!(split("2 ns"), "1 ns + 1 ns");
-        assert_eq!(split("1500 ps"), "1500 ps + 0 ps");
+        assert_eq!(split("1500 ps"), "1.5 ns + 0 ps");
     }
 
     #[test]

@@ -37,6 +37,10 @@ fn make<C: Component>(node: &Node, reader: &mut Reader<'_>) -> Option<C> {
 
 impl Registry {
     /// Registers a component kind.
+    ///
+    /// # Panics
+    /// If a kind of that name is registered, or a parameter has the name of a key that every component has (`type`,
+    /// `clock`, `count`).
     pub fn component<C: Component>(&mut self) -> &mut Self {
         self.catalogue.add(KindInfo {
             name: C::KIND,
@@ -59,6 +63,9 @@ impl Registry {
     }
 
     /// Registers a member of the family of trait `F`.
+    ///
+    /// # Panics
+    /// If the family has a member of that name.
     pub fn variant<F: ?Sized + 'static, V: Variant<F>>(&mut self) -> &mut Self {
         self.catalogue.families.add::<F, V>();
         self
@@ -70,6 +77,9 @@ impl Registry {
     }
 
     /// The process of a component whose kind and parameters have been checked.
+    ///
+    /// # Panics
+    /// If the kind is not registered. The process panics when it starts if the component refuses its parameters.
     pub fn build(
         self: &Arc<Self>,
         kind: &str,

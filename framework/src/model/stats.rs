@@ -15,11 +15,11 @@ impl Stats for () {
 /// What a statistic is called and what it means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatLabel {
-    /// The field's word for it.
+    /// The field's name, or what `#[stat(name = "…")]` says.
     pub name: &'static str,
-    /// Unit, empty for plain counts.
+    /// Unit as `#[stat(unit = "…")]` says, empty for plain counts.
     pub unit: &'static str,
-    /// Doc comment.
+    /// The field's doc comment: what is counted.
     pub doc: &'static str,
 }
 

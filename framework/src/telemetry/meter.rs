@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Meter(AtomicU64);
 
 impl Meter {
-    /// A unit has ended.
+    /// So many units have ended.
     pub fn add(&self, units: u64) {
         self.0.fetch_add(units, Ordering::Relaxed);
     }

@@ -3,8 +3,13 @@
 //! A [`Bench`] connects every port of the component under test to a script. All links take one cycle of the
 //! component's clock; times in scripts and logs are edges of that clock *as the component sees them*: a message driven
 //! at cycle n can be received at edge n, and one logged at cycle n was sent at edge n.
+//!
+//! [`run_text`] and [`pair`] make whole machines that are small enough for a test.
 
+mod small;
 pub mod toys;
+
+pub use small::{pair, run_text};
 
 use std::collections::VecDeque;
 use std::rc::Rc;

@@ -40,7 +40,10 @@ pub trait Quantity: Copy + Ord + fmt::Display {
     /// How many base units it is.
     fn base(self) -> u64;
 
-    /// Reads a number and its unit.
+    /// Reads a number and its unit, such as `4 KiB`; both are needed.
+    ///
+    /// # Errors
+    /// If this is no number with a unit of this dimension, is not a whole number of base units, or is too large.
     fn parse(text: &str) -> Result<Self, UnitError> {
         parse(text, Self::DIMENSION, Self::UNITS).map(Self::from_base)
     }

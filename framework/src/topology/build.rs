@@ -32,7 +32,10 @@ pub struct RunReport {
     pub lookahead: SimTime,
 }
 
-/// The machine as the kernel takes it.
+/// The machine as the kernel takes it. A link without a capacity gets a buffer of four messages.
+///
+/// # Panics
+/// If the registry lacks a kind of the machine: it must be the one that the machine was loaded with.
 pub fn build(machine: &Machine, registry: &Arc<Registry>, environment: &Environment) -> kernel::Machine {
     let processes = machine.instances.iter().map(|instance| {
         let (path, clock) = (instance.path.clone(), Clock::new(instance.clock));
@@ -94,6 +97,9 @@ fn endpoint(end: &Endpoint) -> kernel::Endpoint {
 }
 
 /// Builds the machine and runs it to its end.
+///
+/// # Panics
+/// As [`build`]. A component that panics ends the run with [`Outcome::Failed`] instead.
 pub fn run(
     machine: &Machine,
     registry: &Arc<Registry>,

@@ -78,6 +78,9 @@ enum Kind {
 
 impl Expression {
     /// Parses the text between the braces.
+    ///
+    /// # Errors
+    /// What was not understood, with its place in the text.
     pub fn parse(text: &str) -> Result<Self, ExpressionError> {
         let mut parser = Parser { text, at: 0, depth: 0 };
         let root = parser.sum()?;
@@ -106,7 +109,10 @@ impl Expression {
         names
     }
 
-    /// The value.
+    /// The value, where `names` says what names stand for.
+    ///
+    /// # Errors
+    /// What has no value, with its place in the text: an unknown name, a division by zero, a number that is too large.
     pub fn evaluate(&self, names: &dyn Names) -> Result<Number, ExpressionError> {
         self.root.evaluate(names, false)
     }

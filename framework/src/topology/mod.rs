@@ -37,6 +37,9 @@ pub struct Loaded {
 }
 
 /// Loads a machine file with overlay files and settings `path=value` applied, the last one winning.
+///
+/// # Errors
+/// Everything that is wrong with the files, at once and by place.
 pub fn load(
     path: &str,
     overlays: &[String],

@@ -6,7 +6,10 @@ use crate::model::{Diagnostic, Diagnostics, FileId, Key, Node, SourceMap, Span, 
 
 /// Where texts come from: the disk, or a table in a test.
 pub trait Files {
-    /// The text of a file; an error is a sentence for the user.
+    /// The text of a file.
+    ///
+    /// # Errors
+    /// Why it cannot be read: a sentence for the user.
     fn read(&self, path: &str) -> Result<String, String>;
 }
 

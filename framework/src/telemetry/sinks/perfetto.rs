@@ -13,6 +13,9 @@ use crate::time::SimTime;
 use crate::topology::natural;
 
 /// Writes spans, which come by start, as one JSON document.
+///
+/// # Errors
+/// What `out` reports.
 pub fn write(spans: &[Span], out: &mut dyn Write) -> io::Result<()> {
     let mut order: Vec<usize> = (0..spans.len()).collect();
     // Of those that begin together the longest comes first: it holds the others.

@@ -6,6 +6,9 @@ use super::quoted;
 use crate::model::{StatRow, StatValue};
 
 /// Writes `path.name  value  # doc (unit)`, a line for each number.
+///
+/// # Errors
+/// What `out` reports.
 pub fn write_text(rows: &[StatRow], partial: bool, out: &mut dyn Write) -> io::Result<()> {
     let state = if partial { "partial" } else { "complete" };
     writeln!(out, "---------- Begin Simulation Statistics ({state}) ----------")?;
@@ -31,6 +34,9 @@ pub fn write_text(rows: &[StatRow], partial: bool, out: &mut dyn Write) -> io::R
 }
 
 /// Writes `{ path: { name: { value, unit, doc } } }`, in the order of the rows.
+///
+/// # Errors
+/// What `out` reports.
 pub fn write_json(rows: &[StatRow], partial: bool, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "{{\n  \"partial\": {partial},\n  \"components\": {{")?;
     let mut rest = rows;
