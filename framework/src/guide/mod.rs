@@ -1,4 +1,4 @@
-//! How to write components, in eight short chapters.
+//! How to write components, in nine short chapters.
 //!
 //! You know Rust; you need to know nothing of simulation. Every example is a test that runs, and every time in it is
 //! asserted: what you read here is what happens.
@@ -11,6 +11,7 @@
 //! 6. [`testing`]: a single component on a bench, with exact times.
 //! 7. [`islands`]: threads, what a link's latency buys, and why no result depends on either.
 //! 8. [`hangs`]: what a run says that cannot go on.
+//! 9. [`scaling`]: how far threads help, measured and predicted.
 //!
 //! The words: a *component* is an independent process with parameters, ports and statistics. A *link* joins an output
 //! to an input and takes time. *Simulated time* is a whole number of picoseconds ([`SimTime`](crate::time::SimTime));
@@ -28,5 +29,6 @@ pub mod first_component;
 pub mod hangs;
 pub mod islands;
 pub mod ports;
+pub mod scaling;
 pub mod testing;
 pub mod waiting;

@@ -42,19 +42,19 @@ pub struct Cut {
     pub limit: Option<usize>,
 }
 
-/// What running costs, in nanoseconds on a present-day core. `cargo bench -p counterpoint-framework` measures these; an
-/// error of a factor of two moves the choice little.
+/// What running costs, in nanoseconds on a present-day core. `cargo bench -p counterpoint-framework` measures these, see the
+/// [guide](crate::guide::scaling); an error of a factor of two moves the choice little.
 mod cost {
     /// Waking a process that is alone in its island, with a few others, with many.
     pub(super) const WAKE: [f64; 3] = [3.0, 8.0, 12.0];
     /// A few.
     pub(super) const FEW: usize = 8;
     /// Running an island for a window.
-    pub(super) const ISLAND: f64 = 40.0;
+    pub(super) const ISLAND: f64 = 95.0;
     /// A window, on one thread.
     pub(super) const WINDOW: f64 = 60.0;
     /// Meeting another thread at the end of a window.
-    pub(super) const MEETING: f64 = 700.0;
+    pub(super) const MEETING: f64 = 900.0;
     /// A link between threads, for a window.
     pub(super) const CROSSING: f64 = 80.0;
 }
