@@ -21,8 +21,10 @@ mod remote;
 mod ring;
 mod simulation;
 mod snapshot;
+mod standstill;
 mod watchdog;
 mod wiring;
+mod worker;
 
 pub use hash::EventHasher;
 pub use island::Body;

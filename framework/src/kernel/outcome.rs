@@ -94,15 +94,6 @@ pub enum WaitKind {
     Message,
 }
 
-/// A wait as a port sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Wait {
-    pub(crate) kind: WaitKind,
-    pub(crate) queued: usize,
-    pub(crate) capacity: Option<usize>,
-    pub(crate) oldest: Option<u64>,
-}
-
 /// One wait of a process that has not returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiting {

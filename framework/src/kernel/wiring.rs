@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::link::{Channel, Inbox, Outlet, Return, Target, Wired};
 use super::local::Local;
 use super::machine::{Endpoint, LinkSpec, Machine};
-use super::outcome::{Wait, WaitKind};
 use super::port::{In, Message, Out, Socket};
 use super::process::Process;
 use super::remote::{
     Flush, Incoming, IncomingCredits, IncomingMessages, Outgoing, Post, RemoteLink, batch_number,
 };
+use super::standstill::Backlog;
 use crate::time::Latency;
 
 /// Remote links under construction: the first of the two threads to come makes the link.
@@ -62,8 +62,10 @@ pub(crate) trait AnyInbox {
     fn connect_remote(self: Rc<Self>, figures: Figures, crossing: &Crossing<'_>) -> Side;
     /// Forgets the senders, who know the receiver: neither would ever be freed.
     fn disconnect(&self);
-    /// What the owner waits for here, if it does.
-    fn wait(&self) -> Option<Wait>;
+    /// What is here and on its way, if the owner waits for a message.
+    fn idle(&self) -> Option<Backlog>;
+    /// What is here and on its way from one sender.
+    fn backlog_of(&self, sender: u32) -> Backlog;
 }
 
 impl<M: Message> AnyInbox for Inbox<M> {
@@ -86,9 +88,12 @@ impl<M: Message> AnyInbox for Inbox<M> {
         self.remove_senders();
     }
 
-    fn wait(&self) -> Option<Wait> {
-        let (queued, oldest) = self.backlog(None);
-        self.armed.get().then_some(Wait { kind: WaitKind::Message, queued, capacity: None, oldest })
+    fn idle(&self) -> Option<Backlog> {
+        self.armed.get().then(|| self.backlog(None))
+    }
+
+    fn backlog_of(&self, sender: u32) -> Backlog {
+        self.backlog(Some(sender))
     }
 }
 
@@ -96,8 +101,8 @@ impl<M: Message> AnyInbox for Inbox<M> {
 pub(crate) trait AnyOutlet {
     fn connect_local(self: Rc<Self>, link: &LinkSpec, figures: Figures, inbox: &Rc<dyn AnyInbox>);
     fn connect_remote(self: Rc<Self>, link: &LinkSpec, figures: Figures, crossing: &Crossing<'_>) -> Side;
-    /// What the owner waits for here, if it does.
-    fn wait(&self) -> Option<Wait>;
+    /// How many credits there are in all, if the owner waits for one.
+    fn starved(&self) -> Option<usize>;
 }
 
 impl<M: Message> Outlet<M> {
@@ -131,14 +136,9 @@ impl<M: Message> AnyOutlet for Outlet<M> {
         Side { incoming, outgoing: messages }
     }
 
-    fn wait(&self) -> Option<Wait> {
+    fn starved(&self) -> Option<usize> {
         let wired = self.wired.get()?;
-        let (queued, oldest) = match &wired.target {
-            Target::Local { inbox, sender, .. } => inbox.backlog(Some(*sender)),
-            Target::Remote(_) => (wired.capacity as usize, None),
-        };
-        let capacity = Some(wired.capacity as usize);
-        self.waiting.get().then_some(Wait { kind: WaitKind::Credit, queued, capacity, oldest })
+        self.waiting.get().then_some(wired.capacity as usize)
     }
 }
 

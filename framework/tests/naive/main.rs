@@ -64,7 +64,7 @@ fn same_end(plan: &Plan, expected: &End, got: &End) -> bool {
 /// Runs a plan everywhere: the same logs and the same end as the naive simulator has, and one hash.
 fn agrees(plan: &Plan) -> Result<(), TestCaseError> {
     let naive = simulator::simulate(plan);
-    let mut hash = None;
+    let (mut hash, mut report) = (None, None);
     for cut in on_kernel::CUTS {
         let ran = on_kernel::run(plan, &Order::plain(plan), cut);
         compare(&naive.logs, &ran)
@@ -78,6 +78,10 @@ fn agrees(plan: &Plan) -> Result<(), TestCaseError> {
         );
         let known = *hash.get_or_insert(ran.hash);
         prop_assert_eq!(known, ran.hash, "the hash with {:?}", cut);
+        if !plan.drops_waits() {
+            let known = report.get_or_insert_with(|| ran.report.clone());
+            prop_assert_eq!(&*known, &ran.report, "the report with {:?}", cut);
+        }
     }
     Ok(())
 }

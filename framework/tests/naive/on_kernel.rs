@@ -34,6 +34,8 @@ impl Order {
 /// What a run of the kernel leaves, in the plan's own order.
 pub(crate) struct Ran {
     pub(crate) end: End,
+    /// The same in words, with who waits for whom.
+    pub(crate) report: String,
     pub(crate) logs: Vec<Vec<Entry>>,
     pub(crate) hash: Option<u64>,
     pub(crate) islands: usize,
@@ -113,7 +115,8 @@ pub(crate) fn run(plan: &Plan, order: &Order, cut: Cut) -> Ran {
         other => panic!("no plan ends so: {other}"),
     };
     let logs = logs.iter().map(|log| std::mem::take(&mut *log.lock().expect("no panic"))).collect();
-    Ran { end, logs, hash: finished.hash, islands: finished.islands }
+    let report = finished.outcome.to_string();
+    Ran { end, report, logs, hash: finished.hash, islands: finished.islands }
 }
 
 fn process(plan: &Plan, number: usize, joints: &[Joint], log: &Log) -> ProcessSpec {
