@@ -7,6 +7,7 @@ use counterpoint_framework::model::{Environment, Registry};
 use counterpoint_framework::topology::{self, Loaded, RunReport};
 
 /// What is simulated.
+#[derive(Clone)]
 pub(super) struct Simulation {
     pub(super) machine: Arc<Loaded>,
     pub(super) registry: Arc<Registry>,
@@ -39,9 +40,10 @@ impl Simulation {
             abandoned: Arc::new(move |stuck| drop(leaves.send(News::Abandoned(stuck)))),
             ..watchdog
         };
+        // Without the watchdog, which holds the far ends of the channel.
+        let plain = options.clone();
         let options = RunOptions { watchdog, ..options };
-        let Simulation { machine, registry, environment } = self;
-        let cut = topology::build(&machine.machine, &registry, &environment).cut(&options);
+        let Simulation { machine, registry, environment } = self.clone();
         let thread = std::thread::spawn(move || {
             let report = topology::run(&machine.machine, &registry, &environment, &options);
             // Whoever listened may have left.
@@ -53,6 +55,8 @@ impl Simulation {
                 Ok(News::Stuck(stuck)) => alarm(stuck),
                 Ok(News::Abandoned(Stuck { path, time, elapsed })) => {
                     let seconds = elapsed.as_secs_f64();
+                    let Simulation { machine, registry, environment } = &self;
+                    let cut = topology::build(&machine.machine, registry, environment).cut(&plain);
                     let fault = Fault::new(format!(
                         "has not come back for {seconds:.1} s of real time; the run was interrupted and left it behind"
                     ));

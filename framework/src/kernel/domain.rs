@@ -82,20 +82,22 @@ impl Domain {
 
     /// Wakes a process at the current edge: every process starts like this.
     pub(crate) fn schedule_start(&self, slot: Slot) {
-        let edge = self.edge.get();
-        self.wakes[slot as usize].set(edge);
-        self.queue.with(|queue| queue.schedule(slot, edge.index()));
-        self.note(edge);
+        self.schedule_later(slot, self.edge.get());
     }
 
     #[inline(always)]
     fn note(&self, edge: Edge) {
         let time = edge.time().as_ps();
         if time < self.due.get() {
-            self.due.set(time);
-            self.due_edge.set(edge);
+            self.set_due(edge);
             self.island.note(time);
         }
+    }
+
+    #[inline(always)]
+    fn set_due(&self, edge: Edge) {
+        self.due.set(edge.time().as_ps());
+        self.due_edge.set(edge);
     }
 
     /// Whether something else in the island comes before the next edge.
@@ -151,14 +153,11 @@ impl Domain {
             _ if key == self.edge.get().index() => self.edge.get(),
             _ => self.wakes[slot as usize].get(),
         };
-        self.due.set(edge.time().as_ps());
-        self.due_edge.set(edge);
+        self.set_due(edge);
     }
 
     /// Takes up a batch again that a panic broke off.
     pub(crate) fn resume(&self) {
-        let edge = self.edge.get();
-        self.due.set(edge.time().as_ps());
-        self.due_edge.set(edge);
+        self.set_due(self.edge.get());
     }
 }

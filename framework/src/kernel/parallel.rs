@@ -4,8 +4,8 @@
 //! barrier too. All threads compute the same summary and so take the same decisions. Whoever waits spins for a moment,
 //! because the others are nearly done, then parks, because they may not be running.
 //!
-//! This is all that crosses threads in every window, so it is plain atomics: a channel per pair of threads took ten
-//! times as long and allocated whenever a thread had to park.
+//! This is all that crosses threads in every window, so it is plain atomics: a channel per pair of threads allocated
+//! whenever a thread had to park.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};

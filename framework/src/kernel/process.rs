@@ -181,30 +181,20 @@ impl Process {
     /// Goes on at the next edge at once, or asks to be woken there.
     #[inline(always)]
     fn try_tick(&self) -> bool {
-        if self.blocking {
-            let next = self.clock.next(self.edge.get());
-            let inside = next.time().as_ps() < self.island.limit();
-            if inside {
-                self.edge.set(next);
-            } else {
-                self.domain.schedule(self.slot, next);
-            }
-            return inside;
-        }
-        if self.domain.is_busy() {
+        if !self.blocking && self.domain.is_busy() {
             // The usual case among many: others have something to do before.
             self.domain.schedule_next(self.slot);
             return false;
         }
-        self.try_tick_alone()
+        self.advance_or_sleep_until(self.clock.next(self.edge.get()))
     }
 
-    #[inline(never)]
-    fn try_tick_alone(&self) -> bool {
-        let next = self.clock.next(self.edge.get());
-        let advanced = self.try_advance(next);
+    /// Goes on at `edge` at once if [`Process::try_advance`] allows it; otherwise asks to be woken there and returns false.
+    #[inline(always)]
+    fn advance_or_sleep_until(&self, edge: Edge) -> bool {
+        let advanced = self.try_advance(edge);
         if !advanced {
-            self.domain.schedule(self.slot, next);
+            self.domain.schedule(self.slot, edge);
         }
         advanced
     }
@@ -215,19 +205,10 @@ impl Process {
         time != NEVER && self.try_advance(self.edge_at_or_after(time))
     }
 
-    /// Moves to the first edge at or after `time` at once if nothing else happens before it in this window;
-    /// otherwise schedules a wake-up there and returns false.
+    /// As [`Process::advance_or_sleep_until`], for the first edge at or after `time`; never wakes if that is never.
     #[inline]
     pub(crate) fn advance_or_sleep(&self, time: u64) -> bool {
-        if time == NEVER {
-            return false;
-        }
-        let edge = self.edge_at_or_after(time);
-        let advanced = self.try_advance(edge);
-        if !advanced {
-            self.domain.schedule(self.slot, edge);
-        }
-        advanced
+        time != NEVER && self.advance_or_sleep_until(self.edge_at_or_after(time))
     }
 
     /// Checks that the process may look at what is there now, without waiting.
@@ -350,10 +331,9 @@ impl Future for UntilEdge<'_> {
 
     #[inline]
     fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
-        if self.process.cycle() >= self.edge.index() || self.process.try_advance(self.edge) {
+        if self.process.cycle() >= self.edge.index() || self.process.advance_or_sleep_until(self.edge) {
             return Poll::Ready(());
         }
-        self.process.domain.schedule(self.process.slot, self.edge);
         Poll::Pending
     }
 }

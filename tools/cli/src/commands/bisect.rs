@@ -16,7 +16,7 @@ use counterpoint_framework::model::Registry;
 use counterpoint_framework::time::SimTime;
 
 use super::fail;
-use super::machine::MachineOptions;
+use super::machine::{MachineChanges, MachineOptions};
 use super::run::time;
 use crate::{Console, FAILURE, INTERRUPTED, NOT_VERIFIED, SUCCESS};
 
@@ -52,14 +52,8 @@ pub(crate) struct Bisect {
 #[derive(Parser)]
 #[command(name = "--vs", no_binary_name = true, disable_help_flag = true)]
 struct Changes {
-    #[arg(long = "set", value_name = "PATH=VALUE")]
-    sets: Vec<String>,
-    #[arg(long = "with", value_name = "OVERLAY")]
-    overlays: Vec<String>,
-    #[arg(long)]
-    runtime: Option<String>,
-    #[arg(long)]
-    policy: Option<String>,
+    #[command(flatten)]
+    machine: MachineChanges,
     #[arg(long)]
     threads: Option<usize>,
     #[arg(long)]
@@ -69,10 +63,10 @@ struct Changes {
 impl Changes {
     fn apply(self, request: &RunRequest) -> RunRequest {
         let mut other = request.clone();
-        other.sets.extend(self.sets);
-        other.overlays.extend(self.overlays);
-        other.runtime = self.runtime.or(other.runtime);
-        other.policy = self.policy.or(other.policy);
+        other.sets.extend(self.machine.sets);
+        other.overlays.extend(self.machine.overlays);
+        other.runtime = self.machine.runtime.or(other.runtime);
+        other.policy = self.machine.policy.or(other.policy);
         other.threads = self.threads.unwrap_or(other.threads);
         other.seed = self.seed.unwrap_or(other.seed);
         other

@@ -8,18 +8,25 @@ use counterpoint_experiments::run::RunRequest;
 pub(super) struct MachineOptions {
     /// The machine: a file, or a name that `counterpoint list machines` prints.
     machine: String,
+    #[command(flatten)]
+    changes: MachineChanges,
+}
+
+/// Changes to a machine.
+#[derive(Args)]
+pub(super) struct MachineChanges {
     /// Sets a parameter; `app.name=value` sets one of the application. The last one wins.
     #[arg(long = "set", value_name = "PATH=VALUE")]
-    sets: Vec<String>,
+    pub(super) sets: Vec<String>,
     /// Applies an overlay: a file, or a name. The last one wins.
     #[arg(long = "with", value_name = "OVERLAY")]
-    overlays: Vec<String>,
+    pub(super) overlays: Vec<String>,
     /// The runtime of every host.
     #[arg(long)]
-    runtime: Option<String>,
+    pub(super) runtime: Option<String>,
     /// The policy of every CTA scheduler.
     #[arg(long)]
-    policy: Option<String>,
+    pub(super) policy: Option<String>,
 }
 
 impl MachineOptions {
@@ -30,11 +37,12 @@ impl MachineOptions {
 
     /// The request for a run with defaults for everything else.
     pub(super) fn request(&self, application: &str) -> RunRequest {
+        let MachineChanges { sets, overlays, runtime, policy } = &self.changes;
         RunRequest {
-            sets: self.sets.clone(),
-            overlays: self.overlays.clone(),
-            runtime: self.runtime.clone(),
-            policy: self.policy.clone(),
+            sets: sets.clone(),
+            overlays: overlays.clone(),
+            runtime: runtime.clone(),
+            policy: policy.clone(),
             ..RunRequest::new(&self.machine, application)
         }
     }
