@@ -85,6 +85,12 @@ impl Domain {
         self.schedule_later(slot, self.edge.get());
     }
 
+    /// Whether a process will wake by itself.
+    #[inline(always)]
+    pub(crate) fn is_scheduled(&self, slot: Slot) -> bool {
+        self.queue.with(|queue| queue.is_scheduled(slot))
+    }
+
     #[inline(always)]
     fn note(&self, edge: Edge) {
         let time = edge.time().as_ps();

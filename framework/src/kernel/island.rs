@@ -31,6 +31,9 @@ pub(crate) struct IslandState {
     next: Cell<u64>,
     /// When a message was last taken here: the sign of life that the livelock guard looks for.
     pub(crate) moved: Cell<u64>,
+    /// Blocking processes for which something has come that need not wait for its time, as (domain, slot): each may run
+    /// ahead of the others, so they take turns rather than keep to an order in time, and a turn takes many messages.
+    ready: Local<Vec<(u32, Slot)>>,
     agenda: Rc<Agenda>,
     /// The island's number in the agenda.
     number: Slot,
@@ -45,6 +48,7 @@ impl IslandState {
             limit: Cell::new(0),
             next: Cell::new(0),
             moved: Cell::new(0),
+            ready: Local::default(),
             agenda,
             number,
             called: Cell::new(NEVER),
@@ -78,6 +82,12 @@ impl IslandState {
         if time < self.called.get() {
             self.call(time);
         }
+    }
+
+    /// Gives a process that may run ahead a turn within the window.
+    #[inline]
+    pub(crate) fn make_ready(&self, domain: u32, slot: Slot) {
+        self.ready.with(|ready| ready.push((domain, slot)));
     }
 
     fn call(&self, time: u64) {
@@ -181,8 +191,11 @@ impl Island {
     }
 
     fn run_until_panic(&mut self, endings: &mut Vec<Ending>) {
-        let mut context = Context::from_waker(Waker::noop());
         loop {
+            while let Some((domain, slot)) = self.state.ready.with(Vec::pop) {
+                self.pulse.set_batch(self.state.now(), domain as usize);
+                self.poll(domain as usize, slot, endings);
+            }
             let (time, number) = earliest(&self.domains);
             // Without a limit there would still be a last time.
             if time >= self.state.limit.get() {
@@ -201,25 +214,31 @@ impl Island {
                 };
                 if last {
                     domain.settle();
-                    self.state.next.set(earliest(&self.domains).0);
-                }
-                self.pulse.set_slot(slot);
-                let task = &mut self.tasks[number][slot as usize];
-                if let Some(body) = &mut task.body {
-                    task.process.enter();
-                    let begun = self.measure.then(Instant::now);
-                    let polled = body.as_mut().poll(&mut context);
-                    if let Some(begun) = begun {
-                        task.cost += begun.elapsed().as_nanos() as u64;
-                    }
-                    if let Poll::Ready(result) = polled {
-                        self.end(number, slot, result, endings);
+                    if self.state.ready.with(|ready| ready.is_empty()) {
+                        self.state.next.set(earliest(&self.domains).0);
                     }
                 }
+                self.poll(number, slot, endings);
                 if last {
                     break;
                 }
             }
+        }
+    }
+
+    #[inline(always)]
+    fn poll(&mut self, domain: usize, slot: Slot, endings: &mut Vec<Ending>) {
+        self.pulse.set_slot(slot);
+        let task = &mut self.tasks[domain][slot as usize];
+        let Some(body) = &mut task.body else { return };
+        task.process.enter();
+        let begun = self.measure.then(Instant::now);
+        let polled = body.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        if let Some(begun) = begun {
+            task.cost += begun.elapsed().as_nanos() as u64;
+        }
+        if let Poll::Ready(result) = polled {
+            self.end(domain, slot, result, endings);
         }
     }
 

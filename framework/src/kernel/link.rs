@@ -1,13 +1,14 @@
 //! Links: what lies between an output and an input.
 //!
-//! A message leaves with its arrival time and waits in the receiver's inbox, ordered by (arrival, sender, sequence),
-//! until that time has come. A message that the receiver takes sends its credit back, one latency later. Between
+//! A message leaves with its arrival time and waits in its link's lane until that time has come; the receiver takes the
+//! messages of all its lanes in the order of (arrival, sender, sequence). A message that the receiver takes sends its credit back, one latency later. Between
 //! threads the same two things travel in batches at the end of each window; see [`remote`](super::remote).
 
-use std::cell::{Cell, OnceCell};
+use std::cell::Cell;
 use std::rc::Rc;
 
-use super::local::Local;
+use super::lane::{Heads, Lane};
+use super::local::{Frame, Local};
 use super::process::Process;
 use super::queue::NEVER;
 use super::remote::Outgoing;
@@ -25,109 +26,136 @@ pub struct LinkOptions {
     pub bandwidth: Option<BytesPerSecond>,
 }
 
-/// A message on its way or waiting: 16 bytes beside the message.
-pub(crate) struct Arrival<M> {
-    pub(crate) time: u64,
-    pub(crate) sender: u32,
-    pub(crate) message: M,
-}
-
 /// The receiving end of an input: messages of all senders.
 pub(crate) struct Inbox<M> {
     /// When the first message arrives, [`NEVER`] if there is none.
     due: Cell<u64>,
-    /// The latest arrival that ever was, and the last sender among those that came then.
-    last: Cell<(u64, u32)>,
-    /// See [`Inbox::settled`].
+    /// Who has sent it.
+    first: Cell<u32>,
+    /// See [`Inbox::is_settled`].
     settled: Cell<u64>,
     /// The receiver wants to be woken by a message.
     pub(crate) armed: Cell<bool>,
-    queue: Local<Ring<Arrival<M>>>,
     pub(crate) owner: Rc<Process>,
-    /// Per sender, where its credits go.
-    returns: Local<Vec<Return<M>>>,
+    senders: Frame<Vec<Sender<M>>>,
+    /// The first message of each sender, if there are several.
+    heads: Local<Heads>,
 }
 
-/// Where the credit of a taken message goes.
-pub(crate) enum Return<M> {
+/// Where the messages of a sender wait, and the credits of taken ones go.
+pub(crate) enum Sender<M> {
     Local(Rc<Outlet<M>>),
-    Remote { latency: u64, credits: Rc<Outgoing<u64>> },
+    Remote(Box<RemoteSender<M>>),
+}
+
+/// A sender on another thread.
+pub(crate) struct RemoteSender<M> {
+    pub(crate) lane: Local<Lane<M>>,
+    pub(crate) latency: u64,
+    pub(crate) credits: Rc<Outgoing<u64>>,
+}
+
+impl<M> Sender<M> {
+    fn lane(&self) -> &Local<Lane<M>> {
+        match self {
+            Sender::Local(outlet) => &outlet.lane,
+            Sender::Remote(remote) => &remote.lane,
+        }
+    }
+
+    /// Takes the first message, sends its credit back, and says when the next message arrives.
+    #[inline(always)]
+    fn take(&self, now: u64) -> (M, u64) {
+        match self {
+            Sender::Local(outlet) => {
+                let taken = outlet.lane.with(Lane::pop);
+                outlet.give_back(now + outlet.latency.get());
+                taken
+            }
+            Sender::Remote(remote) => remote.take(now),
+        }
+    }
+}
+
+impl<M> RemoteSender<M> {
+    #[inline(never)]
+    fn take(&self, now: u64) -> (M, u64) {
+        let back = now + self.latency;
+        self.credits.put(back, back);
+        self.lane.with(Lane::pop)
+    }
 }
 
 impl<M> Inbox<M> {
     pub(crate) fn new(owner: Rc<Process>) -> Rc<Self> {
         Rc::new(Inbox {
             due: Cell::new(NEVER),
-            last: Cell::new((0, 0)),
+            first: Cell::new(0),
             settled: Cell::new(0),
             armed: Cell::new(false),
-            queue: Local::default(),
             owner,
-            returns: Local::default(),
+            senders: Frame::new(Vec::new()),
+            heads: Local::default(),
         })
     }
 
     /// Registers the sender with the given index.
-    pub(crate) fn add_sender(&self, sender: u32, to: Return<M>) {
-        self.returns.with(|returns| {
-            debug_assert_eq!(returns.len(), sender as usize, "senders register in the order of their index");
-            if returns.is_empty() {
+    pub(crate) fn add_sender(&self, sender: u32, from: Sender<M>) {
+        self.senders.change(|senders| {
+            debug_assert_eq!(senders.len(), sender as usize, "senders register in the order of their index");
+            if senders.is_empty() {
                 // Most inputs have one sender.
-                returns.reserve_exact(1);
+                senders.reserve_exact(1);
             }
-            returns.push(to);
+            senders.push(from);
+            if senders.len() > 1 {
+                self.heads.with(|heads| heads.grow(senders.len()));
+            }
         });
     }
 
     /// Forgets all senders.
     pub(crate) fn remove_senders(&self) {
-        self.returns.with(Vec::clear);
+        let senders = self.senders.change(std::mem::take);
+        drop(senders);
     }
 
-    /// Puts a message in its place. The result tells whether the receiver must be woken by its arrival.
+    /// Takes in a message from another thread.
+    pub(crate) fn receive(&self, time: u64, sender: u32, message: M) {
+        let lane = self.senders.get()[sender as usize].lane();
+        let first = lane.with(|lane| lane.push(time, message));
+        if first && self.announce(time, sender) {
+            self.owner.call(time);
+        }
+    }
+
+    /// The first message of a sender arrives at `time` now. The result tells whether the receiver must be woken by it.
     #[inline(always)]
     #[must_use]
-    pub(crate) fn push(&self, time: u64, sender: u32, message: M) -> bool {
-        let arrival = Arrival { time, sender, message };
-        let (last, last_sender) = self.last.get();
-        if time > last || (time == last && sender >= last_sender) {
-            self.last.set((time, sender));
-            self.queue.with(|queue| queue.push_back(arrival));
-        } else {
-            self.insert(arrival);
-        }
-        if time >= self.due.get() {
+    fn announce(&self, time: u64, sender: u32) -> bool {
+        self.heads.with(|heads| heads.set(sender, time));
+        if time > self.due.get() {
             return false;
         }
-        self.due.set(time);
-        self.armed.get()
-    }
-
-    /// Puts a message that arrives before another one in its place, searched from the back.
-    #[inline(never)]
-    fn insert(&self, arrival: Arrival<M>) {
-        let key = (arrival.time, arrival.sender);
-        self.queue.with(|queue| {
-            let place = queue.iter().rposition(|other| (other.time, other.sender) <= key);
-            queue.insert(place.map_or(0, |place| place + 1), arrival);
-        });
+        let sooner = time < self.due.get();
+        if sooner || sender < self.first.get() {
+            self.due.set(time);
+            self.first.set(sender);
+        }
+        sooner && self.armed.get()
     }
 
     /// Takes the first message, which must have arrived by `now`.
     #[inline(always)]
     pub(crate) fn pop(&self, now: u64) -> (u32, M) {
         debug_assert!(self.due.get() <= now, "no message has arrived");
-        let arrival = self.queue.with(|queue| {
-            let arrival = queue.pop_front().expect("a message is due");
-            self.due.set(queue.front().map_or(NEVER, |next| next.time));
-            arrival
-        });
+        let sender = self.first.get();
         self.owner.island.moved.set(now);
-        self.returns.with(|returns| match &returns[arrival.sender as usize] {
-            Return::Local(outlet) => outlet.give_back(now + outlet.latency.get()),
-            Return::Remote { latency, credits } => credits.put(now + latency, now + latency),
-        });
-        (arrival.sender, arrival.message)
+        let (message, next) = self.senders.get()[sender as usize].take(now);
+        let (due, first) = self.heads.with(|heads| heads.replace(sender, next));
+        self.due.set(due);
+        self.first.set(first);
+        (sender, message)
     }
 
     /// When the first message arrives.
@@ -148,10 +176,10 @@ impl<M> Inbox<M> {
     #[inline(never)]
     fn settle(&self, time: u64) -> bool {
         let now = self.owner.island.now();
-        let settled = self.returns.with(|returns| match returns.as_slice() {
-            [Return::Local(outlet)] => now.max(outlet.owner.ps()) + outlet.latency.get(),
+        let settled = match self.senders.get().as_slice() {
+            [Sender::Local(outlet)] => now.max(outlet.owner.ps()) + outlet.latency.get(),
             _ => now,
-        });
+        };
         self.settled.set(settled);
         time <= settled
     }
@@ -159,25 +187,27 @@ impl<M> Inbox<M> {
     /// Looks at the first message that has arrived by `now`.
     #[inline]
     pub(crate) fn peek<R>(&self, now: u64, look: impl FnOnce(&M) -> R) -> Option<R> {
-        self.queue
-            .with(|queue| queue.front().filter(|first| first.time <= now).map(|first| look(&first.message)))
+        if self.due.get() > now {
+            return None;
+        }
+        let from = &self.senders.get()[self.first.get() as usize];
+        from.lane().with(|lane| lane.front().map(look))
     }
 
     /// Number of messages that wait or travel here, from one sender or from all, and the first arrival among them.
     pub(crate) fn backlog(&self, sender: Option<u32>) -> (usize, Option<u64>) {
-        self.queue.with(|queue| {
-            let mut times = queue
-                .iter()
-                .filter(|arrival| sender.is_none_or(|s| s == arrival.sender))
-                .map(|arrival| arrival.time);
-            let first = times.next();
-            (first.map_or(0, |_| 1 + times.count()), first)
-        })
+        let senders = self.senders.get().iter().zip(0..);
+        let senders = senders.filter(|&(_, number)| sender.is_none_or(|s| s == number));
+        senders
+            .map(|(from, _)| from.lane().with(|lane| lane.backlog()))
+            .fold((0, None), |sum, lane| (sum.0 + lane.0, sum.1.into_iter().chain(lane.1).min()))
     }
 }
 
 /// The sending end of a link, with its credits.
 pub(crate) struct Outlet<M> {
+    /// What has been sent and not been taken, if the receiver is on this thread.
+    lane: Local<Lane<M>>,
     /// Credits that can be used, as far as has been counted.
     available: Cell<u32>,
     /// The sender waits for a credit.
@@ -187,42 +217,61 @@ pub(crate) struct Outlet<M> {
     /// How long a message takes that is not sent in cycles, and a credit.
     latency: Cell<u64>,
     pub(crate) owner: Rc<Process>,
-    pub(crate) wired: OnceCell<Wired<M>>,
+    route: Frame<Route<M>>,
+    /// Messages that the link holds at most.
+    pub(crate) capacity: Cell<u32>,
 }
 
-/// What an outlet knows once it is connected.
-pub(crate) struct Wired<M> {
+/// The way from an output to its input.
+pub(crate) enum Route<M> {
+    /// The ports have not been connected yet.
+    Open,
+    /// The usual link: to this thread, with a latency in cycles of the sender and no bandwidth.
+    Near { inbox: Rc<Inbox<M>>, sender: u32, one_clock: bool, span: Span },
+    /// Any other.
+    Far(Box<Far<M>>),
+}
+
+/// A link that is not the usual one.
+pub(crate) struct Far<M> {
     pub(crate) target: Target<M>,
-    /// The latency in cycles of the sender, if that is how it was given and there is no channel.
-    pub(crate) plain: Option<Span>,
-    pub(crate) channel: Option<Box<Channel>>,
-    /// Messages that the link holds at most.
-    pub(crate) capacity: u32,
+    pub(crate) travel: Travel,
 }
 
 /// Where messages go.
 pub(crate) enum Target<M> {
-    Local { inbox: Rc<Inbox<M>>, sender: u32, one_clock: bool },
+    Local { inbox: Rc<Inbox<M>>, sender: u32 },
     Remote(Rc<Outgoing<(u64, M)>>),
+}
+
+/// How long messages take.
+pub(crate) enum Travel {
+    Cycles(Span),
+    Time,
+    /// The time is that after the last byte.
+    Channel(Channel),
 }
 
 impl<M> Outlet<M> {
     pub(crate) fn new(owner: Rc<Process>) -> Rc<Self> {
         Rc::new(Outlet {
+            lane: Local::default(),
             available: Cell::new(0),
             waiting: Cell::new(false),
             returning: Local::default(),
             latency: Cell::new(0),
             owner,
-            wired: OnceCell::new(),
+            route: Frame::new(Route::Open),
+            capacity: Cell::new(0),
         })
     }
 
     /// Connects the outlet, whose credits come back after `latency`.
-    pub(crate) fn wire(&self, latency: u64, wired: Wired<M>) {
-        self.available.set(wired.capacity);
+    pub(crate) fn connect(&self, latency: u64, capacity: u32, route: Route<M>) {
+        self.available.set(capacity);
+        self.capacity.set(capacity);
         self.latency.set(latency);
-        assert!(self.wired.set(wired).is_ok(), "an output has one link");
+        self.route.change(|known| *known = route);
     }
 
     /// Collects the credits that have come back by `now` and says how many there are.
@@ -269,7 +318,7 @@ impl<M> Outlet<M> {
         self.returning.with(|returning| returning.push_back(time));
         // One that was on its way before will wake the sender.
         if self.waiting.get() && self.returning.with(|returning| returning.len()) == 1 {
-            self.owner.wake_at(time);
+            self.owner.call(time);
         }
     }
 
@@ -294,43 +343,51 @@ impl<M> Outlet<M> {
         bytes: impl FnOnce(&M) -> u64,
         seen: impl FnOnce(u64, &M),
     ) {
-        let wired = self.wired.get().expect("ports are connected before a component runs");
-        if let (Some(span), 0, Target::Local { inbox, sender, one_clock }) =
-            (wired.plain, after, &wired.target)
-        {
-            let edge = self.owner.clock().after(self.owner.edge(), span);
-            let time = edge.time().as_ps();
-            seen(time, &message);
-            if inbox.push(time, *sender, message) {
-                if *one_clock {
-                    inbox.owner.wake_at_edge(edge);
-                } else {
-                    inbox.owner.wake_at(time);
+        let far = match self.route.get() {
+            Route::Near { inbox, sender, one_clock, span } => {
+                let (clock, edge) = (self.owner.clock(), self.owner.edge());
+                let time = clock.after(edge, *span).time().as_ps() + after;
+                seen(time, &message);
+                if self.put(time, message, inbox, *sender) {
+                    if *one_clock && after == 0 && !inbox.owner.blocking {
+                        inbox.owner.wake_at_edge(clock.after(edge, *span));
+                    } else {
+                        inbox.owner.call(time);
+                    }
                 }
+                return;
             }
-            return;
-        }
-        let time = self.arrival(wired, after, || bytes(&message));
+            Route::Far(far) => far,
+            Route::Open => unreachable!("ports are connected before a component runs"),
+        };
+        let time = self.arrival(&far.travel, after, || bytes(&message));
         seen(time, &message);
-        match &wired.target {
-            Target::Local { inbox, sender, .. } => {
-                if inbox.push(time, *sender, message) {
-                    inbox.owner.wake_at(time);
+        match &far.target {
+            Target::Local { inbox, sender } => {
+                if self.put(time, message, inbox, *sender) {
+                    inbox.owner.call(time);
                 }
             }
             Target::Remote(messages) => messages.put(time, (time, message)),
         }
     }
 
+    /// Puts a message into the lane, and tells whether the receiver must be woken by it.
+    #[inline(always)]
+    fn put(&self, time: u64, message: M, inbox: &Inbox<M>, sender: u32) -> bool {
+        self.lane.with(|lane| lane.push(time, message)) && inbox.announce(time, sender)
+    }
+
     /// When a message arrives that is handed over `after` later than now.
     #[inline(never)]
-    fn arrival(&self, wired: &Wired<M>, after: u64, bytes: impl FnOnce() -> u64) -> u64 {
-        if let Some(span) = wired.plain {
-            return self.owner.clock().after(self.owner.edge(), span).time().as_ps() + after;
-        }
+    fn arrival(&self, travel: &Travel, after: u64, bytes: impl FnOnce() -> u64) -> u64 {
         let start = self.owner.ps() + after;
-        // A message's last byte leaves between two edges: the latency counts from there.
-        wired.channel.as_ref().map_or(start, |channel| channel.pass(start, bytes())) + self.latency.get()
+        match travel {
+            Travel::Cycles(span) => self.owner.clock().after(self.owner.edge(), *span).time().as_ps() + after,
+            Travel::Time => start + self.latency.get(),
+            // A message's last byte leaves between two edges: the latency counts from there.
+            Travel::Channel(channel) => channel.pass(start, bytes()) + self.latency.get(),
+        }
     }
 }
 
@@ -351,17 +408,5 @@ impl Channel {
         let end = wire.pass(SimTime::from_ps(start), bytes, self.bandwidth);
         self.wire.set(wire);
         end.as_ps()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Arrival;
-
-    #[test]
-    fn a_queued_message_takes_sixteen_bytes_more_than_its_size() {
-        assert_eq!(size_of::<Arrival<u32>>(), 16);
-        assert_eq!(size_of::<Arrival<u64>>(), 8 + 16);
-        assert_eq!(size_of::<Arrival<[u64; 16]>>(), 128 + 16);
     }
 }

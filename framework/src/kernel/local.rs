@@ -38,3 +38,25 @@ impl<T> Local<T> {
         result
     }
 }
+
+/// State that is made before the first process runs and undone after the last one has: only read in between.
+pub(crate) struct Frame<T>(UnsafeCell<T>);
+
+impl<T> Frame<T> {
+    pub(crate) const fn new(value: T) -> Self {
+        Frame(UnsafeCell::new(value))
+    }
+
+    /// The state, for the length of a few instructions.
+    #[inline(always)]
+    pub(crate) fn get(&self) -> &T {
+        // SAFETY: the cell is not Sync, and nobody who reads the state makes or undoes it.
+        unsafe { &*self.0.get() }
+    }
+
+    /// Makes the state, or undoes it. No process may be running.
+    pub(crate) fn change<R>(&self, body: impl FnOnce(&mut T) -> R) -> R {
+        // SAFETY: as above; `body` reaches this cell through its argument alone.
+        body(unsafe { &mut *self.0.get() })
+    }
+}

@@ -8,6 +8,7 @@
 mod domain;
 mod hash;
 mod island;
+mod lane;
 mod link;
 mod local;
 mod machine;

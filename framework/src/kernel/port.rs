@@ -84,9 +84,8 @@ impl<M: Message> In<M> {
         let owner = &self.inbox.owner;
         let due = self.inbox.due();
         // Ahead of the island, a message may be taken only if no other can overtake it any more.
-        let ready = due != NEVER
-            && (!owner.blocking || self.inbox.is_settled(due))
-            && (due <= owner.ps() || owner.try_advance_to(due));
+        let ready =
+            due != NEVER && (!owner.blocking || self.inbox.is_settled(due)) && owner.try_advance_to(due);
         if ready {
             return Poll::Ready(());
         }
@@ -206,7 +205,10 @@ impl<M: Message> Out<M> {
         poll_fn(move |_| {
             let out = wish.0.take().expect("polled after completion");
             match out.poll_credit() {
-                Poll::Ready(()) => Poll::Ready(Permit { out }),
+                Poll::Ready(()) => {
+                    out.disarm();
+                    Poll::Ready(Permit { out })
+                }
                 Poll::Pending => {
                     wish.0 = Some(out);
                     Poll::Pending
@@ -220,8 +222,11 @@ impl<M: Message> Out<M> {
         let Outlet { owner, waiting, .. } = &*self.outlet;
         let taken = self.outlet.take(owner.ps())
             || (owner.advance_or_sleep(self.outlet.due()) && self.outlet.take(owner.ps()));
-        waiting.set(!taken);
-        if taken { Poll::Ready(()) } else { Poll::Pending }
+        if taken {
+            return Poll::Ready(());
+        }
+        waiting.set(true);
+        Poll::Pending
     }
 
     /// Takes a credit if there is one now.

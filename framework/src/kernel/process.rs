@@ -41,8 +41,12 @@ pub struct Process {
     clock: Clock,
     pub(crate) island: Rc<IslandState>,
     pub(crate) domain: Rc<Domain>,
+    /// The domain's number in the island.
+    group: u32,
     /// Position in the domain.
     pub(crate) slot: Slot,
+    /// It is to have a turn; see [`IslandState::make_ready`].
+    ready: Cell<bool>,
     /// Position in the machine, the same however it is cut.
     pub(crate) index: u32,
     /// It only ever waits for one thing, so it may run ahead of the island.
@@ -54,13 +58,22 @@ pub struct Process {
 }
 
 impl Process {
-    pub(crate) fn new(domain: Rc<Domain>, slot: Slot, index: u32, blocking: bool, hashing: bool) -> Rc<Self> {
+    pub(crate) fn new(
+        domain: Rc<Domain>,
+        group: usize,
+        slot: Slot,
+        index: u32,
+        blocking: bool,
+        hashing: bool,
+    ) -> Rc<Self> {
         Rc::new(Process {
             edge: Cell::default(),
             clock: domain.clock,
             island: Rc::clone(&domain.island),
             domain,
+            group: group as u32,
             slot,
+            ready: Cell::new(false),
             index,
             blocking,
             hashing,
@@ -131,6 +144,7 @@ impl Process {
     /// Called before a poll: the process runs at the edge that its domain has come to, unless it is ahead of it.
     #[inline(always)]
     pub(crate) fn enter(&self) {
+        self.ready.set(false);
         let edge = self.domain.edge();
         if edge.index() > self.edge.get().index() {
             self.edge.set(edge);
@@ -146,6 +160,19 @@ impl Process {
         }
         let next = self.clock.next(edge);
         if time <= next.time().as_ps() { next } else { self.clock.at_or_after(next, SimTime::from_ps(time)) }
+    }
+
+    /// Wakes the process for something that has come to it and is there from `time` on.
+    #[inline]
+    pub(crate) fn call(&self, time: u64) {
+        if self.blocking && time < self.island.limit() && !self.domain.is_scheduled(self.slot) {
+            if !self.ready.replace(true) {
+                self.island.make_ready(self.group, self.slot);
+            }
+            self.island.note(time);
+        } else {
+            self.wake_at(time);
+        }
     }
 
     /// Wakes the process at its first edge at or after `time`.
@@ -202,6 +229,17 @@ impl Process {
     /// Goes on at the first edge at or after `time` at once, if that is possible as in [`Process::try_advance`].
     #[inline(always)]
     pub(crate) fn try_advance_to(&self, time: u64) -> bool {
+        let next = self.clock.next(self.edge.get());
+        // Most messages come for the next edge.
+        if time <= next.time().as_ps() {
+            time <= self.ps() || self.try_advance(next)
+        } else {
+            self.try_far_advance_to(time)
+        }
+    }
+
+    #[inline(never)]
+    fn try_far_advance_to(&self, time: u64) -> bool {
         time != NEVER && self.try_advance(self.edge_at_or_after(time))
     }
 

@@ -153,9 +153,7 @@ impl<M> Incoming for IncomingMessages<M> {
         self.buffer.with(|buffer| {
             std::mem::swap(&mut *lock(&self.batch.0), buffer);
             for (time, message) in buffer.drain(..) {
-                if self.inbox.push(time, self.sender, message) {
-                    self.inbox.owner.wake_at(time);
-                }
+                self.inbox.receive(time, self.sender, message);
             }
         });
     }

@@ -8,6 +8,8 @@ use std::mem::MaybeUninit;
 /// A queue with room for a power of two of items.
 pub(crate) struct Ring<T> {
     slots: Box<[MaybeUninit<T>]>,
+    /// The capacity less one; minus one while there is none.
+    mask: i32,
     /// Counts items taken; the place is this modulo the capacity.
     head: u32,
     /// Counts items put.
@@ -16,7 +18,7 @@ pub(crate) struct Ring<T> {
 
 impl<T> Default for Ring<T> {
     fn default() -> Self {
-        Ring { slots: Box::default(), head: 0, tail: 0 }
+        Ring { slots: Box::default(), mask: -1, head: 0, tail: 0 }
     }
 }
 
@@ -33,7 +35,7 @@ impl<T> Ring<T> {
 
     #[inline(always)]
     pub(crate) fn is_full(&self) -> bool {
-        self.len() == self.slots.len()
+        self.tail.wrapping_sub(self.head) as i32 > self.mask
     }
 
     /// The place of a count.
@@ -43,7 +45,7 @@ impl<T> Ring<T> {
     #[inline(always)]
     unsafe fn at(&self, count: u32) -> *mut T {
         debug_assert!(!self.slots.is_empty());
-        let place = count as usize & self.slots.len().wrapping_sub(1);
+        let place = (count & self.mask as u32) as usize;
         // SAFETY: the mask keeps the place below the capacity.
         unsafe { self.slots.as_ptr().add(place).cast::<T>().cast_mut() }
     }
@@ -59,9 +61,10 @@ impl<T> Ring<T> {
         if self.is_full() {
             self.grow();
         }
+        let tail = self.tail;
+        self.tail = tail.wrapping_add(1);
         // SAFETY: a ring that is not full has a capacity; what lies at its tail has been taken or was never there.
-        unsafe { self.at(self.tail).write(item) };
-        self.tail = self.tail.wrapping_add(1);
+        unsafe { self.at(tail).write(item) };
     }
 
     #[inline(always)]
@@ -69,10 +72,10 @@ impl<T> Ring<T> {
         if self.is_empty() {
             return None;
         }
-        // SAFETY: the item is there, and moving the head gives up the place it is read from.
-        let item = unsafe { self.at(self.head).read() };
-        self.head = self.head.wrapping_add(1);
-        Some(item)
+        let head = self.head;
+        self.head = head.wrapping_add(1);
+        // SAFETY: the item was there, and moving the head has given up the place it is read from.
+        Some(unsafe { self.at(head).read() })
     }
 
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &T> + ExactSizeIterator {
@@ -101,7 +104,8 @@ impl<T> Ring<T> {
             slots.push(MaybeUninit::new(item));
         }
         slots.resize_with(capacity, MaybeUninit::uninit);
-        (self.slots, self.head, self.tail) = (slots.into_boxed_slice(), 0, len as u32);
+        self.slots = slots.into_boxed_slice();
+        (self.mask, self.head, self.tail) = (capacity as i32 - 1, 0, len as u32);
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::link::{Channel, Inbox, Outlet, Return, Target, Wired};
+use super::link::{Channel, Far, Inbox, Outlet, RemoteSender, Route, Sender, Target, Travel};
 use super::local::Local;
 use super::machine::{Endpoint, LinkSpec, Machine};
 use super::port::{In, Message, Out, Socket};
@@ -78,7 +78,9 @@ impl<M: Message> AnyInbox for Inbox<M> {
         let Figures { latency, sender, .. } = figures;
         let number = batch_number(crossing.number, true);
         let credits = Outgoing::new(Arc::clone(credits), Rc::clone(crossing.post), number);
-        self.add_sender(sender, Return::Remote { latency, credits: Rc::clone(&credits) });
+        let lane = Local::default();
+        let from = RemoteSender { lane, latency, credits: Rc::clone(&credits) };
+        self.add_sender(sender, Sender::Remote(Box::new(from)));
         let batch = Arc::clone(messages);
         let incoming = Box::new(IncomingMessages { batch, inbox: self, sender, buffer: Local::default() });
         Side { incoming, outgoing: credits }
@@ -105,15 +107,11 @@ pub(crate) trait AnyOutlet {
     fn starved(&self) -> Option<usize>;
 }
 
-impl<M: Message> Outlet<M> {
-    fn connect(&self, link: &LinkSpec, figures: Figures, target: Target<M>) {
-        let channel = link.options.bandwidth.map(|bandwidth| Box::new(Channel::new(bandwidth)));
-        let plain = match link.options.latency {
-            Latency::Cycles(cycles) if channel.is_none() => Some(self.owner.clock().cycles(cycles)),
-            _ => None,
-        };
-        let Figures { latency, credits, .. } = figures;
-        self.wire(latency, Wired { target, plain, channel, capacity: credits });
+fn travel(outlet: &Outlet<impl Message>, link: &LinkSpec) -> Travel {
+    match (link.options.bandwidth, link.options.latency) {
+        (Some(bandwidth), _) => Travel::Channel(Channel::new(bandwidth)),
+        (None, Latency::Cycles(cycles)) => Travel::Cycles(outlet.owner.clock().cycles(cycles)),
+        (None, Latency::Time(_)) => Travel::Time,
     }
 }
 
@@ -121,24 +119,30 @@ impl<M: Message> AnyOutlet for Outlet<M> {
     fn connect_local(self: Rc<Self>, link: &LinkSpec, figures: Figures, inbox: &Rc<dyn AnyInbox>) {
         let inbox = Rc::clone(inbox).as_any().downcast::<Inbox<M>>();
         let inbox = inbox.unwrap_or_else(|_| panic!("{:?} and {:?} differ in type", link.from, link.to));
-        inbox.add_sender(figures.sender, Return::Local(Rc::clone(&self)));
+        let Figures { latency, credits, sender } = figures;
+        inbox.add_sender(sender, Sender::Local(Rc::clone(&self)));
         let one_clock = Rc::ptr_eq(&self.owner.domain, &inbox.owner.domain);
-        self.connect(link, figures, Target::Local { inbox, sender: figures.sender, one_clock });
+        let route = match travel(&self, link) {
+            Travel::Cycles(span) => Route::Near { inbox, sender, one_clock, span },
+            travel => Route::Far(Box::new(Far { target: Target::Local { inbox, sender }, travel })),
+        };
+        self.connect(latency, credits, route);
     }
 
     fn connect_remote(self: Rc<Self>, link: &LinkSpec, figures: Figures, crossing: &Crossing<'_>) -> Side {
         let RemoteLink { messages, credits } = &*crossing.crossings.link::<M>(crossing.number);
         let number = batch_number(crossing.number, false);
         let messages = Outgoing::new(Arc::clone(messages), Rc::clone(crossing.post), number);
-        self.connect(link, figures, Target::Remote(Rc::clone(&messages)));
+        let target = Target::Remote(Rc::clone(&messages));
+        let route = Route::Far(Box::new(Far { target, travel: travel(&self, link) }));
+        self.connect(figures.latency, figures.credits, route);
         let batch = Arc::clone(credits);
         let incoming = Box::new(IncomingCredits { batch, outlet: self, buffer: Local::default() });
         Side { incoming, outgoing: messages }
     }
 
     fn starved(&self) -> Option<usize> {
-        let wired = self.wired.get()?;
-        self.waiting.get().then_some(wired.capacity as usize)
+        self.waiting.get().then(|| self.capacity.get() as usize)
     }
 }
 

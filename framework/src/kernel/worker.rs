@@ -105,7 +105,8 @@ impl<'a> Worker<'a> {
         for (index, spec) in processes {
             let (group, domain, slots) = domains.get_mut(&spec.clock).expect("every clock has its domain");
             let hashing = self.plan.options.hash || self.plan.options.snapshots.is_some();
-            let process = Process::new(Rc::clone(domain), *slots, index as u32, spec.blocking, hashing);
+            let process =
+                Process::new(Rc::clone(domain), *group, *slots, index as u32, spec.blocking, hashing);
             *slots += 1;
             self.processes.insert(index, Rc::clone(&process));
             let mut wiring = Wiring {
