@@ -15,14 +15,16 @@ use crate::time::{Clock, Edge};
 pub(crate) struct Domain {
     pub(crate) island: Rc<IslandState>,
     pub(crate) clock: Clock,
-    /// The last edge at which a process of the domain ran.
-    edge: Cell<Edge>,
+    /// The last edge at which a process of the domain ran. Those that do not run ahead take it for their own.
+    pub(crate) edge: Rc<Cell<Edge>>,
     /// The edge after that.
     next: Cell<Edge>,
     /// When a process of the domain wakes next, [`NEVER`] if none does; exact between two batches.
     due: Cell<u64>,
     /// The edge to which `due` belongs.
     due_edge: Cell<Edge>,
+    /// The running process wakes at the next edge again.
+    again: Cell<bool>,
     queue: Local<Queue>,
     /// Per process the edge at which it wakes, unless that was the edge after the current one when it was asked for.
     wakes: Box<[Cell<Edge>]>,
@@ -33,10 +35,11 @@ impl Domain {
         Rc::new(Domain {
             island,
             clock,
-            edge: Cell::default(),
+            edge: Rc::default(),
             next: Cell::new(clock.next(Edge::default())),
             due: Cell::new(NEVER),
             due_edge: Cell::default(),
+            again: Cell::new(false),
             queue: Local::new(Queue::new(processes)),
             wakes: vec![Cell::default(); processes].into_boxed_slice(),
         })
@@ -78,6 +81,29 @@ impl Domain {
         let next = self.next.get();
         self.queue.with(|queue| queue.schedule_soon(slot, next.index()));
         self.note(next);
+    }
+
+    /// Wakes the running process at the edge after the current one, once it has been polled.
+    #[inline(always)]
+    pub(crate) fn schedule_again(&self) {
+        self.again.set(true);
+    }
+
+    /// Does what [`Domain::schedule_again`] has asked for; `last` if the process was the last one of its batch.
+    #[inline(always)]
+    pub(crate) fn polled(&self, slot: Slot, last: bool) {
+        if self.again.replace(false) {
+            if last {
+                self.schedule_next(slot);
+            } else {
+                self.queue.with(|queue| queue.keep(slot));
+            }
+        }
+    }
+
+    /// Drops what a process has asked for that panicked.
+    pub(crate) fn forget(&self) {
+        self.again.set(false);
     }
 
     /// Wakes a process at the current edge: every process starts like this.
@@ -138,15 +164,18 @@ impl Domain {
         self.queue.with(|queue| queue.begin(edge.index()));
     }
 
-    /// The next process that wakes at the edge begun, and whether it is the last one.
-    #[inline]
+    /// The next process that wakes at the edge begun, and whether it is the last one: then the next edge at which a
+    /// process wakes is known.
+    #[inline(always)]
     pub(crate) fn take(&self) -> Option<(Slot, bool)> {
-        self.queue.with(Queue::take)
+        let taken = self.queue.with(Queue::take);
+        if let Some((_, true)) = taken {
+            self.settle();
+        }
+        taken
     }
 
-    /// Finds the next edge at which a process wakes, once the last one has been taken.
-    #[inline]
-    pub(crate) fn settle(&self) {
+    fn settle(&self) {
         let (key, slot) = self.queue.with(|queue| queue.earliest());
         if key == NEVER {
             self.due.set(NEVER);
@@ -160,10 +189,5 @@ impl Domain {
             _ => self.wakes[slot as usize].get(),
         };
         self.set_due(edge);
-    }
-
-    /// Takes up a batch again that a panic broke off.
-    pub(crate) fn resume(&self) {
-        self.set_due(self.edge.get());
     }
 }

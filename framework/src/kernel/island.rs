@@ -137,6 +137,8 @@ pub(crate) struct Island {
     domains: Vec<Rc<Domain>>,
     /// Per domain its processes, by slot.
     tasks: Vec<Vec<Task>>,
+    /// The domain whose processes are being called upon.
+    batch: Option<usize>,
     /// Tells which process is being polled.
     pulse: Arc<Pulse>,
     /// Measure what each process costs.
@@ -150,6 +152,7 @@ impl Island {
             state,
             domains: Vec::with_capacity(domains),
             tasks: Vec::with_capacity(domains),
+            batch: None,
             pulse,
             measure,
         }
@@ -181,7 +184,7 @@ impl Island {
                 .unwrap_or_else(|| "no message".into());
             let (domain, slot) = self.pulse.running();
             self.end(domain, slot, Err(Fault::panic(text)), endings);
-            self.domains[domain].resume();
+            self.domains[domain].forget();
         }
         self.state.called.set(NEVER);
         let (due, _) = earliest(&self.domains);
@@ -191,49 +194,48 @@ impl Island {
     }
 
     fn run_until_panic(&mut self, endings: &mut Vec<Ending>) {
+        let context = &mut Context::from_waker(Waker::noop());
         loop {
             while let Some((domain, slot)) = self.state.ready.with(Vec::pop) {
                 self.pulse.set_batch(self.state.now(), domain as usize);
-                self.poll(domain as usize, slot, endings);
+                self.poll(domain as usize, slot, context, endings);
             }
-            let (time, number) = earliest(&self.domains);
-            // Without a limit there would still be a last time.
-            if time >= self.state.limit.get() {
-                return;
-            }
-            self.state.now.set(time);
-            self.pulse.set_batch(time, number);
-            self.state.next.set(0);
-            self.domains[number].begin();
-            loop {
-                let domain = &self.domains[number];
-                let Some((slot, last)) = domain.take() else {
-                    // The last one of a batch that was taken up again had been taken already.
-                    domain.settle();
-                    break;
-                };
-                if last {
-                    domain.settle();
-                    if self.state.ready.with(|ready| ready.is_empty()) {
-                        self.state.next.set(earliest(&self.domains).0);
-                    }
+            let Some(number) = self.batch.or_else(|| self.begin()) else { return };
+            while let Some((slot, last)) = self.domains[number].take() {
+                if last && self.state.ready.with(|ready| ready.is_empty()) {
+                    self.state.next.set(earliest(&self.domains).0);
                 }
-                self.poll(number, slot, endings);
-                if last {
-                    break;
-                }
+                self.poll(number, slot, context, endings);
+                self.domains[number].polled(slot, last);
             }
+            self.batch = None;
         }
     }
 
+    /// Goes to when something happens next, inside the window, and gives the domain in which it does.
     #[inline(always)]
-    fn poll(&mut self, domain: usize, slot: Slot, endings: &mut Vec<Ending>) {
+    fn begin(&mut self) -> Option<usize> {
+        let (time, number) = earliest(&self.domains);
+        // Without a limit there would still be a last time.
+        if time >= self.state.limit.get() {
+            return None;
+        }
+        self.state.now.set(time);
+        self.state.next.set(0);
+        self.pulse.set_batch(time, number);
+        self.domains[number].begin();
+        self.batch = Some(number);
+        self.batch
+    }
+
+    #[inline(always)]
+    fn poll(&mut self, domain: usize, slot: Slot, context: &mut Context<'_>, endings: &mut Vec<Ending>) {
         self.pulse.set_slot(slot);
         let task = &mut self.tasks[domain][slot as usize];
         let Some(body) = &mut task.body else { return };
         task.process.enter();
         let begun = self.measure.then(Instant::now);
-        let polled = body.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        let polled = body.as_mut().poll(context);
         if let Some(begun) = begun {
             task.cost += begun.elapsed().as_nanos() as u64;
         }

@@ -36,8 +36,8 @@ pub trait Source {
 
 /// A process's own state within the kernel. One thread's `Rc`s hold it.
 pub struct Process {
-    /// The edge at which it runs, or last ran.
-    edge: Cell<Edge>,
+    /// The edge at which it runs, or last ran: its own if it may run ahead, the domain's otherwise.
+    edge: Rc<Cell<Edge>>,
     clock: Clock,
     pub(crate) island: Rc<IslandState>,
     pub(crate) domain: Rc<Domain>,
@@ -67,7 +67,7 @@ impl Process {
         hashing: bool,
     ) -> Rc<Self> {
         Rc::new(Process {
-            edge: Cell::default(),
+            edge: if blocking { Rc::default() } else { Rc::clone(&domain.edge) },
             clock: domain.clock,
             island: Rc::clone(&domain.island),
             domain,
@@ -144,6 +144,12 @@ impl Process {
     /// Called before a poll: the process runs at the edge that its domain has come to, unless it is ahead of it.
     #[inline(always)]
     pub(crate) fn enter(&self) {
+        if self.blocking {
+            self.enter_own();
+        }
+    }
+
+    fn enter_own(&self) {
         self.ready.set(false);
         let edge = self.domain.edge();
         if edge.index() > self.edge.get().index() {
@@ -194,11 +200,10 @@ impl Process {
     /// island, or for a process that waits for this alone, the end of the window.
     #[inline(always)]
     fn try_advance(&self, edge: Edge) -> bool {
-        let free = if self.blocking {
-            edge.time().as_ps() < self.island.limit()
-        } else {
-            self.domain.try_advance(edge)
-        };
+        if !self.blocking {
+            return self.domain.try_advance(edge);
+        }
+        let free = edge.time().as_ps() < self.island.limit();
         if free {
             self.edge.set(edge);
         }
@@ -210,7 +215,7 @@ impl Process {
     fn try_tick(&self) -> bool {
         if !self.blocking && self.domain.is_busy() {
             // The usual case among many: others have something to do before.
-            self.domain.schedule_next(self.slot);
+            self.domain.schedule_again();
             return false;
         }
         self.advance_or_sleep_until(self.clock.next(self.edge.get()))

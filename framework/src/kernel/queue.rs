@@ -22,8 +22,13 @@ pub(crate) struct Queue {
     /// The slots that wake at `soon_key`, in no order.
     soon: Vec<Slot>,
     soon_key: u64,
-    /// The slots that wake at the key begun and have not been taken yet.
+    /// The slots that wake at the key begun. At the front those that were taken and wake at the next key again, then a gap,
+    /// then those that have not been taken yet.
     batch: Vec<Slot>,
+    kept: usize,
+    taken: usize,
+    /// The key after the one begun.
+    next_key: u64,
     /// The order of all others; a few are found by looking at `keys`.
     wheel: Option<Box<Wheel>>,
     /// How many others there are.
@@ -41,6 +46,9 @@ impl Queue {
             soon: Vec::with_capacity(sleepers),
             soon_key: 0,
             batch: Vec::with_capacity(sleepers),
+            kept: 0,
+            taken: 0,
+            next_key: 0,
             wheel: wheel.then(|| Box::new(Wheel::new(sleepers))),
             others: 0,
         }
@@ -118,15 +126,14 @@ impl Queue {
         }
     }
 
-    /// Goes to `key`, before which nothing wakes. [`Queue::take`] gives the slots that wake then.
+    /// Goes to `key`, before which nothing wakes; all slots of the key before must have been taken. [`Queue::take`] gives
+    /// the slots that wake now.
     #[inline]
     pub(crate) fn begin(&mut self, key: u64) {
+        debug_assert!(self.batch.is_empty(), "a batch was not finished");
+        self.next_key = key + 1;
         if self.soon_key == key {
-            if self.batch.is_empty() {
-                std::mem::swap(&mut self.batch, &mut self.soon);
-            } else {
-                self.batch.append(&mut self.soon);
-            }
+            std::mem::swap(&mut self.batch, &mut self.soon);
         }
         if self.others == 0 {
             if let Some(wheel) = &mut self.wheel {
@@ -151,9 +158,47 @@ impl Queue {
     /// The next slot that wakes at the key begun, and whether it is the last one.
     #[inline(always)]
     pub(crate) fn take(&mut self) -> Option<(Slot, bool)> {
-        let slot = self.batch.pop()?;
+        let &slot = self.batch.get(self.taken)?;
+        self.taken += 1;
         self.keys[slot as usize] = NEVER;
-        Some((slot, self.batch.is_empty()))
+        let last = self.taken == self.batch.len();
+        if last {
+            self.close();
+        }
+        Some((slot, last))
+    }
+
+    /// Wakes the slot that was taken just now, and was not the last one, at the next key again.
+    #[inline(always)]
+    pub(crate) fn keep(&mut self, slot: Slot) {
+        debug_assert!(self.kept < self.taken && self.taken < self.batch.len());
+        if self.keys[slot as usize] > self.next_key {
+            self.hold(slot);
+        }
+    }
+
+    #[inline(always)]
+    fn hold(&mut self, slot: Slot) {
+        if self.keys[slot as usize] != NEVER {
+            // It has asked for a later wake-up, too.
+            return self.schedule_soon(slot, self.next_key);
+        }
+        self.keys[slot as usize] = self.next_key;
+        self.batch[self.kept] = slot;
+        self.kept += 1;
+    }
+
+    /// All slots of a key have been taken: those that wake at the next one join the others that do.
+    fn close(&mut self) {
+        self.batch.truncate(self.kept);
+        (self.kept, self.taken) = (0, 0);
+        if self.soon.is_empty() {
+            std::mem::swap(&mut self.batch, &mut self.soon);
+            self.soon_key = self.next_key;
+        } else {
+            debug_assert!(self.batch.is_empty() || self.soon_key == self.next_key);
+            self.soon.append(&mut self.batch);
+        }
     }
 }
 
