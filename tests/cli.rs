@@ -135,6 +135,27 @@ fn what_is_cut_off_is_marked_partial() {
 }
 
 #[test]
+fn the_guard_against_livelocks_can_be_impatient_or_off() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = application(folder.path(), "vecadd");
+    let out = folder.path().join("out");
+    let out_text = out.to_string_lossy().into_owned();
+    let run = |patience| {
+        call(&["run", &tiny(), &app, "--set", "app.n=100", "--out", &out_text, "--livelock-after", patience])
+    };
+    let manifest = || std::fs::read_to_string(out.join("manifest.yaml")).unwrap();
+    // The first message takes longer than this, and the CPU does not sleep all the while.
+    let impatient = run("1 ns");
+    assert_eq!(impatient.status, FAILURE, "{}{}", impatient.out, impatient.err);
+    assert!(impatient.err.contains("error: livelock at "), "{}", impatient.err);
+    assert!(manifest().contains("livelock_after: 1 ns"), "{}", manifest());
+    for never in ["off", "0 s"] {
+        assert_eq!(run(never).status, SUCCESS, "{never}");
+        assert!(!manifest().contains("livelock_after:"), "{}", manifest());
+    }
+}
+
+#[test]
 fn a_failure_in_the_machine_is_reported_with_its_place() {
     let folder = tempfile::tempdir().unwrap();
     let app = application(folder.path(), "vecadd");
@@ -220,6 +241,12 @@ fn bad_arguments_are_explained() {
         let called = call(&["run", "tiny", "vecadd", "--watchdog", wrong]);
         assert_eq!(called.status, FAILURE);
         assert!(called.err.contains("--watchdog") && called.err.contains("or off"), "{}", called.err);
+    }
+    for wrong in ["12", "2 parsecs", "never"] {
+        let called = call(&["run", "tiny", "vecadd", "--livelock-after", wrong]);
+        assert_eq!(called.status, FAILURE);
+        let place = format!("'{wrong}' for '--livelock-after <TIME>'");
+        assert!(called.err.contains(&place) && called.err.contains("or off"), "{}", called.err);
     }
     let called = call(&["rum"]);
     assert_eq!(called.status, FAILURE);

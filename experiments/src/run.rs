@@ -55,6 +55,8 @@ pub struct RunRequest {
     pub snapshots: Option<SnapshotTimes>,
     /// Leave out everything at or after this time.
     pub stop_at: Option<SimTime>,
+    /// End with a report when time passes but no message has been taken for this long; [`SimTime::MAX`] for never.
+    pub livelock_after: SimTime,
     /// Finest spans that are kept.
     pub level: Level,
     /// Seed of all random numbers.
@@ -83,6 +85,7 @@ impl RunRequest {
             hash: false,
             snapshots: None,
             stop_at: None,
+            livelock_after: RunOptions::default().livelock_after,
             level: Level::default(),
             seed: 0,
             watchdog: Watchdog::default().after,
@@ -269,6 +272,7 @@ pub fn run_watched(
         stop_at: request.stop_at,
         hash: request.hash,
         snapshots: request.snapshots,
+        livelock_after: request.livelock_after,
         interrupt: progress.interrupt_flag(),
         clock: progress.clock(),
         ..RunOptions::default()
