@@ -233,6 +233,39 @@ fn the_other_commands_print_what_they_should() {
 }
 
 #[test]
+fn check_tells_what_every_link_carries() {
+    let folder = tempfile::tempdir().unwrap();
+    let machine = folder.path().join("narrow.yaml");
+    let narrow = "{ from: pcie.downstream, to: gpu.bus, capacity: 1, bandwidth: 14 GB/s }";
+    let text = std::fs::read_to_string(tiny()).unwrap();
+    let modules = root().join("topologies/modules/").to_string_lossy().into_owned();
+    let text = text.replace("../modules/", &modules).replace("pcie.downstream -> gpu.bus", narrow);
+    std::fs::write(&machine, text).unwrap();
+    let checked = call(&["check", &machine.to_string_lossy()]);
+    assert_eq!((checked.status, checked.err.as_str()), (SUCCESS, ""));
+    let row = |ends: &str| {
+        let line = checked.out.lines().find(|line| line.contains(ends));
+        let line = line.unwrap_or_else(|| panic!("no {ends} in\n{}", checked.out));
+        line.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(
+        row("network.client[*].requests[*]"),
+        "12 gpu.network.client[*].requests[*] -> gpu.network.server[*].requests 1 20 credits for a round trip of 16 cycles"
+    );
+    // 1 GHz to 700 MHz: two cycles there and back, and at worst more than one until the receiver's edge.
+    assert_eq!(
+        row("pcie.downstream -> "),
+        "1 pcie.downstream -> gpu.front.bus 0.750 3 credits for a round trip of 4 cycles; messages of more than 14 B \
+         take longer than a cycle"
+    );
+    assert_eq!(
+        row("gpu.front.bus -> "),
+        "1 gpu.front.bus -> pcie.downstream 1 3 credits for a round trip of 3 cycles; messages of more than 20 B take \
+         longer than a cycle"
+    );
+}
+
+#[test]
 fn bad_arguments_are_explained() {
     let called = call(&["run", "tiny", "vecadd", "--stop-at", "12"]);
     assert_eq!(called.status, FAILURE);
