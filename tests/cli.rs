@@ -135,6 +135,27 @@ fn what_is_cut_off_is_marked_partial() {
 }
 
 #[test]
+fn the_guard_against_livelocks_can_be_impatient_or_off() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = application(folder.path(), "vecadd");
+    let out = folder.path().join("out");
+    let out_text = out.to_string_lossy().into_owned();
+    let run = |patience| {
+        call(&["run", &tiny(), &app, "--set", "app.n=100", "--out", &out_text, "--livelock-after", patience])
+    };
+    let manifest = || std::fs::read_to_string(out.join("manifest.yaml")).unwrap();
+    // The first message takes longer than this, and the CPU does not sleep all the while.
+    let impatient = run("1 ns");
+    assert_eq!(impatient.status, FAILURE, "{}{}", impatient.out, impatient.err);
+    assert!(impatient.err.contains("error: livelock at "), "{}", impatient.err);
+    assert!(manifest().contains("livelock_after: 1 ns"), "{}", manifest());
+    for never in ["off", "0 s"] {
+        assert_eq!(run(never).status, SUCCESS, "{never}");
+        assert!(!manifest().contains("livelock_after:"), "{}", manifest());
+    }
+}
+
+#[test]
 fn a_failure_in_the_machine_is_reported_with_its_place() {
     let folder = tempfile::tempdir().unwrap();
     let app = application(folder.path(), "vecadd");
@@ -212,6 +233,39 @@ fn the_other_commands_print_what_they_should() {
 }
 
 #[test]
+fn check_tells_what_every_link_carries() {
+    let folder = tempfile::tempdir().unwrap();
+    let machine = folder.path().join("narrow.yaml");
+    let narrow = "{ from: pcie.downstream, to: gpu.bus, capacity: 1, bandwidth: 14 GB/s }";
+    let text = std::fs::read_to_string(tiny()).unwrap();
+    let modules = root().join("topologies/modules/").to_string_lossy().into_owned();
+    let text = text.replace("../modules/", &modules).replace("pcie.downstream -> gpu.bus", narrow);
+    std::fs::write(&machine, text).unwrap();
+    let checked = call(&["check", &machine.to_string_lossy()]);
+    assert_eq!((checked.status, checked.err.as_str()), (SUCCESS, ""));
+    let row = |ends: &str| {
+        let line = checked.out.lines().find(|line| line.contains(ends));
+        let line = line.unwrap_or_else(|| panic!("no {ends} in\n{}", checked.out));
+        line.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(
+        row("network.client[*].requests[*]"),
+        "12 gpu.network.client[*].requests[*] -> gpu.network.server[*].requests 1 20 credits for a round trip of 16 cycles"
+    );
+    // 1 GHz to 700 MHz: two cycles there and back, and at worst more than one until the receiver's edge.
+    assert_eq!(
+        row("pcie.downstream -> "),
+        "1 pcie.downstream -> gpu.front.bus 0.750 3 credits for a round trip of 4 cycles; messages of more than 14 B \
+         take longer than a cycle"
+    );
+    assert_eq!(
+        row("gpu.front.bus -> "),
+        "1 gpu.front.bus -> pcie.downstream 1 3 credits for a round trip of 3 cycles; messages of more than 20 B take \
+         longer than a cycle"
+    );
+}
+
+#[test]
 fn bad_arguments_are_explained() {
     let called = call(&["run", "tiny", "vecadd", "--stop-at", "12"]);
     assert_eq!(called.status, FAILURE);
@@ -220,6 +274,12 @@ fn bad_arguments_are_explained() {
         let called = call(&["run", "tiny", "vecadd", "--watchdog", wrong]);
         assert_eq!(called.status, FAILURE);
         assert!(called.err.contains("--watchdog") && called.err.contains("or off"), "{}", called.err);
+    }
+    for wrong in ["12", "2 parsecs", "never"] {
+        let called = call(&["run", "tiny", "vecadd", "--livelock-after", wrong]);
+        assert_eq!(called.status, FAILURE);
+        let place = format!("'{wrong}' for '--livelock-after <TIME>'");
+        assert!(called.err.contains(&place) && called.err.contains("or off"), "{}", called.err);
     }
     let called = call(&["rum"]);
     assert_eq!(called.status, FAILURE);

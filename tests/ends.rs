@@ -154,6 +154,20 @@ fn a_livelock_names_who_runs_in_circles() {
 }
 
 #[test]
+fn how_long_a_livelock_may_last_can_be_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let livelock_after = SimTime::from_ns(20_000_000);
+    let request = RunRequest { livelock_after, ..misfit(folder.path(), "loop") };
+    let summary = run(&request, &kinds(), &Progress::default()).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let Outcome::Livelock(hang) = &summary.report.outcome else { panic!("{}", summary.report.outcome) };
+    // The slow clock ticks every millisecond.
+    let limit = livelock_after + SimTime::from_ns(2_000_000);
+    assert!(hang.time > livelock_after && hang.time <= limit, "{}", hang.time);
+    assert!(hang.to_string().contains("cluster.misfit waits for time to pass"), "{hang}");
+    assert_files(folder.path(), "livelock at ");
+}
+
+#[test]
 fn a_component_that_never_awaits_is_named_and_can_be_left_behind() {
     let folder = tempfile::tempdir().unwrap();
     let (interrupt, abandon) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));

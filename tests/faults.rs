@@ -106,6 +106,50 @@ fn withheld_credits_end_in_a_deadlock_that_names_the_link() {
     assert!(called.err.contains("error: deadlock at ") && called.err.contains("!fault"), "{}", called.err);
 }
 
+/// Runs on an L2 so small that lines leave it, and gives the report of the deadlock that this fault makes.
+fn deadlock_below_the_l2(fault: &str) -> String {
+    let (_folder, file) = overlay(fault);
+    let sets = [&SETS[..], &["gpu.l2.cache.capacity=4 KiB"]].concat();
+    let summary = run_request(&RunRequest { overlays: vec![file], ..request("tiny", "hotspot", &sets) });
+    let Outcome::Deadlock(hang) = &summary.report.outcome else { panic!("{}", summary.report.outcome) };
+    hang.to_string()
+}
+
+#[test]
+fn a_line_that_dram_never_sends_is_missed_by_the_l2() {
+    let report = deadlock_below_the_l2("to: \"gpu.l2[0].memory\", fault: drop, after: 20 us, count: 8");
+    for line in [
+        "gpu.l2[0] has begun work that it has not finished",
+        "gpu.l2[0].memory waits for a message from gpu.dram[0].clients[0]!fault",
+        "gpu.sm[0] has begun work that it has not finished",
+        "gpu.scheduler has begun work that it has not finished",
+        "gpu.front has begun work that it has not finished",
+    ] {
+        assert!(report.contains(line), "`{line}` is missing in\n{report}");
+    }
+    for idle in ["gpu.dram[0] ", "gpu.dram[1] ", "gpu.l2[1] ", "gpu.copy ", "host.memory ", "host.input "] {
+        assert!(!report.contains(idle), "{idle}has done all it should:\n{report}");
+    }
+}
+
+#[test]
+fn a_dram_controller_that_cannot_answer_is_busy() {
+    let report = deadlock_below_the_l2("to: \"gpu.l2[0].memory\", fault: withhold-credit, after: 20 us");
+    for line in [
+        "gpu.dram[0].clients[0]!fault has begun work that it has not finished",
+        "gpu.dram[0] has begun work that it has not finished",
+        "gpu.dram[0].clients[0] waits for a credit from gpu.dram[0].clients[0]!fault (6 of 6 messages",
+        "gpu.l2[0] has begun work that it has not finished",
+    ] {
+        assert!(report.contains(line), "`{line}` is missing in\n{report}");
+    }
+    // The other slice of the channel waits behind the replies that do not leave; the other channel has nothing to do with it.
+    assert!(report.contains("gpu.l2[1].memory waits for a message from gpu.dram[0]\n"), "{report}");
+    for idle in ["gpu.dram[1] ", "gpu.l2[2] ", "gpu.l2[3] ", "gpu.copy "] {
+        assert!(!report.contains(idle), "{idle}has done all it should:\n{report}");
+    }
+}
+
 #[test]
 fn faults_are_the_same_on_any_number_of_threads() {
     let fault = "to: \"gpu.sm[*].memory\", fault: delay, by: 300 ns, probability: 0.05";

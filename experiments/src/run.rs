@@ -7,6 +7,7 @@ mod simulation;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use counterpoint_framework::kernel::{Cut, Outcome, RunOptions, SnapshotTimes, Stuck, Watchdog};
@@ -55,6 +56,8 @@ pub struct RunRequest {
     pub snapshots: Option<SnapshotTimes>,
     /// Leave out everything at or after this time.
     pub stop_at: Option<SimTime>,
+    /// End with a report when time passes but no message has been taken for this long; [`SimTime::MAX`] for never.
+    pub livelock_after: SimTime,
     /// Finest spans that are kept.
     pub level: Level,
     /// Seed of all random numbers.
@@ -83,6 +86,7 @@ impl RunRequest {
             hash: false,
             snapshots: None,
             stop_at: None,
+            livelock_after: RunOptions::default().livelock_after,
             level: Level::default(),
             seed: 0,
             watchdog: Watchdog::default().after,
@@ -261,7 +265,7 @@ pub fn run_watched(
     let folder = request.out.as_deref().map(|out| Folder::create(out, &loaded.outputs)).transpose();
     let folder = folder.map_err(one)?;
 
-    let weights = weigh(request, registry, &machine, &loaded);
+    let weights = weigh(request, registry, &machine, &loaded, progress.interrupt_flag());
     let Surroundings { program, journal, disk, meter, environment } = Surroundings::new(request, &loaded);
     let options = RunOptions {
         threads: request.threads.max(1),
@@ -269,6 +273,7 @@ pub fn run_watched(
         stop_at: request.stop_at,
         hash: request.hash,
         snapshots: request.snapshots,
+        livelock_after: request.livelock_after,
         interrupt: progress.interrupt_flag(),
         clock: progress.clock(),
         ..RunOptions::default()
@@ -358,10 +363,11 @@ fn weigh(
     registry: &Arc<Registry>,
     machine: &Loaded,
     loaded: &LoadedApplication,
+    interrupt: Arc<AtomicBool>,
 ) -> Option<Arc<[u32]>> {
     let until = request.warm_up?;
     let environment = Surroundings::new(request, loaded).environment;
-    Some(topology::build(&machine.machine, registry, &environment).warm_up(until))
+    Some(topology::build(&machine.machine, registry, &environment).warm_up(until, interrupt))
 }
 
 /// How a run would cut the machine.
@@ -373,7 +379,7 @@ pub fn cut(request: &RunRequest, registry: &Arc<Registry>) -> Result<(Machine, C
         (load_machine(request, registry).map_err(|error| vec![error])?, None)
     } else {
         let (machine, _, loaded) = load(request, registry)?;
-        let weights = weigh(request, registry, &machine, &loaded);
+        let weights = weigh(request, registry, &machine, &loaded, Arc::default());
         (machine, weights)
     };
     let options = RunOptions { threads: request.threads.max(1), weights, ..RunOptions::default() };

@@ -241,6 +241,56 @@ fn a_deadlock_names_the_cycle() {
 }
 
 #[test]
+fn a_server_that_cannot_send_is_named_and_an_idle_one_is_not() {
+    let mut machine = Machine::default();
+    machine.processes.push(ProcessSpec::new("asker", mhz(1000), false, |wiring| {
+        let mut requests = wiring.output::<u64>("requests", None);
+        let mut replies = wiring.input::<u64>("replies", None);
+        async move {
+            for number in 0..6 {
+                requests.send(number).await;
+            }
+            replies.recv().await;
+            Ok(())
+        }
+    }));
+    machine.processes.push(ProcessSpec::new("relay", mhz(1000), true, |wiring| {
+        let mut requests = wiring.input::<u64>("requests", None);
+        let mut out = wiring.output::<u64>("out", None);
+        async move {
+            loop {
+                out.send(requests.recv().await).await;
+            }
+        }
+    }));
+    machine.processes.push(ProcessSpec::new("idle", mhz(1000), true, |wiring| {
+        let mut requests = wiring.input::<u64>("requests", None);
+        let mut replies = wiring.output::<u64>("replies", None);
+        async move {
+            loop {
+                replies.send(requests.recv().await).await;
+            }
+        }
+    }));
+    machine.processes.push(ProcessSpec::new("closed", mhz(1000), true, |wiring| {
+        let _input = wiring.input::<u64>("in", None);
+        std::future::pending()
+    }));
+    // The relay's messages go where nobody takes them, so the one who answers has nothing to do.
+    machine.links.push(link((0, "requests"), (1, "requests"), 0, 1, 8));
+    machine.links.push(link((1, "out"), (3, "in"), 0, 1, 1));
+    machine.links.push(link((2, "replies"), (0, "replies"), 0, 1, 1));
+    let outcome = machine.run(&RunOptions::default()).outcome;
+    assert_eq!(
+        outcome.to_string(),
+        "deadlock at 1 ns: nothing can happen any more, and 1 process has not returned\n  \
+         asker.replies waits for a message from idle\n  \
+         relay.out waits for a credit from closed (3 of 3 messages in flight or queued, the oldest arrived at 2 ns, 0 ps \
+         ago)\n"
+    );
+}
+
+#[test]
 fn the_earliest_failure_wins_and_a_panic_is_one() {
     for threads in [1, 2] {
         let mut machine = web(12);

@@ -1,23 +1,26 @@
 //! The host: CPU, memory, the way to the devices, and the runtimes under which an application runs.
 
-mod cpu;
 mod driver;
 mod journal;
-mod memory;
 pub mod program;
-mod root_complex;
 pub mod runtimes;
 
-pub use cpu::Cpu;
 pub use driver::Driver;
 pub use journal::Journal;
-pub use memory::HostMemory;
-pub use root_complex::RootComplex;
 
 use counterpoint_framework::model::Registry;
 
+counterpoint_framework::components! {
+    /// Registers the components of the host.
+    fn register_components;
+
+    pub mod cpu::Cpu;
+    pub mod memory::HostMemory;
+    pub mod root_complex::RootComplex;
+}
+
 /// Registers the host's components and the runtimes.
 pub fn register(registry: &mut Registry) {
-    registry.component::<Cpu>().component::<HostMemory>().component::<RootComplex>();
+    register_components(registry);
     runtimes::register(registry);
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use counterpoint_framework::time::SimTime;
 use serde::Serialize;
 use serde_json::Number;
 
@@ -36,6 +37,9 @@ struct Manifest<'a> {
     hash: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     stop_at: Option<String>,
+    /// Absent for never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    livelock_after: Option<String>,
     command_line: &'a [String],
     /// Files that are not there.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -116,6 +120,7 @@ pub(super) fn manifest(facts: &Facts<'_>, outputs: &[PathBuf]) -> String {
         lookahead: report.lookahead.to_string(),
         hash: report.hash.map(|hash| format!("{hash:016x}")),
         stop_at: request.stop_at.map(|time| time.to_string()),
+        livelock_after: (request.livelock_after < SimTime::MAX).then(|| request.livelock_after.to_string()),
         command_line: &request.command_line,
         missing: facts.missing,
         outputs: outputs.iter().filter_map(|path| path.file_name()?.to_str()).collect(),

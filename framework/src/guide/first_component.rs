@@ -97,6 +97,10 @@
 //! assert_eq!(stat("scale", "scaled"), Some(StatValue::Count(3)));
 //! ```
 //!
+//! Here `register` names the kind by hand. A component of a crate is one file and one line: the line of its folder's
+//! [`components!`](crate::components) list declares the file and registers the component in it. Policies, runtimes and other
+//! variants that a parameter chooses from are in [`variants!`](crate::variants) lists.
+//!
 //! Three rules hold for all components.
 //!
 //! - **Only messages.** A component knows of others what came through its ports. No globals, no shared cells.

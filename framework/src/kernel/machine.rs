@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use super::island::Body;
 use super::link::LinkOptions;
@@ -112,11 +113,11 @@ impl Machine {
 
     /// Runs the machine up to `until` to see what its processes weigh: nanoseconds of computing per cycle, for
     /// [`RunOptions::weights`] of the runs that count. These are measured times and differ from call to call; no result
-    /// depends on them.
-    pub fn warm_up(self, until: SimTime) -> Arc<[u32]> {
+    /// depends on them. Whoever sets `interrupt` ends it early.
+    pub fn warm_up(self, until: SimTime, interrupt: Arc<AtomicBool>) -> Arc<[u32]> {
         let cycles: Vec<u64> =
             self.processes.iter().map(|process| process.clock.index(until).max(1)).collect();
-        let options = RunOptions { measure: true, stop_at: Some(until), ..RunOptions::default() };
+        let options = RunOptions { measure: true, stop_at: Some(until), interrupt, ..RunOptions::default() };
         let costs = self.run(&options).costs;
         costs.iter().zip(cycles).map(|(cost, cycles)| cost.div_ceil(cycles).max(1) as u32).collect()
     }

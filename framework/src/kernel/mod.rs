@@ -23,6 +23,7 @@ mod ring;
 mod simulation;
 mod snapshot;
 mod standstill;
+mod throughput;
 mod watchdog;
 mod wiring;
 mod worker;
@@ -38,5 +39,6 @@ pub use port::{Either, Fairness, In, Message, Out, Permit, Receiving, Sending, S
 pub use process::{Process, Source, Tick, UntilEdge};
 pub use simulation::{Finished, RunOptions};
 pub use snapshot::{Snapshot, SnapshotTimes, hash_at};
+pub use throughput::Throughput;
 pub use watchdog::{Stuck, Watchdog};
 pub use wiring::Wiring;

@@ -129,7 +129,7 @@ pub struct Blocked {
 pub struct Hang {
     /// When the last thing happened.
     pub time: SimTime,
-    /// The processes that the run waits for, those in the circle, and those that have unfinished work.
+    /// The processes that the run waits for, those in the circle, and those that have unfinished work or no credit.
     pub blocked: Vec<Blocked>,
     /// Processes that wait for each other in a circle, each with the port at which it waits for the next.
     pub cycle: Vec<(String, String)>,
@@ -142,9 +142,13 @@ impl Hang {
     pub(crate) fn new(time: SimTime, mut blocked: Vec<Blocked>, passing: bool) -> Self {
         blocked.sort_by(|a, b| (a.daemon, &a.path).cmp(&(b.daemon, &b.path)));
         let cycle = cycle(&blocked);
-        // An idle server waits for requests; only the busy, those in the circle, and those that count, are news.
+        // An idle server waits for messages. Only the busy, those that cannot send, those in the circle, and those that
+        // count, are news.
         let in_circle = |path: &str| cycle.iter().any(|(member, _)| member == path);
-        blocked.retain(|process| !process.daemon || process.busy || in_circle(&process.path));
+        let starved = |waits: &[Waiting]| waits.iter().any(|wait| wait.kind == WaitKind::Credit);
+        blocked.retain(|process| {
+            !process.daemon || process.busy || starved(&process.waits) || in_circle(&process.path)
+        });
         Hang { time, blocked, cycle, passing }
     }
 }

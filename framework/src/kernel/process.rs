@@ -83,7 +83,8 @@ impl Process {
     }
 
     /// Says whether the component has begun work that it has not finished. A server that waits for the answer to a
-    /// request of its own looks like an idle one; the report of a deadlock names those that are busy.
+    /// request of its own looks like an idle one; the report of a deadlock names those that are busy. (Those that wait for a
+    /// credit are named anyhow.)
     #[inline]
     pub fn set_busy(&self, busy: bool) {
         self.busy.set(busy);

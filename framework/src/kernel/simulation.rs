@@ -33,7 +33,7 @@ pub struct RunOptions {
     pub hash: bool,
     /// Note the hashes of the processes at these times.
     pub snapshots: Option<SnapshotTimes>,
-    /// End with a report when no message has been taken for this long.
+    /// End with a report when time passes but no message has been taken for this long; [`SimTime::MAX`] for never.
     pub livelock_after: SimTime,
     /// Set by someone else to end the run.
     pub interrupt: Arc<AtomicBool>,

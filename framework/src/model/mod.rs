@@ -34,6 +34,7 @@ mod context;
 pub mod diagnostics;
 pub mod families;
 mod faults;
+mod lists;
 pub mod node;
 pub mod params;
 pub mod ports;

@@ -1,19 +1,18 @@
 //! Runtimes: the order in which the host does what the application asks for.
 //!
-//! A runtime is one file with its parameters and one line in `register`.
+//! A runtime is one file with its parameters and one line in the list.
 
-mod serial;
+counterpoint_framework::variants! {
+    /// Registers the runtimes.
+    pub(crate) fn register, of dyn Runtime;
+
+    mod serial::Serial;
+}
 
 use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::model::Registry;
 
 use crate::driver::Driver;
-
-/// Registers the runtimes, in the order in which they are listed to users.
-pub(crate) fn register(registry: &mut Registry) {
-    registry.variant::<dyn Runtime, serial::Serial>();
-}
 
 /// Runs an application.
 #[async_trait(?Send)]

@@ -1,15 +1,14 @@
-//! Checks and chores of this repository: `cargo xtask check`, `cargo xtask regenerate-ptx`, `cargo xtask bench-peers`.
+//! Checks and chores of this repository: `cargo xtask check`, `cargo xtask fmt`, `cargo xtask regenerate-ptx`,
+//! `cargo xtask bench-peers`.
 
 use std::process::{Command, ExitCode};
 
 mod bench_peers;
+mod format;
 mod regenerate_ptx;
 
-/// What `check` runs, in the order in which a failure is cheapest to see.
+/// What `check` runs after the formatting, in the order in which a failure is cheapest to see.
 const CHECKS: &[(&str, &[&str])] = &[
-    ("formatting", &["fmt", "--all", "--", "--check"]),
-    // Outside the workspace; its other checks would download and build the peers.
-    ("formatting of tools/peers", &["fmt", "--manifest-path", "tools/peers/Cargo.toml", "--", "--check"]),
     ("lints", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]),
     ("documentation", &["doc", "--workspace", "--no-deps", "--quiet"]),
     ("tests", &["test", "--workspace"]),
@@ -19,9 +18,10 @@ fn main() -> ExitCode {
     let command = std::env::args().nth(1).unwrap_or_default();
     let result = match command.as_str() {
         "check" => check(),
+        "fmt" => format::run(std::env::args().any(|argument| argument == "--check")),
         "regenerate-ptx" => regenerate_ptx::run(),
         "bench-peers" => bench_peers::run(),
-        _ => Err("usage: cargo xtask check | regenerate-ptx | bench-peers".to_owned()),
+        _ => Err("usage: cargo xtask check | fmt [--check] | regenerate-ptx | bench-peers".to_owned()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -34,6 +34,8 @@ fn main() -> ExitCode {
 
 /// The one gate: what continuous integration runs and what a person runs before a commit.
 fn check() -> Result<(), String> {
+    report("-- formatting: cargo xtask fmt --check");
+    format::run(true)?;
     for (name, arguments) in CHECKS {
         report(&format!("-- {name}: cargo {}", arguments.join(" ")));
         let mut command = Command::new(env!("CARGO"));

@@ -1,5 +1,11 @@
 //! Networks between SMs and memory.
 
-pub mod client_switch;
 mod lane;
-pub mod server_switch;
+
+counterpoint_framework::components! {
+    /// Registers the components of this folder.
+    pub(crate) fn register;
+
+    pub mod client_switch::ClientSwitch;
+    pub mod server_switch::ServerSwitch;
+}

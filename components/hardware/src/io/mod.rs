@@ -1,5 +1,10 @@
 //! Links to the host, copy engines and storage.
 
-pub mod copy_engine;
-pub mod pcie;
-pub mod storage;
+counterpoint_framework::components! {
+    /// Registers the components of this folder.
+    pub(crate) fn register;
+
+    pub mod copy_engine::CopyEngine;
+    pub mod pcie::PcieLink;
+    pub mod storage::Storage;
+}

@@ -183,6 +183,11 @@ impl<T> Cache<T> {
         !self.free.is_empty()
     }
 
+    /// Whether a miss is under way.
+    pub fn has_misses(&self) -> bool {
+        self.free.len() < self.misses.len()
+    }
+
     /// Begins a miss for a line that was found or allocated, with the first access that waits for it. The result names
     /// the miss.
     ///

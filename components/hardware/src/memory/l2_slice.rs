@@ -265,6 +265,8 @@ impl Component for L2Slice {
             // A request that was refused can go on once a fill has freed something. One that was not tried, because what
             // leaves the slice had piled up, goes on now that it has left.
             let untried = held.is_some() && !refused && room;
+            let leaving = !self.replies.is_empty() || !self.to_memory.is_empty();
+            sim.set_busy(held.is_some() || leaving || self.cache.has_misses());
             let deadline = if untried { sim.cycles_from_now(1) } else { SimTime::MAX };
             let sources = [
                 io.memory.rx.when(true),

@@ -4,4 +4,10 @@ pub mod address_map;
 pub mod atomic;
 pub mod cache;
 pub mod dram;
-pub mod l2_slice;
+
+counterpoint_framework::components! {
+    /// Registers the components of this folder.
+    pub(crate) fn register;
+
+    pub mod l2_slice::L2Slice;
+}

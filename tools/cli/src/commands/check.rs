@@ -12,7 +12,7 @@ use counterpoint_framework::model::Environment;
 use counterpoint_framework::topology;
 
 use super::machine::MachineOptions;
-use super::{fail, note_unused};
+use super::{fail, note_unused, throughput};
 use crate::table::amount;
 use crate::{Console, SUCCESS};
 
@@ -47,13 +47,14 @@ impl Check {
                 for (kind, count) in kinds {
                     writeln!(console.out, "  {count:>5} {kind}")?;
                 }
-                let cut =
-                    topology::build(machine, &registry, &Environment::default()).cut(&RunOptions::default());
+                let mut built = topology::build(machine, &registry, &Environment::default());
+                let cut = built.cut(&RunOptions::default());
                 writeln!(console.out, "  {} islands, lookahead {}", cut.islands.len(), cut.lookahead)?;
                 if let Some(link) = cut.limit.and_then(|index| machine.links.get(index)) {
                     let (from, to) = (machine.path(&link.from), machine.path(&link.to));
                     writeln!(console.out, "  limited by {from} -> {to} ({})", link.latency)?;
                 }
+                throughput::print(&built, console.out)?;
             }
             Err(error) => errors.push(error),
         }

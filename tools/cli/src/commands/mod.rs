@@ -1,4 +1,4 @@
-//! The commands: one file each, one line in [`Command`] and one in its `execute`.
+//! The commands: one file each, one line in [`Command`] and one in its `execute`; and what several of them share.
 
 mod bisect;
 mod check;
@@ -9,6 +9,7 @@ mod machine;
 mod resolve;
 mod run;
 mod schema;
+mod throughput;
 
 use std::io;
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use counterpoint_experiments::registry;
 use counterpoint_experiments::run::{Progress, RunRequest, RunSummary, run_watched};
-use counterpoint_framework::kernel::{Outcome, SnapshotTimes, Stuck};
+use counterpoint_framework::kernel::{Outcome, RunOptions, SnapshotTimes, Stuck};
 use counterpoint_framework::telemetry::Level;
 use counterpoint_framework::time::{Quantity, SimTime};
 
@@ -60,6 +60,10 @@ pub(crate) struct Run {
     /// Name a component that has not come back for this much real time, such as `10 s`; or `off`.
     #[arg(long, value_name = "TIME", default_value = "10 s", value_parser = patience)]
     watchdog: Patience,
+    /// End with a report when time passes but no component has taken a message for this much simulated time, such as
+    /// `2 ms`; or `off`.
+    #[arg(long, value_name = "TIME", default_value_t = RunOptions::default().livelock_after, value_parser = time_or_off)]
+    livelock_after: SimTime,
     /// Show neither progress nor the table.
     #[arg(long)]
     quiet: bool,
@@ -104,6 +108,15 @@ pub(super) fn time(text: &str) -> Result<SimTime, String> {
     SimTime::parse(text).map_err(|error| error.to_string())
 }
 
+/// A time that may be told not to come: `off`, or zero.
+fn time_or_off(text: &str) -> Result<SimTime, String> {
+    if text == "off" {
+        return Ok(SimTime::MAX);
+    }
+    let time = SimTime::parse(text).map_err(|error| format!("{error}; or off"))?;
+    Ok(if time == SimTime::ZERO { SimTime::MAX } else { time })
+}
+
 impl Run {
     pub(super) fn execute(&self, words: Vec<String>, console: &mut Console<'_>) -> io::Result<u8> {
         if let Some(filter) = &self.log
@@ -119,6 +132,7 @@ impl Run {
             hash: self.hash,
             snapshots: self.hash_every.map(|every| SnapshotTimes { from: self.hash_from, every }),
             stop_at: self.stop_at,
+            livelock_after: self.livelock_after,
             level: self.spans.into(),
             seed: self.seed,
             watchdog: self.watchdog,

@@ -1,27 +1,27 @@
 //! The CTA scheduler: gives thread blocks to SMs as its policy says.
 //!
-//! A policy is one file with its parameters and one line in [`register`]. It sees launches and SMs as this component
+//! A policy is one file with its parameters and one line in the list. It sees launches and SMs as this component
 //! knows them from messages; resources, messages and the end of launches are handled here, once.
 
-mod fifo;
+counterpoint_framework::variants! {
+    /// Registers the policies.
+    pub(crate) fn register, of dyn CtaPolicy;
+
+    mod fifo::Fifo;
+}
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use counterpoint_framework::kernel::{Fault, Source};
 use counterpoint_framework::model::{
-    Choose, Component, Context, Counter, Distribution, Invalid, Params, Ports, Registry, Stats,
+    Choose, Component, Context, Counter, Distribution, Invalid, Params, Ports, Stats,
 };
 use counterpoint_framework::telemetry::{Attribute, Level, Meter, SpanId};
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::launch::{
     Launch, LaunchDone, LaunchId, LaunchServer, RunCta, SmClient, SmEvent, SmResources, Start,
 };
-
-/// Registers the policies, in the order in which they are listed to users.
-pub fn register(registry: &mut Registry) {
-    registry.variant::<dyn CtaPolicy, fifo::Fifo>();
-}
 
 /// Decides which thread block goes where.
 pub trait CtaPolicy {

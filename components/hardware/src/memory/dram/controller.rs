@@ -247,6 +247,7 @@ impl Component for DramController {
                 }
             }
             let deadline = if next == u64::MAX { SimTime::MAX } else { sim.cycles_from_now(next - cycle) };
+            sim.set_busy(!self.queue.is_empty() || !self.replies.is_empty());
             let room = self.queue.len() < self.depth;
             let blocked = self.replies.front().map(|&(_, client, _)| client);
             let requests = io.clients.iter().map(|client| client.rx.when(room));

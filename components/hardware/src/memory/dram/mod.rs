@@ -2,5 +2,11 @@
 
 pub mod backing;
 pub mod bank;
-pub mod controller;
 pub mod timing;
+
+counterpoint_framework::components! {
+    /// Registers the components of this folder.
+    pub(crate) fn register;
+
+    pub mod controller::DramController;
+}

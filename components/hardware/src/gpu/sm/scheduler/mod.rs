@@ -1,17 +1,13 @@
 //! Warp schedulers: which of the ready warps issues.
 //!
-//! A policy is one file and one line in [`register`].
+//! A policy is one file and one line in the list.
 
-mod gto;
-mod lrr;
+counterpoint_framework::variants! {
+    /// Registers the policies.
+    pub(crate) fn register, of dyn WarpPolicy;
 
-use counterpoint_framework::model::Registry;
-
-/// Registers the policies, in the order in which they are listed to users.
-pub(crate) fn register(registry: &mut Registry) {
-    registry
-        .variant::<dyn WarpPolicy, lrr::LooseRoundRobin>()
-        .variant::<dyn WarpPolicy, gto::GreedyThenOldest>();
+    mod lrr::LooseRoundRobin;
+    mod gto::GreedyThenOldest;
 }
 
 /// Chooses among ready warps.

@@ -1,0 +1,30 @@
+//! The `counterpoint` command as people run it: a process of its own.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+#[cfg(unix)]
+mod signals;
+mod warm_up;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A run of an application on the tiny machine, ready to start: a copy of the application in `folder`, so that its input
+/// files are made there, and its results in [`out`].
+fn run(folder: &Path, application: &str, options: &[&str]) -> Command {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let from = root.join("experiments/applications").join(application);
+    let file = format!("{application}.yaml");
+    for name in [&file, "kernel.nvrtc-sm_35.ptx"] {
+        std::fs::copy(from.join(name), folder.join(name)).unwrap();
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_counterpoint"));
+    command.current_dir(root).args(["run", "tiny"]).arg(folder.join(file)).args(options);
+    command.arg("--out").arg(out(folder)).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// The folder of a run's results.
+fn out(folder: &Path) -> PathBuf {
+    folder.join("out")
+}

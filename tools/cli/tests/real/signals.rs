@@ -1,0 +1,92 @@
+//! Ctrl-C, as a real signal to a real process.
+
+use std::path::Path;
+use std::process::{Child, Command, Output};
+use std::time::{Duration, Instant};
+
+use crate::{out, run};
+
+/// Hotspot on the tiny machine for as long as nobody ends it, under way.
+fn start(folder: &Path, options: &[&str]) -> Child {
+    let endless = ["--set", "app.n=32", "--set", "app.launches=100000000"];
+    let mut child = run(folder, "hotspot", &[&endless, options].concat()).spawn().unwrap();
+    // The folder is made right before the simulation begins, and the handler is set long before.
+    while !out(folder).exists() {
+        assert!(child.try_wait().unwrap().is_none(), "the run does not end by itself");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child
+}
+
+/// Sends a signal; whether there was a process to take it. One that has ended and that nobody has waited for counts.
+fn signal(child: &Child, name: &str) -> bool {
+    Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success()
+}
+
+/// What is left of an interrupted run: every file whole, and marked as part of a run that did not finish.
+fn assert_whole(folder: &Path, status: Option<i32>, stdout: &str, stderr: &str) {
+    assert_eq!(status, Some(130), "{stdout}{stderr}");
+    assert!(stderr.contains("interrupted: the results so far are partial"), "{stderr}");
+    assert!(stdout.contains("interrupted at "), "{stdout}");
+    let read = |name: &str| std::fs::read_to_string(out(folder).join(name)).expect(name);
+    let manifest = read("manifest.yaml");
+    assert!(
+        manifest.contains("partial: true") && manifest.contains("outcome: interrupted at "),
+        "{manifest}"
+    );
+    // The last list of a manifest: it is there if all is.
+    assert!(manifest.contains("\nchecks:"), "{manifest}");
+    assert!(read("stats.txt").contains("(partial)"));
+    for name in ["stats.json", "spans.perfetto.json"] {
+        assert!(serde_json::from_str::<serde_json::Value>(&read(name)).is_ok(), "{name}");
+    }
+    assert!(!read("machine.yaml").is_empty());
+    for entry in std::fs::read_dir(out(folder)).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let expected = ["manifest.yaml", "stats.txt", "stats.json", "spans.perfetto.json", "machine.yaml"];
+        // What the application writes keeps a name that says that it is not whole.
+        assert!(expected.contains(&name.as_str()) || name == "temperature_out.f32.partial", "{name}");
+    }
+}
+
+#[track_caller]
+fn assert_ends(child: Child, folder: &Path) {
+    let begun = Instant::now();
+    let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(20), "it took {:?} to end", begun.elapsed());
+    let (stdout, stderr) = (String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap());
+    assert_whole(folder, status.code(), &stdout, &stderr);
+}
+
+#[test]
+fn ctrl_c_ends_a_run_with_what_there_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let child = start(folder.path(), &[]);
+    assert!(signal(&child, "-INT"));
+    assert_ends(child, folder.path());
+}
+
+#[test]
+fn a_second_ctrl_c_breaks_nothing_whenever_it_comes() {
+    // From before the run has seen the first one to while it writes and after.
+    for pause in [0, 1, 3, 10, 30] {
+        let folder = tempfile::tempdir().unwrap();
+        let child = start(folder.path(), &[]);
+        assert!(signal(&child, "-INT"));
+        std::thread::sleep(Duration::from_millis(pause));
+        assert!(signal(&child, "-INT"));
+        assert_ends(child, folder.path());
+    }
+}
+
+#[test]
+fn ctrl_c_ends_a_warm_up_too() {
+    for times in [1, 2] {
+        let folder = tempfile::tempdir().unwrap();
+        let child = start(folder.path(), &["--warm-up", "1000 s"]);
+        for _ in 0..times {
+            assert!(signal(&child, "-INT"));
+        }
+        assert_ends(child, folder.path());
+    }
+}
