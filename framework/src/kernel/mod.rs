@@ -9,6 +9,7 @@ mod domain;
 mod hash;
 mod island;
 mod link;
+mod livelock;
 mod local;
 mod machine;
 mod outcome;

@@ -127,7 +127,7 @@ pub struct Blocked {
 /// Who waits for whom when nothing happens any more, or nothing but the passing of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hang {
-    /// When the last thing happened.
+    /// When the last thing happened; of a livelock, when it was found.
     pub time: SimTime,
     /// The processes that the run waits for, those in the circle, and those that have unfinished work.
     pub blocked: Vec<Blocked>,

@@ -33,7 +33,8 @@ pub struct RunOptions {
     pub hash: bool,
     /// Note the hashes of the processes at these times.
     pub snapshots: Option<SnapshotTimes>,
-    /// End with a report when no message has been taken for this long.
+    /// End with a report when no message has been taken for this long, or up to a quarter longer, and something ran in
+    /// every quarter of it.
     pub livelock_after: SimTime,
     /// Set by someone else to end the run.
     pub interrupt: Arc<AtomicBool>,
