@@ -58,7 +58,7 @@ fn restless(messages: u64, period: u64, blocking: bool) -> Machine {
         let mut late = wiring.output::<u64>("late", None);
         let mut out = wiring.output::<u64>("out", None);
         async move {
-            late.send_after(SimTime::from_ns(1_000_000), 0).await;
+            late.send_after(SimTime::from_ns(20_000), 0).await;
             for number in 0.. {
                 out.send(number).await;
             }
@@ -123,6 +123,39 @@ fn who_sleeps_through_an_interval_waits() {
     let options = RunOptions { stop_at: Some(SimTime::from_ns(100_000)), ..patience() };
     assert!(matches!(end(|| restless(1, 150, false), &options), Outcome::Stopped(_)));
     assert!(matches!(end(|| restless(1, 150, true), &options), Outcome::Stopped(_)));
+}
+
+#[test]
+fn a_deadlock_before_the_stop_is_a_deadlock() {
+    let mute = || {
+        let mut machine = restless(4, 1, false);
+        machine.processes[0].daemon = true;
+        machine
+    };
+    // Without the spinner the last thing that happens is the arrival of the late message; here that is all there is.
+    let alone = || {
+        let mut machine = mute();
+        machine.processes.remove(0);
+        for end in machine.links.iter_mut().flat_map(|link| [&mut link.from, &mut link.to]) {
+            end.process -= 1;
+        }
+        machine
+    };
+    let stop_at = |ps| RunOptions { stop_at: Some(SimTime::from_ps(ps)), ..RunOptions::default() };
+    let expected = end(alone, &RunOptions::default());
+    let Outcome::Deadlock(hang) = &expected else { panic!("{expected}") };
+    assert_eq!(hang.time, SimTime::from_ns(20_008));
+    assert_eq!(hang.blocked.iter().map(|process| process.path.as_str()).collect::<Vec<_>>(), ["talker"]);
+    // The message is there at this time, which belongs to what is left out.
+    for ps in [1, 20_008_000] {
+        assert_eq!(end(alone, &stop_at(ps)), Outcome::Stopped(SimTime::from_ps(ps)));
+    }
+    for ps in [20_008_001, u64::MAX - 1] {
+        assert_eq!(end(alone, &stop_at(ps)), expected, "stop at {ps} ps");
+    }
+    // Whoever goes on for ever always has something to do.
+    let outcome = end(mute, &stop_at(40_000_000));
+    assert_eq!(outcome, Outcome::Stopped(SimTime::from_ps(40_000_000)));
 }
 
 /// A sender whose messages arrive in intervals in which nobody runs, at a receiver who does not look.

@@ -42,7 +42,8 @@ impl<T: Into<String>> From<T> for Fault {
 pub enum Outcome {
     /// Every process that counts has returned; the last one at this time.
     Finished(SimTime),
-    /// The time given by `stop_at` was reached.
+    /// The time given by `stop_at` was reached with something left to do. Where nothing can happen any more and some
+    /// processes have not returned, that is a deadlock, also before a stop.
     Stopped(SimTime),
     /// Someone asked for the end.
     Interrupted(SimTime),

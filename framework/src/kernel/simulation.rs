@@ -27,7 +27,7 @@ pub struct RunOptions {
     pub weights: Option<Arc<[u32]>>,
     /// Measure what the processes cost, which slows them.
     pub measure: bool,
-    /// Leave out everything at or after this time.
+    /// Leave out everything at or after this time. A run that hangs before it ends as it does without.
     pub stop_at: Option<SimTime>,
     /// Compute the hash of all events.
     pub hash: bool,

@@ -208,7 +208,7 @@ impl<'a> Worker<'a> {
             if all.next >= horizon {
                 break match ended {
                     NEVER if found.is_some() => (Verdict::Livelock, horizon),
-                    NEVER if stop_at == NEVER => (Verdict::Deadlock, self.latest()),
+                    NEVER if all.next == NEVER => (Verdict::Deadlock, self.latest()),
                     NEVER => (Verdict::Stopped, stop_at),
                     _ => (Verdict::Done, ended),
                 };
