@@ -7,10 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use counterpoint_experiments::output::RECORDS;
 use counterpoint_experiments::registry;
 use counterpoint_experiments::run::{Progress, RunRequest, RunSummary, run, run_watched};
 use counterpoint_framework::kernel::{Fault, In, Outcome, Stuck};
-use counterpoint_framework::model::{Component, Context, Counter, Invalid, Params, Ports, Registry, Stats};
+use counterpoint_framework::model::{
+    Component, Context, Counter, Invalid, Params, Ports, Registry, StatValue, Stats,
+};
+use counterpoint_framework::telemetry::Level;
 use counterpoint_framework::testing::toys;
 use counterpoint_framework::time::SimTime;
 
@@ -141,12 +145,38 @@ fn a_fault_names_the_component_the_time_and_the_cause() {
 }
 
 #[test]
+fn what_a_component_and_its_neighbours_counted_is_kept_on_any_thread() {
+    // The first component is on the first thread: with one name it is the misfit, with the other its neighbour.
+    for (does, producer) in [("panic", "producer"), ("panic", "a.producer"), ("fault", "a.producer")] {
+        let run_on = |threads| {
+            let folder = tempfile::tempdir().unwrap();
+            let request =
+                RunRequest { threads, hash: true, level: Level::Warps, ..misfit(folder.path(), does) };
+            let text = std::fs::read_to_string(&request.machine).unwrap();
+            let text = text.replace("producer: {", &format!("{producer}: {{"));
+            let text = text.replace("producer.out", &format!("{producer}.out"));
+            std::fs::write(&request.machine, text).unwrap();
+            let Ok(summary) = run(&request, &kinds(), &Progress::default()) else { panic!("the run began") };
+            assert_files(folder.path(), "cluster.misfit failed at 14 ns");
+            let read = |name: &str| std::fs::read_to_string(folder.path().join("out").join(name)).unwrap();
+            (summary.report, RECORDS.map(read))
+        };
+        let ((one, files), (two, same)) = (run_on(1), run_on(2));
+        assert_eq!(two.islands, 2, "each thread has one");
+        let sent = two.stats.iter().find(|row| row.path == producer).expect("the neighbour's statistics");
+        assert_eq!(sent.value, StatValue::Count(3));
+        assert_eq!((two.outcome, two.stats, two.hash), (one.outcome, one.stats, one.hash), "{does}");
+        assert_eq!(same, files, "{does}");
+    }
+}
+
+#[test]
 fn a_livelock_names_who_runs_in_circles() {
     let folder = tempfile::tempdir().unwrap();
     let summary = run_misfit(folder.path(), "loop");
     let Outcome::Livelock(hang) = &summary.report.outcome else { panic!("{}", summary.report.outcome) };
-    // A second after the last message was taken.
-    assert!(hang.time > SimTime::from_ns(1_000_000_000), "{}", hang.time);
+    // Four quarters of a second without a message, counted from the one in which the last was taken.
+    assert_eq!(hang.time, SimTime::from_ns(1_250_000_000));
     let text = hang.to_string();
     assert!(text.starts_with("time passes, but no message has been taken for long"), "{text}");
     assert!(text.contains("cluster.misfit waits for time to pass"), "{text}");

@@ -24,13 +24,14 @@ fn run_with_fault(fault: &str) -> RunSummary {
     run_request(&RunRequest { overlays: vec![file], hash: true, ..request("tiny", "hotspot", &SETS) })
 }
 
-fn call_with_fault(fault: &str) -> (Called, tempfile::TempDir) {
+fn call_with_fault(fault: &str, more: &[&str]) -> (Called, tempfile::TempDir) {
     let (folder, file) = overlay(fault);
     let app = application(folder.path(), "hotspot");
     let out = folder.path().join("out").to_string_lossy().into_owned();
     let tiny = tiny();
     let mut arguments = vec!["run", &tiny, &app, "--with", &file, "--out", &out];
     SETS.iter().for_each(|set| arguments.extend(["--set", set]));
+    arguments.extend(more);
     (call(&arguments), folder)
 }
 
@@ -57,7 +58,7 @@ fn a_fault_that_never_happens_changes_nothing() {
 
 #[test]
 fn a_lost_reply_ends_in_a_deadlock_that_names_who_waits_for_it() {
-    let (called, folder) = call_with_fault("to: \"gpu.sm[0].memory\", fault: drop, nth: 5");
+    let (called, folder) = call_with_fault("to: \"gpu.sm[0].memory\", fault: drop, nth: 5", &[]);
     assert_eq!(called.status, FAILURE, "{}", called.err);
     let report = &called.err[called.err.find("error: deadlock at ").expect("a deadlock")..];
     for line in [
@@ -77,8 +78,28 @@ fn a_lost_reply_ends_in_a_deadlock_that_names_who_waits_for_it() {
 }
 
 #[test]
+fn a_deadlock_before_the_stop_is_a_deadlock() {
+    let fault = "to: \"gpu.sm[0].memory\", fault: drop, nth: 5";
+    let (plain, _folder) = call_with_fault(fault, &[]);
+    assert_eq!(plain.status, FAILURE, "{}", plain.err);
+    for threads in ["1", "2"] {
+        let stop = |time| call_with_fault(fault, &["--threads", threads, "--stop-at", time]);
+        let (late, folder) = stop("1 s");
+        let error =
+            |called: &Called| called.err[called.err.find("error: deadlock at ").unwrap()..].to_owned();
+        assert_eq!((late.status, error(&late)), (FAILURE, error(&plain)));
+        let manifest = std::fs::read_to_string(folder.path().join("out/manifest.yaml")).unwrap();
+        assert!(manifest.contains("outcome: |-\n  deadlock at "), "{manifest}");
+        // Before it there is still something to do.
+        let (early, _folder) = stop("10 us");
+        assert_eq!(early.status, SUCCESS, "{}", early.err);
+        assert!(early.out.contains("stopped at 10 us"), "{}", early.out);
+    }
+}
+
+#[test]
 fn corrupted_replies_make_wrong_results() {
-    let (called, _folder) = call_with_fault("to: \"gpu.sm[0].memory\", fault: corrupt, every: 7");
+    let (called, _folder) = call_with_fault("to: \"gpu.sm[0].memory\", fault: corrupt, every: 7", &[]);
     assert_eq!(called.status, NOT_VERIFIED, "{}", called.err);
     assert!(called.err.contains("error: verification failed: temperature "), "{}", called.err);
 }
@@ -94,14 +115,15 @@ fn a_delay_changes_the_time_and_nothing_else() {
 
 #[test]
 fn a_doubled_reply_is_noticed() {
-    let (called, _folder) = call_with_fault("to: \"gpu.sm[0].memory\", fault: duplicate, nth: 5");
+    let (called, _folder) = call_with_fault("to: \"gpu.sm[0].memory\", fault: duplicate, nth: 5", &[]);
     assert_eq!(called.status, FAILURE, "{}", called.err);
     assert!(called.err.contains("error: gpu.sm[0] failed at "), "{}", called.err);
 }
 
 #[test]
 fn withheld_credits_end_in_a_deadlock_that_names_the_link() {
-    let (called, _folder) = call_with_fault("to: \"gpu.l2[0].requests\", fault: withhold-credit, nth: 5");
+    let (called, _folder) =
+        call_with_fault("to: \"gpu.l2[0].requests\", fault: withhold-credit, nth: 5", &[]);
     assert_eq!(called.status, FAILURE, "{}", called.err);
     assert!(called.err.contains("error: deadlock at ") && called.err.contains("!fault"), "{}", called.err);
 }

@@ -1,12 +1,14 @@
 //! The kernel on its own, beside hand-written loops that do the same: a ring of tokens, a pipeline with back-pressure,
-//! PHOLD, clocked components. See [`graph`] for what they are.
+//! PHOLD, clocked components. See [`graph`] for what they are. Then what islands cost, busy ones and idle ones.
 //!
 //! `cargo bench -p counterpoint-framework` prints operations per second. `cargo xtask bench-peers` adds other kernels.
 
 use std::hint::black_box;
 
-use counterpoint_framework::kernel::{Islands, Machine, RunOptions};
-use counterpoint_framework::time::SimTime;
+use counterpoint_framework::kernel::{
+    Endpoint, Islands, LinkOptions, LinkSpec, Machine, ProcessSpec, RunOptions,
+};
+use counterpoint_framework::time::{Clock, Hertz, Latency, SimTime};
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 use graph::{RING, Work};
@@ -80,16 +82,23 @@ fn kernel(criterion: &mut Criterion) {
     );
 }
 
+/// Hops that take so long that starting some thousand components does not show.
+const MANY_HOPS: u64 = 24 * HOPS;
+
+/// A cut at every link.
+fn finest(threads: usize) -> RunOptions {
+    RunOptions { threads, islands: Islands::AtLatency(SimTime::from_ns(1)), ..RunOptions::default() }
+}
+
 /// A ring cut at links of 1, 10 and 100 cycles, and larger rings, on one thread and on two. Every process is an island.
 fn islands(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("islands");
     group.sample_size(10);
     for (nodes, cycles) in [(RING, 1), (RING, 10), (RING, 100), (256, 10), (4_096, 10)] {
-        let hops = HOPS.next_multiple_of((nodes * cycles) as u64);
+        let hops = MANY_HOPS.next_multiple_of((nodes * cycles) as u64);
         group.throughput(Throughput::Elements(hops));
         for threads in [1, 2] {
-            let islands = Islands::AtLatency(SimTime::from_ns(1));
-            let options = RunOptions { threads, islands, ..RunOptions::default() };
+            let options = finest(threads);
             group.bench_function(
                 format!("{nodes} components, lookahead {cycles}, {threads} threads"),
                 |bencher| {
@@ -101,5 +110,48 @@ fn islands(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, kernel, islands);
+/// Adds `count` components in a ring of their own, each waiting for a message that none of them will ever send.
+fn add_idle(machine: &mut Machine, count: usize) {
+    let first = machine.processes.len();
+    let end = |node: usize, port: &str| Endpoint { process: first + node, port: port.into(), index: None };
+    let clock = Clock::new(Hertz::new(1_000_000_000));
+    for node in 0..count {
+        let idle = ProcessSpec::new(format!("idle[{node}]"), clock, true, |wiring| {
+            let (mut input, mut out) = (wiring.input::<u64>("in", None), wiring.output::<u64>("out", None));
+            async move {
+                loop {
+                    let token = input.recv().await;
+                    out.send(token).await;
+                }
+            }
+        });
+        machine.processes.push(idle.blocking());
+        let (from, to) = (end(node, "out"), end((node + 1) % count, "in"));
+        let options = LinkOptions { latency: Latency::Cycles(10), capacity: 4, bandwidth: None };
+        machine.links.push(LinkSpec { from, to, sender: 0, options });
+    }
+}
+
+/// A busy ring beside islands in which nothing happens: the rate per hop is the same in all rows if those cost nothing.
+fn idle(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("idle");
+    group.sample_size(10);
+    let cycles = 10;
+    let hops = MANY_HOPS.next_multiple_of(RING as u64 * cycles);
+    group.throughput(Throughput::Elements(hops));
+    for islands in [0, 1_000, 10_000] {
+        let machine = || {
+            let mut machine = workloads::long_ring(Clocks::Unit, RING, cycles, hops);
+            add_idle(&mut machine, islands);
+            machine
+        };
+        let options = finest(1);
+        assert_eq!(machine().run(&options).islands, RING + islands);
+        group.bench_function(format!("{RING} busy components and {islands} idle islands"), |bencher| {
+            bencher.iter_with_setup(machine, |machine| black_box(machine.run(&options)).islands);
+        });
+    }
+}
+
+criterion_group!(benches, kernel, islands, idle);
 criterion_main!(benches);

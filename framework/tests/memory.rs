@@ -81,12 +81,13 @@ fn busy(nodes: usize) -> Machine {
 }
 
 /// Allocations of a run up to a time.
-fn allocations(micros: u64, islands: Islands) -> u64 {
+fn allocations(micros: u64, threads: usize, islands: Islands) -> u64 {
     let machine = busy(24);
     let stop_at = Some(SimTime::from_ns(micros * 1_000));
     let before = ALLOCATIONS.load(Ordering::Relaxed);
-    let outcome = machine.run(&RunOptions { islands, stop_at, ..RunOptions::default() }).outcome;
-    assert!(matches!(outcome, Outcome::Stopped(_)), "{outcome}");
+    let finished = machine.run(&RunOptions { threads, islands, stop_at, ..RunOptions::default() });
+    assert!(finished.islands >= threads, "{} islands for {threads} threads", finished.islands);
+    assert!(matches!(finished.outcome, Outcome::Stopped(_)), "{}", finished.outcome);
     ALLOCATIONS.load(Ordering::Relaxed) - before
 }
 
@@ -95,8 +96,18 @@ fn messages_and_wake_ups_allocate_nothing() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     for islands in [Islands::One, Islands::AtLatency(SimTime::ZERO), Islands::Auto] {
         // A hundred thousand messages and more lie between the two ends.
-        let (short, long) = (allocations(20, islands), allocations(220, islands));
+        let (short, long) = (allocations(20, 1, islands), allocations(220, 1, islands));
         // The test's own threads write a line now and then.
+        assert!(long < short + 20, "{short} and {long} allocations with {islands:?}");
+    }
+}
+
+#[test]
+fn nor_do_they_between_two_threads() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    for islands in [Islands::AtLatency(SimTime::ZERO), Islands::AtLatency(SimTime::from_ns(5))] {
+        let (short, long) = (allocations(20, 2, islands), allocations(80, 2, islands));
+        // The lists between the threads have grown to their size in the short run already.
         assert!(long < short + 20, "{short} and {long} allocations with {islands:?}");
     }
 }

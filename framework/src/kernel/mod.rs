@@ -10,6 +10,7 @@ mod hash;
 mod island;
 mod lane;
 mod link;
+mod livelock;
 mod local;
 mod machine;
 mod outcome;

@@ -42,7 +42,8 @@ impl<T: Into<String>> From<T> for Fault {
 pub enum Outcome {
     /// Every process that counts has returned; the last one at this time.
     Finished(SimTime),
-    /// The time given by `stop_at` was reached.
+    /// The time given by `stop_at` was reached with something left to do. Where nothing can happen any more and some
+    /// processes have not returned, that is a deadlock, also before a stop.
     Stopped(SimTime),
     /// Someone asked for the end.
     Interrupted(SimTime),
@@ -127,7 +128,7 @@ pub struct Blocked {
 /// Who waits for whom when nothing happens any more, or nothing but the passing of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hang {
-    /// When the last thing happened.
+    /// When the last thing happened; of a livelock, when it was found.
     pub time: SimTime,
     /// The processes that the run waits for, those in the circle, and those that have unfinished work or no credit.
     pub blocked: Vec<Blocked>,

@@ -27,13 +27,27 @@ pub(crate) struct Report {
     pub(crate) failed: u64,
     /// When a message was last taken.
     pub(crate) moved: u64,
+    /// Something ran in the window.
+    pub(crate) ran: bool,
+    /// Something is on its way to another thread. `next` counts it, though perhaps nobody waits for it; in the next
+    /// report that will be known.
+    pub(crate) mail: bool,
     /// Someone asked for the end.
     pub(crate) interrupted: bool,
 }
 
 impl Default for Report {
     fn default() -> Self {
-        Report { next: u64::MAX, live: 0, ended: 0, failed: u64::MAX, moved: 0, interrupted: false }
+        Report {
+            next: u64::MAX,
+            live: 0,
+            ended: 0,
+            failed: u64::MAX,
+            moved: 0,
+            ran: false,
+            mail: false,
+            interrupted: false,
+        }
     }
 }
 
@@ -45,16 +59,20 @@ impl Report {
             ended: self.ended.max(other.ended),
             failed: self.failed.min(other.failed),
             moved: self.moved.max(other.moved),
+            ran: self.ran || other.ran,
+            mail: self.mail || other.mail,
             interrupted: self.interrupted || other.interrupted,
         }
     }
 
     fn words(self) -> [u64; 6] {
-        [self.next, self.live, self.ended, self.failed, self.moved, u64::from(self.interrupted)]
+        let flags = u64::from(self.ran) | u64::from(self.mail) << 1 | u64::from(self.interrupted) << 2;
+        [self.next, self.live, self.ended, self.failed, self.moved, flags]
     }
 
-    fn from_words([next, live, ended, failed, moved, interrupted]: [u64; 6]) -> Self {
-        Report { next, live, ended, failed, moved, interrupted: interrupted != 0 }
+    fn from_words([next, live, ended, failed, moved, flags]: [u64; 6]) -> Self {
+        let [ran, mail, interrupted] = [1, 2, 4].map(|flag| flags & flag != 0);
+        Report { next, live, ended, failed, moved, ran, mail, interrupted }
     }
 }
 
@@ -173,9 +191,12 @@ mod tests {
                             next,
                             live: own as u64,
                             moved: next,
+                            ran: own == 0,
+                            mail: window % 5 == own as u64,
                             ..Report::default()
                         });
                         assert_eq!((all.next, all.moved, all.live), (3 * window, 3 * window + 2, 3));
+                        assert_eq!((all.ran, all.mail, all.interrupted), (true, window % 5 < 3, false));
                     }
                 });
             }

@@ -27,13 +27,14 @@ pub struct RunOptions {
     pub weights: Option<Arc<[u32]>>,
     /// Measure what the processes cost, which slows them.
     pub measure: bool,
-    /// Leave out everything at or after this time.
+    /// Leave out everything at or after this time. A run that hangs before it ends as it does without.
     pub stop_at: Option<SimTime>,
     /// Compute the hash of all events.
     pub hash: bool,
     /// Note the hashes of the processes at these times.
     pub snapshots: Option<SnapshotTimes>,
-    /// End with a report when time passes but no message has been taken for this long; [`SimTime::MAX`] for never.
+    /// End with a report when no message has been taken for this long, or up to a quarter longer, and something ran in
+    /// every quarter of it; [`SimTime::MAX`] for never.
     pub livelock_after: SimTime,
     /// Set by someone else to end the run.
     pub interrupt: Arc<AtomicBool>,

@@ -8,12 +8,13 @@ use std::sync::atomic::Ordering;
 
 use super::domain::Domain;
 use super::island::{Agenda, Ending, Island, IslandState};
+use super::livelock::LivelockGuard;
 use super::local::Local;
 use super::machine::{Endpoint, ProcessSpec};
 use super::outcome::Fault;
 use super::parallel::{Exchange, Report};
 use super::process::Process;
-use super::queue::Queue;
+use super::queue::{NEVER, Queue};
 use super::remote::{Flush, Incoming, Post, batch_number};
 use super::simulation::{Part, Plan, Verdict};
 use super::snapshot::Recorder;
@@ -168,19 +169,21 @@ impl<'a> Worker<'a> {
         let plan = self.plan;
         let others: Vec<usize> =
             (0..plan.partition.threads).filter(|&thread| thread != self.thread).collect();
-        let stop_at = plan.options.stop_at.map_or(u64::MAX, SimTime::as_ps);
+        let stop_at = plan.options.stop_at.map_or(NEVER, SimTime::as_ps);
         let mut own = Report { live: self.live, ..Report::default() };
         let mut failure: Option<(u64, u32, Fault)> = None;
         let mut endings: Vec<Ending> = Vec::new();
         let mut dirty: Vec<u32> = Vec::new();
         let mut recorder = Recorder::new(plan.options.snapshots);
-        let (mut reached, mut quiet_since) = (0, 0);
+        let mut guard = LivelockGuard::new(plan.options.livelock_after);
         let pulse = &*plan.pulses[self.thread];
         let (verdict, time) = loop {
             own.next = self.agenda.with(|agenda| agenda.earliest()).0;
+            own.mail = false;
             for &other in &others {
                 let earliest = self.posts[other].flush(plan.notice(self.thread, other), &self.outgoing);
                 own.next = own.next.min(earliest);
+                own.mail |= earliest != NEVER;
             }
             own.interrupted = self.thread == 0 && plan.options.interrupt.load(Ordering::Relaxed);
             let all = self.exchange.swap(own);
@@ -192,40 +195,40 @@ impl<'a> Worker<'a> {
                     }
                 }
             }
+            if all.mail && all.next >= guard.limit().min(stop_at) {
+                // Whether that wakes anybody must be known before anything is judged.
+                continue;
+            }
+            own.ran = false;
             // Every thread sees the same reports, so every thread decides the same.
-            let ended = all.failed.min(if all.live == 0 { all.ended } else { u64::MAX });
-            let horizon =
-                if ended == u64::MAX { stop_at } else { stop_at.min(ended.saturating_add(plan.grace)) };
+            let ended = all.failed.min(if all.live == 0 { all.ended } else { NEVER });
+            let found = guard.note(all.next, all.ran, all.moved);
+            let found = found.filter(|&time| ended == NEVER && time < stop_at && all.next != NEVER);
+            let horizon = found.unwrap_or(stop_at.min(ended.saturating_add(plan.grace)));
             recorder.note(all.next, horizon, &self.processes);
             if all.next >= horizon {
                 break match ended {
-                    u64::MAX if stop_at == u64::MAX => (Verdict::Deadlock, self.latest()),
-                    u64::MAX => (Verdict::Stopped, stop_at),
+                    NEVER if found.is_some() => (Verdict::Livelock, horizon),
+                    NEVER if all.next == NEVER => (Verdict::Deadlock, self.latest()),
+                    NEVER => (Verdict::Stopped, stop_at),
                     _ => (Verdict::Done, ended),
                 };
             }
             if all.interrupted {
                 break (Verdict::Interrupted, all.next);
             }
-            let patience = plan.options.livelock_after.as_ps();
-            if all.next.saturating_sub(reached) > patience / 4 {
-                // Everybody slept: that is waiting, not running in circles.
-                quiet_since = all.next;
-            }
-            if all.next.saturating_sub(quiet_since.max(all.moved)) > patience && ended == u64::MAX {
-                break (Verdict::Livelock, all.next);
-            }
             if self.thread == 0 {
                 plan.options.clock.store(all.next, Ordering::Relaxed);
             }
-            let limit = horizon.min(all.next.saturating_add(plan.window)).min(recorder.limit());
-            reached = limit;
+            let limit = all.next.saturating_add(plan.window);
+            let limit = limit.min(horizon).min(recorder.limit()).min(guard.limit());
             pulse.beat();
             while let Some(number) = self.next_island(limit) {
                 let island = &mut self.islands[number];
                 pulse.set_island(number);
                 island.run(limit, &mut endings);
                 own.moved = own.moved.max(island.state.moved.get());
+                own.ran = true;
             }
             pulse.beat();
             for ending in endings.drain(..) {

@@ -162,7 +162,8 @@ pub(crate) fn simulate(plan: &Plan) -> Naive {
     let end = match (failed, ended) {
         (Some((time, number)), _) => End::Failed(time, number),
         (None, Some(time)) => End::Finished(time),
-        (None, None) if stop_at < u64::MAX => End::Stopped(stop_at),
+        // At the stop there is still something to do.
+        (None, None) if world.next().is_some() => End::Stopped(stop_at),
         (None, None) => End::Deadlock(last, waited_for(&world)),
     };
     Naive { end, logs: world.workers.into_iter().map(|worker| worker.log).collect() }

@@ -1,0 +1,191 @@
+//! Runs that hang: found at the same time, with the same report, however the machine is cut.
+
+use counterpoint_framework::kernel::*;
+use counterpoint_framework::time::{Clock, Hertz, Latency, SimTime};
+
+const FINEST: Islands = Islands::AtLatency(SimTime::ZERO);
+
+/// Threads, and how the machine is cut for them.
+const CUTS: [(usize, Islands); 7] = [
+    (1, Islands::One),
+    (1, Islands::Auto),
+    (1, FINEST),
+    (1, Islands::AtLatency(SimTime::from_ns(7))),
+    (2, Islands::Auto),
+    (2, FINEST),
+    (3, FINEST),
+];
+
+fn mhz(mhz: u64) -> Clock {
+    Clock::new(Hertz::new(mhz * 1_000_000))
+}
+
+fn link(from: (usize, &str), to: (usize, &str), cycles: u64) -> LinkSpec {
+    let end = |(process, port): (usize, &str)| Endpoint { process, port: port.into(), index: None };
+    let options = LinkOptions { latency: Latency::Cycles(cycles), capacity: 1, bandwidth: None };
+    LinkSpec { from: end(from), to: end(to), sender: 0, options }
+}
+
+/// Runs a machine on every cut; how it ends, which must be the same everywhere.
+fn end(machine: impl Fn() -> Machine, options: &RunOptions) -> Outcome {
+    let run = |(threads, islands)| {
+        let options = RunOptions { threads, islands, hash: true, ..options.clone() };
+        let finished = machine().run(&options);
+        (finished.outcome, finished.hash)
+    };
+    let expected = run(CUTS[0]);
+    for cut in CUTS {
+        assert_eq!(run(cut), expected, "{cut:?}");
+    }
+    expected.0
+}
+
+/// A spinner that works once every `period` cycles for ever, and beside it a pair that stops talking after `messages`
+/// messages, taken from 3 ns on every 5 ns: the listener waits, the talker starves, and a message is on its way that comes too
+/// late.
+fn restless(messages: u64, period: u64, blocking: bool) -> Machine {
+    let mut machine = Machine::default();
+    let spinner = ProcessSpec::new("spinner", mhz(700), false, move |wiring| {
+        let process = wiring.process();
+        async move {
+            loop {
+                process.cycles(period).await;
+            }
+        }
+    });
+    machine.processes.push(if blocking { spinner.blocking() } else { spinner });
+    machine.processes.push(ProcessSpec::new("talker", mhz(1_000), false, |wiring| {
+        let mut late = wiring.output::<u64>("late", None);
+        let mut out = wiring.output::<u64>("out", None);
+        async move {
+            late.send_after(SimTime::from_ns(20_000), 0).await;
+            for number in 0.. {
+                out.send(number).await;
+            }
+            Ok(())
+        }
+    }));
+    machine.processes.push(ProcessSpec::new("listener", mhz(1_000), false, move |wiring| {
+        let mut late = wiring.input::<u64>("late", None);
+        let mut input = wiring.input::<u64>("in", None);
+        let process = wiring.process();
+        async move {
+            for _ in 0..messages {
+                input.recv().await;
+                process.cycles(5).await;
+            }
+            late.recv().await;
+            Ok(())
+        }
+    }));
+    machine.links.push(link((1, "late"), (2, "late"), 8));
+    machine.links.push(link((1, "out"), (2, "in"), 3));
+    machine
+}
+
+/// Intervals of 100 ns.
+fn patience() -> RunOptions {
+    RunOptions { livelock_after: SimTime::from_ns(400), ..RunOptions::default() }
+}
+
+#[test]
+fn a_livelock_is_found_at_the_same_time_with_the_same_report() {
+    // The last message is taken at 3, 98, 103, 298, 303 ns.
+    for (messages, found) in [(1, 500), (20, 500), (21, 600), (60, 700), (61, 800)] {
+        for (period, blocking) in [(1, false), (1, true), (60, false)] {
+            let outcome = end(|| restless(messages, period, blocking), &patience());
+            let Outcome::Livelock(hang) = &outcome else { panic!("{outcome}") };
+            assert_eq!(hang.time, SimTime::from_ns(found), "{messages} messages, every {period}: {outcome}");
+            let text = outcome.to_string();
+            assert!(text.contains("  spinner waits for time to pass\n"), "{text}");
+            assert!(
+                text.contains("  talker.out waits for a credit from listener (7 of 7 messages"),
+                "{text}"
+            );
+            assert!(text.contains("  listener.late waits for a message from talker\n"), "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_livelock_at_the_stop_is_left_out() {
+    let stop_at = |ps| RunOptions { stop_at: Some(SimTime::from_ps(ps)), ..patience() };
+    for ps in [1, 499_999, 500_000] {
+        assert_eq!(end(|| restless(1, 1, false), &stop_at(ps)), Outcome::Stopped(SimTime::from_ps(ps)));
+    }
+    let outcome = end(|| restless(1, 1, false), &stop_at(500_001));
+    assert!(matches!(outcome, Outcome::Livelock(_)), "{outcome}");
+}
+
+#[test]
+fn who_sleeps_through_an_interval_waits() {
+    // A cycle every 214 ns: there is none in every other interval or two.
+    let options = RunOptions { stop_at: Some(SimTime::from_ns(100_000)), ..patience() };
+    assert!(matches!(end(|| restless(1, 150, false), &options), Outcome::Stopped(_)));
+    assert!(matches!(end(|| restless(1, 150, true), &options), Outcome::Stopped(_)));
+}
+
+#[test]
+fn a_deadlock_before_the_stop_is_a_deadlock() {
+    let mute = || {
+        let mut machine = restless(4, 1, false);
+        machine.processes[0].daemon = true;
+        machine
+    };
+    // Without the spinner the last thing that happens is the arrival of the late message; here that is all there is.
+    let alone = || {
+        let mut machine = mute();
+        machine.processes.remove(0);
+        for end in machine.links.iter_mut().flat_map(|link| [&mut link.from, &mut link.to]) {
+            end.process -= 1;
+        }
+        machine
+    };
+    let stop_at = |ps| RunOptions { stop_at: Some(SimTime::from_ps(ps)), ..RunOptions::default() };
+    let expected = end(alone, &RunOptions::default());
+    let Outcome::Deadlock(hang) = &expected else { panic!("{expected}") };
+    assert_eq!(hang.time, SimTime::from_ns(20_008));
+    assert_eq!(hang.blocked.iter().map(|process| process.path.as_str()).collect::<Vec<_>>(), ["talker"]);
+    // The message is there at this time, which belongs to what is left out.
+    for ps in [1, 20_008_000] {
+        assert_eq!(end(alone, &stop_at(ps)), Outcome::Stopped(SimTime::from_ps(ps)));
+    }
+    for ps in [20_008_001, u64::MAX - 1] {
+        assert_eq!(end(alone, &stop_at(ps)), expected, "stop at {ps} ps");
+    }
+    // Whoever goes on for ever always has something to do.
+    let outcome = end(mute, &stop_at(40_000_000));
+    assert_eq!(outcome, Outcome::Stopped(SimTime::from_ps(40_000_000)));
+}
+
+/// A sender whose messages arrive in intervals in which nobody runs, at a receiver who does not look.
+fn deaf() -> Machine {
+    let mut machine = Machine::default();
+    machine.processes.push(ProcessSpec::new("sender", mhz(1_000), false, |wiring| {
+        let mut out = wiring.output::<u64>("out", None);
+        let process = wiring.process();
+        async move {
+            loop {
+                out.send(0).await;
+                process.cycles(200).await;
+            }
+        }
+    }));
+    machine.processes.push(ProcessSpec::new("deaf", mhz(1_000), false, |wiring| {
+        let (_input, process) = (wiring.input::<u64>("in", None), wiring.process());
+        async move {
+            process.until(SimTime::from_ns(1_000_000)).await;
+            Ok(())
+        }
+    }));
+    machine.links.push(link((0, "out"), (1, "in"), 110));
+    machine
+}
+
+#[test]
+fn an_arrival_that_wakes_nobody_is_no_sign_of_life() {
+    // There are credits for 221 messages, one every 200 ns.
+    let stop_at = SimTime::from_ns(40_000);
+    let options = RunOptions { stop_at: Some(stop_at), ..patience() };
+    assert_eq!(end(deaf, &options), Outcome::Stopped(stop_at));
+}
