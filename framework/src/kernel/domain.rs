@@ -15,6 +15,8 @@ use crate::time::{Clock, Edge};
 pub(crate) struct Domain {
     pub(crate) island: Rc<IslandState>,
     pub(crate) clock: Clock,
+    /// The place of the first process in the island.
+    pub(crate) first: u32,
     /// The last edge at which a process of the domain ran. Those that do not run ahead take it for their own.
     pub(crate) edge: Rc<Cell<Edge>>,
     /// The edge after that.
@@ -31,10 +33,11 @@ pub(crate) struct Domain {
 }
 
 impl Domain {
-    pub(crate) fn new(island: Rc<IslandState>, clock: Clock, processes: usize) -> Rc<Self> {
+    pub(crate) fn new(island: Rc<IslandState>, clock: Clock, first: u32, processes: usize) -> Rc<Self> {
         Rc::new(Domain {
             island,
             clock,
+            first,
             edge: Rc::default(),
             next: Cell::new(clock.next(Edge::default())),
             due: Cell::new(NEVER),
@@ -101,9 +104,12 @@ impl Domain {
         }
     }
 
-    /// Drops what a process has asked for that panicked.
-    pub(crate) fn forget(&self) {
+    /// Withdraws every wake-up that the running process has asked for.
+    #[cold]
+    pub(crate) fn withdraw(&self, slot: Slot) {
         self.again.set(false);
+        self.queue.with(|queue| queue.cancel(slot));
+        self.settle();
     }
 
     /// Wakes a process at the current edge: every process starts like this.

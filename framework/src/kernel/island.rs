@@ -15,6 +15,7 @@ use super::outcome::Fault;
 use super::process::Process;
 use super::queue::{NEVER, Queue, Slot};
 use super::watchdog::Pulse;
+use crate::time::Clock;
 
 /// What a process's body returns.
 pub type Body = Pin<Box<dyn Future<Output = Result<(), Fault>>>>;
@@ -31,9 +32,9 @@ pub(crate) struct IslandState {
     next: Cell<u64>,
     /// When a message was last taken here: the sign of life that the livelock guard looks for.
     pub(crate) moved: Cell<u64>,
-    /// Blocking processes for which something has come that need not wait for its time, as (domain, slot): each may run
-    /// ahead of the others, so they take turns rather than keep to an order in time, and a turn takes many messages.
-    ready: Local<Vec<(u32, Slot)>>,
+    /// Blocking processes for which something has come that need not wait for its time, by position in the island: each
+    /// may run ahead of the others, so they take turns rather than keep to an order in time, and a turn takes many messages.
+    ready: Local<Vec<u32>>,
     agenda: Rc<Agenda>,
     /// The island's number in the agenda.
     number: Slot,
@@ -86,8 +87,8 @@ impl IslandState {
 
     /// Gives a process that may run ahead a turn within the window.
     #[inline]
-    pub(crate) fn make_ready(&self, domain: u32, slot: Slot) {
-        self.ready.with(|ready| ready.push((domain, slot)));
+    pub(crate) fn make_ready(&self, place: u32) {
+        self.ready.with(|ready| ready.push(place));
     }
 
     fn call(&self, time: u64) {
@@ -135,8 +136,8 @@ pub(crate) struct Ending {
 pub(crate) struct Island {
     pub(crate) state: Rc<IslandState>,
     domains: Vec<Rc<Domain>>,
-    /// Per domain its processes, by slot.
-    tasks: Vec<Vec<Task>>,
+    /// The processes, those of a domain one after another.
+    tasks: Vec<Task>,
     /// The domain whose processes are being called upon.
     batch: Option<usize>,
     /// Tells which process is being polled.
@@ -146,30 +147,25 @@ pub(crate) struct Island {
 }
 
 impl Island {
-    pub(crate) fn new(state: Rc<IslandState>, domains: usize, pulse: Arc<Pulse>, measure: bool) -> Self {
+    pub(crate) fn new(state: Rc<IslandState>, processes: usize, pulse: Arc<Pulse>, measure: bool) -> Self {
         // Exact: a machine may have thousands of islands, most of them of a single process.
-        Island {
-            state,
-            domains: Vec::with_capacity(domains),
-            tasks: Vec::with_capacity(domains),
-            batch: None,
-            pulse,
-            measure,
-        }
+        let tasks = Vec::with_capacity(processes);
+        Island { state, domains: Vec::new(), tasks, batch: None, pulse, measure }
     }
 
-    /// Adds a clock domain and gives its number.
-    pub(crate) fn add_domain(&mut self, domain: Rc<Domain>, processes: usize) -> usize {
-        self.domains.push(domain);
-        self.tasks.push(Vec::with_capacity(processes));
-        self.domains.len() - 1
+    /// Adds a clock domain: the next so many processes are its own.
+    pub(crate) fn add_domain(&mut self, clock: Clock, processes: usize) -> Rc<Domain> {
+        let domain = Domain::new(Rc::clone(&self.state), clock, self.tasks.len() as u32, processes);
+        self.domains.reserve_exact(1);
+        self.domains.push(Rc::clone(&domain));
+        domain
     }
 
-    /// Adds a process, which starts at time zero. Slots are given out in the order of the calls.
-    pub(crate) fn add(&mut self, domain: usize, process: Rc<Process>, body: Body, daemon: bool) {
-        debug_assert_eq!(process.slot as usize, self.tasks[domain].len());
-        self.domains[domain].schedule_start(process.slot);
-        self.tasks[domain].push(Task { body: Some(body), process, daemon, cost: 0 });
+    /// Adds a process, which starts at time zero.
+    pub(crate) fn add(&mut self, process: Rc<Process>, body: Body, daemon: bool) {
+        debug_assert_eq!(process.place as usize, self.tasks.len());
+        process.domain.schedule_start(process.slot);
+        self.tasks.push(Task { body: Some(body), process, daemon, cost: 0 });
     }
 
     /// Runs everything that happens before `limit`, and notes the processes that end.
@@ -182,9 +178,8 @@ impl Island {
                 .map(ToString::to_string)
                 .or_else(|| panic.downcast_ref::<String>().cloned())
                 .unwrap_or_else(|| "no message".into());
-            let (domain, slot) = self.pulse.running();
-            self.end(domain, slot, Err(Fault::panic(text)), endings);
-            self.domains[domain].forget();
+            let place = self.pulse.running();
+            self.end(place, Err(Fault::panic(text)), endings);
         }
         self.state.called.set(NEVER);
         let (due, _) = earliest(&self.domains);
@@ -196,17 +191,17 @@ impl Island {
     fn run_until_panic(&mut self, endings: &mut Vec<Ending>) {
         let context = &mut Context::from_waker(Waker::noop());
         loop {
-            while let Some((domain, slot)) = self.state.ready.with(Vec::pop) {
-                self.pulse.set_batch(self.state.now(), domain as usize);
-                self.poll(domain as usize, slot, context, endings);
+            while let Some(place) = self.state.ready.with(Vec::pop) {
+                self.poll(place, context, endings);
             }
             let Some(number) = self.batch.or_else(|| self.begin()) else { return };
-            while let Some((slot, last)) = self.domains[number].take() {
+            let domain = Rc::clone(&self.domains[number]);
+            while let Some((slot, last)) = domain.take() {
                 if last && self.state.ready.with(|ready| ready.is_empty()) {
                     self.state.next.set(earliest(&self.domains).0);
                 }
-                self.poll(number, slot, context, endings);
-                self.domains[number].polled(slot, last);
+                self.poll(domain.first + slot, context, endings);
+                domain.polled(slot, last);
             }
             self.batch = None;
         }
@@ -222,16 +217,16 @@ impl Island {
         }
         self.state.now.set(time);
         self.state.next.set(0);
-        self.pulse.set_batch(time, number);
+        self.pulse.set_time(time);
         self.domains[number].begin();
         self.batch = Some(number);
         self.batch
     }
 
     #[inline(always)]
-    fn poll(&mut self, domain: usize, slot: Slot, context: &mut Context<'_>, endings: &mut Vec<Ending>) {
-        self.pulse.set_slot(slot);
-        let task = &mut self.tasks[domain][slot as usize];
+    fn poll(&mut self, place: u32, context: &mut Context<'_>, endings: &mut Vec<Ending>) {
+        self.pulse.set_place(place);
+        let task = &mut self.tasks[place as usize];
         let Some(body) = &mut task.body else { return };
         task.process.enter();
         let begun = self.measure.then(Instant::now);
@@ -240,36 +235,34 @@ impl Island {
             task.cost += begun.elapsed().as_nanos() as u64;
         }
         if let Poll::Ready(result) = polled {
-            self.end(domain, slot, result, endings);
+            self.end(place, result, endings);
         }
     }
 
     #[cold]
-    fn end(&mut self, domain: usize, slot: Slot, result: Result<(), Fault>, endings: &mut Vec<Ending>) {
-        let task = &mut self.tasks[domain][slot as usize];
+    fn end(&mut self, place: u32, result: Result<(), Fault>, endings: &mut Vec<Ending>) {
+        let task = &mut self.tasks[place as usize];
         task.body = None;
+        task.process.domain.withdraw(task.process.slot);
         let Process { index, .. } = *task.process;
         endings.push(Ending { time: task.process.ps(), process: index, result, daemon: task.daemon });
     }
 
     /// What each process has cost, by its position in the machine.
     pub(crate) fn costs(&self) -> impl Iterator<Item = (u32, u64)> {
-        let tasks = self.tasks.iter().flatten().filter(|_| self.measure);
+        let tasks = self.tasks.iter().filter(|_| self.measure);
         tasks.map(|task| (task.process.index, task.cost))
     }
 
-    /// The positions of the processes in the machine, by domain and slot.
-    pub(crate) fn processes(&self) -> Vec<Vec<u32>> {
-        self.tasks.iter().map(|tasks| tasks.iter().map(|task| task.process.index).collect()).collect()
+    /// The positions of the processes in the machine.
+    pub(crate) fn processes(&self) -> Vec<u32> {
+        self.tasks.iter().map(|task| task.process.index).collect()
     }
 
     /// The processes that have not returned, and whether each is a daemon.
     pub(crate) fn unfinished(&self) -> impl Iterator<Item = (&Rc<Process>, bool)> {
-        self.tasks
-            .iter()
-            .flatten()
-            .filter(|task| task.body.is_some())
-            .map(|task| (&task.process, task.daemon))
+        let unfinished = self.tasks.iter().filter(|task| task.body.is_some());
+        unfinished.map(|task| (&task.process, task.daemon))
     }
 }
 

@@ -68,59 +68,54 @@ impl<M> Lane<M> {
 /// Lanes that are looked at together when the earliest is sought.
 const BLOCK: usize = 8;
 
-/// When the first message of each lane of an input arrives. A single lane needs none of this and has no entry.
+/// When the first message of each of several lanes of an input arrives.
 #[derive(Default)]
 pub(crate) struct Heads {
-    times: Vec<u64>,
-    /// The earliest of each block of lanes.
+    /// By lane, in blocks; places behind the last lane stay [`NEVER`].
+    times: Vec<[u64; BLOCK]>,
+    /// The earliest of each block.
     blocks: Vec<u64>,
 }
 
 impl Heads {
     /// Makes room for so many lanes; new ones are empty.
     pub(crate) fn grow(&mut self, lanes: usize) {
-        self.times.resize(lanes, NEVER);
+        self.times.resize(lanes.div_ceil(BLOCK), [NEVER; BLOCK]);
         self.blocks.resize(lanes.div_ceil(BLOCK), NEVER);
     }
 
     /// The first message of a lane arrives at `time`, earlier than it did.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn set(&mut self, lane: u32, time: u64) {
-        if let Some(known) = self.times.get_mut(lane as usize) {
-            *known = time;
-            let block = &mut self.blocks[lane as usize / BLOCK];
-            *block = time.min(*block);
-        }
+        let (block, place) = (lane as usize / BLOCK, lane as usize % BLOCK);
+        self.times[block][place] = time;
+        self.blocks[block] = time.min(self.blocks[block]);
     }
 
     /// The first message of a lane, which was the earliest of all, arrives at `time` now: the earliest and its lane, the
     /// lower one in a tie.
-    #[inline(always)]
+    #[inline(never)]
     pub(crate) fn replace(&mut self, lane: u32, time: u64) -> (u64, u32) {
-        if self.times.is_empty() { (time, 0) } else { self.search(lane as usize, time) }
-    }
-
-    fn search(&mut self, lane: usize, time: u64) -> (u64, u32) {
-        self.times[lane] = time;
-        self.blocks[lane / BLOCK] = least(self.block(lane / BLOCK)).0;
-        let (time, block) = least(&self.blocks);
-        (time, (block * BLOCK + least(self.block(block)).1) as u32)
-    }
-
-    fn block(&self, block: usize) -> &[u64] {
-        let end = self.times.len().min((block + 1) * BLOCK);
-        &self.times[block * BLOCK..end]
+        let (block, place) = (lane as usize / BLOCK, lane as usize % BLOCK);
+        let times = &mut self.times[block];
+        times[place] = time;
+        let (earliest, place) = least(times);
+        self.blocks[block] = earliest;
+        if self.blocks.len() == 1 {
+            return (earliest, place);
+        }
+        let (earliest, block) = least(&self.blocks);
+        let (_, place) = least(&self.times[block as usize]);
+        (earliest, block * BLOCK as u32 + place)
     }
 }
 
 /// The least of some times and the place of the first that is.
 #[inline(always)]
-fn least(times: &[u64]) -> (u64, usize) {
+fn least(times: &[u64]) -> (u64, u32) {
     let mut best = (NEVER, 0);
-    for (place, &time) in times.iter().enumerate() {
-        if time < best.0 {
-            best = (time, place);
-        }
+    for (&time, place) in times.iter().zip(0..) {
+        best = if time < best.0 { (time, place) } else { best };
     }
     best
 }

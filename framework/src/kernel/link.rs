@@ -39,7 +39,7 @@ pub(crate) struct Inbox<M> {
     pub(crate) owner: Rc<Process>,
     senders: Frame<Vec<Sender<M>>>,
     /// The first message of each sender, if there are several.
-    heads: Local<Heads>,
+    heads: Local<Option<Box<Heads>>>,
 }
 
 /// Where the messages of a sender wait, and the credits of taken ones go.
@@ -109,7 +109,7 @@ impl<M> Inbox<M> {
             }
             senders.push(from);
             if senders.len() > 1 {
-                self.heads.with(|heads| heads.grow(senders.len()));
+                self.heads.with(|heads| heads.get_or_insert_default().grow(senders.len()));
             }
         });
     }
@@ -133,7 +133,11 @@ impl<M> Inbox<M> {
     #[inline(always)]
     #[must_use]
     fn announce(&self, time: u64, sender: u32) -> bool {
-        self.heads.with(|heads| heads.set(sender, time));
+        self.heads.with(|heads| {
+            if let Some(heads) = heads {
+                heads.set(sender, time);
+            }
+        });
         if time > self.due.get() {
             return false;
         }
@@ -152,7 +156,10 @@ impl<M> Inbox<M> {
         let sender = self.first.get();
         self.owner.island.moved.set(now);
         let (message, next) = self.senders.get()[sender as usize].take(now);
-        let (due, first) = self.heads.with(|heads| heads.replace(sender, next));
+        let (due, first) = self.heads.with(|heads| match heads {
+            Some(heads) => heads.replace(sender, next),
+            None => (next, 0),
+        });
         self.due.set(due);
         self.first.set(first);
         (sender, message)

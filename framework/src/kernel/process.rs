@@ -41,8 +41,8 @@ pub struct Process {
     clock: Clock,
     pub(crate) island: Rc<IslandState>,
     pub(crate) domain: Rc<Domain>,
-    /// The domain's number in the island.
-    group: u32,
+    /// Position in the island.
+    pub(crate) place: u32,
     /// Position in the domain.
     pub(crate) slot: Slot,
     /// It is to have a turn; see [`IslandState::make_ready`].
@@ -51,6 +51,8 @@ pub struct Process {
     pub(crate) index: u32,
     /// It only ever waits for one thing, so it may run ahead of the island.
     pub(crate) blocking: bool,
+    /// It is inside [`Process::concurrently`].
+    concurrent: Cell<bool>,
     hashing: bool,
     hash: Cell<EventHasher>,
     /// See [`Process::set_busy`].
@@ -58,24 +60,18 @@ pub struct Process {
 }
 
 impl Process {
-    pub(crate) fn new(
-        domain: Rc<Domain>,
-        group: usize,
-        slot: Slot,
-        index: u32,
-        blocking: bool,
-        hashing: bool,
-    ) -> Rc<Self> {
+    pub(crate) fn new(domain: Rc<Domain>, slot: Slot, index: u32, blocking: bool, hashing: bool) -> Rc<Self> {
         Rc::new(Process {
             edge: if blocking { Rc::default() } else { Rc::clone(&domain.edge) },
             clock: domain.clock,
             island: Rc::clone(&domain.island),
+            place: domain.first + slot,
             domain,
-            group: group as u32,
             slot,
             ready: Cell::new(false),
             index,
             blocking,
+            concurrent: Cell::new(false),
             hashing,
             hash: Cell::default(),
             busy: Cell::new(false),
@@ -174,7 +170,7 @@ impl Process {
     pub(crate) fn call(&self, time: u64) {
         if self.blocking && time < self.island.limit() && !self.domain.is_scheduled(self.slot) {
             if !self.ready.replace(true) {
-                self.island.make_ready(self.group, self.slot);
+                self.island.make_ready(self.place);
             }
             self.island.note(time);
         } else {
@@ -319,8 +315,15 @@ impl Process {
         self.observe();
         let mut body = Box::pin(body);
         poll_fn(move |context| {
+            let outer = self.concurrent.replace(true);
             self.island.hold();
-            body.as_mut().poll(context)
+            let polled = body.as_mut().poll(context);
+            self.concurrent.set(outer);
+            if polled.is_ready() && !outer {
+                // Branches that were given up must not wake anybody.
+                self.domain.withdraw(self.slot);
+            }
+            polled
         })
     }
 

@@ -108,6 +108,22 @@ impl Queue {
         self.schedule_soon(slot, key);
     }
 
+    /// Withdraws the wake-up of a slot, if it has one.
+    pub(crate) fn cancel(&mut self, slot: Slot) {
+        let known = std::mem::replace(&mut self.keys[slot as usize], NEVER);
+        if known == NEVER {
+            return;
+        }
+        if let Some(place) = self.soon.iter().position(|&other| other == slot) {
+            self.soon.swap_remove(place);
+            return;
+        }
+        self.others -= 1;
+        if let Some(wheel) = &mut self.wheel {
+            wheel.unlink(slot, known);
+        }
+    }
+
     /// The earliest wake-up with a slot that it wakes; [`NEVER`] with any slot if there is none.
     #[inline]
     pub(crate) fn earliest(&self) -> (u64, Slot) {
@@ -172,13 +188,6 @@ impl Queue {
     #[inline(always)]
     pub(crate) fn keep(&mut self, slot: Slot) {
         debug_assert!(self.kept < self.taken && self.taken < self.batch.len());
-        if self.keys[slot as usize] > self.next_key {
-            self.hold(slot);
-        }
-    }
-
-    #[inline(always)]
-    fn hold(&mut self, slot: Slot) {
         if self.keys[slot as usize] != NEVER {
             // It has asked for a later wake-up, too.
             return self.schedule_soon(slot, self.next_key);
@@ -365,7 +374,9 @@ mod tests {
             let slot = (random() % 40) as Slot;
             let distance = 1 + random() % [1, 3, 90, 5_000, 1 << 30][(round % 5) as usize];
             for queue in [&mut wheel, &mut model] {
-                if distance == 1 {
+                if round % 7 == 0 {
+                    queue.cancel(slot);
+                } else if distance == 1 {
                     queue.schedule_soon(slot, now + 1);
                 } else {
                     queue.schedule(slot, now + distance);

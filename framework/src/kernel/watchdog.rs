@@ -12,7 +12,6 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use super::queue::Slot;
 use crate::time::SimTime;
 
 /// The longest time between two looks.
@@ -63,7 +62,7 @@ impl Default for Watchdog {
 }
 
 /// What a worker is doing, for the watchdog. Written by the worker alone, with relaxed stores: a store for each island,
-/// two for each batch of processes, and the one for each poll takes the place of a plain store.
+/// one for each batch of processes, and the one for each poll takes the place of a plain store.
 #[derive(Default)]
 pub(crate) struct Pulse {
     /// Counts the begins and ends of windows: odd while one goes on.
@@ -72,17 +71,15 @@ pub(crate) struct Pulse {
     island: AtomicU32,
     /// When its last batch of processes was called upon.
     time: AtomicU64,
-    /// The clock domain of the batch.
-    domain: AtomicU32,
-    /// The process that is being polled: its slot in the domain.
-    slot: AtomicU32,
-    /// The machine's processes by island, domain and slot.
-    processes: OnceLock<Vec<Vec<Vec<u32>>>>,
+    /// The process that is being polled: its place in the island.
+    place: AtomicU32,
+    /// The processes by island and place, as positions in the machine.
+    processes: OnceLock<Vec<Box<[u32]>>>,
 }
 
 impl Pulse {
     /// Tells which processes there are; once, before the first window.
-    pub(crate) fn begin(&self, processes: Vec<Vec<Vec<u32>>>) {
+    pub(crate) fn begin(&self, processes: Vec<Box<[u32]>>) {
         let _ = self.processes.set(processes);
     }
 
@@ -99,20 +96,19 @@ impl Pulse {
 
     /// A batch of processes begins.
     #[inline(always)]
-    pub(crate) fn set_batch(&self, time: u64, domain: usize) {
+    pub(crate) fn set_time(&self, time: u64) {
         self.time.store(time, Ordering::Relaxed);
-        self.domain.store(domain as u32, Ordering::Relaxed);
     }
 
     /// A process is polled.
     #[inline(always)]
-    pub(crate) fn set_slot(&self, slot: Slot) {
-        self.slot.store(slot, Ordering::Relaxed);
+    pub(crate) fn set_place(&self, place: u32) {
+        self.place.store(place, Ordering::Relaxed);
     }
 
-    /// The process that is or was polled last, as (domain, slot).
-    pub(crate) fn running(&self) -> (usize, Slot) {
-        (self.domain.load(Ordering::Relaxed) as usize, self.slot.load(Ordering::Relaxed))
+    /// The place of the process that is or was polled last.
+    pub(crate) fn running(&self) -> u32 {
+        self.place.load(Ordering::Relaxed)
     }
 
     fn look(&self) -> Look {
@@ -126,8 +122,7 @@ impl Pulse {
 
     /// The process that a look saw. A look is not one instant: what does not fit together is nobody.
     fn process(&self, look: &Look) -> Option<u32> {
-        let (domain, slot) = look.running;
-        self.processes.get()?.get(look.island as usize)?.get(domain)?.get(slot as usize).copied()
+        self.processes.get()?.get(look.island as usize)?.get(look.running as usize).copied()
     }
 }
 
@@ -137,7 +132,7 @@ struct Look {
     window: u64,
     island: u32,
     time: u64,
-    running: (usize, Slot),
+    running: u32,
 }
 
 impl Look {

@@ -6,7 +6,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::domain::Domain;
 use super::island::{Agenda, Ending, Island, IslandState};
 use super::livelock::LivelockGuard;
 use super::local::Local;
@@ -81,7 +80,8 @@ impl<'a> Worker<'a> {
             worker.start_island(processes, &connected, &mut ports);
         }
         worker.connect(&ports);
-        plan.pulses[thread].begin(worker.islands.iter().map(Island::processes).collect());
+        plan.pulses[thread]
+            .begin(worker.islands.iter().map(|island| island.processes().into_boxed_slice()).collect());
         worker
     }
 
@@ -92,33 +92,29 @@ impl<'a> Worker<'a> {
         ports: &mut Ports,
     ) {
         let state = IslandState::new(Rc::clone(&self.agenda), self.islands.len() as u32);
-        let mut sizes: BTreeMap<Clock, usize> = BTreeMap::new();
-        for (_, spec) in &processes {
-            *sizes.entry(spec.clock).or_default() += 1;
+        let mut clocks: BTreeMap<Clock, Vec<(usize, ProcessSpec)>> = BTreeMap::new();
+        let count = processes.len();
+        for (index, spec) in processes {
+            clocks.entry(spec.clock).or_default().push((index, spec));
         }
         let pulse = Arc::clone(&self.plan.pulses[self.thread]);
-        let mut island = Island::new(Rc::clone(&state), sizes.len(), pulse, self.plan.options.measure);
-        let mut domains: BTreeMap<Clock, (usize, Rc<Domain>, u32)> = BTreeMap::new();
-        for (clock, size) in sizes {
-            let domain = Domain::new(Rc::clone(&state), clock, size);
-            domains.insert(clock, (island.add_domain(Rc::clone(&domain), size), domain, 0));
-        }
-        for (index, spec) in processes {
-            let (group, domain, slots) = domains.get_mut(&spec.clock).expect("every clock has its domain");
-            let hashing = self.plan.options.hash || self.plan.options.snapshots.is_some();
-            let process =
-                Process::new(Rc::clone(domain), *group, *slots, index as u32, spec.blocking, hashing);
-            *slots += 1;
-            self.processes.insert(index, Rc::clone(&process));
-            let mut wiring = Wiring {
-                ports: &mut *ports,
-                process: Rc::clone(&process),
-                connected: connected.get(&index).map_or(&[], Vec::as_slice),
-                next_port: 0,
-            };
-            let started = (spec.start)(&mut wiring);
-            self.finish.push((index, started.finish));
-            island.add(*group, process, started.body, spec.daemon);
+        let mut island = Island::new(Rc::clone(&state), count, pulse, self.plan.options.measure);
+        let hashing = self.plan.options.hash || self.plan.options.snapshots.is_some();
+        for (clock, processes) in clocks {
+            let domain = island.add_domain(clock, processes.len());
+            for ((index, spec), slot) in processes.into_iter().zip(0..) {
+                let process = Process::new(Rc::clone(&domain), slot, index as u32, spec.blocking, hashing);
+                self.processes.insert(index, Rc::clone(&process));
+                let mut wiring = Wiring {
+                    ports: &mut *ports,
+                    process: Rc::clone(&process),
+                    connected: connected.get(&index).map_or(&[], Vec::as_slice),
+                    next_port: 0,
+                };
+                let started = (spec.start)(&mut wiring);
+                self.finish.push((index, started.finish));
+                island.add(process, started.body, spec.daemon);
+            }
         }
         self.islands.push(island);
     }

@@ -101,6 +101,9 @@ impl Clock {
             if edge.time >= time.as_ps() {
                 return edge;
             }
+            if time.as_ps() - edge.time > 4 * self.quotient {
+                break;
+            }
             edge = self.next(edge);
         }
         if edge.time >= time.as_ps() { edge } else { self.jump(edge, time) }
@@ -109,8 +112,13 @@ impl Clock {
     #[inline(never)]
     fn jump(&self, from: Edge, time: SimTime) -> Edge {
         const FEW: u64 = 256;
+        let distance = time.as_ps() - from.time;
+        if self.remainder == 0 {
+            let edges = distance.div_ceil(self.quotient);
+            return self.after(from, Span { quotient: edges * self.quotient, remainder: 0, cycles: edges });
+        }
         // A period is less than its whole picoseconds and one more: this many edges are certainly before `time` or at it.
-        let edges = (time.as_ps() - from.time) / (self.quotient + 1);
+        let edges = distance / (self.quotient + 1);
         if edges > FEW || self.remainder > u64::MAX / FEW {
             return self.leap(from, time);
         }

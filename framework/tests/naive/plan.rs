@@ -192,14 +192,6 @@ impl Plan {
         joints
     }
 
-    /// Whether a process drops a wait half-way.
-    pub(crate) fn drops_waits(&self) -> bool {
-        let mut steps = (0..self.actors.len()).flat_map(|actor| self.steps(actor));
-        steps.any(|step| {
-            matches!(step, Step::Act(Act::RecvWithin(..) | Act::SendWithin(..) | Act::AnyWithin(_)))
-        })
-    }
-
     /// The program of an actor, without loops.
     pub(crate) fn steps(&self, actor: usize) -> Vec<Step> {
         let mut steps = Vec::new();
