@@ -156,12 +156,14 @@ impl<M> Inbox<M> {
         let sender = self.first.get();
         self.owner.island.moved.set(now);
         let (message, next) = self.senders.get()[sender as usize].take(now);
-        let (due, first) = self.heads.with(|heads| match heads {
-            Some(heads) => heads.replace(sender, next),
-            None => (next, 0),
+        self.heads.with(|heads| match heads {
+            Some(heads) => {
+                let (due, first) = heads.replace(sender, next);
+                self.due.set(due);
+                self.first.set(first);
+            }
+            None => self.due.set(next),
         });
-        self.due.set(due);
-        self.first.set(first);
         (sender, message)
     }
 
