@@ -1,13 +1,12 @@
 //! Links: what lies between an output and an input.
 //!
-//! A message leaves with its arrival time and waits in its link's lane until that time has come; the receiver takes the
-//! messages of all its lanes in the order of (arrival, sender, sequence). A message that the receiver takes sends its credit back, one latency later. Between
+//! A message leaves with its arrival time and waits in the receiver's inbox, ordered by (arrival, sender, sequence),
+//! until that time has come. A message that the receiver takes sends its credit back, one latency later. Between
 //! threads the same two things travel in batches at the end of each window; see [`remote`](super::remote).
 
 use std::cell::Cell;
 use std::rc::Rc;
 
-use super::lane::{Heads, Lane};
 use super::local::{Frame, Local};
 use super::process::Process;
 use super::queue::NEVER;
@@ -26,144 +25,117 @@ pub struct LinkOptions {
     pub bandwidth: Option<BytesPerSecond>,
 }
 
+/// A message on its way or waiting: 16 bytes beside the message.
+pub(crate) struct Arrival<M> {
+    pub(crate) time: u64,
+    pub(crate) sender: u32,
+    pub(crate) message: M,
+}
+
 /// The receiving end of an input: messages of all senders.
 pub(crate) struct Inbox<M> {
     /// When the first message arrives, [`NEVER`] if there is none.
     due: Cell<u64>,
-    /// Who has sent it.
-    first: Cell<u32>,
+    /// The latest arrival that ever was, and the last sender among those that came then.
+    last: Cell<(u64, u32)>,
     /// See [`Inbox::is_settled`].
     settled: Cell<u64>,
     /// The receiver wants to be woken by a message.
     pub(crate) armed: Cell<bool>,
+    queue: Local<Ring<Arrival<M>>>,
     pub(crate) owner: Rc<Process>,
-    senders: Frame<Vec<Sender<M>>>,
-    /// The first message of each sender, if there are several.
-    heads: Local<Option<Box<Heads>>>,
+    /// Per sender, where its credits go.
+    returns: Frame<Vec<Return<M>>>,
 }
 
-/// Where the messages of a sender wait, and the credits of taken ones go.
-pub(crate) enum Sender<M> {
+/// Where the credit of a taken message goes.
+pub(crate) enum Return<M> {
     Local(Rc<Outlet<M>>),
-    Remote(Box<RemoteSender<M>>),
-}
-
-/// A sender on another thread.
-pub(crate) struct RemoteSender<M> {
-    pub(crate) lane: Local<Lane<M>>,
-    pub(crate) latency: u64,
-    pub(crate) credits: Rc<Outgoing<u64>>,
-}
-
-impl<M> Sender<M> {
-    fn lane(&self) -> &Local<Lane<M>> {
-        match self {
-            Sender::Local(outlet) => &outlet.lane,
-            Sender::Remote(remote) => &remote.lane,
-        }
-    }
-
-    /// Takes the first message, sends its credit back, and says when the next message arrives.
-    #[inline(always)]
-    fn take(&self, now: u64) -> (M, u64) {
-        match self {
-            Sender::Local(outlet) => {
-                let taken = outlet.lane.with(Lane::pop);
-                outlet.give_back(now + outlet.latency.get());
-                taken
-            }
-            Sender::Remote(remote) => remote.take(now),
-        }
-    }
-}
-
-impl<M> RemoteSender<M> {
-    #[inline(never)]
-    fn take(&self, now: u64) -> (M, u64) {
-        let back = now + self.latency;
-        self.credits.put(back, back);
-        self.lane.with(Lane::pop)
-    }
+    Remote { latency: u64, credits: Rc<Outgoing<u64>> },
 }
 
 impl<M> Inbox<M> {
     pub(crate) fn new(owner: Rc<Process>) -> Rc<Self> {
         Rc::new(Inbox {
             due: Cell::new(NEVER),
-            first: Cell::new(0),
+            last: Cell::new((0, 0)),
             settled: Cell::new(0),
             armed: Cell::new(false),
+            queue: Local::default(),
             owner,
-            senders: Frame::new(Vec::new()),
-            heads: Local::default(),
+            returns: Frame::new(Vec::new()),
         })
     }
 
     /// Registers the sender with the given index.
-    pub(crate) fn add_sender(&self, sender: u32, from: Sender<M>) {
-        self.senders.change(|senders| {
-            debug_assert_eq!(senders.len(), sender as usize, "senders register in the order of their index");
-            if senders.is_empty() {
+    pub(crate) fn add_sender(&self, sender: u32, to: Return<M>) {
+        self.returns.change(|returns| {
+            debug_assert_eq!(returns.len(), sender as usize, "senders register in the order of their index");
+            if returns.is_empty() {
                 // Most inputs have one sender.
-                senders.reserve_exact(1);
+                returns.reserve_exact(1);
             }
-            senders.push(from);
-            if senders.len() > 1 {
-                self.heads.with(|heads| heads.get_or_insert_default().grow(senders.len()));
-            }
+            returns.push(to);
         });
     }
 
     /// Forgets all senders.
     pub(crate) fn remove_senders(&self) {
-        let senders = self.senders.change(std::mem::take);
-        drop(senders);
+        let returns = self.returns.change(std::mem::take);
+        drop(returns);
     }
 
-    /// Takes in a message from another thread.
+    /// Puts a message in its place and wakes the receiver, if need be, for its arrival.
+    #[inline(always)]
     pub(crate) fn receive(&self, time: u64, sender: u32, message: M) {
-        let lane = self.senders.get()[sender as usize].lane();
-        let first = lane.with(|lane| lane.push(time, message));
-        if first && self.announce(time, sender) {
+        if self.push(time, sender, message) {
             self.owner.call(time);
         }
     }
 
-    /// The first message of a sender arrives at `time` now. The result tells whether the receiver must be woken by it.
+    /// Puts a message in its place. The result tells whether the receiver must be woken by its arrival.
     #[inline(always)]
     #[must_use]
-    fn announce(&self, time: u64, sender: u32) -> bool {
-        self.heads.with(|heads| {
-            if let Some(heads) = heads {
-                heads.set(sender, time);
-            }
-        });
-        if time > self.due.get() {
+    fn push(&self, time: u64, sender: u32, message: M) -> bool {
+        let arrival = Arrival { time, sender, message };
+        let (last, last_sender) = self.last.get();
+        if time > last || (time == last && sender >= last_sender) {
+            self.last.set((time, sender));
+            self.queue.with(|queue| queue.push_back(arrival));
+        } else {
+            self.insert(arrival);
+        }
+        if time >= self.due.get() {
             return false;
         }
-        let sooner = time < self.due.get();
-        if sooner || sender < self.first.get() {
-            self.due.set(time);
-            self.first.set(sender);
-        }
-        sooner && self.armed.get()
+        self.due.set(time);
+        self.armed.get()
+    }
+
+    /// Puts a message that arrives before another one in its place, searched from the back.
+    #[inline(never)]
+    fn insert(&self, arrival: Arrival<M>) {
+        let key = (arrival.time, arrival.sender);
+        self.queue.with(|queue| {
+            let place = queue.iter().rposition(|other| (other.time, other.sender) <= key);
+            queue.insert(place.map_or(0, |place| place + 1), arrival);
+        });
     }
 
     /// Takes the first message, which must have arrived by `now`.
     #[inline(always)]
     pub(crate) fn pop(&self, now: u64) -> (u32, M) {
         debug_assert!(self.due.get() <= now, "no message has arrived");
-        let sender = self.first.get();
         self.owner.island.moved.set(now);
-        let (message, next) = self.senders.get()[sender as usize].take(now);
-        self.heads.with(|heads| match heads {
-            Some(heads) => {
-                let (due, first) = heads.replace(sender, next);
-                self.due.set(due);
-                self.first.set(first);
-            }
-            None => self.due.set(next),
+        let Arrival { sender, message, .. } = self.queue.with(|queue| {
+            let arrival = queue.pop_front().expect("a message is due");
+            self.due.set(queue.front().map_or(NEVER, |next| next.time));
+            arrival
         });
+        match &self.returns.get()[sender as usize] {
+            Return::Local(outlet) => outlet.give_back(now + outlet.latency.get()),
+            Return::Remote { latency, credits } => credits.put(now + latency, now + latency),
+        }
         (sender, message)
     }
 
@@ -185,8 +157,8 @@ impl<M> Inbox<M> {
     #[inline(never)]
     fn settle(&self, time: u64) -> bool {
         let now = self.owner.island.now();
-        let settled = match self.senders.get().as_slice() {
-            [Sender::Local(outlet)] => now.max(outlet.owner.ps()) + outlet.latency.get(),
+        let settled = match self.returns.get().as_slice() {
+            [Return::Local(outlet)] => now.max(outlet.owner.ps()) + outlet.latency.get(),
             _ => now,
         };
         self.settled.set(settled);
@@ -196,27 +168,25 @@ impl<M> Inbox<M> {
     /// Looks at the first message that has arrived by `now`.
     #[inline]
     pub(crate) fn peek<R>(&self, now: u64, look: impl FnOnce(&M) -> R) -> Option<R> {
-        if self.due.get() > now {
-            return None;
-        }
-        let from = &self.senders.get()[self.first.get() as usize];
-        from.lane().with(|lane| lane.front().map(look))
+        self.queue
+            .with(|queue| queue.front().filter(|first| first.time <= now).map(|first| look(&first.message)))
     }
 
     /// Number of messages that wait or travel here, from one sender or from all, and the first arrival among them.
     pub(crate) fn backlog(&self, sender: Option<u32>) -> (usize, Option<u64>) {
-        let senders = self.senders.get().iter().zip(0..);
-        let senders = senders.filter(|&(_, number)| sender.is_none_or(|s| s == number));
-        senders
-            .map(|(from, _)| from.lane().with(|lane| lane.backlog()))
-            .fold((0, None), |sum, lane| (sum.0 + lane.0, sum.1.into_iter().chain(lane.1).min()))
+        self.queue.with(|queue| {
+            let mut times = queue
+                .iter()
+                .filter(|arrival| sender.is_none_or(|s| s == arrival.sender))
+                .map(|arrival| arrival.time);
+            let first = times.next();
+            (first.map_or(0, |_| 1 + times.count()), first)
+        })
     }
 }
 
 /// The sending end of a link, with its credits.
 pub(crate) struct Outlet<M> {
-    /// What has been sent and not been taken, if the receiver is on this thread.
-    lane: Local<Lane<M>>,
     /// Credits that can be used, as far as has been counted.
     available: Cell<u32>,
     /// The sender waits for a credit.
@@ -264,7 +234,6 @@ pub(crate) enum Travel {
 impl<M> Outlet<M> {
     pub(crate) fn new(owner: Rc<Process>) -> Rc<Self> {
         Rc::new(Outlet {
-            lane: Local::default(),
             available: Cell::new(0),
             waiting: Cell::new(false),
             returning: Local::default(),
@@ -357,7 +326,7 @@ impl<M> Outlet<M> {
                 let (clock, edge) = (self.owner.clock(), self.owner.edge());
                 let time = clock.after(edge, *span).time().as_ps() + after;
                 seen(time, &message);
-                if self.put(time, message, inbox, *sender) {
+                if inbox.push(time, *sender, message) {
                     if *one_clock && after == 0 && !inbox.owner.blocking {
                         inbox.owner.wake_at_edge(clock.after(edge, *span));
                     } else {
@@ -372,19 +341,9 @@ impl<M> Outlet<M> {
         let time = self.arrival(&far.travel, after, || bytes(&message));
         seen(time, &message);
         match &far.target {
-            Target::Local { inbox, sender } => {
-                if self.put(time, message, inbox, *sender) {
-                    inbox.owner.call(time);
-                }
-            }
+            Target::Local { inbox, sender } => inbox.receive(time, *sender, message),
             Target::Remote(messages) => messages.put(time, (time, message)),
         }
-    }
-
-    /// Puts a message into the lane, and tells whether the receiver must be woken by it.
-    #[inline(always)]
-    fn put(&self, time: u64, message: M, inbox: &Inbox<M>, sender: u32) -> bool {
-        self.lane.with(|lane| lane.push(time, message)) && inbox.announce(time, sender)
     }
 
     /// When a message arrives that is handed over `after` later than now.
@@ -417,5 +376,17 @@ impl Channel {
         let end = wire.pass(SimTime::from_ps(start), bytes, self.bandwidth);
         self.wire.set(wire);
         end.as_ps()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Arrival;
+
+    #[test]
+    fn a_queued_message_takes_sixteen_bytes_more_than_its_size() {
+        assert_eq!(size_of::<Arrival<u32>>(), 16);
+        assert_eq!(size_of::<Arrival<u64>>(), 8 + 16);
+        assert_eq!(size_of::<Arrival<[u64; 16]>>(), 128 + 16);
     }
 }

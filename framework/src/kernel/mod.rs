@@ -8,7 +8,6 @@
 mod domain;
 mod hash;
 mod island;
-mod lane;
 mod link;
 mod livelock;
 mod local;

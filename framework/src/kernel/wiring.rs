@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::link::{Channel, Far, Inbox, Outlet, RemoteSender, Route, Sender, Target, Travel};
+use super::link::{Channel, Far, Inbox, Outlet, Return, Route, Target, Travel};
 use super::local::Local;
 use super::machine::{Endpoint, LinkSpec, Machine};
 use super::port::{In, Message, Out, Socket};
@@ -78,9 +78,7 @@ impl<M: Message> AnyInbox for Inbox<M> {
         let Figures { latency, sender, .. } = figures;
         let number = batch_number(crossing.number, true);
         let credits = Outgoing::new(Arc::clone(credits), Rc::clone(crossing.post), number);
-        let lane = Local::default();
-        let from = RemoteSender { lane, latency, credits: Rc::clone(&credits) };
-        self.add_sender(sender, Sender::Remote(Box::new(from)));
+        self.add_sender(sender, Return::Remote { latency, credits: Rc::clone(&credits) });
         let batch = Arc::clone(messages);
         let incoming = Box::new(IncomingMessages { batch, inbox: self, sender, buffer: Local::default() });
         Side { incoming, outgoing: credits }
@@ -120,7 +118,7 @@ impl<M: Message> AnyOutlet for Outlet<M> {
         let inbox = Rc::clone(inbox).as_any().downcast::<Inbox<M>>();
         let inbox = inbox.unwrap_or_else(|_| panic!("{:?} and {:?} differ in type", link.from, link.to));
         let Figures { latency, credits, sender } = figures;
-        inbox.add_sender(sender, Sender::Local(Rc::clone(&self)));
+        inbox.add_sender(sender, Return::Local(Rc::clone(&self)));
         let one_clock = Rc::ptr_eq(&self.owner.domain, &inbox.owner.domain);
         let route = match travel(&self, link) {
             Travel::Cycles(span) => Route::Near { inbox, sender, one_clock, span },
