@@ -49,7 +49,7 @@ mod cost {
     pub(super) const WAKE: [f64; 3] = [3.0, 8.0, 12.0];
     /// A few.
     pub(super) const FEW: usize = 8;
-    /// Running an island for a window: 95, less what larger components gain by finding their state in the cache.
+    /// Running an island for a window: 100, less what larger components gain by finding their state in the cache.
     pub(super) const ISLAND: f64 = 40.0;
     /// A window, on one thread.
     pub(super) const WINDOW: f64 = 60.0;
