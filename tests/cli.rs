@@ -144,11 +144,11 @@ fn the_guard_against_livelocks_can_be_impatient_or_off() {
         call(&["run", &tiny(), &app, "--set", "app.n=100", "--out", &out_text, "--livelock-after", patience])
     };
     let manifest = || std::fs::read_to_string(out.join("manifest.yaml")).unwrap();
-    // The first message takes longer than this, and the CPU does not sleep all the while.
-    let impatient = run("1 ns");
+    // The SM computes for longer than this without a message.
+    let impatient = run("100 ns");
     assert_eq!(impatient.status, FAILURE, "{}{}", impatient.out, impatient.err);
     assert!(impatient.err.contains("error: livelock at "), "{}", impatient.err);
-    assert!(manifest().contains("livelock_after: 1 ns"), "{}", manifest());
+    assert!(manifest().contains("livelock_after: 100 ns"), "{}", manifest());
     for never in ["off", "0 s"] {
         assert_eq!(run(never).status, SUCCESS, "{never}");
         assert!(!manifest().contains("livelock_after:"), "{}", manifest());
