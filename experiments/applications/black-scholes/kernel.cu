@@ -2,7 +2,7 @@
 #include "../cuda.h"
 
 // The normal distribution by formula 26.2.17 of Abramowitz and Stegun.
-__device__ float normal(float d) {
+static __device__ float normal(float d) {
     const float k = 1.0f / (1.0f + 0.2316419f * fabsf(d));
     const float polynomial =
         k * (0.31938153f + k * (-0.356563782f + k * (1.781477937f + k * (-1.821255978f + k * 1.330274429f))));
