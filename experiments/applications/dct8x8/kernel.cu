@@ -17,7 +17,7 @@
 #define C6 0.19134171618254492f
 #define C7 0.09754516100806417f
 
-__device__ void forward(float *v, int stride) {
+static __device__ void forward(float *v, int stride) {
     const float s0 = v[0] + v[7 * stride], d0 = v[0] - v[7 * stride];
     const float s1 = v[stride] + v[6 * stride], d1 = v[stride] - v[6 * stride];
     const float s2 = v[2 * stride] + v[5 * stride], d2 = v[2 * stride] - v[5 * stride];
@@ -33,7 +33,7 @@ __device__ void forward(float *v, int stride) {
     v[7 * stride] = C7 * d0 - C5 * d1 + C3 * d2 - C1 * d3;
 }
 
-__device__ void backward(float *v, int stride) {
+static __device__ void backward(float *v, int stride) {
     const float even = C4 * (v[0] + v[4 * stride]), odd = C4 * (v[0] - v[4 * stride]);
     const float outer = C2 * v[2 * stride] + C6 * v[6 * stride];
     const float inner = C6 * v[2 * stride] - C2 * v[6 * stride];
