@@ -42,7 +42,9 @@ pub(crate) fn run(arguments: impl Iterator<Item = String>) -> Result<(), String>
     if let Some(clang) = &request.clang {
         for architecture in CLANG_ARCHITECTURES {
             if !knows(clang, architecture)? {
-                crate::report(&format!("{clang} knows no {architecture}; kernel.clang-{architecture}.ptx stays"));
+                crate::report(&format!(
+                    "{clang} knows no {architecture}; kernel.clang-{architecture}.ptx stays"
+                ));
                 continue;
             }
             folders.iter().try_for_each(|folder| compile(clang, architecture, folder))?;
