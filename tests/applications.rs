@@ -1,5 +1,6 @@
 //! Every application on a small machine, from its files to its results.
 
+use counterpoint_experiments::run::RunRequest;
 use counterpoint_framework::kernel::Outcome;
 
 use crate::support::{assert_verified, request, root, run_request};
@@ -35,6 +36,17 @@ fn a_loop_that_the_device_ends_copies_its_flag_in_every_round() {
     assert!(flags > 3, "{flags} rounds");
     let launches = summary.report.spans.iter().filter(|span| span.name.starts_with("visit")).count();
     assert_eq!(launches as u64, flags, "a copy for each round");
+}
+
+#[test]
+fn atomics_and_loops_give_the_same_bits_on_two_threads() {
+    for name in ["bfs", "histogram", "reduction"] {
+        let hash = |threads| {
+            let request = request("tiny", name, &["app.size=small"]);
+            run_request(&RunRequest { hash: true, threads, ..request }).report.hash.expect("asked for")
+        };
+        assert_eq!(hash(1), hash(2), "{name}");
+    }
 }
 
 #[test]

@@ -9,8 +9,11 @@ use super::reader::Reader;
 /// The word behind `app.` that chooses a size.
 const SIZE: &str = "size";
 
-/// The sizes by name, with the values of their parameters.
-pub(super) type Sizes<'n> = Vec<(&'n str, &'n [(Key, Node)])>;
+/// Values of parameters.
+pub(super) type Values<'n> = &'n [(Key, Node)];
+
+/// The sizes by name.
+pub(super) type Sizes<'n> = Vec<(&'n str, Values<'n>)>;
 
 impl Reader<'_> {
     /// Reads `sizes:`; what they name must be parameters.
@@ -49,7 +52,7 @@ impl Reader<'_> {
         sizes: &Sizes<'n>,
         sets: &'s [String],
         parameters: &[&str],
-    ) -> (Option<&'n [(Key, Node)]>, Vec<&'s String>) {
+    ) -> (Option<Values<'n>>, Vec<&'s String>) {
         let is_size = |set: &&String| {
             let path = set.split('=').next().unwrap_or_default().trim();
             !parameters.contains(&SIZE) && path.strip_prefix(SETTING_PREFIX).unwrap_or(path) == SIZE

@@ -114,3 +114,29 @@ fn succeed(mut command: Command, what: &str) -> Result<(), String> {
     let status = command.status().map_err(|error| format!("{what}: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("{what}: failed")) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(arguments: &[&str]) -> Result<Request, String> {
+        parse(arguments.iter().map(|argument| (*argument).to_owned()))
+    }
+
+    #[test]
+    fn compilers_are_named() {
+        let request = parsed(&["--clang", "clang-14", "--nvrtc", "a.so", "--nvrtc", "b.so"]).unwrap();
+        assert_eq!(request.clang.as_deref(), Some("clang-14"));
+        assert_eq!(request.nvrtc.len(), 2);
+        for wrong in [&[][..], &["--clang"], &["--clangg", "clang"], &["--only", "vecadd"]] {
+            assert!(parsed(wrong).is_err_and(|message| message.contains(USAGE)), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn only_what_exists_is_compiled() {
+        assert_eq!(folders(Some("vecadd")).unwrap().len(), 1);
+        assert!(folders(Some("vekadd")).is_err());
+        assert!(folders(None).unwrap().len() >= 19);
+    }
+}
