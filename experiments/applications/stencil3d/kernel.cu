@@ -9,15 +9,16 @@ extern "C" __global__ void stencil3d(float centre, float neighbour, const float 
     if (x >= nx || y >= ny) return;
     const bool inside = x > 0 && y > 0 && x < nx - 1 && y < ny - 1;
     const int plane = nx * ny;
-    const int first = blockIdx.z * depth;
-    const int last = min(first + depth, nz);
+    const int first = max((int)blockIdx.z * depth, 1);
+    const int last = min(((int)blockIdx.z + 1) * depth, nz - 1);
     int index = first * plane + y * nx + x;
-    float below = first > 0 ? source[index - plane] : 0.0f;
+    float below = source[index - plane];
     float here = source[index];
+    if (blockIdx.z == 0) result[index - plane] = below;
     for (int z = first; z < last; z++) {
-        const float above = z < nz - 1 ? source[index + plane] : 0.0f;
+        const float above = source[index + plane];
         float value = here;
-        if (inside && z > 0 && z < nz - 1) {
+        if (inside) {
             const float sum = above + below + source[index - nx] + source[index + nx] + source[index - 1] +
                               source[index + 1];
             value = neighbour * sum + centre * here;
@@ -27,4 +28,5 @@ extern "C" __global__ void stencil3d(float centre, float neighbour, const float 
         here = above;
         index += plane;
     }
+    if (blockIdx.z == gridDim.z - 1) result[index] = here;
 }
