@@ -98,7 +98,7 @@ impl Runtime for Unordered {
                     match step {
                         Step::Launch(launch) => launched.push(driver.launch(launch, stream, None).await?),
                         Step::Swap(a, b) => driver.swap(*a, *b),
-                        Step::Repeat(..) => {}
+                        Step::Repeat(..) | Step::Loop { .. } => {}
                     }
                 }
             }

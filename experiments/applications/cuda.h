@@ -36,4 +36,34 @@ extern const __device__ counterpoint_block_index blockIdx;
 extern const __device__ counterpoint_block_size blockDim;
 extern const __device__ counterpoint_grid_size gridDim;
 
+#define COUNTERPOINT_FUNCTION static inline __attribute__((device))
+
+// The fast functions are made of the hardware's powers and logarithms of two, as NVRTC makes them.
+COUNTERPOINT_FUNCTION float __expf(float x) { return __nvvm_ex2_approx_f(x * 1.4426950216293335f); }
+COUNTERPOINT_FUNCTION float __logf(float x) { return __nvvm_lg2_approx_f(x) * 0.69314718246459961f; }
+COUNTERPOINT_FUNCTION float sqrtf(float x) { return __nvvm_sqrt_rn_f(x); }
+COUNTERPOINT_FUNCTION float fabsf(float x) { return __builtin_fabsf(x); }
+
+// Never contracted to a fused operation. Clang's own functions for these are contracted all the same.
+COUNTERPOINT_FUNCTION float __fmul_rn(float a, float b) {
+    float product;
+    __asm__("mul.rn.f32 %0, %1, %2;" : "=f"(product) : "f"(a), "f"(b));
+    return product;
+}
+COUNTERPOINT_FUNCTION float __fadd_rn(float a, float b) {
+    float sum;
+    __asm__("add.rn.f32 %0, %1, %2;" : "=f"(sum) : "f"(a), "f"(b));
+    return sum;
+}
+
+COUNTERPOINT_FUNCTION int min(int a, int b) { return a < b ? a : b; }
+COUNTERPOINT_FUNCTION int max(int a, int b) { return a > b ? a : b; }
+
+COUNTERPOINT_FUNCTION unsigned atomicAdd(unsigned *place, unsigned value) {
+    return __nvvm_atom_add_gen_i((int *)place, (int)value);
+}
+COUNTERPOINT_FUNCTION float atomicAdd(float *place, float value) {
+    return __nvvm_atom_add_gen_f(place, value);
+}
+
 #endif

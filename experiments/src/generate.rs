@@ -31,6 +31,30 @@ pub enum Generator {
         /// The difference of neighbours.
         step: f64,
     },
+    /// One number at one place, another everywhere else.
+    Single {
+        /// The place.
+        at: f64,
+        /// The number there.
+        value: f64,
+        /// The number elsewhere.
+        elsewhere: f64,
+    },
+    /// 0, then running sums of whole numbers spread evenly: where the rows of a sparse matrix begin, or the edges of a
+    /// graph's nodes.
+    Offsets {
+        /// Chooses the sequence.
+        seed: u64,
+        /// The shortest row.
+        min: f64,
+        /// The longest row.
+        max: f64,
+    },
+    /// A square matrix of numbers from -1 to 1, with its width added on the diagonal: its factors exist without pivots.
+    Dominant {
+        /// Chooses the sequence.
+        seed: u64,
+    },
 }
 
 /// A generator as YAML names it: name, parameters with their defaults (none: must be given), what it makes.
@@ -44,7 +68,7 @@ pub struct GeneratorInfo {
 }
 
 /// The generators, in the order in which they are listed to users.
-pub const GENERATORS: [GeneratorInfo; 3] = [
+pub const GENERATORS: [GeneratorInfo; 6] = [
     GeneratorInfo {
         name: "uniform",
         parameters: &[("seed", Some(1.0)), ("min", Some(0.0)), ("max", Some(1.0))],
@@ -55,6 +79,21 @@ pub const GENERATORS: [GeneratorInfo; 3] = [
         name: "ramp",
         parameters: &[("start", Some(0.0)), ("step", Some(1.0))],
         doc: "Numbers with equal steps.",
+    },
+    GeneratorInfo {
+        name: "single",
+        parameters: &[("at", Some(0.0)), ("value", None), ("elsewhere", Some(0.0))],
+        doc: "One number at one place, another elsewhere.",
+    },
+    GeneratorInfo {
+        name: "offsets",
+        parameters: &[("seed", Some(1.0)), ("min", None), ("max", None)],
+        doc: "0, then sums of evenly spread whole numbers: where the rows of a sparse matrix begin.",
+    },
+    GeneratorInfo {
+        name: "dominant",
+        parameters: &[("seed", Some(1.0))],
+        doc: "A square matrix from -1 to 1 with its width added on the diagonal.",
     },
 ];
 
@@ -69,6 +108,17 @@ impl Generator {
             },
             "constant" => Generator::Constant { value: parameter("value") },
             "ramp" => Generator::Ramp { start: parameter("start"), step: parameter("step") },
+            "single" => Generator::Single {
+                at: parameter("at"),
+                value: parameter("value"),
+                elsewhere: parameter("elsewhere"),
+            },
+            "offsets" => Generator::Offsets {
+                seed: parameter("seed") as u64,
+                min: parameter("min"),
+                max: parameter("max"),
+            },
+            "dominant" => Generator::Dominant { seed: parameter("seed") as u64 },
             _ => return None,
         })
     }
@@ -79,9 +129,24 @@ impl Generator {
     /// A sentence that says which cannot.
     pub fn check(&self, element: Element, elements: u64) -> Result<(), String> {
         let extremes = match *self {
-            Generator::Uniform { min, max, .. } if min > max => {
+            Generator::Uniform { min, max, .. } | Generator::Offsets { min, max, .. } if min > max => {
                 return Err(format!("min {min} is larger than max {max}"));
             }
+            Generator::Offsets { min, max, .. } if min < 0.0 || min.fract() != 0.0 || max.fract() != 0.0 => {
+                return Err(format!("rows have a whole number of elements, not {min} to {max}"));
+            }
+            Generator::Offsets { max, .. } => [0.0, max * elements.saturating_sub(1) as f64],
+            Generator::Single { at, .. } if at < 0.0 || at.fract() != 0.0 || at >= elements as f64 => {
+                return Err(format!("there is no element {at} of {elements}"));
+            }
+            Generator::Single { value, elsewhere, .. } => [value.min(elsewhere), value.max(elsewhere)],
+            Generator::Dominant { .. } if !element.is_float() => {
+                return Err(format!("{} cannot hold numbers between whole ones", element.name()));
+            }
+            Generator::Dominant { .. } if elements.isqrt().pow(2) != elements => {
+                return Err(format!("{elements} elements make no square matrix"));
+            }
+            Generator::Dominant { .. } => return Ok(()),
             Generator::Uniform { min, max, .. } => [min, max],
             Generator::Constant { value } => [value, value],
             Generator::Ramp { start, step } => [start, start + step * elements.saturating_sub(1) as f64],
@@ -107,20 +172,36 @@ impl Generator {
                 let mut random = SplitMix(seed);
                 let span = (max as i128 - min as i128 + 1) as u128;
                 for _ in 0..elements {
-                    let draw = random.next();
                     if element.is_float() {
-                        // 53 bits fill a double's fraction.
-                        let unit = (draw >> 11) as f64 / (1_u64 << 53) as f64;
-                        element.push_float(min + (max - min) * unit, &mut out);
+                        element.push_float(min + (max - min) * random.unit(), &mut out);
                     } else {
-                        let offset = (u128::from(draw) * span) >> 64;
-                        element.push_whole(min as i128 + offset as i128, &mut out);
+                        element.push_whole(min as i128 + random.below(span), &mut out);
                     }
                 }
             }
             Generator::Constant { value } => (0..elements).for_each(|_| element.push_float(value, &mut out)),
             Generator::Ramp { start, step } => {
                 (0..elements).for_each(|index| element.push_float(start + step * index as f64, &mut out));
+            }
+            Generator::Single { at, value, elsewhere } => (0..elements).for_each(|index| {
+                element.push_float(if index == at as u64 { value } else { elsewhere }, &mut out);
+            }),
+            Generator::Offsets { seed, min, max } => {
+                let mut random = SplitMix(seed);
+                let span = (max - min) as u128 + 1;
+                let mut sum = 0;
+                for _ in 0..elements {
+                    element.push_whole(sum, &mut out);
+                    sum += min as i128 + random.below(span);
+                }
+            }
+            Generator::Dominant { seed } => {
+                let mut random = SplitMix(seed);
+                let width = elements.isqrt();
+                for index in 0..elements {
+                    let diagonal = if index / width == index % width { width as f64 } else { 0.0 };
+                    element.push_float(diagonal + 2.0 * random.unit() - 1.0, &mut out);
+                }
             }
         }
         out
@@ -136,6 +217,16 @@ impl SplitMix {
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ (mixed >> 31)
+    }
+
+    /// From 0 up to but not including 1; 53 bits fill a double's fraction.
+    fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// A whole number from 0 up to but not including `span`.
+    fn below(&mut self, span: u128) -> i128 {
+        ((u128::from(self.next()) * span) >> 64) as i128
     }
 }
 
@@ -177,6 +268,22 @@ mod tests {
     }
 
     #[test]
+    fn irregular_inputs_have_their_shape() {
+        let single = Generator::Single { at: 2.0, value: 0.0, elsewhere: -1.0 };
+        assert_eq!(values(single, Element::S32, 4), [-1.0, -1.0, 0.0, -1.0]);
+        let offsets = values(Generator::Offsets { seed: 3, min: 2.0, max: 5.0 }, Element::U32, 1000);
+        assert_eq!(offsets[0], 0.0);
+        let rows: Vec<f64> = offsets.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!((2..=5).all(|length| rows.contains(&f64::from(length))));
+        assert!(rows.iter().all(|length| (2.0..=5.0).contains(length)));
+        let matrix = values(Generator::Dominant { seed: 1 }, Element::F32, 64);
+        for (row, values) in matrix.chunks(8).enumerate() {
+            let others: f64 = values.iter().map(|value| value.abs()).sum::<f64>() - values[row];
+            assert!(values[row] > others * 0.9, "{values:?}");
+        }
+    }
+
+    #[test]
     fn numbers_that_do_not_fit_are_refused() {
         let check = |generator: Generator, element| generator.check(element, 300);
         assert!(check(Generator::Constant { value: 300.0 }, Element::U8).is_err());
@@ -184,6 +291,13 @@ mod tests {
         assert!(check(Generator::Ramp { start: 0.0, step: 1.0 }, Element::U8).is_err());
         assert!(check(Generator::Uniform { seed: 0, min: 2.0, max: 1.0 }, Element::F32).is_err());
         assert!(check(Generator::Ramp { start: 0.0, step: 0.5 }, Element::F32).is_ok());
+        let offsets = |min, max| Generator::Offsets { seed: 0, min, max };
+        assert!(check(offsets(2.0, 1.0), Element::U32).is_err());
+        assert!(check(offsets(-1.0, 1.0), Element::S32).is_err());
+        assert!(check(offsets(0.0, 2.0), Element::U8).is_err());
+        assert!(check(offsets(0.0, 2.0), Element::U16).is_ok());
+        assert!(check(Generator::Single { at: 300.0, value: 1.0, elsewhere: 0.0 }, Element::U8).is_err());
+        assert!(check(Generator::Dominant { seed: 0 }, Element::F32).is_err(), "300 is no square");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use counterpoint_protocols::memory::Tag;
 
 use crate::cpu::{CpuPorts, CpuStats};
 use crate::journal::Journal;
-use crate::program::{Application, Argument, BufferId, LaunchStep, Transfer};
+use crate::program::{Application, Argument, BufferId, Condition, LaunchStep, Transfer};
 
 /// Where the first buffer lies on every device; below it nothing is mapped, so a null pointer is caught.
 const FIRST_DEVICE_ADDRESS: u64 = 1 << 16;
@@ -29,6 +29,8 @@ enum Page {
     Drain { transfer: Transfer, offset: u64, bytes: u32 },
     /// From memory to the journal.
     Inspect { buffer: BufferId, offset: u64, bytes: u32 },
+    /// From memory to the CPU.
+    Look,
 }
 
 /// A command under way.
@@ -56,6 +58,8 @@ pub struct Driver<'a> {
     next_command: u32,
     next_launch: u32,
     inspected: BTreeMap<BufferId, Vec<u8>>,
+    /// What the CPU looked at last.
+    seen: Box<[u8]>,
 }
 
 impl<'a> Driver<'a> {
@@ -85,6 +89,7 @@ impl<'a> Driver<'a> {
             next_command: 1,
             next_launch: 1,
             inspected: BTreeMap::new(),
+            seen: Box::default(),
         })
     }
 
@@ -204,17 +209,50 @@ impl<'a> Driver<'a> {
         stream: u32,
         parent: Option<SpanId>,
     ) -> CommandId {
+        let bytes = self.application.buffers[self.place(buffer)].bytes;
+        self.copy_part(direction, buffer, 0..bytes, stream, parent).await
+    }
+
+    /// Begins a copy of some bytes of a buffer; the result names it.
+    async fn copy_part(
+        &mut self,
+        direction: Direction,
+        buffer: BufferId,
+        part: Range<u64>,
+        stream: u32,
+        parent: Option<SpanId>,
+    ) -> CommandId {
         let place = self.place(buffer);
         let Application { buffers, .. } = &*self.application;
-        let (bytes, device) = (buffers[place].bytes, buffers[place].device);
+        let (bytes, device) = (part.end - part.start, buffers[place].device);
         let way = match direction {
             Direction::HostToDevice => "H2D",
             Direction::DeviceToHost => "D2H",
         };
         let span = self.begin(parent, Level::Kernels, format!("{way} {}", buffers[place].name));
-        let (host, device_address) = (self.host_address[place], self.device_address[place]);
-        let work = Work::Copy(Copy { direction, host, device: device_address, bytes });
+        let (host, on_device) =
+            (self.host_address[place] + part.start, self.device_address[place] + part.start);
+        let work = Work::Copy(Copy { direction, host, device: on_device, bytes });
         self.command(device, stream, work, span, bytes).await
+    }
+
+    /// Copies what a condition looks at from the device, behind all that was sent on the stream before, and says whether
+    /// it is fulfilled.
+    pub async fn is_fulfilled(
+        &mut self,
+        condition: &Condition,
+        stream: u32,
+        parent: Option<SpanId>,
+    ) -> Result<bool, Fault> {
+        let bytes = condition.value.len() as u64;
+        let part = condition.offset..condition.offset + bytes;
+        let copy = self.copy_part(Direction::DeviceToHost, condition.buffer, part, stream, parent).await;
+        self.wait(copy).await?;
+        let address = self.host_address[self.place(condition.buffer)] + condition.offset;
+        let tag = self.page_slot(Page::Look).await?;
+        self.io.memory.tx.send(HostAccess::Read { tag, address, bytes: bytes as u32 }).await;
+        self.settle().await?;
+        Ok(self.seen == condition.value)
     }
 
     /// Launches a kernel; the result names it.
@@ -346,6 +384,10 @@ impl<'a> Driver<'a> {
                     if let Some(values) = self.inspected.get_mut(&buffer) {
                         values[range].copy_from_slice(&data);
                     }
+                }
+                Some(Page::Look) => {
+                    *self.page(tag)? = None;
+                    self.seen = data;
                 }
                 _ => return Err(Fault::new(format!("memory answered page {} with values", tag.0))),
             },

@@ -57,6 +57,19 @@ pub struct LaunchStep {
     pub device: u32,
 }
 
+/// What ends a loop: an element of a buffer has a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// The buffer.
+    pub buffer: BufferId,
+    /// Where the element begins in it, in bytes.
+    pub offset: u64,
+    /// The value in the bytes of its type.
+    pub value: Box<[u8]>,
+    /// The same in words, for messages.
+    pub words: String,
+}
+
 /// A step of the part that runs on the device.
 #[derive(Clone, Debug)]
 pub enum Step {
@@ -66,6 +79,15 @@ pub enum Step {
     Swap(BufferId, BufferId),
     /// Does the steps several times.
     Repeat(u32, Vec<Step>),
+    /// Does the steps until the device has left a value that the host looks at after every round.
+    Loop {
+        /// What ends it.
+        until: Condition,
+        /// Rounds after which the run is given up.
+        most: u32,
+        /// The steps of a round.
+        steps: Vec<Step>,
+    },
 }
 
 /// An application.
@@ -97,13 +119,14 @@ impl Application {
         files.chain(self.copy_in.iter().chain(&self.copy_out).map(size)).sum()
     }
 
-    /// Thread blocks of all launches, for progress.
+    /// Thread blocks of all launches, for progress; a loop counts once, since nobody knows its rounds.
     pub fn ctas(&self) -> u64 {
         fn count(steps: &[Step]) -> u64 {
             let each = steps.iter().map(|step| match step {
                 Step::Launch(launch) => launch.grid.iter().map(|&size| u64::from(size)).product(),
                 Step::Swap(..) => 0,
                 Step::Repeat(times, steps) => u64::from(*times) * count(steps),
+                Step::Loop { steps, .. } => count(steps),
             });
             each.sum()
         }

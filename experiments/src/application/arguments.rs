@@ -60,8 +60,8 @@ impl Reader<'_> {
     }
 }
 
-/// A number in the bytes of a parameter.
-fn number_bytes(text: &str, element: &str, size: u32) -> Result<Vec<u8>, String> {
+/// A number in the bytes of a parameter, or of an element of a buffer.
+pub(super) fn number_bytes(text: &str, element: &str, size: u32) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let looks_float = !text.starts_with("0x") && text.contains(['.', 'f', 'e', 'E']);
     let named = Element::parse(element);

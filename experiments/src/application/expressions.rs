@@ -30,6 +30,20 @@ impl Names for Parameters {
     }
 }
 
+impl Parameters {
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    /// Gives a name a value, or takes the name away.
+    pub(super) fn bind(&mut self, name: &str, value: Option<u32>) {
+        match value {
+            Some(value) => self.0.insert(name.to_owned(), Number::whole(value.into())),
+            None => self.0.remove(name),
+        };
+    }
+}
+
 impl Scope for Parameters {
     /// A parameter is a number and nothing else, so that its uses are reported where they stand.
     fn node(&self, _name: &str) -> Option<&Node> {
@@ -38,8 +52,9 @@ impl Scope for Parameters {
 }
 
 impl Reader<'_> {
-    /// Reads `parameters:` in the order of their lines, each of which may use those above it.
-    pub(super) fn read_parameters(&mut self, node: Option<&Node>, sets: &[String]) {
+    /// Reads `parameters:` in the order of their lines, each of which may use those above it. What `--set` gives wins
+    /// over the chosen one of the `sizes`, and that over the line.
+    pub(super) fn read_parameters(&mut self, node: Option<&Node>, sizes: Option<&Node>, sets: &[String]) {
         let empty: &[_] = &[];
         let entries = node.map_or(Some(empty), Node::as_map);
         if entries.is_none()
@@ -50,11 +65,14 @@ impl Reader<'_> {
         }
         let entries = entries.unwrap_or_default();
         let names: Vec<&str> = entries.iter().map(|(key, _)| key.name.as_str()).collect();
-        let settings = self.settings(sets, &names);
+        let sizes = self.read_sizes(sizes, entries);
+        let (size, sets) = self.chosen_size(&sizes, sets, &names);
+        let settings = self.settings(&sets, &names);
         for (key, value) in entries {
+            let sized = size.and_then(|values| values.iter().find(|(name, _)| name.name == key.name));
             let value = match settings.get(&key.name) {
                 Some(set) => Some(*set),
-                None => self.number(value),
+                None => self.number(sized.map_or(value, |(_, value)| value)),
             };
             // A parameter without a value would make every use of it a further problem.
             self.parameters.0.insert(key.name.clone(), value.unwrap_or(Number::whole(1)));
@@ -62,7 +80,7 @@ impl Reader<'_> {
     }
 
     /// The parameters that `--set app.name=value` gives.
-    fn settings(&mut self, sets: &[String], names: &[&str]) -> BTreeMap<String, Number> {
+    fn settings(&mut self, sets: &[&String], names: &[&str]) -> BTreeMap<String, Number> {
         let mut found = BTreeMap::new();
         for set in sets {
             let file = self.sources.add(COMMAND_LINE, set.as_str());

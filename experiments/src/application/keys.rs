@@ -15,6 +15,8 @@ pub(super) enum Shape {
     Names,
     /// A map with the keys of a section.
     One(&'static Section),
+    /// A map from names to maps from names to single values.
+    Tables,
     /// A map from names to maps with the keys of a section.
     Named(&'static Section),
     /// A list of maps, each with the keys of one of these sections.
@@ -23,7 +25,7 @@ pub(super) enum Shape {
     Generator,
 }
 
-use Shape::{Generator, List, Named, Names, One, Single, Sizes, Steps};
+use Shape::{Generator, List, Named, Names, One, Single, Sizes, Steps, Tables};
 
 /// A key.
 pub(super) struct Key {
@@ -55,16 +57,24 @@ pub(super) static APPLICATION: Section = Section {
             Names,
             "Numbers by name, for `${…}` below; each may use those above it. `--set app.name=value` changes one.",
         ),
+        key(
+            "sizes",
+            Tables,
+            "Values of parameters by name of a size; `--set app.size=name` takes them, and `--set app.name=value` wins.",
+        ),
         key("code", Names, "PTX files by name, relative to this file."),
         key("buffers", Named(&BUFFER), "Memory by name, on the host and on a device."),
         key("prelude", Steps(&[&READ_STEP]), "What happens on the host before the first copy."),
         key("copy_in", List, "Buffers that are copied to their device."),
-        key("kernels", Steps(&[&LAUNCH, &REPEAT, &SWAP]), "What runs on the device."),
+        key("kernels", Steps(&STEPS), "What runs on the device."),
         key("copy_out", List, "Buffers that are copied back."),
         key("postlude", Steps(&[&WRITE_STEP]), "What happens on the host after the last copy."),
         key("expect", Steps(&[&EXPECTATION]), "What the host should hold in the end."),
     ],
 };
+
+/// What `kernels`, and `do` in them, may hold.
+static STEPS: [&Section; 4] = [&LAUNCH, &REPEAT, &LOOP, &SWAP];
 
 /// An entry of `buffers`.
 pub(super) static BUFFER: Section = Section {
@@ -114,7 +124,32 @@ pub(super) static REPEAT: Section = Section {
     name: "a repetition",
     keys: &[
         key("repeat", Single, "How often."),
-        key("do", Steps(&[&LAUNCH, &REPEAT, &SWAP]), "The steps to repeat."),
+        key("index", Single, "A name for the number of the round, from 0, in `${…}` of these steps."),
+        key("do", Steps(&STEPS), "The steps to repeat."),
+    ],
+};
+
+/// A loop that the device ends.
+pub(super) static LOOP: Section = Section {
+    name: "a loop",
+    keys: &[
+        key(
+            "until",
+            One(&CONDITION),
+            "What ends the loop; after every round the host copies the element from the device and looks at it.",
+        ),
+        key("at_most", Single, "Rounds after which the run is given up."),
+        key("do", Steps(&STEPS), "The steps of a round."),
+    ],
+};
+
+/// What `until` says.
+pub(super) static CONDITION: Section = Section {
+    name: "a condition",
+    keys: &[
+        key("buffer", Single, "The buffer."),
+        key("element", Single, "Index of the element; 0 if not given."),
+        key("equals", Single, "The value that ends the loop."),
     ],
 };
 
@@ -153,8 +188,20 @@ pub(super) static EXPECTATION: Section = Section {
 };
 
 /// Every section, the file itself first.
-static SECTIONS: [&Section; 10] =
-    [&APPLICATION, &BUFFER, &READ_STEP, &READ, &LAUNCH, &REPEAT, &SWAP, &WRITE_STEP, &WRITE, &EXPECTATION];
+static SECTIONS: [&Section; 12] = [
+    &APPLICATION,
+    &BUFFER,
+    &READ_STEP,
+    &READ,
+    &LAUNCH,
+    &REPEAT,
+    &LOOP,
+    &CONDITION,
+    &SWAP,
+    &WRITE_STEP,
+    &WRITE,
+    &EXPECTATION,
+];
 
 /// The keys of an application file as text.
 pub fn explain() -> String {
@@ -226,6 +273,10 @@ fn shape(shape: &Shape) -> Value {
         List => json!({ "type": "array", "items": single() }),
         Sizes => json!({ "anyOf": [single(), { "type": "array", "items": single(), "maxItems": 3 }] }),
         Names => json!({ "type": "object", "additionalProperties": single() }),
+        Tables => {
+            let table = json!({ "type": "object", "additionalProperties": single() });
+            json!({ "type": "object", "additionalProperties": table })
+        }
         One(section) => refer(section),
         Named(section) => json!({ "type": "object", "additionalProperties": refer(section) }),
         Steps(sections) => {

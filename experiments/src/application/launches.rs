@@ -1,4 +1,4 @@
-//! `kernels:`: launches, repetitions and swaps.
+//! `kernels:`: launches, repetitions and swaps; the loops that a device ends are in `loops`.
 
 use counterpoint_framework::model::{Diagnostic, Node, Span};
 use counterpoint_host_model::program::{LaunchStep, Step};
@@ -16,7 +16,9 @@ const LARGEST_BLOCK: [u64; 3] = [1024, 1024, 64];
 const LARGEST_GRID: [u64; 3] = [i32::MAX as u64, 65535, 65535];
 /// Dynamic shared memory of a block at most; a device may have less and says so when it runs.
 const MOST_SHARED: u64 = 1 << 20;
-const STEP_KEYS: [&str; 3] = ["launch", "swap", "repeat"];
+/// Rounds of a repetition with an index at most: each has steps of its own.
+const MOST_INDEXED: u64 = 1 << 16;
+const STEP_KEYS: [&str; 4] = ["launch", "swap", "until", "repeat"];
 
 impl Reader<'_> {
     /// Reads steps; those with problems are left out.
@@ -35,13 +37,10 @@ impl Reader<'_> {
                 self.section(node, &SWAP)?;
                 self.swap(node.get("swap")?)
             }
+            Some("until") => self.until(node, codes),
             Some(_) => {
                 self.section(node, &REPEAT)?;
-                let times =
-                    node.get("repeat").and_then(|node| self.count(node, "repeat", 0, u32::MAX.into()));
-                let inner = self.required(node, "do", "a repetition");
-                let steps = self.read_steps(inner, codes);
-                Some(Step::Repeat(times? as u32, steps))
+                self.repeat(node, codes)
             }
             None => {
                 let diagnostic = match node.as_map().and_then(<[_]>::first) {
@@ -54,6 +53,36 @@ impl Reader<'_> {
                 None
             }
         }
+    }
+
+    fn repeat(&mut self, node: &Node, codes: &mut Codes) -> Option<Step> {
+        let index = node.get("index");
+        let most = if index.is_some() { MOST_INDEXED } else { u32::MAX.into() };
+        let times = node.get("repeat").and_then(|node| self.count(node, "repeat", 0, most));
+        let inner = self.required(node, "do", "a repetition");
+        let Some(index) = index else {
+            let steps = self.read_steps(inner, codes);
+            return Some(Step::Repeat(times? as u32, steps));
+        };
+        let name = self.text(index)?;
+        if self.parameters.has(&name) {
+            let message = format!("`{name}` has a meaning already");
+            let help = "the index of a repetition needs a name that no parameter has";
+            self.diagnostics.report(Diagnostic::new(index.span, message).help(help));
+            return None;
+        }
+        let mut steps = Vec::new();
+        let before = self.diagnostics.reports();
+        for round in 0..times? as u32 {
+            self.parameters.bind(&name, Some(round));
+            steps.extend(self.read_steps(inner, codes));
+            // What is wrong in one round would be told again for each of the others.
+            if self.diagnostics.reports() > before {
+                break;
+            }
+        }
+        self.parameters.bind(&name, None);
+        Some(Step::Repeat(1, steps))
     }
 
     fn swap(&mut self, node: &Node) -> Option<Step> {

@@ -9,7 +9,9 @@ mod expressions;
 mod files;
 mod keys;
 mod launches;
+mod loops;
 mod reader;
+mod sizes;
 
 pub use keys::{explain, schema};
 

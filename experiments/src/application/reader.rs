@@ -57,7 +57,7 @@ impl<'a> Reader<'a> {
         };
         self.header(&root, head)?;
         self.section(&root, &APPLICATION);
-        self.read_parameters(root.get("parameters"), sets);
+        self.read_parameters(root.get("parameters"), root.get("sizes"), sets);
         self.read_buffers(root.get("buffers"));
         self.read_prelude(root.get("prelude"));
         self.application.copy_in = self.buffer_list(root.get("copy_in"));

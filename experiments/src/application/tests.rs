@@ -7,6 +7,8 @@ use counterpoint_host_model::program::{Argument, Step};
 use super::*;
 use crate::element::Element;
 
+mod steps;
+
 const PTX: &str = "\
 .version 7.8
 .target sm_35
@@ -140,7 +142,7 @@ fn all_problems_come_at_once() {
         .replace("description:", "descripton:")
         .replace("copy_in: [a, b]", "copy_in: [a, bb]")
         .replace("arguments: [a, \"${n}\", 0.2f]", "arguments: [a, b]")
-        .replace("fnv64: cbf29ce484222325", "reference: scael");
+        .replace("fnv64: cbf29ce484222325", "reference: hotspt");
     let expected = "\
 x/app.yaml:3:1: error: unknown key `descripton` in an application
  3 | descripton: Scales.
@@ -162,10 +164,10 @@ x/app.yaml:20:24: error: `b` is a buffer, but the parameter `scale_param_1` is n
     |                        ^
    = help: `scale_param_1` is of type u32, 4 bytes
 
-x/app.yaml:26:29: error: there is no reference `scael`
- 26 |   - { buffer: a, reference: scael }
-    |                             ^^^^^
-   = help: expected one of: `hotspot`, `vecadd`
+x/app.yaml:26:29: error: there is no reference `hotspt`
+ 26 |   - { buffer: a, reference: hotspt }
+    |                             ^^^^^^
+   = help: did you mean `hotspot`?
 ";
     let found = loaded(&yaml, &[]).expect_err("problems");
     assert_eq!(found, expected);

@@ -3,7 +3,22 @@
 //! A reference uses the types of the device program (f32 stays f32) and the order of its operations where that shows in
 //! the result; it knows nothing of the simulation.
 
+mod bfs;
+mod black_scholes;
+mod convolution;
+mod dct8x8;
+mod fir_bank;
+mod histogram;
 mod hotspot;
+mod laplace;
+mod lu_panel;
+mod mandelbrot;
+mod matmul;
+mod pathfinder;
+mod reduction;
+mod spmv;
+mod stencil3d;
+mod tea;
 mod vecadd;
 
 use std::collections::BTreeMap;
@@ -28,20 +43,78 @@ impl ReferenceInput<'_> {
         value.ok_or_else(|| format!("the reference needs a parameter `{name}`"))
     }
 
+    /// A parameter that is a number of things.
+    ///
+    /// # Errors
+    /// If the application has no such parameter.
+    pub fn size(&self, name: &str) -> Result<usize, String> {
+        Ok(self.parameter(name)? as usize)
+    }
+
+    /// The bytes that the prelude reads into a buffer.
+    ///
+    /// # Errors
+    /// If the prelude reads nothing into it.
+    pub fn bytes(&self, buffer: &str) -> Result<&[u8], String> {
+        let bytes = self.buffers.get(buffer);
+        bytes.map(Vec::as_slice).ok_or_else(|| format!("the reference needs an input buffer `{buffer}`"))
+    }
+
+    /// The first bytes that the prelude reads into a buffer.
+    ///
+    /// # Errors
+    /// If there are fewer.
+    pub fn bytes_of(&self, buffer: &str, count: usize) -> Result<&[u8], String> {
+        let bytes = self.bytes(buffer)?;
+        bytes.get(..count).ok_or_else(|| format!("the reference needs {count} bytes in `{buffer}`"))
+    }
+
     /// The f32 that the prelude reads into a buffer.
     ///
     /// # Errors
     /// If the prelude reads nothing into it.
     pub fn f32s(&self, buffer: &str) -> Result<Vec<f32>, String> {
-        let bytes = self.buffers.get(buffer);
-        let bytes = bytes.ok_or_else(|| format!("the reference needs an input buffer `{buffer}`"))?;
-        let four = bytes.as_chunks::<4>().0;
-        Ok(four.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect())
+        Ok(self.u32s(buffer)?.into_iter().map(f32::from_bits).collect())
+    }
+
+    /// The first f32 that the prelude reads into a buffer.
+    ///
+    /// # Errors
+    /// If there are fewer.
+    pub fn f32s_of(&self, buffer: &str, count: usize) -> Result<Vec<f32>, String> {
+        Ok(self.u32s_of(buffer, count)?.into_iter().map(f32::from_bits).collect())
+    }
+
+    /// The words that the prelude reads into a buffer.
+    ///
+    /// # Errors
+    /// If the prelude reads nothing into it.
+    pub fn u32s(&self, buffer: &str) -> Result<Vec<u32>, String> {
+        let four = self.bytes(buffer)?.as_chunks::<4>().0;
+        Ok(four.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect())
+    }
+
+    /// The first words that the prelude reads into a buffer.
+    ///
+    /// # Errors
+    /// If there are fewer.
+    pub fn u32s_of(&self, buffer: &str, count: usize) -> Result<Vec<u32>, String> {
+        let mut words = self.u32s(buffer)?;
+        if words.len() < count {
+            return Err(format!("the reference needs {count} elements in `{buffer}`, found {}", words.len()));
+        }
+        words.truncate(count);
+        Ok(words)
     }
 }
 
 /// The bytes of f32.
 fn bytes_of_f32s(values: &[f32]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_le_bytes()).collect()
+}
+
+/// The bytes of whole numbers; of signed ones those of the same bits.
+fn bytes_of_u32s(values: &[u32]) -> Vec<u8> {
     values.iter().flat_map(|value| value.to_le_bytes()).collect()
 }
 
@@ -61,7 +134,23 @@ impl std::fmt::Debug for Reference {
 
 /// The references by name.
 pub const REFERENCES: &[Reference] = &[
+    Reference { name: "3mm", compute: matmul::three },
+    Reference { name: "bfs", compute: bfs::reference },
+    Reference { name: "black-scholes", compute: black_scholes::reference },
+    Reference { name: "convolution", compute: convolution::reference },
+    Reference { name: "dct8x8", compute: dct8x8::reference },
+    Reference { name: "fir-bank", compute: fir_bank::reference },
+    Reference { name: "histogram", compute: histogram::reference },
     Reference { name: "hotspot", compute: hotspot::reference },
+    Reference { name: "laplace", compute: laplace::reference },
+    Reference { name: "lu-panel", compute: lu_panel::reference },
+    Reference { name: "mandelbrot", compute: mandelbrot::reference },
+    Reference { name: "matmul", compute: matmul::matmul },
+    Reference { name: "pathfinder", compute: pathfinder::reference },
+    Reference { name: "reduction", compute: reduction::reference },
+    Reference { name: "spmv", compute: spmv::reference },
+    Reference { name: "stencil3d", compute: stencil3d::reference },
+    Reference { name: "tea", compute: tea::reference },
     Reference { name: "vecadd", compute: vecadd::reference },
 ];
 

@@ -116,6 +116,8 @@ fn launches(steps: &[Step]) -> u64 {
         Step::Launch(_) => 1,
         Step::Swap(..) => 0,
         Step::Repeat(times, steps) => u64::from(*times) * launches(steps),
+        // Nobody knows how often; once at least.
+        Step::Loop { steps, .. } => launches(steps),
     });
     each.sum()
 }

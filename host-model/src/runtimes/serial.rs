@@ -78,7 +78,7 @@ async fn copies(
     Ok(())
 }
 
-/// Sends every launch; the device keeps their order.
+/// Sends every launch; the device keeps their order. Only a loop that the device ends has to wait for it.
 async fn launch_all(
     driver: &mut Driver<'_>,
     steps: &[Step],
@@ -92,6 +92,22 @@ async fn launch_all(
             Step::Repeat(times, steps) => {
                 for _ in 0..*times {
                     Box::pin(launch_all(driver, steps, parent, launched)).await?;
+                }
+            }
+            Step::Loop { until, most, steps } => {
+                let mut rounds = 0;
+                loop {
+                    Box::pin(launch_all(driver, steps, parent, launched)).await?;
+                    rounds += 1;
+                    if driver.is_fulfilled(until, STREAM, parent).await? {
+                        break;
+                    }
+                    if rounds == *most {
+                        let words = &until.words;
+                        return Err(Fault::new(format!(
+                            "a loop did not end: after {most} rounds, its limit, it is not so that {words}"
+                        )));
+                    }
                 }
             }
         }

@@ -1,11 +1,11 @@
-//! Checks and chores of this repository: `cargo xtask check`, `cargo xtask fmt`, `cargo xtask regenerate-ptx`,
+//! Checks and chores of this repository: `cargo xtask check`, `cargo xtask fmt`, `cargo xtask ptx`,
 //! `cargo xtask bench-peers`.
 
 use std::process::{Command, ExitCode};
 
 mod bench_peers;
 mod format;
-mod regenerate_ptx;
+mod ptx;
 
 /// What `check` runs after the formatting, in the order in which a failure is cheapest to see.
 const CHECKS: &[(&str, &[&str])] = &[
@@ -19,9 +19,9 @@ fn main() -> ExitCode {
     let result = match command.as_str() {
         "check" => check(),
         "fmt" => format::run(std::env::args().any(|argument| argument == "--check")),
-        "regenerate-ptx" => regenerate_ptx::run(),
+        "ptx" => ptx::run(std::env::args().skip(2)),
         "bench-peers" => bench_peers::run(),
-        _ => Err("usage: cargo xtask check | fmt [--check] | regenerate-ptx | bench-peers".to_owned()),
+        _ => Err("usage: cargo xtask check | fmt [--check] | ptx | bench-peers".to_owned()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,0 +1,67 @@
+//! `until:`: loops whose end the device decides, such as a search that goes on while something was found.
+
+use counterpoint_framework::model::{Diagnostic, Node};
+use counterpoint_host_model::program::{Condition, Step};
+
+use super::arguments::number_bytes;
+use super::code::Codes;
+use super::keys::{CONDITION, LOOP};
+use super::reader::Reader;
+
+impl Reader<'_> {
+    /// A loop.
+    pub(super) fn until(&mut self, node: &Node, codes: &mut Codes) -> Option<Step> {
+        self.section(node, &LOOP)?;
+        let written = node.get("until")?;
+        let until = self.condition(written);
+        let most = self.required(node, "at_most", "a loop");
+        let most = most.and_then(|node| self.count(node, "at_most", 1, u32::MAX.into()));
+        let inner = self.required(node, "do", "a loop");
+        let before = self.diagnostics.reports();
+        let steps = self.read_steps(inner, codes);
+        if inner.is_some() && self.diagnostics.reports() == before && !steps.iter().any(launches) {
+            let diagnostic =
+                Diagnostic::new(node.span, "the loop launches nothing, so that nothing can end it");
+            self.diagnostics
+                .report(diagnostic.help("`do` needs a `launch` that changes the buffer of `until`"));
+        }
+        Some(Step::Loop { until: until?, most: most? as u32, steps })
+    }
+
+    fn condition(&mut self, node: &Node) -> Option<Condition> {
+        self.section(node, &CONDITION)?;
+        let buffer = self.required(node, "buffer", "a condition").and_then(|node| self.buffer(node));
+        let equals = self.required(node, "equals", "a condition");
+        let buffer = buffer?;
+        let place = &self.application.buffers[buffer.0 as usize];
+        let element = self.elements[buffer.0 as usize];
+        let (size, count) = (element.bytes() as u64, place.bytes / element.bytes() as u64);
+        let what = format!("the element of `{}`", place.name);
+        // A buffer without elements has a problem of its own.
+        let index = match node.get("element") {
+            Some(node) => self.count(node, &what, 0, count.max(1) - 1)?,
+            None => 0,
+        };
+        let equals = equals?;
+        let text = self.text(equals)?;
+        let name = &self.application.buffers[buffer.0 as usize].name;
+        let words = format!("{name}[{index}] equals {text}");
+        let help = format!("`{name}` has elements of type {}", element.name());
+        match number_bytes(&text, element.name(), size as u32) {
+            Ok(value) => Some(Condition { buffer, offset: index * size, value: value.into(), words }),
+            Err(problem) => {
+                self.diagnostics.report(Diagnostic::new(equals.span, problem).help(help));
+                None
+            }
+        }
+    }
+}
+
+/// Whether a step launches a kernel.
+fn launches(step: &Step) -> bool {
+    match step {
+        Step::Launch(_) => true,
+        Step::Swap(..) => false,
+        Step::Repeat(_, steps) | Step::Loop { steps, .. } => steps.iter().any(launches),
+    }
+}

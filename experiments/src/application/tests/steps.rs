@@ -1,0 +1,132 @@
+//! Sizes, indices of repetitions, and loops that the device ends.
+
+use counterpoint_host_model::program::{Argument, Condition, Step};
+
+use super::super::{explain, schema};
+use super::{GOOD, loaded};
+
+/// The good application with sizes and with a loop in place of its repetition.
+fn looping() -> String {
+    GOOD.replace("code: {", "sizes: { small: { n: 4 }, odd: { n: 6, half: 1 } }\ncode: {")
+        .replace("- repeat: 3", "- until: { buffer: b, element: 2, equals: 0.5 }\n    at_most: \"${n}\"")
+        .replace("      - swap: [a, b]\n", "")
+        .replace("file: a.f32,", "file: \"a_${n}.f32\", generate: { constant: { value: 1 } },")
+}
+
+/// The first lines of the problems of the looping application with one text replaced.
+#[track_caller]
+fn problems(from: &str, to: &str, sets: &[&str]) -> Vec<String> {
+    let yaml = looping();
+    assert!(yaml.contains(from), "{from}");
+    let text = loaded(&yaml.replacen(from, to, 1), sets).expect_err("a problem");
+    text.lines().filter(|line| line.contains(": error: ")).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_loop_looks_at_an_element() {
+    let app = loaded(&looping(), &[]).unwrap();
+    let [Step::Loop { until, most: 8, steps }] = &app.application.steps[..] else { panic!("a loop") };
+    let Condition { buffer, offset, value, words } = until;
+    assert_eq!((buffer.0, *offset, &**value), (1, 8, &0.5_f32.to_le_bytes()[..]));
+    assert_eq!(words, "b[2] equals 0.5");
+    assert_eq!(steps.len(), 1);
+    assert_eq!(app.application.ctas(), 3, "what is not known is counted once");
+}
+
+#[test]
+fn problems_of_loops_are_shown_where_they_are() {
+    let cases = [
+        ("buffer: b", "buffer: c", "x/app.yaml:15:22: error: there is no buffer `c`"),
+        ("element: 2", "element: 8", "x/app.yaml:15:34: error: the element of `b` is 8"),
+        ("equals: 0.5", "equals: half", "x/app.yaml:15:45: error: `half` is not a number"),
+        ("equals: 0.5", "equal: 0.5", "x/app.yaml:15:12: error: a condition needs the key `equals`"),
+        ("    at_most: \"${n}\"\n", "", "x/app.yaml:15:5: error: a loop needs the key `at_most`"),
+        ("at_most: \"${n}\"", "at_most: 0", "x/app.yaml:16:14: error: at_most is 0"),
+        ("- until:", "- untill:", "x/app.yaml:15:5: error: there is no step `untill`"),
+    ];
+    for (from, to, expected) in cases {
+        assert_eq!(problems(from, to, &[]).first().map(String::as_str), Some(expected), "{to}");
+    }
+    let yaml = looping();
+    let (head, tail) = (&yaml[..yaml.find("    do:").unwrap()], &yaml[yaml.find("copy_out").unwrap()..]);
+    let idle = loaded(&format!("{head}    do: [{{ swap: [a, b] }}]\n{tail}"), &[]).expect_err("a problem");
+    assert!(idle.contains("error: the loop launches nothing, so that nothing can end it"), "{idle}");
+}
+
+#[test]
+fn sizes_are_chosen_by_name() {
+    let parameters = |sets: &[&str]| {
+        let app = loaded(&looping(), sets).unwrap();
+        (app.parameters["n"], app.parameters["half"])
+    };
+    assert_eq!(parameters(&[]), (8.0, 4.0));
+    assert_eq!(parameters(&["app.size=small"]), (4.0, 2.0), "what is not in the size follows from it");
+    assert_eq!(parameters(&["app.size=odd"]), (6.0, 1.0));
+    assert_eq!(parameters(&["app.n=10", "app.size=odd"]), (10.0, 1.0), "a setting wins");
+    assert_eq!(parameters(&["app.size=odd", "app.size=small"]), (4.0, 2.0), "the last one wins");
+    let unknown = loaded(&looping(), &["app.size=smal"]).expect_err("a problem");
+    let expected = "\
+--set:1:10: error: the application has no size `smal`
+ 1 | app.size=smal
+   |          ^^^^
+   = help: did you mean `small`?
+";
+    assert_eq!(unknown, expected);
+    let without = loaded(GOOD, &["app.size=small"]).expect_err("a problem");
+    assert!(without.contains("the application has no parameter `size`"), "{without}");
+    let cases = [
+        (
+            "small: { n: 4 }",
+            "small: { m: 4 }",
+            "x/app.yaml:5:19: error: the application has no parameter `m`",
+        ),
+        (
+            "small: { n: 4 }",
+            "small: 4",
+            "x/app.yaml:5:17: error: expected parameters as a map, found a single value",
+        ),
+        (
+            "half: \"${n / 2}\"",
+            "half: 4, size: 1",
+            "x/app.yaml:4:30: error: with `sizes`, no parameter can be called `size`",
+        ),
+    ];
+    for (from, to, expected) in cases {
+        assert_eq!(problems(from, to, &[]).first().map(String::as_str), Some(expected), "{to}");
+    }
+}
+
+#[test]
+fn a_repetition_can_count_its_rounds() {
+    let counting = GOOD
+        .replace("repeat: 3", "repeat: 3\n    index: i")
+        .replace("arguments: [a, \"${n}\"", "arguments: [a, \"${n * i}\"");
+    let app = loaded(&counting, &[]).unwrap();
+    let [Step::Repeat(1, steps)] = &app.application.steps[..] else { panic!("a repetition") };
+    let numbers: Vec<&Argument> = steps
+        .iter()
+        .filter_map(|step| match step {
+            Step::Launch(launch) => Some(&launch.arguments[1]),
+            _ => None,
+        })
+        .collect();
+    let number = |value: u32| Argument::Value(value.to_le_bytes().into());
+    assert_eq!(numbers, [&number(0), &number(8), &number(16)]);
+    assert_eq!(steps.len(), 6, "the swaps are repeated too");
+
+    let taken = loaded(&counting.replace("index: i", "index: n"), &[]).expect_err("a problem");
+    assert!(taken.contains("x/app.yaml:15:12: error: `n` has a meaning already"), "{taken}");
+    let once = loaded(&counting.replace("n * i", "m * i"), &[]).expect_err("a problem");
+    assert_eq!(once.matches("error: ").count(), 1, "one problem, not one a round: {once}");
+}
+
+#[test]
+fn the_new_keys_are_explained_and_in_the_schema() {
+    let (text, schema) = (explain(), schema());
+    for key in ["until", "at_most", "equals", "index", "sizes"] {
+        assert!(text.contains(&format!("\n  {key} ")), "{key}");
+    }
+    assert!(schema["properties"]["sizes"].is_object());
+    assert!(schema["$defs"]["a-loop"]["properties"]["until"].is_object());
+    assert!(schema["$defs"]["a-repetition"]["properties"]["do"].to_string().contains("a-loop"));
+}

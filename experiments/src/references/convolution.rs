@@ -1,0 +1,54 @@
+//! `convolution`: the two-dimensional filter as its definition has it, from binomial coefficients; zero beyond the edge.
+
+use super::{ReferenceInput, bytes_of_f32s};
+
+/// How far the filter reaches.
+const RADIUS: usize = 8;
+
+/// The reference as applications name it: parameters `n` and `passes`, input buffer `image`.
+pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
+    let n = input.size("n")?;
+    let mut image = input.f32s_of("image", n * n)?;
+    for _ in 0..input.size("passes")? {
+        image = along(&along(&image, n, 1), n, n);
+    }
+    Ok(bytes_of_f32s(&image))
+}
+
+/// The filter along one axis of an n x n image; `stride` is 1 or n.
+fn along(image: &[f32], n: usize, stride: usize) -> Vec<f32> {
+    let taps = taps();
+    let value = |index: usize| {
+        let place = index / stride % n;
+        let line = index - place * stride;
+        let sum: f64 = (place.saturating_sub(RADIUS)..(place + RADIUS + 1).min(n))
+            .map(|other| taps[other + RADIUS - place] * f64::from(image[line + other * stride]))
+            .sum();
+        sum as f32
+    };
+    (0..n * n).map(value).collect()
+}
+
+/// The binomial coefficients of order 16, as shares of their sum.
+fn taps() -> [f64; 2 * RADIUS + 1] {
+    let mut taps = [0.0; 2 * RADIUS + 1];
+    let mut coefficient = 1.0;
+    for (index, tap) in taps.iter_mut().enumerate() {
+        *tap = coefficient / 65536.0;
+        coefficient = coefficient * (16 - index) as f64 / (index + 1) as f64;
+    }
+    taps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_filter_keeps_what_is_even() {
+        assert_eq!(taps().iter().sum::<f64>(), 1.0);
+        let flat = along(&vec![1.0; 400], 20, 20);
+        assert_eq!(flat[20 * 10], 1.0);
+        assert!(flat[0] < 0.7, "beyond the edge is nothing");
+    }
+}

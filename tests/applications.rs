@@ -1,0 +1,66 @@
+//! Every application on a small machine, from its files to its results.
+
+use counterpoint_experiments::run::RunRequest;
+use counterpoint_framework::kernel::Outcome;
+
+use crate::support::{assert_verified, request, root, run_request};
+
+/// The applications for one device, by name.
+fn names() -> Vec<String> {
+    let entries = std::fs::read_dir(root().join("experiments/applications")).unwrap();
+    let folders = entries.map(|entry| entry.unwrap()).filter(|entry| entry.path().is_dir());
+    let names = folders.map(|entry| entry.file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.filter(|name| !name.ends_with("two-devices")).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn small_sizes_run_from_prelude_to_postlude() {
+    let names = names();
+    assert!(names.len() >= 19, "the walk found {names:?} only");
+    for name in names {
+        assert_verified(&run_request(&request("tiny", &name, &["app.size=small"])));
+    }
+}
+
+#[test]
+fn a_loop_that_the_device_ends_copies_its_flag_in_every_round() {
+    let summary = run_request(&request("tiny", "bfs", &["app.size=small"]));
+    assert_verified(&summary);
+    let phase = |name: &str| {
+        let found = summary.phases.iter().find(|phase| phase.name == name);
+        found.unwrap_or_else(|| panic!("{name} in {:?}", summary.phases)).count
+    };
+    let flags = phase("D2H more");
+    assert!(flags > 3, "{flags} rounds");
+    let launches = summary.report.spans.iter().filter(|span| span.name.starts_with("visit")).count();
+    assert_eq!(launches as u64, flags, "a copy for each round");
+}
+
+#[test]
+fn atomics_and_loops_give_the_same_bits_on_two_threads() {
+    for name in ["bfs", "histogram", "reduction"] {
+        let hash = |threads| {
+            let request = request("tiny", name, &["app.size=small"]);
+            run_request(&RunRequest { hash: true, threads, ..request }).report.hash.expect("asked for")
+        };
+        assert_eq!(hash(1), hash(2), "{name}");
+    }
+}
+
+#[test]
+fn a_loop_that_does_not_end_is_given_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = root().join("experiments/applications/bfs");
+    let text = std::fs::read_to_string(own.join("bfs.yaml")).unwrap();
+    let kernel = own.join("kernel.nvrtc-sm_35.ptx").display().to_string();
+    let text = text.replace("kernel.nvrtc-sm_35.ptx", &kernel).replace("at_most: \"${nodes}\"", "at_most: 2");
+    let path = folder.path().join("bfs.yaml");
+    std::fs::write(&path, text).unwrap();
+    let summary = run_request(&request("tiny", &path.display().to_string(), &["app.size=small"]));
+    assert!(matches!(summary.report.outcome, Outcome::Failed { .. }), "{}", summary.report.outcome);
+    let text = summary.report.outcome.to_string();
+    let expected = "a loop did not end: after 2 rounds, its limit, it is not so that more[0] equals 0";
+    assert!(text.contains("host.cpu") && text.contains(expected), "{text}");
+}

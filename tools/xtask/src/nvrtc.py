@@ -1,0 +1,76 @@
+"""Compiles the kernel.cu of folders with an NVRTC library that the user names.
+
+usage: nvrtc.py LIBRARY FOLDER...
+
+Makes kernel.nvrtc-sm_35.ptx if the library knows that architecture (11.x), kernel.nvrtc-sm_70.ptx otherwise.
+The library finds its own second library (libnvrtc-builtins) beside itself.
+"""
+
+import ctypes
+import os
+import pathlib
+import sys
+
+ARCHITECTURES = (35, 70)
+# NVRTC declares the words of CUDA C itself.
+INCLUDE = '#include "../cuda.h"'
+
+
+class Nvrtc:
+    def __init__(self, library):
+        # Loaded first, since the dynamic linker does not look beside the library.
+        for builtins in sorted(pathlib.Path(library).resolve().parent.glob("libnvrtc-builtins.so*")):
+            ctypes.CDLL(str(builtins), mode=ctypes.RTLD_GLOBAL)
+        self.library = ctypes.CDLL(os.path.abspath(library))
+
+    def call(self, name, *arguments):
+        code = getattr(self.library, name)(*arguments)
+        if code != 0:
+            self.library.nvrtcGetErrorString.restype = ctypes.c_char_p
+            raise RuntimeError(f"{name}: {self.library.nvrtcGetErrorString(code).decode()}")
+
+    def architectures(self):
+        count = ctypes.c_int()
+        self.call("nvrtcGetNumSupportedArchs", ctypes.byref(count))
+        numbers = (ctypes.c_int * count.value)()
+        self.call("nvrtcGetSupportedArchs", numbers)
+        return set(numbers)
+
+    def text(self, size_name, text_name, program):
+        size = ctypes.c_size_t()
+        self.call(size_name, program, ctypes.byref(size))
+        text = ctypes.create_string_buffer(size.value)
+        self.call(text_name, program, text)
+        return text.value
+
+    def compile(self, source, architecture):
+        program = ctypes.c_void_p()
+        text = source.read_text().replace(INCLUDE, "").encode()
+        self.call("nvrtcCreateProgram", ctypes.byref(program), text, b"kernel.cu", 0, None, None)
+        option = f"--gpu-architecture=compute_{architecture}".encode()
+        try:
+            self.call("nvrtcCompileProgram", program, 1, (ctypes.c_char_p * 1)(option))
+        except RuntimeError as error:
+            log = self.text("nvrtcGetProgramLogSize", "nvrtcGetProgramLog", program).decode()
+            raise RuntimeError(f"{source}: {error}\n{log}") from None
+        return self.text("nvrtcGetPTXSize", "nvrtcGetPTX", program)
+
+
+def main(library, folders):
+    nvrtc = Nvrtc(library)
+    known = nvrtc.architectures()
+    architecture = next((number for number in ARCHITECTURES if number in known), None)
+    if architecture is None:
+        sys.exit(f"{library} knows neither sm_35 nor sm_70")
+    for folder in map(pathlib.Path, folders):
+        target = folder / f"kernel.nvrtc-sm_{architecture}.ptx"
+        target.write_bytes(nvrtc.compile(folder / "kernel.cu", architecture))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    try:
+        main(sys.argv[1], sys.argv[2:])
+    except (OSError, RuntimeError) as problem:
+        sys.exit(str(problem))

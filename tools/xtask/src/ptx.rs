@@ -1,0 +1,142 @@
+//! Compiles every `experiments/applications/*/kernel.cu` to PTX again, in the dialects of the compilers at hand.
+//!
+//! Neither compiler is part of this repository: the user names a clang, NVRTC libraries, or both. What a dialect is,
+//! and which versions made the committed files, stands in `experiments/applications/README.md`.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const USAGE: &str = "usage: cargo xtask ptx [--clang PROGRAM] [--nvrtc LIBRARY]... [--only APPLICATION]";
+
+/// No part of the CUDA SDK is needed: `cuda.h` beside the applications declares what the kernels use.
+const CLANG_FLAGS: [&str; 9] = [
+    "-x",
+    "cuda",
+    "--cuda-device-only",
+    "-nocudainc",
+    "-nocudalib",
+    "-fms-extensions",
+    "-Wno-unknown-cuda-version",
+    "-O2",
+    "-ffp-contract=fast",
+];
+
+/// What clang is asked for; newer versions refuse the older one, which is then left as it is.
+const CLANG_ARCHITECTURES: [&str; 2] = ["sm_20", "sm_35"];
+
+/// Reaches NVRTC through ctypes, so that nothing has to be linked.
+const NVRTC_SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/nvrtc.py");
+
+/// What the command line asks for.
+#[derive(Default)]
+struct Request {
+    clang: Option<String>,
+    nvrtc: Vec<PathBuf>,
+    only: Option<String>,
+}
+
+/// Compiles as the arguments behind `ptx` say.
+pub(crate) fn run(arguments: impl Iterator<Item = String>) -> Result<(), String> {
+    let request = parse(arguments)?;
+    let folders = folders(request.only.as_deref())?;
+    if let Some(clang) = &request.clang {
+        for architecture in CLANG_ARCHITECTURES {
+            if !knows(clang, architecture)? {
+                crate::report(&format!(
+                    "{clang} knows no {architecture}; kernel.clang-{architecture}.ptx stays"
+                ));
+                continue;
+            }
+            folders.iter().try_for_each(|folder| compile(clang, architecture, folder))?;
+        }
+    }
+    for library in &request.nvrtc {
+        let mut command = Command::new("python3");
+        command.arg(NVRTC_SCRIPT).arg(library).args(&folders);
+        succeed(command, &format!("NVRTC ({})", library.display()))?;
+    }
+    Ok(())
+}
+
+fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Request, String> {
+    let mut request = Request::default();
+    while let Some(argument) = arguments.next() {
+        let mut value = || arguments.next().ok_or_else(|| format!("{argument} needs a value; {USAGE}"));
+        match argument.as_str() {
+            "--clang" => request.clang = Some(value()?),
+            "--nvrtc" => request.nvrtc.push(value()?.into()),
+            "--only" => request.only = Some(value()?),
+            _ => return Err(format!("there is no option {argument}; {USAGE}")),
+        }
+    }
+    if request.clang.is_none() && request.nvrtc.is_empty() {
+        return Err(format!("name a compiler; {USAGE}"));
+    }
+    Ok(request)
+}
+
+/// The applications that have CUDA C, or the one that is asked for.
+fn folders(only: Option<&str>) -> Result<Vec<PathBuf>, String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/applications");
+    let entries = std::fs::read_dir(&root).map_err(|error| format!("{}: {error}", root.display()))?;
+    let mut folders: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    folders.retain(|folder| folder.join("kernel.cu").is_file());
+    folders.sort();
+    if let Some(name) = only {
+        folders.retain(|folder| folder.file_name().is_some_and(|file| file == name));
+        if folders.is_empty() {
+            return Err(format!("there is no {}/{name}/kernel.cu", root.display()));
+        }
+    }
+    Ok(folders)
+}
+
+/// Whether a clang can compile for an architecture: it compiles nothing for it.
+fn knows(clang: &str, architecture: &str) -> Result<bool, String> {
+    let output = command(clang, architecture).args(["-fsyntax-only", "/dev/null"]).output();
+    Ok(output.map_err(|error| format!("{clang}: {error}"))?.status.success())
+}
+
+fn compile(clang: &str, architecture: &str, folder: &Path) -> Result<(), String> {
+    let mut command = command(clang, architecture);
+    let target = format!("kernel.clang-{architecture}.ptx");
+    command.args(["-S", "kernel.cu", "-o", &target]).current_dir(folder);
+    succeed(command, &format!("{clang} for {architecture} in {}", folder.display()))
+}
+
+fn command(clang: &str, architecture: &str) -> Command {
+    let mut command = Command::new(clang);
+    command.args(CLANG_FLAGS).arg(format!("--cuda-gpu-arch={architecture}"));
+    command
+}
+
+fn succeed(mut command: Command, what: &str) -> Result<(), String> {
+    let status = command.status().map_err(|error| format!("{what}: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("{what}: failed")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(arguments: &[&str]) -> Result<Request, String> {
+        parse(arguments.iter().map(|argument| (*argument).to_owned()))
+    }
+
+    #[test]
+    fn compilers_are_named() {
+        let request = parsed(&["--clang", "clang-14", "--nvrtc", "a.so", "--nvrtc", "b.so"]).unwrap();
+        assert_eq!(request.clang.as_deref(), Some("clang-14"));
+        assert_eq!(request.nvrtc.len(), 2);
+        for wrong in [&[][..], &["--clang"], &["--clangg", "clang"], &["--only", "vecadd"]] {
+            assert!(parsed(wrong).is_err_and(|message| message.contains(USAGE)), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn only_what_exists_is_compiled() {
+        assert_eq!(folders(Some("vecadd")).unwrap().len(), 1);
+        assert!(folders(Some("vekadd")).is_err());
+        assert!(folders(None).unwrap().len() >= 19);
+    }
+}
