@@ -2,8 +2,11 @@
 //!
 //! Scopes, storage and labels are here; the meaning of opcodes is in `decode/instruction.rs`.
 
+mod control;
 mod instruction;
+mod lanes;
 mod memory;
+mod moves;
 mod storage;
 
 use std::collections::BTreeMap;

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::error::ExecError;
-use crate::execute::{Access, AccessKind, CtaEnvironment, Issue, Warp};
+use crate::execute::{Access, AccessKind, CtaEnvironment, Issue, Votes, Warp};
 use crate::program::{Program, Row, Space};
 
 /// Memory as one run of bytes.
@@ -109,7 +109,7 @@ pub fn run(
         program,
         warps: (0..env.warps()).map(|index| Warp::new(program, &env, index)).collect(),
         waiting: vec![None; env.warps() as usize],
-        arrived: [0; 16],
+        arrived: [Arrived::default(); 16],
         shared: vec![0; shared_bytes],
         local: vec![0; program.local_bytes() as usize * 32 * env.warps() as usize],
         constants,
@@ -148,13 +148,22 @@ fn place_symbols(symbols: &[crate::program::Symbol], bytes: &mut Vec<u8>, base: 
 /// few enough that warps which wait for one another in a loop make progress.
 const TURN: u32 = 256;
 
+/// The state of a barrier.
+#[derive(Clone, Copy, Default)]
+struct Arrived {
+    threads: u32,
+    /// Threads that it waits for, where an instruction says it.
+    count: Option<u32>,
+    votes: Votes,
+}
+
 struct Cta<'a> {
     program: &'a Program,
     warps: Vec<Warp>,
     /// The barrier a warp waits at.
     waiting: Vec<Option<u32>>,
-    /// Threads that arrived at each barrier.
-    arrived: [u32; 16],
+    /// What has arrived at each barrier.
+    arrived: [Arrived; 16],
     shared: Vec<u8>,
     local: Vec<u8>,
     constants: Vec<u8>,
@@ -174,7 +183,7 @@ impl Cta<'_> {
             warp.restart(self.program, env, index as u32);
         }
         self.waiting.fill(None);
-        self.arrived = [0; 16];
+        self.arrived = [Arrived::default(); 16];
         self.shared.fill(0);
         self.local.fill(0);
         loop {
@@ -192,7 +201,7 @@ impl Cta<'_> {
             if !alive {
                 return Ok(());
             }
-            if !moved && !self.release_all() {
+            if !moved {
                 return Err(launch_error("all warps wait at barriers that nobody completes".into()));
             }
             if self.statistics.warp_instructions > options.limit {
@@ -210,14 +219,24 @@ impl Cta<'_> {
             match issued.kind {
                 Issue::Done | Issue::Branch | Issue::Fence | Issue::Nothing => {}
                 Issue::Memory => self.memory(index, memory)?,
-                Issue::Barrier { id, count, waits } => {
-                    self.arrive(index, id, count, waits)?;
+                Issue::Barrier { id, count, waits, votes } => {
+                    let barrier = &mut self.arrived[id as usize];
+                    // A warp that arrives counts with all its 32 threads, as the hardware does it.
+                    barrier.threads += 32;
+                    barrier.count = count;
+                    barrier.votes.add(votes.unwrap_or_default());
+                    if waits {
+                        self.waiting[index] = Some(id);
+                    }
+                    self.release_full();
                     if self.waiting[index].is_some() {
                         return Ok(());
                     }
                 }
                 Issue::Exit { finished } => {
                     if finished {
+                        // Barriers of all living warps wait for one less.
+                        self.release_full();
                         return Ok(());
                     }
                 }
@@ -226,45 +245,21 @@ impl Cta<'_> {
         Ok(())
     }
 
-    /// A warp that arrives counts with all its 32 threads, as the hardware does it.
-    fn arrive(&mut self, index: usize, id: u32, count: Option<u32>, waits: bool) -> Result<(), ExecError> {
-        let Some(arrived) = self.arrived.get_mut(id as usize) else {
-            return Err(launch_error(format!("there is no barrier {id}")));
-        };
-        *arrived += 32;
-        if waits {
-            self.waiting[index] = Some(id);
-        }
-        let expected = match count {
-            Some(count) => count,
-            None => 32 * self.warps.iter().filter(|warp| warp.pc().is_some()).count() as u32,
-        };
-        if *arrived >= expected {
-            self.release(id);
-        }
-        Ok(())
-    }
-
-    fn release(&mut self, id: u32) {
-        self.arrived[id as usize] = 0;
-        for waiting in &mut self.waiting {
-            if *waiting == Some(id) {
-                *waiting = None;
+    /// Opens the barriers at which all have arrived that they wait for.
+    fn release_full(&mut self) {
+        let alive = 32 * self.warps.iter().filter(|warp| warp.pc().is_some()).count() as u32;
+        for id in 0..self.arrived.len() {
+            let Arrived { threads, count, votes } = self.arrived[id];
+            if threads == 0 || threads < count.unwrap_or(alive) {
+                continue;
             }
-        }
-    }
-
-    /// Warps that ended no longer count: when nothing moves, barriers of all living warps open.
-    fn release_all(&mut self) -> bool {
-        let alive: Vec<usize> =
-            (0..self.warps.len()).filter(|index| self.warps[*index].pc().is_some()).collect();
-        let id = alive.first().and_then(|index| self.waiting[*index]);
-        match id {
-            Some(id) if alive.iter().all(|index| self.waiting[*index] == Some(id)) => {
-                self.release(id);
-                true
+            self.arrived[id] = Arrived::default();
+            for (warp, waiting) in self.warps.iter_mut().zip(&mut self.waiting) {
+                if *waiting == Some(id as u32) {
+                    *waiting = None;
+                    warp.pass_barrier(self.program, votes);
+                }
             }
-            _ => false,
         }
     }
 

@@ -27,6 +27,6 @@ pub mod parser;
 mod program;
 
 pub use error::{ExecError, PtxError};
-pub use execute::{Access, AccessKind, CtaEnvironment, Issue, Issued, Warp, Windows};
+pub use execute::{Access, AccessKind, CtaEnvironment, Issue, Issued, Votes, Warp, Windows};
 pub use isa::{AtomicOperation, AtomicType, CacheOperator, Latency, Unit};
 pub use program::{Instruction, NO_PC, Param, Program, RegisterSet, Row, Space, Symbol};

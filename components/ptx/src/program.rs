@@ -5,6 +5,7 @@
 //! the host's cache is what execution costs most; the scoreboard's ids stay those of the registers as
 //! written, so that sharing cannot show in the timing.
 
+use crate::isa::warp::{Reduction, WarpOp};
 use crate::isa::{AtomicOperation, AtomicType, CacheOperator, LaneOp, Latency, Unit};
 
 /// One 32-bit value a lane; 64-bit registers take two consecutive rows, as 32 words of 64 bits.
@@ -166,6 +167,8 @@ pub(crate) enum Action {
     ToGeneric(Base),
     /// `cvta.to`: source minus a window's base.
     FromGeneric(Base),
+    /// `isspacep`
+    InSpace(Base),
     /// `mov.b64 d, {a, b}` and the 16-bit form.
     Pack,
     /// `mov.b64 {a, b}, s` and the 16-bit form.
@@ -176,6 +179,10 @@ pub(crate) enum Action {
     Barrier {
         waits: bool,
     },
+    /// A barrier that returns what the CTA's predicates come to.
+    BarrierReduction(Reduction),
+    /// Lanes among each other; a mask of lanes is the fourth source.
+    Warp(WarpOp),
     Fence,
     Exit,
     Trap,

@@ -1,52 +1,9 @@
 //! What single instructions and branches compute, through the public interface: small kernels, one warp.
 
-use counterpoint_ptx::functional::{FlatMemory, Options, Statistics, run};
-use counterpoint_ptx::{ExecError, Program};
+mod small;
 
-const HEAD: &str = ".version 7.8\n.target sm_35\n.address_size 64\n";
-
-fn program(body: &str) -> Program {
-    let source = format!(
-        "{HEAD}.visible .entry k(.param .u64 out, .param .u64 in) {{
-        .reg .pred %p<20>; .reg .b16 %rs<20>; .reg .b32 %r<40>; .reg .f32 %f<20>; .reg .b64 %rd<20>; .reg .f64 %fd<20>;
-        .shared .align 4 .b8 tile[256];
-        ld.param.u64 %rd0, [out]; ld.param.u64 %rd1, [in];
-        mov.u32 %r0, %tid.x; mul.wide.u32 %rd2, %r0, 8; add.s64 %rd3, %rd0, %rd2; add.s64 %rd4, %rd1, %rd2;
-        {body}
-        }}"
-    );
-    Program::compile(&source, None).unwrap_or_else(|errors| panic!("{errors:?}\n{source}"))
-}
-
-/// Runs one CTA; each thread has 8 bytes of input and of output.
-fn execute(
-    body: &str,
-    threads: u32,
-    input: &[u64],
-    baseline: bool,
-) -> Result<(Vec<u64>, Statistics), ExecError> {
-    let program = program(body);
-    let mut memory = FlatMemory::new(0);
-    let bytes: Vec<u8> = (0..threads as usize)
-        .flat_map(|thread| input.get(thread % input.len().max(1)).copied().unwrap_or(0).to_le_bytes())
-        .collect();
-    let from = memory.push(&bytes);
-    let to = memory.push(&vec![0; 8 * threads as usize]);
-    let params: Vec<u8> = [to, from].into_iter().flat_map(u64::to_le_bytes).collect();
-    let options = Options { baseline, limit: 1_000_000, ..Options::default() };
-    let statistics = run(&program, [1, 1, 1], [threads, 1, 1], &params, &mut memory, &options)?;
-    let start = (to - memory.base) as usize;
-    let words =
-        memory.bytes[start..].chunks_exact(8).map(|b| u64::from_le_bytes(b.try_into().expect("8 bytes")));
-    Ok((words.take(threads as usize).collect(), statistics))
-}
-
-fn outputs(body: &str, threads: u32, input: &[u64]) -> Vec<u64> {
-    let (fast, counted) = execute(body, threads, input, false).expect("it runs");
-    let (plain, counted_plain) = execute(body, threads, input, true).expect("it runs");
-    assert_eq!((&fast, counted), (&plain, counted_plain), "the two builds differ: {body}");
-    fast
-}
+use counterpoint_ptx::Program;
+use small::{HEAD, execute, outputs};
 
 /// One instruction on two 32-bit operands in each thread.
 fn binary32(instruction: &str, pairs: &[(u32, u32)]) -> Vec<u32> {

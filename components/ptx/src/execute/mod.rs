@@ -12,10 +12,12 @@ mod access;
 mod lanes;
 mod memory;
 mod moves;
+mod warp;
 
 use std::sync::Arc;
 
 pub use access::{Access, AccessKind};
+pub use warp::Votes;
 
 use crate::error::ExecError;
 use crate::program::{
@@ -104,7 +106,7 @@ pub enum Issue {
     Done,
     /// A branch.
     Branch,
-    /// The warp reached a barrier.
+    /// The warp reached a barrier. Whoever lets it go on calls [`Warp::pass_barrier`].
     Barrier {
         /// Which of the CTA's barriers.
         id: u32,
@@ -112,6 +114,8 @@ pub enum Issue {
         count: Option<u32>,
         /// Whether the warp waits there (`bar.arrive` does not).
         waits: bool,
+        /// For `bar.red`, how the warp's threads vote.
+        votes: Option<Votes>,
     },
     /// Later accesses must wait until earlier ones can be seen.
     Fence,
@@ -149,7 +153,10 @@ pub struct Warp {
     pc: u32,
     reconvergence: u32,
     mask: u32,
+    /// Lanes that have ended or never began.
     exited: u32,
+    /// The `bar.red` that the warp waits at, and its lanes.
+    voting: Option<(u32, u32)>,
     index: u32,
     stack: Vec<Entry>,
     rows: Vec<Row>,
@@ -165,6 +172,7 @@ impl Warp {
             reconvergence: NO_PC,
             mask: 0,
             exited: 0,
+            voting: None,
             index,
             stack: Vec::with_capacity(8),
             rows: Vec::new(),
@@ -181,7 +189,8 @@ impl Warp {
         self.mask = if threads >= 32 { u32::MAX } else { (1 << threads) - 1 };
         self.pc = if self.mask == 0 { NO_PC } else { 0 };
         self.reconvergence = NO_PC;
-        self.exited = 0;
+        self.exited = !self.mask;
+        self.voting = None;
         self.index = index;
         self.stack.clear();
         self.rows.clear();
@@ -271,7 +280,10 @@ impl Warp {
                 kind = Issue::Memory;
             }
             Action::LoadParam => self.load_param(env, instruction, lanes)?,
-            Action::Barrier { waits } => kind = self.barrier(program, instruction, lanes, waits),
+            Action::Barrier { waits } => kind = self.barrier(program, instruction, lanes, waits)?,
+            Action::BarrierReduction(_) => kind = self.barrier(program, instruction, lanes, true)?,
+            Action::Warp(op) => self.warp_wide(program, instruction, op, lanes)?,
+            Action::InSpace(base) => self.in_space(program, env, instruction, base, lanes),
             Action::Fence => kind = Issue::Fence,
             Action::Exit => {
                 self.exit(lanes);
@@ -389,17 +401,6 @@ impl Warp {
         }
     }
 
-    fn barrier(&self, program: &Program, instruction: &Instruction, lanes: u32, waits: bool) -> Issue {
-        let lane = lanes.trailing_zeros() as usize;
-        let value = |operand: u16| self.row(program, operand).0[lane];
-        let count = instruction.sources[1];
-        Issue::Barrier {
-            id: value(instruction.sources[0]),
-            count: (count != NONE).then(|| value(count)),
-            waits,
-        }
-    }
-
     // Predicates.
 
     #[inline]
@@ -414,13 +415,22 @@ impl Warp {
         if combine == Combine::None {
             return (truth, !truth);
         }
-        let third = self.predicates[instruction.sources[2] as usize];
-        let third = if instruction.offset != 0 { !third } else { third };
+        let third = self.predicate_or_not(instruction, instruction.sources[2]);
         match combine {
             Combine::And => (truth & third, !truth & third),
             Combine::Or => (truth | third, !truth | third),
             _ => (truth ^ third, !truth ^ third),
         }
+    }
+
+    /// A predicate that may be inverted or a constant, as the instruction's offset says.
+    #[inline]
+    fn predicate_or_not(&self, instruction: &Instruction, operand: u16) -> u32 {
+        if operand == NONE {
+            return instruction.offset as u32;
+        }
+        let value = self.predicates[operand as usize];
+        if instruction.offset != 0 { !value } else { value }
     }
 
     fn predicate(&mut self, instruction: &Instruction, operation: PredicateOp, lanes: u32) {

@@ -45,7 +45,7 @@ impl Parser<'_> {
             return self.literal();
         }
         let name = self.name("an operand")?;
-        if name == "_" {
+        if name == "_" && !self.is_mark(b'|') {
             return Ok(OperandKind::Discard);
         }
         if self.accept(b'|') {
