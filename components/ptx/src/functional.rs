@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use crate::error::ExecError;
 use crate::execute::{Access, AccessKind, CtaEnvironment, Issue, Votes, Warp};
-use crate::program::{Program, Row, Space};
+use crate::printf::print;
+use crate::program::{Program, Row, Space, Symbol};
 
 /// Memory as one run of bytes.
 #[derive(Clone, Debug)]
@@ -68,12 +69,14 @@ impl Default for Options {
 }
 
 /// What a run executed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Instructions, counted once for a warp.
     pub warp_instructions: u64,
     /// Instructions, counted for every lane that executed them.
     pub thread_instructions: u64,
+    /// What the kernel printed.
+    pub output: String,
 }
 
 /// Runs every CTA of a grid.
@@ -96,14 +99,13 @@ pub fn run(
     }
     let mut env = CtaEnvironment::new(grid, block, Arc::from(params));
     env.dynamic_shared_bytes = options.dynamic_shared_bytes;
-    let mut constants = Vec::new();
-    env.constant_base = place_symbols(program.constant_symbols(), &mut constants, 1 << 30);
-    let mut globals = Vec::new();
-    let has_globals = !program.global_symbols().is_empty();
-    place_symbols(program.global_symbols(), &mut globals, 0);
-    if has_globals {
-        env.global_base = memory.push(&globals);
+    env.constant_base = CONSTANTS;
+    env.global_base = memory.base + memory.bytes.len().next_multiple_of(256) as u64;
+    let globals = place_symbols(program.global_symbols(), &env);
+    if !globals.is_empty() {
+        memory.push(&globals);
     }
+    let constants = place_symbols(program.constant_symbols(), &env);
     let shared_bytes = program.shared_bytes() as usize + options.dynamic_shared_bytes as usize;
     let mut cta = Cta {
         program,
@@ -135,13 +137,19 @@ fn launch_error(message: String) -> ExecError {
     ExecError { line: 0, lane: 0, message }
 }
 
-fn place_symbols(symbols: &[crate::program::Symbol], bytes: &mut Vec<u8>, base: u64) -> u64 {
+/// Where constant memory lies.
+const CONSTANTS: u64 = 1 << 30;
+
+/// The bytes of a space's variables.
+fn place_symbols(symbols: &[Symbol], env: &CtaEnvironment) -> Vec<u8> {
+    let mut bytes = Vec::new();
     for symbol in symbols {
         let start = symbol.offset as usize;
         bytes.resize(bytes.len().max(start + symbol.size as usize), 0);
-        bytes[start..start + symbol.initial.len()].copy_from_slice(&symbol.initial);
+        let initial = symbol.initial_bytes(env.global_base, env.constant_base);
+        bytes[start..start + initial.len()].copy_from_slice(&initial);
     }
-    base
+    bytes
 }
 
 /// A warp runs this many instructions before the next has its turn: enough to stay in the host's cache,
@@ -219,6 +227,7 @@ impl Cta<'_> {
             match issued.kind {
                 Issue::Done | Issue::Branch | Issue::Fence | Issue::Nothing => {}
                 Issue::Memory => self.memory(index, memory)?,
+                Issue::Print => self.print(index, env, memory)?,
                 Issue::Barrier { id, count, waits, votes } => {
                     let barrier = &mut self.arrived[id as usize];
                     // A warp that arrives counts with all its 32 threads, as the hardware does it.
@@ -268,7 +277,7 @@ impl Cta<'_> {
         let (base, bytes): (u64, &mut [u8]) = match access.space {
             Space::Global => (memory.base, &mut memory.bytes),
             Space::Shared => (0, &mut self.shared),
-            Space::Const => (1 << 30, &mut self.constants),
+            Space::Const => (CONSTANTS, &mut self.constants),
             Space::Local => return self.local(index),
         };
         let served = match access.kind {
@@ -276,12 +285,43 @@ impl Cta<'_> {
             AccessKind::Store => access.store(access.mask, base, bytes),
             AccessKind::Atomic(..) => access.atomic(access.mask, base, bytes, &mut self.words),
         };
+        let mut served = served;
+        if served != access.mask && access.space == Space::Global && access.kind == AccessKind::Load {
+            // A generic address may be one of constant memory.
+            served |= access.gather(access.mask & !served, CONSTANTS, &self.constants, &mut self.words);
+        }
         if served != access.mask {
             return Err(self.outside(access.mask & !served));
         }
         if access.wants_value {
             self.warps[index].complete_load(self.program, access.pc, access.mask, &self.words);
         }
+        Ok(())
+    }
+
+    fn print(&mut self, index: usize, env: &CtaEnvironment, memory: &FlatMemory) -> Result<(), ExecError> {
+        let Cta { access, shared, local, constants, program, statistics, warps, .. } = self;
+        let size = program.local_bytes() as usize;
+        let windows = env.windows;
+        let byte = |bytes: &[u8], offset: u64| bytes.get(usize::try_from(offset).ok()?).copied();
+        let mut read = |lane: usize, address: u64| {
+            let [in_shared, in_local, constant] =
+                [windows.shared, windows.local, CONSTANTS].map(|base| address.wrapping_sub(base));
+            if in_shared < windows.size {
+                byte(shared, in_shared)
+            } else if in_local < windows.size {
+                byte(&local[(index * 32 + lane) * size..][..size], in_local)
+            } else {
+                byte(&memory.bytes, address.wrapping_sub(memory.base)).or_else(|| byte(constants, constant))
+            }
+        };
+        let printed = print(access, &mut read, &mut statistics.output);
+        let counts = printed.map_err(|(lane, address)| {
+            let line = program.instructions()[access.pc as usize].line;
+            let message = format!("`vprintf` reads {address:#x}, where no memory is");
+            ExecError { line, lane: lane as u32, message }
+        })?;
+        warps[index].complete_print(program, access.pc, access.mask, &counts);
         Ok(())
     }
 

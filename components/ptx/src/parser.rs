@@ -8,7 +8,7 @@ mod operands;
 use operands::integer;
 
 use crate::ast::{
-    Function, Guard, Instruction, Module, Span, Statement, StatementKind, StorageSpace, Variable,
+    Function, Guard, Instruction, Module, Prototype, Span, Statement, StatementKind, StorageSpace, Variable,
 };
 use crate::error::PtxError;
 use crate::lexer::{Token, TokenKind, tokenize};
@@ -256,6 +256,7 @@ impl<'a> Parser<'a> {
         let mut function = Function {
             name,
             entry,
+            results,
             params: Vec::new(),
             max_ntid: None,
             min_ctas_per_sm: None,
@@ -398,10 +399,35 @@ impl<'a> Parser<'a> {
         if self.tokens.get(self.at + 1).is_some_and(|t| t.kind == TokenKind::Mark(b':')) {
             let name = self.text().to_owned();
             self.at += 2;
-            into.push(Statement { kind: StatementKind::Label(name), span: self.span_from(first) });
+            let kind = match self.text() {
+                ".callprototype" => StatementKind::Prototype(self.prototype(name)?),
+                directive @ (".calltargets" | ".branchtargets") => {
+                    let error = PtxError::new(self.token().place, format!("`{directive}` is not supported"));
+                    return Err(error.expecting("`.callprototype`"));
+                }
+                _ => StatementKind::Label(name),
+            };
+            into.push(Statement { kind, span: self.span_from(first) });
             return Ok(());
         }
         self.instruction(first, into)
+    }
+
+    fn prototype(&mut self, name: String) -> Result<Prototype, PtxError> {
+        self.at += 1;
+        let mut prototype = Prototype { name, results: Vec::new(), params: Vec::new() };
+        if self.is_mark(b'(') {
+            self.parameters(&mut prototype.results)?;
+        }
+        self.name("`_`")?;
+        if self.is_mark(b'(') {
+            self.parameters(&mut prototype.params)?;
+        }
+        if self.text() == ".noreturn" {
+            self.at += 1;
+        }
+        self.expect(b';')?;
+        Ok(prototype)
     }
 
     fn finish_variables(&mut self, found: Vec<Variable>, into: &mut Vec<Statement>) -> Result<(), PtxError> {
@@ -499,7 +525,16 @@ impl<'a> Parser<'a> {
 
     fn initial_values(&mut self, variable: &mut Variable, depth: u32) -> Result<(), PtxError> {
         if !self.is_mark(b'{') {
+            // The address of a variable of these spaces is its generic address.
+            let generic = self.text() == "generic";
+            self.at += usize::from(generic);
+            if generic {
+                self.expect(b'(')?;
+            }
             let value = self.operand()?;
+            if generic {
+                self.expect(b')')?;
+            }
             variable.initial.push(value);
             return Ok(());
         }
@@ -560,7 +595,7 @@ pub(crate) fn element_size(name: &str) -> Option<u32> {
         "b8" | "u8" | "s8" => 1,
         "b16" | "u16" | "s16" | "f16" => 2,
         "b32" | "u32" | "s32" | "f32" | "f16x2" => 4,
-        "b64" | "u64" | "s64" | "f64" => 8,
+        "b64" | "u64" | "s64" | "f64" | "texref" => 8,
         _ => return None,
     })
 }

@@ -273,6 +273,18 @@ fn a_barrier_holds_a_warp_until_the_other_has_come() {
 }
 
 #[test]
+fn a_barrier_gives_every_warp_what_all_threads_voted() {
+    let body = "setp.lt.u32 %p1, %r1, 40;
+        bar.red.popc.u32 %r3, 0, %p1;
+        setp.eq.u32 %p2, %r1, 0;
+        @%p2 st.global.u32 [%rd1+4096], %r3;";
+    let launch = launch(1, &kernel(body), 1, 64);
+    let run = run_blocks("{}", Memory::default(), vec![(5, block(&launch, 0))]);
+    assert_finished(&run.report);
+    assert_eq!(run.store(ENDED).1, 40);
+}
+
+#[test]
 fn a_fence_waits_for_the_acknowledgement() {
     let run = run(&format!("{MARK}membar.gl;\nst.global.u32 [%rd1+4096], %r1;"), 32);
     // The fence ends in the cycle of the answer, and the store behind it issues in that cycle.

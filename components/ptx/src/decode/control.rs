@@ -6,7 +6,7 @@ use crate::error::PtxError;
 use crate::isa::warp::{Reduction, WarpOp};
 use crate::program::Action;
 
-impl Line<'_, '_> {
+impl Line<'_, '_, '_> {
     pub(super) fn branch(&mut self) -> Result<(), PtxError> {
         let operands = self.operands(1..=1)?;
         let OperandKind::Name(label) = &operands[0].kind else {

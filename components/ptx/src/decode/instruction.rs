@@ -1,10 +1,11 @@
 //! One instruction as written to one decoded instruction.
 
+use super::call::code_address;
 use super::moves::special;
 use super::{Decoder, Register, RegisterType, blank};
 use crate::analysis::liveness::Effects;
 use crate::ast::{self, Operand, OperandKind, Span, StorageSpace};
-use crate::error::{Place, PtxError};
+use crate::error::{Place, PtxError, nearest};
 use crate::isa::forms::{Form, FormRow};
 use crate::isa::{self, Known, Latency, Unit};
 use crate::program::{Action, Instruction, NONE};
@@ -18,7 +19,7 @@ pub(super) enum Width {
     AtLeast(u8),
 }
 
-impl Decoder {
+impl Decoder<'_> {
     pub(super) fn instruction(&mut self, source: &ast::Instruction, span: Span) -> Result<(), PtxError> {
         let mut out = blank(span);
         let mut effects = Effects::default();
@@ -29,8 +30,17 @@ impl Decoder {
             effects.reads.push(register);
             effects.guarded = true;
         }
-        let mut line = Line { decoder: self, source, span, form: None, out: &mut out, effects: &mut effects };
+        let mut line = Line {
+            decoder: self,
+            source,
+            span,
+            form: None,
+            out: &mut out,
+            effects: &mut effects,
+            after: Vec::new(),
+        };
         line.decode()?;
+        let after = std::mem::take(&mut line.after);
         for &id in &effects.reads {
             out.reads.insert(id);
         }
@@ -38,8 +48,10 @@ impl Decoder {
             out.writes.insert(id);
         }
         effects.late = out.action == Action::Memory;
-        self.instructions.push(out);
-        self.effects.push(effects);
+        self.push(out, effects);
+        for (instruction, effects) in after {
+            self.push(instruction, effects);
+        }
         Ok(())
     }
 
@@ -49,23 +61,40 @@ impl Decoder {
             Some(_) => {
                 Err(PtxError::new(place, format!("`{name}` is no predicate")).expecting("a `.pred` register"))
             }
-            None => Err(PtxError::new(place, format!("`{name}` is not declared"))),
+            None => Err(self.undeclared(name, place)),
         }
+    }
+
+    /// The error for a name that nothing declares, with the nearest that something does.
+    pub(super) fn undeclared(&self, name: &str, place: Place) -> PtxError {
+        let mut known = self.storage.names();
+        for scope in &self.scopes {
+            known.extend(scope.frame.keys().cloned());
+            for (declared, (_, range)) in &scope.declared {
+                known.push(match range {
+                    Some(count) => format!("{declared}{}", count.saturating_sub(1)),
+                    None => declared.clone(),
+                });
+            }
+        }
+        nearest(PtxError::new(place, format!("`{name}` is not declared")), name, known.iter())
     }
 }
 
 /// One line being decoded.
-pub(super) struct Line<'d, 's> {
-    pub(super) decoder: &'d mut Decoder,
+pub(super) struct Line<'d, 's, 'm> {
+    pub(super) decoder: &'d mut Decoder<'m>,
     pub(super) source: &'s ast::Instruction,
-    span: Span,
+    pub(super) span: Span,
     /// Its row, if it is not lane-wise.
     form: Option<&'static FormRow>,
     pub(super) out: &'d mut Instruction,
     pub(super) effects: &'d mut Effects,
+    /// Instructions that follow it without a text of their own.
+    pub(super) after: Vec<(Instruction, Effects)>,
 }
 
-impl<'s> Line<'_, 's> {
+impl<'s> Line<'_, 's, '_> {
     pub(super) fn error(&self, message: impl Into<String>) -> PtxError {
         PtxError::new(self.span.place, message)
     }
@@ -126,9 +155,10 @@ impl<'s> Line<'_, 's> {
             Form::BarrierReduction(reduction) => self.barrier_reduction(reduction),
             Form::Fence => self.alone(Action::Fence),
             Form::Branch => self.branch(),
-            Form::Return | Form::Exit => self.alone(Action::Exit),
+            Form::Return => self.return_(),
+            Form::Exit => self.alone(Action::Exit),
             Form::Trap => self.alone(Action::Trap),
-            Form::Call => Err(self.error("calls are not supported yet").expecting("inlined functions")),
+            Form::Call => self.call(),
             Form::Texture { .. } => Err(self.error("textures are not supported yet")),
         }
     }
@@ -173,8 +203,15 @@ impl<'s> Line<'_, 's> {
                     self.effects.reads.push(register.id);
                     return Ok(register.id);
                 }
+                if let Some(part) = self.decoder.find_frame(name) {
+                    return self.decoder.constant(u64::from(part.offset), wide, place);
+                }
+                let entry = self.decoder.entry;
                 match self.decoder.storage.find(name) {
-                    Some((StorageSpace::Shared | StorageSpace::Local | StorageSpace::Param, offset)) => {
+                    Some((StorageSpace::Shared | StorageSpace::Param, offset)) => {
+                        self.decoder.constant(offset, wide, place)
+                    }
+                    Some((StorageSpace::Local, offset)) if entry => {
                         self.decoder.constant(offset, wide, place)
                     }
                     Some(_) => Err(PtxError::new(
@@ -186,11 +223,24 @@ impl<'s> Line<'_, 's> {
                         Err(PtxError::new(place, format!("`{name}` can only be moved to a register"))
                             .expecting("`mov`"))
                     }
-                    None => Err(PtxError::new(place, format!("`{name}` is not declared"))),
+                    None => match self.decoder.signatures.get(name).map(|signature| signature.index) {
+                        Some(Some(index)) if wide => {
+                            self.decoder.taken.push(index);
+                            self.decoder.constant(code_address(index), wide, place)
+                        }
+                        Some(_) => Err(PtxError::new(
+                            place,
+                            format!("`{name}` is a function without an address here"),
+                        )
+                        .expecting("a function with a body, and 64 bits for its address")),
+                        None => Err(self.decoder.undeclared(name, place)),
+                    },
                 }
             }
             OperandKind::Offset(name, plus) => match self.decoder.storage.find(name) {
-                Some((StorageSpace::Shared | StorageSpace::Local, offset)) => {
+                Some((home, offset))
+                    if home == StorageSpace::Shared || home == StorageSpace::Local && self.decoder.entry =>
+                {
                     self.decoder.constant(offset.wrapping_add(*plus as u64), wide, place)
                 }
                 _ => Err(PtxError::new(place, format!("`{name}` is no variable whose address is constant"))),
@@ -236,7 +286,7 @@ impl<'s> Line<'_, 's> {
                 self.effects.writes.push(register.id);
                 Ok(register)
             }
-            None => Err(PtxError::new(place, format!("`{name}` is not declared"))),
+            None => Err(self.decoder.undeclared(name, place)),
         }
     }
 

@@ -7,7 +7,7 @@ use crate::error::PtxError;
 use crate::isa::{self, LaneRow, LaneType};
 use crate::program::{Action, Combine, PredicateOp, SetValue};
 
-impl Line<'_, '_> {
+impl Line<'_, '_, '_> {
     pub(super) fn lanes(&mut self, mut row: &'static LaneRow) -> Result<(), PtxError> {
         let opcode = self.source.opcode.as_str();
         let conversion = opcode.starts_with("cvt.");

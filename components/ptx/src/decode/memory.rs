@@ -7,7 +7,7 @@ use crate::error::{Place, PtxError};
 use crate::isa::{self, Latency, Unit, memory};
 use crate::program::{Action, Base, MemoryForm, NONE, Space};
 
-impl Line<'_, '_> {
+impl Line<'_, '_, '_> {
     fn memory_form(&mut self) -> Result<memory::Modifiers, PtxError> {
         let opcode = &self.source.opcode;
         let found = memory::modifiers(opcode)
@@ -42,8 +42,20 @@ impl Line<'_, '_> {
                     self.effects.reads.push(register.id);
                     return Ok(());
                 }
+                if self.out.action == Action::LoadFrame || self.out.action == Action::StoreFrame {
+                    let Some(part) = self.decoder.find_frame(name) else {
+                        return Err(self.decoder.undeclared(name, place));
+                    };
+                    self.out.offset = plus.wrapping_add(i64::from(part.offset));
+                    let bytes = self.out.memory.elements * self.out.memory.bytes;
+                    if *plus < 0 || *plus + i64::from(bytes) > i64::from(part.size) {
+                        return Err(PtxError::new(place, format!("`{name}` has {} bytes", part.size))
+                            .expecting(format!("an offset that leaves {bytes} bytes")));
+                    }
+                    return Ok(());
+                }
                 let Some((home, offset)) = self.decoder.storage.find(name) else {
-                    return Err(PtxError::new(place, format!("`{name}` is not declared")));
+                    return Err(self.decoder.undeclared(name, place));
                 };
                 let fits = match home {
                     StorageSpace::Shared => space == Some(Space::Shared),
@@ -60,6 +72,7 @@ impl Line<'_, '_> {
                 self.out.memory.base = match home {
                     StorageSpace::Global => Some(Base::Global),
                     StorageSpace::Const => Some(Base::Const),
+                    StorageSpace::Local if !self.decoder.entry => Some(Base::Frame),
                     _ => None,
                 };
                 Ok(())
@@ -68,6 +81,14 @@ impl Line<'_, '_> {
                 Err(PtxError::new(place, "this operand does not fit here")
                     .expecting("an address in brackets"))
             }
+        }
+    }
+
+    /// Whether a `.param` address means the parameters of calls and functions, not those of the kernel.
+    fn in_frame(&self, operand: &Operand) -> bool {
+        match &operand.kind {
+            OperandKind::Address(name, _) if self.decoder.entry => self.decoder.find_frame(name).is_some(),
+            _ => !self.decoder.entry,
         }
     }
 
@@ -89,7 +110,7 @@ impl Line<'_, '_> {
         let form = self.memory_form()?;
         let operands = self.operands(2..=2)?;
         if form.param {
-            self.out.action = Action::LoadParam;
+            self.out.action = if self.in_frame(&operands[1]) { Action::LoadFrame } else { Action::LoadParam };
         }
         self.address(&operands[1], form.space)?;
         let parts = self.elements(&operands[0], form.elements)?;
@@ -103,14 +124,17 @@ impl Line<'_, '_> {
         }
         if form.param {
             // Parameters lie in the constant bank, whose hits cost no more than an operand.
-            self.book(Action::LoadParam, Unit::Sp, Latency::IntAdd);
+            self.book(self.out.action, Unit::Sp, Latency::IntAdd);
+            if self.out.action == Action::LoadFrame {
+                return Ok(());
+            }
             let end = self.out.offset.saturating_add(i64::from(form.bytes * form.elements));
             let inside = self.out.offset >= 0 && end <= i64::from(self.decoder.storage.param_bytes);
             if self.out.address == NONE && !inside {
                 return Err(PtxError::new(operands[1].span.place, "the address lies outside the parameters"));
             }
         } else {
-            self.book(Action::Memory, Unit::LdSt, Latency::Load);
+            self.out.action = Action::Memory;
         }
         Ok(())
     }
@@ -126,7 +150,14 @@ impl Line<'_, '_> {
     pub(super) fn store(&mut self) -> Result<(), PtxError> {
         let form = self.memory_form()?;
         let operands = self.operands(2..=2)?;
-        if form.param || form.space == Some(Space::Const) {
+        if form.param && self.in_frame(&operands[0]) {
+            self.out.action = Action::StoreFrame;
+        } else if let OperandKind::Address(name, _) = &operands[0].kind
+            && form.param
+            && self.decoder.storage.find(name).is_none()
+        {
+            return Err(self.decoder.undeclared(name, operands[0].span.place));
+        } else if form.param || form.space == Some(Space::Const) {
             return Err(self
                 .error("this space cannot be stored to")
                 .expecting("`.global`, `.shared` or `.local`"));
@@ -145,7 +176,11 @@ impl Line<'_, '_> {
             self.out.sources[index] = self.read_kind(kind, place, Width::AtLeast(form.bytes * 8))?;
             self.mixed(index, wide, place)?;
         }
-        self.book(Action::Memory, Unit::LdSt, Latency::Store);
+        if form.param {
+            self.book(Action::StoreFrame, Unit::Sp, Latency::IntAdd);
+        } else {
+            self.out.action = Action::Memory;
+        }
         Ok(())
     }
 
@@ -173,7 +208,7 @@ impl Line<'_, '_> {
         for (index, operand) in rest[1..].iter().enumerate() {
             self.out.sources[index] = self.read(operand, Width::Exactly(bits))?;
         }
-        self.book(Action::Memory, Unit::LdSt, Latency::Atomic);
+        self.out.action = Action::Memory;
         Ok(())
     }
 }

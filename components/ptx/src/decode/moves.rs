@@ -7,7 +7,7 @@ use crate::error::{Place, PtxError};
 use crate::isa::{self, LaneRow, LaneType, Latency, Unit};
 use crate::program::{Action, Base, Special};
 
-impl Line<'_, '_> {
+impl Line<'_, '_, '_> {
     pub(super) fn mov(&mut self, row: &'static LaneRow) -> Result<(), PtxError> {
         let operands = self.operands(2..=2)?;
         let LaneType::Bits(bits) = row.result else { return Err(self.unknown()) };
@@ -73,6 +73,7 @@ impl Line<'_, '_> {
         match space {
             StorageSpace::Global => Some((Base::Global, offset as i64)),
             StorageSpace::Const => Some((Base::Const, offset as i64)),
+            StorageSpace::Local if !self.decoder.entry => Some((Base::Frame, offset as i64)),
             _ => None,
         }
     }

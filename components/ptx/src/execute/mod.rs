@@ -9,6 +9,7 @@
 compile_error!("64-bit registers are read as pairs of little-endian words");
 
 mod access;
+mod call;
 mod lanes;
 mod memory;
 mod moves;
@@ -17,6 +18,7 @@ mod warp;
 use std::sync::Arc;
 
 pub use access::{Access, AccessKind};
+use call::Frame;
 pub use warp::Votes;
 
 use crate::error::ExecError;
@@ -121,6 +123,10 @@ pub enum Issue {
     Fence,
     /// The access is filled in. A load's registers wait for [`Warp::complete_load`].
     Memory,
+    /// Text is to be written, lane by lane in their order. The access holds the lanes in `mask`, the generic
+    /// address of each lane's format in `addresses`, and that of its arguments in `values`, low words in the
+    /// first row. [`Warp::complete_print`] gives the results.
+    Print,
     /// Lanes ended.
     Exit {
         /// No lane is left.
@@ -159,6 +165,20 @@ pub struct Warp {
     voting: Option<(u32, u32)>,
     index: u32,
     stack: Vec<Entry>,
+    /// Calls that are open, outermost first.
+    frames: Vec<Frame>,
+    /// The function that runs, and the entries of the stack that belong to its callers.
+    function: u32,
+    floor: usize,
+    /// Lanes that have returned from it.
+    returned: u32,
+    /// Parameters of calls: those of the function that runs begin at `frame_row`.
+    frame: Vec<Row>,
+    frame_row: usize,
+    /// Where its local memory begins.
+    local_base: u64,
+    saved_rows: Vec<Row>,
+    saved_predicates: Vec<u32>,
     rows: Vec<Row>,
     predicates: Vec<u32>,
     lanes: LaneFunction,
@@ -175,6 +195,15 @@ impl Warp {
             voting: None,
             index,
             stack: Vec::with_capacity(8),
+            frames: Vec::new(),
+            function: 0,
+            floor: 0,
+            returned: 0,
+            frame: Vec::new(),
+            frame_row: 0,
+            local_base: 0,
+            saved_rows: Vec::new(),
+            saved_predicates: Vec::new(),
             rows: Vec::new(),
             predicates: Vec::new(),
             lanes: lanes::best(),
@@ -193,6 +222,12 @@ impl Warp {
         self.voting = None;
         self.index = index;
         self.stack.clear();
+        self.frames.clear();
+        (self.function, self.floor, self.returned, self.frame_row, self.local_base) = (0, 0, 0, 0, 0);
+        self.frame.clear();
+        self.frame.resize(program.functions[0].frame_bytes.div_ceil(4) as usize, Row::ZERO);
+        self.saved_rows.clear();
+        self.saved_predicates.clear();
         self.rows.clear();
         self.rows.resize(program.rows as usize, Row::ZERO);
         self.predicates.clear();
@@ -245,11 +280,11 @@ impl Warp {
             lanes &= if instruction.guard_negated { !guard } else { guard };
         }
         if instruction.action == Action::Branch {
-            self.branch(instruction, lanes);
+            self.branch(program, instruction, lanes);
             return Ok(Issued { kind: Issue::Branch, lanes });
         }
         if lanes == 0 {
-            self.advance();
+            self.advance(program);
             return Ok(Issued { kind: Issue::Nothing, lanes });
         }
         let mut kind = Issue::Done;
@@ -286,13 +321,26 @@ impl Warp {
             Action::InSpace(base) => self.in_space(program, env, instruction, base, lanes),
             Action::Fence => kind = Issue::Fence,
             Action::Exit => {
-                self.exit(lanes);
+                self.exit(program, lanes);
                 return Ok(Issued { kind: Issue::Exit { finished: self.pc == NO_PC }, lanes });
+            }
+            Action::LoadFrame | Action::StoreFrame => self.move_frame(program, instruction, lanes, access)?,
+            Action::Call => {
+                self.call(program, instruction, lanes)?;
+                return Ok(Issued { kind: Issue::Branch, lanes });
+            }
+            Action::Return => {
+                self.return_(program, lanes);
+                return Ok(Issued { kind: Issue::Branch, lanes });
+            }
+            Action::Print => kind = self.print(program, instruction, lanes, access),
+            Action::Assert => {
+                return Err(fault(instruction, lanes, "an assertion of the program failed".into()));
             }
             Action::Trap => return Err(fault(instruction, lanes, "the program executed `trap`".into())),
             _ => self.move_special(program, env, instruction, lanes, access.clock),
         }
-        self.advance();
+        self.advance(program);
         Ok(Issued { kind, lanes })
     }
 
@@ -320,8 +368,7 @@ impl Warp {
     fn wide<'a>(&'a self, program: &'a Program, operand: u16) -> &'a [u64; 32] {
         let first = (operand & !CONSTANT) as usize;
         let rows = if operand & CONSTANT != 0 { &program.constants } else { &self.rows };
-        // SAFETY: two rows are 32 words of 64 bits, the bounds are checked, and rows are aligned to 64 bytes.
-        unsafe { &*rows[first..first + 2].as_ptr().cast() }
+        wide_of(rows, first)
     }
 
     #[inline]
@@ -350,35 +397,42 @@ impl Warp {
     // Control.
 
     #[inline]
-    fn advance(&mut self) {
+    fn advance(&mut self, program: &Program) {
         self.pc += 1;
         if self.pc == self.reconvergence {
-            self.pop();
+            self.pop(program);
         }
     }
 
-    fn pop(&mut self) {
-        while let Some(entry) = self.stack.pop() {
-            let mask = entry.mask & !self.exited;
-            if mask != 0 && entry.pc != entry.reconvergence {
-                (self.pc, self.reconvergence, self.mask) = (entry.pc, entry.reconvergence, mask);
+    fn pop(&mut self, program: &Program) {
+        loop {
+            while self.stack.len() > self.floor
+                && let Some(entry) = self.stack.pop()
+            {
+                let mask = entry.mask & !(self.exited | self.returned);
+                if mask != 0 && entry.pc != entry.reconvergence {
+                    (self.pc, self.reconvergence, self.mask) = (entry.pc, entry.reconvergence, mask);
+                    return;
+                }
+            }
+            if !self.leave(program) {
+                (self.pc, self.reconvergence, self.mask) = (NO_PC, NO_PC, 0);
                 return;
             }
         }
-        (self.pc, self.reconvergence, self.mask) = (NO_PC, NO_PC, 0);
     }
 
     #[inline]
-    fn branch(&mut self, instruction: &Instruction, taken: u32) {
+    fn branch(&mut self, program: &Program, instruction: &Instruction, taken: u32) {
         let not_taken = self.mask & !taken;
         if taken == 0 {
-            self.advance();
+            self.advance(program);
             return;
         }
         if not_taken == 0 {
             self.pc = instruction.target;
             if self.pc == self.reconvergence {
-                self.pop();
+                self.pop(program);
             }
             return;
         }
@@ -388,16 +442,27 @@ impl Warp {
         }
         self.stack.push(Entry { pc: self.pc + 1, reconvergence: meet, mask: not_taken });
         self.stack.push(Entry { pc: instruction.target, reconvergence: meet, mask: taken });
-        self.pop();
+        self.pop(program);
     }
 
-    fn exit(&mut self, lanes: u32) {
+    fn exit(&mut self, program: &Program, lanes: u32) {
         self.exited |= lanes;
         self.mask &= !lanes;
         if self.mask == 0 {
-            self.pop();
+            self.pop(program);
         } else {
-            self.advance();
+            self.advance(program);
+        }
+    }
+
+    /// Where the addresses of a space begin.
+    fn base_of(&self, base: Base, env: &CtaEnvironment) -> u64 {
+        match base {
+            Base::Shared => env.windows.shared,
+            Base::Local => env.windows.local,
+            Base::Global => env.global_base,
+            Base::Const => env.constant_base,
+            Base::Frame => self.local_base,
         }
     }
 
@@ -449,13 +514,11 @@ impl Warp {
     }
 }
 
-fn base_of(base: Base, env: &CtaEnvironment) -> u64 {
-    match base {
-        Base::Shared => env.windows.shared,
-        Base::Local => env.windows.local,
-        Base::Global => env.global_base,
-        Base::Const => env.constant_base,
-    }
+/// Two rows as one 64-bit value a lane.
+#[inline]
+fn wide_of(rows: &[Row], first: usize) -> &[u64; 32] {
+    // SAFETY: two rows are 32 words of 64 bits, the bounds are checked, and rows are aligned to 64 bytes.
+    unsafe { &*rows[first..first + 2].as_ptr().cast() }
 }
 
 #[cold]

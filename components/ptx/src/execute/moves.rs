@@ -1,6 +1,6 @@
 //! Moves that the instruction table does not have: special registers, addresses, packing.
 
-use super::{CtaEnvironment, Warp, base_of};
+use super::{CtaEnvironment, Warp};
 use crate::program::{Action, Base, Instruction, NONE, Program, Special};
 
 impl Warp {
@@ -23,17 +23,17 @@ impl Warp {
                 }
             }
             Action::SymbolAddress(base) => {
-                let address = base_of(base, env).wrapping_add(instruction.offset as u64);
+                let address = self.base_of(base, env).wrapping_add(instruction.offset as u64);
                 self.set_wide(destination, &[address; 32], lanes);
             }
             Action::ToGeneric(base) => {
-                let start = base_of(base, env);
+                let start = self.base_of(base, env);
                 let values =
                     self.wide(program, instruction.sources[0]).map(|value| value.wrapping_add(start));
                 self.set_wide(destination, &values, lanes);
             }
             Action::FromGeneric(base) => {
-                let start = base_of(base, env);
+                let start = self.base_of(base, env);
                 let values =
                     self.wide(program, instruction.sources[0]).map(|value| value.wrapping_sub(start));
                 self.set_wide(destination, &values, lanes);

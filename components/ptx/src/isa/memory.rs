@@ -240,7 +240,7 @@ pub(crate) fn modifiers(opcode: &str) -> Result<Modifiers, String> {
     }
     let element = words.next().unwrap_or("");
     match crate::parser::element_size(element) {
-        Some(bytes @ 1..=8) if !matches!(element, "f16" | "f16x2") => found.bytes = bytes as u8,
+        Some(bytes @ 1..=8) if !matches!(element, "f16" | "f16x2" | "texref") => found.bytes = bytes as u8,
         _ => return Err(element.to_owned()),
     }
     found.signed = element.starts_with('s');

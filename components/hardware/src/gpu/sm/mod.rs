@@ -321,6 +321,14 @@ impl Sm {
                 cta.arrive(slot, id, count, waits, votes);
                 self.open_barriers(id as usize..id as usize + 1, place);
             }
+            Issue::Print => {
+                let line = instruction.line;
+                return Err(Fault::new(format!(
+                    "{}, warp {}: PTX line {line} calls vprintf, which only the functional executor has",
+                    cta.describe(),
+                    warp.index()
+                )));
+            }
             Issue::Fence => {
                 if warp_slot.outstanding > 0 {
                     warp_slot.state = State::AtFence;
