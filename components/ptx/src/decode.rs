@@ -167,6 +167,8 @@ pub(crate) struct Decoder<'m> {
     prototypes: BTreeMap<String, Signature>,
     indirect: bool,
     taken: Vec<u32>,
+    /// The carry flag, once something uses it.
+    carry: Option<u16>,
 }
 
 impl<'m> Decoder<'m> {
@@ -193,6 +195,7 @@ impl<'m> Decoder<'m> {
             prototypes: BTreeMap::new(),
             indirect: false,
             taken: Vec::new(),
+            carry: None,
         }
     }
 
@@ -411,6 +414,18 @@ impl<'m> Decoder<'m> {
             }
             scope = self.scopes[scope].parent;
         }
+    }
+
+    /// The predicate that holds the carry flag.
+    fn carry(&mut self, place: Place) -> Result<u16, PtxError> {
+        if let Some(carry) = self.carry {
+            return Ok(carry);
+        }
+        if self.registers.len() >= MOST_REGISTERS {
+            return Err(PtxError::new(place, "the kernel has too many registers"));
+        }
+        self.registers.push(RegisterType::Predicate);
+        Ok(*self.carry.insert(self.registers.len() as u16 - 1))
     }
 
     /// The operand for a constant.

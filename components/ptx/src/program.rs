@@ -192,6 +192,9 @@ pub(crate) enum Action {
     Lane,
     /// The table's operation into a 64-bit register.
     LaneWide,
+    /// The table's operation into one row or a 64-bit register, and the carry, which another one computes, into
+    /// the second destination.
+    Carry(LaneOp),
     /// The table's comparison into predicates.
     Compare(Combine),
     /// The table's comparison into a number.

@@ -11,7 +11,8 @@ impl Line<'_, '_, '_> {
     pub(super) fn lanes(&mut self, mut row: &'static LaneRow) -> Result<(), PtxError> {
         let opcode = self.source.opcode.as_str();
         let conversion = opcode.starts_with("cvt.");
-        let count = row.sources.len() + 1;
+        let carries_in = ["addc.", "subc.", "madc."].iter().any(|name| opcode.starts_with(name));
+        let count = row.sources.len() + usize::from(!carries_in);
         let operands = self.operands(count..=count)?;
         if conversion
             && let OperandKind::Name(name) = &operands[1].kind
@@ -25,6 +26,12 @@ impl Line<'_, '_, '_> {
             })?;
         }
         for (index, kind) in row.sources.iter().enumerate() {
+            if carries_in && *kind == LaneType::Predicate {
+                let carry = self.decoder.carry(self.span.place)?;
+                self.effects.reads.push(carry);
+                self.out.sources[index] = carry;
+                continue;
+            }
             let operand = &operands[index + 1];
             self.out.sources[index] = match *kind {
                 LaneType::Predicate => self.read_predicate(operand)?,
@@ -52,6 +59,13 @@ impl Line<'_, '_, '_> {
                 }
                 self.out.destinations[0] = register.id;
                 self.row(row, if bits == 64 { Action::LaneWide } else { Action::Lane });
+                self.out.memory.wide_value = bits == 64;
+                if let Some(carry) = isa::lane_row(&format!("{opcode}/carry")) {
+                    let id = self.decoder.carry(self.span.place)?;
+                    self.effects.writes.push(id);
+                    self.out.destinations[1] = id;
+                    self.out.action = Action::Carry(carry.op);
+                }
             }
         }
         Ok(())

@@ -22,6 +22,7 @@ use call::Frame;
 pub use warp::Votes;
 
 use crate::error::ExecError;
+use crate::isa::LaneOp;
 use crate::program::{
     Action, Base, CONSTANT, Combine, Instruction, NO_PC, NONE, PredicateOp, Program, Row, SetValue,
 };
@@ -293,6 +294,7 @@ impl Warp {
                 // SAFETY: the warp has the program's rows, as asserted above.
                 unsafe { (self.lanes)(self.operands(program), instruction, lanes) };
             }
+            Action::Carry(carry) => self.with_carry(program, instruction, carry, lanes),
             Action::Compare(combine) => {
                 let truth = self.truth(program, instruction, lanes);
                 let (truth, inverse) = self.combine(instruction, combine, truth);
@@ -472,6 +474,19 @@ impl Warp {
     fn truth(&mut self, program: &Program, instruction: &Instruction, lanes: u32) -> u32 {
         // SAFETY: `issue` asserted that the warp has the program's rows.
         unsafe { (self.lanes)(self.operands(program), instruction, lanes) }
+    }
+
+    /// An operation and its carry. The carry comes first: the destination may be a source.
+    fn with_carry(&mut self, program: &Program, instruction: &Instruction, carry: LaneOp, lanes: u32) {
+        let mut part =
+            Instruction { op: carry, action: Action::Compare(Combine::None), ..instruction.clone() };
+        let truth = self.truth(program, &part, lanes);
+        let wide = instruction.memory.wide_value;
+        part.op = instruction.op;
+        part.action = if wide { Action::LaneWide } else { Action::Lane };
+        // SAFETY: `issue` asserted that the warp has the program's rows.
+        unsafe { (self.lanes)(self.operands(program), &part, lanes) };
+        self.set_predicate(instruction.destinations[1], truth, lanes);
     }
 
     /// Truth and its inverse, each combined with the third predicate.
