@@ -10,6 +10,7 @@ mod link;
 mod memory;
 mod moves;
 mod storage;
+mod texture;
 
 use std::collections::BTreeMap;
 

@@ -9,6 +9,7 @@ use crate::error::ExecError;
 use crate::execute::{Access, AccessKind, CtaEnvironment, Issue, Votes, Warp};
 use crate::printf::print;
 use crate::program::{Program, Row, Space, Symbol};
+use crate::texture::Textures;
 
 /// Memory as one run of bytes.
 #[derive(Clone, Debug)]
@@ -60,11 +61,13 @@ pub struct Options {
     pub limit: u64,
     /// Do without the host's vector extensions.
     pub baseline: bool,
+    /// What texture fetches find.
+    pub textures: Arc<Textures>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { dynamic_shared_bytes: 0, limit: u64::MAX, baseline: false }
+        Options { dynamic_shared_bytes: 0, limit: u64::MAX, baseline: false, textures: Arc::default() }
     }
 }
 
@@ -98,6 +101,7 @@ pub fn run(
         return Err(launch_error(message));
     }
     let mut env = CtaEnvironment::new(grid, block, Arc::from(params));
+    env.textures = Arc::clone(&options.textures);
     env.dynamic_shared_bytes = options.dynamic_shared_bytes;
     env.constant_base = CONSTANTS;
     env.global_base = memory.base + memory.bytes.len().next_multiple_of(256) as u64;

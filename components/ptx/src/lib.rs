@@ -26,6 +26,7 @@ pub mod lexer;
 pub mod parser;
 pub mod printf;
 mod program;
+pub mod texture;
 
 pub use error::{ExecError, PtxError};
 pub use execute::{Access, AccessKind, CtaEnvironment, Issue, Issued, Votes, Warp, Windows};

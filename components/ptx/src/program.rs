@@ -223,6 +223,11 @@ pub(crate) enum Action {
     BarrierReduction(Reduction),
     /// Lanes among each other; a mask of lanes is the fourth source.
     Warp(WarpOp),
+    /// `tex`; the texture is the global variable at `offset`, or its handle is in the address register.
+    Texture {
+        floats: bool,
+        result_floats: bool,
+    },
     Fence,
     /// Parameters of calls, which lie in the warp.
     LoadFrame,

@@ -159,7 +159,7 @@ impl<'s> Line<'_, 's, '_> {
             Form::Exit => self.alone(Action::Exit),
             Form::Trap => self.alone(Action::Trap),
             Form::Call => self.call(),
-            Form::Texture { .. } => Err(self.error("textures are not supported yet")),
+            Form::Texture { dimensions, floats } => self.texture(dimensions, floats),
         }
     }
 

@@ -92,7 +92,11 @@ impl Line<'_, '_, '_> {
         }
     }
 
-    fn elements<'o>(&self, operand: &'o Operand, count: u8) -> Result<&'o [OperandKind], PtxError> {
+    pub(super) fn elements<'o>(
+        &self,
+        operand: &'o Operand,
+        count: u8,
+    ) -> Result<&'o [OperandKind], PtxError> {
         let parts = match &operand.kind {
             OperandKind::Vector(parts) => parts.as_slice(),
             kind => std::slice::from_ref(kind),

@@ -1,7 +1,7 @@
 //! Variables with storage, and where in their space they lie (PTX ISA 5).
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ast::{OperandKind, StorageSpace, Variable};
 use crate::error::PtxError;
@@ -28,6 +28,7 @@ pub(super) struct Storage {
     dynamic_align: u64,
     /// Addresses of functions, for initial values that name them.
     pub(super) code: BTreeMap<String, u64>,
+    textures: BTreeSet<String>,
     places: BTreeMap<String, (StorageSpace, usize)>,
 }
 
@@ -51,6 +52,12 @@ impl Storage {
                 StorageSpace::Param | StorageSpace::Register => self.params[index].offset as u64,
             },
         ))
+    }
+
+    /// Position of a `.texref` among the global variables.
+    pub(super) fn texture(&self, name: &str) -> Option<usize> {
+        let &(space, index) = self.places.get(name)?;
+        (space == StorageSpace::Global && self.textures.contains(name)).then_some(index)
     }
 
     /// Gives a variable that is declared already the name that it has in a function.
@@ -93,6 +100,14 @@ impl Storage {
     pub(super) fn declare(&mut self, variable: &Variable) -> Result<(), PtxError> {
         let place = variable.span.place;
         let (size, align) = extent(variable)?;
+        if variable.element == "texref" {
+            if variable.space != StorageSpace::Global || !variable.initial.is_empty() {
+                let error =
+                    PtxError::new(place, "a `.texref` lies in global memory and has no initial value");
+                return Err(error.expecting("`.global .texref name;`"));
+            }
+            self.textures.insert(variable.name.clone());
+        }
         let (initial, addresses) = self.initial_bytes(variable, size)?;
         let area = match variable.space {
             StorageSpace::Shared => &mut self.shared,

@@ -13,6 +13,7 @@ mod call;
 mod lanes;
 mod memory;
 mod moves;
+mod texture;
 mod warp;
 
 use std::sync::Arc;
@@ -26,6 +27,7 @@ use crate::isa::LaneOp;
 use crate::program::{
     Action, Base, CONSTANT, Combine, Instruction, NO_PC, NONE, PredicateOp, Program, Row, SetValue,
 };
+use crate::texture::Textures;
 use lanes::{LaneFunction, Operands, blend};
 
 /// Where shared and local memory appear among generic addresses.
@@ -71,6 +73,8 @@ pub struct CtaEnvironment {
     pub global_base: u64,
     /// Address of the module's `.const` variables.
     pub constant_base: u64,
+    /// What the launch bound for texture fetches.
+    pub textures: Arc<Textures>,
 }
 
 impl CtaEnvironment {
@@ -88,6 +92,7 @@ impl CtaEnvironment {
             windows: Windows::default(),
             global_base: 0,
             constant_base: 0,
+            textures: Arc::default(),
         }
     }
 
@@ -320,6 +325,9 @@ impl Warp {
             Action::Barrier { waits } => kind = self.barrier(program, instruction, lanes, waits)?,
             Action::BarrierReduction(_) => kind = self.barrier(program, instruction, lanes, true)?,
             Action::Warp(op) => self.warp_wide(program, instruction, op, lanes)?,
+            Action::Texture { floats, result_floats } => {
+                self.texture(program, env, instruction, (floats, result_floats), lanes)?;
+            }
             Action::InSpace(base) => self.in_space(program, env, instruction, base, lanes),
             Action::Fence => kind = Issue::Fence,
             Action::Exit => {
