@@ -126,13 +126,33 @@ impl RegisterType {
 pub(crate) struct Register {
     pub(crate) id: u16,
     pub(crate) kind: RegisterType,
+    pub(crate) class: Class,
+}
+
+/// What a type's bits mean (PTX ISA 9.2): integers and floats do not mix, bits go with both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Class {
+    Bits,
+    Integer,
+    Float,
+}
+
+impl Class {
+    /// The class of a type such as `u32`.
+    pub(crate) fn of(element: &str) -> Class {
+        match element.as_bytes().first() {
+            Some(b'u' | b's') => Class::Integer,
+            Some(b'f') => Class::Float,
+            _ => Class::Bits,
+        }
+    }
 }
 
 #[derive(Default)]
 struct Scope {
     parent: usize,
     /// Declared names and range prefixes with their counts.
-    declared: BTreeMap<String, (RegisterType, Option<u32>)>,
+    declared: BTreeMap<String, (RegisterType, Class, Option<u32>)>,
     labels: BTreeMap<String, u32>,
     /// `.param` variables.
     frame: BTreeMap<String, FramePart>,
@@ -375,7 +395,10 @@ impl<'m> Decoder<'m> {
             None => return Err(PtxError::new(variable.span.place, "unknown register type")),
         };
         let declared = &mut self.scopes[self.scope].declared;
-        if declared.insert(variable.name.clone(), (kind, variable.range)).is_some() {
+        if declared
+            .insert(variable.name.clone(), (kind, Class::of(&variable.element), variable.range))
+            .is_some()
+        {
             return Err(PtxError::new(
                 variable.span.place,
                 format!("`{}` is declared twice in this scope", variable.name),
@@ -392,15 +415,14 @@ impl<'m> Decoder<'m> {
         let mut scope = self.scope;
         loop {
             let declared = &self.scopes[scope].declared;
-            let whole = declared.get(name).filter(|(_, range)| range.is_none());
+            let whole = declared.get(name).filter(|(.., range)| range.is_none());
             let ranged = declared
                 .get(prefix)
-                .filter(|(_, range)| matches!((range, number), (Some(count), Some(n)) if n < *count));
-            if let Some((kind, _)) = whole.or(ranged) {
-                let kind = *kind;
+                .filter(|(.., range)| matches!((range, number), (Some(count), Some(n)) if n < *count));
+            if let Some(&(kind, class, _)) = whole.or(ranged) {
                 let key = (scope, name.to_owned());
                 if let Some(&id) = self.names.get(&key) {
-                    return Ok(Some(Register { id, kind }));
+                    return Ok(Some(Register { id, kind, class }));
                 }
                 if self.registers.len() >= MOST_REGISTERS {
                     return Err(PtxError::new(place, "the kernel has too many registers"));
@@ -408,7 +430,7 @@ impl<'m> Decoder<'m> {
                 let id = self.registers.len() as u16;
                 self.registers.push(kind);
                 self.names.insert(key, id);
-                return Ok(Some(Register { id, kind }));
+                return Ok(Some(Register { id, kind, class }));
             }
             if scope == 0 {
                 return Ok(None);

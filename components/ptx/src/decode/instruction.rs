@@ -2,7 +2,7 @@
 
 use super::call::code_address;
 use super::moves::special;
-use super::{Decoder, Register, RegisterType, blank};
+use super::{Class, Decoder, Register, RegisterType, blank};
 use crate::analysis::liveness::Effects;
 use crate::ast::{self, Operand, OperandKind, Span, StorageSpace};
 use crate::error::{Place, PtxError, nearest};
@@ -57,7 +57,7 @@ impl Decoder<'_> {
 
     fn predicate(&mut self, name: &str, place: Place) -> Result<u16, PtxError> {
         match self.find_register(name, place)? {
-            Some(Register { id, kind: RegisterType::Predicate }) => Ok(id),
+            Some(Register { id, kind: RegisterType::Predicate, .. }) => Ok(id),
             Some(_) => {
                 Err(PtxError::new(place, format!("`{name}` is no predicate")).expecting("a `.pred` register"))
             }
@@ -70,7 +70,7 @@ impl Decoder<'_> {
         let mut known = self.storage.names();
         for scope in &self.scopes {
             known.extend(scope.frame.keys().cloned());
-            for (declared, (_, range)) in &scope.declared {
+            for (declared, (_, _, range)) in &scope.declared {
                 known.push(match range {
                     Some(count) => format!("{declared}{}", count.saturating_sub(1)),
                     None => declared.clone(),
@@ -288,6 +288,20 @@ impl<'s> Line<'_, 's, '_> {
             }
             None => Err(self.decoder.undeclared(name, place)),
         }
+    }
+
+    /// Whether a register's type agrees with that of an instruction: `float` for `.f32`, never for `.u32`.
+    pub(super) fn check_class(&mut self, operand: &Operand, element: &str) -> Result<(), PtxError> {
+        let place = operand.span.place;
+        let OperandKind::Name(name) = &operand.kind else { return Ok(()) };
+        let Some(register) = self.decoder.find_register(name, place)? else { return Ok(()) };
+        let (is, expected) = match (Class::of(element), register.class) {
+            (Class::Integer, Class::Float) => ("a floating-point register", "an integer or untyped one"),
+            (Class::Float, Class::Integer) => ("an integer register", "a floating-point or untyped one"),
+            _ => return Ok(()),
+        };
+        let message = format!("`{name}` is {is}, and the instruction's type is `.{element}`");
+        Err(PtxError::new(place, message).expecting(expected))
     }
 
     /// The error for an operand of the wrong form.

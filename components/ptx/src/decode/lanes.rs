@@ -5,6 +5,7 @@ use super::instruction::{Line, Width};
 use crate::ast::OperandKind;
 use crate::error::PtxError;
 use crate::isa::{self, LaneRow, LaneType};
+use crate::parser::element_size;
 use crate::program::{Action, Combine, PredicateOp, SetValue};
 
 impl Line<'_, '_, '_> {
@@ -25,6 +26,12 @@ impl Line<'_, '_, '_> {
                     .expecting("a 32-bit register")
             })?;
         }
+        // The last word is the type, of a conversion that of the source. Where an operand has another type of its
+        // own, as a shift's amount, the instruction's is `.b`, `.u` or `.s` and the operand an integer too.
+        let mut words = opcode.rsplit('.').filter(|word| element_size(word).is_some());
+        let (source_type, before) = (words.next().unwrap_or(""), words.next());
+        let result_type = before.unwrap_or(source_type);
+        let source_type = if opcode.starts_with("slct.") { "" } else { source_type };
         for (index, kind) in row.sources.iter().enumerate() {
             if carries_in && *kind == LaneType::Predicate {
                 let carry = self.decoder.carry(self.span.place)?;
@@ -33,6 +40,7 @@ impl Line<'_, '_, '_> {
                 continue;
             }
             let operand = &operands[index + 1];
+            self.check_class(operand, source_type)?;
             self.out.sources[index] = match *kind {
                 LaneType::Predicate => self.read_predicate(operand)?,
                 LaneType::Bits(bits) if conversion => self.read(operand, Width::AtLeast(bits))?,
@@ -49,6 +57,7 @@ impl Line<'_, '_, '_> {
             }
             LaneType::Bits(bits) => {
                 let width = if conversion { Width::AtLeast(bits) } else { Width::Exactly(bits) };
+                self.check_class(&operands[0], result_type)?;
                 let register = self.write(&operands[0].kind, operands[0].span.place, width)?;
                 if (register.kind == RegisterType::Wide) != (bits == 64) {
                     return Err(PtxError::new(
@@ -90,6 +99,7 @@ impl Line<'_, '_, '_> {
         let operands = self.operands(count..=count)?;
         for index in 0..2 {
             let LaneType::Bits(bits) = row.sources[index] else { return Err(self.unknown()) };
+            self.check_class(&operands[index + 1], opcode.rsplit('.').next().unwrap_or(""))?;
             self.out.sources[index] = self.read(&operands[index + 1], Width::Exactly(bits))?;
         }
         if combine != Combine::None {

@@ -117,6 +117,7 @@ impl Line<'_, '_, '_> {
             self.out.action = if self.in_frame(&operands[1]) { Action::LoadFrame } else { Action::LoadParam };
         }
         self.address(&operands[1], form.space)?;
+        self.check_class(&operands[0], self.source.opcode.rsplit('.').next().unwrap_or(""))?;
         let parts = self.elements(&operands[0], form.elements)?;
         for (index, kind) in parts.iter().enumerate() {
             if *kind == OperandKind::Discard {
@@ -168,6 +169,7 @@ impl Line<'_, '_, '_> {
         }
         self.address(&operands[0], form.space)?;
         let place = operands[1].span.place;
+        self.check_class(&operands[1], self.source.opcode.rsplit('.').next().unwrap_or(""))?;
         let parts = self.elements(&operands[1], form.elements)?;
         for (index, kind) in parts.iter().enumerate() {
             let wide = match kind {
@@ -198,6 +200,10 @@ impl Line<'_, '_, '_> {
         let count = 3 - usize::from(reduction) + usize::from(swap);
         let operands = self.operands(count..=count)?;
         let bits = form.bytes * 8;
+        let element = self.source.opcode.rsplit('.').next().unwrap_or("");
+        for operand in operands {
+            self.check_class(operand, element)?;
+        }
         let rest = if reduction {
             operands
         } else {

@@ -54,6 +54,9 @@ impl Line<'_, '_, '_> {
                 return Ok(());
             }
         }
+        for operand in operands {
+            self.check_class(operand, self.source.opcode.rsplit('.').next().unwrap_or(""))?;
+        }
         self.out.sources[0] = self.read(from, Width::Exactly(bits))?;
         self.out.destinations[0] = self.write(&to.kind, to.span.place, Width::Exactly(bits))?.id;
         self.row(row, if bits == 64 { Action::LaneWide } else { Action::Lane });
