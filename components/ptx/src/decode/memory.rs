@@ -48,7 +48,7 @@ impl Line<'_, '_, '_> {
                     };
                     self.out.offset = plus.wrapping_add(i64::from(part.offset));
                     let bytes = self.out.memory.elements * self.out.memory.bytes;
-                    if *plus < 0 || *plus + i64::from(bytes) > i64::from(part.size) {
+                    if *plus < 0 || plus.saturating_add(i64::from(bytes)) > i64::from(part.size) {
                         return Err(PtxError::new(place, format!("`{name}` has {} bytes", part.size))
                             .expecting(format!("an offset that leaves {bytes} bytes")));
                     }
