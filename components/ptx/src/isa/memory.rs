@@ -2,6 +2,8 @@
 //!
 //! Their modifiers multiply to thousands of spellings, so they are read one after another, in the
 //! order the manual prints them, instead of being listed.
+//!
+//! Known deviation: `atom.add.f32` on global memory keeps subnormals, which the manual flushes to zero.
 
 use crate::program::Space;
 
