@@ -85,6 +85,8 @@ pub struct Function {
     pub name: String,
     /// Whether it is a kernel.
     pub entry: bool,
+    /// What it returns, in order; a kernel returns nothing.
+    pub results: Vec<Variable>,
     /// Parameters, in order.
     pub params: Vec<Variable>,
     /// `.maxntid`, `.reqntid`: threads in each dimension.
@@ -115,8 +117,21 @@ pub enum StatementKind {
     Variable(Variable),
     /// `name:`
     Label(String),
+    /// `name: .callprototype (results) _ (params);`
+    Prototype(Prototype),
     /// An instruction.
     Instruction(Instruction),
+}
+
+/// What an indirect call passes and gets.
+#[derive(Clone, Debug)]
+pub struct Prototype {
+    /// Its name.
+    pub name: String,
+    /// What the function returns.
+    pub results: Vec<Variable>,
+    /// What it takes.
+    pub params: Vec<Variable>,
 }
 
 /// An instruction as written.
@@ -142,7 +157,7 @@ pub struct Guard {
 }
 
 /// An operand and where it stands.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Operand {
     /// What it is.
     pub kind: OperandKind,
@@ -173,6 +188,10 @@ pub enum OperandKind {
     Address(String, i64),
     /// `[offset]`
     Absolute(u64),
+    /// `[name, {coordinates}]`
+    Texture(String, Vec<OperandKind>),
+    /// `(a, b)`: arguments or results of a call.
+    List(Vec<Operand>),
     /// `_`: no destination wanted.
     Discard,
 }

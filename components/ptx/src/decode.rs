@@ -2,39 +2,103 @@
 //!
 //! Scopes, storage and labels are here; the meaning of opcodes is in `decode/instruction.rs`.
 
+mod call;
+mod control;
 mod instruction;
+mod lanes;
+mod link;
 mod memory;
+mod moves;
 mod storage;
+mod texture;
 
 use std::collections::BTreeMap;
 
 use crate::analysis::cfg::{ControlFlow, Flow};
 use crate::analysis::liveness::{Effects, allocate};
-use crate::ast::{Function, Module, Span, Statement, StatementKind, StorageSpace, Variable};
-use crate::error::{Place, PtxError};
+use crate::ast::{Function, Module, OperandKind, Span, Statement, StatementKind, StorageSpace, Variable};
+use crate::error::{Place, PtxError, nearest};
 use crate::isa::{LaneOp, Latency, Unit};
 use crate::parser::element_size;
-use crate::program::{Action, CONSTANT, Instruction, MemoryForm, NO_PC, NONE, Program, RegisterSet, Row};
+use crate::program::{
+    Action, CONSTANT, CallSite, FramePart, Instruction, MemoryForm, NO_PC, NONE, Program, RegisterSet, Row,
+};
+use call::{Signature, frame_part};
+use link::{Code, Kernel, link};
 use storage::Storage;
 
-/// Decodes every kernel of a module.
+/// Decodes every kernel of a module. Every function is decoded, so that all errors of the text are reported,
+/// in the order of their places.
 pub fn decode(module: &Module) -> Result<Vec<Program>, Vec<PtxError>> {
     let mut errors = Vec::new();
+    let signatures = call::signatures(module, &mut errors);
     let mut storage = Storage::default();
+    for (name, signature) in &signatures {
+        storage.code.extend(signature.index.map(|index| (name.clone(), call::code_address(index))));
+    }
     for variable in &module.variables {
         if let Err(error) = storage.declare(variable) {
             errors.push(error);
         }
     }
-    let mut programs = Vec::new();
-    for function in module.functions.iter().filter(|f| f.entry && f.body.is_some()) {
-        let mut decoder = Decoder::new(storage.clone());
-        match decoder.kernel(function) {
-            Some(program) if decoder.errors.is_empty() => programs.push(program),
-            _ => errors.append(&mut decoder.errors),
+    for function in module.functions.iter().filter(|function| !function.entry) {
+        hoist(function, function.body.as_deref().unwrap_or(&[]), &mut storage, &mut errors);
+    }
+    let (mut kernels, mut functions) = (Vec::new(), Vec::new());
+    for (index, function) in module.functions.iter().enumerate().filter(|(_, f)| f.body.is_some()) {
+        let mut decoder = Decoder::new(storage.clone(), &signatures, function);
+        match decoder.function(function, index as u32) {
+            Some(code) if function.entry => kernels.push(Kernel {
+                code,
+                params: std::mem::take(&mut decoder.storage.params),
+                param_bytes: decoder.storage.param_bytes,
+                storage: decoder.storage,
+            }),
+            Some(code) => functions.push(code),
+            None => errors.append(&mut decoder.errors),
         }
     }
+    let named = |variable: &Variable| {
+        let names = variable.initial.iter().filter_map(|operand| match &operand.kind {
+            OperandKind::Name(name) => signatures.get(name)?.index,
+            _ => None,
+        });
+        names.collect::<Vec<u32>>()
+    };
+    let taken: Vec<u32> = module.variables.iter().flat_map(named).collect();
+    let mut programs = Vec::new();
+    if errors.is_empty() {
+        for kernel in kernels {
+            match link(module, kernel, &functions, &taken) {
+                Ok(program) => programs.push(program),
+                Err(error) => errors.push(error),
+            }
+        }
+    }
+    errors.sort_by_key(|error| (error.line, error.column));
     if errors.is_empty() { Ok(programs) } else { Err(errors) }
+}
+
+/// Gives the shared variables of a function their place beside those of the module: every kernel that calls
+/// the function has them at the same offset.
+fn hoist(function: &Function, statements: &[Statement], storage: &mut Storage, errors: &mut Vec<PtxError>) {
+    for statement in statements {
+        match &statement.kind {
+            StatementKind::Block(inner) => hoist(function, inner, storage, errors),
+            StatementKind::Variable(variable) if variable.space == StorageSpace::Shared => {
+                let name = hoisted(&function.name, &variable.name);
+                if let Err(error) = storage.declare(&Variable { name, ..variable.clone() }) {
+                    errors.push(error);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The name of a function's shared variable; no name of the text has blanks.
+fn hoisted(function: &str, variable: &str) -> String {
+    format!("{variable} of {function}")
 }
 
 /// What kind of register a name is.
@@ -62,21 +126,47 @@ impl RegisterType {
 pub(crate) struct Register {
     pub(crate) id: u16,
     pub(crate) kind: RegisterType,
+    pub(crate) class: Class,
+}
+
+/// What a type's bits mean (PTX ISA 9.2): integers and floats do not mix, bits go with both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Class {
+    Bits,
+    Integer,
+    Float,
+}
+
+impl Class {
+    /// The class of a type such as `u32`.
+    pub(crate) fn of(element: &str) -> Class {
+        match element.as_bytes().first() {
+            Some(b'u' | b's') => Class::Integer,
+            Some(b'f') => Class::Float,
+            _ => Class::Bits,
+        }
+    }
 }
 
 #[derive(Default)]
 struct Scope {
     parent: usize,
     /// Declared names and range prefixes with their counts.
-    declared: BTreeMap<String, (RegisterType, Option<u32>)>,
+    declared: BTreeMap<String, (RegisterType, Class, Option<u32>)>,
     labels: BTreeMap<String, u32>,
+    /// `.param` variables.
+    frame: BTreeMap<String, FramePart>,
 }
 
 /// Register ids fit 15 bits, because the sixteenth marks constants.
-const MOST_REGISTERS: usize = 0x7ff0;
+pub(crate) const MOST_REGISTERS: usize = 0x7ff0;
 
-pub(crate) struct Decoder {
+pub(crate) struct Decoder<'m> {
     storage: Storage,
+    signatures: &'m BTreeMap<String, Signature>,
+    name: String,
+    /// A kernel, not a function.
+    entry: bool,
     errors: Vec<PtxError>,
     scopes: Vec<Scope>,
     scope: usize,
@@ -89,12 +179,26 @@ pub(crate) struct Decoder {
     branches: Vec<(usize, usize, String, Place)>,
     constants: Vec<Row>,
     constant_index: BTreeMap<(u64, bool), u16>,
+    /// Bytes of the frame that are in use, and the most that ever are.
+    frame_top: u32,
+    frame_bytes: u32,
+    /// Results that are declared `.reg`.
+    register_results: Vec<(FramePart, Register)>,
+    calls: Vec<CallSite>,
+    prototypes: BTreeMap<String, Signature>,
+    indirect: bool,
+    taken: Vec<u32>,
+    /// The carry flag, once something uses it.
+    carry: Option<u16>,
 }
 
-impl Decoder {
-    fn new(storage: Storage) -> Self {
+impl<'m> Decoder<'m> {
+    fn new(storage: Storage, signatures: &'m BTreeMap<String, Signature>, function: &Function) -> Self {
         Decoder {
             storage,
+            signatures,
+            name: function.name.clone(),
+            entry: function.entry,
             errors: Vec::new(),
             scopes: vec![Scope::default()],
             scope: 0,
@@ -105,17 +209,30 @@ impl Decoder {
             branches: Vec::new(),
             constants: Vec::new(),
             constant_index: BTreeMap::new(),
+            frame_top: 0,
+            frame_bytes: 0,
+            register_results: Vec::new(),
+            calls: Vec::new(),
+            prototypes: BTreeMap::new(),
+            indirect: false,
+            taken: Vec::new(),
+            carry: None,
         }
     }
 
-    fn kernel(&mut self, function: &Function) -> Option<Program> {
-        for param in &function.params {
-            if let Err(error) = self.storage.declare_param(param) {
-                self.errors.push(error);
+    fn function(&mut self, function: &Function, index: u32) -> Option<Code> {
+        if self.entry {
+            for param in &function.params {
+                if let Err(error) = self.storage.declare_param(param) {
+                    self.errors.push(error);
+                }
             }
+        } else if let Err(error) = self.formals(function) {
+            self.errors.push(error);
         }
-        // Labels first: a branch may go forward.
-        self.statements(function.body.as_deref().unwrap_or(&[]));
+        let body = function.body.as_deref().unwrap_or(&[]);
+        self.declare_prototypes(body);
+        self.statements(body);
         self.end_program(function.span);
         self.resolve_branches();
         if !self.errors.is_empty() {
@@ -128,10 +245,10 @@ impl Decoder {
                 instruction.reconvergence = graph.reconvergence(pc as u32);
             }
         }
-        Some(self.finish(function, &graph))
+        Some(self.finish(index, function, &graph))
     }
 
-    fn finish(&mut self, function: &Function, graph: &ControlFlow) -> Program {
+    fn finish(&mut self, index: u32, function: &Function, graph: &ControlFlow) -> Code {
         let classes: Vec<u8> = self
             .registers
             .iter()
@@ -157,30 +274,62 @@ impl Decoder {
             }
         };
         let mut instructions = std::mem::take(&mut self.instructions);
+        let mut predicate_operands = Vec::new();
         for instruction in &mut instructions {
+            let operands = instruction.sources.iter().chain(&instruction.destinations);
+            let is_predicate =
+                |operand: &u16| self.registers.get(*operand as usize) == Some(&RegisterType::Predicate);
+            predicate_operands.push(
+                operands
+                    .enumerate()
+                    .fold(0, |all, (index, operand)| all | u8::from(is_predicate(operand)) << index),
+            );
             for operand in instruction.destinations.iter_mut().chain(&mut instruction.sources) {
                 *operand = row(*operand);
             }
             instruction.address = row(instruction.address);
             instruction.guard = row(instruction.guard);
         }
-        Program {
-            name: function.name.clone(),
-            params: std::mem::take(&mut self.storage.params),
-            param_bytes: self.storage.param_bytes,
-            shared_bytes: self.storage.static_shared_bytes(),
-            shared_symbols: std::mem::take(&mut self.storage.shared).symbols,
-            local_bytes: self.storage.local.bytes as u32,
-            global_symbols: std::mem::take(&mut self.storage.global).symbols,
-            constant_symbols: std::mem::take(&mut self.storage.constant).symbols,
-            registers_per_thread: found.pressure.max(4),
-            max_ntid: function.max_ntid,
-            min_ctas_per_sm: function.min_ctas_per_sm,
+        let signature = self.signatures.get(&function.name).filter(|_| !self.entry);
+        Code {
+            index,
             instructions,
+            predicate_operands,
             constants: std::mem::take(&mut self.constants),
             rows: wide_rows + count(1),
+            wide_rows,
             predicates: count(2),
             scoreboard_registers: self.registers.len() as u16,
+            pressure: found.pressure.max(4),
+            frame_bytes: self.frame_bytes,
+            // A callee's local memory begins as aligned as the first.
+            local_bytes: (self.storage.local.bytes as u32).next_multiple_of(if self.entry { 1 } else { 16 }),
+            params: signature.map_or(Vec::new(), |signature| signature.params.clone()),
+            results: signature.map_or(Vec::new(), |signature| signature.results.clone()),
+            calls: std::mem::take(&mut self.calls),
+            indirect: self.indirect,
+            taken: std::mem::take(&mut self.taken),
+        }
+    }
+
+    /// Adds an instruction.
+    fn push(&mut self, instruction: Instruction, effects: Effects) {
+        self.instructions.push(instruction);
+        self.effects.push(effects);
+    }
+
+    /// Prototypes may stand behind the calls that name them.
+    fn declare_prototypes(&mut self, statements: &[Statement]) {
+        for statement in statements {
+            match &statement.kind {
+                StatementKind::Block(inner) => self.declare_prototypes(inner),
+                StatementKind::Prototype(prototype) => {
+                    if let Err(error) = self.prototype(prototype) {
+                        self.errors.push(error);
+                    }
+                }
+                _ => {}
+            }
         }
     }
 
@@ -191,7 +340,10 @@ impl Decoder {
                     let parent = self.scope;
                     self.scopes.push(Scope { parent, ..Scope::default() });
                     self.scope = self.scopes.len() - 1;
+                    // The parameters of one call are dead behind it: the next one's lie in the same place.
+                    let frame = self.frame_top;
                     self.statements(inner);
+                    self.frame_top = frame;
                     self.scope = parent;
                 }
                 StatementKind::Variable(variable) => {
@@ -207,6 +359,7 @@ impl Decoder {
                         self.errors.push(PtxError::new(statement.span.place, message));
                     }
                 }
+                StatementKind::Prototype(_) => {}
                 StatementKind::Instruction(instruction) => {
                     if let Err(error) = self.instruction(instruction, statement.span) {
                         self.errors.push(error);
@@ -217,6 +370,18 @@ impl Decoder {
     }
 
     fn declare(&mut self, variable: &Variable) -> Result<(), PtxError> {
+        if variable.space == StorageSpace::Param {
+            let part = frame_part(variable, &mut self.frame_top)?;
+            self.frame_bytes = self.frame_bytes.max(self.frame_top);
+            if self.scopes[self.scope].frame.insert(variable.name.clone(), part).is_some() {
+                let message = format!("`{}` is declared twice in this scope", variable.name);
+                return Err(PtxError::new(variable.span.place, message));
+            }
+            return Ok(());
+        }
+        if variable.space == StorageSpace::Shared && !self.entry {
+            return self.storage.alias(variable, &hoisted(&self.name, &variable.name));
+        }
         if variable.space != StorageSpace::Register {
             return self.storage.declare(variable);
         }
@@ -230,7 +395,10 @@ impl Decoder {
             None => return Err(PtxError::new(variable.span.place, "unknown register type")),
         };
         let declared = &mut self.scopes[self.scope].declared;
-        if declared.insert(variable.name.clone(), (kind, variable.range)).is_some() {
+        if declared
+            .insert(variable.name.clone(), (kind, Class::of(&variable.element), variable.range))
+            .is_some()
+        {
             return Err(PtxError::new(
                 variable.span.place,
                 format!("`{}` is declared twice in this scope", variable.name),
@@ -247,15 +415,14 @@ impl Decoder {
         let mut scope = self.scope;
         loop {
             let declared = &self.scopes[scope].declared;
-            let whole = declared.get(name).filter(|(_, range)| range.is_none());
+            let whole = declared.get(name).filter(|(.., range)| range.is_none());
             let ranged = declared
                 .get(prefix)
-                .filter(|(_, range)| matches!((range, number), (Some(count), Some(n)) if n < *count));
-            if let Some((kind, _)) = whole.or(ranged) {
-                let kind = *kind;
+                .filter(|(.., range)| matches!((range, number), (Some(count), Some(n)) if n < *count));
+            if let Some(&(kind, class, _)) = whole.or(ranged) {
                 let key = (scope, name.to_owned());
                 if let Some(&id) = self.names.get(&key) {
-                    return Ok(Some(Register { id, kind }));
+                    return Ok(Some(Register { id, kind, class }));
                 }
                 if self.registers.len() >= MOST_REGISTERS {
                     return Err(PtxError::new(place, "the kernel has too many registers"));
@@ -263,13 +430,25 @@ impl Decoder {
                 let id = self.registers.len() as u16;
                 self.registers.push(kind);
                 self.names.insert(key, id);
-                return Ok(Some(Register { id, kind }));
+                return Ok(Some(Register { id, kind, class }));
             }
             if scope == 0 {
                 return Ok(None);
             }
             scope = self.scopes[scope].parent;
         }
+    }
+
+    /// The predicate that holds the carry flag.
+    fn carry(&mut self, place: Place) -> Result<u16, PtxError> {
+        if let Some(carry) = self.carry {
+            return Ok(carry);
+        }
+        if self.registers.len() >= MOST_REGISTERS {
+            return Err(PtxError::new(place, "the kernel has too many registers"));
+        }
+        self.registers.push(RegisterType::Predicate);
+        Ok(*self.carry.insert(self.registers.len() as u16 - 1))
     }
 
     /// The operand for a constant.
@@ -300,17 +479,19 @@ impl Decoder {
     /// A program always ends in an exit, so that no pc can run off its end.
     fn end_program(&mut self, span: Span) {
         let ends = self.instructions.last().is_some_and(|last| {
-            last.guard == NONE && (last.action == Action::Exit || last.action == Action::Branch)
+            last.guard == NONE && matches!(last.action, Action::Exit | Action::Return | Action::Branch)
         });
         let end = self.instructions.len() as u32;
         let labelled = self.scopes.iter().any(|scope| scope.labels.values().any(|pc| *pc == end));
         if !ends || labelled {
             let mut exit = blank(span);
-            exit.action = Action::Exit;
-            exit.latency = Latency::Exit;
+            (exit.action, exit.latency) = (Action::Exit, Latency::Exit);
+            if !self.entry {
+                self.store_results(&blank(span), span);
+                (exit.action, exit.latency) = (Action::Return, Latency::Branch);
+            }
             exit.text = (span.end, span.end);
-            self.instructions.push(exit);
-            self.effects.push(Effects::default());
+            self.push(exit, Effects::default());
         }
     }
 
@@ -326,7 +507,11 @@ impl Decoder {
             };
             match target {
                 Some(target) => self.instructions[pc].target = target,
-                None => self.errors.push(PtxError::new(place, format!("no label `{label}`"))),
+                None => {
+                    let labels = self.scopes.iter().flat_map(|scope| scope.labels.keys());
+                    let error = PtxError::new(place, format!("no label `{label}` can be reached from here"));
+                    self.errors.push(nearest(error, &label, labels));
+                }
             }
         }
     }
@@ -344,6 +529,7 @@ pub(crate) fn blank(span: Span) -> Instruction {
         guard_negated: false,
         memory: MemoryForm::NONE,
         offset: 0,
+        drains: false,
         target: NO_PC,
         reconvergence: NO_PC,
         unit: Unit::Control,
@@ -359,7 +545,7 @@ fn flow_of(instruction: &Instruction) -> Flow {
     let guarded = instruction.guard != NONE;
     match instruction.action {
         Action::Branch => Flow { target: Some(instruction.target), falls: guarded, exits: false },
-        Action::Exit => Flow { target: None, falls: guarded, exits: true },
+        Action::Exit | Action::Return => Flow { target: None, falls: guarded, exits: true },
         _ => Flow { target: None, falls: true, exits: false },
     }
 }

@@ -28,6 +28,17 @@ impl PtxError {
     }
 }
 
+/// The error with the known name that is nearest to the one written, if one is near.
+pub(crate) fn nearest<'n>(error: PtxError, name: &str, known: impl Iterator<Item = &'n String>) -> PtxError {
+    let near = known.map(|known| (crate::isa::distance(known, name), known)).min();
+    match near {
+        Some((distance, known)) if distance <= 2.max(name.chars().count() / 3) => {
+            error.expecting(format!("something like `{known}`"))
+        }
+        _ => error,
+    }
+}
+
 impl fmt::Display for PtxError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}: {}", self.line, self.column, self.message)?;

@@ -6,8 +6,10 @@
 use std::sync::Arc;
 
 use crate::error::ExecError;
-use crate::execute::{Access, AccessKind, CtaEnvironment, Issue, Warp};
-use crate::program::{Program, Row, Space};
+use crate::execute::{Access, AccessKind, CtaEnvironment, Issue, Votes, Warp};
+use crate::printf::print;
+use crate::program::{Program, Row, Space, Symbol};
+use crate::texture::Textures;
 
 /// Memory as one run of bytes.
 #[derive(Clone, Debug)]
@@ -59,21 +61,25 @@ pub struct Options {
     pub limit: u64,
     /// Do without the host's vector extensions.
     pub baseline: bool,
+    /// What texture fetches find.
+    pub textures: Arc<Textures>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { dynamic_shared_bytes: 0, limit: u64::MAX, baseline: false }
+        Options { dynamic_shared_bytes: 0, limit: u64::MAX, baseline: false, textures: Arc::default() }
     }
 }
 
 /// What a run executed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Instructions, counted once for a warp.
     pub warp_instructions: u64,
     /// Instructions, counted for every lane that executed them.
     pub thread_instructions: u64,
+    /// What the kernel printed.
+    pub output: String,
 }
 
 /// Runs every CTA of a grid.
@@ -95,21 +101,21 @@ pub fn run(
         return Err(launch_error(message));
     }
     let mut env = CtaEnvironment::new(grid, block, Arc::from(params));
+    env.textures = Arc::clone(&options.textures);
     env.dynamic_shared_bytes = options.dynamic_shared_bytes;
-    let mut constants = Vec::new();
-    env.constant_base = place_symbols(program.constant_symbols(), &mut constants, 1 << 30);
-    let mut globals = Vec::new();
-    let has_globals = !program.global_symbols().is_empty();
-    place_symbols(program.global_symbols(), &mut globals, 0);
-    if has_globals {
-        env.global_base = memory.push(&globals);
+    env.constant_base = CONSTANTS;
+    env.global_base = memory.base + memory.bytes.len().next_multiple_of(256) as u64;
+    let globals = place_symbols(program.global_symbols(), &env);
+    if !globals.is_empty() {
+        memory.push(&globals);
     }
+    let constants = place_symbols(program.constant_symbols(), &env);
     let shared_bytes = program.shared_bytes() as usize + options.dynamic_shared_bytes as usize;
     let mut cta = Cta {
         program,
         warps: (0..env.warps()).map(|index| Warp::new(program, &env, index)).collect(),
         waiting: vec![None; env.warps() as usize],
-        arrived: [0; 16],
+        arrived: [Arrived::default(); 16],
         shared: vec![0; shared_bytes],
         local: vec![0; program.local_bytes() as usize * 32 * env.warps() as usize],
         constants,
@@ -135,26 +141,41 @@ fn launch_error(message: String) -> ExecError {
     ExecError { line: 0, lane: 0, message }
 }
 
-fn place_symbols(symbols: &[crate::program::Symbol], bytes: &mut Vec<u8>, base: u64) -> u64 {
+/// Where constant memory lies.
+const CONSTANTS: u64 = 1 << 30;
+
+/// The bytes of a space's variables.
+fn place_symbols(symbols: &[Symbol], env: &CtaEnvironment) -> Vec<u8> {
+    let mut bytes = Vec::new();
     for symbol in symbols {
         let start = symbol.offset as usize;
         bytes.resize(bytes.len().max(start + symbol.size as usize), 0);
-        bytes[start..start + symbol.initial.len()].copy_from_slice(&symbol.initial);
+        let initial = symbol.initial_bytes(env.global_base, env.constant_base);
+        bytes[start..start + initial.len()].copy_from_slice(&initial);
     }
-    base
+    bytes
 }
 
 /// A warp runs this many instructions before the next has its turn: enough to stay in the host's cache,
 /// few enough that warps which wait for one another in a loop make progress.
 const TURN: u32 = 256;
 
+/// The state of a barrier.
+#[derive(Clone, Copy, Default)]
+struct Arrived {
+    threads: u32,
+    /// Threads that it waits for, where an instruction says it.
+    count: Option<u32>,
+    votes: Votes,
+}
+
 struct Cta<'a> {
     program: &'a Program,
     warps: Vec<Warp>,
     /// The barrier a warp waits at.
     waiting: Vec<Option<u32>>,
-    /// Threads that arrived at each barrier.
-    arrived: [u32; 16],
+    /// What has arrived at each barrier.
+    arrived: [Arrived; 16],
     shared: Vec<u8>,
     local: Vec<u8>,
     constants: Vec<u8>,
@@ -174,7 +195,7 @@ impl Cta<'_> {
             warp.restart(self.program, env, index as u32);
         }
         self.waiting.fill(None);
-        self.arrived = [0; 16];
+        self.arrived = [Arrived::default(); 16];
         self.shared.fill(0);
         self.local.fill(0);
         loop {
@@ -192,7 +213,7 @@ impl Cta<'_> {
             if !alive {
                 return Ok(());
             }
-            if !moved && !self.release_all() {
+            if !moved {
                 return Err(launch_error("all warps wait at barriers that nobody completes".into()));
             }
             if self.statistics.warp_instructions > options.limit {
@@ -210,14 +231,25 @@ impl Cta<'_> {
             match issued.kind {
                 Issue::Done | Issue::Branch | Issue::Fence | Issue::Nothing => {}
                 Issue::Memory => self.memory(index, memory)?,
-                Issue::Barrier { id, count, waits } => {
-                    self.arrive(index, id, count, waits)?;
+                Issue::Print => self.print(index, env, memory)?,
+                Issue::Barrier { id, count, waits, votes } => {
+                    let barrier = &mut self.arrived[id as usize];
+                    // A warp that arrives counts with all its 32 threads, as the hardware does it.
+                    barrier.threads += 32;
+                    barrier.count = count;
+                    barrier.votes.add(votes.unwrap_or_default());
+                    if waits {
+                        self.waiting[index] = Some(id);
+                    }
+                    self.release_full();
                     if self.waiting[index].is_some() {
                         return Ok(());
                     }
                 }
                 Issue::Exit { finished } => {
                     if finished {
+                        // Barriers of all living warps wait for one less.
+                        self.release_full();
                         return Ok(());
                     }
                 }
@@ -226,45 +258,21 @@ impl Cta<'_> {
         Ok(())
     }
 
-    /// A warp that arrives counts with all its 32 threads, as the hardware does it.
-    fn arrive(&mut self, index: usize, id: u32, count: Option<u32>, waits: bool) -> Result<(), ExecError> {
-        let Some(arrived) = self.arrived.get_mut(id as usize) else {
-            return Err(launch_error(format!("there is no barrier {id}")));
-        };
-        *arrived += 32;
-        if waits {
-            self.waiting[index] = Some(id);
-        }
-        let expected = match count {
-            Some(count) => count,
-            None => 32 * self.warps.iter().filter(|warp| warp.pc().is_some()).count() as u32,
-        };
-        if *arrived >= expected {
-            self.release(id);
-        }
-        Ok(())
-    }
-
-    fn release(&mut self, id: u32) {
-        self.arrived[id as usize] = 0;
-        for waiting in &mut self.waiting {
-            if *waiting == Some(id) {
-                *waiting = None;
+    /// Opens the barriers at which all have arrived that they wait for.
+    fn release_full(&mut self) {
+        let alive = 32 * self.warps.iter().filter(|warp| warp.pc().is_some()).count() as u32;
+        for id in 0..self.arrived.len() {
+            let Arrived { threads, count, votes } = self.arrived[id];
+            if threads == 0 || threads < count.unwrap_or(alive) {
+                continue;
             }
-        }
-    }
-
-    /// Warps that ended no longer count: when nothing moves, barriers of all living warps open.
-    fn release_all(&mut self) -> bool {
-        let alive: Vec<usize> =
-            (0..self.warps.len()).filter(|index| self.warps[*index].pc().is_some()).collect();
-        let id = alive.first().and_then(|index| self.waiting[*index]);
-        match id {
-            Some(id) if alive.iter().all(|index| self.waiting[*index] == Some(id)) => {
-                self.release(id);
-                true
+            self.arrived[id] = Arrived::default();
+            for (warp, waiting) in self.warps.iter_mut().zip(&mut self.waiting) {
+                if *waiting == Some(id as u32) {
+                    *waiting = None;
+                    warp.pass_barrier(self.program, votes);
+                }
             }
-            _ => false,
         }
     }
 
@@ -273,7 +281,7 @@ impl Cta<'_> {
         let (base, bytes): (u64, &mut [u8]) = match access.space {
             Space::Global => (memory.base, &mut memory.bytes),
             Space::Shared => (0, &mut self.shared),
-            Space::Const => (1 << 30, &mut self.constants),
+            Space::Const => (CONSTANTS, &mut self.constants),
             Space::Local => return self.local(index),
         };
         let served = match access.kind {
@@ -281,12 +289,43 @@ impl Cta<'_> {
             AccessKind::Store => access.store(access.mask, base, bytes),
             AccessKind::Atomic(..) => access.atomic(access.mask, base, bytes, &mut self.words),
         };
+        let mut served = served;
+        if served != access.mask && access.space == Space::Global && access.kind == AccessKind::Load {
+            // A generic address may be one of constant memory.
+            served |= access.gather(access.mask & !served, CONSTANTS, &self.constants, &mut self.words);
+        }
         if served != access.mask {
             return Err(self.outside(access.mask & !served));
         }
         if access.wants_value {
             self.warps[index].complete_load(self.program, access.pc, access.mask, &self.words);
         }
+        Ok(())
+    }
+
+    fn print(&mut self, index: usize, env: &CtaEnvironment, memory: &FlatMemory) -> Result<(), ExecError> {
+        let Cta { access, shared, local, constants, program, statistics, warps, .. } = self;
+        let size = program.local_bytes() as usize;
+        let windows = env.windows;
+        let byte = |bytes: &[u8], offset: u64| bytes.get(usize::try_from(offset).ok()?).copied();
+        let mut read = |lane: usize, address: u64| {
+            let [in_shared, in_local, constant] =
+                [windows.shared, windows.local, CONSTANTS].map(|base| address.wrapping_sub(base));
+            if in_shared < windows.size {
+                byte(shared, in_shared)
+            } else if in_local < windows.size {
+                byte(&local[(index * 32 + lane) * size..][..size], in_local)
+            } else {
+                byte(&memory.bytes, address.wrapping_sub(memory.base)).or_else(|| byte(constants, constant))
+            }
+        };
+        let printed = print(access, &mut read, &mut statistics.output);
+        let counts = printed.map_err(|(lane, address)| {
+            let line = program.instructions()[access.pc as usize].line;
+            let message = format!("`vprintf` reads {address:#x}, where no memory is");
+            ExecError { line, lane: lane as u32, message }
+        })?;
+        warps[index].complete_print(program, access.pc, access.mask, &counts);
         Ok(())
     }
 

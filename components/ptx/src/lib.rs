@@ -24,9 +24,11 @@ pub mod functional;
 pub mod isa;
 pub mod lexer;
 pub mod parser;
+pub mod printf;
 mod program;
+pub mod texture;
 
 pub use error::{ExecError, PtxError};
-pub use execute::{Access, AccessKind, CtaEnvironment, Issue, Issued, Warp, Windows};
+pub use execute::{Access, AccessKind, CtaEnvironment, Issue, Issued, Votes, Warp, Windows};
 pub use isa::{AtomicOperation, AtomicType, CacheOperator, Latency, Unit};
-pub use program::{Instruction, NO_PC, Param, Program, RegisterSet, Row, Space, Symbol};
+pub use program::{InitialAddress, Instruction, NO_PC, Param, Program, RegisterSet, Row, Space, Symbol};

@@ -3,13 +3,12 @@
 //! The parser knows the shape of statements and nothing of what opcodes mean. After an error it
 //! continues behind the next `;` or at the next closing brace, so that one run reports what it can.
 
+mod functions;
 mod operands;
 
 use operands::integer;
 
-use crate::ast::{
-    Function, Guard, Instruction, Module, Span, Statement, StatementKind, StorageSpace, Variable,
-};
+use crate::ast::{Guard, Instruction, Module, Span, Statement, StatementKind, StorageSpace, Variable};
 use crate::error::PtxError;
 use crate::lexer::{Token, TokenKind, tokenize};
 
@@ -245,86 +244,6 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn function(&mut self, first: usize) -> Result<Function, PtxError> {
-        let entry = self.text() == ".entry";
-        self.at += 1;
-        let mut results = Vec::new();
-        if !entry && self.is_mark(b'(') {
-            self.parameters(&mut results)?;
-        }
-        let name = self.name("the function's name")?.to_owned();
-        let mut function = Function {
-            name,
-            entry,
-            params: Vec::new(),
-            max_ntid: None,
-            min_ctas_per_sm: None,
-            body: None,
-            span: Span::default(),
-        };
-        if self.is_mark(b'(') {
-            self.parameters(&mut function.params)?;
-        }
-        loop {
-            let place = self.token().place;
-            match self.text() {
-                ".maxntid" | ".reqntid" => {
-                    self.at += 1;
-                    let mut size = [1; 3];
-                    for (index, slot) in size.iter_mut().enumerate() {
-                        if index > 0 && !self.accept(b',') {
-                            break;
-                        }
-                        *slot = self.unsigned32("a number of threads")?;
-                    }
-                    function.max_ntid = Some(size);
-                }
-                ".minnctapersm" => {
-                    self.at += 1;
-                    function.min_ctas_per_sm = Some(self.unsigned32("a number of CTAs")?);
-                }
-                // Limits for a register allocator that we do not have.
-                ".maxnreg" | ".maxnctapersm" => {
-                    self.at += 1;
-                    self.unsigned32("a number")?;
-                }
-                ".noreturn" => self.at += 1,
-                ".pragma" => self.pragma()?,
-                _ if self.accept(b';') => break,
-                _ if self.is_mark(b'{') => {
-                    self.at += 1;
-                    function.body = Some(self.block());
-                    break;
-                }
-                text if text.starts_with('.') => {
-                    return Err(PtxError::new(place, format!("unknown directive `{text}`"))
-                        .expecting("`.maxntid`, `.reqntid`, `.minnctapersm` or `{`"));
-                }
-                _ => return Err(self.unexpected("`{` or `;`")),
-            }
-        }
-        function.span = self.span_from(first);
-        Ok(function)
-    }
-
-    fn parameters(&mut self, into: &mut Vec<Variable>) -> Result<(), PtxError> {
-        self.expect(b'(')?;
-        while !self.is_mark(b')') {
-            let first = self.at;
-            let text = self.text();
-            if !matches!(storage_space(text), Some(StorageSpace::Param | StorageSpace::Register)) {
-                return Err(self.unexpected("`.param`"));
-            }
-            let mut variable = self.declarator_head(first, false)?;
-            self.declarator(&mut variable, first)?;
-            into.push(variable);
-            if !self.accept(b',') {
-                break;
-            }
-        }
-        self.expect(b')')
-    }
-
     /// The statements up to the closing brace, which is taken too.
     fn block(&mut self) -> Vec<Statement> {
         let mut statements = Vec::new();
@@ -398,7 +317,15 @@ impl<'a> Parser<'a> {
         if self.tokens.get(self.at + 1).is_some_and(|t| t.kind == TokenKind::Mark(b':')) {
             let name = self.text().to_owned();
             self.at += 2;
-            into.push(Statement { kind: StatementKind::Label(name), span: self.span_from(first) });
+            let kind = match self.text() {
+                ".callprototype" => StatementKind::Prototype(self.prototype(name)?),
+                directive @ (".calltargets" | ".branchtargets") => {
+                    let error = PtxError::new(self.token().place, format!("`{directive}` is not supported"));
+                    return Err(error.expecting("`.callprototype`"));
+                }
+                _ => StatementKind::Label(name),
+            };
+            into.push(Statement { kind, span: self.span_from(first) });
             return Ok(());
         }
         self.instruction(first, into)
@@ -499,7 +426,16 @@ impl<'a> Parser<'a> {
 
     fn initial_values(&mut self, variable: &mut Variable, depth: u32) -> Result<(), PtxError> {
         if !self.is_mark(b'{') {
+            // The address of a variable of these spaces is its generic address.
+            let generic = self.text() == "generic";
+            self.at += usize::from(generic);
+            if generic {
+                self.expect(b'(')?;
+            }
             let value = self.operand()?;
+            if generic {
+                self.expect(b')')?;
+            }
             variable.initial.push(value);
             return Ok(());
         }
@@ -560,7 +496,7 @@ pub(crate) fn element_size(name: &str) -> Option<u32> {
         "b8" | "u8" | "s8" => 1,
         "b16" | "u16" | "s16" | "f16" => 2,
         "b32" | "u32" | "s32" | "f32" | "f16x2" => 4,
-        "b64" | "u64" | "s64" | "f64" => 8,
+        "b64" | "u64" | "s64" | "f64" | "texref" => 8,
         _ => return None,
     })
 }

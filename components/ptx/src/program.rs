@@ -5,6 +5,7 @@
 //! the host's cache is what execution costs most; the scoreboard's ids stay those of the registers as
 //! written, so that sharing cannot show in the timing.
 
+use crate::isa::warp::{Reduction, WarpOp};
 use crate::isa::{AtomicOperation, AtomicType, CacheOperator, LaneOp, Latency, Unit};
 
 /// One 32-bit value a lane; 64-bit registers take two consecutive rows, as 32 words of 64 bits.
@@ -63,6 +64,34 @@ pub struct Symbol {
     pub size: u64,
     /// Its first bytes, for `.global` and `.const`; short or empty means zeros.
     pub initial: Vec<u8>,
+    /// Addresses of variables among these bytes, which hold zeros there.
+    pub addresses: Vec<InitialAddress>,
+}
+
+/// Eight initial bytes that are the address of a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InitialAddress {
+    /// Where they stand in the variable.
+    pub at: u64,
+    /// The address lies in constant memory, else in global.
+    pub constant: bool,
+    /// Offset in that space's bytes.
+    pub offset: u64,
+}
+
+impl Symbol {
+    /// Its first bytes, where global and constant variables begin at these addresses.
+    pub fn initial_bytes(&self, global_base: u64, constant_base: u64) -> Vec<u8> {
+        let mut bytes = self.initial.clone();
+        for address in &self.addresses {
+            let base = if address.constant { constant_base } else { global_base };
+            let value = base.wrapping_add(address.offset).to_le_bytes();
+            if let Some(place) = bytes.get_mut(address.at as usize..address.at as usize + 8) {
+                place.copy_from_slice(&value);
+            }
+        }
+        bytes
+    }
 }
 
 /// Up to six scoreboard ids.
@@ -77,6 +106,13 @@ impl RegisterSet {
     #[inline]
     pub fn as_slice(&self) -> &[u16] {
         &self.ids[..self.count as usize]
+    }
+
+    /// Gives every id the number that it has in a larger program.
+    pub(crate) fn shift(&mut self, first: u16) {
+        for id in &mut self.ids[..self.count as usize] {
+            *id += first;
+        }
     }
 
     /// Adds an id once; more than six cannot occur in PTX's operand forms.
@@ -145,6 +181,8 @@ pub(crate) enum Base {
     Local,
     Global,
     Const,
+    /// The local memory of the function that runs.
+    Frame,
 }
 
 /// What an instruction does, beyond the lane-wise table.
@@ -154,6 +192,9 @@ pub(crate) enum Action {
     Lane,
     /// The table's operation into a 64-bit register.
     LaneWide,
+    /// The table's operation into one row or a 64-bit register, and the carry, which another one computes, into
+    /// the second destination.
+    Carry(LaneOp),
     /// The table's comparison into predicates.
     Compare(Combine),
     /// The table's comparison into a number.
@@ -166,6 +207,8 @@ pub(crate) enum Action {
     ToGeneric(Base),
     /// `cvta.to`: source minus a window's base.
     FromGeneric(Base),
+    /// `isspacep`
+    InSpace(Base),
     /// `mov.b64 d, {a, b}` and the 16-bit form.
     Pack,
     /// `mov.b64 {a, b}, s` and the 16-bit form.
@@ -176,9 +219,62 @@ pub(crate) enum Action {
     Barrier {
         waits: bool,
     },
+    /// A barrier that returns what the CTA's predicates come to.
+    BarrierReduction(Reduction),
+    /// Lanes among each other; a mask of lanes is the fourth source.
+    Warp(WarpOp),
+    /// `tex`; the texture is the global variable at `offset`, or its handle is in the address register.
+    Texture {
+        floats: bool,
+        result_floats: bool,
+    },
     Fence,
+    /// Parameters of calls, which lie in the warp.
+    LoadFrame,
+    StoreFrame,
+    /// `offset` is the call site.
+    Call,
+    Return,
+    /// `vprintf`; `offset` is the call site.
+    Print,
     Exit,
     Trap,
+    /// `__assertfail`
+    Assert,
+}
+
+/// Bytes in the parameters of a function that runs: offset and size, at multiples of 4.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FramePart {
+    pub(crate) offset: u32,
+    pub(crate) size: u32,
+}
+
+/// A call as the caller sees it.
+#[derive(Clone, Debug)]
+pub(crate) struct CallSite {
+    /// Index in [`Program::functions`]; `None` if the address is in the first source.
+    pub(crate) callee: Option<u32>,
+    pub(crate) arguments: Vec<FramePart>,
+    pub(crate) results: Vec<FramePart>,
+}
+
+/// A function of a program; the kernel is the first.
+#[derive(Clone, Debug)]
+pub(crate) struct Callable {
+    /// Its address, as `mov` and initial values give it.
+    pub(crate) address: u64,
+    pub(crate) entry: u32,
+    pub(crate) params: Vec<FramePart>,
+    pub(crate) results: Vec<FramePart>,
+    /// Bytes of parameters that it and its calls use.
+    pub(crate) frame_bytes: u32,
+    pub(crate) local_bytes: u32,
+    /// Its own rows and predicates, which a recursive call saves.
+    pub(crate) rows: std::ops::Range<u16>,
+    /// How many of the rows, from the first on, are pairs of 64-bit registers.
+    pub(crate) wide_rows: u16,
+    pub(crate) predicates: std::ops::Range<u16>,
 }
 
 /// The parts of a memory instruction.
@@ -230,6 +326,8 @@ pub struct Instruction {
     pub(crate) guard_negated: bool,
     pub(crate) memory: MemoryForm,
     pub(crate) offset: i64,
+    /// See [`Instruction::drains`].
+    pub(crate) drains: bool,
     /// Where a branch goes; `NO_PC` for others.
     pub target: u32,
     /// Where the paths of a branch meet again; `NO_PC` if only at the end.
@@ -252,6 +350,13 @@ impl Instruction {
     /// Whether a predicate decides which lanes execute it.
     pub fn is_guarded(&self) -> bool {
         self.guard != NONE
+    }
+
+    /// Whether it may be issued only when no register of the warp waits for a value: a recursive call saves
+    /// registers, and its return restores them.
+    #[inline]
+    pub fn drains(&self) -> bool {
+        self.drains
     }
 
     /// Whether it makes a memory access that leaves the core (`ld.param` does not).
@@ -280,6 +385,8 @@ pub struct Program {
     pub(crate) max_ntid: Option<[u32; 3]>,
     pub(crate) min_ctas_per_sm: Option<u32>,
     pub(crate) instructions: Vec<Instruction>,
+    pub(crate) calls: Vec<CallSite>,
+    pub(crate) functions: Vec<Callable>,
     pub(crate) constants: Vec<Row>,
     pub(crate) rows: u16,
     pub(crate) predicates: u16,

@@ -9,6 +9,27 @@ fn kernel() -> String {
     std::fs::read_to_string(path).expect("the kernels are committed")
 }
 
+/// A kernel with calls, prototypes, initial values and local memory.
+fn language() -> String {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/language/kernel.nvrtc-sm_70.ptx");
+    std::fs::read_to_string(path).expect("the kernels are committed")
+}
+
+fn mutate(source: String, edits: Vec<(prop::sample::Index, u8, u8)>) -> String {
+    let mut bytes = source.into_bytes();
+    for (place, byte, what) in edits {
+        let at = place.index(bytes.len());
+        match what {
+            0 => bytes[at] = byte,
+            1 => bytes.insert(at, byte),
+            _ => {
+                bytes.remove(at);
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
 fn read(text: &str) {
     if let Ok(module) = parser::parse(text) {
         let _ = decode::decode(&module);
@@ -43,16 +64,21 @@ proptest! {
 
     #[test]
     fn mutated_kernels(edits in prop::collection::vec((any::<prop::sample::Index>(), 9u8..127, 0u8..3), 1..12)) {
-        let mut bytes = kernel().into_bytes();
-        for (place, byte, what) in edits {
-            let at = place.index(bytes.len());
-            match what {
-                0 => bytes[at] = byte,
-                1 => bytes.insert(at, byte),
-                _ => { bytes.remove(at); }
-            }
-        }
-        read(&String::from_utf8_lossy(&bytes));
+        read(&mutate(kernel(), edits));
+    }
+
+    #[test]
+    fn mutated_calls(edits in prop::collection::vec((any::<prop::sample::Index>(), 9u8..127, 0u8..3), 1..4)) {
+        read(&mutate(language(), edits));
+    }
+
+    #[test]
+    fn calls_with_other_words(a in any::<prop::sample::Index>(), b in any::<prop::sample::Index>()) {
+        let source = language();
+        let words: Vec<&str> = source.split_inclusive(char::is_whitespace).collect();
+        let mut changed = words.clone();
+        changed[a.index(words.len())] = words[b.index(words.len())];
+        read(&changed.concat());
     }
 
     #[test]

@@ -1,52 +1,9 @@
 //! What single instructions and branches compute, through the public interface: small kernels, one warp.
 
-use counterpoint_ptx::functional::{FlatMemory, Options, Statistics, run};
-use counterpoint_ptx::{ExecError, Program};
+mod small;
 
-const HEAD: &str = ".version 7.8\n.target sm_35\n.address_size 64\n";
-
-fn program(body: &str) -> Program {
-    let source = format!(
-        "{HEAD}.visible .entry k(.param .u64 out, .param .u64 in) {{
-        .reg .pred %p<20>; .reg .b16 %rs<20>; .reg .b32 %r<40>; .reg .f32 %f<20>; .reg .b64 %rd<20>; .reg .f64 %fd<20>;
-        .shared .align 4 .b8 tile[256];
-        ld.param.u64 %rd0, [out]; ld.param.u64 %rd1, [in];
-        mov.u32 %r0, %tid.x; mul.wide.u32 %rd2, %r0, 8; add.s64 %rd3, %rd0, %rd2; add.s64 %rd4, %rd1, %rd2;
-        {body}
-        }}"
-    );
-    Program::compile(&source, None).unwrap_or_else(|errors| panic!("{errors:?}\n{source}"))
-}
-
-/// Runs one CTA; each thread has 8 bytes of input and of output.
-fn execute(
-    body: &str,
-    threads: u32,
-    input: &[u64],
-    baseline: bool,
-) -> Result<(Vec<u64>, Statistics), ExecError> {
-    let program = program(body);
-    let mut memory = FlatMemory::new(0);
-    let bytes: Vec<u8> = (0..threads as usize)
-        .flat_map(|thread| input.get(thread % input.len().max(1)).copied().unwrap_or(0).to_le_bytes())
-        .collect();
-    let from = memory.push(&bytes);
-    let to = memory.push(&vec![0; 8 * threads as usize]);
-    let params: Vec<u8> = [to, from].into_iter().flat_map(u64::to_le_bytes).collect();
-    let options = Options { baseline, limit: 1_000_000, ..Options::default() };
-    let statistics = run(&program, [1, 1, 1], [threads, 1, 1], &params, &mut memory, &options)?;
-    let start = (to - memory.base) as usize;
-    let words =
-        memory.bytes[start..].chunks_exact(8).map(|b| u64::from_le_bytes(b.try_into().expect("8 bytes")));
-    Ok((words.take(threads as usize).collect(), statistics))
-}
-
-fn outputs(body: &str, threads: u32, input: &[u64]) -> Vec<u64> {
-    let (fast, counted) = execute(body, threads, input, false).expect("it runs");
-    let (plain, counted_plain) = execute(body, threads, input, true).expect("it runs");
-    assert_eq!((&fast, counted), (&plain, counted_plain), "the two builds differ: {body}");
-    fast
-}
+use counterpoint_ptx::Program;
+use small::{HEAD, execute, outputs};
 
 /// One instruction on two 32-bit operands in each thread.
 fn binary32(instruction: &str, pairs: &[(u32, u32)]) -> Vec<u32> {
@@ -244,6 +201,22 @@ fn faults_name_line_and_lane() {
 }
 
 #[test]
+fn integers_and_floats_do_not_mix() {
+    let source = format!(
+        "{HEAD}.visible .entry k(.param .u64 a) {{ .reg .b32 %r<4>; .reg .f32 %f<4>; .reg .u32 %u<4>; .reg .b64 %rd<4>; .reg .pred %p;\nadd.u32 %f1, %r1, %r2;\n\
+         add.f32 %f1, %f2, %u1;\nsetp.eq.s32 %p, %f1, 0;\ncvt.rn.f32.s32 %u1, %r1;\nld.global.u32 %f1, [%rd1];\nst.global.f32 [%rd1], %u1;\n\
+         atom.global.add.u32 %f1, [%rd1], %r1;\nld.global.f32 %r1, [%rd1];\nadd.f32 %r1, %r2, %f1;\nshfl.idx.b32 %f1, %f2, 0, 31;\nand.b32 %f1, %f2, %u1;\nret; }}"
+    );
+    let errors = Program::compile(&source, None).unwrap_err();
+    let lines: Vec<u32> = errors.iter().map(|error| error.line).collect();
+    assert_eq!(lines, [5, 6, 7, 8, 9, 10, 11]);
+    assert_eq!(
+        errors[1].to_string(),
+        "6:19: `%u1` is an integer register, and the instruction's type is `.f32` (expected a floating-point or untyped one)"
+    );
+}
+
+#[test]
 fn mistakes_are_all_reported_with_their_place() {
     let source = format!(
         "{HEAD}.visible .entry k() {{\n.reg .b32 %r<4>;\n.reg .b64 %rd<2>;\nadd.s31 %r1, %r2, %r3;\n  mov.u32 %r1, %r9;\n\
@@ -251,7 +224,7 @@ fn mistakes_are_all_reported_with_their_place() {
     );
     let errors = Program::compile(&source, None).unwrap_err();
     let lines: Vec<u32> = errors.iter().map(|error| error.line).collect();
-    assert_eq!(lines, [7, 8, 9, 11, 12, 10]);
+    assert_eq!(lines, [7, 8, 9, 10, 11, 12]);
     assert_eq!(errors[1].column, 16);
     assert!(errors[0].expected.as_deref().is_some_and(|text| text.contains("add.")));
     let shape = Program::compile(".version 7.8 .target sm_35\n.entry k() { .what 3; add.s32 ; ld [; }", None)

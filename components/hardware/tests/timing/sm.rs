@@ -273,6 +273,52 @@ fn a_barrier_holds_a_warp_until_the_other_has_come() {
 }
 
 #[test]
+fn a_barrier_gives_every_warp_what_all_threads_voted() {
+    let body = "setp.lt.u32 %p1, %r1, 40;
+        bar.red.popc.u32 %r3, 0, %p1;
+        setp.eq.u32 %p2, %r1, 0;
+        @%p2 st.global.u32 [%rd1+4096], %r3;";
+    let launch = launch(1, &kernel(body), 1, 64);
+    let run = run_blocks("{}", Memory::default(), vec![(5, block(&launch, 0))]);
+    assert_finished(&run.report);
+    assert_eq!(run.store(ENDED).1, 40);
+}
+
+#[test]
+fn a_recursive_call_waits_for_the_loads_of_its_caller() {
+    // Every level loads a word and adds it after the deeper levels have used the same registers.
+    let function = ".func (.param .b32 r) total(.param .b32 n, .param .b64 a) { .reg .b32 %n<4>; .reg .b64 %a<2>; .reg .pred %q;
+        ld.param.u32 %n0, [n]; ld.param.u64 %a0, [a]; ld.global.u32 %n1, [%a0]; mov.u32 %n2, 0;
+        setp.eq.u32 %q, %n0, 0; @%q bra END; sub.u32 %n3, %n0, 1; add.s64 %a1, %a0, 256;
+        call (%n2), total, (%n3, %a1);
+        END: add.u32 %n2, %n2, %n1; st.param.b32 [r], %n2; ret; }
+        .visible .entry";
+    let body = "call (%r3), total, (5, %rd1);\nst.global.u32 [%rd1+4096], %r3;";
+    let source = kernel(body).replace(".visible .entry", function);
+    let mut memory = Memory::default();
+    for level in 0..6u64 {
+        memory.set_word(BUFFER + 256 * level, 10u32.pow(level as u32));
+    }
+    let run = run_blocks("{}", memory, vec![(5, block(&launch(1, &source, 1, 32), 0))]);
+    assert_finished(&run.report);
+    assert_eq!(run.store(ENDED).1, 111_111);
+}
+
+#[test]
+fn vprintf_and_local_memory_are_refused_with_their_line() {
+    let print = kernel("call (%r3), vprintf, (%rd1, %rd2);").replace(
+        ".visible .entry",
+        ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n.visible .entry",
+    );
+    let run = run_blocks("{}", Memory::default(), vec![(5, block(&launch(1, &print, 1, 32), 0))]);
+    let message = fault(&run.report);
+    let line = line_of_text(&print, "call (");
+    assert!(message.contains(&format!("line {line} calls vprintf")), "{message}");
+    let (message, _) = faults(".local .b32 mine;\nst.local.u32 [mine], %r1;", 32);
+    assert!(message.contains("local and constant memory are not part of this SM"), "{message}");
+}
+
+#[test]
 fn a_fence_waits_for_the_acknowledgement() {
     let run = run(&format!("{MARK}membar.gl;\nst.global.u32 [%rd1+4096], %r1;"), 32);
     // The fence ends in the cycle of the answer, and the store behind it issues in that cycle.

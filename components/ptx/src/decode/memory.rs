@@ -7,7 +7,7 @@ use crate::error::{Place, PtxError};
 use crate::isa::{self, Latency, Unit, memory};
 use crate::program::{Action, Base, MemoryForm, NONE, Space};
 
-impl Line<'_, '_> {
+impl Line<'_, '_, '_> {
     fn memory_form(&mut self) -> Result<memory::Modifiers, PtxError> {
         let opcode = &self.source.opcode;
         let found = memory::modifiers(opcode)
@@ -42,8 +42,20 @@ impl Line<'_, '_> {
                     self.effects.reads.push(register.id);
                     return Ok(());
                 }
+                if self.out.action == Action::LoadFrame || self.out.action == Action::StoreFrame {
+                    let Some(part) = self.decoder.find_frame(name) else {
+                        return Err(self.decoder.undeclared(name, place));
+                    };
+                    self.out.offset = plus.wrapping_add(i64::from(part.offset));
+                    let bytes = self.out.memory.elements * self.out.memory.bytes;
+                    if *plus < 0 || plus.saturating_add(i64::from(bytes)) > i64::from(part.size) {
+                        return Err(PtxError::new(place, format!("`{name}` has {} bytes", part.size))
+                            .expecting(format!("an offset that leaves {bytes} bytes")));
+                    }
+                    return Ok(());
+                }
                 let Some((home, offset)) = self.decoder.storage.find(name) else {
-                    return Err(PtxError::new(place, format!("`{name}` is not declared")));
+                    return Err(self.decoder.undeclared(name, place));
                 };
                 let fits = match home {
                     StorageSpace::Shared => space == Some(Space::Shared),
@@ -60,6 +72,7 @@ impl Line<'_, '_> {
                 self.out.memory.base = match home {
                     StorageSpace::Global => Some(Base::Global),
                     StorageSpace::Const => Some(Base::Const),
+                    StorageSpace::Local if !self.decoder.entry => Some(Base::Frame),
                     _ => None,
                 };
                 Ok(())
@@ -71,7 +84,19 @@ impl Line<'_, '_> {
         }
     }
 
-    fn elements<'o>(&self, operand: &'o Operand, count: u8) -> Result<&'o [OperandKind], PtxError> {
+    /// Whether a `.param` address means the parameters of calls and functions, not those of the kernel.
+    fn in_frame(&self, operand: &Operand) -> bool {
+        match &operand.kind {
+            OperandKind::Address(name, _) if self.decoder.entry => self.decoder.find_frame(name).is_some(),
+            _ => !self.decoder.entry,
+        }
+    }
+
+    pub(super) fn elements<'o>(
+        &self,
+        operand: &'o Operand,
+        count: u8,
+    ) -> Result<&'o [OperandKind], PtxError> {
         let parts = match &operand.kind {
             OperandKind::Vector(parts) => parts.as_slice(),
             kind => std::slice::from_ref(kind),
@@ -89,9 +114,10 @@ impl Line<'_, '_> {
         let form = self.memory_form()?;
         let operands = self.operands(2..=2)?;
         if form.param {
-            self.out.action = Action::LoadParam;
+            self.out.action = if self.in_frame(&operands[1]) { Action::LoadFrame } else { Action::LoadParam };
         }
         self.address(&operands[1], form.space)?;
+        self.check_class(&operands[0], self.source.opcode.rsplit('.').next().unwrap_or(""))?;
         let parts = self.elements(&operands[0], form.elements)?;
         for (index, kind) in parts.iter().enumerate() {
             if *kind == OperandKind::Discard {
@@ -103,14 +129,17 @@ impl Line<'_, '_> {
         }
         if form.param {
             // Parameters lie in the constant bank, whose hits cost no more than an operand.
-            self.book(Action::LoadParam, Unit::Sp, Latency::IntAdd);
+            self.book(self.out.action, Unit::Sp, Latency::IntAdd);
+            if self.out.action == Action::LoadFrame {
+                return Ok(());
+            }
             let end = self.out.offset.saturating_add(i64::from(form.bytes * form.elements));
             let inside = self.out.offset >= 0 && end <= i64::from(self.decoder.storage.param_bytes);
             if self.out.address == NONE && !inside {
                 return Err(PtxError::new(operands[1].span.place, "the address lies outside the parameters"));
             }
         } else {
-            self.book(Action::Memory, Unit::LdSt, Latency::Load);
+            self.out.action = Action::Memory;
         }
         Ok(())
     }
@@ -126,13 +155,21 @@ impl Line<'_, '_> {
     pub(super) fn store(&mut self) -> Result<(), PtxError> {
         let form = self.memory_form()?;
         let operands = self.operands(2..=2)?;
-        if form.param || form.space == Some(Space::Const) {
+        if form.param && self.in_frame(&operands[0]) {
+            self.out.action = Action::StoreFrame;
+        } else if let OperandKind::Address(name, _) = &operands[0].kind
+            && form.param
+            && self.decoder.storage.find(name).is_none()
+        {
+            return Err(self.decoder.undeclared(name, operands[0].span.place));
+        } else if form.param || form.space == Some(Space::Const) {
             return Err(self
                 .error("this space cannot be stored to")
                 .expecting("`.global`, `.shared` or `.local`"));
         }
         self.address(&operands[0], form.space)?;
         let place = operands[1].span.place;
+        self.check_class(&operands[1], self.source.opcode.rsplit('.').next().unwrap_or(""))?;
         let parts = self.elements(&operands[1], form.elements)?;
         for (index, kind) in parts.iter().enumerate() {
             let wide = match kind {
@@ -145,7 +182,11 @@ impl Line<'_, '_> {
             self.out.sources[index] = self.read_kind(kind, place, Width::AtLeast(form.bytes * 8))?;
             self.mixed(index, wide, place)?;
         }
-        self.book(Action::Memory, Unit::LdSt, Latency::Store);
+        if form.param {
+            self.book(Action::StoreFrame, Unit::Sp, Latency::IntAdd);
+        } else {
+            self.out.action = Action::Memory;
+        }
         Ok(())
     }
 
@@ -159,6 +200,10 @@ impl Line<'_, '_> {
         let count = 3 - usize::from(reduction) + usize::from(swap);
         let operands = self.operands(count..=count)?;
         let bits = form.bytes * 8;
+        let element = self.source.opcode.rsplit('.').next().unwrap_or("");
+        for operand in operands {
+            self.check_class(operand, element)?;
+        }
         let rest = if reduction {
             operands
         } else {
@@ -173,7 +218,7 @@ impl Line<'_, '_> {
         for (index, operand) in rest[1..].iter().enumerate() {
             self.out.sources[index] = self.read(operand, Width::Exactly(bits))?;
         }
-        self.book(Action::Memory, Unit::LdSt, Latency::Atomic);
+        self.out.action = Action::Memory;
         Ok(())
     }
 }

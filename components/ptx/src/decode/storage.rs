@@ -1,12 +1,12 @@
 //! Variables with storage, and where in their space they lie (PTX ISA 5).
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ast::{OperandKind, StorageSpace, Variable};
 use crate::error::PtxError;
 use crate::parser::element_size;
-use crate::program::{Param, Symbol};
+use crate::program::{InitialAddress, Param, Symbol};
 
 /// The variables of one space.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +26,9 @@ pub(super) struct Storage {
     pub(super) param_bytes: u32,
     /// Alignment that dynamic shared memory asks for.
     dynamic_align: u64,
+    /// Addresses of functions, for initial values that name them.
+    pub(super) code: BTreeMap<String, u64>,
+    textures: BTreeSet<String>,
     places: BTreeMap<String, (StorageSpace, usize)>,
 }
 
@@ -49,6 +52,26 @@ impl Storage {
                 StorageSpace::Param | StorageSpace::Register => self.params[index].offset as u64,
             },
         ))
+    }
+
+    /// Position of a `.texref` among the global variables.
+    pub(super) fn texture(&self, name: &str) -> Option<usize> {
+        let &(space, index) = self.places.get(name)?;
+        (space == StorageSpace::Global && self.textures.contains(name)).then_some(index)
+    }
+
+    /// Gives a variable that is declared already the name that it has in a function.
+    pub(super) fn alias(&mut self, variable: &Variable, known: &str) -> Result<(), PtxError> {
+        match self.places.get(known) {
+            Some(&(space, index)) => self.name(variable, space, index),
+            // What is wrong with it has been said where it was declared.
+            None => Ok(()),
+        }
+    }
+
+    /// The names of all variables.
+    pub(super) fn names(&self) -> Vec<String> {
+        self.places.keys().cloned().collect()
     }
 
     /// Static shared bytes, rounded up so that dynamic shared memory behind them is aligned.
@@ -77,7 +100,15 @@ impl Storage {
     pub(super) fn declare(&mut self, variable: &Variable) -> Result<(), PtxError> {
         let place = variable.span.place;
         let (size, align) = extent(variable)?;
-        let initial = initial_bytes(variable, size)?;
+        if variable.element == "texref" {
+            if variable.space != StorageSpace::Global || !variable.initial.is_empty() {
+                let error =
+                    PtxError::new(place, "a `.texref` lies in global memory and has no initial value");
+                return Err(error.expecting("`.global .texref name;`"));
+            }
+            self.textures.insert(variable.name.clone());
+        }
+        let (initial, addresses) = self.initial_bytes(variable, size)?;
         let area = match variable.space {
             StorageSpace::Shared => &mut self.shared,
             StorageSpace::Local => &mut self.local,
@@ -106,8 +137,53 @@ impl Storage {
             area.bytes = offset + size;
         }
         let index = area.symbols.len();
-        area.symbols.push(Symbol { name: variable.name.clone(), offset, size, initial });
+        area.symbols.push(Symbol { name: variable.name.clone(), offset, size, initial, addresses });
         self.name(variable, variable.space, index)
+    }
+
+    /// The first bytes of a variable, and the addresses among them that depend on where variables lie.
+    fn initial_bytes(
+        &self,
+        variable: &Variable,
+        size: u64,
+    ) -> Result<(Vec<u8>, Vec<InitialAddress>), PtxError> {
+        let element = element_size(&variable.element).unwrap_or(0) as usize;
+        let (mut bytes, mut addresses) = (Vec::new(), Vec::new());
+        for operand in &variable.initial {
+            let value = match (&operand.kind, variable.element.as_str()) {
+                (OperandKind::Integer(value), _) => *value,
+                (OperandKind::Float32(bits), "f32" | "b32") => *bits as u64,
+                (OperandKind::Float64(bits), "f64" | "b64") => *bits,
+                (OperandKind::Float64(bits), "f32") => (f64::from_bits(*bits) as f32).to_bits() as u64,
+                (OperandKind::Name(name), "b64" | "u64" | "s64") if self.code.contains_key(name) => {
+                    self.code[name]
+                }
+                (OperandKind::Name(name) | OperandKind::Offset(name, _), "b64" | "u64" | "s64") => {
+                    let plus = if let OperandKind::Offset(_, plus) = operand.kind { plus } else { 0 };
+                    let at = bytes.len() as u64;
+                    let (constant, offset) = match self.find(name) {
+                        Some((StorageSpace::Global, offset)) => (false, offset),
+                        Some((StorageSpace::Const, offset)) => (true, offset),
+                        _ => {
+                            let error =
+                                PtxError::new(operand.span.place, format!("`{name}` has no address here"));
+                            return Err(error.expecting("a function, or a variable declared above"));
+                        }
+                    };
+                    addresses.push(InitialAddress { at, constant, offset: offset.wrapping_add(plus as u64) });
+                    0
+                }
+                _ => {
+                    return Err(PtxError::new(operand.span.place, "this initial value is not supported")
+                        .expecting(format!("a number or address that fits `.{}`", variable.element)));
+                }
+            };
+            bytes.extend_from_slice(&value.to_le_bytes()[..element.min(8)]);
+        }
+        if bytes.len() as u64 > size {
+            return Err(PtxError::new(variable.span.place, "more initial values than elements"));
+        }
+        Ok((bytes, addresses))
     }
 
     fn name(&mut self, variable: &Variable, space: StorageSpace, index: usize) -> Result<(), PtxError> {
@@ -128,7 +204,7 @@ impl Storage {
 }
 
 /// Bytes and alignment.
-fn extent(variable: &Variable) -> Result<(u64, u64), PtxError> {
+pub(super) fn extent(variable: &Variable) -> Result<(u64, u64), PtxError> {
     let place = variable.span.place;
     let element = element_size(&variable.element).unwrap_or(0) as u64 * variable.vector as u64;
     if element == 0 {
@@ -147,26 +223,4 @@ fn extent(variable: &Variable) -> Result<(u64, u64), PtxError> {
             .ok_or_else(|| PtxError::new(place, format!("`{}` is too large", variable.name)))?;
     }
     Ok((size, variable.align.unwrap_or(element as u32).max(1) as u64))
-}
-
-fn initial_bytes(variable: &Variable, size: u64) -> Result<Vec<u8>, PtxError> {
-    let element = element_size(&variable.element).unwrap_or(0) as usize;
-    let mut bytes = Vec::new();
-    for operand in &variable.initial {
-        let value = match (&operand.kind, variable.element.as_str()) {
-            (OperandKind::Integer(value), _) => *value,
-            (OperandKind::Float32(bits), "f32" | "b32") => *bits as u64,
-            (OperandKind::Float64(bits), "f64" | "b64") => *bits,
-            (OperandKind::Float64(bits), "f32") => (f64::from_bits(*bits) as f32).to_bits() as u64,
-            _ => {
-                return Err(PtxError::new(operand.span.place, "this initial value is not supported")
-                    .expecting("a number of the variable's type"));
-            }
-        };
-        bytes.extend_from_slice(&value.to_le_bytes()[..element.min(8)]);
-    }
-    if bytes.len() as u64 > size {
-        return Err(PtxError::new(variable.span.place, "more initial values than elements"));
-    }
-    Ok(bytes)
 }

@@ -1,6 +1,6 @@
 //! The memory instructions of a warp: addresses and data on the way out, registers on the way in.
 
-use super::{Access, AccessKind, CtaEnvironment, Warp, base_of, blend, fault};
+use super::{Access, AccessKind, CtaEnvironment, Warp, blend, fault};
 use crate::error::ExecError;
 use crate::program::{Instruction, NONE, Program, Row, Space};
 
@@ -69,7 +69,7 @@ impl Warp {
         Ok(())
     }
 
-    fn address_of(&self, instruction: &Instruction, lane: usize) -> u64 {
+    pub(super) fn address_of(&self, instruction: &Instruction, lane: usize) -> u64 {
         let base = instruction.address as usize;
         if instruction.memory.wide_address {
             let row = &self.rows[base + lane / 16].0;
@@ -106,7 +106,7 @@ impl Warp {
 
         let offset = instruction.offset as u64;
         if instruction.address == NONE {
-            let base = form.base.map_or(0, |base| base_of(base, env));
+            let base = form.base.map_or(0, |base| self.base_of(base, env));
             access.addresses = [base.wrapping_add(offset); 32];
         } else if form.wide_address {
             let words = self.wide(program, instruction.address);
@@ -145,7 +145,7 @@ impl Warp {
     }
 
     #[inline]
-    fn store_values(&self, program: &Program, instruction: &Instruction, access: &mut Access) {
+    pub(super) fn store_values(&self, program: &Program, instruction: &Instruction, access: &mut Access) {
         let form = &instruction.memory;
         let mut next = 0;
         for &source in instruction.sources.iter().take_while(|source| **source != NONE) {
@@ -183,7 +183,7 @@ impl Warp {
     }
 
     #[inline]
-    fn write_loaded(&mut self, instruction: &Instruction, lanes: u32, words: &[Row; 4]) {
+    pub(super) fn write_loaded(&mut self, instruction: &Instruction, lanes: u32, words: &[Row; 4]) {
         let form = &instruction.memory;
         let elements = usize::from(form.elements);
         for element in 0..elements {

@@ -9,18 +9,25 @@
 compile_error!("64-bit registers are read as pairs of little-endian words");
 
 mod access;
+mod call;
 mod lanes;
 mod memory;
 mod moves;
+mod texture;
+mod warp;
 
 use std::sync::Arc;
 
 pub use access::{Access, AccessKind};
+use call::Frame;
+pub use warp::Votes;
 
 use crate::error::ExecError;
+use crate::isa::LaneOp;
 use crate::program::{
     Action, Base, CONSTANT, Combine, Instruction, NO_PC, NONE, PredicateOp, Program, Row, SetValue,
 };
+use crate::texture::Textures;
 use lanes::{LaneFunction, Operands, blend};
 
 /// Where shared and local memory appear among generic addresses.
@@ -66,6 +73,8 @@ pub struct CtaEnvironment {
     pub global_base: u64,
     /// Address of the module's `.const` variables.
     pub constant_base: u64,
+    /// What the launch bound for texture fetches.
+    pub textures: Arc<Textures>,
 }
 
 impl CtaEnvironment {
@@ -83,6 +92,7 @@ impl CtaEnvironment {
             windows: Windows::default(),
             global_base: 0,
             constant_base: 0,
+            textures: Arc::default(),
         }
     }
 
@@ -104,7 +114,7 @@ pub enum Issue {
     Done,
     /// A branch.
     Branch,
-    /// The warp reached a barrier.
+    /// The warp reached a barrier. Whoever lets it go on calls [`Warp::pass_barrier`].
     Barrier {
         /// Which of the CTA's barriers.
         id: u32,
@@ -112,11 +122,17 @@ pub enum Issue {
         count: Option<u32>,
         /// Whether the warp waits there (`bar.arrive` does not).
         waits: bool,
+        /// For `bar.red`, how the warp's threads vote.
+        votes: Option<Votes>,
     },
     /// Later accesses must wait until earlier ones can be seen.
     Fence,
     /// The access is filled in. A load's registers wait for [`Warp::complete_load`].
     Memory,
+    /// Text is to be written, lane by lane in their order. The access holds the lanes in `mask`, the generic
+    /// address of each lane's format in `addresses`, and that of its arguments in `values`, low words in the
+    /// first row. [`Warp::complete_print`] gives the results.
+    Print,
     /// Lanes ended.
     Exit {
         /// No lane is left.
@@ -149,9 +165,26 @@ pub struct Warp {
     pc: u32,
     reconvergence: u32,
     mask: u32,
+    /// Lanes that have ended or never began.
     exited: u32,
+    /// The `bar.red` that the warp waits at, and its lanes.
+    voting: Option<(u32, u32)>,
     index: u32,
     stack: Vec<Entry>,
+    /// Calls that are open, outermost first.
+    frames: Vec<Frame>,
+    /// The function that runs, and the entries of the stack that belong to its callers.
+    function: u32,
+    floor: usize,
+    /// Lanes that have returned from it.
+    returned: u32,
+    /// Parameters of calls: those of the function that runs begin at `frame_row`.
+    frame: Vec<Row>,
+    frame_row: usize,
+    /// Where its local memory begins.
+    local_base: u64,
+    saved_rows: Vec<Row>,
+    saved_predicates: Vec<u32>,
     rows: Vec<Row>,
     predicates: Vec<u32>,
     lanes: LaneFunction,
@@ -165,8 +198,18 @@ impl Warp {
             reconvergence: NO_PC,
             mask: 0,
             exited: 0,
+            voting: None,
             index,
             stack: Vec::with_capacity(8),
+            frames: Vec::new(),
+            function: 0,
+            floor: 0,
+            returned: 0,
+            frame: Vec::new(),
+            frame_row: 0,
+            local_base: 0,
+            saved_rows: Vec::new(),
+            saved_predicates: Vec::new(),
             rows: Vec::new(),
             predicates: Vec::new(),
             lanes: lanes::best(),
@@ -181,9 +224,16 @@ impl Warp {
         self.mask = if threads >= 32 { u32::MAX } else { (1 << threads) - 1 };
         self.pc = if self.mask == 0 { NO_PC } else { 0 };
         self.reconvergence = NO_PC;
-        self.exited = 0;
+        self.exited = !self.mask;
+        self.voting = None;
         self.index = index;
         self.stack.clear();
+        self.frames.clear();
+        (self.function, self.floor, self.returned, self.frame_row, self.local_base) = (0, 0, 0, 0, 0);
+        self.frame.clear();
+        self.frame.resize(program.functions[0].frame_bytes.div_ceil(4) as usize, Row::ZERO);
+        self.saved_rows.clear();
+        self.saved_predicates.clear();
         self.rows.clear();
         self.rows.resize(program.rows as usize, Row::ZERO);
         self.predicates.clear();
@@ -236,11 +286,11 @@ impl Warp {
             lanes &= if instruction.guard_negated { !guard } else { guard };
         }
         if instruction.action == Action::Branch {
-            self.branch(instruction, lanes);
+            self.branch(program, instruction, lanes);
             return Ok(Issued { kind: Issue::Branch, lanes });
         }
         if lanes == 0 {
-            self.advance();
+            self.advance(program);
             return Ok(Issued { kind: Issue::Nothing, lanes });
         }
         let mut kind = Issue::Done;
@@ -249,6 +299,7 @@ impl Warp {
                 // SAFETY: the warp has the program's rows, as asserted above.
                 unsafe { (self.lanes)(self.operands(program), instruction, lanes) };
             }
+            Action::Carry(carry) => self.with_carry(program, instruction, carry, lanes),
             Action::Compare(combine) => {
                 let truth = self.truth(program, instruction, lanes);
                 let (truth, inverse) = self.combine(instruction, combine, truth);
@@ -271,16 +322,35 @@ impl Warp {
                 kind = Issue::Memory;
             }
             Action::LoadParam => self.load_param(env, instruction, lanes)?,
-            Action::Barrier { waits } => kind = self.barrier(program, instruction, lanes, waits),
+            Action::Barrier { waits } => kind = self.barrier(program, instruction, lanes, waits)?,
+            Action::BarrierReduction(_) => kind = self.barrier(program, instruction, lanes, true)?,
+            Action::Warp(op) => self.warp_wide(program, instruction, op, lanes)?,
+            Action::Texture { floats, result_floats } => {
+                self.texture(program, env, instruction, (floats, result_floats), lanes)?;
+            }
+            Action::InSpace(base) => self.in_space(program, env, instruction, base, lanes),
             Action::Fence => kind = Issue::Fence,
             Action::Exit => {
-                self.exit(lanes);
+                self.exit(program, lanes);
                 return Ok(Issued { kind: Issue::Exit { finished: self.pc == NO_PC }, lanes });
+            }
+            Action::LoadFrame | Action::StoreFrame => self.move_frame(program, instruction, lanes, access)?,
+            Action::Call => {
+                self.call(program, instruction, lanes)?;
+                return Ok(Issued { kind: Issue::Branch, lanes });
+            }
+            Action::Return => {
+                self.return_(program, lanes);
+                return Ok(Issued { kind: Issue::Branch, lanes });
+            }
+            Action::Print => kind = self.print(program, instruction, lanes, access),
+            Action::Assert => {
+                return Err(fault(instruction, lanes, "an assertion of the program failed".into()));
             }
             Action::Trap => return Err(fault(instruction, lanes, "the program executed `trap`".into())),
             _ => self.move_special(program, env, instruction, lanes, access.clock),
         }
-        self.advance();
+        self.advance(program);
         Ok(Issued { kind, lanes })
     }
 
@@ -308,8 +378,7 @@ impl Warp {
     fn wide<'a>(&'a self, program: &'a Program, operand: u16) -> &'a [u64; 32] {
         let first = (operand & !CONSTANT) as usize;
         let rows = if operand & CONSTANT != 0 { &program.constants } else { &self.rows };
-        // SAFETY: two rows are 32 words of 64 bits, the bounds are checked, and rows are aligned to 64 bytes.
-        unsafe { &*rows[first..first + 2].as_ptr().cast() }
+        wide_of(rows, first)
     }
 
     #[inline]
@@ -338,35 +407,42 @@ impl Warp {
     // Control.
 
     #[inline]
-    fn advance(&mut self) {
+    fn advance(&mut self, program: &Program) {
         self.pc += 1;
         if self.pc == self.reconvergence {
-            self.pop();
+            self.pop(program);
         }
     }
 
-    fn pop(&mut self) {
-        while let Some(entry) = self.stack.pop() {
-            let mask = entry.mask & !self.exited;
-            if mask != 0 && entry.pc != entry.reconvergence {
-                (self.pc, self.reconvergence, self.mask) = (entry.pc, entry.reconvergence, mask);
+    fn pop(&mut self, program: &Program) {
+        loop {
+            while self.stack.len() > self.floor
+                && let Some(entry) = self.stack.pop()
+            {
+                let mask = entry.mask & !(self.exited | self.returned);
+                if mask != 0 && entry.pc != entry.reconvergence {
+                    (self.pc, self.reconvergence, self.mask) = (entry.pc, entry.reconvergence, mask);
+                    return;
+                }
+            }
+            if !self.leave(program) {
+                (self.pc, self.reconvergence, self.mask) = (NO_PC, NO_PC, 0);
                 return;
             }
         }
-        (self.pc, self.reconvergence, self.mask) = (NO_PC, NO_PC, 0);
     }
 
     #[inline]
-    fn branch(&mut self, instruction: &Instruction, taken: u32) {
+    fn branch(&mut self, program: &Program, instruction: &Instruction, taken: u32) {
         let not_taken = self.mask & !taken;
         if taken == 0 {
-            self.advance();
+            self.advance(program);
             return;
         }
         if not_taken == 0 {
             self.pc = instruction.target;
             if self.pc == self.reconvergence {
-                self.pop();
+                self.pop(program);
             }
             return;
         }
@@ -376,27 +452,27 @@ impl Warp {
         }
         self.stack.push(Entry { pc: self.pc + 1, reconvergence: meet, mask: not_taken });
         self.stack.push(Entry { pc: instruction.target, reconvergence: meet, mask: taken });
-        self.pop();
+        self.pop(program);
     }
 
-    fn exit(&mut self, lanes: u32) {
+    fn exit(&mut self, program: &Program, lanes: u32) {
         self.exited |= lanes;
         self.mask &= !lanes;
         if self.mask == 0 {
-            self.pop();
+            self.pop(program);
         } else {
-            self.advance();
+            self.advance(program);
         }
     }
 
-    fn barrier(&self, program: &Program, instruction: &Instruction, lanes: u32, waits: bool) -> Issue {
-        let lane = lanes.trailing_zeros() as usize;
-        let value = |operand: u16| self.row(program, operand).0[lane];
-        let count = instruction.sources[1];
-        Issue::Barrier {
-            id: value(instruction.sources[0]),
-            count: (count != NONE).then(|| value(count)),
-            waits,
+    /// Where the addresses of a space begin.
+    fn base_of(&self, base: Base, env: &CtaEnvironment) -> u64 {
+        match base {
+            Base::Shared => env.windows.shared,
+            Base::Local => env.windows.local,
+            Base::Global => env.global_base,
+            Base::Const => env.constant_base,
+            Base::Frame => self.local_base,
         }
     }
 
@@ -408,19 +484,41 @@ impl Warp {
         unsafe { (self.lanes)(self.operands(program), instruction, lanes) }
     }
 
+    /// An operation and its carry. The carry comes first: the destination may be a source.
+    fn with_carry(&mut self, program: &Program, instruction: &Instruction, carry: LaneOp, lanes: u32) {
+        let mut part =
+            Instruction { op: carry, action: Action::Compare(Combine::None), ..instruction.clone() };
+        let truth = self.truth(program, &part, lanes);
+        let wide = instruction.memory.wide_value;
+        part.op = instruction.op;
+        part.action = if wide { Action::LaneWide } else { Action::Lane };
+        // SAFETY: `issue` asserted that the warp has the program's rows.
+        unsafe { (self.lanes)(self.operands(program), &part, lanes) };
+        self.set_predicate(instruction.destinations[1], truth, lanes);
+    }
+
     /// Truth and its inverse, each combined with the third predicate.
     #[inline]
     fn combine(&self, instruction: &Instruction, combine: Combine, truth: u32) -> (u32, u32) {
         if combine == Combine::None {
             return (truth, !truth);
         }
-        let third = self.predicates[instruction.sources[2] as usize];
-        let third = if instruction.offset != 0 { !third } else { third };
+        let third = self.predicate_or_not(instruction, instruction.sources[2]);
         match combine {
             Combine::And => (truth & third, !truth & third),
             Combine::Or => (truth | third, !truth | third),
             _ => (truth ^ third, !truth ^ third),
         }
+    }
+
+    /// A predicate that may be inverted or a constant, as the instruction's offset says.
+    #[inline]
+    fn predicate_or_not(&self, instruction: &Instruction, operand: u16) -> u32 {
+        if operand == NONE {
+            return instruction.offset as u32;
+        }
+        let value = self.predicates[operand as usize];
+        if instruction.offset != 0 { !value } else { value }
     }
 
     fn predicate(&mut self, instruction: &Instruction, operation: PredicateOp, lanes: u32) {
@@ -439,13 +537,11 @@ impl Warp {
     }
 }
 
-fn base_of(base: Base, env: &CtaEnvironment) -> u64 {
-    match base {
-        Base::Shared => env.windows.shared,
-        Base::Local => env.windows.local,
-        Base::Global => env.global_base,
-        Base::Const => env.constant_base,
-    }
+/// Two rows as one 64-bit value a lane.
+#[inline]
+fn wide_of(rows: &[Row], first: usize) -> &[u64; 32] {
+    // SAFETY: two rows are 32 words of 64 bits, the bounds are checked, and rows are aligned to 64 bytes.
+    unsafe { &*rows[first..first + 2].as_ptr().cast() }
 }
 
 #[cold]

@@ -1,7 +1,7 @@
 //! Moves that the instruction table does not have: special registers, addresses, packing.
 
-use super::{CtaEnvironment, Warp, base_of};
-use crate::program::{Action, Instruction, NONE, Program, Special};
+use super::{CtaEnvironment, Warp};
+use crate::program::{Action, Base, Instruction, NONE, Program, Special};
 
 impl Warp {
     pub(super) fn move_special(
@@ -23,17 +23,17 @@ impl Warp {
                 }
             }
             Action::SymbolAddress(base) => {
-                let address = base_of(base, env).wrapping_add(instruction.offset as u64);
+                let address = self.base_of(base, env).wrapping_add(instruction.offset as u64);
                 self.set_wide(destination, &[address; 32], lanes);
             }
             Action::ToGeneric(base) => {
-                let start = base_of(base, env);
+                let start = self.base_of(base, env);
                 let values =
                     self.wide(program, instruction.sources[0]).map(|value| value.wrapping_add(start));
                 self.set_wide(destination, &values, lanes);
             }
             Action::FromGeneric(base) => {
-                let start = base_of(base, env);
+                let start = self.base_of(base, env);
                 let values =
                     self.wide(program, instruction.sources[0]).map(|value| value.wrapping_sub(start));
                 self.set_wide(destination, &values, lanes);
@@ -42,6 +42,30 @@ impl Warp {
             Action::Unpack => self.unpack(program, instruction, lanes),
             _ => {}
         }
+    }
+
+    /// Whether a generic address lies in a window; global memory is what lies in none.
+    pub(super) fn in_space(
+        &mut self,
+        program: &Program,
+        env: &CtaEnvironment,
+        instruction: &Instruction,
+        base: Base,
+        lanes: u32,
+    ) {
+        let windows = env.windows;
+        let inside = |address: u64, start: u64| address.wrapping_sub(start) < windows.size;
+        let mut truth = 0;
+        for (lane, &address) in self.wide(program, instruction.sources[0]).iter().enumerate() {
+            let (shared, local) = (inside(address, windows.shared), inside(address, windows.local));
+            let is = match base {
+                Base::Shared => shared,
+                Base::Local => local,
+                _ => !shared && !local,
+            };
+            truth |= u32::from(is) << lane;
+        }
+        self.set_predicate(instruction.destinations[0], truth, lanes);
     }
 
     fn special(&self, program: &Program, env: &CtaEnvironment, special: Special, clock: u64) -> [u64; 32] {

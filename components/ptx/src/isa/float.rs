@@ -162,6 +162,90 @@ fn overflow64(infinity: f64, mode: Mode) -> f64 {
     if stays { f64::MAX.copysign(infinity) } else { infinity }
 }
 
+/// Square root in double precision.
+pub(crate) fn sqrt64(a: f64, mode: Mode) -> f64 {
+    let root = a.sqrt();
+    if !root.is_finite() || root == 0.0 {
+        return root;
+    }
+    // The rest of a small operand would be lost below the subnormals: scaling by an even power is exact.
+    let (scaled, half) = if a < f64::powi(2.0, -900) { (a * SCALE * SCALE, root * SCALE) } else { (a, root) };
+    directed64(root, (-half).mul_add(half, scaled), mode)
+}
+
+const SCALE: f64 = (1u128 << 100) as f64;
+
+/// `a * b + c` in double precision, from integers of 128 bits.
+pub(crate) fn fma64(a: f64, b: f64, c: f64, mode: Mode) -> f64 {
+    if !(a.is_finite() && b.is_finite() && c.is_finite()) {
+        return a.mul_add(b, c);
+    }
+    let negative = a.is_sign_negative() != b.is_sign_negative();
+    let zero = |negative: bool| if negative { -0.0 } else { 0.0 };
+    let ((m, x), (n, y), (k, z)) = (parts(a), parts(b), parts(c));
+    if m == 0 || n == 0 {
+        return match c == 0.0 && c.is_sign_negative() != negative {
+            true => zero(mode == Mode::Down),
+            false => c,
+        };
+    }
+    let (mut big, mut small) = (raised(m * n, x + y, negative), raised(k, z, c.is_sign_negative()));
+    if small.0 != 0 && (small.1, small.0) > (big.1, big.0) {
+        std::mem::swap(&mut big, &mut small);
+    }
+    let (mantissa, exponent, negative) = big;
+    let distance = (exponent - small.1).clamp(0, 127) as u32;
+    let aligned = small.0 >> distance;
+    let lost = aligned << distance != small.0;
+    let sum = if small.2 == negative { mantissa + aligned } else { mantissa - aligned - u128::from(lost) };
+    if sum == 0 {
+        return zero(mode == Mode::Down);
+    }
+    rounded(sum, exponent, lost, negative, mode)
+}
+
+/// Magnitude as an integer and a power of two.
+fn parts(value: f64) -> (u128, i32) {
+    let bits = value.to_bits();
+    let (biased, fraction) = ((bits >> 52 & 0x7ff) as i32, u128::from(bits & ((1 << 52) - 1)));
+    if biased == 0 { (fraction, -1074) } else { (fraction | 1 << 52, biased - 1075) }
+}
+
+/// With the highest bit at position 125, so that two of them can be added.
+fn raised(mantissa: u128, exponent: i32, negative: bool) -> (u128, i32, bool) {
+    if mantissa == 0 {
+        return (0, i32::MIN / 2, negative);
+    }
+    let shift = mantissa.leading_zeros() - 2;
+    (mantissa << shift, exponent - shift as i32, negative)
+}
+
+/// The number between `sum` and `sum + 1` (the first if nothing was lost) times a power of two.
+fn rounded(sum: u128, exponent: i32, lost: bool, negative: bool, mode: Mode) -> f64 {
+    let mut last = (exponent + 127 - sum.leading_zeros() as i32 - 52).max(-1074);
+    let shift = last - exponent;
+    let (mut kept, rest) = match shift {
+        ..=0 => (sum << -shift, lost),
+        1..=127 => (sum >> shift, lost || sum >> shift << shift != sum),
+        _ => (0, true),
+    };
+    let away = match mode {
+        Mode::Zero => false,
+        Mode::Down => negative,
+        Mode::Up => !negative,
+    };
+    kept += u128::from(rest && away);
+    if kept == 1 << 53 {
+        (kept, last) = (1 << 52, last + 1);
+    }
+    let sign = if negative { -1.0 } else { 1.0 };
+    if last > 971 {
+        return overflow64(f64::INFINITY * sign, mode);
+    }
+    let biased = if kept < 1 << 52 { 0 } else { (last + 1075) as u64 };
+    f64::from_bits(biased << 52 | kept as u64 & ((1 << 52) - 1)).copysign(sign)
+}
+
 /// `rcp.approx.ftz.f64`: only the high word of operand and result counts.
 pub(crate) fn reciprocal_high_half(a: f64) -> f64 {
     let high = f64::from_bits(a.to_bits() & !0xffff_ffff);
@@ -190,6 +274,35 @@ mod tests {
     #[test]
     fn saturation() {
         assert_eq!([saturate(-1.0), saturate(0.5), saturate(3.0), saturate(f32::NAN)], [0.0, 0.5, 1.0, 0.0]);
+    }
+
+    #[test]
+    fn directed_fused_products_enclose_the_nearest_one() {
+        let mut state = 1u64;
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            // Exponents near each other, so that cancellation and alignment both occur; some subnormal.
+            let biased = if state >> 60 == 0 { 0 } else { 500 + (state >> 56 & 0x3f) };
+            f64::from_bits(state >> 12 & 0x800f_ffff_ffff_ffff | biased << 52 | (state << 30 & 1 << 63))
+        };
+        for _ in 0..20_000 {
+            let (a, b, c) = (next(), next() * 1e155, next());
+            let (down, up) = (fma64(a, b, c, Mode::Down), fma64(a, b, c, Mode::Up));
+            let (nearest, zero) = (a.mul_add(b, c), fma64(a, b, c, Mode::Zero));
+            assert!(down <= nearest && nearest <= up, "{a:e} {b:e} {c:e}: {down:e} {nearest:e} {up:e}");
+            assert!(up == down || up == down.next_up(), "{a:e} {b:e} {c:e}");
+            assert_eq!(zero, if nearest >= 0.0 { down } else { up });
+        }
+        assert_eq!(fma64(1.0, 1.0, f64::MIN_POSITIVE, Mode::Up), 1f64.next_up());
+        assert_eq!(fma64(f64::MAX, 2.0, 0.0, Mode::Zero), f64::MAX);
+        assert_eq!(fma64(f64::MAX, -2.0, 0.0, Mode::Down), f64::NEG_INFINITY);
+        assert_eq!(fma64(f64::MIN_POSITIVE, 1e-200, 0.0, Mode::Up), f64::from_bits(1));
+        assert!(fma64(2.0, 3.0, -6.0, Mode::Down).is_sign_negative());
+        assert!(fma64(0.0, -3.0, 0.0, Mode::Up).is_sign_positive());
+        assert_eq!(fma64(0.0, 3.0, 5.0, Mode::Up), 5.0);
+        assert_eq!(sqrt64(2.0, Mode::Down).next_up(), sqrt64(2.0, Mode::Up));
+        assert_eq!(sqrt64(f64::from_bits(3), Mode::Down).next_up(), sqrt64(f64::from_bits(3), Mode::Up));
+        assert_eq!([sqrt64(4.0, Mode::Up), sqrt64(4.0, Mode::Zero)], [2.0; 2]);
     }
 
     #[test]

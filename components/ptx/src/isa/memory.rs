@@ -2,6 +2,8 @@
 //!
 //! Their modifiers multiply to thousands of spellings, so they are read one after another, in the
 //! order the manual prints them, instead of being listed.
+//!
+//! Known deviation: `atom.add.f32` on global memory keeps subnormals, which the manual flushes to zero.
 
 use crate::program::Space;
 
@@ -188,7 +190,10 @@ pub(crate) fn modifiers(opcode: &str) -> Result<Modifiers, String> {
                 words.next();
             }
         }
-        Some("weak") => {
+        Some("cta" | "gpu" | "gl" | "sys") if atomic => {
+            words.next();
+        }
+        Some("weak") if !atomic => {
             words.next();
         }
         _ => {}
@@ -240,7 +245,7 @@ pub(crate) fn modifiers(opcode: &str) -> Result<Modifiers, String> {
     }
     let element = words.next().unwrap_or("");
     match crate::parser::element_size(element) {
-        Some(bytes @ 1..=8) if !matches!(element, "f16" | "f16x2") => found.bytes = bytes as u8,
+        Some(bytes @ 1..=8) if !matches!(element, "f16" | "f16x2" | "texref") => found.bytes = bytes as u8,
         _ => return Err(element.to_owned()),
     }
     found.signed = element.starts_with('s');
@@ -276,14 +281,17 @@ fn atomic_modifiers<'a>(
         other => return Err(other.to_owned()),
     };
     let element = words.next().unwrap_or("");
-    let kind = match element {
-        "u32" | "b32" => AtomicType::U32,
-        "s32" => AtomicType::S32,
-        "f32" if operation == Op::Add || operation == Op::Exchange => AtomicType::F32,
-        "u64" | "b64" => AtomicType::U64,
-        "s64" => AtomicType::S64,
-        "f64" if operation == Op::Add => AtomicType::F64,
-        other => return Err(other.to_owned()),
+    // Each operation has types of its own (PTX ISA 9.7.13.5).
+    let kind = match (operation, element) {
+        (Op::And | Op::Or | Op::Xor | Op::Exchange | Op::CompareAndSwap, "b32") => AtomicType::U32,
+        (Op::And | Op::Or | Op::Xor | Op::Exchange | Op::CompareAndSwap, "b64") => AtomicType::U64,
+        (Op::Add | Op::Min | Op::Max | Op::Increment | Op::Decrement, "u32") => AtomicType::U32,
+        (Op::Add | Op::Min | Op::Max, "s32") => AtomicType::S32,
+        (Op::Add | Op::Min | Op::Max, "u64") => AtomicType::U64,
+        (Op::Min | Op::Max, "s64") => AtomicType::S64,
+        (Op::Add, "f32") => AtomicType::F32,
+        (Op::Add, "f64") => AtomicType::F64,
+        _ => return Err(element.to_owned()),
     };
     if let Some(extra) = words.next() {
         return Err(extra.to_owned());
@@ -308,6 +316,34 @@ mod tests {
         assert_eq!(modifiers("ld.global.v4.f64").unwrap_err(), "v4.f64");
         assert_eq!(modifiers("st.global.nc.f32").unwrap_err(), "nc");
         assert_eq!(modifiers("ld.global.f32.foo").unwrap_err(), "foo");
+    }
+
+    #[test]
+    fn atomics_have_the_types_of_the_manual() {
+        for good in [
+            "atom.global.add.u32",
+            "atom.shared.cas.b64",
+            "atom.relaxed.gpu.global.add.f64",
+            "atom.gpu.global.inc.u32",
+            "atom.global.sys.exch.b32",
+            "atom.xor.b64",
+            "red.global.min.s64",
+            "red.release.cta.shared.max.u64",
+            "red.add.f32",
+        ] {
+            assert!(modifiers(good).is_ok_and(|form| form.volatile), "{good}");
+        }
+        for (bad, word) in [
+            ("atom.global.and.u32", "u32"),
+            ("atom.global.add.s64", "s64"),
+            ("atom.global.inc.b32", "b32"),
+            ("atom.local.add.u32", "local"),
+            ("atom.global.cas.b16", "b16"),
+            ("atom.global.min.f32", "f32"),
+            ("red.global.add.noftz.f16x2", "noftz"),
+        ] {
+            assert_eq!(modifiers(bad).unwrap_err(), word);
+        }
     }
 
     #[test]

@@ -1,13 +1,16 @@
 //! What instructions there are: the table, the units they use and the lane-wise helpers.
 
 pub(crate) mod float;
+pub(crate) mod forms;
 pub(crate) mod integer;
 pub(crate) mod memory;
 pub(crate) mod table;
+pub(crate) mod warp;
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
+use forms::{FORM_ROWS, Form, FormRow};
 pub use memory::{AtomicOperation, AtomicType, CacheOperator};
 
 /// The execution unit an instruction occupies.
@@ -141,41 +144,73 @@ macro_rules! declare {
 }
 table::for_each_lane_op!(declare);
 
-/// The row that an opcode names.
-pub(crate) fn lane_row(opcode: &str) -> Option<&'static LaneRow> {
-    dictionary().get(opcode).copied()
+/// What an opcode names.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Known {
+    /// A row of the table of lane-wise operations.
+    Lane(&'static LaneRow),
+    /// A row of the table of the others.
+    Form(&'static FormRow),
 }
 
-/// Spellings of the same instruction name, nearest first, for error messages.
+/// The row that an opcode names.
+pub(crate) fn find(opcode: &str) -> Option<Known> {
+    let dictionary = dictionary();
+    // A memory instruction is listed by its first word.
+    let head = || dictionary.get(opcode.split('.').next()?).filter(|known| known.is_memory());
+    dictionary.get(opcode).or_else(head).copied()
+}
+
+/// The row of a lane-wise operation.
+pub(crate) fn lane_row(opcode: &str) -> Option<&'static LaneRow> {
+    match dictionary().get(opcode)? {
+        Known::Lane(row) => Some(row),
+        Known::Form(_) => None,
+    }
+}
+
+impl Known {
+    fn is_memory(&self) -> bool {
+        matches!(self, Known::Form(FormRow { form: Form::Load | Form::Store | Form::Atomic, .. }))
+    }
+
+    fn section(&self) -> &'static str {
+        match self {
+            Known::Lane(row) => row.section,
+            Known::Form(row) => row.section,
+        }
+    }
+}
+
+/// The spelling nearest to an opcode, for error messages: of the same instruction if there is one, else of
+/// one whose name differs by little.
 pub(crate) fn similar(opcode: &str) -> Option<&'static str> {
     let head = opcode.split('.').next().unwrap_or(opcode);
-    dictionary()
-        .keys()
-        .filter(|known| known.split('.').next() == Some(head) && !known.contains('/'))
-        .min_by_key(|known| distance(known, opcode))
-        .map(String::as_str)
+    let known = || dictionary().keys().filter(|known| !known.contains('/'));
+    let same = known().filter(|known| known.split('.').next() == Some(head));
+    let nearest = same.min_by_key(|known| distance(known, opcode));
+    let misspelt =
+        || known().filter(|known| distance(known, opcode) <= 2).min_by_key(|known| distance(known, opcode));
+    nearest.or_else(misspelt).map(String::as_str)
 }
 
-/// All spellings of lane-wise instructions with the manual's section of each.
-pub fn lane_instructions() -> impl Iterator<Item = (&'static str, &'static str)> {
-    dictionary()
-        .iter()
-        .filter(|(text, _)| !text.contains('/'))
-        .map(|(text, row)| (text.as_str(), row.section))
+/// All spellings of instructions with the manual's section of each; of memory instructions the first word.
+pub fn instructions() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let listed = dictionary().iter().filter(|(text, _)| !text.contains('/'));
+    listed.map(|(text, known)| (text.as_str(), known.section()))
 }
 
-fn dictionary() -> &'static BTreeMap<String, &'static LaneRow> {
-    static DICTIONARY: OnceLock<BTreeMap<String, &'static LaneRow>> = OnceLock::new();
+fn dictionary() -> &'static BTreeMap<String, Known> {
+    static DICTIONARY: OnceLock<BTreeMap<String, Known>> = OnceLock::new();
     DICTIONARY.get_or_init(|| {
-        let mut map = BTreeMap::new();
-        for row in LANE_ROWS {
-            for pattern in row.spellings.split(' ') {
-                for text in expand(pattern) {
-                    map.insert(text, row);
-                }
-            }
-        }
-        map
+        let lanes = LANE_ROWS.iter().map(|row| (row.spellings, Known::Lane(row)));
+        let forms = FORM_ROWS.iter().map(|row| (row.spellings, Known::Form(row)));
+        let rows = lanes.chain(forms);
+        rows.flat_map(|(spellings, known)| {
+            let texts = spellings.split_whitespace().flat_map(expand);
+            texts.map(move |text| (text, known))
+        })
+        .collect()
     })
 }
 
@@ -192,7 +227,7 @@ fn expand(pattern: &str) -> Vec<String> {
 }
 
 /// Levenshtein distance, for "nearest valid name".
-fn distance(a: &str, b: &str) -> usize {
+pub(crate) fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, from) in a.chars().enumerate() {
@@ -213,12 +248,14 @@ mod tests {
 
     #[test]
     fn no_two_rows_share_a_spelling() {
+        let lanes = LANE_ROWS.iter().map(|row| (row.section, row.spellings, format!("{:?}", row.op)));
+        let forms = FORM_ROWS.iter().map(|row| (row.section, row.spellings, format!("{:?}", row.form)));
         let mut seen = BTreeMap::new();
-        for row in LANE_ROWS {
-            assert!(row.section.starts_with("9.7."));
-            for text in row.spellings.split(' ').flat_map(expand) {
-                if let Some(other) = seen.insert(text.clone(), row.op) {
-                    panic!("`{text}` is {other:?} and {:?}", row.op);
+        for (section, spellings, name) in lanes.chain(forms) {
+            assert!(section.starts_with("9.7."));
+            for text in spellings.split_whitespace().flat_map(expand) {
+                if let Some(other) = seen.insert(text.clone(), name.clone()) {
+                    panic!("`{text}` is {other} and {name}");
                 }
             }
         }

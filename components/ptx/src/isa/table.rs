@@ -18,12 +18,12 @@ macro_rules! for_each_lane_op {
         $apply! {
             // 9.7.1 Integer arithmetic.
             AddB16(a: u16, b: u16) -> u16 { a.wrapping_add(b) } Sp IntAdd "9.7.1.1" "add.{u16|s16}";
-            AddB32(a: u32, b: u32) -> u32 { a.wrapping_add(b) } Sp IntAdd "9.7.1.1" "add.{u32|s32}";
-            AddB64(a: u64, b: u64) -> u64 { a.wrapping_add(b) } Sp IntAdd "9.7.1.1" "add.{u64|s64}";
+            AddB32(a: u32, b: u32) -> u32 { a.wrapping_add(b) } Sp IntAdd "9.7.1.1" "add{|.cc}.{u32|s32}";
+            AddB64(a: u64, b: u64) -> u64 { a.wrapping_add(b) } Sp IntAdd "9.7.1.1" "add{|.cc}.{u64|s64}";
             AddSatS32(a: i32, b: i32) -> i32 { a.saturating_add(b) } Sp IntAdd "9.7.1.1" "add.sat.s32";
             SubB16(a: u16, b: u16) -> u16 { a.wrapping_sub(b) } Sp IntAdd "9.7.1.2" "sub.{u16|s16}";
-            SubB32(a: u32, b: u32) -> u32 { a.wrapping_sub(b) } Sp IntAdd "9.7.1.2" "sub.{u32|s32}";
-            SubB64(a: u64, b: u64) -> u64 { a.wrapping_sub(b) } Sp IntAdd "9.7.1.2" "sub.{u64|s64}";
+            SubB32(a: u32, b: u32) -> u32 { a.wrapping_sub(b) } Sp IntAdd "9.7.1.2" "sub{|.cc}.{u32|s32}";
+            SubB64(a: u64, b: u64) -> u64 { a.wrapping_sub(b) } Sp IntAdd "9.7.1.2" "sub{|.cc}.{u64|s64}";
             SubSatS32(a: i32, b: i32) -> i32 { a.saturating_sub(b) } Sp IntAdd "9.7.1.2" "sub.sat.s32";
             MulLoB16(a: u16, b: u16) -> u16 { a.wrapping_mul(b) } Sp IntMul "9.7.1.3" "mul.lo.{u16|s16}";
             MulLoB32(a: u32, b: u32) -> u32 { a.wrapping_mul(b) } Sp IntMul "9.7.1.3" "mul.lo.{u32|s32}";
@@ -39,13 +39,13 @@ macro_rules! for_each_lane_op {
             MulWideU32(a: u32, b: u32) -> u64 { a as u64 * b as u64 } Sp IntMul "9.7.1.3" "mul.wide.u32";
             MulWideS32(a: i32, b: i32) -> i64 { a as i64 * b as i64 } Sp IntMul "9.7.1.3" "mul.wide.s32";
             MadLoB16(a: u16, b: u16, c: u16) -> u16 { a.wrapping_mul(b).wrapping_add(c) } Sp IntMad "9.7.1.4" "mad.lo.{u16|s16}";
-            MadLoB32(a: u32, b: u32, c: u32) -> u32 { a.wrapping_mul(b).wrapping_add(c) } Sp IntMad "9.7.1.4" "mad.lo.{u32|s32}";
-            MadLoB64(a: u64, b: u64, c: u64) -> u64 { a.wrapping_mul(b).wrapping_add(c) } Sp IntMad "9.7.1.4" "mad.lo.{u64|s64}";
-            MadHiU32(a: u32, b: u32, c: u32) -> u32 { (((a as u64 * b as u64) >> 32) as u32).wrapping_add(c) } Sp IntMad "9.7.1.4" "mad.hi.u32";
-            MadHiS32(a: i32, b: i32, c: i32) -> i32 { (((a as i64 * b as i64) >> 32) as i32).wrapping_add(c) } Sp IntMad "9.7.1.4" "mad.hi.s32";
+            MadLoB32(a: u32, b: u32, c: u32) -> u32 { a.wrapping_mul(b).wrapping_add(c) } Sp IntMad "9.7.1.4" "mad.lo{|.cc}.{u32|s32}";
+            MadLoB64(a: u64, b: u64, c: u64) -> u64 { a.wrapping_mul(b).wrapping_add(c) } Sp IntMad "9.7.1.4" "mad.lo{|.cc}.{u64|s64}";
+            MadHiU32(a: u32, b: u32, c: u32) -> u32 { (((a as u64 * b as u64) >> 32) as u32).wrapping_add(c) } Sp IntMad "9.7.1.4" "mad.hi{|.cc}.u32";
+            MadHiS32(a: i32, b: i32, c: i32) -> i32 { (((a as i64 * b as i64) >> 32) as i32).wrapping_add(c) } Sp IntMad "9.7.1.4" "mad.hi{|.cc}.s32";
             MadHiSatS32(a: i32, b: i32, c: i32) -> i32 { (((a as i64 * b as i64) >> 32) as i32).saturating_add(c) } Sp IntMad "9.7.1.4" "mad.hi.sat.s32";
-            MadHiU64(a: u64, b: u64, c: u64) -> u64 { (((a as u128 * b as u128) >> 64) as u64).wrapping_add(c) } Sp IntMad "9.7.1.4" "mad.hi.u64";
-            MadHiS64(a: i64, b: i64, c: i64) -> i64 { (((a as i128 * b as i128) >> 64) as i64).wrapping_add(c) } Sp IntMad "9.7.1.4" "mad.hi.s64";
+            MadHiU64(a: u64, b: u64, c: u64) -> u64 { (((a as u128 * b as u128) >> 64) as u64).wrapping_add(c) } Sp IntMad "9.7.1.4" "mad.hi{|.cc}.u64";
+            MadHiS64(a: i64, b: i64, c: i64) -> i64 { (((a as i128 * b as i128) >> 64) as i64).wrapping_add(c) } Sp IntMad "9.7.1.4" "mad.hi{|.cc}.s64";
             MadWideU16(a: u16, b: u16, c: u32) -> u32 { (a as u32 * b as u32).wrapping_add(c) } Sp IntMad "9.7.1.4" "mad.wide.u16";
             MadWideS16(a: i16, b: i16, c: i32) -> i32 { (a as i32 * b as i32).wrapping_add(c) } Sp IntMad "9.7.1.4" "mad.wide.s16";
             MadWideU32(a: u32, b: u32, c: u64) -> u64 { (a as u64 * b as u64).wrapping_add(c) } Sp IntMad "9.7.1.4" "mad.wide.u32";
@@ -104,6 +104,49 @@ macro_rules! for_each_lane_op {
             BfeS64(a: i64, b: u32, c: u32) -> i64 { integer::bfe_s64(a, b, c) } Sp IntAdd "9.7.1.19" "bfe.s64";
             BfiB32(a: u32, b: u32, c: u32, d: u32) -> u32 { integer::bfi_b32(a, b, c, d) } Sp IntAdd "9.7.1.20" "bfi.b32";
             BfiB64(a: u64, b: u64, c: u32, d: u32) -> u64 { integer::bfi_b64(a, b, c, d) } Sp IntAdd "9.7.1.20" "bfi.b64";
+            Mad24HiU32(a: u32, b: u32, c: u32) -> u32 { ((((a & 0xff_ffff) as u64 * (b & 0xff_ffff) as u64) >> 16) as u32).wrapping_add(c) } Sp IntMad "9.7.1.6" "mad24.hi.u32";
+            Mad24HiS32(a: i32, b: i32, c: i32) -> i32 { ((((a << 8 >> 8) as i64 * (b << 8 >> 8) as i64) >> 16) as i32).wrapping_add(c) } Sp IntMad "9.7.1.6" "mad24.hi.s32";
+            SadU16(a: u16, b: u16, c: u16) -> u16 { a.abs_diff(b).wrapping_add(c) } Sp IntAdd "9.7.1.7" "sad.u16";
+            SadS16(a: i16, b: i16, c: u16) -> u16 { a.abs_diff(b).wrapping_add(c) } Sp IntAdd "9.7.1.7" "sad.s16";
+            SadU64(a: u64, b: u64, c: u64) -> u64 { a.abs_diff(b).wrapping_add(c) } Sp IntAdd "9.7.1.7" "sad.u64";
+            SadS64(a: i64, b: i64, c: u64) -> u64 { a.abs_diff(b).wrapping_add(c) } Sp IntAdd "9.7.1.7" "sad.s64";
+            BfindShiftU32(a: u32) -> u32 { if a == 0 { !0 } else { a.leading_zeros() } } Sp IntAdd "9.7.1.16" "bfind.shiftamt.u32";
+            BfindShiftS32(a: i32) -> u32 { let b = a ^ (a >> 31); if b == 0 { !0 } else { b.leading_zeros() } } Sp IntAdd "9.7.1.16" "bfind.shiftamt.s32";
+            BfindShiftU64(a: u64) -> u32 { if a == 0 { !0 } else { a.leading_zeros() } } Sp IntAdd "9.7.1.16" "bfind.shiftamt.u64";
+            BfindShiftS64(a: i64) -> u32 { let b = a ^ (a >> 63); if b == 0 { !0 } else { b.leading_zeros() } } Sp IntAdd "9.7.1.16" "bfind.shiftamt.s64";
+
+            // 9.7.2 Extended precision. The carry is a predicate behind the written operands; `/carry` is not PTX, it
+            // names the row that gives the carry of an instruction with `.cc`.
+            AddCarryB32(a: u32, b: u32) -> bool { a.overflowing_add(b).1 } Sp IntAdd "9.7.2.1" "add.cc.{u32|s32}/carry";
+            AddcB32(a: u32, b: u32, p: P) -> u32 { a.wrapping_add(b).wrapping_add(p as u32) } Sp IntAdd "9.7.2.2" "addc{|.cc}.{u32|s32}";
+            AddcCarryB32(a: u32, b: u32, p: P) -> bool { (a as u64 + b as u64 + p as u64) >> 32 != 0 } Sp IntAdd "9.7.2.2" "addc.cc.{u32|s32}/carry";
+            SubBorrowB32(a: u32, b: u32) -> bool { a < b } Sp IntAdd "9.7.2.3" "sub.cc.{u32|s32}/carry";
+            SubcB32(a: u32, b: u32, p: P) -> u32 { a.wrapping_sub(b).wrapping_sub(p as u32) } Sp IntAdd "9.7.2.4" "subc{|.cc}.{u32|s32}";
+            SubcBorrowB32(a: u32, b: u32, p: P) -> bool { (a as u64) < b as u64 + p as u64 } Sp IntAdd "9.7.2.4" "subc.cc.{u32|s32}/carry";
+            MadLoCarryB32(a: u32, b: u32, c: u32) -> bool { a.wrapping_mul(b).overflowing_add(c).1 } Sp IntMad "9.7.2.5" "mad.lo.cc.{u32|s32}/carry";
+            MadcLoB32(a: u32, b: u32, c: u32, p: P) -> u32 { a.wrapping_mul(b).wrapping_add(c).wrapping_add(p as u32) } Sp IntMad "9.7.2.6" "madc.lo{|.cc}.{u32|s32}";
+            MadcLoCarryB32(a: u32, b: u32, c: u32, p: P) -> bool { (a.wrapping_mul(b) as u64 + c as u64 + p as u64) >> 32 != 0 } Sp IntMad "9.7.2.6" "madc.lo.cc.{u32|s32}/carry";
+            MadHiCarryU32(a: u32, b: u32, c: u32) -> bool { (((a as u64 * b as u64) >> 32) as u32).overflowing_add(c).1 } Sp IntMad "9.7.2.5" "mad.hi.cc.u32/carry";
+            MadcHiU32(a: u32, b: u32, c: u32, p: P) -> u32 { (((a as u64 * b as u64) >> 32) as u32).wrapping_add(c).wrapping_add(p as u32) } Sp IntMad "9.7.2.6" "madc.hi{|.cc}.u32";
+            MadcHiCarryU32(a: u32, b: u32, c: u32, p: P) -> bool { ((((a as u64 * b as u64) >> 32) as u32) as u64 + c as u64 + p as u64) >> 32 != 0 } Sp IntMad "9.7.2.6" "madc.hi.cc.u32/carry";
+            MadHiCarryS32(a: i32, b: i32, c: u32) -> bool { (((a as i64 * b as i64) >> 32) as u32).overflowing_add(c).1 } Sp IntMad "9.7.2.5" "mad.hi.cc.s32/carry";
+            MadcHiS32(a: i32, b: i32, c: u32, p: P) -> u32 { (((a as i64 * b as i64) >> 32) as u32).wrapping_add(c).wrapping_add(p as u32) } Sp IntMad "9.7.2.6" "madc.hi{|.cc}.s32";
+            MadcHiCarryS32(a: i32, b: i32, c: u32, p: P) -> bool { ((((a as i64 * b as i64) >> 32) as u32) as u64 + c as u64 + p as u64) >> 32 != 0 } Sp IntMad "9.7.2.6" "madc.hi.cc.s32/carry";
+            AddCarryB64(a: u64, b: u64) -> bool { a.overflowing_add(b).1 } Sp IntAdd "9.7.2.1" "add.cc.{u64|s64}/carry";
+            AddcB64(a: u64, b: u64, p: P) -> u64 { a.wrapping_add(b).wrapping_add(p as u64) } Sp IntAdd "9.7.2.2" "addc{|.cc}.{u64|s64}";
+            AddcCarryB64(a: u64, b: u64, p: P) -> bool { (a as u128 + b as u128 + p as u128) >> 64 != 0 } Sp IntAdd "9.7.2.2" "addc.cc.{u64|s64}/carry";
+            SubBorrowB64(a: u64, b: u64) -> bool { a < b } Sp IntAdd "9.7.2.3" "sub.cc.{u64|s64}/carry";
+            SubcB64(a: u64, b: u64, p: P) -> u64 { a.wrapping_sub(b).wrapping_sub(p as u64) } Sp IntAdd "9.7.2.4" "subc{|.cc}.{u64|s64}";
+            SubcBorrowB64(a: u64, b: u64, p: P) -> bool { (a as u128) < b as u128 + p as u128 } Sp IntAdd "9.7.2.4" "subc.cc.{u64|s64}/carry";
+            MadLoCarryB64(a: u64, b: u64, c: u64) -> bool { a.wrapping_mul(b).overflowing_add(c).1 } Sp IntMad "9.7.2.5" "mad.lo.cc.{u64|s64}/carry";
+            MadcLoB64(a: u64, b: u64, c: u64, p: P) -> u64 { a.wrapping_mul(b).wrapping_add(c).wrapping_add(p as u64) } Sp IntMad "9.7.2.6" "madc.lo{|.cc}.{u64|s64}";
+            MadcLoCarryB64(a: u64, b: u64, c: u64, p: P) -> bool { (a.wrapping_mul(b) as u128 + c as u128 + p as u128) >> 64 != 0 } Sp IntMad "9.7.2.6" "madc.lo.cc.{u64|s64}/carry";
+            MadHiCarryU64(a: u64, b: u64, c: u64) -> bool { (((a as u128 * b as u128) >> 64) as u64).overflowing_add(c).1 } Sp IntMad "9.7.2.5" "mad.hi.cc.u64/carry";
+            MadcHiU64(a: u64, b: u64, c: u64, p: P) -> u64 { (((a as u128 * b as u128) >> 64) as u64).wrapping_add(c).wrapping_add(p as u64) } Sp IntMad "9.7.2.6" "madc.hi{|.cc}.u64";
+            MadcHiCarryU64(a: u64, b: u64, c: u64, p: P) -> bool { ((((a as u128 * b as u128) >> 64) as u64) as u128 + c as u128 + p as u128) >> 64 != 0 } Sp IntMad "9.7.2.6" "madc.hi.cc.u64/carry";
+            MadHiCarryS64(a: i64, b: i64, c: u64) -> bool { (((a as i128 * b as i128) >> 64) as u64).overflowing_add(c).1 } Sp IntMad "9.7.2.5" "mad.hi.cc.s64/carry";
+            MadcHiS64(a: i64, b: i64, c: u64, p: P) -> u64 { (((a as i128 * b as i128) >> 64) as u64).wrapping_add(c).wrapping_add(p as u64) } Sp IntMad "9.7.2.6" "madc.hi{|.cc}.s64";
+            MadcHiCarryS64(a: i64, b: i64, c: u64, p: P) -> bool { ((((a as i128 * b as i128) >> 64) as u64) as u128 + c as u128 + p as u128) >> 64 != 0 } Sp IntMad "9.7.2.6" "madc.hi.cc.s64/carry";
 
             // 9.7.3 and 9.7.4 Floating point.
             AddF32(a: F, b: F) -> F { a + b } Sp FpAdd "9.7.3.1" "add{|.rn}.f32";
@@ -191,6 +234,56 @@ macro_rules! for_each_lane_op {
             TestpNanF32(a: F) -> bool { a.is_nan() } Sp FpAdd "9.7.3.14" "testp.notanumber.f32";
             TestpFiniteF32(a: F) -> bool { a.is_finite() } Sp FpAdd "9.7.3.14" "testp.finite.f32";
             TestpInfF32(a: F) -> bool { a.is_infinite() } Sp FpAdd "9.7.3.14" "testp.infinite.f32";
+            AddRzZ32(a: Z, b: Z) -> Z { float::fma32(1.0, a, b, Mode::Zero) } Sp FpAdd "9.7.3.1" "add.rz.ftz.f32";
+            AddRmZ32(a: Z, b: Z) -> Z { float::fma32(1.0, a, b, Mode::Down) } Sp FpAdd "9.7.3.1" "add.rm.ftz.f32";
+            AddRpZ32(a: Z, b: Z) -> Z { float::fma32(1.0, a, b, Mode::Up) } Sp FpAdd "9.7.3.1" "add.rp.ftz.f32";
+            SubRzZ32(a: Z, b: Z) -> Z { float::fma32(1.0, a, -b, Mode::Zero) } Sp FpAdd "9.7.3.2" "sub.rz.ftz.f32";
+            SubRmZ32(a: Z, b: Z) -> Z { float::fma32(1.0, a, -b, Mode::Down) } Sp FpAdd "9.7.3.2" "sub.rm.ftz.f32";
+            SubRpZ32(a: Z, b: Z) -> Z { float::fma32(1.0, a, -b, Mode::Up) } Sp FpAdd "9.7.3.2" "sub.rp.ftz.f32";
+            SubSatZ32(a: Z, b: Z) -> Z { float::saturate(a - b) } Sp FpAdd "9.7.3.2" "sub{|.rn}.ftz.sat.f32";
+            MulRzZ32(a: Z, b: Z) -> Z { float::fma32(a, b, -0.0, Mode::Zero) } Sp FpMul "9.7.3.3" "mul.rz.ftz.f32";
+            MulRmZ32(a: Z, b: Z) -> Z { float::fma32(a, b, -0.0, Mode::Down) } Sp FpMul "9.7.3.3" "mul.rm.ftz.f32";
+            MulRpZ32(a: Z, b: Z) -> Z { float::fma32(a, b, -0.0, Mode::Up) } Sp FpMul "9.7.3.3" "mul.rp.ftz.f32";
+            MulSatZ32(a: Z, b: Z) -> Z { float::saturate(a * b) } Sp FpMul "9.7.3.3" "mul{|.rn}.ftz.sat.f32";
+            SubRzF64(a: D, b: D) -> D { float::add64(a, -b, Mode::Zero) } Dp DpAdd "9.7.3.2" "sub.rz.f64";
+            FmaRzF64(a: D, b: D, c: D) -> D { float::fma64(a, b, c, Mode::Zero) } Dp DpMad "9.7.3.4" "{fma|mad}.rz.f64";
+            DivRzF32(a: F, b: F) -> F { float::narrow(a as f64 / b as f64, Mode::Zero) } Sp FpDiv "9.7.3.5" "div.rz.f32";
+            RcpRzF32(a: F) -> F { float::narrow(1.0 / a as f64, Mode::Zero) } Sp FpDiv "9.7.3.10" "rcp.rz.f32";
+            SqrtRzF32(a: F) -> F { float::narrow((a as f64).sqrt(), Mode::Zero) } Sp FpDiv "9.7.3.12" "sqrt.rz.f32";
+            DivRzZ32(a: Z, b: Z) -> Z { float::narrow(a as f64 / b as f64, Mode::Zero) } Sp FpDiv "9.7.3.5" "div.rz.ftz.f32";
+            RcpRzZ32(a: Z) -> Z { float::narrow(1.0 / a as f64, Mode::Zero) } Sp FpDiv "9.7.3.10" "rcp.rz.ftz.f32";
+            SqrtRzZ32(a: Z) -> Z { float::narrow((a as f64).sqrt(), Mode::Zero) } Sp FpDiv "9.7.3.12" "sqrt.rz.ftz.f32";
+            RcpRzF64(a: D) -> D { float::div64(1.0, a, Mode::Zero) } Dp DpDiv "9.7.3.10" "rcp.rz.f64";
+            SqrtRzF64(a: D) -> D { float::sqrt64(a, Mode::Zero) } Dp DpDiv "9.7.3.12" "sqrt.rz.f64";
+            SubRmF64(a: D, b: D) -> D { float::add64(a, -b, Mode::Down) } Dp DpAdd "9.7.3.2" "sub.rm.f64";
+            FmaRmF64(a: D, b: D, c: D) -> D { float::fma64(a, b, c, Mode::Down) } Dp DpMad "9.7.3.4" "{fma|mad}.rm.f64";
+            DivRmF32(a: F, b: F) -> F { float::narrow(a as f64 / b as f64, Mode::Down) } Sp FpDiv "9.7.3.5" "div.rm.f32";
+            RcpRmF32(a: F) -> F { float::narrow(1.0 / a as f64, Mode::Down) } Sp FpDiv "9.7.3.10" "rcp.rm.f32";
+            SqrtRmF32(a: F) -> F { float::narrow((a as f64).sqrt(), Mode::Down) } Sp FpDiv "9.7.3.12" "sqrt.rm.f32";
+            DivRmZ32(a: Z, b: Z) -> Z { float::narrow(a as f64 / b as f64, Mode::Down) } Sp FpDiv "9.7.3.5" "div.rm.ftz.f32";
+            RcpRmZ32(a: Z) -> Z { float::narrow(1.0 / a as f64, Mode::Down) } Sp FpDiv "9.7.3.10" "rcp.rm.ftz.f32";
+            SqrtRmZ32(a: Z) -> Z { float::narrow((a as f64).sqrt(), Mode::Down) } Sp FpDiv "9.7.3.12" "sqrt.rm.ftz.f32";
+            RcpRmF64(a: D) -> D { float::div64(1.0, a, Mode::Down) } Dp DpDiv "9.7.3.10" "rcp.rm.f64";
+            SqrtRmF64(a: D) -> D { float::sqrt64(a, Mode::Down) } Dp DpDiv "9.7.3.12" "sqrt.rm.f64";
+            SubRpF64(a: D, b: D) -> D { float::add64(a, -b, Mode::Up) } Dp DpAdd "9.7.3.2" "sub.rp.f64";
+            FmaRpF64(a: D, b: D, c: D) -> D { float::fma64(a, b, c, Mode::Up) } Dp DpMad "9.7.3.4" "{fma|mad}.rp.f64";
+            DivRpF32(a: F, b: F) -> F { float::narrow(a as f64 / b as f64, Mode::Up) } Sp FpDiv "9.7.3.5" "div.rp.f32";
+            RcpRpF32(a: F) -> F { float::narrow(1.0 / a as f64, Mode::Up) } Sp FpDiv "9.7.3.10" "rcp.rp.f32";
+            SqrtRpF32(a: F) -> F { float::narrow((a as f64).sqrt(), Mode::Up) } Sp FpDiv "9.7.3.12" "sqrt.rp.f32";
+            DivRpZ32(a: Z, b: Z) -> Z { float::narrow(a as f64 / b as f64, Mode::Up) } Sp FpDiv "9.7.3.5" "div.rp.ftz.f32";
+            RcpRpZ32(a: Z) -> Z { float::narrow(1.0 / a as f64, Mode::Up) } Sp FpDiv "9.7.3.10" "rcp.rp.ftz.f32";
+            SqrtRpZ32(a: Z) -> Z { float::narrow((a as f64).sqrt(), Mode::Up) } Sp FpDiv "9.7.3.12" "sqrt.rp.ftz.f32";
+            RcpRpF64(a: D) -> D { float::div64(1.0, a, Mode::Up) } Dp DpDiv "9.7.3.10" "rcp.rp.f64";
+            SqrtRpF64(a: D) -> D { float::sqrt64(a, Mode::Up) } Dp DpDiv "9.7.3.12" "sqrt.rp.f64";
+            TestpNumberF32(a: F) -> bool { !a.is_nan() } Sp FpAdd "9.7.3.14" "testp.number.f32";
+            TestpNumberF64(a: D) -> bool { !a.is_nan() } Dp DpAdd "9.7.3.14" "testp.number.f64";
+            TestpNormalF32(a: F) -> bool { a.is_normal() } Sp FpAdd "9.7.3.14" "testp.normal.f32";
+            TestpNormalF64(a: D) -> bool { a.is_normal() } Dp DpAdd "9.7.3.14" "testp.normal.f64";
+            TestpSubnormalF32(a: F) -> bool { a.is_subnormal() } Sp FpAdd "9.7.3.14" "testp.subnormal.f32";
+            TestpSubnormalF64(a: D) -> bool { a.is_subnormal() } Dp DpAdd "9.7.3.14" "testp.subnormal.f64";
+            TestpNanF64(a: D) -> bool { a.is_nan() } Dp DpAdd "9.7.3.14" "testp.notanumber.f64";
+            TestpFiniteF64(a: D) -> bool { a.is_finite() } Dp DpAdd "9.7.3.14" "testp.finite.f64";
+            TestpInfF64(a: D) -> bool { a.is_infinite() } Dp DpAdd "9.7.3.14" "testp.infinite.f64";
 
             // 9.7.6 Comparison; `set` gives the same truth as a number.
             SetpEqB16(a: u16, b: u16) -> bool { a == b } Sp IntMax "9.7.6.2" "setp.eq{|.and|.or|.xor}.{b16|u16|s16} set.eq{|.and|.or|.xor}.{u32|s32|f32}.{b16|u16|s16}";
@@ -301,6 +394,16 @@ macro_rules! for_each_lane_op {
             ShrS32(a: i32, b: u32) -> i32 { a >> b.min(31) } Sp IntAdd "9.7.8.9" "shr.s32";
             ShrS64(a: i64, b: u32) -> i64 { a >> b.min(63) } Sp IntAdd "9.7.8.9" "shr.s64";
             PrmtB32(a: u32, b: u32, c: u32) -> u32 { integer::prmt(a, b, c) } Sp IntAdd "9.7.9.7" "prmt.b32";
+            CnotB16(a: u16) -> u16 { (a == 0) as u16 } Sp IntAdd "9.7.8.5" "cnot.b16";
+            CnotB64(a: u64) -> u64 { (a == 0) as u64 } Sp IntAdd "9.7.8.5" "cnot.b64";
+            SlctB64F32(a: u64, b: u64, c: F) -> u64 { if c >= 0.0 { a } else { b } } Sp IntAdd "9.7.6.4" "slct.{b64|u64|s64|f64}.f32";
+            SlctB32Z32(a: u32, b: u32, c: Z) -> u32 { if c >= 0.0 { a } else { b } } Sp IntAdd "9.7.6.4" "slct.ftz.{b32|u32|s32|f32}.f32";
+            PrmtF4e(a: u32, b: u32, c: u32) -> u32 { integer::prmt(a, b, [0x3210, 0x4321, 0x5432, 0x6543][(c & 3) as usize]) } Sp IntAdd "9.7.9.7" "prmt.b32.f4e";
+            PrmtB4e(a: u32, b: u32, c: u32) -> u32 { integer::prmt(a, b, [0x5670, 0x6701, 0x7012, 0x0123][(c & 3) as usize]) } Sp IntAdd "9.7.9.7" "prmt.b32.b4e";
+            PrmtRc8(a: u32, b: u32, c: u32) -> u32 { integer::prmt(a, b, [0x0000, 0x1111, 0x2222, 0x3333][(c & 3) as usize]) } Sp IntAdd "9.7.9.7" "prmt.b32.rc8";
+            PrmtEcl(a: u32, b: u32, c: u32) -> u32 { integer::prmt(a, b, [0x3210, 0x3211, 0x3222, 0x3333][(c & 3) as usize]) } Sp IntAdd "9.7.9.7" "prmt.b32.ecl";
+            PrmtEcr(a: u32, b: u32, c: u32) -> u32 { integer::prmt(a, b, [0x0000, 0x1110, 0x2210, 0x3210][(c & 3) as usize]) } Sp IntAdd "9.7.9.7" "prmt.b32.ecr";
+            PrmtRc16(a: u32, b: u32, c: u32) -> u32 { integer::prmt(a, b, [0x1010, 0x3232, 0x1010, 0x3232][(c & 3) as usize]) } Sp IntAdd "9.7.9.7" "prmt.b32.rc16";
 
             // 9.7.9 Moves and conversions.
             MovB16(a: u16) -> u16 { a } Sp IntAdd "9.7.9.2" "mov.{b16|u16|s16}";

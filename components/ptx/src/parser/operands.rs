@@ -5,25 +5,44 @@ use crate::ast::{Operand, OperandKind};
 use crate::error::PtxError;
 use crate::lexer::TokenKind;
 
+/// No compiler passes more.
+const MOST_ARGUMENTS: usize = 1024;
+
 impl Parser<'_> {
     pub(super) fn operand(&mut self) -> Result<Operand, PtxError> {
         let first = self.at;
         let kind = match self.kind() {
             TokenKind::Mark(b'{') => {
                 self.at += 1;
-                let mut parts = Vec::new();
-                loop {
-                    parts.push(self.simple_operand()?);
+                OperandKind::Vector(self.parts()?)
+            }
+            TokenKind::Mark(b'(') => {
+                self.at += 1;
+                let mut list = Vec::new();
+                while !self.is_mark(b')') {
+                    if list.len() >= MOST_ARGUMENTS {
+                        return Err(self.unexpected("fewer arguments"));
+                    }
+                    let first = self.at;
+                    let kind = self.simple_operand()?;
+                    list.push(Operand { kind, span: self.span_from(first) });
                     if !self.accept(b',') {
                         break;
                     }
                 }
-                self.expect(b'}')?;
-                OperandKind::Vector(parts)
+                self.expect(b')')?;
+                OperandKind::List(list)
             }
             TokenKind::Mark(b'[') => {
                 self.at += 1;
                 let address = match self.simple_operand()? {
+                    OperandKind::Name(name) if self.accept(b',') => {
+                        if self.accept(b'{') {
+                            OperandKind::Texture(name, self.parts()?)
+                        } else {
+                            OperandKind::Texture(name, vec![self.simple_operand()?])
+                        }
+                    }
                     OperandKind::Name(name) => OperandKind::Address(name, 0),
                     OperandKind::Offset(name, offset) => OperandKind::Address(name, offset),
                     OperandKind::Integer(value) => OperandKind::Absolute(value),
@@ -37,6 +56,19 @@ impl Parser<'_> {
         Ok(Operand { kind, span: self.span_from(first) })
     }
 
+    /// What stands between braces, and the closing one.
+    fn parts(&mut self) -> Result<Vec<OperandKind>, PtxError> {
+        let mut parts = Vec::new();
+        loop {
+            parts.push(self.simple_operand()?);
+            if !self.accept(b',') {
+                break;
+            }
+        }
+        self.expect(b'}')?;
+        Ok(parts)
+    }
+
     fn simple_operand(&mut self) -> Result<OperandKind, PtxError> {
         if self.accept(b'!') {
             return Ok(OperandKind::Not(self.name("a predicate register")?.to_owned()));
@@ -45,7 +77,7 @@ impl Parser<'_> {
             return self.literal();
         }
         let name = self.name("an operand")?;
-        if name == "_" {
+        if name == "_" && !self.is_mark(b'|') {
             return Ok(OperandKind::Discard);
         }
         if self.accept(b'|') {

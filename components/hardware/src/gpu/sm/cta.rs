@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use counterpoint_protocols::launch::Launch;
-use counterpoint_ptx::{CtaEnvironment, Windows};
+use counterpoint_ptx::{CtaEnvironment, Votes, Windows};
 
 /// Barriers of a block (PTX ISA, bar).
-const BARRIERS: usize = 16;
+pub(super) const BARRIERS: usize = 16;
 
 /// Generic addresses of shared and local memory: far above every device address.
 const WINDOWS: Windows = Windows { shared: 1 << 46, local: (1 << 46) + (1 << 28), size: 1 << 28 };
@@ -34,6 +34,8 @@ struct Barrier {
     count: Option<u32>,
     /// Slots of the warps that wait.
     waiting: u64,
+    /// How those that have arrived voted.
+    votes: Votes,
 }
 
 impl Cta {
@@ -54,32 +56,26 @@ impl Cta {
         Cta { launch, index, environment, shared, warps: 0, live, outstanding: 0, barriers }
     }
 
-    /// A warp arrives at a barrier, and waits there if it `waits`. Gives the warps that may go on.
-    pub(super) fn arrive(&mut self, slot: u32, id: u32, count: Option<u32>, waits: bool) -> u64 {
-        let barrier = &mut self.barriers[id as usize % BARRIERS];
+    /// A warp arrives at a barrier, and waits there if it `waits`.
+    pub(super) fn arrive(&mut self, slot: u32, id: u32, count: Option<u32>, waits: bool, votes: Option<Votes>) {
+        let barrier = &mut self.barriers[id as usize];
         barrier.arrived += 1;
         barrier.count = count;
+        barrier.votes.add(votes.unwrap_or_default());
         if waits {
             barrier.waiting |= 1 << slot;
         }
-        self.release(id as usize % BARRIERS)
     }
 
-    /// A warp has ended: barriers that wait for all wait for one less. Gives the warps that may go on.
-    pub(super) fn warp_ended(&mut self) -> u64 {
-        self.live -= 1;
-        (0..BARRIERS).map(|id| self.release(id)).fold(0, |all, released| all | released)
-    }
-
-    fn release(&mut self, id: usize) -> u64 {
+    /// Opens a barrier if all have arrived that it waits for. Gives the warps that may go on, and how all voted.
+    pub(super) fn open(&mut self, id: usize) -> (u64, Votes) {
         let barrier = &mut self.barriers[id];
         let needed = barrier.count.map_or(self.live, |threads| threads.div_ceil(32));
         if barrier.arrived == 0 || barrier.arrived < needed {
-            return 0;
+            return (0, Votes::default());
         }
-        let released = barrier.waiting;
-        *barrier = Barrier::default();
-        released
+        let Barrier { waiting, votes, .. } = std::mem::take(barrier);
+        (waiting, votes)
     }
 
     /// Whether the block has ended and nothing of it is under way.

@@ -24,7 +24,7 @@ use counterpoint_protocols::launch::{LaunchId, RunCta, SmEvent, SmResources, SmS
 use counterpoint_protocols::memory::MemoryClient;
 use counterpoint_ptx::{Access, Issue, Space, Unit, Warp};
 
-use cta::Cta;
+use cta::{BARRIERS, Cta};
 use load_store::{LoadStore, Surroundings};
 use params::SmParams;
 use scheduler::WarpPolicy;
@@ -169,6 +169,23 @@ impl Sm {
         }
     }
 
+    /// Lets the warps go on whose barriers are complete.
+    fn open_barriers(&mut self, ids: std::ops::Range<usize>, place: usize) {
+        for id in ids {
+            let Some(cta) = &mut self.ctas[place] else { return };
+            let (released, votes) = cta.open(id);
+            let mut rest = released;
+            while rest != 0 {
+                let slot = rest.trailing_zeros();
+                rest &= rest - 1;
+                if let Some(warp) = &mut self.warps.slots[slot as usize].warp {
+                    warp.pass_barrier(&cta.launch.program, votes);
+                }
+            }
+            self.resume(released, place);
+        }
+    }
+
     /// Lets warps go on whose stores and loads are all answered.
     fn pass_fences(&mut self) {
         let mut rest = self.fenced;
@@ -296,13 +313,21 @@ impl Sm {
                 let (load_store, mut around) = self.load_store(stats, cycle);
                 load_store.push(slot, access, &mut around);
             }
-            Issue::Barrier { id, count, waits } => {
+            Issue::Barrier { id, count, waits, votes } => {
                 stats.barriers.add(1);
                 if waits {
                     warp_slot.state = State::AtBarrier;
                 }
-                let released = cta.arrive(slot, id, count, waits);
-                self.resume(released, place);
+                cta.arrive(slot, id, count, waits, votes);
+                self.open_barriers(id as usize..id as usize + 1, place);
+            }
+            Issue::Print => {
+                let line = instruction.line;
+                return Err(Fault::new(format!(
+                    "{}, warp {}: PTX line {line} calls vprintf, which only the functional executor has",
+                    cta.describe(),
+                    warp.index()
+                )));
             }
             Issue::Fence => {
                 if warp_slot.outstanding > 0 {
@@ -312,9 +337,10 @@ impl Sm {
             }
             Issue::Exit { finished: true } => {
                 warp_slot.state = State::Ended;
-                let released = cta.warp_ended();
+                // Barriers that wait for all wait for one less.
+                cta.live -= 1;
                 self.ended |= 1 << place;
-                self.resume(released, place);
+                self.open_barriers(0..BARRIERS, place);
             }
             Issue::Branch | Issue::Nothing | Issue::Exit { finished: false } => {}
         }

@@ -114,7 +114,9 @@ impl Warps {
         let (State::Running, Some(pc)) = (place.state, pc) else { return };
         let instruction = &program.instructions()[pc as usize];
         self.wants[unit_index(instruction.unit)] |= bit;
-        if !place.waits_for(&instruction.reads) && !place.waits_for(&instruction.writes) {
+        // A recursive call saves all registers, so none may be under way.
+        let drained = !instruction.drains() || place.pending.iter().all(|word| *word == 0);
+        if drained && !place.waits_for(&instruction.reads) && !place.waits_for(&instruction.writes) {
             self.ready |= bit;
         }
     }

@@ -1,0 +1,171 @@
+//! What the lanes of a warp do together: shuffles, votes, matches, reductions, and the predicates of barriers.
+//!
+//! Lanes that a mask names must all be here: a warp executes the paths of a branch one after another, so
+//! it cannot wait in one of them for lanes on another. A mask that asks for it is a fault, never a wrong
+//! value. Lanes that have ended, or never began, are not waited for.
+
+use super::{Issue, Warp, blend, fault};
+use crate::error::ExecError;
+use crate::isa::warp::{self, Reduction, WarpOp};
+use crate::program::{Action, Instruction, NONE, Program, Row};
+
+/// How the threads of a CTA answered at a barrier that counts predicates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Votes {
+    /// Threads whose predicate was true.
+    pub yes: u32,
+    /// Threads that were asked.
+    pub cast: u32,
+}
+
+impl Votes {
+    /// Adds a warp's votes.
+    pub fn add(&mut self, more: Votes) {
+        self.yes += more.yes;
+        self.cast += more.cast;
+    }
+}
+
+impl Warp {
+    pub(super) fn warp_wide(
+        &mut self,
+        program: &Program,
+        instruction: &Instruction,
+        op: WarpOp,
+        lanes: u32,
+    ) -> Result<(), Box<ExecError>> {
+        let groups = self.groups(program, instruction, lanes)?;
+        let in_group = |lane: usize| groups.0[lane];
+        let each = |of: &dyn Fn(usize) -> u32| -> [u32; 32] { std::array::from_fn(of) };
+        let truth_of = |of: &dyn Fn(usize) -> bool| -> u32 {
+            (0..32).map(|lane| u32::from(of(lane)) << lane).fold(0, |all, bit| all | bit)
+        };
+        let [a, b, c, _] = instruction.sources;
+        let (values, truth) = match op {
+            WarpOp::ShuffleUp | WarpOp::ShuffleDown | WarpOp::ShuffleXor | WarpOp::ShuffleIndex => {
+                let [a, b, c] = [a, b, c].map(|operand| self.row(program, operand).0);
+                let source = |lane: usize| warp::shuffle_source(op, lane as u32, b[lane], c[lane]);
+                (each(&|lane| a[source(lane).0 as usize & 31]), truth_of(&|lane| source(lane).1))
+            }
+            WarpOp::VoteAll | WarpOp::VoteAny | WarpOp::VoteUniform => {
+                let votes = self.predicate_or_not(instruction, a);
+                ([0; 32], truth_of(&|lane| warp::vote(op, votes, in_group(lane))))
+            }
+            WarpOp::Ballot => {
+                let votes = self.predicate_or_not(instruction, a);
+                (each(&|lane| votes & in_group(lane)), 0)
+            }
+            WarpOp::MatchAny | WarpOp::MatchAll => {
+                let values = if instruction.memory.wide_value {
+                    *self.wide(program, a)
+                } else {
+                    self.row(program, a).0.map(u64::from)
+                };
+                let equal = each(&|lane| warp::equal_lanes(&values, lane, in_group(lane)));
+                let all = truth_of(&|lane| equal[lane] == in_group(lane));
+                if op == WarpOp::MatchAny {
+                    (equal, 0)
+                } else {
+                    (each(&|lane| if all >> lane & 1 != 0 { equal[lane] } else { 0 }), all)
+                }
+            }
+            WarpOp::ActiveMask => ([lanes; 32], 0),
+            WarpOp::Elect => {
+                let leader = |lane: usize| in_group(lane).trailing_zeros();
+                (each(&leader), truth_of(&|lane| leader(lane) == lane as u32))
+            }
+            WarpOp::Sync => return Ok(()),
+            _ => {
+                let values = self.row(program, a).0;
+                (each(&|lane| warp::reduce(op, &values, in_group(lane))), 0)
+            }
+        };
+        let [register, predicate, ..] = instruction.destinations;
+        if register != NONE {
+            blend(&mut self.rows[register as usize].0, &values, lanes);
+        }
+        if predicate != NONE {
+            self.set_predicate(predicate, truth, lanes);
+        }
+        Ok(())
+    }
+
+    /// The lanes that each lane acts together with: those of its mask, or all that are here.
+    fn groups(
+        &self,
+        program: &Program,
+        instruction: &Instruction,
+        lanes: u32,
+    ) -> Result<Row, Box<ExecError>> {
+        let mask = instruction.sources[3];
+        if mask == NONE {
+            return Ok(Row([lanes; 32]));
+        }
+        let masks = self.row(program, mask).0;
+        for lane in (0..32).filter(|lane| lanes >> lane & 1 != 0) {
+            let missing = masks[lane] & !self.exited & !lanes;
+            if masks[lane] >> lane & 1 == 0 {
+                let message = format!("the lane is not in its own mask {:#010x}", masks[lane]);
+                return Err(fault(instruction, 1 << lane, message));
+            }
+            if missing != 0 {
+                let message = format!(
+                    "the mask {:#010x} names lanes {missing:#010x}, which are on another path of the warp; paths run one after another here, so they can never meet",
+                    masks[lane]
+                );
+                return Err(fault(instruction, 1 << lane, message));
+            }
+        }
+        Ok(Row(masks.map(|mask| mask & lanes)))
+    }
+
+    pub(super) fn barrier(
+        &mut self,
+        program: &Program,
+        instruction: &Instruction,
+        lanes: u32,
+        waits: bool,
+    ) -> Result<Issue, Box<ExecError>> {
+        let lane = lanes.trailing_zeros() as usize;
+        let value = |operand: u16| self.row(program, operand).0[lane];
+        let id = value(instruction.sources[0]);
+        let count = (instruction.sources[1] != NONE).then(|| value(instruction.sources[1]));
+        if id > 15 {
+            return Err(fault(instruction, lanes, format!("there is no barrier {id}, only 0 to 15")));
+        }
+        if let Some(count) = count
+            && (count == 0 || !count.is_multiple_of(32))
+        {
+            let message =
+                format!("a barrier of {count} threads: the number must be a multiple of 32 and not 0");
+            return Err(fault(instruction, lanes, message));
+        }
+        let votes = match instruction.action {
+            Action::BarrierReduction(_) => {
+                self.voting = Some((self.pc, lanes));
+                let truth = self.predicate_or_not(instruction, instruction.sources[2]);
+                Some(Votes { yes: (truth & lanes).count_ones(), cast: lanes.count_ones() })
+            }
+            _ => None,
+        };
+        Ok(Issue::Barrier { id, count, waits, votes })
+    }
+
+    /// Lets a warp go on that waits at a barrier; `votes` are those of all warps that arrived.
+    ///
+    /// # Panics
+    /// If the program is not the one the warp was made for.
+    pub fn pass_barrier(&mut self, program: &Program, votes: Votes) {
+        assert!(self.predicates.len() == program.predicates as usize);
+        let Some((pc, lanes)) = self.voting.take() else { return };
+        let instruction = &program.instructions[pc as usize];
+        let Action::BarrierReduction(reduction) = instruction.action else { return };
+        let destination = instruction.destinations[0];
+        let truth = match reduction {
+            Reduction::Popc => return self.set_narrow(destination, &[votes.yes; 32], lanes),
+            Reduction::And => votes.yes == votes.cast,
+            Reduction::Or => votes.yes != 0,
+        };
+        self.set_predicate(destination, if truth { lanes } else { 0 }, lanes);
+    }
+}

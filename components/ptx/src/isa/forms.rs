@@ -1,0 +1,144 @@
+//! The rest of the instruction table: what is no function of one lane alone.
+//!
+//! A row gives what the instruction is, its operands as the manual prints them, the unit and latency class
+//! that a timing model books it on, the manual's section and its spellings, as in [`table`](super::table).
+//! The modifiers of loads, stores and atomics multiply to thousands of spellings: their rows name the first
+//! word only, and `isa/memory.rs` reads the others.
+
+use super::warp::{Reduction, WarpOp};
+use super::{Latency, Unit};
+use crate::program::{Base, PredicateOp};
+
+/// What an instruction is, as far as decoding it differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    Load,
+    Store,
+    Atomic,
+    /// Logic of predicates.
+    Predicate(PredicateOp),
+    /// `cvta`: `None` for the windows that are generic addresses already.
+    ToGeneric(Option<Base>),
+    FromGeneric(Option<Base>),
+    /// `isspacep`
+    InSpace(Base),
+    /// An operation of a warp's lanes among each other.
+    Warp(WarpOp),
+    Barrier {
+        waits: bool,
+    },
+    BarrierReduction(Reduction),
+    Fence,
+    Branch,
+    Call,
+    Return,
+    Exit,
+    Trap,
+    /// A texture of so many dimensions; its coordinates are floats.
+    Texture {
+        dimensions: u8,
+        floats: bool,
+    },
+}
+
+/// One row.
+#[derive(Debug)]
+pub(crate) struct FormRow {
+    pub(crate) form: Form,
+    pub(crate) spellings: &'static str,
+    /// Operands, as the manual prints them.
+    pub(crate) operands: &'static str,
+    pub(crate) unit: Unit,
+    pub(crate) latency: Latency,
+    /// Section of the PTX ISA manual.
+    pub(crate) section: &'static str,
+}
+
+macro_rules! rows {
+    ($($form:expr, $unit:ident $latency:ident $section:literal $spellings:literal, $operands:literal;)*) => {
+        &[$(FormRow {
+            form: $form,
+            spellings: $spellings,
+            operands: $operands,
+            unit: Unit::$unit,
+            latency: Latency::$latency,
+            section: $section,
+        }),*]
+    };
+}
+
+/// The rows.
+pub(crate) static FORM_ROWS: &[FormRow] = rows! {
+    // 9.7.8 and 9.7.9 Predicates and addresses.
+    Form::Predicate(PredicateOp::And), Sp IntAdd "9.7.8.1" "and.pred", "d, a, b";
+    Form::Predicate(PredicateOp::Or), Sp IntAdd "9.7.8.2" "or.pred", "d, a, b";
+    Form::Predicate(PredicateOp::Xor), Sp IntAdd "9.7.8.3" "xor.pred", "d, a, b";
+    Form::Predicate(PredicateOp::Not), Sp IntAdd "9.7.8.4" "not.pred", "d, a";
+    Form::Predicate(PredicateOp::Mov), Sp IntAdd "9.7.9.2" "mov.pred", "d, a";
+    Form::Load, LdSt Load "9.7.9.8" "ld", "d, [a]";
+    Form::Load, LdSt Load "9.7.9.10" "ldu", "d, [a]";
+    Form::Store, LdSt Store "9.7.9.11" "st", "[a], b";
+    Form::InSpace(Base::Global), Sp IntAdd "9.7.9.19" "isspacep.global", "p, a";
+    Form::InSpace(Base::Shared), Sp IntAdd "9.7.9.19" "isspacep.shared", "p, a";
+    Form::InSpace(Base::Local), Sp IntAdd "9.7.9.19" "isspacep.local", "p, a";
+    Form::ToGeneric(Some(Base::Shared)), Sp IntAdd "9.7.9.20" "cvta.shared.u64", "d, a";
+    Form::ToGeneric(Some(Base::Local)), Sp IntAdd "9.7.9.20" "cvta.local.u64", "d, a";
+    Form::ToGeneric(None), Sp IntAdd "9.7.9.20" "cvta.{global|const}.u64", "d, a";
+    Form::FromGeneric(Some(Base::Shared)), Sp IntAdd "9.7.9.20" "cvta.to.shared.u64", "d, a";
+    Form::FromGeneric(Some(Base::Local)), Sp IntAdd "9.7.9.20" "cvta.to.local.u64", "d, a";
+    Form::FromGeneric(None), Sp IntAdd "9.7.9.20" "cvta.to.{global|const}.u64", "d, a";
+
+    // 9.7.10 Textures.
+    Form::Texture { dimensions: 1, floats: true }, LdSt Load "9.7.10.3" "tex.1d.v4.{f32|s32|u32}.f32", "d, [a, c]";
+    Form::Texture { dimensions: 2, floats: true }, LdSt Load "9.7.10.3" "tex.2d.v4.{f32|s32|u32}.f32", "d, [a, c]";
+    Form::Texture { dimensions: 3, floats: true }, LdSt Load "9.7.10.3" "tex.3d.v4.{f32|s32|u32}.f32", "d, [a, c]";
+    Form::Texture { dimensions: 1, floats: false }, LdSt Load "9.7.10.3" "tex.1d.v4.{f32|s32|u32}.s32", "d, [a, c]";
+    Form::Texture { dimensions: 2, floats: false }, LdSt Load "9.7.10.3" "tex.2d.v4.{f32|s32|u32}.s32", "d, [a, c]";
+    Form::Texture { dimensions: 3, floats: false }, LdSt Load "9.7.10.3" "tex.3d.v4.{f32|s32|u32}.s32", "d, [a, c]";
+
+    // 9.7.12 Control.
+    Form::Branch, Control Branch "9.7.12.3" "bra{|.uni}", "label";
+    Form::Call, Control Branch "9.7.12.5" "call{|.uni}", "{(result),} function{, (arguments)}{, prototype}";
+    Form::Return, Control Branch "9.7.12.6" "ret{|.uni}", "";
+    Form::Exit, Control Exit "9.7.12.7" "exit", "";
+
+    // 9.7.13 Synchronisation and communication.
+    Form::Barrier { waits: true }, Control Barrier "9.7.13.1"
+        "bar{|.cta}.sync barrier{|.cta}.sync{|.aligned}", "a{, b}";
+    Form::Barrier { waits: false }, Control Barrier "9.7.13.1"
+        "bar{|.cta}.arrive barrier{|.cta}.arrive{|.aligned}", "a, b";
+    Form::BarrierReduction(Reduction::Popc), Control Barrier "9.7.13.1"
+        "bar{|.cta}.red.popc.u32 barrier{|.cta}.red.popc{|.aligned}.u32", "d, a{, b}, c";
+    Form::BarrierReduction(Reduction::And), Control Barrier "9.7.13.1"
+        "bar{|.cta}.red.and.pred barrier{|.cta}.red.and{|.aligned}.pred", "p, a{, b}, c";
+    Form::BarrierReduction(Reduction::Or), Control Barrier "9.7.13.1"
+        "bar{|.cta}.red.or.pred barrier{|.cta}.red.or{|.aligned}.pred", "p, a{, b}, c";
+    Form::Warp(WarpOp::Sync), Control IntAdd "9.7.13.2" "bar.warp.sync", "membermask";
+    Form::Fence, LdSt Fence "9.7.13.4"
+        "membar.{cta|gl|sys} fence{|.sc|.acq_rel}.{cta|cluster|gpu|sys}", "";
+    Form::Atomic, LdSt Atomic "9.7.13.5" "atom", "d, [a], b{, c}";
+    Form::Atomic, LdSt Atomic "9.7.13.7" "red", "[a], b";
+    Form::Warp(WarpOp::ShuffleUp), Sp IntAdd "9.7.9.5" "shfl{|.sync}.up.b32", "d{|p}, a, b, c{, membermask}";
+    Form::Warp(WarpOp::ShuffleDown), Sp IntAdd "9.7.9.5" "shfl{|.sync}.down.b32", "d{|p}, a, b, c{, membermask}";
+    Form::Warp(WarpOp::ShuffleXor), Sp IntAdd "9.7.9.5" "shfl{|.sync}.bfly.b32", "d{|p}, a, b, c{, membermask}";
+    Form::Warp(WarpOp::ShuffleIndex), Sp IntAdd "9.7.9.5" "shfl{|.sync}.idx.b32", "d{|p}, a, b, c{, membermask}";
+    Form::Warp(WarpOp::VoteAll), Sp IntAdd "9.7.13.9" "vote{|.sync}.all.pred", "p, a{, membermask}";
+    Form::Warp(WarpOp::VoteAny), Sp IntAdd "9.7.13.9" "vote{|.sync}.any.pred", "p, a{, membermask}";
+    Form::Warp(WarpOp::VoteUniform), Sp IntAdd "9.7.13.9" "vote{|.sync}.uni.pred", "p, a{, membermask}";
+    Form::Warp(WarpOp::Ballot), Sp IntAdd "9.7.13.9" "vote{|.sync}.ballot.b32", "d, a{, membermask}";
+    Form::Warp(WarpOp::MatchAny), Sp IntAdd "9.7.13.10" "match.any.sync.{b32|b64}", "d, a, membermask";
+    Form::Warp(WarpOp::MatchAll), Sp IntAdd "9.7.13.10" "match.all.sync.{b32|b64}", "d{|p}, a, membermask";
+    Form::Warp(WarpOp::ActiveMask), Sp IntAdd "9.7.13.11" "activemask.b32", "d";
+    Form::Warp(WarpOp::ReduceAdd), Sp IntAdd "9.7.13.12" "redux.sync.add.{u32|s32}", "d, a, membermask";
+    Form::Warp(WarpOp::ReduceMinU32), Sp IntAdd "9.7.13.12" "redux.sync.min.u32", "d, a, membermask";
+    Form::Warp(WarpOp::ReduceMinS32), Sp IntAdd "9.7.13.12" "redux.sync.min.s32", "d, a, membermask";
+    Form::Warp(WarpOp::ReduceMaxU32), Sp IntAdd "9.7.13.12" "redux.sync.max.u32", "d, a, membermask";
+    Form::Warp(WarpOp::ReduceMaxS32), Sp IntAdd "9.7.13.12" "redux.sync.max.s32", "d, a, membermask";
+    Form::Warp(WarpOp::ReduceAnd), Sp IntAdd "9.7.13.12" "redux.sync.and.b32", "d, a, membermask";
+    Form::Warp(WarpOp::ReduceOr), Sp IntAdd "9.7.13.12" "redux.sync.or.b32", "d, a, membermask";
+    Form::Warp(WarpOp::ReduceXor), Sp IntAdd "9.7.13.12" "redux.sync.xor.b32", "d, a, membermask";
+    Form::Warp(WarpOp::Elect), Sp IntAdd "9.7.13.14" "elect.sync", "d|p, membermask";
+
+    // 9.7.19 Miscellaneous.
+    Form::Trap, Control Exit "9.7.19.4" "trap", "";
+};

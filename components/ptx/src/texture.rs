@@ -1,0 +1,241 @@
+//! Textures (CUDA C Programming Guide, "Texture Fetching"; PTX ISA 9.7.10): what a fetch gives, as a pure
+//! function of a description.
+//!
+//! Who launches a kernel binds textures by the name of a `.texref`, or by the 64-bit handle that the kernel
+//! is given. The filter's weights have 8 bits of fraction, as the hardware's. Not here: arrays, cubes, levels
+//! and gradients; a fetch of such a form is refused when the text is decoded.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What lies beyond the edge.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AddressMode {
+    /// The texel at the edge.
+    #[default]
+    Clamp,
+    /// The texture again. As in CUDA, only for normalised coordinates; else the same as `Clamp`.
+    Wrap,
+}
+
+/// How a channel is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are the types")]
+pub enum Channel {
+    F32,
+    U32,
+    S32,
+    U16,
+    S16,
+    U8,
+    S8,
+}
+
+impl Channel {
+    /// Bytes of a channel.
+    pub fn bytes(self) -> usize {
+        match self {
+            Channel::F32 | Channel::U32 | Channel::S32 => 4,
+            Channel::U16 | Channel::S16 => 2,
+            Channel::U8 | Channel::S8 => 1,
+        }
+    }
+}
+
+/// A texture: texels and how they are fetched.
+#[derive(Clone, Debug)]
+pub struct Texture {
+    /// Texels in x, y and z; 1 where there is no such dimension.
+    pub size: [u32; 3],
+    /// Channels of a texel: 1, 2 or 4.
+    pub channels: u32,
+    /// Their type.
+    pub channel: Channel,
+    /// Integers of 8 or 16 bits are read as fractions: 0 to 1, or -1 to 1 if they have a sign.
+    pub fractions: bool,
+    /// Interpolates between texels; only what is read as floats can be.
+    pub linear: bool,
+    /// Coordinates run from 0 to 1 instead of to the size.
+    pub normalized: bool,
+    /// What lies beyond the edge in x, y and z.
+    pub address: [AddressMode; 3],
+    /// The texels, x fastest, channels of a texel together, little endian. Those that are missing are zero.
+    pub texels: Arc<[u8]>,
+}
+
+/// The textures of a launch.
+#[derive(Clone, Debug, Default)]
+pub struct Textures {
+    /// By the name of the `.texref`.
+    pub references: BTreeMap<String, Texture>,
+    /// By handle.
+    pub objects: BTreeMap<u64, Texture>,
+}
+
+impl Texture {
+    /// Whether a fetch gives floats.
+    pub fn gives_floats(&self) -> bool {
+        self.channel == Channel::F32 || (self.fractions && self.channel.bytes() < 4)
+    }
+
+    /// The four channels at float coordinates, as bits; channels that the texture has not are 0, 0 and 1.
+    pub fn fetch(&self, coordinates: [f32; 3]) -> [u32; 4] {
+        let scaled: [f32; 3] = std::array::from_fn(|axis| self.scaled(coordinates[axis], axis));
+        if !(self.linear && self.gives_floats()) {
+            return self.texel(std::array::from_fn(|axis| self.inside(scaled[axis].floor(), axis)));
+        }
+        let lower = scaled.map(|x| (x - 0.5).floor());
+        let weights: [f32; 3] = std::array::from_fn(|axis| {
+            ((scaled[axis] - 0.5 - lower[axis]) * 256.0).round_ties_even() / 256.0
+        });
+        let mut sum = [0.0f32; 4];
+        for corner in 0..8 {
+            let upper = |axis: usize| corner >> axis & 1 != 0;
+            if (0..3).any(|axis| upper(axis) && self.size[axis] == 1) {
+                continue;
+            }
+            let weight: f32 = (0..3)
+                .filter(|axis| self.size[*axis] > 1)
+                .map(|axis| if upper(axis) { weights[axis] } else { 1.0 - weights[axis] })
+                .product();
+            let place = |axis: usize| self.inside(lower[axis] + f32::from(u8::from(upper(axis))), axis);
+            let texel = self.texel(std::array::from_fn(place)).map(f32::from_bits);
+            // A weight of zero must not make a NaN of an infinite texel.
+            if weight > 0.0 {
+                for (sum, value) in sum.iter_mut().zip(texel) {
+                    *sum += weight * value;
+                }
+            }
+        }
+        sum.map(f32::to_bits)
+    }
+
+    /// The four channels of a texel by its integer coordinates; outside of the texture, zeros.
+    pub fn fetch_at(&self, coordinates: [i32; 3]) -> [u32; 4] {
+        let mut place = [0; 3];
+        for axis in 0..3 {
+            match u32::try_from(coordinates[axis]) {
+                Ok(at) if at < self.size[axis] => place[axis] = at,
+                _ => return [0; 4],
+            }
+        }
+        self.texel(place)
+    }
+
+    /// A coordinate in texels.
+    fn scaled(&self, x: f32, axis: usize) -> f32 {
+        if !self.normalized {
+            return x;
+        }
+        let x = if self.address[axis] == AddressMode::Wrap { x - x.floor() } else { x };
+        x * self.size[axis] as f32
+    }
+
+    /// The texel of a whole coordinate, which may lie beyond an edge.
+    fn inside(&self, x: f32, axis: usize) -> u32 {
+        let size = i64::from(self.size[axis].max(1));
+        // Rust's conversion saturates, and makes 0 of what is no number.
+        let index = x as i64;
+        let wraps = self.normalized && self.address[axis] == AddressMode::Wrap;
+        (if wraps { index.rem_euclid(size) } else { index.clamp(0, size - 1) }) as u32
+    }
+
+    fn texel(&self, [x, y, z]: [u32; 3]) -> [u32; 4] {
+        let [width, height, _] = self.size.map(|size| size as usize);
+        let index = x as usize + width * (y as usize + height * z as usize);
+        let bytes = self.channel.bytes();
+        let start = index * bytes * self.channels as usize;
+        let one = if self.gives_floats() { 1f32.to_bits() } else { 1 };
+        let mut channels = [0, 0, 0, one];
+        for (number, channel) in channels.iter_mut().enumerate().take(self.channels as usize) {
+            let mut raw = [0; 4];
+            if let Some(found) = self.texels.get(start + number * bytes..start + (number + 1) * bytes) {
+                raw[..bytes].copy_from_slice(found);
+            }
+            *channel = self.value(u32::from_le_bytes(raw));
+        }
+        channels
+    }
+
+    fn value(&self, raw: u32) -> u32 {
+        let signed = match self.channel {
+            Channel::S16 => raw as u16 as i16 as i32,
+            Channel::S8 => raw as u8 as i8 as i32,
+            _ => raw as i32,
+        };
+        let most = match self.channel {
+            Channel::U16 => 65535.0,
+            Channel::S16 => 32767.0,
+            Channel::U8 => 255.0,
+            Channel::S8 => 127.0,
+            _ => return raw,
+        };
+        if self.fractions { (signed as f32 / most).max(-1.0).to_bits() } else { signed as u32 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ramp(size: [u32; 3], linear: bool, normalized: bool, mode: AddressMode) -> Texture {
+        let texels: Vec<u8> =
+            (0..size.iter().product()).flat_map(|index| (index as f32).to_le_bytes()).collect();
+        Texture {
+            size,
+            channels: 1,
+            channel: Channel::F32,
+            fractions: false,
+            linear,
+            normalized,
+            address: [mode; 3],
+            texels: texels.into(),
+        }
+    }
+
+    fn at(texture: &Texture, coordinates: [f32; 3]) -> f32 {
+        f32::from_bits(texture.fetch(coordinates)[0])
+    }
+
+    #[test]
+    fn points() {
+        let clamp = ramp([4, 1, 1], false, false, AddressMode::Clamp);
+        let found = [-1.0, 0.0, 0.99, 1.0, 3.5, 9.0, f32::NAN].map(|x| at(&clamp, [x, 0.0, 0.0]));
+        assert_eq!(found, [0.0, 0.0, 0.0, 1.0, 3.0, 3.0, 0.0]);
+        let wrap = ramp([4, 1, 1], false, true, AddressMode::Wrap);
+        let found = [-0.25, 0.0, 0.5, 1.0, 1.3, -3.9].map(|x| at(&wrap, [x, 0.0, 0.0]));
+        assert_eq!(found, [3.0, 0.0, 2.0, 0.0, 1.0, 0.0]);
+        // Without normalised coordinates there is no wrapping.
+        let unwrapped = ramp([4, 1, 1], false, false, AddressMode::Wrap);
+        assert_eq!(at(&unwrapped, [5.0, 0.0, 0.0]), 3.0);
+        assert_eq!(clamp.fetch([2.0, 0.0, 0.0])[1..], [0, 0, 1f32.to_bits()]);
+    }
+
+    #[test]
+    fn interpolation_has_eight_bits_of_fraction() {
+        let line = ramp([4, 1, 1], true, false, AddressMode::Clamp);
+        let found = [0.5, 1.0, 1.25, 0.0, 4.0, 1.5 + 1.0 / 1024.0].map(|x| at(&line, [x, 0.0, 0.0]));
+        assert_eq!(found, [0.0, 0.5, 0.75, 0.0, 3.0, 1.0]);
+        let ring = ramp([4, 1, 1], true, true, AddressMode::Wrap);
+        assert_eq!(at(&ring, [0.0, 0.0, 0.0]), 1.5, "between the last and the first");
+        let plane = ramp([4, 2, 1], true, false, AddressMode::Clamp);
+        assert_eq!(at(&plane, [2.0, 1.0, 0.0]), (1.0 + 2.0 + 5.0 + 6.0) / 4.0);
+        let block = ramp([2, 2, 2], true, true, AddressMode::Clamp);
+        assert_eq!(at(&block, [0.5, 0.5, 0.5]), 3.5);
+    }
+
+    #[test]
+    fn integers_fractions_and_texels_by_number() {
+        let texels: Arc<[u8]> = [0u8, 127, 128, 255].into();
+        let base = ramp([4, 1, 1], false, false, AddressMode::Clamp);
+        let bytes = Texture { channel: Channel::S8, texels: texels.clone(), ..base.clone() };
+        assert_eq!(bytes.fetch_at([2, 0, 0])[0], (-128i32) as u32);
+        assert_eq!(bytes.fetch_at([4, 0, 0]), [0; 4]);
+        assert_eq!(bytes.fetch_at([-1, 0, 0]), [0; 4]);
+        let signed = Texture { fractions: true, ..bytes.clone() };
+        assert_eq!([at(&signed, [1.0, 0.0, 0.0]), at(&signed, [2.0, 0.0, 0.0])], [1.0, -1.0]);
+        let pairs =
+            Texture { channel: Channel::U8, channels: 2, size: [2, 1, 1], fractions: true, texels, ..base };
+        assert_eq!(pairs.fetch([1.0, 0.0, 0.0]).map(f32::from_bits), [128.0 / 255.0, 1.0, 0.0, 1.0]);
+    }
+}
