@@ -57,7 +57,14 @@ impl Cta {
     }
 
     /// A warp arrives at a barrier, and waits there if it `waits`.
-    pub(super) fn arrive(&mut self, slot: u32, id: u32, count: Option<u32>, waits: bool, votes: Option<Votes>) {
+    pub(super) fn arrive(
+        &mut self,
+        slot: u32,
+        id: u32,
+        count: Option<u32>,
+        waits: bool,
+        votes: Option<Votes>,
+    ) {
         let barrier = &mut self.barriers[id as usize];
         barrier.arrived += 1;
         barrier.count = count;
