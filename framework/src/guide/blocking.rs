@@ -9,8 +9,9 @@
 //!
 //! The kernel may then let it **run ahead**: within a window (chapter 7) it need not go back to the executor between
 //! two steps, even if its neighbours have something to do in the meantime. The component is done with its part of the
-//! window early, and its neighbours find the messages with the right times. That is faster and changes nothing else:
-//! not a time, not a statistic, not the hash of the run.
+//! window early, and its neighbours find the messages with the right times. It is called upon as soon as something has
+//! come, whatever its time, and takes all that has come at once. That is faster and changes nothing else: not a time, not
+//! a statistic, not the hash of the run.
 //!
 //! - **Allowed** are the operations that wait for one thing: `recv`, `ready`, `send`, `send_after`, `reserve`, `tick`,
 //!   `cycles`, `until`, `sleep`.
