@@ -232,17 +232,16 @@ impl Process {
     #[inline(always)]
     pub(crate) fn try_advance_to(&self, time: u64) -> bool {
         let next = self.clock.next(self.edge.get());
-        // Most messages come for the next edge.
-        if time <= next.time().as_ps() {
-            time <= self.ps() || self.try_advance(next)
-        } else {
-            self.try_far_advance_to(time)
+        if time > next.time().as_ps() {
+            return self.try_far_advance_to(next, time);
         }
+        // Most messages come for the next edge.
+        time <= self.ps() || self.try_advance(next)
     }
 
     #[inline(never)]
-    fn try_far_advance_to(&self, time: u64) -> bool {
-        time != NEVER && self.try_advance(self.edge_at_or_after(time))
+    fn try_far_advance_to(&self, from: Edge, time: u64) -> bool {
+        self.try_advance(self.clock.at_or_after(from, SimTime::from_ps(time)))
     }
 
     /// As [`Process::advance_or_sleep_until`], for the first edge at or after `time`; never wakes if that is never.
