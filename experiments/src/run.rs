@@ -1,5 +1,6 @@
 //! A run of an application on a machine: loading both, simulating, checking and writing what came out.
 
+mod functional;
 mod manifest;
 mod progress;
 mod record;
@@ -17,6 +18,7 @@ use counterpoint_framework::time::{Hertz, SimTime};
 use counterpoint_framework::topology::{self, Disk as MachineFiles, Loaded, Machine, RunReport};
 use counterpoint_hardware::io::storage::Disk;
 use counterpoint_host_model::Journal;
+use counterpoint_host_model::functional::Launched;
 use counterpoint_host_model::program::Application;
 
 use crate::application::{self, LoadedApplication, RealFiles, SETTING_PREFIX};
@@ -44,6 +46,8 @@ pub struct RunRequest {
     pub runtime: Option<String>,
     /// The policy of every CTA scheduler.
     pub policy: Option<String>,
+    /// Without time: kernels run on the functional executor, and of the machine nothing but its files is asked.
+    pub functional: bool,
     /// Threads to simulate with.
     pub threads: usize,
     /// Run up to this time first to see what the components weigh, so that threads get even shares.
@@ -80,6 +84,7 @@ impl RunRequest {
             sets: Vec::new(),
             runtime: None,
             policy: None,
+            functional: false,
             threads: 1,
             warm_up: None,
             out: None,
@@ -160,6 +165,8 @@ pub struct RunSummary {
     pub hashes: Hashes,
     /// Where the time went.
     pub phases: Vec<Phase>,
+    /// What each launch executed, of a run without time.
+    pub launched: Option<Vec<Launched>>,
     /// The most wanted numbers.
     pub figures: Figures,
     /// Input files that were made.
@@ -173,6 +180,11 @@ pub struct RunSummary {
 }
 
 impl RunSummary {
+    /// How the run ended, in words; without time no moment is told.
+    pub fn ending(&self) -> String {
+        functional::ending(&self.report.outcome, self.launched.is_some())
+    }
+
     /// Whether the run finished and everything is as expected.
     pub fn is_good(&self) -> bool {
         !self.partial && self.checks.iter().all(|check| check.verdict.is_verified())
@@ -265,7 +277,10 @@ pub fn run_watched(
     let folder = request.out.as_deref().map(|out| Folder::create(out, &loaded.outputs)).transpose();
     let folder = folder.map_err(one)?;
 
-    let weights = weigh(request, registry, &machine, &loaded, progress.interrupt_flag());
+    let weights = match request.functional {
+        true => None,
+        false => weigh(request, registry, &machine, &loaded, progress.interrupt_flag()),
+    };
     let Surroundings { program, journal, disk, meter, environment } = Surroundings::new(request, &loaded);
     let options = RunOptions {
         threads: request.threads.max(1),
@@ -284,9 +299,16 @@ pub fn run_watched(
         Watchdog { after: request.watchdog, abandon: progress.abandon_flag(), ..Watchdog::default() };
     let simulation =
         Simulation { machine: Arc::clone(&machine), registry: Arc::clone(registry), environment };
-    let (report, missing) = match simulation.run(options, watchdog, alarm) {
-        Ended::ByItself(report) => (report, [].as_slice()),
-        Ended::LeftBehind(report) => (report, RECORDS.as_slice()),
+    let mut launched = None;
+    let (report, missing) = if request.functional {
+        let (report, launches) = functional::run(&loaded, &journal, &meter, &disk, progress.interrupt_flag());
+        launched = Some(launches);
+        (report, [].as_slice())
+    } else {
+        match simulation.run(options, watchdog, alarm) {
+            Ended::ByItself(report) => (report, [].as_slice()),
+            Ended::LeftBehind(report) => (report, RECORDS.as_slice()),
+        }
     };
     let wall = begun.elapsed();
     progress.end();
@@ -321,7 +343,11 @@ pub fn run_watched(
             snapshots: report.snapshots.clone(),
         },
         phases: phases(&report.spans),
-        figures: Figures::new(&machine.machine, &report.stats, report.outcome.time()),
+        figures: match &launched {
+            Some(launches) => functional::figures(launches),
+            None => Figures::new(&machine.machine, &report.stats, report.outcome.time()),
+        },
+        launched,
         report,
         created,
         outputs,

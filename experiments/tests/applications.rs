@@ -6,12 +6,15 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use counterpoint_experiments::application::{Against, Files, LoadedApplication, load};
 use counterpoint_experiments::references::{REFERENCES, ReferenceInput};
 use counterpoint_experiments::verify::compare;
-use counterpoint_host_model::program::{Application, Argument, BufferId, LaunchStep, Step};
-use counterpoint_ptx::functional::{FlatMemory, Options, run};
+use counterpoint_framework::telemetry::Meter;
+use counterpoint_host_model::Journal;
+use counterpoint_host_model::functional::FunctionalHost;
+use counterpoint_host_model::program::Step;
 
 /// The dialects of every kernel; the tests take each in place of the one that an application names.
 const DIALECTS: [&str; 4] = ["nvrtc-sm_35", "nvrtc-sm_70", "clang-sm_20", "clang-sm_35"];
@@ -51,70 +54,15 @@ fn small(name: &str, dialect: &'static str) -> LoadedApplication {
     loaded.unwrap_or_else(|report| panic!("{}", report.render()))
 }
 
-/// A device without time.
-struct Device<'a> {
-    application: &'a Application,
-    memory: FlatMemory,
-    addresses: Vec<u64>,
-    /// What each buffer's name means now.
-    meaning: Vec<usize>,
-}
-
-impl<'a> Device<'a> {
-    /// A device that holds what the prelude reads; other buffers hold what nobody should rely on.
-    fn new(loaded: &'a LoadedApplication) -> Self {
-        let application = &loaded.application;
-        let mut memory = FlatMemory::new(0);
-        let buffers = application.buffers.iter();
-        let addresses = buffers.map(|buffer| memory.push(&vec![0xa5; buffer.bytes as usize])).collect();
-        let meaning = (0..application.buffers.len()).collect();
-        let mut device = Device { application, memory, addresses, meaning };
-        for (transfer, input) in application.prelude.iter().zip(&loaded.inputs) {
-            assert!(application.copy_in.contains(&transfer.buffer), "what is read is copied");
-            device.bytes(transfer.buffer).copy_from_slice(&input.contents);
-        }
-        device
-    }
-
-    fn bytes(&mut self, buffer: BufferId) -> &mut [u8] {
-        let place = self.meaning[buffer.0 as usize];
-        let start = (self.addresses[place] - self.memory.base) as usize;
-        &mut self.memory.bytes[start..start + self.application.buffers[place].bytes as usize]
-    }
-
-    fn run(&mut self, steps: &[Step]) {
-        for step in steps {
-            match step {
-                Step::Launch(launch) => self.launch(launch),
-                Step::Swap(a, b) => self.meaning.swap(a.0 as usize, b.0 as usize),
-                Step::Repeat(times, steps) => (0..*times).for_each(|_| self.run(steps)),
-                Step::Loop { until, most, steps } => {
-                    let range = until.offset as usize..until.offset as usize + until.value.len();
-                    let ended = (0..*most).any(|_| {
-                        self.run(steps);
-                        self.bytes(until.buffer)[range.clone()] == *until.value
-                    });
-                    assert!(ended, "{}", until.words);
-                }
-            }
-        }
-    }
-
-    fn launch(&mut self, launch: &LaunchStep) {
-        let mut params = vec![0; launch.kernel.param_bytes() as usize];
-        for (argument, param) in launch.arguments.iter().zip(launch.kernel.params()) {
-            let bytes = match argument {
-                Argument::Buffer(name) => {
-                    self.addresses[self.meaning[name.0 as usize]].to_le_bytes().to_vec()
-                }
-                Argument::Value(bytes) => bytes.to_vec(),
-            };
-            params[param.offset as usize..][..param.size as usize].copy_from_slice(&bytes);
-        }
-        let options = Options { dynamic_shared_bytes: launch.shared, ..Options::default() };
-        let ran = run(&launch.kernel, launch.grid, launch.block, &params, &mut self.memory, &options);
-        ran.unwrap_or_else(|error| panic!("{}: {error:?}", launch.kernel.name()));
-    }
+/// What the host holds in the end; memory that nobody wrote holds what nobody should rely on.
+fn run(loaded: &LoadedApplication) -> Journal {
+    let journal = Journal::default();
+    let meter = Meter::default();
+    let inputs: Vec<&[u8]> = loaded.inputs.iter().map(|input| &*input.contents).collect();
+    let mut host = FunctionalHost::new(&loaded.application, &journal, &meter, Arc::default(), 0xa5);
+    let ended = host.run(&inputs, |_, _| {});
+    assert!(ended.unwrap_or_else(|fault| panic!("{fault}")).is_continue());
+    journal
 }
 
 /// Runs the small size of an application and compares what is expected of it.
@@ -125,8 +73,7 @@ fn verify(name: &str, dialect: &'static str) {
             (loaded.application.buffers[transfer.buffer.0 as usize].name.clone(), input.contents.clone())
         })
         .collect();
-    let mut device = Device::new(&loaded);
-    device.run(&loaded.application.steps);
+    let journal = run(&loaded);
     assert!(!loaded.expectations.is_empty(), "{name} expects nothing");
     for expectation in &loaded.expectations {
         let Against::Reference(reference) = &expectation.against else { panic!("{name}: a reference") };
@@ -134,12 +81,8 @@ fn verify(name: &str, dialect: &'static str) {
         let wanted = &loaded.application.buffers[index].name;
         let input = ReferenceInput { parameters: &loaded.parameters, buffers: &inputs, wanted };
         let expected = (reference.compute)(&input).unwrap();
-        let verdict = compare(
-            &expected,
-            device.bytes(expectation.buffer),
-            loaded.elements[index],
-            expectation.tolerance,
-        );
+        let found = journal.buffer(expectation.buffer).unwrap();
+        let verdict = compare(&expected, &found, loaded.elements[index], expectation.tolerance);
         assert!(verdict.is_verified(), "{name} in {dialect}, {wanted}: {verdict}");
     }
 }
@@ -171,12 +114,10 @@ fn every_reference_has_an_application() {
 
 #[test]
 fn a_wrong_result_is_noticed() {
-    let loaded = small("laplace", DIALECTS[0]);
-    let mut device = Device::new(&loaded);
-    let Step::Repeat(times, steps) = &loaded.application.steps[0] else { panic!("a repetition") };
-    device.run(&[Step::Repeat(times - 1, steps.clone())]);
+    let mut loaded = small("laplace", DIALECTS[0]);
     let potential = loaded.expectations[0].buffer;
-    let one_less = device.bytes(potential).to_vec();
-    device.run(steps);
-    assert_ne!(one_less, device.bytes(potential));
+    let whole = run(&loaded).buffer(potential);
+    let Step::Repeat(times, _) = &mut loaded.application.steps[0] else { panic!("a repetition") };
+    *times -= 1;
+    assert_ne!(run(&loaded).buffer(potential), whole);
 }

@@ -16,7 +16,7 @@ use counterpoint_protocols::memory::Tag;
 
 use crate::cpu::{CpuPorts, CpuStats};
 use crate::journal::Journal;
-use crate::program::{Application, Argument, BufferId, Condition, LaunchStep, Transfer};
+use crate::program::{Application, BufferId, Condition, LaunchStep, Transfer};
 
 /// Where the first buffer lies on every device; below it nothing is mapped, so a null pointer is caught.
 const FIRST_DEVICE_ADDRESS: u64 = 1 << 16;
@@ -262,17 +262,7 @@ impl<'a> Driver<'a> {
         stream: u32,
         parent: Option<SpanId>,
     ) -> Result<CommandId, Fault> {
-        let mut params = vec![0; step.kernel.param_bytes() as usize];
-        for (argument, param) in step.arguments.iter().zip(step.kernel.params()) {
-            let place = param.offset as usize..(param.offset + param.size) as usize;
-            match argument {
-                Argument::Buffer(name) => {
-                    let address = self.device_address[self.place(*name)];
-                    params[place].copy_from_slice(&address.to_le_bytes()[..param.size as usize]);
-                }
-                Argument::Value(bytes) => params[place].copy_from_slice(bytes),
-            }
-        }
+        let params = step.params(|name| self.device_address[self.place(name)]);
         let id = LaunchId(self.next_launch);
         self.next_launch += 1;
         let memory = self.mapped.get(&step.device).cloned();

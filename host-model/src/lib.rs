@@ -1,6 +1,7 @@
 //! The host: CPU, memory, the way to the devices, and the runtimes under which an application runs.
 
 mod driver;
+pub mod functional;
 mod journal;
 pub mod program;
 pub mod runtimes;

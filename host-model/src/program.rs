@@ -57,6 +57,23 @@ pub struct LaunchStep {
     pub device: u32,
 }
 
+impl LaunchStep {
+    /// The kernel's parameters as bytes, where buffers lie at the given addresses.
+    pub fn params(&self, address: impl Fn(BufferId) -> u64) -> Vec<u8> {
+        let mut params = vec![0; self.kernel.param_bytes() as usize];
+        for (argument, param) in self.arguments.iter().zip(self.kernel.params()) {
+            let place = &mut params[param.offset as usize..(param.offset + param.size) as usize];
+            match argument {
+                Argument::Buffer(name) => {
+                    place.copy_from_slice(&address(*name).to_le_bytes()[..param.size as usize]);
+                }
+                Argument::Value(bytes) => place.copy_from_slice(bytes),
+            }
+        }
+        params
+    }
+}
+
 /// What ends a loop: an element of a buffer has a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
@@ -68,6 +85,13 @@ pub struct Condition {
     pub value: Box<[u8]>,
     /// The same in words, for messages.
     pub words: String,
+}
+
+impl Condition {
+    /// What to say when a loop reaches its limit.
+    pub fn never(&self, most: u32) -> String {
+        format!("a loop did not end: after {most} rounds, its limit, it is not so that {}", self.words)
+    }
 }
 
 /// A step of the part that runs on the device.

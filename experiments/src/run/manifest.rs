@@ -7,6 +7,7 @@ use counterpoint_framework::time::SimTime;
 use serde::Serialize;
 use serde_json::Number;
 
+use super::functional;
 use super::record::Facts;
 use crate::output::MACHINE;
 use crate::verify::fnv64;
@@ -18,7 +19,11 @@ struct Manifest<'a> {
     version: &'static str,
     partial: bool,
     outcome: String,
-    time_ps: u64,
+    #[serde(skip_serializing_if = "is_false")]
+    functional: bool,
+    /// Absent where there was no time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    time_ps: Option<u64>,
     machine: Machine<'a>,
     application: Application<'a>,
     /// What the run read: whoever repeats it can tell whether it was the same.
@@ -76,6 +81,11 @@ struct Comparison<'a> {
     verdict: String,
 }
 
+/// Whether to leave a word out that most runs have no use for.
+fn is_false(value: &bool) -> bool {
+    !*value
+}
+
 /// A parameter as people write it: whole numbers without a point.
 fn number(value: f64) -> Number {
     let whole = value as i64;
@@ -89,8 +99,9 @@ pub(super) fn manifest(facts: &Facts<'_>, outputs: &[PathBuf]) -> String {
         counterpoint: 1,
         version: env!("CARGO_PKG_VERSION"),
         partial: facts.partial,
-        outcome: report.outcome.to_string().trim_end().to_owned(),
-        time_ps: report.outcome.time().as_ps(),
+        outcome: functional::ending(&report.outcome, request.functional),
+        functional: request.functional,
+        time_ps: (!request.functional).then(|| report.outcome.time().as_ps()),
         machine: Machine { name: &facts.machine.machine.name, given: &request.machine, resolved: MACHINE },
         application: Application {
             name: &loaded.application.name,

@@ -103,10 +103,7 @@ async fn launch_all(
                         break;
                     }
                     if rounds == *most {
-                        let words = &until.words;
-                        return Err(Fault::new(format!(
-                            "a loop did not end: after {most} rounds, its limit, it is not so that {words}"
-                        )));
+                        return Err(Fault::new(until.never(*most)));
                     }
                 }
             }

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use counterpoint_experiments::run::RunSummary;
+use counterpoint_host_model::functional::Launched;
 
 /// Bytes for people.
 pub(crate) fn amount(bytes: u64) -> String {
@@ -28,20 +29,14 @@ pub(crate) fn grouped(number: u64) -> String {
 
 /// Prints a summary.
 pub(crate) fn print(summary: &RunSummary, out: &mut dyn Write) -> io::Result<()> {
-    let RunSummary { report, phases, figures, .. } = summary;
+    let RunSummary { report, figures, .. } = summary;
     writeln!(out, "{} on {}", summary.application, summary.machine)?;
     writeln!(out)?;
-    let total = report.outcome.time().as_ps();
-    let micros = |ps: u64| format!("{:.6}", ps as f64 * 1e-6);
-    for phase in phases.iter().filter(|phase| phase.depth > 0) {
-        let name = format!("{:width$}{}", "", phase.name, width = 2 * phase.depth - 2);
-        let share = if total > 0 { 100.0 * phase.elapsed.as_ps() as f64 / total as f64 } else { 0.0 };
-        let times = if phase.count > 1 { format!("{} x", grouped(phase.count)) } else { String::new() };
-        let note = if phase.partial { "  (partial)" } else { "" };
-        let elapsed = micros(phase.elapsed.as_ps());
-        writeln!(out, "  {name:<36} {times:>9} {elapsed:>18} us {share:>6.2} %{note}")?;
+    if let Some(launched) = &summary.launched {
+        launches(launched, out)?;
+    } else {
+        times(summary, out)?;
     }
-    writeln!(out, "  {:<36} {:>9} {:>18} us", "total", "", micros(total))?;
     if !figures.counts.is_empty() {
         writeln!(out)?;
     }
@@ -52,7 +47,7 @@ pub(crate) fn print(summary: &RunSummary, out: &mut dyn Write) -> io::Result<()>
         writeln!(out, "  {name:<36} {:>9} {:>18.2} %", "", 100.0 * value)?;
     }
     writeln!(out)?;
-    writeln!(out, "  outcome      {}", report.outcome.to_string().lines().next().unwrap_or_default())?;
+    writeln!(out, "  outcome      {}", summary.ending().lines().next().unwrap_or_default())?;
     for check in &summary.checks {
         writeln!(out, "  {:<12} {} ({})", check.buffer, check.verdict, check.against)?;
     }
@@ -68,6 +63,58 @@ pub(crate) fn print(summary: &RunSummary, out: &mut dyn Write) -> io::Result<()>
     }
     if let Some(folder) = &summary.folder {
         writeln!(out, "  results in   {}", folder.display())?;
+    }
+    Ok(())
+}
+
+/// Where the time went.
+fn times(summary: &RunSummary, out: &mut dyn Write) -> io::Result<()> {
+    let RunSummary { report, phases, .. } = summary;
+    let total = report.outcome.time().as_ps();
+    let micros = |ps: u64| format!("{:.6}", ps as f64 * 1e-6);
+    for phase in phases.iter().filter(|phase| phase.depth > 0) {
+        let name = format!("{:width$}{}", "", phase.name, width = 2 * phase.depth - 2);
+        let share = if total > 0 { 100.0 * phase.elapsed.as_ps() as f64 / total as f64 } else { 0.0 };
+        let times = if phase.count > 1 { format!("{} x", grouped(phase.count)) } else { String::new() };
+        let note = if phase.partial { "  (partial)" } else { "" };
+        let elapsed = micros(phase.elapsed.as_ps());
+        writeln!(out, "  {name:<36} {times:>9} {elapsed:>18} us {share:>6.2} %{note}")?;
+    }
+    writeln!(out, "  {:<36} {:>9} {:>18} us", "total", "", micros(total))?;
+    Ok(())
+}
+
+/// So many launches of one kernel are shown one by one; more are added up.
+const ONE_BY_ONE: usize = 16;
+
+/// What launches executed, in the order in which their kernels came first.
+fn launches(launched: &[Launched], out: &mut dyn Write) -> io::Result<()> {
+    let titles = ["CTAs", "warp instructions", "thread instructions"];
+    writeln!(out, "  {:<36} {:>12} {:>18} {:>20}", "launch", titles[0], titles[1], titles[2])?;
+    let mut kernels: Vec<&str> = Vec::new();
+    for launch in launched {
+        if !kernels.contains(&&*launch.kernel) {
+            kernels.push(&launch.kernel);
+        }
+    }
+    for kernel in kernels {
+        let of_kernel = launched.iter().enumerate().filter(|(_, launch)| launch.kernel == kernel);
+        let rows: Vec<(String, [u64; 3])> = of_kernel
+            .map(|(index, launch)| {
+                let counts = [launch.ctas, launch.warp_instructions, launch.thread_instructions];
+                (format!("{kernel} #{}", index + 1), counts)
+            })
+            .collect();
+        let rows = if rows.len() > ONE_BY_ONE {
+            let sum = |place: usize| rows.iter().map(|(_, counts)| counts[place]).sum();
+            vec![(format!("{kernel}, {} x", rows.len()), [sum(0), sum(1), sum(2)])]
+        } else {
+            rows
+        };
+        for (name, counts) in rows {
+            let [ctas, warps, threads] = counts.map(grouped);
+            writeln!(out, "  {name:<36} {ctas:>12} {warps:>18} {threads:>20}")?;
+        }
     }
     Ok(())
 }

@@ -24,6 +24,10 @@ pub(crate) struct Run {
     machine: MachineOptions,
     /// The application: a file, or a name that `counterpoint list applications` prints.
     application: String,
+    /// Without time: run the kernels one after another as fast as possible and check what they compute; options about
+    /// time, threads and hashes mean nothing then.
+    #[arg(long, conflicts_with_all = ["hash", "hashes", "stop_at", "warm_up"])]
+    functional: bool,
     /// Threads to simulate with; the results do not depend on it.
     #[arg(long, default_value_t = 1)]
     threads: usize,
@@ -126,6 +130,7 @@ impl Run {
             return Ok(FAILURE);
         }
         let request = RunRequest {
+            functional: self.functional,
             threads: self.threads,
             warm_up: self.warm_up,
             out: Some(self.out.clone().unwrap_or_else(|| self.default_folder())),
@@ -193,7 +198,7 @@ fn status(summary: &RunSummary, console: &mut Console<'_>) -> io::Result<u8> {
         Outcome::Finished(_) | Outcome::Stopped(_) => {}
         Outcome::Interrupted(_) => writeln!(console.err, "interrupted: the results so far are partial")?,
         Outcome::Deadlock(_) | Outcome::Livelock(_) | Outcome::Failed { .. } => {
-            writeln!(console.err, "error: {}", outcome.to_string().trim_end())?;
+            writeln!(console.err, "error: {}", summary.ending())?;
         }
     }
     if !summary.missing.is_empty() {

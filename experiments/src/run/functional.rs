@@ -1,0 +1,94 @@
+//! A run without time: the same files and checks, and counts of launches in place of a machine's statistics.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use counterpoint_framework::kernel::Outcome;
+use counterpoint_framework::model::{StatLabel, StatRow, StatValue};
+use counterpoint_framework::telemetry::Meter;
+use counterpoint_framework::time::SimTime;
+use counterpoint_framework::topology::RunReport;
+use counterpoint_hardware::io::storage::Disk;
+use counterpoint_host_model::Journal;
+use counterpoint_host_model::functional::{FunctionalHost, Launched};
+use counterpoint_protocols::host::FileIndex;
+
+use crate::application::LoadedApplication;
+use crate::summary::Figures;
+
+/// What memory holds that nobody has written; the machines' memories begin with zeros, too.
+const UNWRITTEN: u8 = 0;
+
+/// Runs an application; the report has no spans, and counts by launch.
+pub(super) fn run(
+    loaded: &LoadedApplication,
+    journal: &Journal,
+    meter: &Meter,
+    disk: &Disk,
+    interrupt: Arc<AtomicBool>,
+) -> (RunReport, Vec<Launched>) {
+    let mut host = FunctionalHost::new(&loaded.application, journal, meter, interrupt, UNWRITTEN);
+    let inputs: Vec<&[u8]> = loaded.inputs.iter().map(|input| &*input.contents).collect();
+    let ended = host.run(&inputs, |index, contents| {
+        disk.replace(FileIndex((inputs.len() + index) as u32), contents.to_vec());
+    });
+    let time = SimTime::ZERO;
+    let outcome = match ended {
+        Ok(ControlFlow::Continue(())) => Outcome::Finished(time),
+        Ok(ControlFlow::Break(())) => Outcome::Interrupted(time),
+        Err(fault) => Outcome::Failed { time, path: loaded.application.name.clone(), fault },
+    };
+    let launched = host.into_launched();
+    let report = RunReport {
+        outcome,
+        stats: launched.iter().enumerate().flat_map(|(index, launch)| rows(index, launch)).collect(),
+        spans: Vec::new(),
+        hash: None,
+        snapshots: Vec::new(),
+        islands: 0,
+        lookahead: time,
+    };
+    (report, launched)
+}
+
+/// The counts of a launch as statistics, under the name that a timed run's span of it has.
+fn rows(index: usize, launch: &Launched) -> Vec<StatRow> {
+    let path = format!("{} #{}", launch.kernel, index + 1);
+    let row = |name, doc, count| StatRow {
+        path: path.clone(),
+        label: StatLabel { name, unit: "", doc },
+        value: StatValue::Count(count),
+    };
+    vec![
+        row("ctas", "Thread blocks.", launch.ctas),
+        row("warp_insn", "Instructions, counted once for a warp.", launch.warp_instructions),
+        row(
+            "thread_insn",
+            "Instructions, counted for every lane that executed them.",
+            launch.thread_instructions,
+        ),
+    ]
+}
+
+/// The sums over all launches.
+pub(super) fn figures(launched: &[Launched]) -> Figures {
+    let sum = |count: fn(&Launched) -> u64| launched.iter().map(count).sum();
+    let counts = vec![
+        ("launches", launched.len() as u64),
+        ("CTAs", sum(|launch| launch.ctas)),
+        ("warp instructions", sum(|launch| launch.warp_instructions)),
+        ("thread instructions", sum(|launch| launch.thread_instructions)),
+    ];
+    Figures { counts, rates: Vec::new() }
+}
+
+/// How a run ended, in words.
+pub(super) fn ending(outcome: &Outcome, without_time: bool) -> String {
+    match outcome {
+        Outcome::Finished(_) if without_time => "finished, without time".to_owned(),
+        Outcome::Interrupted(_) if without_time => "interrupted".to_owned(),
+        Outcome::Failed { path, fault, .. } if without_time => format!("{path} failed: {fault}"),
+        outcome => outcome.to_string().trim_end().to_owned(),
+    }
+}
