@@ -1,5 +1,7 @@
 //! Every committed PTX file is printed back byte for byte.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use std::path::{Path, PathBuf};
 
 use counterpoint_ptx::{parser, rewrite};
