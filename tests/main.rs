@@ -11,6 +11,7 @@ mod determinism;
 mod ends;
 mod faults;
 mod machines;
+mod ptx_command;
 mod support;
 mod tidy;
 mod traffic;
