@@ -200,7 +200,7 @@ impl Corners<'_> {
         };
         let last = match variable {
             Variable::Tid(dimension) => i128::from(self.launch.block[*dimension as usize]) - 1,
-            Variable::Counter(at) => self.rounds(*at, values)?,
+            Variable::Counter(at) => self.most_rounds(*at, values)?,
         };
         if *every && last > i128::from(MOST_POINTS) {
             return None;
@@ -227,6 +227,23 @@ impl Corners<'_> {
                 _ => return None,
             })
         })
+    }
+
+    /// The most rounds of any thread: of a loop that strides over an array, the threads of one block end in
+    /// different rounds, and not those at the corners go farthest.
+    fn most_rounds(&self, at: usize, values: &BTreeMap<Variable, i128>) -> Option<i128> {
+        let mut most = None;
+        for corner in 0..8u8 {
+            let mut values = values.clone();
+            for (variable, value) in &mut values {
+                if let Variable::Tid(dimension) = variable {
+                    let last = i128::from(self.launch.block[usize::from(*dimension)]) - 1;
+                    *value = if corner >> *dimension & 1 == 0 { 0 } else { last };
+                }
+            }
+            most = most.max(Some(self.rounds(at, &mut values)?));
+        }
+        most
     }
 
     /// The counter's largest value where the access is; negative if it is never reached.
