@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod access_ranges;
 mod applications;
 mod bad_inputs;
 mod bisect;
