@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod access_ranges;
 mod applications;
 mod bad_inputs;
 mod bisect;
@@ -11,6 +12,7 @@ mod determinism;
 mod ends;
 mod faults;
 mod machines;
+mod ptx_command;
 mod support;
 mod tidy;
 mod traffic;

@@ -26,6 +26,7 @@ pub mod lexer;
 pub mod parser;
 pub mod printf;
 mod program;
+pub mod rewrite;
 pub mod texture;
 
 pub use error::{ExecError, PtxError};

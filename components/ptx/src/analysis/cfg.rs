@@ -120,18 +120,27 @@ fn post_dominators(successors: &mut [Vec<usize>]) -> Vec<usize> {
             reverse_post_order(exit, &predecessors, &mut seen, &mut order);
         }
     }
-    let mut rank = vec![usize::MAX; exit + 1];
+    let mut parent = closest_common(exit, &order, successors);
+    parent.truncate(exit);
+    parent
+}
+
+/// Immediate dominator of each node, `usize::MAX` if it is not reached; `order` is the reverse post-order from
+/// `root`, and `towards` gives the neighbours on the way to it.
+pub(super) fn closest_common(root: usize, order: &[usize], towards: &[Vec<usize>]) -> Vec<usize> {
+    let count = order.iter().map(|node| node + 1).max().unwrap_or(0).max(towards.len()).max(root + 1);
+    let mut rank = vec![usize::MAX; count];
     for (position, &node) in order.iter().enumerate() {
         rank[node] = position;
     }
-    let mut parent = vec![usize::MAX; exit + 1];
-    parent[exit] = exit;
+    let mut parent = vec![usize::MAX; count];
+    parent[root] = root;
     let mut changed = true;
     while changed {
         changed = false;
         for &node in order.iter().skip(1) {
             let mut best = usize::MAX;
-            for &next in &successors[node] {
+            for &next in &towards[node] {
                 if parent[next] == usize::MAX {
                     continue;
                 }
@@ -143,7 +152,6 @@ fn post_dominators(successors: &mut [Vec<usize>]) -> Vec<usize> {
             }
         }
     }
-    parent.truncate(exit);
     parent
 }
 
@@ -160,7 +168,12 @@ fn meet(mut a: usize, mut b: usize, parent: &[usize], rank: &[usize]) -> usize {
 }
 
 /// Depth first without recursion: a kernel may have more blocks than the stack has frames.
-fn reverse_post_order(root: usize, edges: &[Vec<usize>], seen: &mut [bool], order: &mut Vec<usize>) {
+pub(super) fn reverse_post_order(
+    root: usize,
+    edges: &[Vec<usize>],
+    seen: &mut [bool],
+    order: &mut Vec<usize>,
+) {
     let mut stack = vec![(root, 0)];
     seen[root] = true;
     while let Some((node, next)) = stack.pop() {

@@ -1,4 +1,15 @@
 //! What can be known of a kernel without running it.
+//!
+//! [`ssa`] gives every value one name; [`affine`] says what it is in terms of thread, block, loop counters and
+//! parameters, as sets of [`polynomial`]s; [`access`] classifies memory accesses by it; [`ranges`] evaluates them
+//! for one block of a launch.
 
+pub mod access;
+pub mod affine;
 pub mod cfg;
+pub mod dominance;
 pub(crate) mod liveness;
+mod operations;
+pub mod polynomial;
+pub mod ranges;
+pub mod ssa;

@@ -6,6 +6,7 @@ mod explain;
 mod graph;
 mod list;
 mod machine;
+mod ptx;
 mod resolve;
 mod run;
 mod schema;
@@ -38,6 +39,8 @@ pub(crate) enum Command {
     Explain(explain::Explain),
     /// Print the JSON Schema of machine or application files, for editors.
     Schema(schema::Schema),
+    /// Show what a PTX file holds, or analyse the memory accesses of its kernels.
+    Ptx(ptx::Ptx),
 }
 
 impl Command {
@@ -51,6 +54,7 @@ impl Command {
             Command::List(command) => command.execute(console),
             Command::Explain(command) => command.execute(console),
             Command::Schema(command) => command.execute(console),
+            Command::Ptx(command) => command.execute(console),
         }
     }
 }

@@ -1,0 +1,387 @@
+//! A function in static single assignment form: every value is written once.
+//!
+//! Phis stand where dominance frontiers ask for them (Cytron et al., 1991). It is made from the module as written,
+//! so that opcodes keep their text; names are resolved by scope, as the decoder does it. What a guarded instruction
+//! writes depends on what was there before, which the step keeps.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::cfg::{ControlFlow, Flow};
+use super::dominance::Dominators;
+use crate::ast::{Function, Instruction, OperandKind, Statement, StatementKind, StorageSpace};
+
+/// A value; `UNDEFINED` is what was never written.
+pub type ValueId = u32;
+
+/// The value of a register that nothing has written.
+pub const UNDEFINED: ValueId = 0;
+
+/// What an instruction is given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A register's value.
+    Value(ValueId),
+    /// The contrary of a predicate.
+    Not(ValueId),
+    /// An integer, as written.
+    Integer(i64),
+    /// A special register, a parameter or a variable, and bytes added to its address.
+    Name(String, i64),
+    /// What stands in brackets: address and offset.
+    Address(Box<Source>, i64),
+    /// A float, which no address is made of.
+    Float,
+    /// Several: a vector's parts or a call's arguments.
+    Parts(Vec<Source>),
+}
+
+impl Source {
+    /// The values that it is made of.
+    pub fn values(&self) -> Vec<ValueId> {
+        match self {
+            Source::Value(value) | Source::Not(value) => vec![*value],
+            Source::Address(base, _) => base.values(),
+            Source::Parts(parts) => parts.iter().flat_map(Source::values).collect(),
+            Source::Integer(_) | Source::Name(..) | Source::Float => Vec::new(),
+        }
+    }
+}
+
+/// An instruction.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// Its opcode with modifiers.
+    pub opcode: String,
+    /// Line in the text.
+    pub line: u32,
+    /// The predicate it is guarded by, and whether that is negated.
+    pub guard: Option<(ValueId, bool)>,
+    /// Its operands but for the destinations.
+    pub sources: Vec<Source>,
+    /// What it writes.
+    pub results: Vec<ValueId>,
+    /// What stood in the destinations before; only a guarded instruction may leave it there.
+    pub previous: Vec<ValueId>,
+}
+
+/// A value that depends on where control comes from.
+#[derive(Clone, Debug)]
+pub struct Phi {
+    /// The value.
+    pub result: ValueId,
+    /// Predecessor and what it brings.
+    pub arguments: Vec<(u32, ValueId)>,
+}
+
+/// A function whose values are written once.
+#[derive(Clone, Debug)]
+pub struct Ssa {
+    /// The instructions; a pc is an index, the same as in the decoded program of a kernel.
+    pub steps: Vec<Step>,
+    /// Blocks.
+    pub flow: ControlFlow,
+    /// Their dominators.
+    pub dominators: Dominators,
+    /// The phis of each block.
+    pub phis: Vec<Vec<Phi>>,
+    /// The step that writes each value; `None` for phis and for `UNDEFINED`.
+    pub definitions: Vec<Option<u32>>,
+}
+
+/// An operand whose registers are numbers yet.
+struct Raw<'a> {
+    instruction: &'a Instruction,
+    line: u32,
+    scope: usize,
+}
+
+#[derive(Default)]
+struct Scope {
+    parent: Option<usize>,
+    /// Declared names, and prefixes with their counts.
+    declared: BTreeMap<String, Option<u32>>,
+    labels: BTreeMap<String, u32>,
+}
+
+#[derive(Default)]
+struct Names<'a> {
+    scopes: Vec<Scope>,
+    raw: Vec<Raw<'a>>,
+    registers: BTreeMap<(usize, String), usize>,
+}
+
+impl<'a> Names<'a> {
+    fn walk(&mut self, statements: &'a [Statement], parent: Option<usize>) {
+        let scope = self.scopes.len();
+        self.scopes.push(Scope { parent, ..Scope::default() });
+        for statement in statements {
+            match &statement.kind {
+                StatementKind::Block(inner) => self.walk(inner, Some(scope)),
+                StatementKind::Variable(variable) if variable.space == StorageSpace::Register => {
+                    self.scopes[scope].declared.insert(variable.name.clone(), variable.range);
+                }
+                StatementKind::Label(name) => {
+                    let at = self.raw.len() as u32;
+                    self.scopes[scope].labels.insert(name.clone(), at);
+                }
+                StatementKind::Instruction(instruction) => {
+                    let line = statement.span.place.line;
+                    self.raw.push(Raw { instruction, line, scope });
+                }
+                StatementKind::Variable(_) | StatementKind::Prototype(_) => {}
+            }
+        }
+    }
+
+    fn label(&self, scope: usize, name: &str) -> Option<u32> {
+        let mut at = Some(scope);
+        while let Some(here) = at {
+            if let Some(pc) = self.scopes[here].labels.get(name) {
+                return Some(*pc);
+            }
+            at = self.scopes[here].parent;
+        }
+        None
+    }
+
+    fn register(&mut self, scope: usize, name: &str) -> Option<usize> {
+        let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let mut at = Some(scope);
+        while let Some(here) = at {
+            let declared = &self.scopes[here].declared;
+            let in_range = || {
+                let count = declared.get(stem).copied().flatten()?;
+                name[stem.len()..].parse::<u32>().ok().filter(|number| *number < count)
+            };
+            if declared.get(name).is_some_and(Option::is_none) || in_range().is_some() {
+                let next = self.registers.len();
+                return Some(*self.registers.entry((here, name.to_owned())).or_insert(next));
+            }
+            at = self.scopes[here].parent;
+        }
+        None
+    }
+
+    fn source(&mut self, scope: usize, kind: &OperandKind) -> Source {
+        match kind {
+            OperandKind::Name(name) => match self.register(scope, name) {
+                Some(register) => Source::Value(register as u32),
+                None => Source::Name(name.clone(), 0),
+            },
+            OperandKind::Not(name) => match self.register(scope, name) {
+                Some(register) => Source::Not(register as u32),
+                None => Source::Name(name.clone(), 0),
+            },
+            OperandKind::Offset(name, offset) => Source::Name(name.clone(), *offset),
+            OperandKind::Integer(value) => Source::Integer(*value as i64),
+            OperandKind::Address(name, offset) => {
+                let base = self.source(scope, &OperandKind::Name(name.clone()));
+                Source::Address(Box::new(base), *offset)
+            }
+            OperandKind::Absolute(value) => Source::Address(Box::new(Source::Integer(*value as i64)), 0),
+            OperandKind::Vector(parts) => {
+                Source::Parts(parts.iter().map(|part| self.source(scope, part)).collect())
+            }
+            OperandKind::Pair(a, b) => {
+                let names = [a, b].map(|name| OperandKind::Name(name.clone()));
+                Source::Parts(names.iter().map(|part| self.source(scope, part)).collect())
+            }
+            OperandKind::Texture(_, parts) => {
+                Source::Parts(parts.iter().map(|part| self.source(scope, part)).collect())
+            }
+            OperandKind::List(parts) => {
+                Source::Parts(parts.iter().map(|part| self.source(scope, &part.kind)).collect())
+            }
+            OperandKind::Float32(_) | OperandKind::Float64(_) | OperandKind::Discard => Source::Float,
+        }
+    }
+}
+
+/// Opcodes that write no register.
+fn writes_nothing(opcode: &str) -> bool {
+    let mut words = opcode.split('.');
+    match words.next().unwrap_or("") {
+        "bra" | "ret" | "exit" | "trap" | "brkpt" | "st" | "red" | "membar" | "fence" | "nanosleep" => true,
+        "bar" | "barrier" => !words.any(|word| word == "red"),
+        "call" => true,
+        _ => false,
+    }
+}
+
+/// The results of a call stand in a list before the name.
+fn call_results(instruction: &Instruction) -> usize {
+    let lists = instruction.operands.iter().filter(|operand| matches!(operand.kind, OperandKind::List(_)));
+    usize::from(
+        matches!(instruction.operands.first().map(|o| &o.kind), Some(OperandKind::List(_)))
+            && lists.count() > 0,
+    )
+}
+
+fn flow_of(names: &Names<'_>, raw: &Raw<'_>, count: u32) -> Flow {
+    let guarded = raw.instruction.guard.is_some();
+    let name = raw.instruction.opcode.split('.').next().unwrap_or("");
+    match name {
+        "bra" => {
+            let target = raw.instruction.operands.first().and_then(|operand| match &operand.kind {
+                OperandKind::Name(label) => names.label(raw.scope, label),
+                _ => None,
+            });
+            let target = target.filter(|target| *target < count);
+            Flow { target, falls: guarded, exits: target.is_none() }
+        }
+        "ret" | "exit" | "trap" => Flow { target: None, falls: guarded, exits: true },
+        _ => Flow { target: None, falls: true, exits: false },
+    }
+}
+
+impl Ssa {
+    /// Builds the form of a function; one without a body has no steps.
+    pub fn new(function: &Function) -> Self {
+        let mut names = Names::default();
+        names.walk(function.body.as_deref().unwrap_or(&[]), None);
+        let raw = std::mem::take(&mut names.raw);
+        let count = raw.len() as u32;
+        let flow: Vec<Flow> = raw.iter().map(|raw| flow_of(&names, raw, count)).collect();
+        let flow = ControlFlow::new(&flow);
+        let dominators = Dominators::new(&flow);
+        // Operands name registers at first; renaming below puts values in their places.
+        let mut steps: Vec<Step> = raw.iter().map(|raw| step(&mut names, raw)).collect();
+        let registers = names.registers.len();
+        let homes = phi_places(&steps, &flow, &dominators);
+        let mut definitions = vec![None];
+        let mut leaving: Vec<Vec<ValueId>> = vec![vec![UNDEFINED; registers]; flow.blocks.len()];
+        let mut phis: Vec<Vec<Phi>> = vec![Vec::new(); flow.blocks.len()];
+        for &block in &dominators.order {
+            let mut now = match dominators.parent[block as usize] {
+                Some(parent) => leaving[parent as usize].clone(),
+                None => vec![UNDEFINED; registers],
+            };
+            for &register in &homes[block as usize] {
+                let result = definitions.len() as ValueId;
+                definitions.push(None);
+                now[register] = result;
+                phis[block as usize].push(Phi { result, arguments: Vec::new() });
+            }
+            let range = flow.blocks[block as usize].first..flow.blocks[block as usize].end;
+            for pc in range {
+                let step = &mut steps[pc as usize];
+                step.sources.iter_mut().for_each(|source| rename(source, &now));
+                if let Some((guard, _)) = &mut step.guard {
+                    *guard = now[*guard as usize];
+                }
+                for slot in 0..step.results.len() {
+                    let register = step.results[slot] as usize;
+                    step.previous.push(now[register]);
+                    step.results[slot] = definitions.len() as ValueId;
+                    now[register] = step.results[slot];
+                    definitions.push(Some(pc));
+                }
+            }
+            leaving[block as usize] = now;
+        }
+        for &block in &dominators.order {
+            for (phi, &register) in phis[block as usize].iter_mut().zip(&homes[block as usize]) {
+                let from = dominators.predecessors[block as usize].iter();
+                let from = from.filter(|&&from| from == 0 || dominators.parent[from as usize].is_some());
+                phi.arguments = from.map(|&from| (from, leaving[from as usize][register])).collect();
+            }
+        }
+        Ssa { steps, flow, dominators, phis, definitions }
+    }
+
+    /// The block of an instruction.
+    pub fn block_of(&self, pc: u32) -> u32 {
+        self.flow.block_of[pc as usize]
+    }
+
+    /// Whether control can come to a block.
+    pub fn is_reached(&self, block: u32) -> bool {
+        block == 0 || self.dominators.parent[block as usize].is_some()
+    }
+}
+
+fn step(names: &mut Names<'_>, raw: &Raw<'_>) -> Step {
+    let instruction = raw.instruction;
+    let guard = instruction.guard.as_ref().and_then(|guard| {
+        let register = names.register(raw.scope, &guard.name)?;
+        Some((register as ValueId, guard.negated))
+    });
+    let written = match instruction.opcode.split('.').next() {
+        Some("call") => call_results(instruction),
+        _ => usize::from(!writes_nothing(&instruction.opcode)),
+    };
+    let mut operands: Vec<Source> =
+        instruction.operands.iter().map(|operand| names.source(raw.scope, &operand.kind)).collect();
+    let sources = operands.split_off(written.min(operands.len()));
+    let results = operands.iter().flat_map(Source::values).collect();
+    Step { opcode: instruction.opcode.clone(), line: raw.line, guard, sources, results, previous: Vec::new() }
+}
+
+fn rename(source: &mut Source, now: &[ValueId]) {
+    match source {
+        Source::Value(value) | Source::Not(value) => *value = now[*value as usize],
+        Source::Address(base, _) => rename(base, now),
+        Source::Parts(parts) => parts.iter_mut().for_each(|part| rename(part, now)),
+        Source::Integer(_) | Source::Name(..) | Source::Float => {}
+    }
+}
+
+/// The registers that need a phi in each block: iterated dominance frontiers of their writes.
+fn phi_places(steps: &[Step], flow: &ControlFlow, dominators: &Dominators) -> Vec<BTreeSet<usize>> {
+    let count = flow.blocks.len();
+    let mut frontier: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); count];
+    for &block in &dominators.order {
+        let from = &dominators.predecessors[block as usize];
+        for &start in from.iter().filter(|_| from.len() > 1 || block == 0) {
+            let mut at = Some(start);
+            while let Some(here) = at.filter(|here| Some(*here) != dominators.parent[block as usize]) {
+                frontier[here as usize].insert(block);
+                at = dominators.parent[here as usize];
+            }
+        }
+    }
+    let mut writers: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
+    for &block in &dominators.order {
+        for pc in flow.blocks[block as usize].first..flow.blocks[block as usize].end {
+            for &register in &steps[pc as usize].results {
+                writers.entry(register as usize).or_default().push(block);
+            }
+        }
+    }
+    let mut homes = vec![BTreeSet::new(); count];
+    for (register, mut open) in writers {
+        while let Some(block) = open.pop() {
+            for &next in &frontier[block as usize] {
+                if homes[next as usize].insert(register) {
+                    open.push(next);
+                }
+            }
+        }
+    }
+    homes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parser::parse;
+
+    #[test]
+    fn a_loop_counter_is_a_phi_of_start_and_step() {
+        let text = ".version 7.8\n.target sm_35\n.address_size 64\n.visible .entry k(.param .u32 n)\n{\n\
+            .reg .pred %p<2>;\n.reg .b32 %r<4>;\nld.param.u32 %r1, [n];\nmov.u32 %r2, 0;\n\
+            L:\nadd.s32 %r2, %r2, 1;\nsetp.lt.s32 %p1, %r2, %r1;\n@%p1 bra L;\n@!%p1 mov.u32 %r3, %r2;\nret;\n}";
+        let module = parse(text).unwrap();
+        let ssa = Ssa::new(&module.functions[0]);
+        assert_eq!(ssa.flow.blocks.len(), 3);
+        let counter = ssa.steps[1].results[0];
+        let phi = &ssa.phis[1][0];
+        assert_eq!(ssa.phis[1].len(), 2, "counter and predicate");
+        assert_eq!(phi.arguments[0], (0, counter));
+        assert_eq!(phi.arguments[1], (1, ssa.steps[2].results[0]));
+        assert_eq!(ssa.steps[2].sources, [Source::Value(phi.result), Source::Integer(1)]);
+        assert_eq!(ssa.steps[5].previous, [UNDEFINED]);
+        assert_eq!(ssa.steps[5].guard, Some((ssa.steps[3].results[0], true)));
+        assert_eq!(ssa.dominators.loops()[0].header, 1);
+    }
+}

@@ -1,0 +1,42 @@
+//! `counterpoint ptx`: what it shows of a kernel, and what it says when it is asked for the wrong thing.
+
+use counterpoint::{FAILURE, SUCCESS};
+
+use crate::cli::call;
+use crate::support::root;
+
+fn file(name: &str) -> String {
+    root().join(format!("experiments/applications/{name}/kernel.nvrtc-sm_35.ptx")).display().to_string()
+}
+
+#[test]
+fn blocks_and_meeting_points_are_shown() {
+    let called = call(&["ptx", "show", &file("vecadd")]);
+    assert_eq!(called.status, SUCCESS, "{}", called.err);
+    for part in ["kernel vecadd(", "B0 -> B1, B2", "meets at B2", "ld.global"] {
+        assert!(called.out.contains(part), "{part} is missing in\n{}", called.out);
+    }
+}
+
+#[test]
+fn ranges_follow_from_the_launch() {
+    let path = file("vecadd");
+    let called = call(&["ptx", "analyse", &path, "--grid", "4", "--block", "256", "--set", "3=1000"]);
+    assert_eq!(called.status, SUCCESS, "{}", called.err);
+    assert!(called.out.contains("class          regular"), "{}", called.out);
+    assert!(called.out.contains("reads 1024..2048, writes nothing"), "{}", called.out);
+    let formulas = call(&["ptx", "analyse", &path]);
+    assert!(formulas.out.contains("4*tid.x"), "{}", formulas.out);
+}
+
+#[test]
+fn wrong_names_are_answered_with_the_nearest() {
+    let path = file("vecadd");
+    let called = call(&["ptx", "show", &path, "--kernel", "vecad"]);
+    assert_eq!(called.status, FAILURE);
+    assert!(called.err.contains("did you mean `vecadd`?"), "{}", called.err);
+    let called = call(&["ptx", "analyse", &path, "--grid", "4", "--block", "256", "--set", "x=1"]);
+    assert!(called.status == FAILURE && called.err.contains("has no parameter `x`"), "{}", called.err);
+    let called = call(&["ptx", "show", "nothing.ptx"]);
+    assert!(called.status == FAILURE && called.err.contains("nothing.ptx"), "{}", called.err);
+}

@@ -1,0 +1,330 @@
+//! `counterpoint ptx`: what a PTX file holds, and what can be told of its kernels without running them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use counterpoint_framework::model::diagnostics::nearest;
+use counterpoint_ptx::analysis::access::{Array, KernelAccesses, MemoryAccess};
+use counterpoint_ptx::analysis::ranges::{Launch, Touched, ranges};
+use counterpoint_ptx::ast::{Function, Module};
+use counterpoint_ptx::{NO_PC, Program, decode, parser};
+
+use crate::{Console, FAILURE, SUCCESS};
+
+/// The command's arguments.
+#[derive(Args)]
+pub(crate) struct Ptx {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Print kernels with their instructions, blocks, edges and reconvergence points.
+    Show {
+        /// The PTX file.
+        file: PathBuf,
+        /// Only this kernel.
+        #[arg(long)]
+        kernel: Option<String>,
+    },
+    /// Classify memory accesses and say which bytes of each array a block may touch.
+    Analyse(Analyse),
+}
+
+#[derive(Args)]
+struct Analyse {
+    /// The PTX file.
+    file: PathBuf,
+    /// Only this kernel.
+    #[arg(long)]
+    kernel: Option<String>,
+    /// Blocks, such as `16` or `16x8`; gives ranges instead of formulas.
+    #[arg(long, requires = "block", value_parser = extent)]
+    grid: Option<[u32; 3]>,
+    /// Threads of a block, such as `256` or `16x16`.
+    #[arg(long, requires = "grid", value_parser = extent)]
+    block: Option<[u32; 3]>,
+    /// The value of a parameter, by its name or its number: `n=1024`, `3=1024`. Arrays need none.
+    #[arg(long = "set", value_name = "PARAM=VALUE", requires = "grid")]
+    sets: Vec<String>,
+}
+
+/// `X`, `XxY` or `XxYxZ`.
+fn extent(text: &str) -> Result<[u32; 3], String> {
+    let parts: Result<Vec<u32>, _> = text.split('x').map(str::parse).collect();
+    let all = parts.ok().filter(|parts| parts.len() <= 3 && parts.iter().all(|part| *part > 0));
+    let all = all.ok_or_else(|| "expected one to three positive numbers such as `16x16`".to_owned())?;
+    Ok([0, 1, 2].map(|at| all.get(at).copied().unwrap_or(1)))
+}
+
+/// A file that was read, and its kernels.
+struct Loaded {
+    module: Module,
+    programs: Vec<Program>,
+}
+
+impl Loaded {
+    /// The kernels that are wanted, as written and as decoded.
+    fn kernels(&self) -> impl Iterator<Item = (&Function, &Program)> {
+        self.programs.iter().filter_map(|program| {
+            let written = self.module.functions.iter().find(|f| f.entry && f.name == program.name())?;
+            Some((written, program))
+        })
+    }
+}
+
+/// Says what is wrong; the status of the command.
+fn refuse(console: &mut Console<'_>, lines: &[String]) -> io::Result<u8> {
+    for line in lines {
+        writeln!(console.err, "{line}")?;
+    }
+    Ok(FAILURE)
+}
+
+fn load(file: &PathBuf, kernel: Option<&str>) -> Result<Loaded, Vec<String>> {
+    let place = file.display();
+    let text = std::fs::read_to_string(file).map_err(|error| vec![format!("error: {place}: {error}")])?;
+    let read = parser::parse(&text).and_then(|module| {
+        let programs = decode::decode(&module)?;
+        Ok(Loaded { module, programs })
+    });
+    let mut loaded = read
+        .map_err(|errors| errors.iter().map(|error| format!("error: {place}:{error}")).collect::<Vec<_>>())?;
+    if let Some(name) = kernel {
+        let names: Vec<String> = loaded.programs.iter().map(|program| program.name().to_owned()).collect();
+        loaded.programs.retain(|program| program.name() == name);
+        if loaded.programs.is_empty() {
+            let help = match nearest(name, names.iter().map(String::as_str)) {
+                Some(near) => format!("  help: did you mean `{near}`?"),
+                None => format!("  help: it has {}", names.join(", ")),
+            };
+            return Err(vec![format!("error: {place} has no kernel `{name}`"), help]);
+        }
+    }
+    Ok(loaded)
+}
+
+impl Ptx {
+    pub(super) fn execute(&self, console: &mut Console<'_>) -> io::Result<u8> {
+        let (What::Show { file, kernel } | What::Analyse(Analyse { file, kernel, .. })) = &self.what;
+        let loaded = match load(file, kernel.as_deref()) {
+            Ok(loaded) => loaded,
+            Err(lines) => return refuse(console, &lines),
+        };
+        for (index, (written, program)) in loaded.kernels().enumerate() {
+            if index > 0 {
+                writeln!(console.out)?;
+            }
+            let accesses = KernelAccesses::new(&loaded.module, written);
+            match &self.what {
+                What::Show { .. } => show(&loaded.module, program, &accesses, console)?,
+                What::Analyse(analyse) => {
+                    let launch = match analyse.launch(program, &accesses) {
+                        Ok(launch) => launch,
+                        Err(lines) => return refuse(console, &lines),
+                    };
+                    describe(program, &accesses, console)?;
+                    match launch {
+                        Some(launch) => print_ranges(program, &accesses, &launch, console)?,
+                        None => print_formulas(program, &accesses, console)?,
+                    }
+                }
+            }
+        }
+        Ok(SUCCESS)
+    }
+}
+
+fn show(
+    module: &Module,
+    program: &Program,
+    kernel: &KernelAccesses,
+    console: &mut Console<'_>,
+) -> io::Result<()> {
+    let ssa = &kernel.affine.ssa;
+    let params: Vec<String> = program.params().iter().map(|p| format!(".{} {}", p.element, p.name)).collect();
+    writeln!(console.out, "kernel {}({})", program.name(), params.join(", "))?;
+    for (index, block) in ssa.flow.blocks.iter().enumerate() {
+        let next: Vec<String> = block.successors.iter().map(|next| format!("B{next}")).collect();
+        let next = if next.is_empty() { "the end".to_owned() } else { next.join(", ") };
+        writeln!(console.out, "  B{index} -> {next}")?;
+        for pc in block.first..block.end {
+            let Some(instruction) = program.instructions().get(pc as usize) else { continue };
+            let (start, end) = instruction.text;
+            let text = module.source.get(start as usize..end as usize).unwrap_or("").trim_end_matches(';');
+            let text: Vec<&str> = text.split_whitespace().collect();
+            let meets = match instruction.reconvergence {
+                NO_PC => String::new(),
+                pc => format!("  // meets at B{}", ssa.block_of(pc)),
+            };
+            writeln!(console.out, "    {pc:>5}  line {:<5} {}{meets}", instruction.line, text.join(" "))?;
+        }
+    }
+    Ok(())
+}
+
+fn describe(program: &Program, kernel: &KernelAccesses, console: &mut Console<'_>) -> io::Result<()> {
+    writeln!(console.out, "kernel {}", program.name())?;
+    match &kernel.reason {
+        Some((line, reason)) => {
+            writeln!(console.out, "  class          {}: line {line}: {reason}", kernel.class)?
+        }
+        None => writeln!(console.out, "  class          {}", kernel.class)?,
+    }
+    writeln!(console.out, "  registers      {} a thread", program.registers_per_thread())?;
+    writeln!(console.out, "  shared memory  {} bytes a block", program.shared_bytes())?;
+    let mut mix: BTreeMap<&str, usize> = BTreeMap::new();
+    for step in &kernel.affine.ssa.steps {
+        *mix.entry(step.opcode.split('.').next().unwrap_or("")).or_default() += 1;
+    }
+    let mut mix: Vec<(&str, usize)> = mix.into_iter().collect();
+    mix.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let mix: Vec<String> = mix.iter().map(|(name, count)| format!("{name} {count}")).collect();
+    writeln!(console.out, "  instructions   {}: {}", kernel.affine.ssa.steps.len(), mix.join(", "))
+}
+
+/// Puts the parameters' names in the place of their numbers.
+fn named(text: String, program: &Program) -> String {
+    let params = program.params().iter().enumerate().rev();
+    params.fold(text, |text, (index, param)| text.replace(&format!("param{index}"), &param.name))
+}
+
+fn array_name(access: &MemoryAccess, program: &Program) -> String {
+    match &access.array {
+        Some(Array::Param(index)) => {
+            program.params().get(*index as usize).map_or(String::new(), |p| p.name.clone())
+        }
+        Some(Array::Symbol(name)) => name.clone(),
+        None => "?".to_owned(),
+    }
+}
+
+fn print_formulas(program: &Program, kernel: &KernelAccesses, console: &mut Console<'_>) -> io::Result<()> {
+    writeln!(console.out, "  accesses")?;
+    for access in &kernel.accesses {
+        let (array, class) = (array_name(access, program), access.class);
+        writeln!(console.out, "    line {:<5} {:<22} {array}: {class}", access.line, access.opcode)?;
+        if let Some(reason) = &access.reason {
+            writeln!(console.out, "      because {reason}")?;
+        }
+        for address in &access.addresses {
+            writeln!(console.out, "      {}", named(address.to_string(), program))?;
+        }
+    }
+    for found in &kernel.affine.loops {
+        writeln!(
+            console.out,
+            "    k{} counts the rounds of the loop at line {}",
+            found.body.header, found.line
+        )?;
+    }
+    Ok(())
+}
+
+/// A launch whose arrays lie far apart.
+struct Given {
+    grid: [u32; 3],
+    block: [u32; 3],
+    params: BTreeMap<u32, i128>,
+}
+
+/// Where the array of a parameter lies: only differences from it are printed.
+fn place(index: u32) -> u64 {
+    (u64::from(index) + 1) << 48
+}
+
+impl Analyse {
+    /// The launch that the arguments describe, if they do.
+    fn launch(&self, program: &Program, kernel: &KernelAccesses) -> Result<Option<Given>, Vec<String>> {
+        let (Some(grid), Some(block)) = (self.grid, self.block) else { return Ok(None) };
+        let mut params = BTreeMap::new();
+        let names: Vec<&str> = program.params().iter().map(|param| param.name.as_str()).collect();
+        for set in &self.sets {
+            let parsed =
+                set.split_once('=').and_then(|(name, value)| Some((name, value.parse::<i64>().ok()?)));
+            let Some((name, value)) = parsed else {
+                return Err(vec![format!(
+                    "error: --set {set}: expected a parameter and a whole number, `n=1024`"
+                )]);
+            };
+            let by_number = name.parse::<usize>().ok().filter(|index| *index < names.len());
+            let Some(index) = names.iter().position(|known| *known == name).or(by_number) else {
+                let help = match nearest(name, names.iter().copied()) {
+                    Some(near) => format!("  help: did you mean `{near}`?"),
+                    None => format!("  help: its parameters are {}", names.join(", ")),
+                };
+                return Err(vec![
+                    format!("error: --set {set}: {} has no parameter `{name}`", program.name()),
+                    help,
+                ]);
+            };
+            params.insert(index as u32, i128::from(value));
+        }
+        let arrays: BTreeSet<u32> = kernel
+            .global()
+            .filter_map(|access| match access.array {
+                Some(Array::Param(index)) => Some(index),
+                _ => None,
+            })
+            .collect();
+        for (index, param) in program.params().iter().enumerate() {
+            let index = index as u32;
+            if arrays.contains(&index) {
+                params.insert(index, i128::from(place(index)));
+            } else if !params.contains_key(&index) && kernel.asks_for(index) {
+                let name = &param.name;
+                let help = format!("  help: add `--set {name}=…`, a whole number");
+                return Err(vec![
+                    format!("error: ranges depend on the parameter `{name}`, which has no value"),
+                    help,
+                ]);
+            }
+        }
+        Ok(Some(Given { grid, block, params }))
+    }
+}
+
+fn print_ranges(
+    program: &Program,
+    kernel: &KernelAccesses,
+    given: &Given,
+    console: &mut Console<'_>,
+) -> io::Result<()> {
+    let allocations = BTreeMap::new();
+    let launch =
+        Launch { grid: given.grid, block: given.block, params: &given.params, allocations: &allocations };
+    let [x, y, z] = given.grid;
+    let blocks = u64::from(x) * u64::from(y) * u64::from(z);
+    writeln!(console.out, "  bytes of arrays that a block may touch")?;
+    for index in 0..blocks.min(MOST_BLOCKS) {
+        let (x, y) = (u64::from(x), u64::from(y));
+        let ctaid = [index % x, index / x % y, index / x / y].map(|part| part as u32);
+        let found = ranges(kernel, &launch, ctaid);
+        writeln!(console.out, "    block {},{},{}", ctaid[0], ctaid[1], ctaid[2])?;
+        if found.anywhere {
+            writeln!(console.out, "      anything: not every access has an array that can be told")?;
+        }
+        for (index, Touched { read, written }) in &found.arrays {
+            let name = program.params().get(*index as usize).map_or("", |param| &param.name);
+            let text = |range: &Option<std::ops::Range<u64>>| match range {
+                None => "nothing".to_owned(),
+                Some(range) if *range == (0..u64::MAX) => "all".to_owned(),
+                Some(range) => {
+                    let from = |address: u64| i128::from(address) - i128::from(place(*index));
+                    format!("{}..{}", from(range.start), from(range.end))
+                }
+            };
+            writeln!(console.out, "      {name}: reads {}, writes {}", text(read), text(written))?;
+        }
+    }
+    if blocks > MOST_BLOCKS {
+        writeln!(console.out, "    and {} more blocks", blocks - MOST_BLOCKS)?;
+    }
+    Ok(())
+}
+
+/// More blocks are not printed.
+const MOST_BLOCKS: u64 = 64;
