@@ -22,6 +22,8 @@ pub(super) struct Reader<'a> {
     pub(super) inputs: Vec<InputFile>,
     pub(super) outputs: Vec<String>,
     pub(super) expectations: Vec<Expectation>,
+    /// The size that applies, if parameters have exactly its values.
+    pub(super) size: Option<String>,
 }
 
 impl<'a> Reader<'a> {
@@ -37,6 +39,7 @@ impl<'a> Reader<'a> {
             inputs: Vec::new(),
             outputs: Vec::new(),
             expectations: Vec::new(),
+            size: None,
         }
     }
 
@@ -66,6 +69,7 @@ impl<'a> Reader<'a> {
         self.application.copy_out = self.buffer_list(root.get("copy_out"));
         self.read_postlude(root.get("postlude"));
         self.read_expectations(root.get("expect"));
+        let counts = self.read_counts(root.get("counts"), root.get("sizes"));
         let description = root.get("description").and_then(|node| self.text(node));
 
         // Reported only now, so that a file with other problems has all of them listed.
@@ -77,6 +81,7 @@ impl<'a> Reader<'a> {
             inputs: std::mem::take(&mut self.inputs),
             outputs: std::mem::take(&mut self.outputs),
             expectations: std::mem::take(&mut self.expectations),
+            counts,
         })
     }
 
