@@ -14,6 +14,7 @@ mod lanes;
 mod memory;
 mod moves;
 mod texture;
+mod vector;
 mod warp;
 
 use std::sync::Arc;
