@@ -170,9 +170,9 @@ macro_rules! for_each_lane_op {
             MulF32(a: F, b: F) -> F { a * b } Sp FpMul "9.7.3.3" "mul{|.rn}.f32";
             MulZ32(a: Z, b: Z) -> Z { a * b } Sp FpMul "9.7.3.3" "mul{|.rn}.ftz.f32";
             MulSatF32(a: F, b: F) -> F { float::saturate(a * b) } Sp FpMul "9.7.3.3" "mul{|.rn}.sat.f32";
-            MulRzF32(a: F, b: F) -> F { float::fma32(a, b, -0.0, Mode::Zero) } Sp FpMul "9.7.3.3" "mul.rz.f32";
-            MulRmF32(a: F, b: F) -> F { float::fma32(a, b, -0.0, Mode::Down) } Sp FpMul "9.7.3.3" "mul.rm.f32";
-            MulRpF32(a: F, b: F) -> F { float::fma32(a, b, -0.0, Mode::Up) } Sp FpMul "9.7.3.3" "mul.rp.f32";
+            MulRzF32(a: F, b: F) -> F { float::narrow(a as f64 * b as f64, Mode::Zero) } Sp FpMul "9.7.3.3" "mul.rz.f32";
+            MulRmF32(a: F, b: F) -> F { float::narrow(a as f64 * b as f64, Mode::Down) } Sp FpMul "9.7.3.3" "mul.rm.f32";
+            MulRpF32(a: F, b: F) -> F { float::narrow(a as f64 * b as f64, Mode::Up) } Sp FpMul "9.7.3.3" "mul.rp.f32";
             MulF64(a: D, b: D) -> D { a * b } Dp DpMul "9.7.3.3" "mul{|.rn}.f64";
             MulRzF64(a: D, b: D) -> D { float::mul64(a, b, Mode::Zero) } Dp DpMul "9.7.3.3" "mul.rz.f64";
             MulRmF64(a: D, b: D) -> D { float::mul64(a, b, Mode::Down) } Dp DpMul "9.7.3.3" "mul.rm.f64";
@@ -241,9 +241,9 @@ macro_rules! for_each_lane_op {
             SubRmZ32(a: Z, b: Z) -> Z { float::fma32(1.0, a, -b, Mode::Down) } Sp FpAdd "9.7.3.2" "sub.rm.ftz.f32";
             SubRpZ32(a: Z, b: Z) -> Z { float::fma32(1.0, a, -b, Mode::Up) } Sp FpAdd "9.7.3.2" "sub.rp.ftz.f32";
             SubSatZ32(a: Z, b: Z) -> Z { float::saturate(a - b) } Sp FpAdd "9.7.3.2" "sub{|.rn}.ftz.sat.f32";
-            MulRzZ32(a: Z, b: Z) -> Z { float::fma32(a, b, -0.0, Mode::Zero) } Sp FpMul "9.7.3.3" "mul.rz.ftz.f32";
-            MulRmZ32(a: Z, b: Z) -> Z { float::fma32(a, b, -0.0, Mode::Down) } Sp FpMul "9.7.3.3" "mul.rm.ftz.f32";
-            MulRpZ32(a: Z, b: Z) -> Z { float::fma32(a, b, -0.0, Mode::Up) } Sp FpMul "9.7.3.3" "mul.rp.ftz.f32";
+            MulRzZ32(a: Z, b: Z) -> Z { float::narrow(a as f64 * b as f64, Mode::Zero) } Sp FpMul "9.7.3.3" "mul.rz.ftz.f32";
+            MulRmZ32(a: Z, b: Z) -> Z { float::narrow(a as f64 * b as f64, Mode::Down) } Sp FpMul "9.7.3.3" "mul.rm.ftz.f32";
+            MulRpZ32(a: Z, b: Z) -> Z { float::narrow(a as f64 * b as f64, Mode::Up) } Sp FpMul "9.7.3.3" "mul.rp.ftz.f32";
             MulSatZ32(a: Z, b: Z) -> Z { float::saturate(a * b) } Sp FpMul "9.7.3.3" "mul{|.rn}.ftz.sat.f32";
             SubRzF64(a: D, b: D) -> D { float::add64(a, -b, Mode::Zero) } Dp DpAdd "9.7.3.2" "sub.rz.f64";
             FmaRzF64(a: D, b: D, c: D) -> D { float::fma64(a, b, c, Mode::Zero) } Dp DpMad "9.7.3.4" "{fma|mad}.rz.f64";
@@ -431,21 +431,6 @@ macro_rules! for_each_lane_op {
             CvtB64U32(a: u32) -> u64 { a as u64 } Sp IntAdd "9.7.9.21" "cvt.{u64|s64}.u32";
             CvtB64S32(a: i32) -> i64 { a as i64 } Sp IntAdd "9.7.9.21" "cvt.{u64|s64}.s32";
             CvtB64B64(a: u64) -> u64 { a } Sp IntAdd "9.7.9.21" "cvt.{u64|s64}.{u64|s64}";
-            // A register may be wider than the type that is read from it: `/wide` is not PTX, the
-            // decoder asks for it when the source register has 64 bits and the type has fewer.
-            CvtB64U8Wide(a: u64) -> u64 { a as u8 as u64 } Sp IntAdd "9.7.9.21" "cvt.{u64|s64}.u8/wide";
-            CvtB64S8Wide(a: u64) -> i64 { a as i8 as i64 } Sp IntAdd "9.7.9.21" "cvt.{u64|s64}.s8/wide";
-            CvtB64U16Wide(a: u64) -> u64 { a as u16 as u64 } Sp IntAdd "9.7.9.21" "cvt.{u64|s64}.u16/wide";
-            CvtB64S16Wide(a: u64) -> i64 { a as i16 as i64 } Sp IntAdd "9.7.9.21" "cvt.{u64|s64}.s16/wide";
-            CvtB64U32Wide(a: u64) -> u64 { a as u32 as u64 } Sp IntAdd "9.7.9.21" "cvt.{u64|s64}.u32/wide";
-            CvtB64S32Wide(a: u64) -> i64 { a as i32 as i64 } Sp IntAdd "9.7.9.21" "cvt.{u64|s64}.s32/wide";
-            CvtB32U8Wide(a: u64) -> u32 { a as u8 as u32 } Sp IntAdd "9.7.9.21" "cvt.{u16|s16|u32|s32}.u8/wide";
-            CvtB32S8Wide(a: u64) -> i32 { a as i8 as i32 } Sp IntAdd "9.7.9.21" "cvt.{s16|u32|s32}.s8/wide";
-            CvtB32U16Wide(a: u64) -> u32 { a as u16 as u32 } Sp IntAdd "9.7.9.21" "cvt.{u16|u32|s32}.u16/wide";
-            CvtB32S16Wide(a: u64) -> i32 { a as i16 as i32 } Sp IntAdd "9.7.9.21" "cvt.{s16|u32|s32}.s16/wide";
-            CvtB32B32Wide(a: u64) -> u32 { a as u32 } Sp IntAdd "9.7.9.21" "cvt.{u32|s32}.{u32|s32}/wide";
-            CvtU16B32Wide(a: u64) -> u16 { a as u16 } Sp IntAdd "9.7.9.21" "cvt.u16.{u32|s32}/wide";
-            CvtS16B32Wide(a: u64) -> i16 { a as i16 } Sp IntAdd "9.7.9.21" "cvt.s16.{u32|s32}/wide";
             CvtSatU8S32(a: i32) -> u8 { a.clamp(0, 255) as u8 } Sp IntAdd "9.7.9.21" "cvt.sat.u8.s32";
             CvtSatU8U32(a: u32) -> u8 { a.min(255) as u8 } Sp IntAdd "9.7.9.21" "cvt.sat.u8.u32";
             CvtSatS8S32(a: i32) -> i8 { a.clamp(-128, 127) as i8 } Sp IntAdd "9.7.9.21" "cvt.sat.s8.s32";
