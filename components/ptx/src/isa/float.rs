@@ -232,11 +232,20 @@ fn rounded(sum: u128, exponent: i32, lost: bool, negative: bool, mode: Mode) -> 
     f64::from_bits(biased << 52 | kept as u64 & ((1 << 52) - 1)).copysign(sign)
 }
 
-/// `rcp.approx.ftz.f64`: only the high word of operand and result counts.
-pub(crate) fn reciprocal_high_half(a: f64) -> f64 {
+/// `div.approx.f32`: the divisor's reciprocal times the dividend. The reciprocal of a divisor beyond 2^126 is
+/// subnormal and counts as zero.
+#[inline(always)]
+pub(crate) fn divide_approximately(a: f32, b: f32) -> f32 {
+    const LARGEST: f32 = (1u128 << 126) as f32;
+    if b.abs() > LARGEST && b.is_finite() { a * 0f32.copysign(b) } else { a / b }
+}
+
+/// `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64`: only the high words of operand and result count.
+#[inline(always)]
+pub(crate) fn high_half(a: f64, approximate: impl Fn(f64) -> f64) -> f64 {
     let high = f64::from_bits(a.to_bits() & !0xffff_ffff);
     let flushed = if high.is_subnormal() { 0f64.copysign(high) } else { high };
-    let result = 1.0 / flushed;
+    let result = approximate(flushed);
     if result.is_subnormal() {
         0f64.copysign(result)
     } else {

@@ -120,8 +120,8 @@ pub(crate) fn call(index: usize, chooser: &mut super::operands::Chooser<'_>) -> 
     let mut of = |ty: &str| chooser.source(Type::parse(ty).expect("a type"), 0);
     match index {
         0 => format!(
-            "{{ .param .b32 a; .param .b64 b; .param .b32 c; st.param.b32 [a], {}; st.param.b64 [b], {};\n\
-             call (c), f0, (a, b); ld.param.b32 {}, [c]; }}",
+            "{{ .param .b32 x0; .param .b64 x1; .param .b32 y; st.param.b32 [x0], {}; st.param.b64 [x1], {};\n\
+             call (y), f0, (x0, x1); ld.param.b32 {}, [y]; }}",
             of("b32"),
             of("b64"),
             chooser.register(Type::parse("b32").expect("a type"), 0)
@@ -133,12 +133,14 @@ pub(crate) fn call(index: usize, chooser: &mut super::operands::Chooser<'_>) -> 
             chooser.register(Type::parse("b16").expect("a type"), 0)
         ),
         _ => {
-            let value = of("f64");
-            let (a, b, c, d) = (of("b64"), of("b32"), of("b32"), chooser.register(Type::parse("f64").expect("a type"), 0));
+            let (value, a) = (of("f64"), of("b64"));
+            // The elements of a vector have one type.
+            let [b, c] = [0; 2].map(|_| format!("%r{}", chooser.below(6)));
+            let d = chooser.register(Type::parse("f64").expect("a type"), 0);
             format!(
-                "{{ .param .align 8 .b8 a[16]; .param .f64 x; .param .align 8 .b8 c[16]; st.param.b64 [a], {a};\n\
-                 st.param.v2.b32 [a+8], {{{b}, {c}}}; st.param.f64 [x], {value}; call.uni (c), f2, (a, x);\n\
-                 ld.param.v2.b32 {{%r2, %r3}}, [c]; ld.param.f64 {d}, [c+8]; }}"
+                "{{ .param .align 8 .b8 x0[16]; .param .f64 x1; .param .align 8 .b8 y[16]; st.param.b64 [x0], {a};\n\
+                 st.param.v2.b32 [x0+8], {{{b}, {c}}}; st.param.f64 [x1], {value}; call.uni (y), f2, (x0, x1);\n\
+                 ld.param.v2.b32 {{%r2, %r3}}, [y]; ld.param.f64 {d}, [y+8]; }}"
             )
         }
     }

@@ -214,8 +214,10 @@ pub(crate) fn operands(op: &Opcode<'_>, choose: &mut Chooser<'_>) -> String {
     let mut texts = vec![to];
     for (index, ty) in sources.iter().enumerate() {
         texts.push(match (op.head, index) {
-            // Its table is a constant.
+            // A truth table must be a constant; the place and the length of a field are bytes if they are constants.
             ("lop3", 3) => format!("{:#x}", choose.below(256)),
+            ("bfe", 1 | 2) | ("bfi", 2 | 3) if choose.once_in(4) => choose.below(256).to_string(),
+            ("bfe", 1 | 2) | ("bfi", 2 | 3) => choose.register(*ty, 0),
             ("setp" | "set", 2) if choose.once_in(2) => format!("!{}", choose.register(*ty, 1)),
             _ => choose.source(*ty, if wider && !ty.is_float() { 64 } else { 0 }),
         });
@@ -238,7 +240,7 @@ const PLACES: [(&str, &str, bool); 9] = [
 
 fn transfer(choose: &mut Chooser<'_>, function: bool, stores: bool) -> String {
     let places = PLACES.iter().filter(|(.., local)| *local || !function).copied().collect::<Vec<_>>();
-    let (space, address, _) = choose.of(&places);
+    let (space, address, address_is_local) = choose.of(&places);
     let name = choose.of(&["b8", "u8", "s8", "b16", "u16", "s16", "b32", "u32", "s32", "f32", "b64", "u64", "s64", "f64"]);
     let ty = Type::parse(name).expect("a type");
     let count = choose.of(if ty.bits == 64 { &[1, 2, 1] } else { &[1, 2, 4] });
@@ -252,8 +254,7 @@ fn transfer(choose: &mut Chooser<'_>, function: bool, stores: bool) -> String {
     let mut values = vec![first];
     for _ in 1..count {
         values.push(match choose.below(6) {
-            5 if stores => choose.constant(ty),
-            5 => "_".to_owned(),
+            5 if !stores => "_".to_owned(),
             _ => format!("{family}{}", choose.below(members)),
         });
     }
@@ -265,7 +266,7 @@ fn transfer(choose: &mut Chooser<'_>, function: bool, stores: bool) -> String {
             }
         }
     }
-    let volatile = if choose.once_in(4) { ".volatile" } else { "" };
+    let volatile = if !address_is_local && choose.once_in(4) { ".volatile" } else { "" };
     let vector = if count == 1 { String::new() } else { format!(".v{count}") };
     let values = if count == 1 { values[0].clone() } else { format!("{{{}}}", values.join(", ")) };
     match stores {

@@ -86,6 +86,10 @@ where
         "add" => number(0).add_r(number(1), round).value,
         "sub" => number(0).sub_r(number(1), round).value,
         "mul" => number(0).mul_r(number(1), round).value,
+        // The reciprocal of such a divisor is subnormal and counts as zero.
+        "div" if op.has("approx") && number(1).is_finite() && number(1).abs() > one.scalbn(126) => {
+            number(0).mul_r(N::ZERO.copy_sign(number(1)), round).value
+        }
         "div" => number(0).div_r(number(1), round).value,
         "rcp" => one.div_r(number(0), round).value,
         "fma" | "mad" => number(0).mul_add_r(number(1), number(2), round).value,
@@ -206,8 +210,9 @@ fn from_float<N: Number>(op: &Opcode<'_>, to: Type, source: u64) -> u64 {
     let rounds = op.one_of(&["rni", "rzi", "rmi", "rpi"]).is_some();
     if !to.is_float() {
         let (least, greatest) = to.range();
+        // The manual's integer notes: zero only from single precision to at most 32 bits.
         if value.is_nan() {
-            return 0;
+            return if N::WIDTH == 64 || to.bits == 64 { 1 << (to.bits - 1) } else { 0 };
         }
         // The number is clamped to 128 bits first and then to the type.
         let whole = value.to_i128_r(128, rounding(op), &mut false).value;

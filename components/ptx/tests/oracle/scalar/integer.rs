@@ -43,9 +43,8 @@ pub(crate) fn evaluate(op: &Opcode<'_>, ty: Type, sources: &[u64], carry: &mut b
             exact as u64
         }
         "sad" => (number(0).abs_diff(number(1)) + u128::from(raw(2))) as u64,
-        // Division by zero is open in the manual; the executor says all ones, and the dividend.
-        "div" if raw(1) == 0 => u64::MAX,
-        "rem" if raw(1) == 0 => raw(0),
+        // Division by zero is open in the manual; NVIDIA's assembler makes all ones of it where all is constant.
+        "div" | "rem" if raw(1) == 0 => u64::MAX,
         "div" => (number(0) / number(1)) as u64,
         "rem" => (number(0) % number(1)) as u64,
         "abs" => number(0).unsigned_abs() as u64,
