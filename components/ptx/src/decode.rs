@@ -432,7 +432,8 @@ impl<'m> Decoder<'m> {
                 self.names.insert(key, id);
                 return Ok(Some(Register { id, kind, class }));
             }
-            if scope == 0 {
+            // A parameter of a call hides the registers of the scopes around it.
+            if scope == 0 || self.scopes[scope].frame.contains_key(name) {
                 return Ok(None);
             }
             scope = self.scopes[scope].parent;
@@ -449,6 +450,15 @@ impl<'m> Decoder<'m> {
         }
         self.registers.push(RegisterType::Predicate);
         Ok(*self.carry.insert(self.registers.len() as u16 - 1))
+    }
+
+    /// A register of 32 bits that no text names.
+    fn temporary(&mut self, place: Place) -> Result<u16, PtxError> {
+        if self.registers.len() >= MOST_REGISTERS {
+            return Err(PtxError::new(place, "the kernel has too many registers"));
+        }
+        self.registers.push(RegisterType::Narrow(32));
+        Ok(self.registers.len() as u16 - 1)
     }
 
     /// The operand for a constant.

@@ -181,7 +181,8 @@ fn frame_move(
     (instruction, effects)
 }
 
-fn under_guard(instruction: &mut Instruction, effects: &mut Effects, guard: &Instruction) {
+/// Gives an added instruction the guard of the one that it belongs to.
+pub(super) fn under_guard(instruction: &mut Instruction, effects: &mut Effects, guard: &Instruction) {
     (instruction.guard, instruction.guard_negated) = (guard.guard, guard.guard_negated);
     if guard.is_guarded() {
         instruction.reads.insert(guard.guard);

@@ -171,16 +171,23 @@ impl Line<'_, '_, '_> {
         let place = operands[1].span.place;
         self.check_class(&operands[1], self.source.opcode.rsplit('.').next().unwrap_or(""))?;
         let parts = self.elements(&operands[1], form.elements)?;
+        let mut wide = form.bytes == 8;
+        for kind in parts {
+            if let OperandKind::Name(name) = kind
+                && let Some(register) = self.decoder.find_register(name, place)?
+            {
+                wide |= register.kind == RegisterType::Wide;
+            }
+        }
         for (index, kind) in parts.iter().enumerate() {
-            let wide = match kind {
-                OperandKind::Name(name) => match self.decoder.find_register(name, place)? {
-                    Some(register) => register.kind == RegisterType::Wide,
-                    None => form.bytes == 8,
-                },
-                _ => form.bytes == 8,
+            let of_register = match kind {
+                OperandKind::Name(name) => self.decoder.find_register(name, place)?,
+                _ => None,
             };
-            self.out.sources[index] = self.read_kind(kind, place, Width::AtLeast(form.bytes * 8))?;
-            self.mixed(index, wide, place)?;
+            // A constant is as wide as the registers beside it.
+            let bits = if wide && of_register.is_none() { 64 } else { form.bytes * 8 };
+            self.out.sources[index] = self.read_kind(kind, place, Width::AtLeast(bits))?;
+            self.mixed(index, of_register.map_or(wide, |it| it.kind == RegisterType::Wide), place)?;
         }
         if form.param {
             self.book(Action::StoreFrame, Unit::Sp, Latency::IntAdd);

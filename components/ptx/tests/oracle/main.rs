@@ -1,0 +1,6 @@
+//! What PTX means, from a second source: a slow interpreter that the executor is compared with, and value tables.
+
+mod alone;
+mod programs;
+mod random;
+mod scalar;
