@@ -6,7 +6,6 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use counterpoint_experiments::application::{Against, Files, LoadedApplication, load};
 use counterpoint_experiments::references::{REFERENCES, ReferenceInput};
@@ -15,6 +14,7 @@ use counterpoint_framework::telemetry::Meter;
 use counterpoint_host_model::Journal;
 use counterpoint_host_model::functional::FunctionalHost;
 use counterpoint_host_model::program::Step;
+use counterpoint_ptx::functional::Options;
 
 /// The dialects of every kernel; the tests take each in place of the one that an application names.
 const DIALECTS: [&str; 4] = ["nvrtc-sm_35", "nvrtc-sm_70", "clang-sm_20", "clang-sm_35"];
@@ -59,9 +59,10 @@ fn run(loaded: &LoadedApplication) -> Journal {
     let journal = Journal::default();
     let meter = Meter::default();
     let inputs: Vec<&[u8]> = loaded.inputs.iter().map(|input| &*input.contents).collect();
-    let mut host = FunctionalHost::new(&loaded.application, &journal, &meter, Arc::default(), 0xa5);
+    let mut host = FunctionalHost::new(&loaded.application, &journal, &meter, Options::default(), 0xa5);
     let ended = host.run(&inputs, |_, _| {});
     assert!(ended.unwrap_or_else(|fault| panic!("{fault}")).is_continue());
+    assert_eq!(host.into_results().1, [], "{} is clean", loaded.application.name);
     journal
 }
 

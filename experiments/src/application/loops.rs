@@ -61,7 +61,7 @@ impl Reader<'_> {
 fn launches(step: &Step) -> bool {
     match step {
         Step::Launch(_) => true,
-        Step::Swap(..) => false,
+        Step::Swap(..) | Step::Free(_) => false,
         Step::Repeat(_, steps) | Step::Loop { steps, .. } => steps.iter().any(launches),
     }
 }

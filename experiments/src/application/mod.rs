@@ -95,7 +95,7 @@ impl std::fmt::Display for Against {
 }
 
 /// An application that is sound.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct LoadedApplication {
     /// The program of the host. Its files are the inputs and then the outputs, in their order.
     pub application: Application,
