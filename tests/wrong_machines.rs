@@ -87,7 +87,7 @@ impl Runtime for Unordered {
             driver.read_file(transfer, None).await?;
         }
         for &buffer in &application.copy_in {
-            let copy = driver.copy(Direction::HostToDevice, buffer, 0, None).await;
+            let copy = driver.copy(Direction::HostToDevice, buffer, 0, None).await?;
             driver.wait(copy).await?;
         }
         let mut launched = Vec::new();
@@ -108,7 +108,7 @@ impl Runtime for Unordered {
             driver.wait(launch).await?;
         }
         for &buffer in &application.copy_out {
-            let copy = driver.copy(Direction::DeviceToHost, buffer, 0, None).await;
+            let copy = driver.copy(Direction::DeviceToHost, buffer, 0, None).await?;
             driver.wait(copy).await?;
         }
         Ok(())

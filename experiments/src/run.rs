@@ -50,6 +50,8 @@ pub struct RunRequest {
     /// Without time: kernels run on the functional executor; of the machine nothing is asked but whether its devices hold
     /// the buffers.
     pub functional: bool,
+    /// Look for races in shared memory, in a run without time.
+    pub racecheck: bool,
     /// Warp instructions that a block may execute in a run without time.
     pub instruction_limit: u64,
     /// Threads to simulate with.
@@ -89,6 +91,7 @@ impl RunRequest {
             runtime: None,
             policy: None,
             functional: false,
+            racecheck: false,
             instruction_limit: DEFAULT_LIMIT,
             threads: 1,
             warm_up: None,
@@ -309,8 +312,12 @@ pub fn run_watched(
         Simulation { machine: Arc::clone(&machine), registry: Arc::clone(registry), environment };
     let (mut launched, mut found) = (None, Vec::new());
     let (report, missing) = if request.functional {
-        let limit = request.instruction_limit;
-        let options = Options { limit, interrupt: progress.interrupt_flag(), ..Options::default() };
+        let options = Options {
+            limit: request.instruction_limit,
+            racecheck: request.racecheck,
+            interrupt: progress.interrupt_flag(),
+            ..Options::default()
+        };
         let ran = match lacks(request, registry, &machine, &loaded) {
             Some(outcome) => functional::refused(outcome),
             None => functional::run(&loaded, &journal, &meter, &disk, options),

@@ -6,6 +6,7 @@
 mod cta;
 mod findings;
 mod memory;
+mod races;
 mod shadow;
 
 use std::ops::ControlFlow;
@@ -31,6 +32,8 @@ pub struct Options {
     pub dynamic_shared_bytes: u32,
     /// Warp instructions of a block after which it is given up: something in it runs in circles.
     pub limit: u64,
+    /// Look for races in shared memory, which takes several times as long.
+    pub racecheck: bool,
     /// Do without the host's vector extensions.
     pub baseline: bool,
     /// What texture fetches find.
@@ -44,6 +47,7 @@ impl Default for Options {
         Options {
             dynamic_shared_bytes: 0,
             limit: DEFAULT_LIMIT,
+            racecheck: false,
             baseline: false,
             textures: Arc::default(),
             interrupt: Arc::default(),

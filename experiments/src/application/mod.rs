@@ -7,6 +7,7 @@ mod buffers;
 mod code;
 mod expressions;
 mod files;
+mod frees;
 mod keys;
 mod launches;
 mod loops;

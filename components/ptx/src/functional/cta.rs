@@ -4,13 +4,15 @@ use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 
 use super::findings::{Check, Findings, mistake};
+use super::races::{Race, Races};
 use super::shadow::Shadow;
 use super::{CONSTANTS, FlatMemory, Options, Statistics};
 use crate::allocations::{Allocations, bytes_of};
 use crate::error::{ExecError, Failure};
 use crate::execute::{Access, AccessKind, CtaEnvironment, Issue, Votes, Warp};
+use crate::isa::warp::WarpOp;
 use crate::printf::print;
-use crate::program::{Program, Row, Space};
+use crate::program::{Action, Program, Row, Space};
 use crate::standstill::{Waiting, standstill};
 
 /// A warp runs this many instructions before the next has its turn: enough to stay in the host's cache,
@@ -40,6 +42,7 @@ pub(super) struct Cta<'a> {
     /// What has been written of shared and local memory; a thread's part of the latter begins with a word.
     shared_shadow: Shadow,
     local_shadow: Shadow,
+    races: Option<Box<Races>>,
     access: Access,
     words: [Row; 4],
     pub(super) statistics: Statistics,
@@ -71,6 +74,7 @@ impl<'a> Cta<'a> {
             constants,
             shared_shadow: Shadow::new(shared),
             local_shadow: Shadow::new(local.next_multiple_of(64) * 32 * count),
+            races: options.racecheck.then(|| Box::new(Races::new(count, shared, program.target()))),
             access: Access::default(),
             words: [Row::ZERO; 4],
             statistics: Statistics::default(),
@@ -94,6 +98,7 @@ impl<'a> Cta<'a> {
         self.local.fill(0);
         self.shared_shadow.reset();
         self.local_shadow.reset();
+        self.races.iter_mut().for_each(|races| races.restart());
         let ctaid = env.ctaid;
         let begun = self.statistics.warp_instructions;
         loop {
@@ -134,6 +139,12 @@ impl<'a> Cta<'a> {
         memory: &mut FlatMemory,
     ) -> Result<(), Box<ExecError>> {
         for _ in 0..TURN {
+            if let Some(races) = &mut self.races
+                && let Some(pc) = self.warps[index].pc()
+                && self.program.instructions()[pc as usize].action == Action::Warp(WarpOp::Sync)
+            {
+                races.meet(index);
+            }
             let issued = self.warps[index].issue(self.program, env, &mut self.access)?;
             self.statistics.warp_instructions += 1;
             self.statistics.thread_instructions += u64::from(issued.lanes.count_ones());
@@ -142,6 +153,7 @@ impl<'a> Cta<'a> {
                 Issue::Memory => self.memory(index, env, memory)?,
                 Issue::Print => self.print(index, env, memory)?,
                 Issue::Barrier { id, count, waits, votes, pc } => {
+                    self.races.iter_mut().for_each(|races| races.arrive(index, id));
                     let barrier = &mut self.arrived[id as usize];
                     // A warp that arrives counts with all its 32 threads, as the hardware does it.
                     barrier.threads += 32;
@@ -157,6 +169,7 @@ impl<'a> Cta<'a> {
                 }
                 Issue::Exit { finished } => {
                     if finished {
+                        self.races.iter_mut().for_each(|races| races.end(index));
                         // Barriers of all living warps wait for one less.
                         self.release_full();
                         return Ok(());
@@ -174,13 +187,15 @@ impl<'a> Cta<'a> {
             if come == 0 || come < wanted {
                 continue;
             }
-            let Arrived { votes, .. } = std::mem::take(&mut self.arrived[id]);
-            for (warp, waiting) in self.warps.iter_mut().zip(&mut self.waiting) {
+            let Arrived { votes, count, .. } = std::mem::take(&mut self.arrived[id]);
+            for (index, (warp, waiting)) in self.warps.iter_mut().zip(&mut self.waiting).enumerate() {
                 if waiting.is_some_and(|waiting| waiting.barrier == id as u32) {
+                    self.races.iter_mut().for_each(|races| races.pass(index, id as u32, count.is_none()));
                     *waiting = None;
                     warp.pass_barrier(self.program, votes);
                 }
             }
+            self.races.iter_mut().for_each(|races| races.opened(id as u32));
         }
     }
 
@@ -210,6 +225,9 @@ impl<'a> Cta<'a> {
         env: &CtaEnvironment,
         memory: &mut FlatMemory,
     ) -> Result<(), Box<ExecError>> {
+        if self.races.is_some() && self.access.space == Space::Shared {
+            self.look_for_races(index, env);
+        }
         let Cta { access, words, shared, constants, shared_shadow, .. } = self;
         let mut unwritten = 0;
         let served = match access.space {
@@ -253,6 +271,25 @@ impl<'a> Cta<'a> {
         }
         self.complete(index);
         Ok(())
+    }
+
+    /// Notes the races of an access to shared memory.
+    #[cold]
+    fn look_for_races(&mut self, index: usize, env: &CtaEnvironment) {
+        let Cta { races, access, shared, program, findings, .. } = self;
+        let Some(races) = races else { return };
+        let line = |pc: u32| program.instructions()[pc as usize].line;
+        for &Race { lane, byte, other, did } in races.note(access, index, shared) {
+            let (here, there) = (line(access.pc), line(other.pc()));
+            let lines = [here.min(there), here.max(there)];
+            if findings.count(Check::Race, lines, 1) {
+                continue;
+            }
+            let whose = format!("warp {}, lane {}, {did} at {}", other.warp(), other.lane(), program.quote(there));
+            let message = format!("{} of shared memory; {whose}, byte {byte:#x}, in no order", access.describe(lane));
+            let first = mistake(program, env.ctaid, index, lane, access.pc, message);
+            findings.begin(Check::Race, lines, 1, first);
+        }
     }
 
     fn complete(&mut self, index: usize) {

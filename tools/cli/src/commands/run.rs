@@ -30,6 +30,9 @@ pub(crate) struct Run {
     /// time, threads and hashes mean nothing then.
     #[arg(long, conflicts_with_all = ["hash", "hashes", "stop_at", "warm_up"])]
     functional: bool,
+    /// With --functional: look for races in shared memory, as compute-sanitizer does; takes several times as long.
+    #[arg(long, requires = "functional")]
+    racecheck: bool,
     /// With --functional: give a block up, naming kernel, warp and PTX line, when it has executed so many warp instructions.
     #[arg(long, value_name = "NUMBER", requires = "functional", default_value_t = DEFAULT_LIMIT)]
     instruction_limit: u64,
@@ -136,6 +139,7 @@ impl Run {
         }
         let request = RunRequest {
             functional: self.functional,
+            racecheck: self.racecheck,
             instruction_limit: self.instruction_limit,
             threads: self.threads,
             warm_up: self.warm_up,
