@@ -20,7 +20,15 @@ fn small_sizes_run_from_prelude_to_postlude() {
     let names = names();
     assert!(names.len() >= 19, "the walk found {names:?} only");
     for name in names {
-        assert_verified(&run_request(&request("tiny", &name, &["app.size=small"])));
+        let request = request("tiny", &name, &["app.size=small"]);
+        let timed = run_request(&request);
+        assert_verified(&timed);
+        // A machine's timing does not change what is executed.
+        let without_time = run_request(&RunRequest { functional: true, ..request });
+        for count in ["CTAs", "warp instructions", "thread instructions"] {
+            let counts = [&timed, &without_time].map(|summary| summary.figures.count(count));
+            assert!(counts[0].is_some() && counts[0] == counts[1], "{name}, {count}: {counts:?}");
+        }
     }
 }
 

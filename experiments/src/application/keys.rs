@@ -19,13 +19,17 @@ pub(super) enum Shape {
     Tables,
     /// A map from names to maps with the keys of a section.
     Named(&'static Section),
+    /// A map from names to such maps.
+    Counted(&'static Section),
+    /// A single value or a list of them.
+    OneOrMore,
     /// A list of maps, each with the keys of one of these sections.
     Steps(&'static [&'static Section]),
     /// One of the generators with its parameters.
     Generator,
 }
 
-use Shape::{Generator, List, Named, Names, One, Single, Sizes, Steps, Tables};
+use Shape::{Counted, Generator, List, Named, Names, One, OneOrMore, Single, Sizes, Steps, Tables};
 
 /// A key.
 pub(super) struct Key {
@@ -70,6 +74,7 @@ pub(super) static APPLICATION: Section = Section {
         key("copy_out", List, "Buffers that are copied back."),
         key("postlude", Steps(&[&WRITE_STEP]), "What happens on the host after the last copy."),
         key("expect", Steps(&[&EXPECTATION]), "What the host should hold in the end."),
+        key("counts", Counted(&COUNT), "What each launch comes to: by size (`default` for none), by kernel."),
     ],
 };
 
@@ -197,6 +202,15 @@ pub(super) static EXPECTATION: Section = Section {
     ],
 };
 
+/// What `counts` says of a kernel.
+pub(super) static COUNT: Section = Section {
+    name: "a count",
+    keys: &[
+        key("ctas", OneOrMore, "Thread blocks of every launch, or a list of those of each."),
+        key("warp_insn", OneOrMore, "Instructions, counted once for a warp: of every launch, or of each."),
+    ],
+};
+
 /// Every section, the file itself first.
 static SECTIONS: [&Section; 13] = [
     &APPLICATION,
@@ -212,6 +226,7 @@ static SECTIONS: [&Section; 13] = [
     &WRITE_STEP,
     &WRITE,
     &EXPECTATION,
+    &COUNT,
 ];
 
 /// The keys of an application file as text.
@@ -290,6 +305,11 @@ fn shape(shape: &Shape) -> Value {
         }
         One(section) => refer(section),
         Named(section) => json!({ "type": "object", "additionalProperties": refer(section) }),
+        Counted(section) => {
+            let named = json!({ "type": "object", "additionalProperties": refer(section) });
+            json!({ "type": "object", "additionalProperties": named })
+        }
+        OneOrMore => json!({ "anyOf": [single(), { "type": "array", "items": single() }] }),
         Steps(sections) => {
             let sections: Vec<Value> = sections.iter().map(|section| refer(section)).collect();
             json!({ "type": "array", "items": { "anyOf": sections } })

@@ -5,6 +5,7 @@
 mod arguments;
 mod buffers;
 mod code;
+mod counts;
 mod expressions;
 mod files;
 mod frees;
@@ -14,6 +15,7 @@ mod loops;
 mod reader;
 mod sizes;
 
+pub use counts::{Counts, PerLaunch};
 pub use keys::{explain, schema};
 
 use std::collections::BTreeMap;
@@ -112,6 +114,8 @@ pub struct LoadedApplication {
     pub outputs: Vec<String>,
     /// What is expected.
     pub expectations: Vec<Expectation>,
+    /// By kernel what its launches come to, if the file says it of this size and no other setting was given.
+    pub counts: Option<BTreeMap<String, Counts>>,
 }
 
 /// The word with which settings of the command line address the application: `--set app.n=256`.

@@ -24,6 +24,8 @@ pub(super) struct Reader<'a> {
     pub(super) expectations: Vec<Expectation>,
     /// Where the releases and the conditions of loops stand, in the order of the steps.
     pub(super) places: Vec<Span>,
+    /// The size that applies, if parameters have exactly its values.
+    pub(super) size: Option<String>,
 }
 
 impl<'a> Reader<'a> {
@@ -40,6 +42,7 @@ impl<'a> Reader<'a> {
             outputs: Vec::new(),
             expectations: Vec::new(),
             places: Vec::new(),
+            size: None,
         }
     }
 
@@ -70,6 +73,7 @@ impl<'a> Reader<'a> {
         self.check_releases(root.get("copy_out"));
         self.read_postlude(root.get("postlude"));
         self.read_expectations(root.get("expect"));
+        let counts = self.read_counts(root.get("counts"), root.get("sizes"));
         let description = root.get("description").and_then(|node| self.text(node));
 
         // Reported only now, so that a file with other problems has all of them listed.
@@ -81,6 +85,7 @@ impl<'a> Reader<'a> {
             inputs: std::mem::take(&mut self.inputs),
             outputs: std::mem::take(&mut self.outputs),
             expectations: std::mem::take(&mut self.expectations),
+            counts,
         })
     }
 

@@ -130,3 +130,43 @@ fn the_new_keys_are_explained_and_in_the_schema() {
     assert!(schema["$defs"]["a-loop"]["properties"]["until"].is_object());
     assert!(schema["$defs"]["a-repetition"]["properties"]["do"].to_string().contains("a-loop"));
 }
+
+const COUNTS: &str = "counts:
+  default: { scale: { ctas: 3, warp_insn: [3, 4, 5] } }
+  small:   { scale: { ctas: 2, warp_insn: 2 } }
+";
+
+#[test]
+fn counts_apply_to_the_size_that_states_them() {
+    let yaml = format!("{}{COUNTS}", looping());
+    let counts = |sets: &[&str]| {
+        let app = loaded(&yaml, sets).unwrap();
+        app.counts.map(|counts| (counts["scale"].ctas.of(1), counts["scale"].warp_insn.of(2)))
+    };
+    assert_eq!(counts(&[]), Some((Some(3), Some(5))));
+    assert_eq!(counts(&["app.size=small"]), Some((Some(2), Some(2))));
+    assert_eq!(counts(&["app.size=odd"]), None, "it says nothing of this size");
+    assert_eq!(counts(&["app.n=16"]), None, "no size has this value");
+    let listed = loaded(&yaml, &[]).unwrap().counts.unwrap()["scale"].warp_insn.clone();
+    assert_eq!((listed.launches(), listed.of(3)), (Some(3), None));
+}
+
+#[test]
+fn problems_of_counts_are_shown_where_they_are() {
+    let cases = [
+        ("{ scale: { ctas: 2", "{ scala: { ctas: 2", "3:14: error: no launch runs a kernel `scala`"),
+        ("small:  ", "smal:   ", "3:3: error: the application has no size `smal`"),
+        ("ctas: 2, ", "", "3:21: error: a count needs the key `ctas`"),
+        ("ctas: 2", "ctas: -2", "3:29: error: ctas is -2"),
+        ("warp_insn: 2", "warp: 2", "3:32: error: unknown key `warp` in a count"),
+        ("[3, 4, 5]", "{ a: 3 }", "2:43: error: expected a list of numbers, found a map"),
+    ];
+    for (from, to, expected) in cases {
+        assert!(COUNTS.contains(from), "{from}");
+        let head = looping();
+        let text = loaded(&format!("{head}{}", COUNTS.replacen(from, to, 1)), &[]).expect_err("a problem");
+        let (place, message) = expected.split_once(':').unwrap();
+        let line = head.lines().count() + place.parse::<usize>().unwrap();
+        assert!(text.contains(&format!("x/app.yaml:{line}:{message}")), "{to}: {text}");
+    }
+}
