@@ -121,7 +121,7 @@ mod tests {
             (1100, 4, "right behind the end of `a` (100 bytes)"),
             (1101, 4, "1 byte past the end of `a` (100 bytes)"),
             (2990, 4, "10 bytes before the start of `c` (1 byte)"),
-            (2050, 4, "950 bytes before the start of `c` (1 byte)"),
+            (2051, 4, "949 bytes before the start of `c` (1 byte)"),
             (2049, 4, "949 bytes past the end of `a` (100 bytes)"),
         ];
         for (address, bytes, place) in cases {

@@ -212,7 +212,7 @@ pub(super) static COUNT: Section = Section {
 };
 
 /// Every section, the file itself first.
-static SECTIONS: [&Section; 13] = [
+static SECTIONS: [&Section; 14] = [
     &APPLICATION,
     &BUFFER,
     &READ_STEP,
