@@ -2,13 +2,13 @@
 //! Criterion's elements are warp instructions.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use counterpoint_experiments::application::{RealFiles, load};
 use counterpoint_framework::telemetry::Meter;
 use counterpoint_host_model::Journal;
 use counterpoint_host_model::functional::{FunctionalHost, Launched};
 use counterpoint_host_model::program::Application;
+use counterpoint_ptx::functional::Options;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 const APPLICATIONS: [&str; 9] = [
@@ -26,10 +26,10 @@ const APPLICATIONS: [&str; 9] = [
 /// Runs an application and returns what its launches executed.
 fn once(application: &Application, inputs: &[&[u8]]) -> Vec<Launched> {
     let (journal, meter) = (Journal::default(), Meter::default());
-    let mut host = FunctionalHost::new(application, &journal, &meter, Arc::default(), 0);
+    let mut host = FunctionalHost::new(application, &journal, &meter, Options::default(), 0);
     let ended = host.run(inputs, |_, _| {});
     assert!(ended.is_ok_and(|flow| flow.is_continue()), "{} runs", application.name);
-    host.into_launched()
+    host.into_results().0
 }
 
 fn functional(criterion: &mut Criterion) {

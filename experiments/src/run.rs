@@ -18,8 +18,9 @@ use counterpoint_framework::time::{Hertz, SimTime};
 use counterpoint_framework::topology::{self, Disk as MachineFiles, Loaded, Machine, RunReport};
 use counterpoint_hardware::io::storage::Disk;
 use counterpoint_host_model::Journal;
-use counterpoint_host_model::functional::Launched;
+use counterpoint_host_model::functional::{Found, Launched};
 use counterpoint_host_model::program::Application;
+use counterpoint_ptx::functional::{DEFAULT_LIMIT, Options};
 
 use crate::application::{self, LoadedApplication, RealFiles, SETTING_PREFIX};
 use crate::find::{Sort, find};
@@ -46,8 +47,13 @@ pub struct RunRequest {
     pub runtime: Option<String>,
     /// The policy of every CTA scheduler.
     pub policy: Option<String>,
-    /// Without time: kernels run on the functional executor, and of the machine nothing but its files is asked.
+    /// Without time: kernels run on the functional executor; of the machine nothing is asked but whether its devices hold
+    /// the buffers.
     pub functional: bool,
+    /// Look for races in shared memory, in a run without time.
+    pub racecheck: bool,
+    /// Warp instructions that a block may execute in a run without time.
+    pub instruction_limit: u64,
     /// Threads to simulate with.
     pub threads: usize,
     /// Run up to this time first to see what the components weigh, so that threads get even shares.
@@ -85,6 +91,8 @@ impl RunRequest {
             runtime: None,
             policy: None,
             functional: false,
+            racecheck: false,
+            instruction_limit: DEFAULT_LIMIT,
             threads: 1,
             warm_up: None,
             out: None,
@@ -165,6 +173,8 @@ pub struct RunSummary {
     pub hashes: Hashes,
     /// Where the time went.
     pub phases: Vec<Phase>,
+    /// What kernels did that they should not, of a run without time.
+    pub found: Vec<Found>,
     /// What each launch executed, of a run without time.
     pub launched: Option<Vec<Launched>>,
     /// The most wanted numbers.
@@ -187,7 +197,8 @@ impl RunSummary {
 
     /// Whether the run finished and everything is as expected.
     pub fn is_good(&self) -> bool {
-        !self.partial && self.checks.iter().all(|check| check.verdict.is_verified())
+        let verified = self.checks.iter().all(|check| check.verdict.is_verified());
+        !self.partial && verified && self.found.is_empty()
     }
 }
 
@@ -299,11 +310,20 @@ pub fn run_watched(
         Watchdog { after: request.watchdog, abandon: progress.abandon_flag(), ..Watchdog::default() };
     let simulation =
         Simulation { machine: Arc::clone(&machine), registry: Arc::clone(registry), environment };
-    let mut launched = None;
+    let (mut launched, mut found) = (None, Vec::new());
     let (report, missing) = if request.functional {
-        let (report, launches) = functional::run(&loaded, &journal, &meter, &disk, progress.interrupt_flag());
-        launched = Some(launches);
-        (report, [].as_slice())
+        let options = Options {
+            limit: request.instruction_limit,
+            racecheck: request.racecheck,
+            interrupt: progress.interrupt_flag(),
+            ..Options::default()
+        };
+        let ran = match lacks(request, registry, &machine, &loaded) {
+            Some(outcome) => functional::refused(outcome),
+            None => functional::run(&loaded, &journal, &meter, &disk, options),
+        };
+        (launched, found) = (Some(ran.launched), ran.found);
+        (ran.report, [].as_slice())
     } else {
         match simulation.run(options, watchdog, alarm) {
             Ended::ByItself(report) => (report, [].as_slice()),
@@ -324,6 +344,7 @@ pub fn run_watched(
                 loaded: &loaded,
                 report: &report,
                 checks: &checks,
+                found: &found,
                 partial,
                 missing,
             };
@@ -347,6 +368,7 @@ pub fn run_watched(
             Some(launches) => functional::figures(launches),
             None => Figures::new(&machine.machine, &report.stats, report.outcome.time()),
         },
+        found,
         launched,
         report,
         created,
@@ -381,6 +403,22 @@ impl Surroundings {
             Environment { resources: Arc::new(resources), level: request.level, seed: request.seed };
         Surroundings { program, journal, disk, meter, environment }
     }
+}
+
+/// How a run ends at once because devices of the application are not there, or too small: the machine itself says it, in a
+/// run with time that only allocates.
+fn lacks(
+    request: &RunRequest,
+    registry: &Arc<Registry>,
+    machine: &Loaded,
+    loaded: &LoadedApplication,
+) -> Option<Outcome> {
+    let Application { name, buffers, .. } = &loaded.application;
+    let application = Application { name: name.clone(), buffers: buffers.clone(), ..Application::default() };
+    let nothing = LoadedApplication { application, ..LoadedApplication::default() };
+    let environment = Surroundings::new(request, &nothing).environment;
+    let report = topology::run(&machine.machine, registry, &environment, &RunOptions::default());
+    (!matches!(report.outcome, Outcome::Finished(_))).then_some(report.outcome)
 }
 
 /// What the components weigh, if a warm-up was asked for.

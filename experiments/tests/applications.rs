@@ -6,7 +6,6 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use counterpoint_experiments::application::{Against, Files, LoadedApplication, PerLaunch, load};
 use counterpoint_experiments::references::{REFERENCES, ReferenceInput};
@@ -15,6 +14,7 @@ use counterpoint_framework::telemetry::Meter;
 use counterpoint_host_model::Journal;
 use counterpoint_host_model::functional::{FunctionalHost, Launched};
 use counterpoint_host_model::program::Step;
+use counterpoint_ptx::functional::Options;
 
 /// The dialects of every kernel; the tests take each in place of the one that an application names.
 const DIALECTS: [&str; 4] = ["nvrtc-sm_35", "nvrtc-sm_70", "clang-sm_20", "clang-sm_35"];
@@ -59,21 +59,22 @@ fn small(name: &str, dialect: &'static str) -> LoadedApplication {
     loaded(name, "small", Some(dialect))
 }
 
-/// What the host holds in the end; memory that nobody wrote holds what nobody should rely on.
+/// What the host holds in the end; memory that nobody wrote holds what nobody should rely on. Races are looked for.
 fn run(loaded: &LoadedApplication) -> Journal {
-    let (journal, _) = run_and_count(loaded);
+    let (journal, _) = run_and_count(loaded, Options { racecheck: true, ..Options::default() });
     journal
 }
 
-/// As [`run`], with what each launch came to.
-fn run_and_count(loaded: &LoadedApplication) -> (Journal, Vec<Launched>) {
+/// The same as options say, with what each launch came to. No kernel may do what it should not.
+fn run_and_count(loaded: &LoadedApplication, options: Options) -> (Journal, Vec<Launched>) {
     let journal = Journal::default();
     let meter = Meter::default();
     let inputs: Vec<&[u8]> = loaded.inputs.iter().map(|input| &*input.contents).collect();
-    let mut host = FunctionalHost::new(&loaded.application, &journal, &meter, Arc::default(), 0xa5);
+    let mut host = FunctionalHost::new(&loaded.application, &journal, &meter, options, 0xa5);
     let ended = host.run(&inputs, |_, _| {});
     assert!(ended.unwrap_or_else(|fault| panic!("{fault}")).is_continue());
-    let launched = host.into_launched();
+    let (launched, found) = host.into_results();
+    assert_eq!(found, [], "{} is clean", loaded.application.name);
     (journal, launched)
 }
 
@@ -117,7 +118,7 @@ fn every_launch_comes_to_what_its_application_states() {
             let loaded = loaded(&name, size, None);
             let stated =
                 loaded.counts.as_ref().unwrap_or_else(|| panic!("{name} states no counts of size {size}"));
-            let (_, launched) = run_and_count(&loaded);
+            let (_, launched) = run_and_count(&loaded, Options::default());
             let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
             for launch in &launched {
                 let number = seen.entry(&launch.kernel).or_default();

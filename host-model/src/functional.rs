@@ -1,17 +1,16 @@
 //! An application without time: the same steps as under a runtime, on memories that answer at once.
 //!
 //! Kernels run on the functional executor of `ptx`, one launch and one CTA after another. Nothing of a machine is
-//! asked but that it has the devices; what an application computes, and how many instructions that takes, does not
-//! depend on more.
+//! asked here; what an application computes, and how many instructions that takes, does not depend on it. Mistakes after
+//! which a kernel can go on are collected.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::telemetry::Meter;
-use counterpoint_ptx::functional::{FlatMemory, Grid, Options, ctas};
+use counterpoint_ptx::functional::{Check, Finding, FlatMemory, Grid, Options, ctas};
 
 use crate::journal::Journal;
 use crate::program::{Application, BufferId, LaunchStep, Step};
@@ -29,6 +28,34 @@ pub struct Launched {
     pub thread_instructions: u64,
 }
 
+/// A mistake of a kernel after which it went on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The kernel, and the number of the launch that made it first.
+    pub launch: String,
+    /// The first time in full, and how often in all launches of the kernel.
+    pub finding: Finding,
+}
+
+impl Found {
+    /// In short: what, where and how often.
+    pub fn brief(&self) -> String {
+        let Finding { check, first, count, .. } = &self.finding;
+        format!("{check}: {}, {} ({})", self.launch, first.place, times(*count))
+    }
+}
+
+fn times(count: u64) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times in all") }
+}
+
+impl std::fmt::Display for Found {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Finding { check, first, count, .. } = &self.finding;
+        write!(f, "{check}: {}, {first} ({})", self.launch, times(*count))
+    }
+}
+
 /// The host and its devices, without time.
 pub struct FunctionalHost<'a> {
     application: &'a Application,
@@ -43,17 +70,22 @@ pub struct FunctionalHost<'a> {
     addresses: Vec<u64>,
     /// What each buffer's name means now.
     meaning: Vec<usize>,
+    /// Which buffers have been freed, by where they lie.
+    freed: Vec<bool>,
     launched: Vec<Launched>,
+    found: Vec<Found>,
+    /// Where the mistakes of a kernel are in the list.
+    places: BTreeMap<(String, Check, [u32; 2]), usize>,
 }
 
 impl<'a> FunctionalHost<'a> {
-    /// A host that tells the journal and the meter how far it is, and stops when someone sets the flag.
+    /// A host that tells the journal and the meter how far it is, and runs kernels as the options say.
     /// Memory that nobody has written holds `unwritten` everywhere.
     pub fn new(
         application: &'a Application,
         journal: &'a Journal,
         meter: &'a Meter,
-        interrupt: Arc<AtomicBool>,
+        options: Options,
         unwritten: u8,
     ) -> Self {
         let mut memories = BTreeMap::new();
@@ -62,18 +94,21 @@ impl<'a> FunctionalHost<'a> {
         for buffer in &application.buffers {
             host.push(vec![unwritten; buffer.bytes as usize]);
             let memory = memories.entry(buffer.device).or_insert_with(|| FlatMemory::new(0));
-            addresses.push(memory.push(&vec![unwritten; buffer.bytes as usize]));
+            addresses.push(memory.allocate(&buffer.name, buffer.bytes as usize, unwritten));
         }
         FunctionalHost {
             application,
             journal,
             meter,
-            options: Options { interrupt, ..Options::default() },
+            options,
             host,
             memories,
             addresses,
             meaning: (0..application.buffers.len()).collect(),
+            freed: vec![false; application.buffers.len()],
             launched: Vec::new(),
+            found: Vec::new(),
+            places: BTreeMap::new(),
         }
     }
 
@@ -99,6 +134,8 @@ impl<'a> FunctionalHost<'a> {
             device.copy_from_slice(host);
             let bytes = host.len() as u64;
             self.journal.moved(bytes);
+            let address = self.addresses[place];
+            self.memory(place)?.written(address);
         }
         if self.steps(&application.steps)?.is_break() {
             return Ok(ControlFlow::Break(()));
@@ -121,9 +158,10 @@ impl<'a> FunctionalHost<'a> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// What the launches executed, in their order; the last one may not have ended.
-    pub fn into_launched(self) -> Vec<Launched> {
-        self.launched
+    /// What the launches executed, in their order; the last one may not have ended. And the mistakes of their kernels, in
+    /// the order in which they came first.
+    pub fn into_results(self) -> (Vec<Launched>, Vec<Found>) {
+        (self.launched, self.found)
     }
 
     fn place(&self, name: BufferId) -> usize {
@@ -133,10 +171,29 @@ impl<'a> FunctionalHost<'a> {
     /// A buffer's bytes on the host and on its device.
     fn both(&mut self, place: usize) -> Result<(&mut [u8], &mut [u8]), Fault> {
         let buffer = &self.application.buffers[place];
+        if self.freed[place] {
+            return Err(Fault::new(buffer.is_freed()));
+        }
         let memory = self.memories.get_mut(&buffer.device);
         let memory = memory.ok_or_else(|| no_buffer(buffer.device))?;
         let start = (self.addresses[place] - memory.base) as usize;
         Ok((&mut self.host[place], &mut memory.bytes[start..start + buffer.bytes as usize]))
+    }
+
+    /// The memory in which a buffer lies.
+    fn memory(&mut self, place: usize) -> Result<&mut FlatMemory, Fault> {
+        let device = self.application.buffers[place].device;
+        self.memories.get_mut(&device).ok_or_else(|| no_buffer(device))
+    }
+
+    fn free(&mut self, name: BufferId) -> Result<(), Fault> {
+        let place = self.place(name);
+        if std::mem::replace(&mut self.freed[place], true) {
+            return Err(Fault::new(self.application.buffers[place].is_freed()));
+        }
+        let (address, launches) = (self.addresses[place], self.launched.len() as u32);
+        self.memory(place)?.free(address, launches);
+        Ok(())
     }
 
     fn steps(&mut self, steps: &[Step]) -> Result<ControlFlow<()>, Fault> {
@@ -145,6 +202,10 @@ impl<'a> FunctionalHost<'a> {
                 Step::Launch(launch) => self.launch(launch)?,
                 Step::Swap(a, b) => {
                     self.meaning.swap(a.0 as usize, b.0 as usize);
+                    ControlFlow::Continue(())
+                }
+                Step::Free(name) => {
+                    self.free(*name)?;
                     ControlFlow::Continue(())
                 }
                 Step::Repeat(times, steps) => {
@@ -209,6 +270,16 @@ impl<'a> FunctionalHost<'a> {
                 Err(error) => {
                     failure = Some(Fault::new(format!("{name}, {error}")));
                     break;
+                }
+            }
+        }
+        for finding in grid.findings() {
+            let key = (kernel.to_owned(), finding.check, finding.lines);
+            match self.places.get(&key) {
+                Some(&index) => self.found[index].finding.count += finding.count,
+                None => {
+                    self.places.insert(key, self.found.len());
+                    self.found.push(Found { launch: name.clone(), finding: finding.clone() });
                 }
             }
         }

@@ -22,6 +22,13 @@ pub struct Buffer {
     pub device: u32,
 }
 
+impl Buffer {
+    /// What to say when somebody wants it on its device although it has been freed there.
+    pub fn is_freed(&self) -> String {
+        format!("`{}` has been freed on device {}: it can be neither copied nor freed again", self.name, self.device)
+    }
+}
+
 /// A transfer between a file and a buffer, of the buffer's whole size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
@@ -101,6 +108,8 @@ pub enum Step {
     Launch(LaunchStep),
     /// Exchanges what two names mean from here on.
     Swap(BufferId, BufferId),
+    /// Gives a buffer's memory on its device back. What the host holds stays.
+    Free(BufferId),
     /// Does the steps several times.
     Repeat(u32, Vec<Step>),
     /// Does the steps until the device has left a value that the host looks at after every round.
@@ -148,7 +157,7 @@ impl Application {
         fn count(steps: &[Step]) -> u64 {
             let each = steps.iter().map(|step| match step {
                 Step::Launch(launch) => launch.grid.iter().map(|&size| u64::from(size)).product(),
-                Step::Swap(..) => 0,
+                Step::Swap(..) | Step::Free(_) => 0,
                 Step::Repeat(times, steps) => u64::from(*times) * count(steps),
                 Step::Loop { steps, .. } => count(steps),
             });

@@ -130,7 +130,7 @@ fn kernel_names(steps: &[Step], names: &mut Vec<String>) {
                 }
             }
             Step::Repeat(_, steps) | Step::Loop { steps, .. } => kernel_names(steps, names),
-            Step::Swap(..) => {}
+            Step::Swap(..) | Step::Free(_) => {}
         }
     }
 }

@@ -79,7 +79,7 @@ pub(super) static APPLICATION: Section = Section {
 };
 
 /// What `kernels`, and `do` in them, may hold.
-static STEPS: [&Section; 4] = [&LAUNCH, &REPEAT, &LOOP, &SWAP];
+static STEPS: [&Section; 5] = [&LAUNCH, &REPEAT, &LOOP, &SWAP, &FREE];
 
 /// An entry of `buffers`.
 pub(super) static BUFFER: Section = Section {
@@ -164,6 +164,16 @@ pub(super) static SWAP: Section = Section {
     keys: &[key("swap", List, "Two buffers whose names exchange their meaning from here on.")],
 };
 
+/// A release.
+pub(super) static FREE: Section = Section {
+    name: "a release",
+    keys: &[key(
+        "free",
+        Single,
+        "A buffer whose memory on the device is given back, as by cudaFree: nothing may copy it any more, and kernels that touch it fail.",
+    )],
+};
+
 /// A step of `postlude`.
 pub(super) static WRITE_STEP: Section = Section {
     name: "a step of the postlude",
@@ -202,7 +212,7 @@ pub(super) static COUNT: Section = Section {
 };
 
 /// Every section, the file itself first.
-static SECTIONS: [&Section; 13] = [
+static SECTIONS: [&Section; 14] = [
     &APPLICATION,
     &BUFFER,
     &READ_STEP,
@@ -211,6 +221,7 @@ static SECTIONS: [&Section; 13] = [
     &REPEAT,
     &LOOP,
     &CONDITION,
+    &FREE,
     &SWAP,
     &WRITE_STEP,
     &WRITE,

@@ -1,4 +1,4 @@
-//! `kernels:`: launches, repetitions and swaps; the loops that a device ends are in `loops`.
+//! `kernels:`: launches, repetitions and swaps; the loops that a device ends are in `loops`, releases in `frees`.
 
 use counterpoint_framework::model::{Diagnostic, Node, Span};
 use counterpoint_host_model::program::{LaunchStep, Step};
@@ -6,7 +6,7 @@ use counterpoint_ptx::Program;
 
 use super::buffers::LAST_DEVICE;
 use super::code::Codes;
-use super::keys::{LAUNCH, REPEAT, SWAP};
+use super::keys::{FREE, LAUNCH, REPEAT, SWAP};
 use super::reader::Reader;
 
 /// Threads of a block, and its extents, at most (CUDA C programming guide, technical specifications).
@@ -18,7 +18,7 @@ const LARGEST_GRID: [u64; 3] = [i32::MAX as u64, 65535, 65535];
 const MOST_SHARED: u64 = 1 << 20;
 /// Rounds of a repetition with an index at most: each has steps of its own.
 const MOST_INDEXED: u64 = 1 << 16;
-const STEP_KEYS: [&str; 4] = ["launch", "swap", "until", "repeat"];
+const STEP_KEYS: [&str; 5] = ["launch", "swap", "free", "until", "repeat"];
 
 impl Reader<'_> {
     /// Reads steps; those with problems are left out.
@@ -36,6 +36,10 @@ impl Reader<'_> {
             Some("swap") => {
                 self.section(node, &SWAP)?;
                 self.swap(node.get("swap")?)
+            }
+            Some("free") => {
+                self.section(node, &FREE)?;
+                self.free(node.get("free")?)
             }
             Some("until") => self.until(node, codes),
             Some(_) => {

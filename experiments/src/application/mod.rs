@@ -8,6 +8,7 @@ mod code;
 mod counts;
 mod expressions;
 mod files;
+mod frees;
 mod keys;
 mod launches;
 mod loops;
@@ -97,7 +98,7 @@ impl std::fmt::Display for Against {
 }
 
 /// An application that is sound.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct LoadedApplication {
     /// The program of the host. Its files are the inputs and then the outputs, in their order.
     pub application: Application,

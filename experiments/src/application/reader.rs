@@ -22,6 +22,8 @@ pub(super) struct Reader<'a> {
     pub(super) inputs: Vec<InputFile>,
     pub(super) outputs: Vec<String>,
     pub(super) expectations: Vec<Expectation>,
+    /// Where the releases and the conditions of loops stand, in the order of the steps.
+    pub(super) places: Vec<Span>,
     /// The size that applies, if parameters have exactly its values.
     pub(super) size: Option<String>,
 }
@@ -39,6 +41,7 @@ impl<'a> Reader<'a> {
             inputs: Vec::new(),
             outputs: Vec::new(),
             expectations: Vec::new(),
+            places: Vec::new(),
             size: None,
         }
     }
@@ -67,6 +70,7 @@ impl<'a> Reader<'a> {
         let mut codes = self.read_code(root.get("code"));
         self.application.steps = self.read_steps(root.get("kernels"), &mut codes);
         self.application.copy_out = self.buffer_list(root.get("copy_out"));
+        self.check_releases(root.get("copy_out"));
         self.read_postlude(root.get("postlude"));
         self.read_expectations(root.get("expect"));
         let counts = self.read_counts(root.get("counts"), root.get("sizes"));

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use counterpoint_framework::topology::{Loaded, RunReport, resolve};
 use counterpoint_hardware::io::storage::Disk;
 use counterpoint_host_model::Journal;
+use counterpoint_host_model::functional::Found;
 use counterpoint_host_model::program::Application;
 use counterpoint_protocols::host::FileIndex;
 
@@ -63,6 +64,7 @@ pub(super) struct Facts<'a> {
     pub(super) loaded: &'a LoadedApplication,
     pub(super) report: &'a RunReport,
     pub(super) checks: &'a [Check],
+    pub(super) found: &'a [Found],
     pub(super) partial: bool,
     pub(super) missing: &'a [&'static str],
 }

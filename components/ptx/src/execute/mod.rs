@@ -125,6 +125,8 @@ pub enum Issue {
         waits: bool,
         /// For `bar.red`, how the warp's threads vote.
         votes: Option<Votes>,
+        /// The instruction.
+        pc: u32,
     },
     /// Later accesses must wait until earlier ones can be seen.
     Fence,
