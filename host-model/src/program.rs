@@ -25,7 +25,10 @@ pub struct Buffer {
 impl Buffer {
     /// What to say when somebody wants it on its device although it has been freed there.
     pub fn is_freed(&self) -> String {
-        format!("`{}` has been freed on device {}: it can be neither copied nor freed again", self.name, self.device)
+        format!(
+            "`{}` has been freed on device {}: it can be neither copied nor freed again",
+            self.name, self.device
+        )
     }
 }
 
@@ -130,6 +133,10 @@ pub struct Application {
     pub name: String,
     /// Its buffers.
     pub buffers: Vec<Buffer>,
+    /// Buffers whose contents are on their device before time 0, in the order of the files that hold them.
+    pub preloaded: Vec<BufferId>,
+    /// What runs there without time before that, on these contents.
+    pub preload: Vec<Step>,
     /// Files read before the first copy.
     pub prelude: Vec<Transfer>,
     /// Buffers copied to their device.
