@@ -4,3 +4,4 @@ mod alone;
 mod programs;
 mod random;
 mod scalar;
+mod values;
