@@ -9,6 +9,7 @@ mod lanes;
 mod link;
 mod memory;
 mod moves;
+mod operands;
 mod storage;
 mod texture;
 
@@ -317,8 +318,8 @@ impl<'m> Decoder<'m> {
             frame_bytes: self.frame_bytes,
             // A callee's local memory begins as aligned as the first.
             local_bytes: (self.storage.local.bytes as u32).next_multiple_of(if self.entry { 1 } else { 16 }),
-            params: signature.map_or(Vec::new(), |signature| signature.params.clone()),
-            results: signature.map_or(Vec::new(), |signature| signature.results.clone()),
+            params: signature.map_or(Vec::new(), |it| it.params.iter().map(|formal| formal.part).collect()),
+            results: signature.map_or(Vec::new(), |it| it.results.iter().map(|formal| formal.part).collect()),
             calls: std::mem::take(&mut self.calls),
             indirect: self.indirect,
             taken: std::mem::take(&mut self.taken),

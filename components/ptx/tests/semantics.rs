@@ -212,7 +212,7 @@ fn integers_and_floats_do_not_mix() {
     assert_eq!(lines, [5, 6, 7, 8, 9, 10, 11]);
     assert_eq!(
         errors[1].to_string(),
-        "6:19: `%u1` is an integer register, and the instruction's type is `.f32` (expected a floating-point or untyped one)"
+        "6:19: `%u1` is an integer register, and the type here is `.f32` (expected a floating-point or untyped one)"
     );
 }
 

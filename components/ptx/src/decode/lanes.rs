@@ -1,7 +1,8 @@
 //! Instructions of the lane-wise table, and the logic of predicates.
 
 use super::call::under_guard;
-use super::instruction::{Line, Width};
+use super::instruction::Line;
+use super::operands::Wanted;
 use super::{RegisterType, blank};
 use crate::analysis::liveness::Effects;
 use crate::ast::{Operand, OperandKind, Span};
@@ -17,15 +18,13 @@ impl Line<'_, '_, '_> {
         let carries_in = ["addc.", "subc.", "madc."].iter().any(|name| opcode.starts_with(name));
         let count = row.sources.len() + usize::from(!carries_in);
         let operands = self.operands(count..=count)?;
-        // The last word is the type, of a conversion that of the source. Where an operand has another type of its
-        // own, as a shift's amount, the instruction's is `.b`, `.u` or `.s` and the operand an integer too.
+        // The last word is the type, of a conversion that of the source.
         let mut words = opcode.rsplit('.').filter(|word| element_size(word).is_some());
         let (source_type, before) = (words.next().unwrap_or(""), words.next());
-        let result_type = before.unwrap_or(source_type);
-        // A conversion's registers are as wide as its types or wider; its row may compute in more bits than both.
-        let at_least = |name: &str| Width::AtLeast(element_size(name).unwrap_or(0) as u8 * 8);
-        let (from_width, to_width) = (at_least(source_type), at_least(result_type));
-        let source_type = if opcode.starts_with("slct.") { "" } else { source_type };
+        let result_type = match opcode.split('.').next() {
+            Some("popc" | "clz" | "bfind") => "u32",
+            _ => before.unwrap_or(source_type),
+        };
         for (index, kind) in row.sources.iter().enumerate() {
             if carries_in && *kind == LaneType::Predicate {
                 let carry = self.decoder.carry(self.span.place)?;
@@ -34,11 +33,12 @@ impl Line<'_, '_, '_> {
                 continue;
             }
             let operand = &operands[index + 1];
-            self.check_class(operand, source_type)?;
+            // A conversion's registers are as wide as its types or wider; its row may compute in more bits.
+            let wanted = Wanted::exactly(own_type(opcode, index).unwrap_or(source_type));
             self.out.sources[index] = match *kind {
                 LaneType::Predicate => self.read_predicate(operand)?,
-                LaneType::Bits(bits) if conversion => self.read_low(operand, from_width, bits)?,
-                LaneType::Bits(bits) => self.read(operand, Width::Exactly(bits))?,
+                LaneType::Bits(bits) if conversion => self.read_low(operand, source_type, bits)?,
+                LaneType::Bits(bits) => self.read(operand, wanted.of(bits))?,
             };
         }
         match row.result {
@@ -50,9 +50,9 @@ impl Line<'_, '_, '_> {
                 self.row(row, Action::Compare(Combine::None));
             }
             LaneType::Bits(bits) => {
-                let width = if conversion { to_width } else { Width::Exactly(bits) };
-                self.check_class(&operands[0], result_type)?;
-                let register = self.write(&operands[0].kind, operands[0].span.place, width)?;
+                let exactly = Wanted::exactly(result_type).of(bits);
+                let wanted = if conversion { Wanted::at_least(result_type) } else { exactly };
+                let register = self.write(&operands[0].kind, operands[0].span.place, wanted)?;
                 self.out.destinations[0] = register.id;
                 if conversion && register.kind == RegisterType::Wide && bits < 64 {
                     self.extend(register.id, result_type.starts_with('s'))?;
@@ -71,15 +71,18 @@ impl Line<'_, '_, '_> {
     }
 
     /// A source of a conversion; of a register of 64 bits, an instruction before it takes the low 32.
-    fn read_low(&mut self, operand: &Operand, width: Width, bits: u8) -> Result<u16, PtxError> {
+    fn read_low(&mut self, operand: &Operand, element: &str, bits: u8) -> Result<u16, PtxError> {
         let place = operand.span.place;
         let wide = match &operand.kind {
             OperandKind::Name(name) => self.decoder.find_register(name, place)?,
             _ => None,
         };
         match wide.filter(|register| bits < 64 && register.kind == RegisterType::Wide) {
-            None => self.read(operand, if wide.is_some() { width } else { Width::Exactly(bits) }),
+            None if wide.is_some() => self.read(operand, Wanted::at_least(element)),
+            None => self.read(operand, Wanted::exactly(element).of(bits)),
             Some(from) => {
+                let name = if let OperandKind::Name(name) = &operand.kind { name.as_str() } else { "" };
+                self.check(name, from, Wanted::at_least(element), place)?;
                 let low = self.decoder.temporary(place)?;
                 let (instruction, effects) = conversion(self.span, LaneOp::CvtB32B64, from.id, low);
                 self.decoder.push(instruction, effects);
@@ -122,8 +125,8 @@ impl Line<'_, '_, '_> {
         let operands = self.operands(count..=count)?;
         for index in 0..2 {
             let LaneType::Bits(bits) = row.sources[index] else { return Err(self.unknown()) };
-            self.check_class(&operands[index + 1], opcode.rsplit('.').next().unwrap_or(""))?;
-            self.out.sources[index] = self.read(&operands[index + 1], Width::Exactly(bits))?;
+            let wanted = Wanted::exactly(opcode.rsplit('.').next().unwrap_or("")).of(bits);
+            self.out.sources[index] = self.read(&operands[index + 1], wanted)?;
         }
         if combine != Combine::None {
             self.out.sources[2] = self.read_predicate_or_not(&operands[3])?;
@@ -132,7 +135,7 @@ impl Line<'_, '_, '_> {
         if opcode.starts_with("set.") {
             let kind = if combine == Combine::None { word } else { words.next().unwrap_or("") };
             let kind = if kind == "ftz" { words.next().unwrap_or("") } else { kind };
-            self.out.destinations[0] = self.write(&operands[0].kind, place, Width::Exactly(32))?.id;
+            self.out.destinations[0] = self.write(&operands[0].kind, place, Wanted::exactly(kind))?.id;
             let value = if kind == "f32" { SetValue::One } else { SetValue::Ones };
             self.row(row, Action::Set(combine, value));
             return Ok(());
@@ -170,6 +173,16 @@ impl Line<'_, '_, '_> {
         self.out.destinations[0] = self.write_predicate(name, operands[0].span.place)?;
         self.out.action = Action::Predicate(operation);
         Ok(())
+    }
+}
+
+/// The type of a source that has another than the instruction's.
+fn own_type(opcode: &str, index: usize) -> Option<&str> {
+    let mut words = opcode.split('.');
+    match (words.next()?, index) {
+        ("shl" | "shr", 1) | ("bfe", 1 | 2) | ("bfi", 2 | 3) | ("shf", 2) => Some("u32"),
+        ("slct", 0 | 1) => words.find(|word| *word != "ftz"),
+        _ => None,
     }
 }
 

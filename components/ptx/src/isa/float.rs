@@ -106,6 +106,18 @@ fn narrow_with(value: f64, error: f64, mode: Mode) -> f32 {
     directed32(nearest, if difference != 0.0 { difference } else { error }, mode)
 }
 
+/// An integer of 64 bits in single precision.
+pub(crate) fn from_integer32(a: i128, mode: Mode) -> f32 {
+    let value = a as f64;
+    narrow_with(value, (a - value as i128) as f64, mode)
+}
+
+/// An integer of 64 bits in double precision.
+pub(crate) fn from_integer64(a: i128, mode: Mode) -> f64 {
+    let value = a as f64;
+    directed64(value, (a - value as i128) as f64, mode)
+}
+
 /// `a * b + c` in single precision. The product is exact in double precision, the sum has its error.
 pub(crate) fn fma32(a: f32, b: f32, c: f32, mode: Mode) -> f32 {
     let product = a as f64 * b as f64;

@@ -21,7 +21,7 @@ fn holder(ty: Type, index: usize) -> (String, u32) {
 }
 
 /// A kernel that runs one instruction in every thread: four words in, two words out. The fourth is the carry.
-fn alone(op: &Opcode<'_>, table: u64) -> String {
+pub(crate) fn alone(op: &Opcode<'_>, table: u64) -> String {
     let (result, sources) = op.signature().expect("it is a function of registers");
     let mut body = String::new();
     let mut operands = vec![holder(result, 7).0];
@@ -55,7 +55,7 @@ fn alone(op: &Opcode<'_>, table: u64) -> String {
 }
 
 /// Runs it in 256 threads a launch.
-fn run_alone(source: &str, inputs: &[[u64; 5]], baseline: bool) -> Vec<[u64; 2]> {
+pub(crate) fn run_alone(source: &str, inputs: &[[u64; 5]], baseline: bool) -> Vec<[u64; 2]> {
     let program = Program::compile(source, None).unwrap_or_else(|errors| panic!("{errors:#?}\n{source}"));
     let mut memory = FlatMemory::new(0);
     let from = memory.push(&inputs.iter().flatten().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>());

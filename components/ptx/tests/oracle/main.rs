@@ -4,3 +4,5 @@ mod alone;
 mod programs;
 mod random;
 mod scalar;
+mod sweep;
+mod values;
