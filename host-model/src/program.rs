@@ -25,7 +25,10 @@ pub struct Buffer {
 impl Buffer {
     /// What to say when somebody wants it on its device although it has been freed there.
     pub fn is_freed(&self) -> String {
-        format!("`{}` has been freed on device {}: it can be neither copied nor freed again", self.name, self.device)
+        format!(
+            "`{}` has been freed on device {}: it can be neither copied nor freed again",
+            self.name, self.device
+        )
     }
 }
 

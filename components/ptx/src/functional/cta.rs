@@ -235,8 +235,7 @@ impl<'a> Cta<'a> {
                 let mut served = 0;
                 // One allocation serves all lanes, as a rule.
                 while let rest @ 1.. = access.mask & !served
-                    && let Some(found) =
-                        memory.allocation(access.addresses[rest.trailing_zeros() as usize])
+                    && let Some(found) = memory.allocation(access.addresses[rest.trailing_zeros() as usize])
                     && let some @ 1.. = serve(access, rest, found.start, found.bytes, words)
                 {
                     served |= some;
@@ -285,8 +284,10 @@ impl<'a> Cta<'a> {
             if findings.count(Check::Race, lines, 1) {
                 continue;
             }
-            let whose = format!("warp {}, lane {}, {did} at {}", other.warp(), other.lane(), program.quote(there));
-            let message = format!("{} of shared memory; {whose}, byte {byte:#x}, in no order", access.describe(lane));
+            let whose =
+                format!("warp {}, lane {}, {did} at {}", other.warp(), other.lane(), program.quote(there));
+            let message =
+                format!("{} of shared memory; {whose}, byte {byte:#x}, in no order", access.describe(lane));
             let first = mistake(program, env.ctaid, index, lane, access.pc, message);
             findings.begin(Check::Race, lines, 1, first);
         }
@@ -385,7 +386,8 @@ impl<'a> Cta<'a> {
             Space::Shared => "shared memory".to_owned(),
             Space::Local | Space::Const => "local memory".to_owned(),
         };
-        let message = format!("{} in {place}, not all of which have ever been written", self.access.describe(lane));
+        let message =
+            format!("{} in {place}, not all of which have ever been written", self.access.describe(lane));
         let first = mistake(self.program, env.ctaid, index, lane, pc, message);
         self.findings.begin(Check::Unwritten, lines, lanes.count_ones(), first);
     }

@@ -82,7 +82,8 @@ impl Shadow {
     }
 
     fn has(&self, start: usize, count: usize) -> bool {
-        Self::words(start, count).all(|(index, bits)| self.written.get(index).is_some_and(|word| word & bits == bits))
+        Self::words(start, count)
+            .all(|(index, bits)| self.written.get(index).is_some_and(|word| word & bits == bits))
     }
 }
 
