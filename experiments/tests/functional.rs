@@ -100,7 +100,7 @@ fn a_read_of_what_nobody_wrote_is_a_finding_and_no_failure() {
     assert!(text.starts_with(expected), "{text}");
     assert!(text.contains(" in `found` (500 bytes), not all of which have ever been written ("), "{text}");
     let manifest = std::fs::read_to_string(folder.path().join("out/manifest.yaml")).unwrap();
-    assert!(manifest.contains("findings:\n- 'uninitialised memory: advance #2, "), "{manifest}");
+    assert!(manifest.contains("findings:\n- ") && manifest.contains(expected), "{manifest}");
     assert!(folder.path().join("out/distance.s32").exists(), "the run went on");
 }
 

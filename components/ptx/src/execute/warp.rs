@@ -167,7 +167,8 @@ impl Warp {
             }
             _ => None,
         };
-        Ok(Issue::Barrier { id, count, waits, votes, pc: self.pc })
+        self.barrier = self.pc;
+        Ok(Issue::Barrier { id, count, waits, votes })
     }
 
     /// Lets a warp go on that waits at a barrier; `votes` are those of all warps that arrived.

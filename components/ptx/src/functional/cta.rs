@@ -152,7 +152,7 @@ impl<'a> Cta<'a> {
                 Issue::Done | Issue::Branch | Issue::Fence | Issue::Nothing => {}
                 Issue::Memory => self.memory(index, env, memory)?,
                 Issue::Print => self.print(index, env, memory)?,
-                Issue::Barrier { id, count, waits, votes, pc } => {
+                Issue::Barrier { id, count, waits, votes } => {
                     self.races.iter_mut().for_each(|races| races.arrive(index, id));
                     let barrier = &mut self.arrived[id as usize];
                     // A warp that arrives counts with all its 32 threads, as the hardware does it.
@@ -160,6 +160,7 @@ impl<'a> Cta<'a> {
                     barrier.count = count;
                     barrier.votes.add(votes.unwrap_or_default());
                     if waits {
+                        let pc = self.warps[index].last_barrier();
                         self.waiting[index] = Some(Waiting { barrier: id, pc });
                     }
                     self.release_full();
@@ -183,8 +184,11 @@ impl<'a> Cta<'a> {
     /// Opens the barriers at which all have arrived that they wait for.
     fn release_full(&mut self) {
         for id in 0..self.arrived.len() {
+            if self.arrived[id].threads == 0 {
+                continue;
+            }
             let (come, wanted) = self.come_and_wanted(id);
-            if come == 0 || come < wanted {
+            if come < wanted {
                 continue;
             }
             let Arrived { votes, count, .. } = std::mem::take(&mut self.arrived[id]);

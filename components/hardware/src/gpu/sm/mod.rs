@@ -331,11 +331,12 @@ impl Sm {
                 let (load_store, mut around) = self.load_store(stats, cycle);
                 load_store.push(slot, access, &mut around);
             }
-            Issue::Barrier { id, count, waits, votes, pc } => {
+            Issue::Barrier { id, count, waits, votes } => {
                 stats.barriers.add(1);
                 if waits {
                     warp_slot.state = State::AtBarrier;
-                    cta.waiting[warp.index() as usize] = Some(Waiting { barrier: id, pc });
+                    cta.waiting[warp.index() as usize] =
+                        Some(Waiting { barrier: id, pc: warp.last_barrier() });
                 }
                 cta.arrive(slot, id, count, waits, votes);
                 self.open_barriers(id as usize..id as usize + 1, place);
