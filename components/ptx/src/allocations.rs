@@ -51,7 +51,10 @@ impl Allocations {
     /// The name of the allocation that an address lies in, for messages.
     pub(crate) fn name_of(&self, address: u64) -> String {
         let found = self.all.iter().find(|it| it.freed_after.is_none() && it.range.contains(&address));
-        found.map_or_else(|| "device memory".to_owned(), |it| format!("`{}` ({})", it.name, bytes_of(it.range.end - it.range.start)))
+        found.map_or_else(
+            || "device memory".to_owned(),
+            |it| format!("`{}` ({})", it.name, bytes_of(it.range.end - it.range.start)),
+        )
     }
 
     /// Where these bytes lie, which no allocation holds: beside the nearest one, by name, or in one that was freed.
@@ -106,7 +109,8 @@ mod tests {
     fn bytes_are_held_by_one_live_allocation() {
         let memory = three();
         assert!(memory.holds(1000, 100) && memory.holds(3000, 1));
-        for (address, bytes) in [(999, 1), (1099, 2), (1100, 1), (2000, 1), (3001, 1), (0, 1), (u64::MAX, 4)] {
+        for (address, bytes) in [(999, 1), (1099, 2), (1100, 1), (2000, 1), (3001, 1), (0, 1), (u64::MAX, 4)]
+        {
             assert!(!memory.holds(address, bytes), "{address}");
         }
         assert!(memory.same(1000, 1099) && !memory.same(1000, 3000));
@@ -125,7 +129,11 @@ mod tests {
             (2049, 4, "949 bytes past the end of `a` (100 bytes)"),
         ];
         for (address, bytes, place) in cases {
-            assert_eq!(memory.locate(address, bytes), format!("outside of every buffer: {place}"), "{address}");
+            assert_eq!(
+                memory.locate(address, bytes),
+                format!("outside of every buffer: {place}"),
+                "{address}"
+            );
         }
         assert_eq!(memory.locate(2003, 4), "in `b`, which was freed after launch 2");
         assert!(Allocations::default().locate(0, 1).contains("none lies on this device"));

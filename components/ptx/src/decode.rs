@@ -22,8 +22,8 @@ use crate::error::{Place, PtxError, nearest};
 use crate::isa::{LaneOp, Latency, Unit};
 use crate::parser::element_size;
 use crate::program::{
-    Action, CONSTANT, CallSite, FramePart, Instruction, MemoryForm, NO_PC, NONE, Origin, Program, RegisterSet,
-    Row,
+    Action, CONSTANT, CallSite, FramePart, Instruction, MemoryForm, NO_PC, NONE, Origin, Program,
+    RegisterSet, Row,
 };
 use call::{Signature, frame_part};
 use link::{Code, Kernel, link};

@@ -35,5 +35,5 @@ pub use allocations::{Allocation, Allocations};
 pub use error::{ExecError, Failure, PtxError};
 pub use execute::{Access, AccessKind, CtaEnvironment, Issue, Issued, Votes, Warp, Windows};
 pub use isa::{AtomicOperation, AtomicType, CacheOperator, Latency, Unit};
-pub use standstill::{Waiting, standstill};
 pub use program::{InitialAddress, Instruction, NO_PC, Param, Program, RegisterSet, Row, Space, Symbol};
+pub use standstill::{Waiting, standstill};

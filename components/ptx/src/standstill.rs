@@ -33,7 +33,10 @@ pub fn standstill(
         let (come, wanted) = arrived(barrier);
         let verb = if warps.len() == 1 { "waits" } else { "wait" };
         let place = program.quote(program.instructions()[pc as usize].line);
-        Some(format!("{} {verb} at barrier {barrier}, which has {come} of {wanted} threads ({place})", listed(warps)))
+        Some(format!(
+            "{} {verb} at barrier {barrier}, which has {come} of {wanted} threads ({place})",
+            listed(warps)
+        ))
     });
     let ended = ended.map(|warps| {
         let verb = if warps.len() == 1 { "has" } else { "have" };

@@ -36,7 +36,8 @@ ret;
 
 /// The number of the line that holds this text and nothing else.
 fn line(source: &str, text: &str) -> u32 {
-    1 + source.lines().position(|line| line.trim() == text).unwrap_or_else(|| panic!("no line `{text}`")) as u32
+    1 + source.lines().position(|line| line.trim() == text).unwrap_or_else(|| panic!("no line `{text}`"))
+        as u32
 }
 
 struct Ran {
@@ -100,12 +101,18 @@ fn an_access_outside_names_the_nearest_buffer() {
     assert_eq!(ran.failure(), ran.at(0, 31, "st.global.u32 [%rd4+4], %r1;") + &expected);
 
     let ran = run(64, "setp.lt.u32 %p1, %r1, 40;\n@%p1 bra DONE;\nld.global.u8 %r3, [%rd2+-9];\nDONE:");
-    let expected =
-        format!("reads 1 byte at {:#x}, outside of every buffer: 9 bytes before the start of `b` (100 bytes)", ran.b - 9);
+    let expected = format!(
+        "reads 1 byte at {:#x}, outside of every buffer: 9 bytes before the start of `b` (100 bytes)",
+        ran.b - 9
+    );
     assert_eq!(ran.failure(), ran.at(1, 8, "ld.global.u8 %r3, [%rd2+-9];") + &expected);
 
     let ran = run(32, "mov.u64 %rd5, 64;\natom.global.add.u32 %r3, [%rd5], 1;");
-    assert!(ran.failure().contains("changes 4 bytes at 0x40, outside of every buffer: "), "{}", ran.failure());
+    assert!(
+        ran.failure().contains("changes 4 bytes at 0x40, outside of every buffer: "),
+        "{}",
+        ran.failure()
+    );
     // In the gap, and at the end of an allocation that is no multiple of the access.
     let ran = run(32, "ld.global.v4.u32 {%r3, %r4, %r5, %r6}, [%rd2+96];");
     assert!(ran.failure().ends_with("12 bytes of them past the end of `b` (100 bytes)"), "{}", ran.failure());
@@ -121,14 +128,26 @@ fn freed_memory_is_told_by_name_and_launch() {
 #[test]
 fn other_memories_end_too() {
     let cases = [
-        ("st.shared.u32 [%r2+500], %r1;", 3, "writes 4 bytes at 0x200, outside of the block's shared memory (512 bytes)"),
-        ("ld.local.u32 %r3, [own+16];", 0, "reads 4 bytes at 0x10, outside of the thread's local memory (16 bytes)"),
+        (
+            "st.shared.u32 [%r2+500], %r1;",
+            3,
+            "writes 4 bytes at 0x200, outside of the block's shared memory (512 bytes)",
+        ),
+        (
+            "ld.local.u32 %r3, [own+16];",
+            0,
+            "reads 4 bytes at 0x10, outside of the thread's local memory (16 bytes)",
+        ),
         ("ld.const.u32 %r3, [table+8];", 0, "outside of constant memory (8 bytes)"),
         ("ld.global.v2.u32 {%r3, %r4}, [%rd1+4];", 0, "is no multiple of the 8 bytes accessed"),
         ("st.shared.u16 [tile+1], %r1;", 0, "is no multiple of the 2 bytes accessed"),
     ];
     for (body, lane, words) in cases {
-        let body = if body.contains("u16") { format!("{{\n.reg .b16 %h;\n{}\n}}", body.replace("%r1", "%h")) } else { body.into() };
+        let body = if body.contains("u16") {
+            format!("{{\n.reg .b16 %h;\n{}\n}}", body.replace("%r1", "%h"))
+        } else {
+            body.into()
+        };
         let ran = run(32, &body);
         let text = body.lines().find(|line| line.contains("ld.") || line.contains("st.")).unwrap();
         assert!(ran.failure().starts_with(&ran.at(0, lane, text)), "{}", ran.failure());
@@ -154,14 +173,18 @@ ret;
     let (mut memory, options) = (FlatMemory::new(0), Options::default());
     let mut launch = Grid::new(&program, [1; 3], [32, 1, 1], &[0; 16], &mut memory, &options).unwrap();
     let failure = launch.run_cta([0; 3], &mut memory).expect_err("it fails").to_string();
-    let place = format!("block (0, 0, 0), warp 0, lane 0: PTX line {}, `call (result), down, (n);`: ", line(&source, "call (result), down, (n);"));
+    let place = format!(
+        "block (0, 0, 0), warp 0, lane 0: PTX line {}, `call (result), down, (n);`: ",
+        line(&source, "call (result), down, (n);")
+    );
     assert!(failure.starts_with(&place), "{failure}");
     assert!(failure.contains("the stack of") && failure.contains("is exhausted"), "{failure}");
 }
 
 #[test]
 fn a_loop_without_end_is_given_up_where_it_is() {
-    let ran = run(64, "setp.lt.u32 %p1, %r1, 37;\n@%p1 bra DONE;\nAGAIN:\nadd.u32 %r3, %r3, 1;\nbra AGAIN;\nDONE:");
+    let ran =
+        run(64, "setp.lt.u32 %p1, %r1, 37;\n@%p1 bra DONE;\nAGAIN:\nadd.u32 %r3, %r3, 1;\nbra AGAIN;\nDONE:");
     let failure = ran.failure();
     let ends = [ran.at(1, 5, "add.u32 %r3, %r3, 1;"), ran.at(1, 5, "bra AGAIN;")];
     assert!(ends.iter().any(|start| failure.starts_with(start)), "{failure}");
@@ -190,8 +213,8 @@ fn a_part_of_a_warp_at_a_barrier_is_a_fault_unless_the_others_have_ended() {
         (70, "barrier.sync 0;", "paths of a warp run one after another here"),
     ] {
         let ran = run_with(target, 32, &part(barrier), |_, _| {});
-        let expected =
-            ran.at(0, 0, barrier) + "lanes 0x0000ffff arrive at a barrier without lanes 0xffff0000, which have not ended: ";
+        let expected = ran.at(0, 0, barrier)
+            + "lanes 0x0000ffff arrive at a barrier without lanes 0xffff0000, which have not ended: ";
         assert!(ran.failure().starts_with(&expected) && ran.failure().contains(words), "{}", ran.failure());
     }
     let ran = run(32, "setp.lt.u32 %p1, %r1, 16;\n@!%p1 ret;\nbar.sync 0;");
@@ -221,9 +244,17 @@ ld.global.u32 %r6, [%rd1];";
     let sort = Check::Unwritten;
     let expected = [(first, 4), (first + 1, 4), (shared, 32), (local, 32)];
     assert_eq!(ran.summary(), expected.map(|(line, count)| (sort, [line; 2], count)));
-    let told = format!("reads 4 bytes at {:#x} in `b` (100 bytes), not all of which have ever been written", ran.b + 64);
+    let told = format!(
+        "reads 4 bytes at {:#x} in `b` (100 bytes), not all of which have ever been written",
+        ran.b + 64
+    );
     assert_eq!(ran.findings[0].first.to_string(), ran.at(0, 16, "@%p2 ld.global.u32 %r3, [%rd4];") + &told);
-    assert!(ran.findings[2].first.to_string().ends_with("reads 4 bytes at 0x0 in shared memory, not all of which have ever been written"));
+    assert!(
+        ran.findings[2]
+            .first
+            .to_string()
+            .ends_with("reads 4 bytes at 0x0 in shared memory, not all of which have ever been written")
+    );
 }
 
 #[test]
@@ -250,7 +281,8 @@ DONE:"
 #[test]
 fn a_reduction_without_its_barrier_races() {
     let ran = run(64, &reduction(""));
-    let (store, load) = (line(&ran.source, "st.shared.u32 [%r2], %r1;"), line(&ran.source, "ld.shared.u32 %r3, [%r2+128];"));
+    let (store, load) =
+        (line(&ran.source, "st.shared.u32 [%r2], %r1;"), line(&ran.source, "ld.shared.u32 %r3, [%r2+128];"));
     let races: Vec<_> = ran.summary().into_iter().filter(|(check, ..)| *check == Check::Race).collect();
     assert_eq!(races, [(Check::Race, [store, load], 32)]);
     let told = ran.findings.iter().find(|finding| finding.check == Check::Race).unwrap().first.to_string();
@@ -270,7 +302,9 @@ fn a_warp_of_sm_70_needs_a_barrier_of_its_own() {
     let neighbours = |between: &str| {
         format!("st.shared.u32 [%r2], %r1;\n{between}\nxor.b32 %r4, %r2, 4;\nld.shared.u32 %r3, [%r4];")
     };
-    for (target, between, count) in [(35, "", 0), (70, "", 1), (70, "bar.warp.sync -1;", 0), (70, "bar.sync 0;", 0)] {
+    for (target, between, count) in
+        [(35, "", 0), (70, "", 1), (70, "bar.warp.sync -1;", 0), (70, "bar.sync 0;", 0)]
+    {
         let ran = run_with(target, 32, &neighbours(between), |_, _| {});
         assert_eq!(ran.findings.len(), count, "sm_{target} {between}: {:?}", ran.findings);
     }

@@ -98,7 +98,9 @@ fn walk(steps: &[Step], mut spans: &[Span], state: &mut State, uses: &mut Uses) 
                     uses.insert(own[0], *name);
                 }
             }
-            Step::Repeat(times, steps) => rounds(u64::from(*times), state, |state| walk(steps, own, state, uses)),
+            Step::Repeat(times, steps) => {
+                rounds(u64::from(*times), state, |state| walk(steps, own, state, uses))
+            }
             Step::Loop { until, most, steps } => rounds(u64::from(*most), state, |state| {
                 // As if the loop went on to its limit: what then goes wrong can go wrong.
                 walk(steps, &own[1..], state, uses);

@@ -125,8 +125,6 @@ pub enum Issue {
         waits: bool,
         /// For `bar.red`, how the warp's threads vote.
         votes: Option<Votes>,
-        /// The instruction.
-        pc: u32,
     },
     /// Later accesses must wait until earlier ones can be seen.
     Fence,
@@ -170,6 +168,8 @@ pub struct Warp {
     mask: u32,
     /// Lanes that have ended or never began.
     exited: u32,
+    /// The barrier instruction that was executed last.
+    barrier: u32,
     /// The `bar.red` that the warp waits at, and its lanes.
     voting: Option<(u32, u32)>,
     index: u32,
@@ -201,6 +201,7 @@ impl Warp {
             reconvergence: NO_PC,
             mask: 0,
             exited: 0,
+            barrier: 0,
             voting: None,
             index,
             stack: Vec::with_capacity(8),
@@ -228,6 +229,7 @@ impl Warp {
         self.pc = if self.mask == 0 { NO_PC } else { 0 };
         self.reconvergence = NO_PC;
         self.exited = !self.mask;
+        self.barrier = 0;
         self.voting = None;
         self.index = index;
         self.stack.clear();
@@ -258,6 +260,11 @@ impl Warp {
     #[inline]
     pub fn active(&self) -> u32 {
         self.mask
+    }
+
+    /// The barrier instruction that it executed last; 0 if it has not executed one.
+    pub fn last_barrier(&self) -> u32 {
+        self.barrier
     }
 
     /// The warp's number in its CTA.

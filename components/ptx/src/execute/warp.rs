@@ -35,8 +35,9 @@ fn alone(program: &Program, instruction: &Instruction, lanes: u32, absent: u32) 
     } else {
         "paths of a warp run one after another here, so they can never meet at this barrier"
     };
-    let message =
-        format!("lanes {lanes:#010x} arrive at a barrier without lanes {absent:#010x}, which have not ended: {why}");
+    let message = format!(
+        "lanes {lanes:#010x} arrive at a barrier without lanes {absent:#010x}, which have not ended: {why}"
+    );
     fault(instruction, lanes, message)
 }
 
@@ -166,7 +167,8 @@ impl Warp {
             }
             _ => None,
         };
-        Ok(Issue::Barrier { id, count, waits, votes, pc: self.pc })
+        self.barrier = self.pc;
+        Ok(Issue::Barrier { id, count, waits, votes })
     }
 
     /// Lets a warp go on that waits at a barrier; `votes` are those of all warps that arrived.

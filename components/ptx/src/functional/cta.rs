@@ -152,7 +152,7 @@ impl<'a> Cta<'a> {
                 Issue::Done | Issue::Branch | Issue::Fence | Issue::Nothing => {}
                 Issue::Memory => self.memory(index, env, memory)?,
                 Issue::Print => self.print(index, env, memory)?,
-                Issue::Barrier { id, count, waits, votes, pc } => {
+                Issue::Barrier { id, count, waits, votes } => {
                     self.races.iter_mut().for_each(|races| races.arrive(index, id));
                     let barrier = &mut self.arrived[id as usize];
                     // A warp that arrives counts with all its 32 threads, as the hardware does it.
@@ -160,6 +160,7 @@ impl<'a> Cta<'a> {
                     barrier.count = count;
                     barrier.votes.add(votes.unwrap_or_default());
                     if waits {
+                        let pc = self.warps[index].last_barrier();
                         self.waiting[index] = Some(Waiting { barrier: id, pc });
                     }
                     self.release_full();
@@ -183,8 +184,11 @@ impl<'a> Cta<'a> {
     /// Opens the barriers at which all have arrived that they wait for.
     fn release_full(&mut self) {
         for id in 0..self.arrived.len() {
+            if self.arrived[id].threads == 0 {
+                continue;
+            }
             let (come, wanted) = self.come_and_wanted(id);
-            if come == 0 || come < wanted {
+            if come < wanted {
                 continue;
             }
             let Arrived { votes, count, .. } = std::mem::take(&mut self.arrived[id]);
@@ -235,8 +239,7 @@ impl<'a> Cta<'a> {
                 let mut served = 0;
                 // One allocation serves all lanes, as a rule.
                 while let rest @ 1.. = access.mask & !served
-                    && let Some(found) =
-                        memory.allocation(access.addresses[rest.trailing_zeros() as usize])
+                    && let Some(found) = memory.allocation(access.addresses[rest.trailing_zeros() as usize])
                     && let some @ 1.. = serve(access, rest, found.start, found.bytes, words)
                 {
                     served |= some;
@@ -285,8 +288,10 @@ impl<'a> Cta<'a> {
             if findings.count(Check::Race, lines, 1) {
                 continue;
             }
-            let whose = format!("warp {}, lane {}, {did} at {}", other.warp(), other.lane(), program.quote(there));
-            let message = format!("{} of shared memory; {whose}, byte {byte:#x}, in no order", access.describe(lane));
+            let whose =
+                format!("warp {}, lane {}, {did} at {}", other.warp(), other.lane(), program.quote(there));
+            let message =
+                format!("{} of shared memory; {whose}, byte {byte:#x}, in no order", access.describe(lane));
             let first = mistake(program, env.ctaid, index, lane, access.pc, message);
             findings.begin(Check::Race, lines, 1, first);
         }
@@ -385,7 +390,8 @@ impl<'a> Cta<'a> {
             Space::Shared => "shared memory".to_owned(),
             Space::Local | Space::Const => "local memory".to_owned(),
         };
-        let message = format!("{} in {place}, not all of which have ever been written", self.access.describe(lane));
+        let message =
+            format!("{} in {place}, not all of which have ever been written", self.access.describe(lane));
         let first = mistake(self.program, env.ctaid, index, lane, pc, message);
         self.findings.begin(Check::Unwritten, lines, lanes.count_ones(), first);
     }

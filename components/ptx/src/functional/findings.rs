@@ -66,7 +66,14 @@ impl Findings {
 }
 
 /// A warp that did what a message says.
-pub(super) fn mistake(program: &Program, ctaid: [u32; 3], warp: usize, lane: u32, pc: u32, message: String) -> Failure {
+pub(super) fn mistake(
+    program: &Program,
+    ctaid: [u32; 3],
+    warp: usize,
+    lane: u32,
+    pc: u32,
+    message: String,
+) -> Failure {
     let line = program.instructions()[pc as usize].line;
     Failure::of_warp(program, ctaid, warp as u32, ExecError { line, lane, message })
 }

@@ -38,7 +38,8 @@ pub(super) struct Found<'a> {
 impl FlatMemory {
     /// Memory with an allocation of `size` zero bytes that starts above the generic windows.
     pub fn new(size: usize) -> Self {
-        let mut memory = FlatMemory { base: 1 << 32, bytes: Vec::new(), pieces: Vec::new(), freed: Vec::new() };
+        let mut memory =
+            FlatMemory { base: 1 << 32, bytes: Vec::new(), pieces: Vec::new(), freed: Vec::new() };
         if size > 0 {
             memory.push(&vec![0; size]);
         }
@@ -57,7 +58,13 @@ impl FlatMemory {
         self.add(name.to_owned(), size, shadow, |place| place.resize(place.len() + size, content))
     }
 
-    fn add(&mut self, name: String, size: usize, shadow: Option<Shadow>, fill: impl FnOnce(&mut Vec<u8>)) -> u64 {
+    fn add(
+        &mut self,
+        name: String,
+        size: usize,
+        shadow: Option<Shadow>,
+        fill: impl FnOnce(&mut Vec<u8>),
+    ) -> u64 {
         // Between two allocations lies at least one byte that belongs to none.
         let start = (self.bytes.len() + usize::from(!self.bytes.is_empty())).next_multiple_of(256);
         self.bytes.resize(start, 0);

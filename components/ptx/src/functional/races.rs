@@ -29,7 +29,12 @@ impl Mark {
 
     fn new(warp: usize, lane: u32, pc: u32, time: u32) -> Self {
         let below = u64::from(pc) & ((1 << Self::PC) - 1);
-        Mark(below | u64::from(lane) << Self::PC | (warp as u64) << (Self::PC + 5) | u64::from(time) << (Self::PC + 11))
+        Mark(
+            below
+                | u64::from(lane) << Self::PC
+                | (warp as u64) << (Self::PC + 5)
+                | u64::from(time) << (Self::PC + 11),
+        )
     }
 
     fn is_none(self) -> bool {
@@ -182,7 +187,8 @@ impl Races {
             let differs = |&&other: &&usize| {
                 access.addresses[other] == access.addresses[lane]
                     && access.values.iter().any(|row| row.0[other] != row.0[lane])
-                    && bytes(access, lane as u32).any(|byte| value(access, other, byte) != value(access, lane, byte))
+                    && bytes(access, lane as u32)
+                        .any(|byte| value(access, other, byte) != value(access, lane, byte))
             };
             if let Some(&other) = lanes[..index].iter().find(differs) {
                 let other = Mark::new(warp, other as u32, access.pc, self.clocks[warp][warp]);
@@ -237,7 +243,10 @@ fn learn(clock: &mut Clock, other: &Clock) {
 /// Puts an access among those that are remembered, in place of those that come before it.
 fn remember(marks: &mut [Mark; 2], mut mark: Mark, clock: &Clock) {
     for place in marks.iter_mut() {
-        if place.warp() == mark.warp() && place.time() == mark.time() && (place.lane() != mark.lane() || place.several()) {
+        if place.warp() == mark.warp()
+            && place.time() == mark.time()
+            && (place.lane() != mark.lane() || place.several())
+        {
             mark = Mark(mark.0 | 1 << (Mark::PC + 10));
         }
         if place.is_none() || place.warp() == mark.warp() || place.time() <= clock[place.warp()] {

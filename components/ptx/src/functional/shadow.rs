@@ -32,18 +32,30 @@ impl Shadow {
     /// Learns of an access by those lanes, which lie in a memory that begins at `base`, a multiple of 16. Gives the
     /// lanes that read what nobody has written.
     pub(super) fn note(&mut self, access: &Access, lanes: u32, base: u64) -> u32 {
+        if !access.contiguous {
+            return self.note_lanes(access, lanes, base);
+        }
+        // Lanes without a gap between them access one range.
         let width = usize::from(access.width);
-        if let Some((first, count)) = access.run(lanes) {
-            let start = access.addresses[first].wrapping_sub(base) as usize;
+        let (mut unwritten, mut rest) = (0, lanes);
+        while rest != 0 {
+            let first = rest.trailing_zeros();
+            let count = (!(rest >> first)).trailing_zeros();
+            let run = (u32::MAX >> (32 - count)) << first;
+            rest &= !run;
+            let start = access.addresses[first as usize & 31].wrapping_sub(base) as usize;
             match access.kind {
-                AccessKind::Store => {
-                    self.write(start, count * width);
-                    return 0;
-                }
-                AccessKind::Load if self.has(start, count * width) => return 0,
-                _ => {}
+                AccessKind::Store => self.write(start, count as usize * width),
+                AccessKind::Load if self.has(start, count as usize * width) => {}
+                _ => unwritten |= self.note_lanes(access, run, base),
             }
         }
+        unwritten
+    }
+
+    /// The same, lane by lane.
+    fn note_lanes(&mut self, access: &Access, lanes: u32, base: u64) -> u32 {
+        let width = usize::from(access.width);
         let mut unwritten = 0;
         let mut rest = lanes;
         while rest != 0 {
@@ -64,25 +76,37 @@ impl Shadow {
         unwritten
     }
 
-    /// The words of a range of bytes, each with the bits in question.
-    fn words(start: usize, count: usize) -> impl Iterator<Item = (usize, u64)> {
-        let end = start + count;
-        (start / 64..end.div_ceil(64)).map(move |index| {
-            let (low, high) = (start.saturating_sub(64 * index), (64 * index + 64).saturating_sub(end));
-            (index, u64::MAX << low & u64::MAX >> high)
-        })
+    /// Goes through the words of a range of bytes, each with the bits in question, while `look` says so.
+    #[inline]
+    fn words(
+        &mut self,
+        start: usize,
+        count: usize,
+        mut look: impl FnMut(&mut u64, u64, &mut usize) -> bool,
+    ) -> bool {
+        let (last, end) = ((start + count - 1) / 64, u64::MAX >> (63 - (start + count - 1) % 64));
+        let mut bits = u64::MAX << (start % 64);
+        let Some(words) = self.written.get_mut(start / 64..=last) else { return false };
+        let left = words.len() - 1;
+        for (index, word) in words.iter_mut().enumerate() {
+            if !look(word, if index == left { bits & end } else { bits }, &mut self.missing) {
+                return false;
+            }
+            bits = u64::MAX;
+        }
+        true
     }
 
     fn write(&mut self, start: usize, count: usize) {
-        for (index, bits) in Self::words(start, count) {
-            let Some(word) = self.written.get_mut(index) else { continue };
-            self.missing -= (bits & !*word).count_ones() as usize;
+        self.words(start, count, |word, bits, missing| {
+            *missing -= (bits & !*word).count_ones() as usize;
             *word |= bits;
-        }
+            true
+        });
     }
 
-    fn has(&self, start: usize, count: usize) -> bool {
-        Self::words(start, count).all(|(index, bits)| self.written.get(index).is_some_and(|word| word & bits == bits))
+    fn has(&mut self, start: usize, count: usize) -> bool {
+        self.words(start, count, |word, bits, _| *word & bits == bits)
     }
 }
 

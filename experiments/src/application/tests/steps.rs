@@ -205,3 +205,44 @@ fn problems_of_a_preload_are_shown_where_they_are() {
         assert!(text.contains(&format!("x/app.yaml:{line}:{message}")), "{steps}: {text}");
     }
 }
+
+/// The problems of the good application with these lines at the end of its kernels.
+fn freeing(lines: &str) -> Vec<String> {
+    let yaml = GOOD.replace("copy_out:", &format!("{lines}copy_out:"));
+    let Err(text) = loaded(&yaml, &[]) else { return Vec::new() };
+    text.lines().filter(|line| line.contains(": error: ")).map(str::to_owned).collect()
+}
+
+#[test]
+fn what_was_freed_can_be_neither_copied_nor_freed_again() {
+    let message = |line: u32, column: u32, name: &str| {
+        format!("x/app.yaml:{line}:{column}: error: `{name}` has been freed before")
+    };
+    // Three swaps before: `a` lies where `b` lay, and is copied out.
+    assert_eq!(freeing("  - free: b\n"), Vec::<String>::new());
+    assert_eq!(freeing("  - free: a\n"), [message(23, 12, "a")]);
+    assert_eq!(freeing("  - free: b\n  - free: b\n"), [message(23, 11, "b")]);
+    // A swap between: what was called `a` is called `b`.
+    assert_eq!(freeing("  - free: a\n  - swap: [a, b]\n"), Vec::<String>::new());
+    assert_eq!(freeing("  - free: a\n  - swap: [a, b]\n  - free: b\n"), [message(24, 11, "b")]);
+    // A second round frees again, unless the names have changed; a third one does in any case.
+    let rounds = |times: &str, swap: &str| format!("  - repeat: {times}\n    do:\n      - free: b\n{swap}");
+    let swap = "      - swap: [a, b]\n";
+    assert_eq!(freeing(&rounds("1", "")), Vec::<String>::new());
+    assert_eq!(freeing(&rounds("4000000000", "")), [message(24, 15, "b")]);
+    let twice = freeing(&rounds("2", swap));
+    assert_eq!(twice, [message(26, 12, "a")], "both are freed, and one is copied");
+    assert_eq!(freeing(&rounds("3", swap)), [message(24, 15, "b"), message(26, 12, "a")]);
+    assert_eq!(freeing("  - free: c\n"), ["x/app.yaml:22:11: error: there is no buffer `c`"]);
+}
+
+#[test]
+fn a_loop_cannot_look_at_what_was_freed() {
+    let yaml = looping().replace("kernels:\n", "kernels:\n  - free: b\n");
+    let text = loaded(&yaml, &[]).expect_err("a problem");
+    assert!(text.contains("x/app.yaml:16:12: error: `b` has been freed before"), "{text}");
+    let app = loaded(&looping().replace("copy_out:", "  - free: b\ncopy_out:"), &[]).unwrap();
+    assert!(matches!(app.application.steps[..], [Step::Loop { .. }, Step::Free(name)] if name.0 == 1));
+    let (text, schema) = (explain(), schema());
+    assert!(text.contains("\n  free ") && schema["$defs"]["a-release"]["properties"]["free"].is_object());
+}

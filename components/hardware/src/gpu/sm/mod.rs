@@ -96,6 +96,7 @@ pub struct Sm {
     shares: Vec<u64>,
     units: Units,
     pipeline: u64,
+    instruction_limit: u32,
     ring: WritebackRing,
     load_store: LoadStore,
     scratch: Box<Access>,
@@ -293,12 +294,20 @@ impl Sm {
         };
         let program = &*cta.launch.program;
         let pc = warp.pc().unwrap_or_default();
+        warp_slot.issued += 1;
+        if warp_slot.issued > self.instruction_limit {
+            let message = format!(
+                "the warp has executed {} instructions and has not ended: a loop runs forever (instruction_limit of the SM)",
+                self.instruction_limit
+            );
+            return Err(cta.fault_at(warp.index(), warp.active().trailing_zeros(), pc, message));
+        }
         let instruction = &program.instructions()[pc as usize];
         let (unit, latency, writes) = (instruction.unit, instruction.latency, instruction.writes);
         self.scratch.clock = cycle;
-        let issued = warp
-            .issue(program, &cta.environment, &mut self.scratch)
-            .map_err(|error| cta.fault(Failure::of_warp(program, cta.environment.ctaid, warp.index(), *error)))?;
+        let issued = warp.issue(program, &cta.environment, &mut self.scratch).map_err(|error| {
+            cta.fault(Failure::of_warp(program, cta.environment.ctaid, warp.index(), *error))
+        })?;
         stats.warp_insn.add(1);
         stats.thread_insn.add(u64::from(issued.lanes.count_ones()));
         match issued.kind {
@@ -322,11 +331,12 @@ impl Sm {
                 let (load_store, mut around) = self.load_store(stats, cycle);
                 load_store.push(slot, access, &mut around);
             }
-            Issue::Barrier { id, count, waits, votes, pc } => {
+            Issue::Barrier { id, count, waits, votes } => {
                 stats.barriers.add(1);
                 if waits {
                     warp_slot.state = State::AtBarrier;
-                    cta.waiting[warp.index() as usize] = Some(Waiting { barrier: id, pc });
+                    cta.waiting[warp.index() as usize] =
+                        Some(Waiting { barrier: id, pc: warp.last_barrier() });
                 }
                 cta.arrive(slot, id, count, waits, votes);
                 self.open_barriers(id as usize..id as usize + 1, place);
@@ -428,6 +438,7 @@ impl Component for Sm {
             shares: (0..schedulers).map(share).collect(),
             units: Units::new(&params),
             pipeline: params.pipeline.get(),
+            instruction_limit: params.instruction_limit,
             ring: WritebackRing::new(),
             load_store: LoadStore::new(&params)?,
             scratch: Box::default(),
