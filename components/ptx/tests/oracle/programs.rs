@@ -34,7 +34,8 @@ fn compare(program: &Random, catalogue: &Catalogue) {
     let execute = |baseline: bool| {
         let mut memory = FlatMemory::new(0);
         let base = memory.push(&bytes);
-        let parameters: Vec<u8> = starts.iter().flat_map(|start| (base + *start as u64).to_le_bytes()).collect();
+        let parameters: Vec<u8> =
+            starts.iter().flat_map(|start| (base + *start as u64).to_le_bytes()).collect();
         let options = Options { baseline, limit: 10_000_000, ..Options::default() };
         let shape = ([program.ctas, 1, 1], [program.threads, 1, 1]);
         let count = run(&compiled, shape.0, shape.1, &parameters, &mut memory, &options)
@@ -56,7 +57,8 @@ fn compare(program: &Random, catalogue: &Catalogue) {
     launch.run(&mut slow);
     for (what, found) in [("", &fast), (" without vector extensions", &plain)] {
         if let Some(at) = (0..slow.len()).find(|at| found[*at] != slow[*at]) {
-            let word = |bytes: &[u8]| u64::from_le_bytes(bytes[at / 8 * 8..][..8].try_into().expect("8 bytes"));
+            let word =
+                |bytes: &[u8]| u64::from_le_bytes(bytes[at / 8 * 8..][..8].try_into().expect("8 bytes"));
             panic!(
                 "byte {}: {:#x}{what}, {:#x} by the interpreter\n{source}",
                 place(at, &starts),

@@ -31,7 +31,9 @@ fn declarations() -> String {
 
 /// All registers, one after another, with a number each.
 fn registers() -> impl Iterator<Item = (usize, Type, String)> {
-    let all = REGISTERS.iter().flat_map(|(ty, name, count)| (0..*count).map(move |index| (*ty, format!("{name}{index}"))));
+    let all = REGISTERS
+        .iter()
+        .flat_map(|(ty, name, count)| (0..*count).map(move |index| (*ty, format!("{name}{index}"))));
     all.enumerate().map(|(number, (ty, name))| (number, Type::parse(ty).expect("a type"), name))
 }
 
@@ -46,10 +48,14 @@ pub(crate) fn kernel(nodes: &[Node], catalogue: &Catalogue) -> String {
         ".visible .entry k(.param .u64 in, .param .u64 slots, .param .u64 out, .param .u64 sums) {{\n{}",
         declarations()
     );
-    text += "mov.u32 %t2, %ctaid.x; mov.u32 %t3, %ntid.x; mov.u32 %t4, %tid.x; mad.lo.u32 %t5, %t2, %t3, %t4;\n";
+    text +=
+        "mov.u32 %t2, %ctaid.x; mov.u32 %t3, %ntid.x; mov.u32 %t4, %tid.x; mad.lo.u32 %t5, %t2, %t3, %t4;\n";
     let _ = writeln!(text, "ld.param.u64 %a5, [in]; mad.wide.u32 %a5, %t5, {INPUT}, %a5;");
     let _ = writeln!(text, "ld.param.u64 %a0, [slots]; mad.wide.u32 %a0, %t5, {SLOT}, %a0;");
-    let _ = writeln!(text, "ld.param.u64 %a7, [out]; mad.wide.u32 %a7, %t5, {OUTPUT}, %a7; ld.param.u64 %a6, [sums];");
+    let _ = writeln!(
+        text,
+        "ld.param.u64 %a7, [out]; mad.wide.u32 %a7, %t5, {OUTPUT}, %a7; ld.param.u64 %a6, [sums];"
+    );
     let _ = writeln!(text, "mov.u32 %t0, tile; mad.lo.u32 %t0, %t4, {SLOT}, %t0; cvt.u64.u32 %a1, %t0;");
     let _ = writeln!(text, "cvta.shared.u64 %a2, %a1;");
     text += LOCAL;
@@ -103,7 +109,8 @@ pub(crate) fn function(index: usize, nodes: &[Node], catalogue: &Catalogue) -> S
     let (head, arguments, result) = FORMS[index];
     let mut text = format!("{head} {{\n{}{LOCAL}", declarations());
     for (number, ty, name) in registers() {
-        let value = super::edge(if ty == PREDICATE { Type { bits: 16, ..ty } } else { ty }, 37 * number + index);
+        let value =
+            super::edge(if ty == PREDICATE { Type { bits: 16, ..ty } } else { ty }, 37 * number + index);
         let _ = match ty {
             PREDICATE => writeln!(text, "setp.ne.u32 {name}, {}, 1;", value & 1),
             _ => writeln!(text, "mov.b{} {name}, {value:#x};", ty.bits),

@@ -172,7 +172,17 @@ impl<'c> Writer<'c> {
             _ => format!(
                 "mov.u32 {}, {};",
                 choose.register(Type { class: Class::Unsigned, bits: 32 }, 0),
-                choose.of(&["%tid.x", "%ntid.x", "%ctaid.x", "%nctaid.x", "%laneid", "%warpid", "%tid.y", "%ntid.z", "%lanemask_lt"])
+                choose.of(&[
+                    "%tid.x",
+                    "%ntid.x",
+                    "%ctaid.x",
+                    "%nctaid.x",
+                    "%laneid",
+                    "%warpid",
+                    "%tid.y",
+                    "%ntid.z",
+                    "%lanemask_lt"
+                ])
             ),
         };
         self.line(&(guard + &line));
@@ -241,7 +251,8 @@ const PLACES: [(&str, &str, bool); 9] = [
 fn transfer(choose: &mut Chooser<'_>, function: bool, stores: bool) -> String {
     let places = PLACES.iter().filter(|(.., local)| *local || !function).copied().collect::<Vec<_>>();
     let (space, address, address_is_local) = choose.of(&places);
-    let name = choose.of(&["b8", "u8", "s8", "b16", "u16", "s16", "b32", "u32", "s32", "f32", "b64", "u64", "s64", "f64"]);
+    let name = choose
+        .of(&["b8", "u8", "s8", "b16", "u16", "s16", "b32", "u32", "s32", "f32", "b64", "u64", "s64", "f64"]);
     let ty = Type::parse(name).expect("a type");
     let count = choose.of(if ty.bits == 64 { &[1, 2, 1] } else { &[1, 2, 4] });
     let bytes = ty.bits as usize / 8 * count;
@@ -250,7 +261,10 @@ fn transfer(choose: &mut Chooser<'_>, function: bool, stores: bool) -> String {
     // The registers of a vector are of one width.
     let first = choose.register(ty, widest);
     let family = first.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
-    let members = super::operands::REGISTERS.iter().find(|(_, name, _)| *name == family).map_or(1, |(.., count)| *count);
+    let members = super::operands::REGISTERS
+        .iter()
+        .find(|(_, name, _)| *name == family)
+        .map_or(1, |(.., count)| *count);
     let mut values = vec![first];
     for _ in 1..count {
         values.push(match choose.below(6) {
@@ -276,12 +290,34 @@ fn transfer(choose: &mut Chooser<'_>, function: bool, stores: bool) -> String {
 }
 
 fn atomic(choose: &mut Chooser<'_>) -> String {
-    let (space, address) = choose.of(&[(".global", "%a0"), (".shared", "%a1"), (".shared", "%t0"), ("", "%a2"), ("", "%a0")]);
+    let (space, address) =
+        choose.of(&[(".global", "%a0"), (".shared", "%a1"), (".shared", "%t0"), ("", "%a2"), ("", "%a0")]);
     let (operation, name) = choose.of(&[
-        ("add", "u32"), ("add", "s32"), ("add", "u64"), ("add", "f32"), ("add", "f64"), ("min", "u32"), ("max", "u32"),
-        ("min", "s32"), ("max", "s32"), ("min", "u64"), ("max", "u64"), ("min", "s64"), ("max", "s64"), ("and", "b32"),
-        ("or", "b32"), ("xor", "b32"), ("and", "b64"), ("or", "b64"), ("xor", "b64"), ("exch", "b32"), ("exch", "b64"),
-        ("cas", "b32"), ("cas", "b64"), ("inc", "u32"), ("dec", "u32"),
+        ("add", "u32"),
+        ("add", "s32"),
+        ("add", "u64"),
+        ("add", "f32"),
+        ("add", "f64"),
+        ("min", "u32"),
+        ("max", "u32"),
+        ("min", "s32"),
+        ("max", "s32"),
+        ("min", "u64"),
+        ("max", "u64"),
+        ("min", "s64"),
+        ("max", "s64"),
+        ("and", "b32"),
+        ("or", "b32"),
+        ("xor", "b32"),
+        ("and", "b64"),
+        ("or", "b64"),
+        ("xor", "b64"),
+        ("exch", "b32"),
+        ("exch", "b64"),
+        ("cas", "b32"),
+        ("cas", "b64"),
+        ("inc", "u32"),
+        ("dec", "u32"),
     ]);
     let ty = Type::parse(name).expect("a type");
     let bytes = ty.bits as usize / 8;
