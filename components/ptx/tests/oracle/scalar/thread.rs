@@ -8,6 +8,7 @@ use super::access::{LOCAL_WINDOW, Memories, Room, SHARED_WINDOW, resolve};
 use super::code::{Code, element, size};
 use super::opcode::{Opcode, PREDICATE, Type};
 use super::operation::{Outcome, evaluate};
+use super::warp::is_together;
 
 /// Bytes of local memory of a thread.
 const LOCAL: usize = 1 << 14;
@@ -17,6 +18,8 @@ pub(crate) enum State {
     Runs,
     /// At a barrier.
     Waits,
+    /// At an instruction that the threads of its warp execute together.
+    Meets,
     Ended,
 }
 
@@ -95,6 +98,18 @@ impl Thread {
         self.frames.last_mut().expect("a thread that runs is in a function")
     }
 
+    /// Its function, and the instruction that it executes next.
+    pub(super) fn place(&self) -> (usize, usize) {
+        let frame = &self.frames[self.frames.len() - 1];
+        (frame.function, frame.next)
+    }
+
+    /// Goes on behind an instruction that the warp has executed together.
+    pub(super) fn go_on(&mut self) {
+        self.frame().next += 1;
+        self.state = State::Runs;
+    }
+
     /// Executes the next instruction.
     pub(crate) fn step(&mut self, functions: &[Code<'_>], memories: &mut Memories<'_>) {
         self.count += 1;
@@ -112,6 +127,11 @@ impl Thread {
         }
         let op = Opcode::new(&instruction.opcode);
         let operands = &instruction.operands;
+        if is_together(&op) {
+            self.frame().next -= 1;
+            self.state = State::Meets;
+            return;
+        }
         match op.head {
             "bra" => {
                 let OperandKind::Name(label) = &operands[0].kind else { panic!("a label") };
@@ -172,7 +192,7 @@ impl Thread {
     }
 
     /// An operand, as a type sees it.
-    fn value(&self, code: &Code<'_>, scope: usize, kind: &OperandKind, ty: Type, memories: &Memories<'_>) -> u64 {
+    pub(super) fn value(&self, code: &Code<'_>, scope: usize, kind: &OperandKind, ty: Type, memories: &Memories<'_>) -> u64 {
         let name = match kind {
             OperandKind::Name(name) => name,
             OperandKind::Not(name) => return u64::from(self.register(code, scope, name) == 0),
@@ -208,7 +228,7 @@ impl Thread {
     }
 
     /// Writes a register, which is filled with zeros or the sign where it is wider than the type.
-    fn write(&mut self, code: &Code<'_>, scope: usize, kind: &OperandKind, ty: Type, value: u64) {
+    pub(super) fn write(&mut self, code: &Code<'_>, scope: usize, kind: &OperandKind, ty: Type, value: u64) {
         let OperandKind::Name(name) = kind else {
             assert_eq!(*kind, OperandKind::Discard);
             return;
