@@ -103,6 +103,15 @@ fn reductions_and_elections() {
 }
 
 #[test]
+fn those_that_end_in_a_branch_leave_the_others_together() {
+    // Of lanes 0 to 7, the odd ones end; all others vote and shuffle together behind the branch.
+    let body = "and.b32 %r1, %r0, 1; setp.eq.u32 %p1, %r1, 1; setp.lt.u32 %p2, %r0, 8; @!%p2 bra MEET; @%p1 exit;
+        add.u32 %r1, %r1, 0; MEET: vote.sync.ballot.b32 %r3, %p2, -1; cvt.u64.u32 %rd5, %r3; st.global.u64 [%rd3], %rd5; ret;";
+    let want: Vec<u64> = (0..32).map(|lane| if lane < 8 && lane % 2 == 1 { 0 } else { 0x55 }).collect();
+    assert_eq!(outputs(body, 32, &[]), want);
+}
+
+#[test]
 fn masks_that_cannot_be_met_are_faults() {
     let diverged = "setp.lt.u32 %p1, %r0, 8; @%p1 bra L; ret; L: vote.sync.ballot.b32 %r1, %p1, 0xff; ret;";
     assert!(execute(diverged, 32, &[], false).is_ok(), "those that ended are not waited for");

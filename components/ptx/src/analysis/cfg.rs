@@ -1,6 +1,6 @@
 //! Basic blocks and immediate post-dominators.
 //!
-//! A virtual exit follows every block that can end a thread. A loop without a way out gets a pseudo-edge
+//! A virtual exit follows every block that ends its threads. A loop without a way out gets a pseudo-edge
 //! to it, so that post-dominators exist everywhere. Dominators of the reversed graph follow Cooper,
 //! Harvey and Kennedy, "A Simple, Fast Dominance Algorithm".
 
@@ -80,7 +80,9 @@ impl ControlFlow {
                 }
             }
             successors[index] = block.successors.iter().map(|&s| s as usize).collect();
-            if last.exits || (last.falls && block.end as usize == count) {
+            // Threads that end under a guard never meet the others: where these meet does not depend on them.
+            let last_block = block.end as usize == count;
+            if last.exits && !last.falls || last.falls && last_block {
                 successors[index].push(exit);
             }
         }
@@ -220,6 +222,17 @@ mod tests {
     fn a_path_that_exits_meets_only_at_the_end() {
         let flow = ControlFlow::new(&[branch(2), EXIT, EXIT]);
         assert_eq!(flow.reconvergence(0), NO_PC);
+    }
+
+    #[test]
+    fn threads_that_end_under_a_guard_hold_nobody_apart() {
+        let guarded = Flow { falls: true, ..EXIT };
+        let flow = ControlFlow::new(&[branch(3), guarded, FALL, FALL, EXIT]);
+        assert_eq!(flow.reconvergence(0), 3);
+        // Where a guarded exit is the only way out, there is no such place.
+        let only = ControlFlow::new(&[branch(2), guarded, guarded, jump(0)]);
+        assert_eq!(only.reconvergence(0), 2);
+        assert_eq!(only.blocks.last().expect("a block").post_dominator, None);
     }
 
     #[test]

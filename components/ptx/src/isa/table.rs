@@ -10,8 +10,9 @@
 //! the canonical one, so that hosts agree. In a spelling, `{a|b}` stands for
 //! either text; an alternative may be empty.
 //!
-//! Known deviation: `.approx` and `.full` operations are rounded correctly, or nearly so, where the hardware
-//! is off by up to a few units in the last place; its tables are not published.
+//! Known deviations: `.approx` and `.full` operations are rounded correctly, or nearly so, where the hardware
+//! is off by up to a few units in the last place; its tables are not published. The payload of a NaN in double
+//! precision, which the manual says is kept, is lost.
 
 macro_rules! for_each_lane_op {
     ($apply:ident) => {

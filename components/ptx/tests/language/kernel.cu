@@ -3,6 +3,7 @@
 //
 //   clang-14 -x cuda --cuda-device-only --cuda-gpu-arch=sm_35 -nocudainc -nocudalib -O1 -S \
 //     -o kernel.clang-sm_35.ptx kernel.cu
+//   clang-19, with -O2 -ffp-contract=fast and sm_90, for kernel.clang-sm_90.ptx
 //   NVRTC: compile the text with --gpu-architecture=compute_70 (12.9) or compute_35 (11.8)
 #ifdef __clang__
 #define __global__ __attribute__((global))

@@ -67,7 +67,7 @@ pub(crate) fn kernel(nodes: &[Node], catalogue: &Catalogue) -> String {
         };
     }
     let mut writer = Writer::new(catalogue, None);
-    writer.nodes(nodes);
+    writer.body(nodes);
     text += &writer.text;
     text += "DONE:\n";
     for (number, ty, name) in registers() {
@@ -118,7 +118,7 @@ pub(crate) fn function(index: usize, nodes: &[Node], catalogue: &Catalogue) -> S
     }
     let _ = writeln!(text, "{arguments}\n{result}");
     let mut writer = Writer::new(catalogue, Some((index, result)));
-    writer.nodes(nodes);
+    writer.body(nodes);
     text + &writer.text + "DONE:\n" + result + "\nret;\n}\n"
 }
 

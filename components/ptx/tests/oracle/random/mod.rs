@@ -37,6 +37,8 @@ pub(crate) enum Node {
     Call(Choices),
     /// A barrier, where all threads come by.
     Barrier,
+    /// What a warp does together, where all its threads come by.
+    Together(Choices),
 }
 
 /// A program, and the launch it is run in.
@@ -74,25 +76,24 @@ fn nodes(count: usize) -> impl Strategy<Value = Vec<Node>> {
             1 => (choices(), few()).prop_map(|(c, body)| Node::Loop(c, body)),
         ]
     });
-    let top = prop_oneof![20 => node, 1 => Just(Node::Barrier)];
+    let together = choices().prop_map(Node::Together);
+    let top = prop_oneof![20 => node, 1 => Just(Node::Barrier), 2 => together];
     prop::collection::vec(top, 0..count)
 }
 
 /// Any program.
 pub(crate) fn random() -> impl Strategy<Value = Random> {
     let functions = prop::collection::vec(nodes(8), function::COUNT);
-    (nodes(40), functions, 1u32..70, 1u32..3, any::<u64>()).prop_map(
-        |(kernel, functions, threads, ctas, seed)| Random { kernel, functions, threads, ctas, seed },
-    )
+    (nodes(40), functions, 1u32..70, 1u32..3, any::<u64>()).prop_map(|(kernel, functions, threads, ctas, seed)| {
+        Random { kernel, functions, threads, ctas, seed }
+    })
 }
 
 /// A program as PTX.
 pub(crate) fn text(program: &Random, catalogue: &Catalogue) -> String {
-    let mut text =
-        String::from(".version 7.8\n.target sm_70\n.address_size 64\n.shared .align 16 .b8 tile[8192];\n");
+    let mut text = String::from(".version 7.8\n.target sm_80\n.address_size 64\n.shared .align 16 .b8 tile[8192];\n");
     for index in (0..function::COUNT).rev() {
-        text +=
-            &function::function(index, program.functions.get(index).map_or(&[], Vec::as_slice), catalogue);
+        text += &function::function(index, program.functions.get(index).map_or(&[], Vec::as_slice), catalogue);
     }
     text + &function::kernel(&program.kernel, catalogue)
 }

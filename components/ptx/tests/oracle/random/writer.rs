@@ -18,14 +18,23 @@ pub(crate) struct Writer<'c> {
     depth: usize,
     /// Labels behind the loops that are open.
     ends: Vec<usize>,
+    /// Whether all threads that have not ended come together somewhere: no thread jumps over that.
+    gathers: bool,
 }
 
 impl<'c> Writer<'c> {
     pub(crate) fn new(catalogue: &'c Catalogue, within: Option<(usize, &'static str)>) -> Self {
-        Writer { text: String::new(), catalogue, within, labels: 0, depth: 0, ends: Vec::new() }
+        Writer { text: String::new(), catalogue, within, labels: 0, depth: 0, ends: Vec::new(), gathers: false }
     }
 
-    pub(crate) fn nodes(&mut self, nodes: &[Node]) {
+    /// Writes a function's nodes.
+    pub(crate) fn body(&mut self, nodes: &[Node]) {
+        let gathers = |node: &Node| matches!(node, Node::Barrier | Node::Together(_));
+        self.gathers = self.within.is_none() && nodes.iter().any(gathers);
+        self.nodes(nodes);
+    }
+
+    fn nodes(&mut self, nodes: &[Node]) {
         for node in nodes {
             self.node(node);
         }
@@ -51,7 +60,11 @@ impl<'c> Writer<'c> {
             Node::Leave(choices) => self.leave(choices),
             Node::Call(choices) => self.call(choices),
             Node::Barrier if self.within.is_none() && self.depth == 0 => self.line("bar.sync 0;"),
-            Node::Barrier => {}
+            Node::Together(choices) if self.within.is_none() && self.depth == 0 => {
+                let text = together(&mut Chooser::new(choices));
+                self.line(&text);
+            }
+            Node::Barrier | Node::Together(_) => {}
         }
     }
 
@@ -130,14 +143,13 @@ impl<'c> Writer<'c> {
     fn leave(&mut self, choices: &Choices) {
         let mut choose = Chooser::new(choices);
         let guard = format!("@{}{}", choose.of(&["", "!"]), choose.register(PREDICATE, 1));
-        // All must be there at a barrier that the kernel's own level has.
         let line = match (choose.below(8), self.ends.last().copied(), self.within) {
             (0..=4, Some(end), _) => format!("{guard} bra L{end};"),
             (5, _, None) if self.depth > 0 => format!("{guard} exit;"),
             (5, _, Some((_, result))) => format!("{result}\n{guard} ret;"),
             (6, _, Some(_)) => format!("{guard} exit;"),
             (6, _, None) if self.depth > 0 => format!("{guard} ret;"),
-            (7, ..) => format!("{guard} bra DONE;"),
+            (7, ..) if !self.gathers => format!("{guard} bra DONE;"),
             _ => return,
         };
         self.line(&line);
@@ -328,4 +340,60 @@ fn atomic(choose: &mut Chooser<'_>) -> String {
         return format!("red{space}.{operation}.{name} [{address}+{offset}], {value};");
     }
     format!("atom{space}.{operation}.{name} {}, [{address}+{offset}], {value}{swap};", choose.register(ty, 0))
+}
+
+/// Votes, matches, reductions and shuffles of all threads of a warp that have not ended.
+fn together(choose: &mut Chooser<'_>) -> String {
+    let ty = |name: &str| Type::parse(name).expect("a type");
+    let predicate = choose.register(PREDICATE, 1);
+    let not = choose.of(&["", "!"]);
+    match choose.below(8) {
+        0 => {
+            let mode = choose.of(&["all", "any", "uni"]);
+            format!("vote.sync.{mode}.pred {}, {not}{predicate}, -1;", choose.register(PREDICATE, 1))
+        }
+        1 => format!("vote.sync.ballot.b32 {}, {not}{predicate}, -1;", choose.register(ty("b32"), 0)),
+        2 => {
+            let name = choose.of(&["b32", "b64"]);
+            let value = choose.register(ty(&name.replace('b', "u")), 0);
+            let mode = choose.of(&["any", "all"]);
+            format!("match.{mode}.sync.{name} {}, {value}, -1;", choose.register(ty("u32"), 0))
+        }
+        3 => {
+            let value = choose.register(ty("u32"), 0);
+            format!("match.all.sync.b32 {}|{predicate}, {value}, -1;", choose.register(ty("u32"), 0))
+        }
+        4 => {
+            let mode = choose.of(&[
+                "add.u32", "add.s32", "min.u32", "min.s32", "max.u32", "max.s32", "and.b32", "or.b32", "xor.b32",
+            ]);
+            let value = choose.register(ty("u32"), 0);
+            format!("redux.sync.{mode} {}, {value}, -1;", choose.register(ty("u32"), 0))
+        }
+        _ => shuffle(choose),
+    }
+}
+
+/// A shuffle; what a lane reads of a thread that has ended is open, so that zero replaces it.
+fn shuffle(choose: &mut Chooser<'_>) -> String {
+    let ty = |name: &str| Type::parse(name).expect("a type");
+    let (mode, clamp) = choose.of(&[("up", 0), ("down", 31), ("bfly", 31), ("idx", 31)]);
+    let segment = choose.of(&[0, 0x10, 0x18]);
+    let (to, from, amount) =
+        (choose.register(ty("b32"), 0), choose.register(ty("b32"), 0), choose.register(ty("u32"), 0));
+    let source = match mode {
+        "up" => "sub.u32 %t5, %t7, %t5;".to_owned(),
+        "down" => "add.u32 %t5, %t7, %t5;".to_owned(),
+        "bfly" => "xor.b32 %t5, %t7, %t5;".to_owned(),
+        _ => {
+            format!("and.b32 %t7, %t7, {segment}; and.b32 %t5, %t5, {}; or.b32 %t5, %t5, %t7;", 31 - segment)
+        }
+    };
+    format!(
+        "setp.eq.u32 %q7, %t4, %t4; vote.sync.ballot.b32 %t6, %q7, -1; mov.u32 %t7, %laneid; and.b32 %t5, {amount}, 31;\n\
+         shfl.sync.{mode}.b32 {to}|%q6, {from}, %t5, {}, -1;\n\
+         {source} @!%q6 mov.u32 %t5, %laneid; shr.u32 %t6, %t6, %t5; and.b32 %t6, %t6, 1;\n\
+         setp.eq.u32 %q7, %t6, 0; @%q7 mov.b32 {to}, 0; selp.u32 %w0, 1, 0, %q6;",
+        clamp | segment << 8
+    )
 }

@@ -1,7 +1,7 @@
 //! A slow interpreter of PTX: one thread and one instruction at a time, from the module as it is written.
 //!
 //! It is what the executor is compared with, so it shares the parser with it and nothing else: no decoding, no
-//! instruction table, no host floats. Threads of a CTA run one after another from barrier to barrier.
+//! instruction table, no host floats. Threads of a CTA run one after another from barrier to barrier, and the lanes of a warp meet where they work together.
 
 mod access;
 mod code;
@@ -10,6 +10,7 @@ mod integer;
 mod opcode;
 mod operation;
 mod thread;
+mod warp;
 
 pub(crate) use opcode::{Class, Opcode, PREDICATE, Type};
 pub(crate) use operation::{Outcome, evaluate};
@@ -47,11 +48,19 @@ impl Launch<'_> {
                 (0..self.threads).map(|index| Thread::new(&functions, kernel, index, shape)).collect();
             while threads.iter().any(|thread| thread.state != State::Ended) {
                 for thread in &mut threads {
-                    thread.state = if thread.state == State::Waits { State::Runs } else { thread.state };
                     while thread.state == State::Runs {
                         thread.step(&functions, &mut memories);
                         count += 1;
                         assert!(thread.count < LIMIT, "a thread does not end");
+                    }
+                }
+                for warp in threads.chunks_mut(32) {
+                    warp::meet(warp, &functions, &memories);
+                }
+                let at_barrier = |thread: &Thread| matches!(thread.state, State::Waits | State::Ended);
+                if threads.iter().all(at_barrier) {
+                    for thread in threads.iter_mut().filter(|thread| thread.state == State::Waits) {
+                        thread.state = State::Runs;
                     }
                 }
             }

@@ -8,6 +8,7 @@ use super::access::{LOCAL_WINDOW, Memories, Room, SHARED_WINDOW, resolve};
 use super::code::{Code, element, size};
 use super::opcode::{Opcode, PREDICATE, Type};
 use super::operation::{Outcome, evaluate};
+use super::warp::is_together;
 
 /// Bytes of local memory of a thread.
 const LOCAL: usize = 1 << 14;
@@ -17,6 +18,8 @@ pub(crate) enum State {
     Runs,
     /// At a barrier.
     Waits,
+    /// At an instruction that the threads of its warp execute together.
+    Meets,
     Ended,
 }
 
@@ -95,6 +98,18 @@ impl Thread {
         self.frames.last_mut().expect("a thread that runs is in a function")
     }
 
+    /// Its function, and the instruction that it executes next.
+    pub(super) fn place(&self) -> (usize, usize) {
+        let frame = &self.frames[self.frames.len() - 1];
+        (frame.function, frame.next)
+    }
+
+    /// Goes on behind an instruction that the warp has executed together.
+    pub(super) fn go_on(&mut self) {
+        self.frame().next += 1;
+        self.state = State::Runs;
+    }
+
     /// Executes the next instruction.
     pub(crate) fn step(&mut self, functions: &[Code<'_>], memories: &mut Memories<'_>) {
         self.count += 1;
@@ -112,6 +127,11 @@ impl Thread {
         }
         let op = Opcode::new(&instruction.opcode);
         let operands = &instruction.operands;
+        if is_together(&op) {
+            self.frame().next -= 1;
+            self.state = State::Meets;
+            return;
+        }
         match op.head {
             "bra" => {
                 let OperandKind::Name(label) = &operands[0].kind else { panic!("a label") };
@@ -140,14 +160,7 @@ impl Thread {
     }
 
     /// An instruction that is a function of registers.
-    fn compute(
-        &mut self,
-        op: &Opcode<'_>,
-        code: &Code<'_>,
-        scope: usize,
-        instruction: &Instruction,
-        memories: &Memories<'_>,
-    ) {
+    fn compute(&mut self, op: &Opcode<'_>, code: &Code<'_>, scope: usize, instruction: &Instruction, memories: &Memories<'_>) {
         let (result, types) = op.signature().unwrap_or_else(|| panic!("`{}` is not known", op.text));
         let operands = &instruction.operands;
         let sources: Vec<u64> = operands[1..]
@@ -179,14 +192,7 @@ impl Thread {
     }
 
     /// An operand, as a type sees it.
-    fn value(
-        &self,
-        code: &Code<'_>,
-        scope: usize,
-        kind: &OperandKind,
-        ty: Type,
-        memories: &Memories<'_>,
-    ) -> u64 {
+    pub(super) fn value(&self, code: &Code<'_>, scope: usize, kind: &OperandKind, ty: Type, memories: &Memories<'_>) -> u64 {
         let name = match kind {
             OperandKind::Name(name) => name,
             OperandKind::Not(name) => return u64::from(self.register(code, scope, name) == 0),
@@ -222,7 +228,7 @@ impl Thread {
     }
 
     /// Writes a register, which is filled with zeros or the sign where it is wider than the type.
-    fn write(&mut self, code: &Code<'_>, scope: usize, kind: &OperandKind, ty: Type, value: u64) {
+    pub(super) fn write(&mut self, code: &Code<'_>, scope: usize, kind: &OperandKind, ty: Type, value: u64) {
         let OperandKind::Name(name) = kind else {
             assert_eq!(*kind, OperandKind::Discard);
             return;
@@ -233,14 +239,7 @@ impl Thread {
         self.frame().registers.insert((home, name.clone()), value);
     }
 
-    fn mov(
-        &mut self,
-        op: &Opcode<'_>,
-        code: &Code<'_>,
-        scope: usize,
-        operands: &[Operand],
-        memories: &Memories<'_>,
-    ) {
+    fn mov(&mut self, op: &Opcode<'_>, code: &Code<'_>, scope: usize, operands: &[Operand], memories: &Memories<'_>) {
         let ty = op.types[0];
         let part = |count: usize| Type { bits: ty.bits / count as u32, ..ty };
         match (&operands[0].kind, &operands[1].kind) {
@@ -268,14 +267,7 @@ impl Thread {
 
     // Memory.
 
-    fn target(
-        &self,
-        op: &Opcode<'_>,
-        code: &Code<'_>,
-        scope: usize,
-        operand: &Operand,
-        memories: &Memories<'_>,
-    ) -> Target {
+    fn target(&self, op: &Opcode<'_>, code: &Code<'_>, scope: usize, operand: &Operand, memories: &Memories<'_>) -> Target {
         let (name, offset) = match &operand.kind {
             OperandKind::Address(name, offset) => (name, *offset),
             other => panic!("{other:?} is no address"),
@@ -308,18 +300,10 @@ impl Thread {
     }
 
     /// `ld` and `st`
-    fn transfer(
-        &mut self,
-        op: &Opcode<'_>,
-        code: &Code<'_>,
-        scope: usize,
-        operands: &[Operand],
-        memories: &mut Memories<'_>,
-    ) {
+    fn transfer(&mut self, op: &Opcode<'_>, code: &Code<'_>, scope: usize, operands: &[Operand], memories: &mut Memories<'_>) {
         let ty = op.types[0];
         let stores = op.head == "st";
-        let (values, address) =
-            if stores { (&operands[1], &operands[0]) } else { (&operands[0], &operands[1]) };
+        let (values, address) = if stores { (&operands[1], &operands[0]) } else { (&operands[0], &operands[1]) };
         let values = match &values.kind {
             OperandKind::Vector(parts) => parts.as_slice(),
             kind => std::slice::from_ref(kind),
@@ -334,9 +318,7 @@ impl Thread {
             false => Vec::new(),
         };
         let place: &mut [u8] = match target {
-            Target::Memory(room, address) => {
-                memories.bytes(room, &mut self.local, address, bytes * values.len())
-            }
+            Target::Memory(room, address) => memories.bytes(room, &mut self.local, address, bytes * values.len()),
             Target::Frame(name, offset) => {
                 let frame = self.frames.last_mut().expect("a frame");
                 let whole = frame.parameters.entry(name.clone()).or_insert_with(|| {
@@ -345,9 +327,7 @@ impl Thread {
                 });
                 &mut whole[offset..offset + bytes * values.len()]
             }
-            Target::Kernel(offset) => {
-                &mut memories.parameters[offset..offset + bytes * values.len()].to_vec()
-            }
+            Target::Kernel(offset) => &mut memories.parameters[offset..offset + bytes * values.len()].to_vec(),
         };
         if stores {
             place.copy_from_slice(&stored);
@@ -360,14 +340,7 @@ impl Thread {
     }
 
     /// `atom` and `red`, whose operation is a function of the old value and the operands.
-    fn atomic(
-        &mut self,
-        op: &Opcode<'_>,
-        code: &Code<'_>,
-        scope: usize,
-        operands: &[Operand],
-        memories: &mut Memories<'_>,
-    ) {
+    fn atomic(&mut self, op: &Opcode<'_>, code: &Code<'_>, scope: usize, operands: &[Operand], memories: &mut Memories<'_>) {
         let ty = op.types[0];
         let returns = usize::from(op.head == "atom");
         let rest = &operands[returns..];
@@ -394,9 +367,7 @@ impl Thread {
             Some("and") => old & b,
             Some("or") => old | b,
             Some("xor") => old ^ b,
-            Some("add") if ty.is_float() => {
-                arithmetic(if ty.bits == 32 { "add.rn.f32" } else { "add.rn.f64" })
-            }
+            Some("add") if ty.is_float() => arithmetic(if ty.bits == 32 { "add.rn.f32" } else { "add.rn.f64" }),
             Some("add") => old.wrapping_add(b),
             Some("min") => ty.number(old).min(ty.number(b)) as u64,
             Some("max") => ty.number(old).max(ty.number(b)) as u64,
