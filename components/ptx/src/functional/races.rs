@@ -273,7 +273,7 @@ fn bytes(access: &Access, lane: u32) -> impl Iterator<Item = u64> {
 fn value(access: &Access, lane: usize, byte: u64) -> u8 {
     let at = (byte - access.addresses[lane]) as usize;
     let piece = usize::from(access.element_bytes.min(4)).max(1);
-    access.values[at / piece & 3].0[lane].to_le_bytes()[at % piece]
+    access.values[(at / piece) & 3].0[lane].to_le_bytes()[at % piece]
 }
 
 #[cfg(test)]
