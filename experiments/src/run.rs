@@ -20,6 +20,7 @@ use counterpoint_hardware::io::storage::Disk;
 use counterpoint_host_model::Journal;
 use counterpoint_host_model::functional::{Found, Launched};
 use counterpoint_host_model::program::Application;
+use counterpoint_protocols::preload::Preloaded;
 use counterpoint_ptx::functional::{DEFAULT_LIMIT, Options};
 
 use crate::application::{self, LoadedApplication, RealFiles, SETTING_PREFIX};
@@ -288,11 +289,20 @@ pub fn run_watched(
     let folder = request.out.as_deref().map(|out| Folder::create(out, &loaded.outputs)).transpose();
     let folder = folder.map_err(one)?;
 
+    let functional = Options {
+        limit: request.instruction_limit,
+        racecheck: request.racecheck,
+        interrupt: progress.interrupt_flag(),
+        ..Options::default()
+    };
+    let preloaded = functional::preload(&loaded, functional.clone());
+    let contents = preloaded.as_deref().unwrap_or_default();
     let weights = match request.functional {
         true => None,
-        false => weigh(request, registry, &machine, &loaded, progress.interrupt_flag()),
+        false => weigh(request, registry, &machine, &loaded, contents, progress.interrupt_flag()),
     };
-    let Surroundings { program, journal, disk, meter, environment } = Surroundings::new(request, &loaded);
+    let Surroundings { program, journal, disk, meter, environment } =
+        Surroundings::new(request, &loaded, contents);
     let options = RunOptions {
         threads: request.threads.max(1),
         weights,
@@ -311,16 +321,12 @@ pub fn run_watched(
     let simulation =
         Simulation { machine: Arc::clone(&machine), registry: Arc::clone(registry), environment };
     let (mut launched, mut found) = (None, Vec::new());
-    let (report, missing) = if request.functional {
-        let options = Options {
-            limit: request.instruction_limit,
-            racecheck: request.racecheck,
-            interrupt: progress.interrupt_flag(),
-            ..Options::default()
-        };
+    let (report, missing) = if let Err(outcome) = &preloaded {
+        (functional::refused(outcome.clone()).report, [].as_slice())
+    } else if request.functional {
         let ran = match lacks(request, registry, &machine, &loaded) {
             Some(outcome) => functional::refused(outcome),
-            None => functional::run(&loaded, &journal, &meter, &disk, options),
+            None => functional::run(&loaded, contents, &journal, &meter, &disk, functional),
         };
         (launched, found) = (Some(ran.launched), ran.found);
         (ran.report, [].as_slice())
@@ -388,7 +394,7 @@ struct Surroundings {
 }
 
 impl Surroundings {
-    fn new(request: &RunRequest, loaded: &LoadedApplication) -> Self {
+    fn new(request: &RunRequest, loaded: &LoadedApplication, contents: &[(u32, Vec<u8>)]) -> Self {
         let journal = Arc::new(Journal::default());
         let inputs = loaded.inputs.iter().map(|input| input.contents.clone());
         let disk = Arc::new(Disk::new(inputs.chain(loaded.outputs.iter().map(|_| Vec::new()))));
@@ -399,6 +405,9 @@ impl Surroundings {
         resources.insert(Arc::clone(&disk));
         resources.insert(Arc::clone(&journal));
         resources.insert(Arc::clone(&meter));
+        if !contents.is_empty() {
+            resources.insert(Arc::new(Preloaded::new(contents.iter().cloned())));
+        }
         let environment =
             Environment { resources: Arc::new(resources), level: request.level, seed: request.seed };
         Surroundings { program, journal, disk, meter, environment }
@@ -416,7 +425,7 @@ fn lacks(
     let Application { name, buffers, .. } = &loaded.application;
     let application = Application { name: name.clone(), buffers: buffers.clone(), ..Application::default() };
     let nothing = LoadedApplication { application, ..LoadedApplication::default() };
-    let environment = Surroundings::new(request, &nothing).environment;
+    let environment = Surroundings::new(request, &nothing, &[]).environment;
     let report = topology::run(&machine.machine, registry, &environment, &RunOptions::default());
     (!matches!(report.outcome, Outcome::Finished(_))).then_some(report.outcome)
 }
@@ -427,10 +436,11 @@ fn weigh(
     registry: &Arc<Registry>,
     machine: &Loaded,
     loaded: &LoadedApplication,
+    contents: &[(u32, Vec<u8>)],
     interrupt: Arc<AtomicBool>,
 ) -> Option<Arc<[u32]>> {
     let until = request.warm_up?;
-    let environment = Surroundings::new(request, loaded).environment;
+    let environment = Surroundings::new(request, loaded, contents).environment;
     Some(topology::build(&machine.machine, registry, &environment).warm_up(until, interrupt))
 }
 
@@ -443,7 +453,8 @@ pub fn cut(request: &RunRequest, registry: &Arc<Registry>) -> Result<(Machine, C
         (load_machine(request, registry).map_err(|error| vec![error])?, None)
     } else {
         let (machine, _, loaded) = load(request, registry)?;
-        let weights = weigh(request, registry, &machine, &loaded, Arc::default());
+        let contents = functional::preload(&loaded, Options::default()).unwrap_or_default();
+        let weights = weigh(request, registry, &machine, &loaded, &contents, Arc::default());
         (machine, weights)
     };
     let options = RunOptions { threads: request.threads.max(1), weights, ..RunOptions::default() };
@@ -458,7 +469,7 @@ fn hashed((path, clock): (String, Hertz)) -> Hashed {
 /// Writes the input files that generators made; a user who wants others replaces them.
 fn write_inputs(loaded: &LoadedApplication) -> Result<Vec<String>, WriteError> {
     let mut created = Vec::new();
-    for input in loaded.inputs.iter().filter(|input| input.generated) {
+    for input in loaded.files().filter(|input| input.generated) {
         if created.contains(&input.path) {
             continue;
         }

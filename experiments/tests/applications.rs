@@ -81,11 +81,7 @@ fn run_and_count(loaded: &LoadedApplication, options: Options) -> (Journal, Vec<
 /// Runs the small size of an application and compares what is expected of it.
 fn verify(name: &str, dialect: &'static str) {
     let loaded = small(name, dialect);
-    let inputs: BTreeMap<String, Vec<u8>> = (loaded.application.prelude.iter().zip(&loaded.inputs))
-        .map(|(transfer, input)| {
-            (loaded.application.buffers[transfer.buffer.0 as usize].name.clone(), input.contents.clone())
-        })
-        .collect();
+    let inputs = loaded.contents();
     let journal = run(&loaded);
     assert!(!loaded.expectations.is_empty(), "{name} expects nothing");
     for expectation in &loaded.expectations {

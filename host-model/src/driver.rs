@@ -13,6 +13,7 @@ use counterpoint_protocols::bus::{BusMessage, Command, CommandId, Copy, Descript
 use counterpoint_protocols::host::{DeviceMessage, HostAccess, HostReply, StorageReply, StorageRequest};
 use counterpoint_protocols::launch::{Launch, LaunchId};
 use counterpoint_protocols::memory::Tag;
+use counterpoint_protocols::preload::Preloaded;
 use counterpoint_ptx::{Allocation, Allocations};
 
 use crate::cpu::{CpuPorts, CpuStats};
@@ -122,7 +123,13 @@ impl<'a> Driver<'a> {
             while !self.descriptions.contains_key(&id) {
                 self.event().await?;
             }
-            let memory = self.descriptions.remove(&id).unwrap_or_default().memory;
+            let Description { memory, path } = self.descriptions.remove(&id).unwrap_or_default();
+            if let Some(preloaded) = self.sim.resource::<Preloaded>() {
+                let buffers = application.buffers.iter().zip(&self.device_address).enumerate();
+                for (index, (_, &address)) in buffers.filter(|(_, (buffer, _))| buffer.device == device) {
+                    preloaded.place(index as u32, &path, address);
+                }
+            }
             let needed = next_device[&device];
             if needed > memory {
                 let (needed, memory) =

@@ -4,7 +4,7 @@
 //! asked here; what an application computes, and how many instructions that takes, does not depend on it. Mistakes after
 //! which a kernel can go on are collected.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 
@@ -13,7 +13,7 @@ use counterpoint_framework::telemetry::Meter;
 use counterpoint_ptx::functional::{Check, Finding, FlatMemory, Grid, Options, ctas};
 
 use crate::journal::Journal;
-use crate::program::{Application, BufferId, LaunchStep, Step};
+use crate::program::{Application, Argument, BufferId, LaunchStep, Step};
 
 /// What a launch executed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,6 +110,41 @@ impl<'a> FunctionalHost<'a> {
             found: Vec::new(),
             places: BTreeMap::new(),
         }
+    }
+
+    /// Does what comes before the run, on the contents of the files that are loaded, in their order; returns what devices
+    /// hold then, by the number of the buffer: those that are loaded or handed to a launch.
+    ///
+    /// # Errors
+    /// As [`FunctionalHost::run`].
+    pub fn preload(mut self, load: &[&[u8]]) -> Result<ControlFlow<(), Vec<(u32, Vec<u8>)>>, Fault> {
+        let application = self.application;
+        for (&buffer, contents) in application.preloaded.iter().zip(load) {
+            self.load(buffer.0, contents)?;
+        }
+        if self.steps(&application.preload)?.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+        let mut wanted: BTreeSet<BufferId> = application.preloaded.iter().copied().collect();
+        handed(&application.preload, &mut wanted);
+        let contents = wanted.into_iter().map(|buffer| {
+            let (_, device) = self.both(buffer.0 as usize)?;
+            Ok((buffer.0, device.to_vec()))
+        });
+        contents.collect::<Result<_, Fault>>().map(ControlFlow::Continue)
+    }
+
+    /// Puts bytes into a buffer on its device.
+    ///
+    /// # Errors
+    /// When the buffer's device has no memory.
+    pub fn load(&mut self, buffer: u32, contents: &[u8]) -> Result<(), Fault> {
+        let place = buffer as usize;
+        let (_, device) = self.both(place)?;
+        device.copy_from_slice(contents);
+        let address = self.addresses[place];
+        self.memory(place)?.written(address);
+        Ok(())
     }
 
     /// Runs the application from prelude to postlude: `read` gives the files of the prelude in their order, `write`
@@ -297,6 +332,22 @@ impl<'a> FunctionalHost<'a> {
             self.journal.launched();
         }
         Ok(flow)
+    }
+}
+
+/// The buffers that launches get.
+fn handed(steps: &[Step], buffers: &mut BTreeSet<BufferId>) {
+    for step in steps {
+        match step {
+            Step::Launch(launch) => {
+                buffers.extend(launch.arguments.iter().filter_map(|argument| match argument {
+                    Argument::Buffer(buffer) => Some(*buffer),
+                    Argument::Value(_) => None,
+                }));
+            }
+            Step::Repeat(_, steps) | Step::Loop { steps, .. } => handed(steps, buffers),
+            Step::Swap(..) | Step::Free(_) => {}
+        }
     }
 }
 

@@ -133,6 +133,10 @@ pub struct Application {
     pub name: String,
     /// Its buffers.
     pub buffers: Vec<Buffer>,
+    /// Buffers whose contents are on their device before time 0, in the order of the files that hold them.
+    pub preloaded: Vec<BufferId>,
+    /// What runs there without time before that, on these contents.
+    pub preload: Vec<Step>,
     /// Files read before the first copy.
     pub prelude: Vec<Transfer>,
     /// Buffers copied to their device.

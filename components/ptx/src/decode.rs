@@ -9,6 +9,7 @@ mod lanes;
 mod link;
 mod memory;
 mod moves;
+mod operands;
 mod storage;
 mod texture;
 
@@ -317,8 +318,8 @@ impl<'m> Decoder<'m> {
             frame_bytes: self.frame_bytes,
             // A callee's local memory begins as aligned as the first.
             local_bytes: (self.storage.local.bytes as u32).next_multiple_of(if self.entry { 1 } else { 16 }),
-            params: signature.map_or(Vec::new(), |signature| signature.params.clone()),
-            results: signature.map_or(Vec::new(), |signature| signature.results.clone()),
+            params: signature.map_or(Vec::new(), |it| it.params.iter().map(|formal| formal.part).collect()),
+            results: signature.map_or(Vec::new(), |it| it.results.iter().map(|formal| formal.part).collect()),
             calls: std::mem::take(&mut self.calls),
             indirect: self.indirect,
             taken: std::mem::take(&mut self.taken),
@@ -445,7 +446,8 @@ impl<'m> Decoder<'m> {
                 self.names.insert(key, id);
                 return Ok(Some(Register { id, kind, class }));
             }
-            if scope == 0 {
+            // A parameter of a call hides the registers of the scopes around it.
+            if scope == 0 || self.scopes[scope].frame.contains_key(name) {
                 return Ok(None);
             }
             scope = self.scopes[scope].parent;
@@ -462,6 +464,15 @@ impl<'m> Decoder<'m> {
         }
         self.registers.push(RegisterType::Predicate);
         Ok(*self.carry.insert(self.registers.len() as u16 - 1))
+    }
+
+    /// A register of 32 bits that no text names.
+    fn temporary(&mut self, place: Place) -> Result<u16, PtxError> {
+        if self.registers.len() >= MOST_REGISTERS {
+            return Err(PtxError::new(place, "the kernel has too many registers"));
+        }
+        self.registers.push(RegisterType::Narrow(32));
+        Ok(self.registers.len() as u16 - 1)
     }
 
     /// The operand for a constant.

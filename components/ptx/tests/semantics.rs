@@ -32,7 +32,7 @@ fn shifts_clamp() {
 fn integer_division_never_traps() {
     let pairs = [(7, 0), (0x8000_0000, !0), (7, 2), ((-7i32) as u32, 2)];
     assert_eq!(binary32("div.s32 %r3, %r1, %r2", &pairs), [!0, 0x8000_0000, 3, (-3i32) as u32]);
-    assert_eq!(binary32("rem.s32 %r3, %r1, %r2", &pairs), [7, 0, 1, !0]);
+    assert_eq!(binary32("rem.s32 %r3, %r1, %r2", &pairs), [!0, 0, 1, !0]);
     assert_eq!(binary32("div.u32 %r3, %r1, %r2", &pairs[..2]), [!0, 0]);
 }
 
@@ -212,7 +212,7 @@ fn integers_and_floats_do_not_mix() {
     assert_eq!(lines, [5, 6, 7, 8, 9, 10, 11]);
     assert_eq!(
         errors[1].to_string(),
-        "6:19: `%u1` is an integer register, and the instruction's type is `.f32` (expected a floating-point or untyped one)"
+        "6:19: `%u1` is an integer register, and the type here is `.f32` (expected a floating-point or untyped one)"
     );
 }
 

@@ -68,6 +68,11 @@ pub(super) static APPLICATION: Section = Section {
         ),
         key("code", Names, "PTX files by name, relative to this file."),
         key("buffers", Named(&BUFFER), "Memory by name, on the host and on a device."),
+        key(
+            "preload",
+            Steps(&PRELOAD),
+            "What devices hold before the run, without time: files first, then what kernels make of them.",
+        ),
         key("prelude", Steps(&[&READ_STEP]), "What happens on the host before the first copy."),
         key("copy_in", List, "Buffers that are copied to their device."),
         key("kernels", Steps(&STEPS), "What runs on the device."),
@@ -80,6 +85,9 @@ pub(super) static APPLICATION: Section = Section {
 
 /// What `kernels`, and `do` in them, may hold.
 static STEPS: [&Section; 5] = [&LAUNCH, &REPEAT, &LOOP, &SWAP, &FREE];
+
+/// What `preload` may hold.
+static PRELOAD: [&Section; 4] = [&LOAD_STEP, &LAUNCH, &REPEAT, &LOOP];
 
 /// An entry of `buffers`.
 pub(super) static BUFFER: Section = Section {
@@ -97,7 +105,13 @@ pub(super) static READ_STEP: Section = Section {
     keys: &[key("read", One(&READ), "Reads a file into a buffer.")],
 };
 
-/// What `read` says.
+/// A file in `preload`.
+pub(super) static LOAD_STEP: Section = Section {
+    name: "a file of the preload",
+    keys: &[key("load", One(&READ), "Puts a file into a buffer on its device.")],
+};
+
+/// What `read` and `load` say.
 pub(super) static READ: Section = Section {
     name: "read",
     keys: &[
@@ -212,10 +226,11 @@ pub(super) static COUNT: Section = Section {
 };
 
 /// Every section, the file itself first.
-static SECTIONS: [&Section; 14] = [
+static SECTIONS: [&Section; 15] = [
     &APPLICATION,
     &BUFFER,
     &READ_STEP,
+    &LOAD_STEP,
     &READ,
     &LAUNCH,
     &REPEAT,

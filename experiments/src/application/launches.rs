@@ -27,7 +27,8 @@ impl Reader<'_> {
         nodes.iter().filter_map(|node| self.step(node, codes)).collect()
     }
 
-    fn step(&mut self, node: &Node, codes: &mut Codes) -> Option<Step> {
+    /// Reads a step, if there is no problem with it.
+    pub(super) fn step(&mut self, node: &Node, codes: &mut Codes) -> Option<Step> {
         match STEP_KEYS.into_iter().find(|key| node.get(key).is_some()) {
             Some("launch") => {
                 self.section(node, &LAUNCH)?;

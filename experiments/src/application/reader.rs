@@ -20,6 +20,7 @@ pub(super) struct Reader<'a> {
     pub(super) application: Application,
     pub(super) elements: Vec<Element>,
     pub(super) inputs: Vec<InputFile>,
+    pub(super) preloaded: Vec<InputFile>,
     pub(super) outputs: Vec<String>,
     pub(super) expectations: Vec<Expectation>,
     /// Where the releases and the conditions of loops stand, in the order of the steps.
@@ -39,6 +40,7 @@ impl<'a> Reader<'a> {
             application: Application::default(),
             elements: Vec::new(),
             inputs: Vec::new(),
+            preloaded: Vec::new(),
             outputs: Vec::new(),
             expectations: Vec::new(),
             places: Vec::new(),
@@ -71,6 +73,7 @@ impl<'a> Reader<'a> {
         self.application.steps = self.read_steps(root.get("kernels"), &mut codes);
         self.application.copy_out = self.buffer_list(root.get("copy_out"));
         self.check_releases(root.get("copy_out"));
+        self.read_preload(root.get("preload"), &mut codes);
         self.read_postlude(root.get("postlude"));
         self.read_expectations(root.get("expect"));
         let counts = self.read_counts(root.get("counts"), root.get("sizes"));
@@ -83,6 +86,7 @@ impl<'a> Reader<'a> {
             parameters: self.parameters.as_floats(),
             elements: std::mem::take(&mut self.elements),
             inputs: std::mem::take(&mut self.inputs),
+            preloaded: std::mem::take(&mut self.preloaded),
             outputs: std::mem::take(&mut self.outputs),
             expectations: std::mem::take(&mut self.expectations),
             counts,

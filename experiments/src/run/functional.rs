@@ -27,9 +27,31 @@ pub(super) struct Ran {
     pub(super) found: Vec<Found>,
 }
 
-/// Runs an application.
+/// What devices hold when the run begins, by the number of the buffer.
+pub(super) type Contents = Vec<(u32, Vec<u8>)>;
+
+/// Does what the application wants done before the run.
+///
+/// # Errors
+/// How the run ends if that goes wrong.
+pub(super) fn preload(loaded: &LoadedApplication, options: Options) -> Result<Contents, Outcome> {
+    let (journal, meter) = (Journal::default(), Meter::default());
+    let host = FunctionalHost::new(&loaded.application, &journal, &meter, options, UNWRITTEN);
+    let files: Vec<&[u8]> = loaded.preloaded.iter().map(|file| &*file.contents).collect();
+    match host.preload(&files) {
+        Ok(ControlFlow::Continue(contents)) => Ok(contents),
+        Ok(ControlFlow::Break(())) => Err(Outcome::Interrupted(SimTime::ZERO)),
+        Err(fault) => {
+            let path = format!("{}, before the run", loaded.application.name);
+            Err(Outcome::Failed { time: SimTime::ZERO, path, fault })
+        }
+    }
+}
+
+/// Runs an application on devices that hold something already.
 pub(super) fn run(
     loaded: &LoadedApplication,
+    preloaded: &[(u32, Vec<u8>)],
     journal: &Journal,
     meter: &Meter,
     disk: &Disk,
@@ -37,8 +59,11 @@ pub(super) fn run(
 ) -> Ran {
     let mut host = FunctionalHost::new(&loaded.application, journal, meter, options, UNWRITTEN);
     let inputs: Vec<&[u8]> = loaded.inputs.iter().map(|input| &*input.contents).collect();
-    let ended = host.run(&inputs, |index, contents| {
-        disk.replace(FileIndex((inputs.len() + index) as u32), contents.to_vec());
+    let loading = preloaded.iter().try_for_each(|(buffer, contents)| host.load(*buffer, contents));
+    let ended = loading.and_then(|()| {
+        host.run(&inputs, |index, contents| {
+            disk.replace(FileIndex((inputs.len() + index) as u32), contents.to_vec());
+        })
     });
     let time = SimTime::ZERO;
     let outcome = match ended {

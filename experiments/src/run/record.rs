@@ -1,6 +1,5 @@
 //! What is kept of a run: the comparisons, the files of the application, the manifest.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use counterpoint_framework::topology::{Loaded, RunReport, resolve};
@@ -24,14 +23,7 @@ pub(super) fn checks(
     journal: &Journal,
     partial: bool,
 ) -> Vec<Check> {
-    let inputs: BTreeMap<String, Vec<u8>> = application
-        .prelude
-        .iter()
-        .zip(&loaded.inputs)
-        .map(|(transfer, input)| {
-            (application.buffers[transfer.buffer.0 as usize].name.clone(), input.contents.clone())
-        })
-        .collect();
+    let inputs = loaded.contents();
     let check = |expectation: &crate::application::Expectation| {
         let buffer = &application.buffers[expectation.buffer.0 as usize].name;
         let element = loaded.elements[expectation.buffer.0 as usize];

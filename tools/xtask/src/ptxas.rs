@@ -14,7 +14,7 @@ pub(crate) fn run(mut arguments: impl Iterator<Item = String>) -> Result<(), Str
     // The test runs in the folder of its crate.
     let program = std::path::absolute(&program).ok().filter(|path| path.exists()).unwrap_or(program.into());
     let mut command = Command::new(env!("CARGO"));
-    command.args(["test", "-p", "counterpoint-ptx", "--test", "rewriting", "--", "--ignored", "--nocapture"]);
+    command.args(["test", "-p", "counterpoint-ptx", "--test", "committed", "--", "--ignored", "--nocapture"]);
     let status = command.env("PTXAS", program).status().map_err(|error| format!("cargo: {error}"))?;
     if status.success() { Ok(()) } else { Err("ptxas refuses a module".to_owned()) }
 }

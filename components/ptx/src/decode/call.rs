@@ -7,7 +7,8 @@
 
 use std::collections::BTreeMap;
 
-use super::instruction::{Line, Width};
+use super::instruction::Line;
+use super::operands::Wanted;
 use super::storage::extent;
 use super::{Decoder, RegisterType, blank};
 use crate::analysis::liveness::Effects;
@@ -21,8 +22,23 @@ use crate::program::{Action, CallSite, FramePart, Instruction, MemoryForm};
 pub(super) struct Signature {
     /// Position of its definition in the module, if it has one.
     pub(super) index: Option<u32>,
-    pub(super) results: Vec<FramePart>,
-    pub(super) params: Vec<FramePart>,
+    pub(super) results: Vec<Formal>,
+    pub(super) params: Vec<Formal>,
+}
+
+/// A parameter or a result: its place, and the type of its elements.
+#[derive(Clone, Debug)]
+pub(super) struct Formal {
+    pub(super) part: FramePart,
+    element: String,
+}
+
+/// Lays out what a function takes or gives.
+fn layout(variables: &[Variable], bytes: &mut u32) -> Result<Vec<Formal>, PtxError> {
+    let formal = |variable: &Variable| {
+        Ok(Formal { part: frame_part(variable, bytes)?, element: variable.element.clone() })
+    };
+    variables.iter().map(formal).collect()
 }
 
 /// The address of a module's function.
@@ -36,10 +52,8 @@ pub(super) fn signatures(module: &Module, errors: &mut Vec<PtxError>) -> BTreeMa
     let mut found: BTreeMap<String, Signature> = BTreeMap::new();
     for (index, function) in module.functions.iter().enumerate().filter(|(_, function)| !function.entry) {
         let mut bytes = 0;
-        let mut layout = |variables: &[Variable]| -> Result<Vec<FramePart>, PtxError> {
-            variables.iter().map(|variable| frame_part(variable, &mut bytes)).collect()
-        };
-        let parts = layout(&function.results).and_then(|results| Ok((results, layout(&function.params)?)));
+        let results = layout(&function.results, &mut bytes);
+        let parts = results.and_then(|results| Ok((results, layout(&function.params, &mut bytes)?)));
         let (results, params) = match parts {
             Ok(parts) => parts,
             Err(error) => {
@@ -48,7 +62,7 @@ pub(super) fn signatures(module: &Module, errors: &mut Vec<PtxError>) -> BTreeMa
             }
         };
         let index = function.body.is_some().then_some(index as u32);
-        let sizes = |parts: &[FramePart]| parts.iter().map(|part| part.size).collect::<Vec<u32>>();
+        let sizes = |formals: &[Formal]| formals.iter().map(|formal| formal.part.size).collect::<Vec<u32>>();
         match found.get_mut(&function.name) {
             None => {
                 found.insert(function.name.clone(), Signature { index, results, params });
@@ -122,14 +136,9 @@ impl Decoder<'_> {
 
     pub(super) fn prototype(&mut self, prototype: &Prototype) -> Result<(), PtxError> {
         let mut bytes = 0;
-        let mut layout = |variables: &[Variable]| -> Result<Vec<FramePart>, PtxError> {
-            variables.iter().map(|variable| frame_part(variable, &mut bytes)).collect()
-        };
-        let signature = Signature {
-            index: None,
-            results: layout(&prototype.results)?,
-            params: layout(&prototype.params)?,
-        };
+        let results = layout(&prototype.results, &mut bytes)?;
+        let params = layout(&prototype.params, &mut bytes)?;
+        let signature = Signature { index: None, results, params };
         self.prototypes.insert(prototype.name.clone(), signature);
         Ok(())
     }
@@ -181,7 +190,8 @@ fn frame_move(
     (instruction, effects)
 }
 
-fn under_guard(instruction: &mut Instruction, effects: &mut Effects, guard: &Instruction) {
+/// Gives an added instruction the guard of the one that it belongs to.
+pub(super) fn under_guard(instruction: &mut Instruction, effects: &mut Effects, guard: &Instruction) {
     (instruction.guard, instruction.guard_negated) = (guard.guard, guard.guard_negated);
     if guard.is_guarded() {
         instruction.reads.insert(guard.guard);
@@ -230,7 +240,7 @@ impl Line<'_, '_, '_> {
         };
         let place = target.span.place;
         let (signature, action, callee) = if let Some(register) = self.decoder.find_register(name, place)? {
-            self.check_width(name, register, Width::Exactly(64), place)?;
+            self.check(name, register, Wanted::exactly("u64"), place)?;
             self.effects.reads.push(register.id);
             self.out.sources[0] = register.id;
             let [Operand { kind: OperandKind::Name(prototype), span }] = rest else {
@@ -285,7 +295,7 @@ impl Line<'_, '_, '_> {
     fn passed(
         &mut self,
         operands: &[Operand],
-        formals: &[FramePart],
+        formals: &[Formal],
         what: &str,
         takes: bool,
     ) -> Result<Vec<FramePart>, PtxError> {
@@ -294,7 +304,7 @@ impl Line<'_, '_, '_> {
             return Err(self.error(message).expecting(format!("{} {what}", formals.len())));
         }
         let mut parts = Vec::new();
-        for (operand, formal) in operands.iter().zip(formals) {
+        for (operand, Formal { part: formal, element }) in operands.iter().zip(formals) {
             let place = operand.span.place;
             let name = if let OperandKind::Name(name) = &operand.kind { name.as_str() } else { "" };
             if let Some(part) = self.decoder.find_frame(name) {
@@ -318,7 +328,7 @@ impl Line<'_, '_, '_> {
                     Some(register) if register.kind != RegisterType::Predicate => register,
                     _ => return Err(self.misfit(operand, "a `.param` variable or a register")),
                 };
-                self.check_width(name, register, Width::AtLeast(bits), place)?;
+                self.check(name, register, Wanted::at_least(element).of(bits), place)?;
                 let (mut load, mut effects) = frame_move(Action::LoadFrame, part, register, self.span);
                 under_guard(&mut load, &mut effects, self.out);
                 self.after.push((load, effects));
@@ -326,7 +336,7 @@ impl Line<'_, '_, '_> {
             }
             let mut store = blank(self.span);
             let before = self.effects.reads.len();
-            store.sources[0] = self.read(operand, Width::Exactly(bits))?;
+            store.sources[0] = self.read(operand, Wanted::exactly(element).of(bits))?;
             let mut effects = Effects { reads: self.effects.reads.split_off(before), ..Effects::default() };
             for &id in &effects.reads {
                 store.reads.insert(id);

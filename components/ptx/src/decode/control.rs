@@ -1,6 +1,7 @@
 //! Branches, barriers, and what the lanes of a warp do together.
 
-use super::instruction::{Line, Width};
+use super::instruction::Line;
+use super::operands::Wanted;
 use crate::ast::{Operand, OperandKind};
 use crate::error::PtxError;
 use crate::isa::warp::{Reduction, WarpOp};
@@ -22,7 +23,7 @@ impl Line<'_, '_, '_> {
         let fewest = if waits { 1 } else { 2 };
         let operands = self.operands(fewest..=2)?;
         for (index, operand) in operands.iter().enumerate() {
-            self.out.sources[index] = self.read(operand, Width::Exactly(32))?;
+            self.out.sources[index] = self.read(operand, Wanted::exactly("u32"))?;
         }
         self.out.action = Action::Barrier { waits };
         self.out.aligned = self.is_aligned();
@@ -34,12 +35,12 @@ impl Line<'_, '_, '_> {
         let operands = self.operands(3..=4)?;
         let [destination, barrier @ .., predicate] = operands else { return Ok(()) };
         for (index, operand) in barrier.iter().enumerate() {
-            self.out.sources[index] = self.read(operand, Width::Exactly(32))?;
+            self.out.sources[index] = self.read(operand, Wanted::exactly("u32"))?;
         }
         self.out.sources[2] = self.read_predicate_or_not(predicate)?;
         match (&destination.kind, reduction) {
             (kind, Reduction::Popc) => {
-                let register = self.write(kind, destination.span.place, Width::Exactly(32))?;
+                let register = self.write(kind, destination.span.place, Wanted::exactly("u32"))?;
                 self.out.destinations[0] = register.id;
             }
             (OperandKind::Name(name), _) => {
@@ -74,16 +75,21 @@ impl Line<'_, '_, '_> {
         let (destination, sources) = operands.split_at(usize::from(has_destination));
         let votes = matches!(op, WarpOp::VoteAll | WarpOp::VoteAny | WarpOp::VoteUniform | WarpOp::Ballot);
         let wide = opcode.ends_with(".b64");
+        // A match compares integers; what a shuffle moves may be anything.
+        let value = match op {
+            WarpOp::MatchAny | WarpOp::MatchAll => Wanted::exactly(if wide { "u64" } else { "u32" }),
+            _ => Wanted::exactly(opcode.rsplit('.').next().unwrap_or("")),
+        };
         for (index, operand) in sources[..values].iter().enumerate() {
             self.out.sources[index] = match index {
                 0 if votes => self.read_predicate_or_not(operand)?,
-                0 if wide => self.read(operand, Width::Exactly(64))?,
-                _ => self.read(operand, Width::Exactly(32))?,
+                0 => self.read(operand, value)?,
+                _ => self.read(operand, Wanted::exactly("b32"))?,
             };
         }
         self.out.memory.wide_value = wide;
         if masked {
-            self.out.sources[3] = self.read(&sources[values], Width::Exactly(32))?;
+            self.out.sources[3] = self.read(&sources[values], Wanted::exactly("u32"))?;
         }
         if let [destination] = destination {
             self.warp_destination(op, destination)?;
@@ -104,6 +110,11 @@ impl Line<'_, '_, '_> {
                 | WarpOp::MatchAll
                 | WarpOp::Elect
         );
+        let typed = self.source.opcode.rsplit('.').next().unwrap_or("");
+        let result = match op {
+            WarpOp::MatchAny | WarpOp::MatchAll | WarpOp::Elect => Wanted::exactly("b32"),
+            _ => Wanted::exactly(typed),
+        };
         match &destination.kind {
             OperandKind::Name(name) if truth => {
                 self.out.destinations[1] = self.write_predicate(name, place)?;
@@ -111,14 +122,14 @@ impl Line<'_, '_, '_> {
             OperandKind::Pair(name, predicate) if pairs => {
                 if name != "_" {
                     let kind = OperandKind::Name(name.clone());
-                    self.out.destinations[0] = self.write(&kind, place, Width::Exactly(32))?.id;
+                    self.out.destinations[0] = self.write(&kind, place, result)?.id;
                 }
                 if predicate != "_" {
                     self.out.destinations[1] = self.write_predicate(predicate, place)?;
                 }
             }
             kind @ OperandKind::Name(_) => {
-                self.out.destinations[0] = self.write(kind, place, Width::Exactly(32))?.id;
+                self.out.destinations[0] = self.write(kind, place, result)?.id;
             }
             _ if pairs => return Err(self.misfit(destination, "a register, or register|predicate")),
             _ => return Err(self.misfit(destination, "a register")),

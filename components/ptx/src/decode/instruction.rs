@@ -1,23 +1,12 @@
 //! One instruction as written to one decoded instruction.
 
-use super::call::code_address;
-use super::moves::special;
-use super::{Class, Decoder, Register, RegisterType, blank};
+use super::{Decoder, Register, RegisterType, blank};
 use crate::analysis::liveness::Effects;
-use crate::ast::{self, Operand, OperandKind, Span, StorageSpace};
+use crate::ast::{self, Operand, Span};
 use crate::error::{Place, PtxError, nearest};
 use crate::isa::forms::{Form, FormRow};
 use crate::isa::{self, Known, Latency, Unit};
-use crate::program::{Action, Instruction, NONE};
-
-/// How a value is read or written, for checking register widths.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Width {
-    /// The register must have exactly these bits.
-    Exactly(u8),
-    /// Or more: loads, stores and conversions allow it.
-    AtLeast(u8),
-}
+use crate::program::{Action, Instruction};
 
 impl Decoder<'_> {
     pub(super) fn instruction(&mut self, source: &ast::Instruction, span: Span) -> Result<(), PtxError> {
@@ -55,7 +44,7 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    fn predicate(&mut self, name: &str, place: Place) -> Result<u16, PtxError> {
+    pub(super) fn predicate(&mut self, name: &str, place: Place) -> Result<u16, PtxError> {
         match self.find_register(name, place)? {
             Some(Register { id, kind: RegisterType::Predicate, .. }) => Ok(id),
             Some(_) => {
@@ -168,178 +157,5 @@ impl<'s> Line<'_, 's, '_> {
         self.operands(0..=0)?;
         self.out.action = action;
         Ok(())
-    }
-
-    // Operands.
-
-    pub(super) fn read(&mut self, operand: &Operand, width: Width) -> Result<u16, PtxError> {
-        self.read_kind(&operand.kind, operand.span.place, width)
-    }
-
-    pub(super) fn read_kind(
-        &mut self,
-        kind: &OperandKind,
-        place: Place,
-        width: Width,
-    ) -> Result<u16, PtxError> {
-        let bits = match width {
-            Width::Exactly(bits) | Width::AtLeast(bits) => bits,
-        };
-        let wide = bits == 64;
-        match kind {
-            OperandKind::Integer(value) => {
-                // A constant is cut to the type: -1 in 16 bits must not differ from 65535.
-                let value = if bits < 32 { value & ((1 << bits) - 1) } else { *value };
-                self.decoder.constant(value, wide, place)
-            }
-            OperandKind::Float32(value) if bits == 32 => self.decoder.constant(*value as u64, false, place),
-            OperandKind::Float64(value) if wide => self.decoder.constant(*value, true, place),
-            OperandKind::Float64(value) if bits == 32 => {
-                self.decoder.constant((f64::from_bits(*value) as f32).to_bits() as u64, false, place)
-            }
-            OperandKind::Name(name) => {
-                if let Some(register) = self.decoder.find_register(name, place)? {
-                    self.check_width(name, register, width, place)?;
-                    self.effects.reads.push(register.id);
-                    return Ok(register.id);
-                }
-                if let Some(part) = self.decoder.find_frame(name) {
-                    return self.decoder.constant(u64::from(part.offset), wide, place);
-                }
-                let entry = self.decoder.entry;
-                match self.decoder.storage.find(name) {
-                    Some((StorageSpace::Shared | StorageSpace::Param, offset)) => {
-                        self.decoder.constant(offset, wide, place)
-                    }
-                    Some((StorageSpace::Local, offset)) if entry => {
-                        self.decoder.constant(offset, wide, place)
-                    }
-                    Some(_) => Err(PtxError::new(
-                        place,
-                        format!("the address of `{name}` must be moved to a register first"),
-                    )
-                    .expecting("`mov.u64`")),
-                    None if special(name).is_some() => {
-                        Err(PtxError::new(place, format!("`{name}` can only be moved to a register"))
-                            .expecting("`mov`"))
-                    }
-                    None => match self.decoder.signatures.get(name).map(|signature| signature.index) {
-                        Some(Some(index)) if wide => {
-                            self.decoder.taken.push(index);
-                            self.decoder.constant(code_address(index), wide, place)
-                        }
-                        Some(_) => Err(PtxError::new(
-                            place,
-                            format!("`{name}` is a function without an address here"),
-                        )
-                        .expecting("a function with a body, and 64 bits for its address")),
-                        None => Err(self.decoder.undeclared(name, place)),
-                    },
-                }
-            }
-            OperandKind::Offset(name, plus) => match self.decoder.storage.find(name) {
-                Some((home, offset))
-                    if home == StorageSpace::Shared || home == StorageSpace::Local && self.decoder.entry =>
-                {
-                    self.decoder.constant(offset.wrapping_add(*plus as u64), wide, place)
-                }
-                _ => Err(PtxError::new(place, format!("`{name}` is no variable whose address is constant"))),
-            },
-            _ => Err(PtxError::new(place, "this operand does not fit here")
-                .expecting(format!("a register or constant of {bits} bits"))),
-        }
-    }
-
-    pub(super) fn check_width(
-        &self,
-        name: &str,
-        register: Register,
-        width: Width,
-        place: Place,
-    ) -> Result<(), PtxError> {
-        let have = register.kind.bits();
-        let (fits, wanted) = match width {
-            Width::Exactly(bits) => (have == bits, format!("{bits} bits")),
-            Width::AtLeast(bits) => (have >= bits, format!("{bits} bits or more")),
-        };
-        if register.kind == RegisterType::Predicate {
-            return Err(PtxError::new(place, format!("`{name}` is a predicate")).expecting(wanted));
-        }
-        if fits {
-            return Ok(());
-        }
-        Err(PtxError::new(place, format!("`{name}` has {have} bits")).expecting(wanted))
-    }
-
-    pub(super) fn write(
-        &mut self,
-        kind: &OperandKind,
-        place: Place,
-        width: Width,
-    ) -> Result<Register, PtxError> {
-        let OperandKind::Name(name) = kind else {
-            return Err(PtxError::new(place, "a destination must be a register"));
-        };
-        match self.decoder.find_register(name, place)? {
-            Some(register) => {
-                self.check_width(name, register, width, place)?;
-                self.effects.writes.push(register.id);
-                Ok(register)
-            }
-            None => Err(self.decoder.undeclared(name, place)),
-        }
-    }
-
-    /// Whether a register's type agrees with that of an instruction: `float` for `.f32`, never for `.u32`.
-    pub(super) fn check_class(&mut self, operand: &Operand, element: &str) -> Result<(), PtxError> {
-        let place = operand.span.place;
-        let OperandKind::Name(name) = &operand.kind else { return Ok(()) };
-        let Some(register) = self.decoder.find_register(name, place)? else { return Ok(()) };
-        let (is, expected) = match (Class::of(element), register.class) {
-            (Class::Integer, Class::Float) => ("a floating-point register", "an integer or untyped one"),
-            (Class::Float, Class::Integer) => ("an integer register", "a floating-point or untyped one"),
-            _ => return Ok(()),
-        };
-        let message = format!("`{name}` is {is}, and the instruction's type is `.{element}`");
-        Err(PtxError::new(place, message).expecting(expected))
-    }
-
-    /// The error for an operand of the wrong form.
-    pub(super) fn misfit(&self, operand: &Operand, expected: &str) -> PtxError {
-        PtxError::new(operand.span.place, "this operand does not fit here").expecting(expected)
-    }
-
-    /// A predicate or its inverse, which `offset` notes; or a constant, which `offset` holds as a mask.
-    pub(super) fn read_predicate_or_not(&mut self, operand: &Operand) -> Result<u16, PtxError> {
-        self.out.offset = match &operand.kind {
-            OperandKind::Not(name) => {
-                let id = self.decoder.predicate(name, operand.span.place)?;
-                self.effects.reads.push(id);
-                self.out.offset = 1;
-                return Ok(id);
-            }
-            OperandKind::Integer(value) => {
-                if *value != 0 {
-                    0xffff_ffff
-                } else {
-                    0
-                }
-            }
-            _ => return self.read_predicate(operand),
-        };
-        Ok(NONE)
-    }
-
-    pub(super) fn read_predicate(&mut self, operand: &Operand) -> Result<u16, PtxError> {
-        let OperandKind::Name(name) = &operand.kind else { return Err(self.misfit(operand, "a predicate")) };
-        let id = self.decoder.predicate(name, operand.span.place)?;
-        self.effects.reads.push(id);
-        Ok(id)
-    }
-
-    pub(super) fn write_predicate(&mut self, name: &str, place: Place) -> Result<u16, PtxError> {
-        let id = self.decoder.predicate(name, place)?;
-        self.effects.writes.push(id);
-        Ok(id)
     }
 }

@@ -1,37 +1,30 @@
 //! Instructions of the lane-wise table, and the logic of predicates.
 
-use super::RegisterType;
-use super::instruction::{Line, Width};
-use crate::ast::OperandKind;
+use super::call::under_guard;
+use super::instruction::Line;
+use super::operands::Wanted;
+use super::{RegisterType, blank};
+use crate::analysis::liveness::Effects;
+use crate::ast::{Operand, OperandKind, Span};
 use crate::error::PtxError;
-use crate::isa::{self, LaneRow, LaneType};
+use crate::isa::{self, LaneOp, LaneRow, LaneType, Latency, Unit};
 use crate::parser::element_size;
-use crate::program::{Action, Combine, PredicateOp, SetValue};
+use crate::program::{Action, Combine, Instruction, PredicateOp, SetValue};
 
 impl Line<'_, '_, '_> {
-    pub(super) fn lanes(&mut self, mut row: &'static LaneRow) -> Result<(), PtxError> {
+    pub(super) fn lanes(&mut self, row: &'static LaneRow) -> Result<(), PtxError> {
         let opcode = self.source.opcode.as_str();
         let conversion = opcode.starts_with("cvt.");
         let carries_in = ["addc.", "subc.", "madc."].iter().any(|name| opcode.starts_with(name));
         let count = row.sources.len() + usize::from(!carries_in);
         let operands = self.operands(count..=count)?;
-        if conversion
-            && let OperandKind::Name(name) = &operands[1].kind
-            && let Some(register) = self.decoder.find_register(name, operands[1].span.place)?
-            && register.kind == RegisterType::Wide
-            && row.sources != [LaneType::Bits(64)]
-        {
-            row = isa::lane_row(&format!("{opcode}/wide")).ok_or_else(|| {
-                PtxError::new(operands[1].span.place, format!("`{name}` has 64 bits"))
-                    .expecting("a 32-bit register")
-            })?;
-        }
-        // The last word is the type, of a conversion that of the source. Where an operand has another type of its
-        // own, as a shift's amount, the instruction's is `.b`, `.u` or `.s` and the operand an integer too.
+        // The last word is the type, of a conversion that of the source.
         let mut words = opcode.rsplit('.').filter(|word| element_size(word).is_some());
         let (source_type, before) = (words.next().unwrap_or(""), words.next());
-        let result_type = before.unwrap_or(source_type);
-        let source_type = if opcode.starts_with("slct.") { "" } else { source_type };
+        let result_type = match opcode.split('.').next() {
+            Some("popc" | "clz" | "bfind") => "u32",
+            _ => before.unwrap_or(source_type),
+        };
         for (index, kind) in row.sources.iter().enumerate() {
             if carries_in && *kind == LaneType::Predicate {
                 let carry = self.decoder.carry(self.span.place)?;
@@ -40,11 +33,12 @@ impl Line<'_, '_, '_> {
                 continue;
             }
             let operand = &operands[index + 1];
-            self.check_class(operand, source_type)?;
+            // A conversion's registers are as wide as its types or wider; its row may compute in more bits.
+            let wanted = Wanted::exactly(own_type(opcode, index).unwrap_or(source_type));
             self.out.sources[index] = match *kind {
                 LaneType::Predicate => self.read_predicate(operand)?,
-                LaneType::Bits(bits) if conversion => self.read(operand, Width::AtLeast(bits))?,
-                LaneType::Bits(bits) => self.read(operand, Width::Exactly(bits))?,
+                LaneType::Bits(bits) if conversion => self.read_low(operand, source_type, bits)?,
+                LaneType::Bits(bits) => self.read(operand, wanted.of(bits))?,
             };
         }
         match row.result {
@@ -56,17 +50,13 @@ impl Line<'_, '_, '_> {
                 self.row(row, Action::Compare(Combine::None));
             }
             LaneType::Bits(bits) => {
-                let width = if conversion { Width::AtLeast(bits) } else { Width::Exactly(bits) };
-                self.check_class(&operands[0], result_type)?;
-                let register = self.write(&operands[0].kind, operands[0].span.place, width)?;
-                if (register.kind == RegisterType::Wide) != (bits == 64) {
-                    return Err(PtxError::new(
-                        operands[0].span.place,
-                        "the destination has 64 bits, the result fewer",
-                    )
-                    .expecting("a conversion to a 64-bit type"));
-                }
+                let exactly = Wanted::exactly(result_type).of(bits);
+                let wanted = if conversion { Wanted::at_least(result_type) } else { exactly };
+                let register = self.write(&operands[0].kind, operands[0].span.place, wanted)?;
                 self.out.destinations[0] = register.id;
+                if conversion && register.kind == RegisterType::Wide && bits < 64 {
+                    self.extend(register.id, result_type.starts_with('s'))?;
+                }
                 self.row(row, if bits == 64 { Action::LaneWide } else { Action::Lane });
                 self.out.memory.wide_value = bits == 64;
                 if let Some(carry) = isa::lane_row(&format!("{opcode}/carry")) {
@@ -77,6 +67,42 @@ impl Line<'_, '_, '_> {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// A source of a conversion; of a register of 64 bits, an instruction before it takes the low 32.
+    fn read_low(&mut self, operand: &Operand, element: &str, bits: u8) -> Result<u16, PtxError> {
+        let place = operand.span.place;
+        let wide = match &operand.kind {
+            OperandKind::Name(name) => self.decoder.find_register(name, place)?,
+            _ => None,
+        };
+        match wide.filter(|register| bits < 64 && register.kind == RegisterType::Wide) {
+            None if wide.is_some() => self.read(operand, Wanted::at_least(element)),
+            None => self.read(operand, Wanted::exactly(element).of(bits)),
+            Some(from) => {
+                let name = if let OperandKind::Name(name) = &operand.kind { name.as_str() } else { "" };
+                self.check(name, from, Wanted::at_least(element), place)?;
+                let low = self.decoder.temporary(place)?;
+                let (instruction, effects) = conversion(self.span, LaneOp::CvtB32B64, from.id, low);
+                self.decoder.push(instruction, effects);
+                self.effects.reads.push(low);
+                Ok(low)
+            }
+        }
+    }
+
+    /// The result goes to a register of its own first, and an instruction behind this one fills the wider one.
+    fn extend(&mut self, wide: u16, signed: bool) -> Result<(), PtxError> {
+        let narrow = self.decoder.temporary(self.span.place)?;
+        let op = if signed { LaneOp::CvtB64S32 } else { LaneOp::CvtB64U32 };
+        let (mut instruction, mut effects) = conversion(self.span, op, narrow, wide);
+        instruction.action = Action::LaneWide;
+        under_guard(&mut instruction, &mut effects, self.out);
+        self.after.push((instruction, effects));
+        self.out.destinations[0] = narrow;
+        self.effects.writes.retain(|id| *id != wide);
+        self.effects.writes.push(narrow);
         Ok(())
     }
 
@@ -99,8 +125,8 @@ impl Line<'_, '_, '_> {
         let operands = self.operands(count..=count)?;
         for index in 0..2 {
             let LaneType::Bits(bits) = row.sources[index] else { return Err(self.unknown()) };
-            self.check_class(&operands[index + 1], opcode.rsplit('.').next().unwrap_or(""))?;
-            self.out.sources[index] = self.read(&operands[index + 1], Width::Exactly(bits))?;
+            let wanted = Wanted::exactly(opcode.rsplit('.').next().unwrap_or("")).of(bits);
+            self.out.sources[index] = self.read(&operands[index + 1], wanted)?;
         }
         if combine != Combine::None {
             self.out.sources[2] = self.read_predicate_or_not(&operands[3])?;
@@ -109,7 +135,7 @@ impl Line<'_, '_, '_> {
         if opcode.starts_with("set.") {
             let kind = if combine == Combine::None { word } else { words.next().unwrap_or("") };
             let kind = if kind == "ftz" { words.next().unwrap_or("") } else { kind };
-            self.out.destinations[0] = self.write(&operands[0].kind, place, Width::Exactly(32))?.id;
+            self.out.destinations[0] = self.write(&operands[0].kind, place, Wanted::exactly(kind))?.id;
             let value = if kind == "f32" { SetValue::One } else { SetValue::Ones };
             self.row(row, Action::Set(combine, value));
             return Ok(());
@@ -148,4 +174,28 @@ impl Line<'_, '_, '_> {
         self.out.action = Action::Predicate(operation);
         Ok(())
     }
+}
+
+/// The type of a source that has another than the instruction's.
+fn own_type(opcode: &str, index: usize) -> Option<&str> {
+    let mut words = opcode.split('.');
+    match (words.next()?, index) {
+        ("shl" | "shr", 1) | ("bfe", 1 | 2) | ("bfi", 2 | 3) | ("shf", 2) => Some("u32"),
+        ("slct", 0 | 1) => words.find(|word| *word != "ftz"),
+        _ => None,
+    }
+}
+
+/// An integer conversion that no text stands for.
+fn conversion(span: Span, op: LaneOp, from: u16, to: u16) -> (Instruction, Effects) {
+    let mut instruction = blank(span);
+    (instruction.action, instruction.op) = (Action::Lane, op);
+    (instruction.unit, instruction.latency) = (Unit::Sp, Latency::IntAdd);
+    instruction.text = (span.end, span.end);
+    instruction.sources[0] = from;
+    instruction.destinations[0] = to;
+    instruction.reads.insert(from);
+    instruction.writes.insert(to);
+    let effects = Effects { reads: vec![from], writes: vec![to], ..Effects::default() };
+    (instruction, effects)
 }

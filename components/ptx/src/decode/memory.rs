@@ -1,8 +1,9 @@
 //! Loads, stores and atomics as written to their decoded form.
 
-use super::instruction::{Line, Width};
+use super::instruction::Line;
+use super::operands::Wanted;
 use crate::ast::{Operand, OperandKind, StorageSpace};
-use crate::decode::RegisterType;
+use crate::decode::{Class, RegisterType};
 use crate::error::{Place, PtxError};
 use crate::isa::{self, Latency, Unit, memory};
 use crate::program::{Action, Base, MemoryForm, NONE, Space};
@@ -36,7 +37,7 @@ impl Line<'_, '_, '_> {
             OperandKind::Address(name, plus) => {
                 self.out.offset = *plus;
                 if let Some(register) = self.decoder.find_register(name, place)? {
-                    self.check_width(name, register, Width::AtLeast(32), place)?;
+                    self.check(name, register, Wanted::at_least("u32"), place)?;
                     self.out.memory.wide_address = register.kind == RegisterType::Wide;
                     self.out.address = register.id;
                     self.effects.reads.push(register.id);
@@ -117,15 +118,16 @@ impl Line<'_, '_, '_> {
             self.out.action = if self.in_frame(&operands[1]) { Action::LoadFrame } else { Action::LoadParam };
         }
         self.address(&operands[1], form.space)?;
-        self.check_class(&operands[0], self.source.opcode.rsplit('.').next().unwrap_or(""))?;
         let parts = self.elements(&operands[0], form.elements)?;
+        self.alike(parts, operands[0].span.place)?;
+        let wanted = Wanted::at_least(self.source.opcode.rsplit('.').next().unwrap_or(""));
         for (index, kind) in parts.iter().enumerate() {
             if *kind == OperandKind::Discard {
                 continue;
             }
-            let register = self.write(kind, operands[0].span.place, Width::AtLeast(form.bytes * 8))?;
+            let register = self.write(kind, operands[0].span.place, wanted)?;
             self.out.destinations[index] = register.id;
-            self.mixed(index, register.kind == RegisterType::Wide, operands[0].span.place)?;
+            self.out.memory.wide_value = register.kind == RegisterType::Wide;
         }
         if form.param {
             // Parameters lie in the constant bank, whose hits cost no more than an operand.
@@ -144,11 +146,26 @@ impl Line<'_, '_, '_> {
         Ok(())
     }
 
-    fn mixed(&mut self, index: usize, wide: bool, place: Place) -> Result<(), PtxError> {
-        if index > 0 && self.out.memory.wide_value != wide {
-            return Err(PtxError::new(place, "registers of different widths in one vector"));
+    /// The elements of a vector have one width, and are not integers here and floats there.
+    fn alike(&mut self, parts: &[OperandKind], place: Place) -> Result<(), PtxError> {
+        let (mut width, mut typed) = (None, None);
+        for kind in parts {
+            let (have, class) = match kind {
+                OperandKind::Name(name) => match self.decoder.find_register(name, place)? {
+                    Some(register) => (Some(register.kind.bits()), register.class),
+                    None => continue,
+                },
+                OperandKind::Integer(_) => (None, Class::Integer),
+                OperandKind::Float32(_) | OperandKind::Float64(_) => (None, Class::Float),
+                _ => continue,
+            };
+            if have.is_some() && *width.get_or_insert(have) != have {
+                return Err(PtxError::new(place, "registers of different widths in one vector"));
+            }
+            if class != Class::Bits && *typed.get_or_insert(class) != class {
+                return Err(PtxError::new(place, "integers and floating-point numbers in one vector"));
+            }
         }
-        self.out.memory.wide_value = wide;
         Ok(())
     }
 
@@ -169,19 +186,24 @@ impl Line<'_, '_, '_> {
         }
         self.address(&operands[0], form.space)?;
         let place = operands[1].span.place;
-        self.check_class(&operands[1], self.source.opcode.rsplit('.').next().unwrap_or(""))?;
         let parts = self.elements(&operands[1], form.elements)?;
-        for (index, kind) in parts.iter().enumerate() {
-            let wide = match kind {
-                OperandKind::Name(name) => match self.decoder.find_register(name, place)? {
-                    Some(register) => register.kind == RegisterType::Wide,
-                    None => form.bytes == 8,
-                },
-                _ => form.bytes == 8,
-            };
-            self.out.sources[index] = self.read_kind(kind, place, Width::AtLeast(form.bytes * 8))?;
-            self.mixed(index, wide, place)?;
+        self.alike(parts, place)?;
+        let mut wide = form.bytes == 8;
+        for kind in parts {
+            if let OperandKind::Name(name) = kind
+                && let Some(register) = self.decoder.find_register(name, place)?
+            {
+                wide |= register.kind == RegisterType::Wide;
+            }
         }
+        let wanted = Wanted::at_least(self.source.opcode.rsplit('.').next().unwrap_or(""));
+        for (index, kind) in parts.iter().enumerate() {
+            // A constant is as wide as the registers beside it.
+            let is_integer = matches!(kind, OperandKind::Integer(_));
+            let wanted = if wide && is_integer { wanted.of(64) } else { wanted };
+            self.out.sources[index] = self.read_kind(kind, place, wanted)?;
+        }
+        self.out.memory.wide_value = wide;
         if form.param {
             self.book(Action::StoreFrame, Unit::Sp, Latency::IntAdd);
         } else {
@@ -201,14 +223,12 @@ impl Line<'_, '_, '_> {
         let operands = self.operands(count..=count)?;
         let bits = form.bytes * 8;
         let element = self.source.opcode.rsplit('.').next().unwrap_or("");
-        for operand in operands {
-            self.check_class(operand, element)?;
-        }
+        let wanted = Wanted::exactly(element);
         let rest = if reduction {
             operands
         } else {
             if operands[0].kind != OperandKind::Discard {
-                let register = self.write(&operands[0].kind, operands[0].span.place, Width::Exactly(bits))?;
+                let register = self.write(&operands[0].kind, operands[0].span.place, wanted)?;
                 self.out.destinations[0] = register.id;
             }
             &operands[1..]
@@ -216,7 +236,7 @@ impl Line<'_, '_, '_> {
         self.out.memory.wide_value = bits == 64;
         self.address(&rest[0], form.space)?;
         for (index, operand) in rest[1..].iter().enumerate() {
-            self.out.sources[index] = self.read(operand, Width::Exactly(bits))?;
+            self.out.sources[index] = self.read(operand, wanted)?;
         }
         self.out.action = Action::Memory;
         Ok(())

@@ -1,7 +1,8 @@
 //! Moves between registers, special registers and addresses.
 
 use super::RegisterType;
-use super::instruction::{Line, Width};
+use super::instruction::Line;
+use super::operands::Wanted;
 use crate::ast::{OperandKind, StorageSpace};
 use crate::error::{Place, PtxError};
 use crate::isa::{self, LaneRow, LaneType, Latency, Unit};
@@ -12,12 +13,14 @@ impl Line<'_, '_, '_> {
         let operands = self.operands(2..=2)?;
         let LaneType::Bits(bits) = row.result else { return Err(self.unknown()) };
         let (to, from) = (&operands[0], &operands[1]);
+        let element = self.source.opcode.rsplit('.').next().unwrap_or("");
+        let wanted = Wanted::exactly(element);
         if let OperandKind::Vector(parts) = &from.kind {
             let part = self.part_bits(parts, bits, from.span.place)?;
             for (index, kind) in parts.iter().enumerate() {
-                self.out.sources[index] = self.read_kind(kind, from.span.place, Width::Exactly(part))?;
+                self.out.sources[index] = self.read_kind(kind, from.span.place, wanted.of(part))?;
             }
-            self.out.destinations[0] = self.write(&to.kind, to.span.place, Width::Exactly(bits))?.id;
+            self.out.destinations[0] = self.write(&to.kind, to.span.place, wanted)?.id;
             self.out.memory.elements = parts.len() as u8;
             self.out.memory.bytes = part / 8;
             self.book(Action::Pack, Unit::Sp, Latency::IntAdd);
@@ -25,10 +28,10 @@ impl Line<'_, '_, '_> {
         }
         if let OperandKind::Vector(parts) = &to.kind {
             let part = self.part_bits(parts, bits, to.span.place)?;
-            self.out.sources[0] = self.read(from, Width::Exactly(bits))?;
+            self.out.sources[0] = self.read(from, wanted)?;
             for (index, kind) in parts.iter().enumerate() {
                 if *kind != OperandKind::Discard {
-                    self.out.destinations[index] = self.write(kind, to.span.place, Width::Exactly(part))?.id;
+                    self.out.destinations[index] = self.write(kind, to.span.place, wanted.of(part))?.id;
                 }
             }
             self.out.memory.elements = parts.len() as u8;
@@ -42,28 +45,33 @@ impl Line<'_, '_, '_> {
             let plus = if let OperandKind::Offset(_, plus) = from.kind { plus } else { 0 };
             if let Some((base, offset)) = self.based(name) {
                 self.out.offset = offset.wrapping_add(plus);
-                self.out.destinations[0] = self.write(&to.kind, to.span.place, Width::Exactly(64))?.id;
+                self.out.destinations[0] = self.write(&to.kind, to.span.place, wanted.of(64))?.id;
                 self.book(Action::SymbolAddress(base), Unit::Sp, Latency::IntAdd);
                 return Ok(());
             }
             if let Some(special) = special(name) {
-                let register = self.write(&to.kind, to.span.place, Width::AtLeast(32))?;
+                if bits == 64 && !matches!(special, Special::Clock | Special::GridId) {
+                    return Err(PtxError::new(from.span.place, format!("`{name}` has 32 bits"))
+                        .expecting("`mov.u32`"));
+                }
+                let register = self.write(&to.kind, to.span.place, wanted)?;
                 self.out.destinations[0] = register.id;
                 self.out.memory.wide_value = register.kind == RegisterType::Wide;
                 self.book(Action::Special(special), Unit::Sp, Latency::IntAdd);
                 return Ok(());
             }
         }
-        for operand in operands {
-            self.check_class(operand, self.source.opcode.rsplit('.').next().unwrap_or(""))?;
-        }
-        self.out.sources[0] = self.read(from, Width::Exactly(bits))?;
-        self.out.destinations[0] = self.write(&to.kind, to.span.place, Width::Exactly(bits))?.id;
+        self.out.sources[0] = self.read(from, wanted)?;
+        self.out.destinations[0] = self.write(&to.kind, to.span.place, wanted)?.id;
         self.row(row, if bits == 64 { Action::LaneWide } else { Action::Lane });
         Ok(())
     }
 
     fn part_bits(&self, parts: &[OperandKind], bits: u8, place: Place) -> Result<u8, PtxError> {
+        if !self.source.opcode.starts_with("mov.b") {
+            let error = PtxError::new(place, "parts have no type of their own");
+            return Err(error.expecting(format!("`mov.b{bits}`")));
+        }
         match (parts.len(), bits) {
             (2, 32 | 64) => Ok(bits / 2),
             (4, 64) => Ok(16),
@@ -91,13 +99,13 @@ impl Line<'_, '_, '_> {
         {
             self.out.offset = offset;
             self.out.destinations[0] =
-                self.write(&destination.kind, destination.span.place, Width::Exactly(64))?.id;
+                self.write(&destination.kind, destination.span.place, Wanted::exactly("u64"))?.id;
             self.out.action = Action::SymbolAddress(base);
             return Ok(());
         }
-        self.out.sources[0] = self.read(source, Width::Exactly(64))?;
+        self.out.sources[0] = self.read(source, Wanted::exactly("u64"))?;
         self.out.destinations[0] =
-            self.write(&destination.kind, destination.span.place, Width::Exactly(64))?.id;
+            self.write(&destination.kind, destination.span.place, Wanted::exactly("u64"))?.id;
         match base {
             Some(base) => self.out.action = action(base),
             None => {
@@ -112,7 +120,7 @@ impl Line<'_, '_, '_> {
     pub(super) fn in_space(&mut self, base: Base) -> Result<(), PtxError> {
         let operands = self.operands(2..=2)?;
         let (destination, source) = (&operands[0], &operands[1]);
-        self.out.sources[0] = self.read(source, Width::Exactly(64))?;
+        self.out.sources[0] = self.read(source, Wanted::exactly("u64"))?;
         let OperandKind::Name(name) = &destination.kind else {
             return Err(self.misfit(destination, "a predicate"));
         };

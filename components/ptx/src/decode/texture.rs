@@ -1,6 +1,7 @@
 //! Texture fetches.
 
-use super::instruction::{Line, Width};
+use super::instruction::Line;
+use super::operands::Wanted;
 use crate::ast::{OperandKind, StorageSpace};
 use crate::error::PtxError;
 use crate::program::Action;
@@ -20,11 +21,12 @@ impl Line<'_, '_, '_> {
             let message = format!("{} coordinates for {count} dimensions", coordinates.len());
             return Err(PtxError::new(place, message).expecting(format!("{count} coordinates")));
         }
+        let coordinate = Wanted::exactly(if floats { "f32" } else { "s32" });
         for (index, kind) in coordinates.iter().take(count).enumerate() {
-            self.out.sources[index] = self.read_kind(kind, place, Width::Exactly(32))?;
+            self.out.sources[index] = self.read_kind(kind, place, coordinate)?;
         }
         if let Some(register) = self.decoder.find_register(name, place)? {
-            self.check_width(name, register, Width::Exactly(64), place)?;
+            self.check(name, register, Wanted::exactly("u64"), place)?;
             self.out.address = register.id;
             self.out.memory.wide_address = true;
             self.effects.reads.push(register.id);
@@ -44,9 +46,10 @@ impl Line<'_, '_, '_> {
             }
         }
         let parts = self.elements(to, 4)?;
+        let result = Wanted::exactly(self.source.opcode.split('.').nth(3).unwrap_or(""));
         for (index, kind) in parts.iter().enumerate() {
             if *kind != OperandKind::Discard {
-                self.out.destinations[index] = self.write(kind, to.span.place, Width::Exactly(32))?.id;
+                self.out.destinations[index] = self.write(kind, to.span.place, result)?.id;
             }
         }
         let result_floats = self.source.opcode.contains(".v4.f32.");

@@ -1,5 +1,6 @@
 //! A warp's memory access on its way out, and the bytes of its answer on their way in.
 
+use super::vector;
 use crate::allocations::bytes_of;
 use crate::isa::{AtomicOperation, AtomicType, CacheOperator};
 use crate::program::{Row, Space};
@@ -98,17 +99,10 @@ impl Access {
 
     /// The lanes of `lanes` whose bytes all lie in `length` bytes from `base`.
     pub fn lanes_within(&self, lanes: u32, base: u64, length: u64) -> u32 {
-        let width = u64::from(self.width);
-        if length < width {
-            return 0;
+        match length.checked_sub(u64::from(self.width)) {
+            Some(last) => vector::lanes_within(&self.addresses, base, last) & lanes,
+            None => 0,
         }
-        let last = length - width;
-        let mut inside = 0;
-        for lane in 0..32 {
-            // An address below the base wraps to a large offset.
-            inside |= u32::from(self.addresses[lane].wrapping_sub(base) <= last) << lane;
-        }
-        inside & lanes
     }
 
     /// Takes the bytes of those `lanes` that lie in `bytes`, which starts at `base`, into `words`;
@@ -136,6 +130,9 @@ impl Access {
                     return lanes;
                 }
             }
+        }
+        if self.width == 4 && self.element_bytes == 4 {
+            return vector::gather_words(&self.addresses, lanes, base, bytes, &mut words[0].0);
         }
         let width = usize::from(self.width);
         let mut served = 0;

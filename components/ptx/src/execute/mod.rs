@@ -14,6 +14,7 @@ mod lanes;
 mod memory;
 mod moves;
 mod texture;
+mod vector;
 mod warp;
 
 use std::sync::Arc;
@@ -303,7 +304,7 @@ impl Warp {
             let guard = self.predicates[instruction.guard as usize];
             lanes &= if instruction.guard_negated { !guard } else { guard };
         }
-        if instruction.action == Action::Branch {
+        if matches!(instruction.action, Action::Branch) {
             self.branch(program, instruction, lanes);
             return Ok(Issued { kind: Issue::Branch, lanes });
         }

@@ -1,8 +1,8 @@
 //! Floating-point operations of one lane that need more than an expression (PTX ISA 9.7.3).
 //!
-//! Rounding other than to nearest has no host instruction that could be switched lane by lane. It is
-//! made of the result to nearest and the sign of its exact error, which an error-free transformation
-//! gives.
+//! Rounding other than to nearest has no host instruction that could be switched lane by lane. In single
+//! precision it is made of the result to nearest and the sign of its exact error; in double precision, where
+//! the error of a tiny result is no double, of integers.
 
 /// Directed rounding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,12 +106,24 @@ fn narrow_with(value: f64, error: f64, mode: Mode) -> f32 {
     directed32(nearest, if difference != 0.0 { difference } else { error }, mode)
 }
 
+/// An integer of 64 bits in single precision.
+pub(crate) fn from_integer32(a: i128, mode: Mode) -> f32 {
+    let value = a as f64;
+    narrow_with(value, (a - value as i128) as f64, mode)
+}
+
+/// An integer of 64 bits in double precision.
+pub(crate) fn from_integer64(a: i128, mode: Mode) -> f64 {
+    let value = a as f64;
+    directed64(value, (a - value as i128) as f64, mode)
+}
+
 /// `a * b + c` in single precision. The product is exact in double precision, the sum has its error.
 pub(crate) fn fma32(a: f32, b: f32, c: f32, mode: Mode) -> f32 {
     let product = a as f64 * b as f64;
     let sum = product + c as f64;
-    if sum == 0.0 && product != 0.0 && mode == Mode::Down {
-        // An exact cancellation is -0 when rounding down.
+    if sum == 0.0 && mode == Mode::Down && (product.is_sign_negative() || c.is_sign_negative()) {
+        // When rounding down, zero is +0 only if both addends are.
         return -0.0;
     }
     narrow_with(sum, sum_error(product, c as f64, sum), mode)
@@ -119,38 +131,24 @@ pub(crate) fn fma32(a: f32, b: f32, c: f32, mode: Mode) -> f32 {
 
 /// Sum in double precision.
 pub(crate) fn add64(a: f64, b: f64, mode: Mode) -> f64 {
-    let sum = a + b;
-    if sum.is_infinite() && a.is_finite() && b.is_finite() {
-        return overflow64(sum, mode);
-    }
-    if sum == 0.0 && a != 0.0 && mode == Mode::Down {
-        return -0.0;
-    }
-    directed64(sum, sum_error(a, b, sum), mode)
+    fma64(1.0, a, b, mode)
 }
 
 /// Product in double precision.
 pub(crate) fn mul64(a: f64, b: f64, mode: Mode) -> f64 {
-    let product = a * b;
-    if product.is_infinite() && a.is_finite() && b.is_finite() {
-        return overflow64(product, mode);
-    }
-    if !product.is_finite() {
-        return product;
-    }
-    directed64(product, a.mul_add(b, -product), mode)
+    // A zero of the product's sign changes nothing, not even the sign of zero.
+    fma64(a, b, 0f64.copysign(a * b), mode)
 }
 
-/// Quotient in double precision.
+/// Quotient in double precision, from integers: what is left of a small dividend has no place in a double.
 pub(crate) fn div64(a: f64, b: f64, mode: Mode) -> f64 {
-    let quotient = a / b;
-    if !quotient.is_finite() || !b.is_finite() || b == 0.0 {
-        let overflowed = quotient.is_infinite() && a.is_finite() && b != 0.0;
-        return if overflowed { overflow64(quotient, mode) } else { quotient };
+    if !(a.is_finite() && b.is_finite()) || a == 0.0 || b == 0.0 {
+        return a / b;
     }
-    // a - q·b has the sign of the error if b is positive.
-    let rest = (-quotient).mul_add(b, a);
-    directed64(quotient, if b > 0.0 { rest } else { -rest }, mode)
+    let negative = a.is_sign_negative() != b.is_sign_negative();
+    let ((m, x), (n, y)) = (parts(a), parts(b));
+    let (dividend, exponent, _) = raised(m, x, negative);
+    rounded(dividend / n, exponent - y, !dividend.is_multiple_of(n), negative, mode)
 }
 
 fn overflow64(infinity: f64, mode: Mode) -> f64 {
@@ -246,11 +244,20 @@ fn rounded(sum: u128, exponent: i32, lost: bool, negative: bool, mode: Mode) -> 
     f64::from_bits(biased << 52 | kept as u64 & ((1 << 52) - 1)).copysign(sign)
 }
 
-/// `rcp.approx.ftz.f64`: only the high word of operand and result counts.
-pub(crate) fn reciprocal_high_half(a: f64) -> f64 {
+/// `div.approx.f32`: the divisor's reciprocal times the dividend. The reciprocal of a divisor beyond 2^126 is
+/// subnormal and counts as zero.
+#[inline(always)]
+pub(crate) fn divide_approximately(a: f32, b: f32) -> f32 {
+    const LARGEST: f32 = (1u128 << 126) as f32;
+    if b.abs() > LARGEST && b.is_finite() { a * 0f32.copysign(b) } else { a / b }
+}
+
+/// `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64`: only the high words of operand and result count.
+#[inline(always)]
+pub(crate) fn high_half(a: f64, approximate: impl Fn(f64) -> f64) -> f64 {
     let high = f64::from_bits(a.to_bits() & !0xffff_ffff);
     let flushed = if high.is_subnormal() { 0f64.copysign(high) } else { high };
-    let result = 1.0 / flushed;
+    let result = approximate(flushed);
     if result.is_subnormal() {
         0f64.copysign(result)
     } else {
@@ -303,6 +310,25 @@ mod tests {
         assert_eq!(sqrt64(2.0, Mode::Down).next_up(), sqrt64(2.0, Mode::Up));
         assert_eq!(sqrt64(f64::from_bits(3), Mode::Down).next_up(), sqrt64(f64::from_bits(3), Mode::Up));
         assert_eq!([sqrt64(4.0, Mode::Up), sqrt64(4.0, Mode::Zero)], [2.0; 2]);
+    }
+
+    #[test]
+    fn directed_zeros_and_tiny_results() {
+        let bits = |value: f32| value.to_bits();
+        assert_eq!(bits(fma32(1.0, 0.0, -0.0, Mode::Down)), bits(-0.0));
+        assert_eq!(bits(fma32(1.0, 0.0, 0.0, Mode::Down)), 0);
+        assert_eq!(bits(fma32(1.0, 0.0, -0.0, Mode::Up)), 0);
+        let tiny = f64::from_bits(1);
+        assert_eq!(mul64(tiny, 0.5, Mode::Up), tiny);
+        assert_eq!(mul64(tiny, 0.5, Mode::Zero).to_bits(), 0);
+        assert_eq!(mul64(-0.0, 5.0, Mode::Down).to_bits(), 1 << 63);
+        assert_eq!(mul64(0.0, 5.0, Mode::Down).to_bits(), 0);
+        assert_eq!(add64(0.0, -0.0, Mode::Down).to_bits(), 1 << 63);
+        // 2^-1022 divided by the number below it, which is 1 + 2^-52 and a little more.
+        let (normal, below) = (f64::MIN_POSITIVE, f64::MIN_POSITIVE.next_down());
+        assert_eq!(div64(normal, below, Mode::Zero), 1f64.next_up());
+        assert_eq!(div64(normal, below, Mode::Up), 1f64.next_up().next_up());
+        assert_eq!(div64(tiny, -3.0, Mode::Down), -tiny);
     }
 
     #[test]

@@ -4,15 +4,15 @@
 
 macro_rules! division {
     ($($div:ident $rem:ident $ty:ty;)*) => { $(
-        /// Quotient; all ones if the divisor is zero, as the hardware gives (the manual leaves it open).
+        /// Quotient; all ones if the divisor is zero, as NVIDIA's assembler computes it (the manual leaves it open).
         #[inline(always)]
         pub(crate) fn $div(a: $ty, b: $ty) -> $ty {
             if b == 0 { !0 } else { a.wrapping_div(b) }
         }
-        /// Remainder; the dividend if the divisor is zero.
+        /// Remainder; all ones too if the divisor is zero.
         #[inline(always)]
         pub(crate) fn $rem(a: $ty, b: $ty) -> $ty {
-            if b == 0 { a } else { a.wrapping_rem(b) }
+            if b == 0 { !0 } else { a.wrapping_rem(b) }
         }
     )* };
 }
@@ -124,7 +124,7 @@ mod tests {
         assert_eq!(div_s32(7, 0), -1);
         assert_eq!(div_s32(i32::MIN, -1), i32::MIN);
         assert_eq!(rem_s64(i64::MIN, -1), 0);
-        assert_eq!(rem_u16(9, 0), 9);
+        assert_eq!((rem_u16(9, 0), rem_s64(-9, 0)), (u16::MAX, -1));
         assert_eq!((div_s32(-7, 2), rem_s32(-7, 2)), (-3, -1));
     }
 

@@ -1,5 +1,6 @@
 //! What instructions there are: the table, the units they use and the lane-wise helpers.
 
+pub(crate) mod conversions;
 pub(crate) mod float;
 pub(crate) mod forms;
 pub(crate) mod integer;

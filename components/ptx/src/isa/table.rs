@@ -7,7 +7,7 @@
 //!
 //! Operand types say how a register's bits are read: `F` and `D` are `f32` and `f64`, `Z` is `f32` with
 //! subnormals flushed to zero, `P` a predicate; a result of type `F`, `Z` or `D` makes every NaN
-//! the canonical one, as the hardware does, so that hosts agree. In a spelling, `{a|b}` stands for
+//! the canonical one, so that hosts agree. In a spelling, `{a|b}` stands for
 //! either text; an alternative may be empty.
 //!
 //! Known deviation: `.approx` and `.full` operations are rounded correctly, or nearly so, where the hardware
@@ -15,7 +15,7 @@
 
 macro_rules! for_each_lane_op {
     ($apply:ident) => {
-        $apply! {
+        $crate::isa::conversions::with_conversions! { $apply {
             // 9.7.1 Integer arithmetic.
             AddB16(a: u16, b: u16) -> u16 { a.wrapping_add(b) } Sp IntAdd "9.7.1.1" "add.{u16|s16}";
             AddB32(a: u32, b: u32) -> u32 { a.wrapping_add(b) } Sp IntAdd "9.7.1.1" "add{|.cc}.{u32|s32}";
@@ -41,6 +41,8 @@ macro_rules! for_each_lane_op {
             MadLoB16(a: u16, b: u16, c: u16) -> u16 { a.wrapping_mul(b).wrapping_add(c) } Sp IntMad "9.7.1.4" "mad.lo.{u16|s16}";
             MadLoB32(a: u32, b: u32, c: u32) -> u32 { a.wrapping_mul(b).wrapping_add(c) } Sp IntMad "9.7.1.4" "mad.lo{|.cc}.{u32|s32}";
             MadLoB64(a: u64, b: u64, c: u64) -> u64 { a.wrapping_mul(b).wrapping_add(c) } Sp IntMad "9.7.1.4" "mad.lo{|.cc}.{u64|s64}";
+            MadHiU16(a: u16, b: u16, c: u16) -> u16 { (((a as u32 * b as u32) >> 16) as u16).wrapping_add(c) } Sp IntMad "9.7.1.4" "mad.hi.u16";
+            MadHiS16(a: i16, b: i16, c: i16) -> i16 { (((a as i32 * b as i32) >> 16) as i16).wrapping_add(c) } Sp IntMad "9.7.1.4" "mad.hi.s16";
             MadHiU32(a: u32, b: u32, c: u32) -> u32 { (((a as u64 * b as u64) >> 32) as u32).wrapping_add(c) } Sp IntMad "9.7.1.4" "mad.hi{|.cc}.u32";
             MadHiS32(a: i32, b: i32, c: i32) -> i32 { (((a as i64 * b as i64) >> 32) as i32).wrapping_add(c) } Sp IntMad "9.7.1.4" "mad.hi{|.cc}.s32";
             MadHiSatS32(a: i32, b: i32, c: i32) -> i32 { (((a as i64 * b as i64) >> 32) as i32).saturating_add(c) } Sp IntMad "9.7.1.4" "mad.hi.sat.s32";
@@ -106,6 +108,7 @@ macro_rules! for_each_lane_op {
             BfiB64(a: u64, b: u64, c: u32, d: u32) -> u64 { integer::bfi_b64(a, b, c, d) } Sp IntAdd "9.7.1.20" "bfi.b64";
             Mad24HiU32(a: u32, b: u32, c: u32) -> u32 { ((((a & 0xff_ffff) as u64 * (b & 0xff_ffff) as u64) >> 16) as u32).wrapping_add(c) } Sp IntMad "9.7.1.6" "mad24.hi.u32";
             Mad24HiS32(a: i32, b: i32, c: i32) -> i32 { ((((a << 8 >> 8) as i64 * (b << 8 >> 8) as i64) >> 16) as i32).wrapping_add(c) } Sp IntMad "9.7.1.6" "mad24.hi.s32";
+            Mad24HiSatS32(a: i32, b: i32, c: i32) -> i32 { ((((a << 8 >> 8) as i64 * (b << 8 >> 8) as i64) >> 16) as i32).saturating_add(c) } Sp IntMad "9.7.1.6" "mad24.hi.sat.s32";
             SadU16(a: u16, b: u16, c: u16) -> u16 { a.abs_diff(b).wrapping_add(c) } Sp IntAdd "9.7.1.7" "sad.u16";
             SadS16(a: i16, b: i16, c: u16) -> u16 { a.abs_diff(b).wrapping_add(c) } Sp IntAdd "9.7.1.7" "sad.s16";
             SadU64(a: u64, b: u64, c: u64) -> u64 { a.abs_diff(b).wrapping_add(c) } Sp IntAdd "9.7.1.7" "sad.u64";
@@ -170,9 +173,9 @@ macro_rules! for_each_lane_op {
             MulF32(a: F, b: F) -> F { a * b } Sp FpMul "9.7.3.3" "mul{|.rn}.f32";
             MulZ32(a: Z, b: Z) -> Z { a * b } Sp FpMul "9.7.3.3" "mul{|.rn}.ftz.f32";
             MulSatF32(a: F, b: F) -> F { float::saturate(a * b) } Sp FpMul "9.7.3.3" "mul{|.rn}.sat.f32";
-            MulRzF32(a: F, b: F) -> F { float::fma32(a, b, -0.0, Mode::Zero) } Sp FpMul "9.7.3.3" "mul.rz.f32";
-            MulRmF32(a: F, b: F) -> F { float::fma32(a, b, -0.0, Mode::Down) } Sp FpMul "9.7.3.3" "mul.rm.f32";
-            MulRpF32(a: F, b: F) -> F { float::fma32(a, b, -0.0, Mode::Up) } Sp FpMul "9.7.3.3" "mul.rp.f32";
+            MulRzF32(a: F, b: F) -> F { float::narrow(a as f64 * b as f64, Mode::Zero) } Sp FpMul "9.7.3.3" "mul.rz.f32";
+            MulRmF32(a: F, b: F) -> F { float::narrow(a as f64 * b as f64, Mode::Down) } Sp FpMul "9.7.3.3" "mul.rm.f32";
+            MulRpF32(a: F, b: F) -> F { float::narrow(a as f64 * b as f64, Mode::Up) } Sp FpMul "9.7.3.3" "mul.rp.f32";
             MulF64(a: D, b: D) -> D { a * b } Dp DpMul "9.7.3.3" "mul{|.rn}.f64";
             MulRzF64(a: D, b: D) -> D { float::mul64(a, b, Mode::Zero) } Dp DpMul "9.7.3.3" "mul.rz.f64";
             MulRmF64(a: D, b: D) -> D { float::mul64(a, b, Mode::Down) } Dp DpMul "9.7.3.3" "mul.rm.f64";
@@ -188,8 +191,10 @@ macro_rules! for_each_lane_op {
             FmaRpF32(a: F, b: F, c: F) -> F { float::fma32(a, b, c, Mode::Up) } Sp FpMad "9.7.3.4" "{fma|mad}.rp.f32";
             FmaRpZ32(a: Z, b: Z, c: Z) -> Z { float::fma32(a, b, c, Mode::Up) } Sp FpMad "9.7.3.4" "{fma|mad}.rp.ftz.f32";
             FmaF64(a: D, b: D, c: D) -> D { a.mul_add(b, c) } Dp DpMad "9.7.3.4" "{fma|mad}.rn.f64";
-            DivF32(a: F, b: F) -> F { a / b } Sp FpDiv "9.7.3.5" "div.{rn|approx|full}.f32";
-            DivZ32(a: Z, b: Z) -> Z { a / b } Sp FpDiv "9.7.3.5" "div.{rn|approx|full}.ftz.f32";
+            DivF32(a: F, b: F) -> F { a / b } Sp FpDiv "9.7.3.5" "div.{rn|full}.f32";
+            DivZ32(a: Z, b: Z) -> Z { a / b } Sp FpDiv "9.7.3.5" "div.{rn|full}.ftz.f32";
+            DivApproxF32(a: F, b: F) -> F { float::divide_approximately(a, b) } Sp FpDiv "9.7.3.5" "div.approx.f32";
+            DivApproxZ32(a: Z, b: Z) -> Z { float::divide_approximately(a, b) } Sp FpDiv "9.7.3.5" "div.approx.ftz.f32";
             DivF64(a: D, b: D) -> D { a / b } Dp DpDiv "9.7.3.5" "div.rn.f64";
             DivRzF64(a: D, b: D) -> D { float::div64(a, b, Mode::Zero) } Dp DpDiv "9.7.3.5" "div.rz.f64";
             DivRmF64(a: D, b: D) -> D { float::div64(a, b, Mode::Down) } Dp DpDiv "9.7.3.5" "div.rm.f64";
@@ -211,7 +216,7 @@ macro_rules! for_each_lane_op {
             RcpF32(a: F) -> F { 1.0 / a } Sfu Sfu "9.7.3.10" "rcp.approx.f32";
             RcpZ32(a: Z) -> Z { 1.0 / a } Sfu Sfu "9.7.3.10" "rcp.approx.ftz.f32";
             RcpF64(a: D) -> D { 1.0 / a } Dp DpDiv "9.7.3.10" "rcp.rn.f64";
-            RcpZ64(a: D) -> D { float::reciprocal_high_half(a) } Sfu Sfu "9.7.3.11" "rcp.approx.ftz.f64";
+            RcpZ64(a: D) -> D { float::high_half(a, |high| 1.0 / high) } Sfu Sfu "9.7.3.11" "rcp.approx.ftz.f64";
             SqrtRnF32(a: F) -> F { a.sqrt() } Sp FpDiv "9.7.3.12" "sqrt.rn.f32";
             SqrtRnZ32(a: Z) -> Z { a.sqrt() } Sp FpDiv "9.7.3.12" "sqrt.rn.ftz.f32";
             SqrtF32(a: F) -> F { a.sqrt() } Sfu Sfu "9.7.3.12" "sqrt.approx.f32";
@@ -219,7 +224,8 @@ macro_rules! for_each_lane_op {
             SqrtF64(a: D) -> D { a.sqrt() } Dp DpDiv "9.7.3.12" "sqrt.rn.f64";
             RsqrtF32(a: F) -> F { (1.0 / (a as f64).sqrt()) as f32 } Sfu Sfu "9.7.3.13" "rsqrt.approx.f32";
             RsqrtZ32(a: Z) -> Z { (1.0 / (a as f64).sqrt()) as f32 } Sfu Sfu "9.7.3.13" "rsqrt.approx.ftz.f32";
-            RsqrtF64(a: D) -> D { 1.0 / a.sqrt() } Sfu Sfu "9.7.3.13" "rsqrt.approx{|.ftz}.f64";
+            RsqrtF64(a: D) -> D { 1.0 / a.sqrt() } Sfu Sfu "9.7.3.13" "rsqrt.approx.f64";
+            RsqrtZ64(a: D) -> D { float::high_half(a, |high| 1.0 / high.sqrt()) } Sfu Sfu "9.7.3.14" "rsqrt.approx.ftz.f64";
             SinF32(a: F) -> F { libm::sin(a as f64) as f32 } Sfu Sfu "9.7.3.15" "sin.approx.f32";
             SinZ32(a: Z) -> Z { libm::sin(a as f64) as f32 } Sfu Sfu "9.7.3.15" "sin.approx.ftz.f32";
             CosF32(a: F) -> F { libm::cos(a as f64) as f32 } Sfu Sfu "9.7.3.16" "cos.approx.f32";
@@ -241,9 +247,9 @@ macro_rules! for_each_lane_op {
             SubRmZ32(a: Z, b: Z) -> Z { float::fma32(1.0, a, -b, Mode::Down) } Sp FpAdd "9.7.3.2" "sub.rm.ftz.f32";
             SubRpZ32(a: Z, b: Z) -> Z { float::fma32(1.0, a, -b, Mode::Up) } Sp FpAdd "9.7.3.2" "sub.rp.ftz.f32";
             SubSatZ32(a: Z, b: Z) -> Z { float::saturate(a - b) } Sp FpAdd "9.7.3.2" "sub{|.rn}.ftz.sat.f32";
-            MulRzZ32(a: Z, b: Z) -> Z { float::fma32(a, b, -0.0, Mode::Zero) } Sp FpMul "9.7.3.3" "mul.rz.ftz.f32";
-            MulRmZ32(a: Z, b: Z) -> Z { float::fma32(a, b, -0.0, Mode::Down) } Sp FpMul "9.7.3.3" "mul.rm.ftz.f32";
-            MulRpZ32(a: Z, b: Z) -> Z { float::fma32(a, b, -0.0, Mode::Up) } Sp FpMul "9.7.3.3" "mul.rp.ftz.f32";
+            MulRzZ32(a: Z, b: Z) -> Z { float::narrow(a as f64 * b as f64, Mode::Zero) } Sp FpMul "9.7.3.3" "mul.rz.ftz.f32";
+            MulRmZ32(a: Z, b: Z) -> Z { float::narrow(a as f64 * b as f64, Mode::Down) } Sp FpMul "9.7.3.3" "mul.rm.ftz.f32";
+            MulRpZ32(a: Z, b: Z) -> Z { float::narrow(a as f64 * b as f64, Mode::Up) } Sp FpMul "9.7.3.3" "mul.rp.ftz.f32";
             MulSatZ32(a: Z, b: Z) -> Z { float::saturate(a * b) } Sp FpMul "9.7.3.3" "mul{|.rn}.ftz.sat.f32";
             SubRzF64(a: D, b: D) -> D { float::add64(a, -b, Mode::Zero) } Dp DpAdd "9.7.3.2" "sub.rz.f64";
             FmaRzF64(a: D, b: D, c: D) -> D { float::fma64(a, b, c, Mode::Zero) } Dp DpMad "9.7.3.4" "{fma|mad}.rz.f64";
@@ -288,14 +294,14 @@ macro_rules! for_each_lane_op {
             // 9.7.6 Comparison; `set` gives the same truth as a number.
             SetpEqB16(a: u16, b: u16) -> bool { a == b } Sp IntMax "9.7.6.2" "setp.eq{|.and|.or|.xor}.{b16|u16|s16} set.eq{|.and|.or|.xor}.{u32|s32|f32}.{b16|u16|s16}";
             SetpNeB16(a: u16, b: u16) -> bool { a != b } Sp IntMax "9.7.6.2" "setp.ne{|.and|.or|.xor}.{b16|u16|s16} set.ne{|.and|.or|.xor}.{u32|s32|f32}.{b16|u16|s16}";
-            SetpLtU16(a: u16, b: u16) -> bool { a < b } Sp IntMax "9.7.6.2" "setp.{lt|lo}{|.and|.or|.xor}.u16";
-            SetpLeU16(a: u16, b: u16) -> bool { a <= b } Sp IntMax "9.7.6.2" "setp.{le|ls}{|.and|.or|.xor}.u16";
-            SetpGtU16(a: u16, b: u16) -> bool { a > b } Sp IntMax "9.7.6.2" "setp.{gt|hi}{|.and|.or|.xor}.u16";
-            SetpGeU16(a: u16, b: u16) -> bool { a >= b } Sp IntMax "9.7.6.2" "setp.{ge|hs}{|.and|.or|.xor}.u16";
-            SetpLtS16(a: i16, b: i16) -> bool { a < b } Sp IntMax "9.7.6.2" "setp.lt{|.and|.or|.xor}.s16";
-            SetpLeS16(a: i16, b: i16) -> bool { a <= b } Sp IntMax "9.7.6.2" "setp.le{|.and|.or|.xor}.s16";
-            SetpGtS16(a: i16, b: i16) -> bool { a > b } Sp IntMax "9.7.6.2" "setp.gt{|.and|.or|.xor}.s16";
-            SetpGeS16(a: i16, b: i16) -> bool { a >= b } Sp IntMax "9.7.6.2" "setp.ge{|.and|.or|.xor}.s16";
+            SetpLtU16(a: u16, b: u16) -> bool { a < b } Sp IntMax "9.7.6.2" "setp.{lt|lo}{|.and|.or|.xor}.u16 set.{lt|lo}{|.and|.or|.xor}.{u32|s32|f32}.u16";
+            SetpLeU16(a: u16, b: u16) -> bool { a <= b } Sp IntMax "9.7.6.2" "setp.{le|ls}{|.and|.or|.xor}.u16 set.{le|ls}{|.and|.or|.xor}.{u32|s32|f32}.u16";
+            SetpGtU16(a: u16, b: u16) -> bool { a > b } Sp IntMax "9.7.6.2" "setp.{gt|hi}{|.and|.or|.xor}.u16 set.{gt|hi}{|.and|.or|.xor}.{u32|s32|f32}.u16";
+            SetpGeU16(a: u16, b: u16) -> bool { a >= b } Sp IntMax "9.7.6.2" "setp.{ge|hs}{|.and|.or|.xor}.u16 set.{ge|hs}{|.and|.or|.xor}.{u32|s32|f32}.u16";
+            SetpLtS16(a: i16, b: i16) -> bool { a < b } Sp IntMax "9.7.6.2" "setp.lt{|.and|.or|.xor}.s16 set.lt{|.and|.or|.xor}.{u32|s32|f32}.s16";
+            SetpLeS16(a: i16, b: i16) -> bool { a <= b } Sp IntMax "9.7.6.2" "setp.le{|.and|.or|.xor}.s16 set.le{|.and|.or|.xor}.{u32|s32|f32}.s16";
+            SetpGtS16(a: i16, b: i16) -> bool { a > b } Sp IntMax "9.7.6.2" "setp.gt{|.and|.or|.xor}.s16 set.gt{|.and|.or|.xor}.{u32|s32|f32}.s16";
+            SetpGeS16(a: i16, b: i16) -> bool { a >= b } Sp IntMax "9.7.6.2" "setp.ge{|.and|.or|.xor}.s16 set.ge{|.and|.or|.xor}.{u32|s32|f32}.s16";
             SetpEqB32(a: u32, b: u32) -> bool { a == b } Sp IntMax "9.7.6.2" "setp.eq{|.and|.or|.xor}.{b32|u32|s32} set.eq{|.and|.or|.xor}.{u32|s32|f32}.{b32|u32|s32}";
             SetpNeB32(a: u32, b: u32) -> bool { a != b } Sp IntMax "9.7.6.2" "setp.ne{|.and|.or|.xor}.{b32|u32|s32} set.ne{|.and|.or|.xor}.{u32|s32|f32}.{b32|u32|s32}";
             SetpLtU32(a: u32, b: u32) -> bool { a < b } Sp IntMax "9.7.6.2" "setp.{lt|lo}{|.and|.or|.xor}.u32 set.{lt|lo}{|.and|.or|.xor}.{u32|s32|f32}.u32";
@@ -405,185 +411,11 @@ macro_rules! for_each_lane_op {
             PrmtEcr(a: u32, b: u32, c: u32) -> u32 { integer::prmt(a, b, [0x0000, 0x1110, 0x2210, 0x3210][(c & 3) as usize]) } Sp IntAdd "9.7.9.7" "prmt.b32.ecr";
             PrmtRc16(a: u32, b: u32, c: u32) -> u32 { integer::prmt(a, b, [0x1010, 0x3232, 0x1010, 0x3232][(c & 3) as usize]) } Sp IntAdd "9.7.9.7" "prmt.b32.rc16";
 
-            // 9.7.9 Moves and conversions.
+            // 9.7.9 Moves; conversions stand in a file of their own.
             MovB16(a: u16) -> u16 { a } Sp IntAdd "9.7.9.2" "mov.{b16|u16|s16}";
             MovB32(a: u32) -> u32 { a } Sp IntAdd "9.7.9.2" "mov.{b32|u32|s32|f32}";
             MovB64(a: u64) -> u64 { a } Sp IntAdd "9.7.9.2" "mov.{b64|u64|s64|f64}";
-            CvtU8B32(a: u32) -> u8 { a as u8 } Sp IntAdd "9.7.9.21" "cvt.u8.{u8|s8|u16|s16|u32|s32}";
-            CvtS8B32(a: u32) -> i8 { a as i8 } Sp IntAdd "9.7.9.21" "cvt.s8.{u8|s8|u16|s16|u32|s32}";
-            CvtU8B64(a: u64) -> u8 { a as u8 } Sp IntAdd "9.7.9.21" "cvt.u8.{u64|s64}";
-            CvtS8B64(a: u64) -> i8 { a as i8 } Sp IntAdd "9.7.9.21" "cvt.s8.{u64|s64}";
-            CvtB32U8(a: u8) -> u32 { a as u32 } Sp IntAdd "9.7.9.21" "cvt.{u16|s16|u32|s32}.u8";
-            CvtU16S8(a: i8) -> u16 { a as u16 } Sp IntAdd "9.7.9.21" "cvt.u16.s8";
-            CvtB32S8(a: i8) -> i32 { a as i32 } Sp IntAdd "9.7.9.21" "cvt.{s16|u32|s32}.s8";
-            CvtB32U16(a: u16) -> u32 { a as u32 } Sp IntAdd "9.7.9.21" "cvt.{u16|u32|s32}.u16";
-            CvtB32S16(a: i16) -> i32 { a as i32 } Sp IntAdd "9.7.9.21" "cvt.{u32|s32}.s16 cvt.s16.{u16|s16}";
-            CvtU16B32(a: u32) -> u16 { a as u16 } Sp IntAdd "9.7.9.21" "cvt.u16.{s16|u32|s32}";
-            CvtS16B32(a: u32) -> i16 { a as i16 } Sp IntAdd "9.7.9.21" "cvt.s16.{u32|s32}";
-            CvtB32B32(a: u32) -> u32 { a } Sp IntAdd "9.7.9.21" "cvt.{u32|s32}.{u32|s32}";
-            CvtU16B64(a: u64) -> u16 { a as u16 } Sp IntAdd "9.7.9.21" "cvt.u16.{u64|s64}";
-            CvtS16B64(a: u64) -> i16 { a as i16 } Sp IntAdd "9.7.9.21" "cvt.s16.{u64|s64}";
-            CvtB32B64(a: u64) -> u32 { a as u32 } Sp IntAdd "9.7.9.21" "cvt.{u32|s32}.{u64|s64}";
-            CvtB64U8(a: u8) -> u64 { a as u64 } Sp IntAdd "9.7.9.21" "cvt.{u64|s64}.u8";
-            CvtB64S8(a: i8) -> i64 { a as i64 } Sp IntAdd "9.7.9.21" "cvt.{u64|s64}.s8";
-            CvtB64U16(a: u16) -> u64 { a as u64 } Sp IntAdd "9.7.9.21" "cvt.{u64|s64}.u16";
-            CvtB64S16(a: i16) -> i64 { a as i64 } Sp IntAdd "9.7.9.21" "cvt.{u64|s64}.s16";
-            CvtB64U32(a: u32) -> u64 { a as u64 } Sp IntAdd "9.7.9.21" "cvt.{u64|s64}.u32";
-            CvtB64S32(a: i32) -> i64 { a as i64 } Sp IntAdd "9.7.9.21" "cvt.{u64|s64}.s32";
-            CvtB64B64(a: u64) -> u64 { a } Sp IntAdd "9.7.9.21" "cvt.{u64|s64}.{u64|s64}";
-            // A register may be wider than the type that is read from it: `/wide` is not PTX, the
-            // decoder asks for it when the source register has 64 bits and the type has fewer.
-            CvtB64U8Wide(a: u64) -> u64 { a as u8 as u64 } Sp IntAdd "9.7.9.21" "cvt.{u64|s64}.u8/wide";
-            CvtB64S8Wide(a: u64) -> i64 { a as i8 as i64 } Sp IntAdd "9.7.9.21" "cvt.{u64|s64}.s8/wide";
-            CvtB64U16Wide(a: u64) -> u64 { a as u16 as u64 } Sp IntAdd "9.7.9.21" "cvt.{u64|s64}.u16/wide";
-            CvtB64S16Wide(a: u64) -> i64 { a as i16 as i64 } Sp IntAdd "9.7.9.21" "cvt.{u64|s64}.s16/wide";
-            CvtB64U32Wide(a: u64) -> u64 { a as u32 as u64 } Sp IntAdd "9.7.9.21" "cvt.{u64|s64}.u32/wide";
-            CvtB64S32Wide(a: u64) -> i64 { a as i32 as i64 } Sp IntAdd "9.7.9.21" "cvt.{u64|s64}.s32/wide";
-            CvtB32U8Wide(a: u64) -> u32 { a as u8 as u32 } Sp IntAdd "9.7.9.21" "cvt.{u16|s16|u32|s32}.u8/wide";
-            CvtB32S8Wide(a: u64) -> i32 { a as i8 as i32 } Sp IntAdd "9.7.9.21" "cvt.{s16|u32|s32}.s8/wide";
-            CvtB32U16Wide(a: u64) -> u32 { a as u16 as u32 } Sp IntAdd "9.7.9.21" "cvt.{u16|u32|s32}.u16/wide";
-            CvtB32S16Wide(a: u64) -> i32 { a as i16 as i32 } Sp IntAdd "9.7.9.21" "cvt.{s16|u32|s32}.s16/wide";
-            CvtB32B32Wide(a: u64) -> u32 { a as u32 } Sp IntAdd "9.7.9.21" "cvt.{u32|s32}.{u32|s32}/wide";
-            CvtU16B32Wide(a: u64) -> u16 { a as u16 } Sp IntAdd "9.7.9.21" "cvt.u16.{u32|s32}/wide";
-            CvtS16B32Wide(a: u64) -> i16 { a as i16 } Sp IntAdd "9.7.9.21" "cvt.s16.{u32|s32}/wide";
-            CvtSatU8S32(a: i32) -> u8 { a.clamp(0, 255) as u8 } Sp IntAdd "9.7.9.21" "cvt.sat.u8.s32";
-            CvtSatU8U32(a: u32) -> u8 { a.min(255) as u8 } Sp IntAdd "9.7.9.21" "cvt.sat.u8.u32";
-            CvtSatS8S32(a: i32) -> i8 { a.clamp(-128, 127) as i8 } Sp IntAdd "9.7.9.21" "cvt.sat.s8.s32";
-            CvtSatU16S32(a: i32) -> u16 { a.clamp(0, 65535) as u16 } Sp IntAdd "9.7.9.21" "cvt.sat.u16.s32";
-            CvtSatU16U32(a: u32) -> u16 { a.min(65535) as u16 } Sp IntAdd "9.7.9.21" "cvt.sat.u16.u32";
-            CvtSatS16S32(a: i32) -> i16 { a.clamp(-32768, 32767) as i16 } Sp IntAdd "9.7.9.21" "cvt.sat.s16.s32";
-            CvtSatU32S32(a: i32) -> u32 { a.max(0) as u32 } Sp IntAdd "9.7.9.21" "cvt.sat.u32.s32";
-            CvtSatS32U32(a: u32) -> u32 { a.min(i32::MAX as u32) } Sp IntAdd "9.7.9.21" "cvt.sat.s32.u32";
-            CvtSatS32S64(a: i64) -> i32 { a.clamp(i32::MIN as i64, i32::MAX as i64) as i32 } Sp IntAdd "9.7.9.21" "cvt.sat.s32.s64";
-            CvtSatU32S64(a: i64) -> u32 { a.clamp(0, u32::MAX as i64) as u32 } Sp IntAdd "9.7.9.21" "cvt.sat.u32.s64";
-            CvtSatU32U64(a: u64) -> u32 { a.min(u32::MAX as u64) as u32 } Sp IntAdd "9.7.9.21" "cvt.sat.u32.u64";
-            CvtF32U8(a: u8) -> F { a as f32 } Sp IntAdd "9.7.9.21" "cvt.rn{|.ftz}.f32.u8";
-            CvtF64U8(a: u8) -> D { a as f64 } Dp DpAdd "9.7.9.21" "cvt.rn.f64.u8";
-            CvtF32S8(a: i8) -> F { a as f32 } Sp IntAdd "9.7.9.21" "cvt.rn{|.ftz}.f32.s8";
-            CvtF64S8(a: i8) -> D { a as f64 } Dp DpAdd "9.7.9.21" "cvt.rn.f64.s8";
-            CvtF32U16(a: u16) -> F { a as f32 } Sp IntAdd "9.7.9.21" "cvt.rn{|.ftz}.f32.u16";
-            CvtF64U16(a: u16) -> D { a as f64 } Dp DpAdd "9.7.9.21" "cvt.rn.f64.u16";
-            CvtF32S16(a: i16) -> F { a as f32 } Sp IntAdd "9.7.9.21" "cvt.rn{|.ftz}.f32.s16";
-            CvtF64S16(a: i16) -> D { a as f64 } Dp DpAdd "9.7.9.21" "cvt.rn.f64.s16";
-            CvtF32U32(a: u32) -> F { a as f32 } Sp IntAdd "9.7.9.21" "cvt.rn{|.ftz}.f32.u32";
-            CvtF64U32(a: u32) -> D { a as f64 } Dp DpAdd "9.7.9.21" "cvt.rn.f64.u32";
-            CvtF32S32(a: i32) -> F { a as f32 } Sp IntAdd "9.7.9.21" "cvt.rn{|.ftz}.f32.s32";
-            CvtF64S32(a: i32) -> D { a as f64 } Dp DpAdd "9.7.9.21" "cvt.rn.f64.s32";
-            CvtF32U64(a: u64) -> F { a as f32 } Sp IntAdd "9.7.9.21" "cvt.rn{|.ftz}.f32.u64";
-            CvtF64U64(a: u64) -> D { a as f64 } Dp DpAdd "9.7.9.21" "cvt.rn.f64.u64";
-            CvtF32S64(a: i64) -> F { a as f32 } Sp IntAdd "9.7.9.21" "cvt.rn{|.ftz}.f32.s64";
-            CvtF64S64(a: i64) -> D { a as f64 } Dp DpAdd "9.7.9.21" "cvt.rn.f64.s64";
-            CvtRzF32U32(a: u32) -> F { float::narrow(a as f64, Mode::Zero) } Sp IntAdd "9.7.9.21" "cvt.rz{|.ftz}.f32.u32";
-            CvtRmF32U32(a: u32) -> F { float::narrow(a as f64, Mode::Down) } Sp IntAdd "9.7.9.21" "cvt.rm{|.ftz}.f32.u32";
-            CvtRpF32U32(a: u32) -> F { float::narrow(a as f64, Mode::Up) } Sp IntAdd "9.7.9.21" "cvt.rp{|.ftz}.f32.u32";
-            CvtRzF32S32(a: i32) -> F { float::narrow(a as f64, Mode::Zero) } Sp IntAdd "9.7.9.21" "cvt.rz{|.ftz}.f32.s32";
-            CvtRmF32S32(a: i32) -> F { float::narrow(a as f64, Mode::Down) } Sp IntAdd "9.7.9.21" "cvt.rm{|.ftz}.f32.s32";
-            CvtRpF32S32(a: i32) -> F { float::narrow(a as f64, Mode::Up) } Sp IntAdd "9.7.9.21" "cvt.rp{|.ftz}.f32.s32";
-            CvtRniU8F32(a: F) -> u8 { a.round_ties_even() as u8 } Sp IntAdd "9.7.9.21" "cvt.rni{|.sat}.u8.f32";
-            CvtRniS8F32(a: F) -> i8 { a.round_ties_even() as i8 } Sp IntAdd "9.7.9.21" "cvt.rni{|.sat}.s8.f32";
-            CvtRniU16F32(a: F) -> u16 { a.round_ties_even() as u16 } Sp IntAdd "9.7.9.21" "cvt.rni{|.sat}.u16.f32";
-            CvtRniS16F32(a: F) -> i16 { a.round_ties_even() as i16 } Sp IntAdd "9.7.9.21" "cvt.rni{|.sat}.s16.f32";
-            CvtRniU32F32(a: F) -> u32 { a.round_ties_even() as u32 } Sp IntAdd "9.7.9.21" "cvt.rni{|.sat}.u32.f32";
-            CvtRniU32Z32(a: Z) -> u32 { a.round_ties_even() as u32 } Sp IntAdd "9.7.9.21" "cvt.rni.ftz{|.sat}.u32.f32";
-            CvtRniS32F32(a: F) -> i32 { a.round_ties_even() as i32 } Sp IntAdd "9.7.9.21" "cvt.rni{|.sat}.s32.f32";
-            CvtRniS32Z32(a: Z) -> i32 { a.round_ties_even() as i32 } Sp IntAdd "9.7.9.21" "cvt.rni.ftz{|.sat}.s32.f32";
-            CvtRniU64F32(a: F) -> u64 { a.round_ties_even() as u64 } Sp IntAdd "9.7.9.21" "cvt.rni{|.sat}.u64.f32";
-            CvtRniU64Z32(a: Z) -> u64 { a.round_ties_even() as u64 } Sp IntAdd "9.7.9.21" "cvt.rni.ftz{|.sat}.u64.f32";
-            CvtRniS64F32(a: F) -> i64 { a.round_ties_even() as i64 } Sp IntAdd "9.7.9.21" "cvt.rni{|.sat}.s64.f32";
-            CvtRniS64Z32(a: Z) -> i64 { a.round_ties_even() as i64 } Sp IntAdd "9.7.9.21" "cvt.rni.ftz{|.sat}.s64.f32";
-            CvtRniU8F64(a: D) -> u8 { a.round_ties_even() as u8 } Dp DpAdd "9.7.9.21" "cvt.rni{|.sat}.u8.f64";
-            CvtRniS8F64(a: D) -> i8 { a.round_ties_even() as i8 } Dp DpAdd "9.7.9.21" "cvt.rni{|.sat}.s8.f64";
-            CvtRniU16F64(a: D) -> u16 { a.round_ties_even() as u16 } Dp DpAdd "9.7.9.21" "cvt.rni{|.sat}.u16.f64";
-            CvtRniS16F64(a: D) -> i16 { a.round_ties_even() as i16 } Dp DpAdd "9.7.9.21" "cvt.rni{|.sat}.s16.f64";
-            CvtRniU32F64(a: D) -> u32 { a.round_ties_even() as u32 } Dp DpAdd "9.7.9.21" "cvt.rni{|.sat}.u32.f64";
-            CvtRniS32F64(a: D) -> i32 { a.round_ties_even() as i32 } Dp DpAdd "9.7.9.21" "cvt.rni{|.sat}.s32.f64";
-            CvtRniU64F64(a: D) -> u64 { a.round_ties_even() as u64 } Dp DpAdd "9.7.9.21" "cvt.rni{|.sat}.u64.f64";
-            CvtRniS64F64(a: D) -> i64 { a.round_ties_even() as i64 } Dp DpAdd "9.7.9.21" "cvt.rni{|.sat}.s64.f64";
-            CvtRniF32F32(a: F) -> F { a.round_ties_even() } Sp FpAdd "9.7.9.21" "cvt.rni.f32.f32";
-            CvtRniZ32F32(a: Z) -> Z { a.round_ties_even() } Sp FpAdd "9.7.9.21" "cvt.rni.ftz.f32.f32";
-            CvtRniF64F64(a: D) -> D { a.round_ties_even() } Dp DpAdd "9.7.9.21" "cvt.rni.f64.f64";
-            CvtRziU8F32(a: F) -> u8 { a as u8 } Sp IntAdd "9.7.9.21" "cvt.rzi{|.sat}.u8.f32";
-            CvtRziS8F32(a: F) -> i8 { a as i8 } Sp IntAdd "9.7.9.21" "cvt.rzi{|.sat}.s8.f32";
-            CvtRziU16F32(a: F) -> u16 { a as u16 } Sp IntAdd "9.7.9.21" "cvt.rzi{|.sat}.u16.f32";
-            CvtRziS16F32(a: F) -> i16 { a as i16 } Sp IntAdd "9.7.9.21" "cvt.rzi{|.sat}.s16.f32";
-            CvtRziU32F32(a: F) -> u32 { a as u32 } Sp IntAdd "9.7.9.21" "cvt.rzi{|.sat}.u32.f32";
-            CvtRziU32Z32(a: Z) -> u32 { a as u32 } Sp IntAdd "9.7.9.21" "cvt.rzi.ftz{|.sat}.u32.f32";
-            CvtRziS32F32(a: F) -> i32 { a as i32 } Sp IntAdd "9.7.9.21" "cvt.rzi{|.sat}.s32.f32";
-            CvtRziS32Z32(a: Z) -> i32 { a as i32 } Sp IntAdd "9.7.9.21" "cvt.rzi.ftz{|.sat}.s32.f32";
-            CvtRziU64F32(a: F) -> u64 { a as u64 } Sp IntAdd "9.7.9.21" "cvt.rzi{|.sat}.u64.f32";
-            CvtRziU64Z32(a: Z) -> u64 { a as u64 } Sp IntAdd "9.7.9.21" "cvt.rzi.ftz{|.sat}.u64.f32";
-            CvtRziS64F32(a: F) -> i64 { a as i64 } Sp IntAdd "9.7.9.21" "cvt.rzi{|.sat}.s64.f32";
-            CvtRziS64Z32(a: Z) -> i64 { a as i64 } Sp IntAdd "9.7.9.21" "cvt.rzi.ftz{|.sat}.s64.f32";
-            CvtRziU8F64(a: D) -> u8 { a as u8 } Dp DpAdd "9.7.9.21" "cvt.rzi{|.sat}.u8.f64";
-            CvtRziS8F64(a: D) -> i8 { a as i8 } Dp DpAdd "9.7.9.21" "cvt.rzi{|.sat}.s8.f64";
-            CvtRziU16F64(a: D) -> u16 { a as u16 } Dp DpAdd "9.7.9.21" "cvt.rzi{|.sat}.u16.f64";
-            CvtRziS16F64(a: D) -> i16 { a as i16 } Dp DpAdd "9.7.9.21" "cvt.rzi{|.sat}.s16.f64";
-            CvtRziU32F64(a: D) -> u32 { a as u32 } Dp DpAdd "9.7.9.21" "cvt.rzi{|.sat}.u32.f64";
-            CvtRziS32F64(a: D) -> i32 { a as i32 } Dp DpAdd "9.7.9.21" "cvt.rzi{|.sat}.s32.f64";
-            CvtRziU64F64(a: D) -> u64 { a as u64 } Dp DpAdd "9.7.9.21" "cvt.rzi{|.sat}.u64.f64";
-            CvtRziS64F64(a: D) -> i64 { a as i64 } Dp DpAdd "9.7.9.21" "cvt.rzi{|.sat}.s64.f64";
-            CvtRziF32F32(a: F) -> F { a.trunc() } Sp FpAdd "9.7.9.21" "cvt.rzi.f32.f32";
-            CvtRziZ32F32(a: Z) -> Z { a.trunc() } Sp FpAdd "9.7.9.21" "cvt.rzi.ftz.f32.f32";
-            CvtRziF64F64(a: D) -> D { a.trunc() } Dp DpAdd "9.7.9.21" "cvt.rzi.f64.f64";
-            CvtRmiU8F32(a: F) -> u8 { a.floor() as u8 } Sp IntAdd "9.7.9.21" "cvt.rmi{|.sat}.u8.f32";
-            CvtRmiS8F32(a: F) -> i8 { a.floor() as i8 } Sp IntAdd "9.7.9.21" "cvt.rmi{|.sat}.s8.f32";
-            CvtRmiU16F32(a: F) -> u16 { a.floor() as u16 } Sp IntAdd "9.7.9.21" "cvt.rmi{|.sat}.u16.f32";
-            CvtRmiS16F32(a: F) -> i16 { a.floor() as i16 } Sp IntAdd "9.7.9.21" "cvt.rmi{|.sat}.s16.f32";
-            CvtRmiU32F32(a: F) -> u32 { a.floor() as u32 } Sp IntAdd "9.7.9.21" "cvt.rmi{|.sat}.u32.f32";
-            CvtRmiU32Z32(a: Z) -> u32 { a.floor() as u32 } Sp IntAdd "9.7.9.21" "cvt.rmi.ftz{|.sat}.u32.f32";
-            CvtRmiS32F32(a: F) -> i32 { a.floor() as i32 } Sp IntAdd "9.7.9.21" "cvt.rmi{|.sat}.s32.f32";
-            CvtRmiS32Z32(a: Z) -> i32 { a.floor() as i32 } Sp IntAdd "9.7.9.21" "cvt.rmi.ftz{|.sat}.s32.f32";
-            CvtRmiU64F32(a: F) -> u64 { a.floor() as u64 } Sp IntAdd "9.7.9.21" "cvt.rmi{|.sat}.u64.f32";
-            CvtRmiU64Z32(a: Z) -> u64 { a.floor() as u64 } Sp IntAdd "9.7.9.21" "cvt.rmi.ftz{|.sat}.u64.f32";
-            CvtRmiS64F32(a: F) -> i64 { a.floor() as i64 } Sp IntAdd "9.7.9.21" "cvt.rmi{|.sat}.s64.f32";
-            CvtRmiS64Z32(a: Z) -> i64 { a.floor() as i64 } Sp IntAdd "9.7.9.21" "cvt.rmi.ftz{|.sat}.s64.f32";
-            CvtRmiU8F64(a: D) -> u8 { a.floor() as u8 } Dp DpAdd "9.7.9.21" "cvt.rmi{|.sat}.u8.f64";
-            CvtRmiS8F64(a: D) -> i8 { a.floor() as i8 } Dp DpAdd "9.7.9.21" "cvt.rmi{|.sat}.s8.f64";
-            CvtRmiU16F64(a: D) -> u16 { a.floor() as u16 } Dp DpAdd "9.7.9.21" "cvt.rmi{|.sat}.u16.f64";
-            CvtRmiS16F64(a: D) -> i16 { a.floor() as i16 } Dp DpAdd "9.7.9.21" "cvt.rmi{|.sat}.s16.f64";
-            CvtRmiU32F64(a: D) -> u32 { a.floor() as u32 } Dp DpAdd "9.7.9.21" "cvt.rmi{|.sat}.u32.f64";
-            CvtRmiS32F64(a: D) -> i32 { a.floor() as i32 } Dp DpAdd "9.7.9.21" "cvt.rmi{|.sat}.s32.f64";
-            CvtRmiU64F64(a: D) -> u64 { a.floor() as u64 } Dp DpAdd "9.7.9.21" "cvt.rmi{|.sat}.u64.f64";
-            CvtRmiS64F64(a: D) -> i64 { a.floor() as i64 } Dp DpAdd "9.7.9.21" "cvt.rmi{|.sat}.s64.f64";
-            CvtRmiF32F32(a: F) -> F { a.floor() } Sp FpAdd "9.7.9.21" "cvt.rmi.f32.f32";
-            CvtRmiZ32F32(a: Z) -> Z { a.floor() } Sp FpAdd "9.7.9.21" "cvt.rmi.ftz.f32.f32";
-            CvtRmiF64F64(a: D) -> D { a.floor() } Dp DpAdd "9.7.9.21" "cvt.rmi.f64.f64";
-            CvtRpiU8F32(a: F) -> u8 { a.ceil() as u8 } Sp IntAdd "9.7.9.21" "cvt.rpi{|.sat}.u8.f32";
-            CvtRpiS8F32(a: F) -> i8 { a.ceil() as i8 } Sp IntAdd "9.7.9.21" "cvt.rpi{|.sat}.s8.f32";
-            CvtRpiU16F32(a: F) -> u16 { a.ceil() as u16 } Sp IntAdd "9.7.9.21" "cvt.rpi{|.sat}.u16.f32";
-            CvtRpiS16F32(a: F) -> i16 { a.ceil() as i16 } Sp IntAdd "9.7.9.21" "cvt.rpi{|.sat}.s16.f32";
-            CvtRpiU32F32(a: F) -> u32 { a.ceil() as u32 } Sp IntAdd "9.7.9.21" "cvt.rpi{|.sat}.u32.f32";
-            CvtRpiU32Z32(a: Z) -> u32 { a.ceil() as u32 } Sp IntAdd "9.7.9.21" "cvt.rpi.ftz{|.sat}.u32.f32";
-            CvtRpiS32F32(a: F) -> i32 { a.ceil() as i32 } Sp IntAdd "9.7.9.21" "cvt.rpi{|.sat}.s32.f32";
-            CvtRpiS32Z32(a: Z) -> i32 { a.ceil() as i32 } Sp IntAdd "9.7.9.21" "cvt.rpi.ftz{|.sat}.s32.f32";
-            CvtRpiU64F32(a: F) -> u64 { a.ceil() as u64 } Sp IntAdd "9.7.9.21" "cvt.rpi{|.sat}.u64.f32";
-            CvtRpiU64Z32(a: Z) -> u64 { a.ceil() as u64 } Sp IntAdd "9.7.9.21" "cvt.rpi.ftz{|.sat}.u64.f32";
-            CvtRpiS64F32(a: F) -> i64 { a.ceil() as i64 } Sp IntAdd "9.7.9.21" "cvt.rpi{|.sat}.s64.f32";
-            CvtRpiS64Z32(a: Z) -> i64 { a.ceil() as i64 } Sp IntAdd "9.7.9.21" "cvt.rpi.ftz{|.sat}.s64.f32";
-            CvtRpiU8F64(a: D) -> u8 { a.ceil() as u8 } Dp DpAdd "9.7.9.21" "cvt.rpi{|.sat}.u8.f64";
-            CvtRpiS8F64(a: D) -> i8 { a.ceil() as i8 } Dp DpAdd "9.7.9.21" "cvt.rpi{|.sat}.s8.f64";
-            CvtRpiU16F64(a: D) -> u16 { a.ceil() as u16 } Dp DpAdd "9.7.9.21" "cvt.rpi{|.sat}.u16.f64";
-            CvtRpiS16F64(a: D) -> i16 { a.ceil() as i16 } Dp DpAdd "9.7.9.21" "cvt.rpi{|.sat}.s16.f64";
-            CvtRpiU32F64(a: D) -> u32 { a.ceil() as u32 } Dp DpAdd "9.7.9.21" "cvt.rpi{|.sat}.u32.f64";
-            CvtRpiS32F64(a: D) -> i32 { a.ceil() as i32 } Dp DpAdd "9.7.9.21" "cvt.rpi{|.sat}.s32.f64";
-            CvtRpiU64F64(a: D) -> u64 { a.ceil() as u64 } Dp DpAdd "9.7.9.21" "cvt.rpi{|.sat}.u64.f64";
-            CvtRpiS64F64(a: D) -> i64 { a.ceil() as i64 } Dp DpAdd "9.7.9.21" "cvt.rpi{|.sat}.s64.f64";
-            CvtRpiF32F32(a: F) -> F { a.ceil() } Sp FpAdd "9.7.9.21" "cvt.rpi.f32.f32";
-            CvtRpiZ32F32(a: Z) -> Z { a.ceil() } Sp FpAdd "9.7.9.21" "cvt.rpi.ftz.f32.f32";
-            CvtRpiF64F64(a: D) -> D { a.ceil() } Dp DpAdd "9.7.9.21" "cvt.rpi.f64.f64";
-            CvtSatF32F32(a: F) -> F { float::saturate(a) } Sp FpAdd "9.7.9.21" "cvt.sat.f32.f32";
-            CvtSatZ32F32(a: Z) -> Z { float::saturate(a) } Sp FpAdd "9.7.9.21" "cvt.ftz.sat.f32.f32";
-            CvtZ32F32(a: Z) -> Z { a } Sp FpAdd "9.7.9.21" "cvt.ftz.f32.f32";
-            CvtF32F32(a: F) -> F { a } Sp FpAdd "9.7.9.21" "cvt.f32.f32";
-            CvtF64F64(a: D) -> D { a } Dp DpAdd "9.7.9.21" "cvt.f64.f64";
-            CvtF64F32(a: F) -> D { a as f64 } Dp DpAdd "9.7.9.21" "cvt.f64.f32";
-            CvtF64Z32(a: Z) -> D { a as f64 } Dp DpAdd "9.7.9.21" "cvt.ftz.f64.f32";
-            CvtRnF32F64(a: D) -> F { a as f32 } Dp DpAdd "9.7.9.21" "cvt.rn.f32.f64";
-            CvtRnZ32F64(a: D) -> Z { a as f32 } Dp DpAdd "9.7.9.21" "cvt.rn.ftz.f32.f64";
-            CvtRzF32F64(a: D) -> F { float::narrow(a, Mode::Zero) } Dp DpAdd "9.7.9.21" "cvt.rz.f32.f64";
-            CvtRmF32F64(a: D) -> F { float::narrow(a, Mode::Down) } Dp DpAdd "9.7.9.21" "cvt.rm.f32.f64";
-            CvtRpF32F64(a: D) -> F { float::narrow(a, Mode::Up) } Dp DpAdd "9.7.9.21" "cvt.rp.f32.f64";
-        }
+        }}
     };
 }
 pub(crate) use for_each_lane_op;

@@ -171,6 +171,41 @@ fn problems_of_counts_are_shown_where_they_are() {
     }
 }
 
+const PRELOAD: &str = "preload:
+  - load: { file: a.f32, into: b }
+  - repeat: 2
+    do: [{ launch: k.scale, grid: 1, block: 4, arguments: [b, 8, 2.0] }]
+";
+
+#[test]
+fn files_and_kernels_come_before_the_run() {
+    let app = loaded(&format!("{GOOD}{PRELOAD}"), &[]).unwrap();
+    assert_eq!(app.application.preloaded[0].0, 1);
+    assert!(matches!(&app.application.preload[..], [Step::Repeat(2, steps)] if steps.len() == 1));
+    assert_eq!((app.preloaded.len(), app.files().count()), (1, 3));
+    assert_eq!(app.application.ctas(), 9, "what comes before the run is no work of the run");
+}
+
+#[test]
+fn problems_of_a_preload_are_shown_where_they_are() {
+    let launch = "  - launch: k.scale\n    grid: 1\n    block: 4\n    arguments: [b, 8, 2.0]\n";
+    let load = "  - load: { file: a.f32, into: b }\n";
+    let cases = [
+        (format!("{launch}{load}"), "6:5: error: a file is loaded behind a launch"),
+        ("  - swap: [a, b]\n".to_owned(), "2:5: error: before the run, names cannot be swapped"),
+        ("  - repeat: 2\n    do: [{ free: a }]\n".to_owned(), "2:5: error: before the run, names cannot"),
+        (load.replace("into: b", "into: c"), "2:32: error: there is no buffer `c`"),
+        (load.replace("file", "files"), "2:13: error: unknown key `files` in read"),
+        (load.replace("load", "laod"), "2:5: error: there is no step `laod`"),
+    ];
+    for (steps, expected) in cases {
+        let text = loaded(&format!("{GOOD}preload:\n{steps}"), &[]).expect_err("a problem");
+        let (place, message) = expected.split_once(':').unwrap();
+        let line = GOOD.lines().count() + place.parse::<usize>().unwrap();
+        assert!(text.contains(&format!("x/app.yaml:{line}:{message}")), "{steps}: {text}");
+    }
+}
+
 /// The problems of the good application with these lines at the end of its kernels.
 fn freeing(lines: &str) -> Vec<String> {
     let yaml = GOOD.replace("copy_out:", &format!("{lines}copy_out:"));

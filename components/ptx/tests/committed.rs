@@ -1,10 +1,12 @@
-//! Every committed PTX file is printed back byte for byte, and stays a sound module when it is changed.
+//! What holds for every committed PTX file: it is printed back byte for byte, stays a sound module when it is changed, and is
+//! the same program to those who run it and to those who analyse it.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use counterpoint_ptx::analysis::access::KernelAccesses;
 use counterpoint_ptx::ast::{Function, Module, Span};
 use counterpoint_ptx::rewrite::{Edit, print, print_with};
 use counterpoint_ptx::{Program, parser};
@@ -78,6 +80,24 @@ fn kernels_with_one_more_parameter_are_what_they_were() {
             assert_eq!(new.instructions().len(), old.instructions().len() + 1, "{}", path.display());
         }
     }
+}
+
+#[test]
+fn analyses_number_instructions_as_the_program_does() {
+    let mut seen = 0;
+    for path in files() {
+        let module = module(&path);
+        for kernel in kernels(&module) {
+            let program = Program::compile(&module.source, Some(&kernel.name)).unwrap();
+            for access in KernelAccesses::new(&module, kernel).accesses {
+                let instruction = &program.instructions()[access.pc as usize];
+                assert_eq!(instruction.line, access.line, "{}, pc {}", path.display(), access.pc);
+                assert!(instruction.is_memory(), "{}: {}", path.display(), access.opcode);
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 1000, "{seen} accesses only");
 }
 
 /// The architecture to assemble for: the module's own, or the oldest that the assembler knows.

@@ -1,0 +1,331 @@
+//! Nodes to instructions.
+
+use std::fmt::Write;
+
+use super::operands::Chooser;
+use super::{Catalogue, Choices, Node, function};
+use crate::scalar::{Class, Opcode, PREDICATE, Type};
+
+/// Loops and branches nest no deeper.
+const DEEPEST: usize = 6;
+
+pub(crate) struct Writer<'c> {
+    pub(crate) text: String,
+    catalogue: &'c Catalogue,
+    /// The function's number, and how it stores its result; none in the kernel.
+    within: Option<(usize, &'static str)>,
+    labels: usize,
+    depth: usize,
+    /// Labels behind the loops that are open.
+    ends: Vec<usize>,
+}
+
+impl<'c> Writer<'c> {
+    pub(crate) fn new(catalogue: &'c Catalogue, within: Option<(usize, &'static str)>) -> Self {
+        Writer { text: String::new(), catalogue, within, labels: 0, depth: 0, ends: Vec::new() }
+    }
+
+    pub(crate) fn nodes(&mut self, nodes: &[Node]) {
+        for node in nodes {
+            self.node(node);
+        }
+    }
+
+    fn line(&mut self, text: &str) {
+        let _ = writeln!(self.text, "{text}");
+    }
+
+    fn label(&mut self) -> usize {
+        self.labels += 1;
+        self.labels
+    }
+
+    fn node(&mut self, node: &Node) {
+        match node {
+            Node::Operation(choices) => self.operation(choices),
+            Node::Chain(choices) => self.chain(choices),
+            Node::Access(choices) => self.access(choices),
+            Node::Move(choices) => self.moves(choices),
+            Node::Branch(choices, then, otherwise) => self.branch(choices, then, otherwise),
+            Node::Loop(choices, body) => self.repeat(choices, body),
+            Node::Leave(choices) => self.leave(choices),
+            Node::Call(choices) => self.call(choices),
+            Node::Barrier if self.within.is_none() && self.depth == 0 => self.line("bar.sync 0;"),
+            Node::Barrier => {}
+        }
+    }
+
+    fn operation(&mut self, choices: &Choices) {
+        let mut choose = Chooser::new(choices);
+        let (group, spelling) = (choose.below(1 << 16), choose.below(1 << 16));
+        let op = Opcode::new(self.catalogue.pick(group, spelling));
+        let text = instruction(&op, &mut choose);
+        self.line(&text);
+    }
+
+    /// Two to four instructions that hand on their carries.
+    fn chain(&mut self, choices: &Choices) {
+        let mut choose = Chooser::new(choices);
+        let ty = choose.of(&["u32", "s32", "u64", "s64"]);
+        let subtracts = choose.once_in(3);
+        let guard = choose.guard();
+        for step in 0..2 + choose.below(3) {
+            let add = match (step, subtracts) {
+                (0, false) => "add.cc",
+                (0, true) => "sub.cc",
+                (_, false) => choose.of(&["addc.cc", "madc.lo.cc", "madc.hi.cc"]),
+                (_, true) => "subc.cc",
+            };
+            let add = if step == 0 && !subtracts { choose.of(&[add, "mad.lo.cc", "mad.hi.cc"]) } else { add };
+            let text = format!("{add}.{ty}");
+            // The first one alone is guarded or not: all threads must have a carry.
+            let line = operands(&Opcode::new(&text), &mut choose);
+            self.line(&if step == 0 { line } else { format!("{guard}{line}") });
+        }
+    }
+
+    fn branch(&mut self, choices: &Choices, then: &[Node], otherwise: &[Node]) {
+        if self.depth >= DEEPEST {
+            return;
+        }
+        let mut choose = Chooser::new(choices);
+        let (other, end) = (self.label(), self.label());
+        let not = if choose.once_in(2) { "!" } else { "" };
+        self.line(&format!("@{not}{} bra L{other};", choose.register(PREDICATE, 1)));
+        self.depth += 1;
+        self.nodes(then);
+        self.line(&format!("bra L{end};\nL{other}:"));
+        self.nodes(otherwise);
+        self.depth -= 1;
+        self.line(&format!("L{end}:"));
+    }
+
+    fn repeat(&mut self, choices: &Choices, body: &[Node]) {
+        if self.ends.len() >= 2 || self.depth >= DEEPEST {
+            return;
+        }
+        let mut choose = Chooser::new(choices);
+        let (top, end, place) = (self.label(), self.label(), self.depth);
+        let count = choose.register(Type { class: Class::Bits, bits: 32 }, 0);
+        self.line(&format!("and.b32 %n{place}, {count}, 3;"));
+        let tests_first = choose.once_in(2);
+        self.line(&format!("L{top}:"));
+        if tests_first {
+            self.line(&format!("setp.eq.u32 %q{place}, %n{place}, 0;\n@%q{place} bra L{end};"));
+        }
+        self.depth += 1;
+        self.ends.push(end);
+        self.nodes(body);
+        self.ends.pop();
+        self.depth -= 1;
+        self.line(&format!("sub.u32 %n{place}, %n{place}, 1;"));
+        if tests_first {
+            self.line(&format!("bra L{top};"));
+        } else {
+            self.line(&format!("setp.gt.s32 %q{place}, %n{place}, 0;\n@%q{place} bra L{top};"));
+        }
+        self.line(&format!("L{end}:"));
+    }
+
+    fn leave(&mut self, choices: &Choices) {
+        let mut choose = Chooser::new(choices);
+        let guard = format!("@{}{}", choose.of(&["", "!"]), choose.register(PREDICATE, 1));
+        // All must be there at a barrier that the kernel's own level has.
+        let line = match (choose.below(8), self.ends.last().copied(), self.within) {
+            (0..=4, Some(end), _) => format!("{guard} bra L{end};"),
+            (5, _, None) if self.depth > 0 => format!("{guard} exit;"),
+            (5, _, Some((_, result))) => format!("{result}\n{guard} ret;"),
+            (6, _, Some(_)) => format!("{guard} exit;"),
+            (6, _, None) if self.depth > 0 => format!("{guard} ret;"),
+            (7, ..) => format!("{guard} bra DONE;"),
+            _ => return,
+        };
+        self.line(&line);
+    }
+
+    fn call(&mut self, choices: &Choices) {
+        let mut choose = Chooser::new(choices);
+        let first = self.within.map_or(0, |(index, _)| index + 1);
+        if first >= function::COUNT {
+            return;
+        }
+        let callee = first + choose.below(function::COUNT - first);
+        let text = function::call(callee, &mut choose);
+        self.line(&text);
+    }
+
+    fn moves(&mut self, choices: &Choices) {
+        let mut choose = Chooser::new(choices);
+        let bits = |bits: usize| Type { class: Class::Bits, bits: bits as u32 };
+        let (whole, count) = choose.of(&[(64, 2), (64, 4), (32, 2)]);
+        let guard = choose.guard();
+        let parts = |choose: &mut Chooser<'_>| {
+            // Registers of the parts' width, all different.
+            let first = choose.below(2);
+            let name = if whole / count == 32 { "%r" } else { "%h" };
+            let names: Vec<String> = (0..count).map(|part| format!("{name}{}", (first + part) % 4)).collect();
+            names.join(", ")
+        };
+        let line = match choose.below(3) {
+            0 => format!("mov.b{whole} {}, {{{}}};", choose.register(bits(whole), 0), parts(&mut choose)),
+            1 => format!("mov.b{whole} {{{}}}, {};", parts(&mut choose), choose.register(bits(whole), 0)),
+            _ => format!(
+                "mov.u32 {}, {};",
+                choose.register(Type { class: Class::Unsigned, bits: 32 }, 0),
+                choose.of(&[
+                    "%tid.x",
+                    "%ntid.x",
+                    "%ctaid.x",
+                    "%nctaid.x",
+                    "%laneid",
+                    "%warpid",
+                    "%tid.y",
+                    "%ntid.z",
+                    "%lanemask_lt"
+                ])
+            ),
+        };
+        self.line(&(guard + &line));
+    }
+
+    fn access(&mut self, choices: &Choices) {
+        let mut choose = Chooser::new(choices);
+        let line = match (choose.below(6), self.within) {
+            (0, None) => atomic(&mut choose),
+            (5, None) => format!(
+                "red.global.add.u{0} [%a6+{1}], {2};",
+                32,
+                4 * choose.below(8),
+                choose.register(Type { class: Class::Unsigned, bits: 32 }, 0)
+            ),
+            (1 | 2, within) => transfer(&mut choose, within.is_some(), true),
+            (_, within) => transfer(&mut choose, within.is_some(), false),
+        };
+        let guard = choose.guard();
+        self.line(&(guard + &line));
+    }
+}
+
+/// An instruction, with a guard at times.
+fn instruction(op: &Opcode<'_>, choose: &mut Chooser<'_>) -> String {
+    choose.guard() + &operands(op, choose)
+}
+
+/// An instruction with operands.
+pub(crate) fn operands(op: &Opcode<'_>, choose: &mut Chooser<'_>) -> String {
+    let (result, sources) = op.signature().expect("the catalogue has no others");
+    let wider = op.takes_wider_registers();
+    // A result of fewer bits than 64 goes to no register of 64.
+    let widest = if wider && !result.is_float() { if result.bits == 64 { 64 } else { 32 } } else { 0 };
+    let to = match op.head {
+        "setp" if choose.once_in(3) => format!("%p{}|%p{}", choose.below(4), 4 + choose.below(4)),
+        _ => choose.register(result, widest),
+    };
+    let mut texts = vec![to];
+    for (index, ty) in sources.iter().enumerate() {
+        texts.push(match (op.head, index) {
+            // A truth table must be a constant; the place and the length of a field are bytes if they are constants.
+            ("lop3", 3) => format!("{:#x}", choose.below(256)),
+            ("bfe", 1 | 2) | ("bfi", 2 | 3) if choose.once_in(4) => choose.below(256).to_string(),
+            ("bfe", 1 | 2) | ("bfi", 2 | 3) => choose.register(*ty, 0),
+            ("setp" | "set", 2) if choose.once_in(2) => format!("!{}", choose.register(*ty, 1)),
+            _ => choose.source(*ty, if wider && !ty.is_float() { 64 } else { 0 }),
+        });
+    }
+    format!("{} {};", op.text, texts.join(", "))
+}
+
+/// Where a thread's own bytes lie: the space as it is written, and the address.
+const PLACES: [(&str, &str, bool); 9] = [
+    (".local", "mine", true),
+    (".local", "%a4", true),
+    (".local", "%t1", true),
+    ("", "%a3", true),
+    (".global", "%a0", false),
+    ("", "%a0", false),
+    (".shared", "%a1", false),
+    (".shared", "%t0", false),
+    ("", "%a2", false),
+];
+
+fn transfer(choose: &mut Chooser<'_>, function: bool, stores: bool) -> String {
+    let places = PLACES.iter().filter(|(.., local)| *local || !function).copied().collect::<Vec<_>>();
+    let (space, address, address_is_local) = choose.of(&places);
+    let name = choose
+        .of(&["b8", "u8", "s8", "b16", "u16", "s16", "b32", "u32", "s32", "f32", "b64", "u64", "s64", "f64"]);
+    let ty = Type::parse(name).expect("a type");
+    let count = choose.of(if ty.bits == 64 { &[1, 2, 1] } else { &[1, 2, 4] });
+    let bytes = ty.bits as usize / 8 * count;
+    let offset = bytes * choose.below(super::SLOT / bytes);
+    let widest = if ty.is_float() { 0 } else { 64 };
+    // The registers of a vector are of one width.
+    let first = choose.register(ty, widest);
+    let family = first.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
+    let members = super::operands::REGISTERS
+        .iter()
+        .find(|(_, name, _)| *name == family)
+        .map_or(1, |(.., count)| *count);
+    let mut values = vec![first];
+    for _ in 1..count {
+        values.push(match choose.below(6) {
+            5 if !stores => "_".to_owned(),
+            _ => format!("{family}{}", choose.below(members)),
+        });
+    }
+    // Two loads into one register: which of them wins is open.
+    if !stores {
+        for index in 1..count {
+            if values[..index].contains(&values[index]) {
+                values[index] = "_".to_owned();
+            }
+        }
+    }
+    let volatile = if !address_is_local && choose.once_in(4) { ".volatile" } else { "" };
+    let vector = if count == 1 { String::new() } else { format!(".v{count}") };
+    let values = if count == 1 { values[0].clone() } else { format!("{{{}}}", values.join(", ")) };
+    match stores {
+        true => format!("st{volatile}{space}{vector}.{name} [{address}+{offset}], {values};"),
+        false => format!("ld{volatile}{space}{vector}.{name} {values}, [{address}+{offset}];"),
+    }
+}
+
+fn atomic(choose: &mut Chooser<'_>) -> String {
+    let (space, address) =
+        choose.of(&[(".global", "%a0"), (".shared", "%a1"), (".shared", "%t0"), ("", "%a2"), ("", "%a0")]);
+    let (operation, name) = choose.of(&[
+        ("add", "u32"),
+        ("add", "s32"),
+        ("add", "u64"),
+        ("add", "f32"),
+        ("add", "f64"),
+        ("min", "u32"),
+        ("max", "u32"),
+        ("min", "s32"),
+        ("max", "s32"),
+        ("min", "u64"),
+        ("max", "u64"),
+        ("min", "s64"),
+        ("max", "s64"),
+        ("and", "b32"),
+        ("or", "b32"),
+        ("xor", "b32"),
+        ("and", "b64"),
+        ("or", "b64"),
+        ("xor", "b64"),
+        ("exch", "b32"),
+        ("exch", "b64"),
+        ("cas", "b32"),
+        ("cas", "b64"),
+        ("inc", "u32"),
+        ("dec", "u32"),
+    ]);
+    let ty = Type::parse(name).expect("a type");
+    let bytes = ty.bits as usize / 8;
+    let offset = bytes * choose.below(super::SLOT / bytes);
+    let value = choose.source(ty, 0);
+    let swap = if operation == "cas" { format!(", {}", choose.source(ty, 0)) } else { String::new() };
+    if !matches!(operation, "exch" | "cas") && choose.once_in(2) {
+        return format!("red{space}.{operation}.{name} [{address}+{offset}], {value};");
+    }
+    format!("atom{space}.{operation}.{name} {}, [{address}+{offset}], {value}{swap};", choose.register(ty, 0))
+}

@@ -1,0 +1,155 @@
+//! An opcode taken apart at its dots, and the types of its operands (PTX ISA 9.7).
+
+/// What the bits of a value mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Class {
+    Bits,
+    Unsigned,
+    Signed,
+    Float,
+    Predicate,
+}
+
+/// A type such as `.s32`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Type {
+    pub(crate) class: Class,
+    pub(crate) bits: u32,
+}
+
+pub(crate) const PREDICATE: Type = Type { class: Class::Predicate, bits: 1 };
+const B32: Type = Type { class: Class::Bits, bits: 32 };
+const U32: Type = Type { class: Class::Unsigned, bits: 32 };
+
+impl Type {
+    /// The type of this name, without its dot.
+    pub(crate) fn parse(name: &str) -> Option<Type> {
+        if name == "pred" {
+            return Some(PREDICATE);
+        }
+        let class = match name.as_bytes().first()? {
+            b'b' => Class::Bits,
+            b'u' => Class::Unsigned,
+            b's' => Class::Signed,
+            b'f' => Class::Float,
+            _ => return None,
+        };
+        let bits = match name.get(1..)? {
+            "8" => 8,
+            "16" => 16,
+            "32" => 32,
+            "64" => 64,
+            _ => return None,
+        };
+        Some(Type { class, bits })
+    }
+
+    pub(crate) fn is_float(self) -> bool {
+        self.class == Class::Float
+    }
+
+    pub(crate) fn is_signed(self) -> bool {
+        self.class == Class::Signed
+    }
+
+    fn twice(self) -> Type {
+        Type { bits: 2 * self.bits, ..self }
+    }
+
+    /// The low bits of a register, which is all that an instruction of this type sees of it.
+    pub(crate) fn cut(self, value: u64) -> u64 {
+        if self.bits == 64 { value } else { value & ((1 << self.bits) - 1) }
+    }
+
+    /// The number that these bits are: negative only if the type is signed.
+    pub(crate) fn number(self, value: u64) -> i128 {
+        let value = i128::from(self.cut(value));
+        if self.is_signed() && value >= 1 << (self.bits - 1) { value - (1 << self.bits) } else { value }
+    }
+
+    /// The least and the greatest number of an integer type.
+    pub(crate) fn range(self) -> (i128, i128) {
+        if self.is_signed() {
+            (-(1 << (self.bits - 1)), (1 << (self.bits - 1)) - 1)
+        } else {
+            (0, (1 << self.bits) - 1)
+        }
+    }
+}
+
+/// `cvt.rni.ftz.s32.f32` and its words.
+#[derive(Clone, Debug)]
+pub(crate) struct Opcode<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) head: &'a str,
+    words: Vec<&'a str>,
+    pub(crate) types: Vec<Type>,
+}
+
+impl<'a> Opcode<'a> {
+    pub(crate) fn new(text: &'a str) -> Self {
+        let mut words: Vec<&str> = text.split('.').collect();
+        let head = words.remove(0);
+        let types = words.iter().filter_map(|word| Type::parse(word)).collect();
+        Opcode { text, head, words, types }
+    }
+
+    /// Whether this modifier is given.
+    pub(crate) fn has(&self, word: &str) -> bool {
+        self.words.contains(&word)
+    }
+
+    /// The first of some modifiers that is given.
+    pub(crate) fn one_of(&self, words: &[&'static str]) -> Option<&'static str> {
+        words.iter().copied().find(|word| self.has(word))
+    }
+
+    /// The word at a position behind the head.
+    pub(crate) fn word(&self, index: usize) -> &'a str {
+        self.words.get(index).copied().unwrap_or("")
+    }
+
+    /// How a comparison is combined with a predicate.
+    pub(crate) fn combination(&self) -> Option<&'static str> {
+        if matches!(self.head, "setp" | "set") { self.one_of(&["and", "or", "xor"]) } else { None }
+    }
+
+    /// The types of result and sources; `None` for what is no function of a thread's registers.
+    pub(crate) fn signature(&self) -> Option<(Type, Vec<Type>)> {
+        let first = *self.types.first()?;
+        let last = *self.types.last()?;
+        let wide = self.has("wide");
+        let result = if wide { first.twice() } else { first };
+        Some(match self.head {
+            "add" | "sub" | "mul" | "mul24" | "div" | "rem" | "min" | "max" | "and" | "or" | "xor"
+            | "copysign" | "addc" | "subc" => (result, vec![first; 2]),
+            "mad" | "mad24" | "madc" | "fma" | "sad" => (result, vec![first, first, result]),
+            "abs" | "neg" | "not" | "cnot" | "brev" | "rcp" | "sqrt" | "rsqrt" | "sin" | "cos" | "lg2"
+            | "ex2" | "tanh" | "mov" => (first, vec![first]),
+            "popc" | "clz" | "bfind" => (U32, vec![first]),
+            "bfe" => (first, vec![first, U32, U32]),
+            "bfi" => (first, vec![first, first, U32, U32]),
+            "shl" | "shr" => (first, vec![first, U32]),
+            "shf" => (B32, vec![B32, B32, U32]),
+            "prmt" => (B32, vec![B32; 3]),
+            "lop3" => (B32, vec![B32; 4]),
+            "selp" => (first, vec![first, first, PREDICATE]),
+            "slct" => (first, vec![first, first, last]),
+            "testp" => (PREDICATE, vec![first]),
+            "set" | "setp" => {
+                let mut sources = vec![last; 2];
+                if self.combination().is_some() {
+                    sources.push(PREDICATE);
+                }
+                (if self.head == "set" { first } else { PREDICATE }, sources)
+            }
+            "cvt" => (first, vec![last]),
+            _ => return None,
+        })
+    }
+
+    /// Whether registers may be wider than the type.
+    pub(crate) fn takes_wider_registers(&self) -> bool {
+        self.head == "cvt"
+    }
+}
