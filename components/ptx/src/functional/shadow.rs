@@ -52,7 +52,9 @@ impl Shadow {
     /// The same where not all of it is known to be written.
     fn note_unknown(&mut self, access: &Access, lanes: u32, base: u64) -> u32 {
         if !access.contiguous {
-            return self.note_lanes(access, lanes, base);
+            let known = base + self.known.start as u64;
+            let inside = access.lanes_within(lanes, known, self.known.len() as u64);
+            return self.note_lanes(access, lanes & !inside, base);
         }
         // Lanes without a gap between them access one range.
         let width = usize::from(access.width);
