@@ -114,7 +114,8 @@ fn reductions_of_a_warp_and_intrinsics_of_bits() {
         let (u, both) = (hashed(v), |high: u32, low: u32| u64::from(high) << 32 | u64::from(low));
         let funnel = ((both(v as u32, u) << t) >> 32) as u32 ^ (both(u, v as u32) >> (t + 20).min(32)) as u32;
         let selector = 0x5140 + t as u32;
-        let byte = |place: u32| (both(v as u32, u) >> (8 * (selector >> (4 * place) & 7)) & 0xff) << (8 * place);
+        let byte =
+            |place: u32| (both(v as u32, u) >> (8 * (selector >> (4 * place) & 7)) & 0xff) << (8 * place);
         let picked = (0..4).map(byte).sum::<u64>() as u32 ^ u.reverse_bits();
         let products = [
             ((i64::from(u as i32) * i64::from(v * 1000)) >> 32) as u32,
@@ -159,9 +160,7 @@ fn intrinsics_of_rounding() {
             .wrapping_add(y.ceil() as u32)
             .wrapping_add((x - 50.0).clamp(0.0, 1.0).to_bits());
         let mut high = long(da.add_r(db, Up).value) ^ long(da.mul_r(db, Down).value);
-        high = high.wrapping_add(
-            long(da.mul_add_r(db, -da, Zero).value) ^ long(da.div_r(db, Down).value),
-        );
+        high = high.wrapping_add(long(da.mul_add_r(db, -da, Zero).value) ^ long(da.div_r(db, Down).value));
         let narrow: Single = da.convert_r(Up, exact).value;
         high = high
             .wrapping_add((a * -1e6).floor() as i64 as u64)

@@ -38,7 +38,9 @@ impl<'a> Wanted<'a> {
     /// Whether a constant is of the right class; of registers, `check` says it.
     fn admits(self, kind: &OperandKind, place: Place) -> Result<(), PtxError> {
         let (is, expected) = match (kind, Class::of(self.element)) {
-            (OperandKind::Integer(_), Class::Float) => ("an integer", "a number such as `1.5` or `0f3FC00000`"),
+            (OperandKind::Integer(_), Class::Float) => {
+                ("an integer", "a number such as `1.5` or `0f3FC00000`")
+            }
             (OperandKind::Float32(_) | OperandKind::Float64(_), Class::Integer) => {
                 ("a floating-point number", "an integer")
             }

@@ -112,7 +112,9 @@ fn every_instruction_does_what_the_interpreter_does() {
                 };
                 if fast[index] != want || plain[index] != want {
                     let (fast, plain) = (fast[index], plain[index]);
-                    wrong.push(format!("{text} {words:x?}: {fast:x?} {plain:x?}, {want:x?} by the interpreter"));
+                    wrong.push(format!(
+                        "{text} {words:x?}: {fast:x?} {plain:x?}, {want:x?} by the interpreter"
+                    ));
                     break 'rounds;
                 }
             }

@@ -20,8 +20,30 @@ const TABLES: [(&str, &str); 6] = [
 
 /// What is no function of a thread's registers, and tested elsewhere.
 const OTHERS: [&str; 24] = [
-    "activemask", "atom", "bar", "barrier", "bra", "call", "cvta", "elect", "exit", "fence", "isspacep", "ld", "ldu", "match",
-    "membar", "red", "redux", "ret", "shfl", "st", "tex", "trap", "vote", "mov.pred",
+    "activemask",
+    "atom",
+    "bar",
+    "barrier",
+    "bra",
+    "call",
+    "cvta",
+    "elect",
+    "exit",
+    "fence",
+    "isspacep",
+    "ld",
+    "ldu",
+    "match",
+    "membar",
+    "red",
+    "redux",
+    "ret",
+    "shfl",
+    "st",
+    "tex",
+    "trap",
+    "vote",
+    "mov.pred",
 ];
 
 /// One row for one spelling.
@@ -39,7 +61,10 @@ fn expand(pattern: &str) -> Vec<String> {
     let Some((head, rest)) = pattern.split_once('{') else { return vec![pattern.to_owned()] };
     let (choices, tail) = rest.split_once('}').expect("a brace is closed");
     let tails = expand(tail);
-    choices.split('|').flat_map(|choice| tails.iter().map(move |tail| format!("{head}{choice}{tail}"))).collect()
+    choices
+        .split('|')
+        .flat_map(|choice| tails.iter().map(move |tail| format!("{head}{choice}{tail}")))
+        .collect()
 }
 
 /// A value as it is written, as bits of its type.
@@ -154,12 +179,17 @@ fn instructions_give_what_the_tables_say() {
 fn every_instruction_of_the_table_has_a_row() {
     let rows = rows();
     let known: BTreeSet<&str> = counterpoint_ptx::isa::instructions().map(|(text, _)| text).collect();
-    let others = |text: &str| OTHERS.contains(&text) || OTHERS.contains(&text.split('.').next().unwrap_or(""));
-    let missing: Vec<&&str> = known.iter().filter(|text| !rows.contains_key(**text) && !others(text)).collect();
+    let others =
+        |text: &str| OTHERS.contains(&text) || OTHERS.contains(&text.split('.').next().unwrap_or(""));
+    let missing: Vec<&&str> =
+        known.iter().filter(|text| !rows.contains_key(**text) && !others(text)).collect();
     assert!(missing.is_empty(), "{} instructions have no row in values/: {missing:#?}", missing.len());
     let unknown: Vec<&String> = rows.keys().filter(|text| !known.contains(text.as_str())).collect();
     assert!(unknown.is_empty(), "rows of no instruction: {unknown:#?}");
-    let idle: Vec<&&str> = OTHERS.iter().filter(|name| !known.iter().any(|text| others(text) && text.starts_with(**name))).collect();
+    let idle: Vec<&&str> = OTHERS
+        .iter()
+        .filter(|name| !known.iter().any(|text| others(text) && text.starts_with(**name)))
+        .collect();
     assert!(idle.is_empty(), "no instruction is named {idle:?}");
 }
 

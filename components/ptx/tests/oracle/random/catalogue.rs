@@ -44,5 +44,4 @@ impl Catalogue {
         let group = &self.groups[group % self.groups.len()];
         group[spelling % group.len()]
     }
-
 }

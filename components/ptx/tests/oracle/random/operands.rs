@@ -57,7 +57,9 @@ impl<'c> Chooser<'c> {
         let fits = |name: &str| {
             let register = Type::parse(name).expect("a type");
             let alike = match (ty.class, register.class) {
-                (Class::Predicate, other) | (other, Class::Predicate) => other == ty.class && other == register.class,
+                (Class::Predicate, other) | (other, Class::Predicate) => {
+                    other == ty.class && other == register.class
+                }
                 (Class::Float, Class::Unsigned | Class::Signed) => false,
                 (Class::Unsigned | Class::Signed, Class::Float) => false,
                 _ => true,
@@ -65,7 +67,8 @@ impl<'c> Chooser<'c> {
             let narrowest = ty.bits.max(if register == PREDICATE { 1 } else { 16 });
             // Nothing but integers and bits grows.
             let grows = !ty.is_float() && register.class != Class::Float;
-            alike && (narrowest..=widest.max(narrowest)).contains(&register.bits)
+            alike
+                && (narrowest..=widest.max(narrowest)).contains(&register.bits)
                 && (register.bits == ty.bits || grows)
         };
         let known: Vec<_> = REGISTERS.iter().filter(|(name, ..)| fits(name)).collect();
@@ -101,9 +104,30 @@ impl<'c> Chooser<'c> {
 }
 
 const SINGLE: [u32; 24] = [
-    0, 0x8000_0000, 0x3f80_0000, 0xbf80_0000, 0x3f00_0000, 0x4000_0000, 0x7f80_0000, 0xff80_0000, 0x7fff_ffff, 0x7fc0_0000,
-    0xffc0_1234, 0x7f80_0001, 1, 0x8000_0001, 0x007f_ffff, 0x0080_0000, 0x8080_0000, 0x7f7f_ffff, 0xff7f_ffff, 0x4f00_0000,
-    0xcf00_0000, 0x3f7f_ffff, 0x4b00_0001, 0x4020_0000,
+    0,
+    0x8000_0000,
+    0x3f80_0000,
+    0xbf80_0000,
+    0x3f00_0000,
+    0x4000_0000,
+    0x7f80_0000,
+    0xff80_0000,
+    0x7fff_ffff,
+    0x7fc0_0000,
+    0xffc0_1234,
+    0x7f80_0001,
+    1,
+    0x8000_0001,
+    0x007f_ffff,
+    0x0080_0000,
+    0x8080_0000,
+    0x7f7f_ffff,
+    0xff7f_ffff,
+    0x4f00_0000,
+    0xcf00_0000,
+    0x3f7f_ffff,
+    0x4b00_0001,
+    0x4020_0000,
 ];
 
 const DOUBLE: [u64; 24] = [
@@ -144,7 +168,9 @@ pub(crate) fn edge(ty: Type, number: usize) -> u64 {
         (_, Class::Float, _) => DOUBLE[special % DOUBLE.len()],
         (1, _, bits) => [0, 1, !0, 1 << (bits - 1), (1 << (bits - 1)) - 1, !1, 2, 7][special % 8],
         // Powers of two, and around the widths of types, where shifts and fields end.
-        (2, _, bits) => 1u64.rotate_left((special % bits as usize) as u32).wrapping_sub((special / 64 % 2) as u64),
+        (2, _, bits) => {
+            1u64.rotate_left((special % bits as usize) as u32).wrapping_sub((special / 64 % 2) as u64)
+        }
         _ => [8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 255, 256, 0xffff, 0x8000, 3][special % 16],
     };
     ty.cut(bits)

@@ -24,7 +24,15 @@ pub(crate) struct Writer<'c> {
 
 impl<'c> Writer<'c> {
     pub(crate) fn new(catalogue: &'c Catalogue, within: Option<(usize, &'static str)>) -> Self {
-        Writer { text: String::new(), catalogue, within, labels: 0, depth: 0, ends: Vec::new(), gathers: false }
+        Writer {
+            text: String::new(),
+            catalogue,
+            within,
+            labels: 0,
+            depth: 0,
+            ends: Vec::new(),
+            gathers: false,
+        }
     }
 
     /// Writes a function's nodes.
@@ -144,9 +152,9 @@ impl<'c> Writer<'c> {
         let mut choose = Chooser::new(choices);
         let guard = format!("@{}{}", choose.of(&["", "!"]), choose.register(PREDICATE, 1));
         let line = match (choose.below(8), self.ends.last().copied(), self.within) {
-            (0..=4, Some(end), _) => format!("{guard} bra L{end};"),
+            (2..=4, Some(end), _) => format!("{guard} bra L{end};"),
             (5, _, None) if self.depth > 0 => format!("{guard} exit;"),
-            (5, _, Some((_, result))) => format!("{result}\n{guard} ret;"),
+            (0..=3 | 5, _, Some((_, result))) => format!("{result}\n{guard} ret;"),
             (6, _, Some(_)) => format!("{guard} exit;"),
             (6, _, None) if self.depth > 0 => format!("{guard} ret;"),
             (7, ..) if !self.gathers => format!("{guard} bra DONE;"),
@@ -184,7 +192,17 @@ impl<'c> Writer<'c> {
             _ => format!(
                 "mov.u32 {}, {};",
                 choose.register(Type { class: Class::Unsigned, bits: 32 }, 0),
-                choose.of(&["%tid.x", "%ntid.x", "%ctaid.x", "%nctaid.x", "%laneid", "%warpid", "%tid.y", "%ntid.z", "%lanemask_lt"])
+                choose.of(&[
+                    "%tid.x",
+                    "%ntid.x",
+                    "%ctaid.x",
+                    "%nctaid.x",
+                    "%laneid",
+                    "%warpid",
+                    "%tid.y",
+                    "%ntid.z",
+                    "%lanemask_lt"
+                ])
             ),
         };
         self.line(&(guard + &line));
@@ -192,7 +210,8 @@ impl<'c> Writer<'c> {
 
     fn access(&mut self, choices: &Choices) {
         let mut choose = Chooser::new(choices);
-        let line = match (choose.below(6), self.within) {
+        let line = match (choose.below(7), self.within) {
+            (6, None) => in_a_row(&mut choose),
             (0, None) => atomic(&mut choose),
             (5, None) => format!(
                 "red.global.add.u{0} [%a6+{1}], {2};",
@@ -217,8 +236,7 @@ fn instruction(op: &Opcode<'_>, choose: &mut Chooser<'_>) -> String {
 pub(crate) fn operands(op: &Opcode<'_>, choose: &mut Chooser<'_>) -> String {
     let (result, sources) = op.signature().expect("the catalogue has no others");
     let wider = op.takes_wider_registers();
-    // A result of fewer bits than 64 goes to no register of 64.
-    let widest = if wider && !result.is_float() { if result.bits == 64 { 64 } else { 32 } } else { 0 };
+    let widest = if wider && !result.is_float() { 64 } else { 0 };
     let to = match op.head {
         "setp" if choose.once_in(3) => format!("%p{}|%p{}", choose.below(4), 4 + choose.below(4)),
         _ => choose.register(result, widest),
@@ -253,7 +271,8 @@ const PLACES: [(&str, &str, bool); 9] = [
 fn transfer(choose: &mut Chooser<'_>, function: bool, stores: bool) -> String {
     let places = PLACES.iter().filter(|(.., local)| *local || !function).copied().collect::<Vec<_>>();
     let (space, address, address_is_local) = choose.of(&places);
-    let name = choose.of(&["b8", "u8", "s8", "b16", "u16", "s16", "b32", "u32", "s32", "f32", "b64", "u64", "s64", "f64"]);
+    let name = choose
+        .of(&["b8", "u8", "s8", "b16", "u16", "s16", "b32", "u32", "s32", "f32", "b64", "u64", "s64", "f64"]);
     let ty = Type::parse(name).expect("a type");
     let count = choose.of(if ty.bits == 64 { &[1, 2, 1] } else { &[1, 2, 4] });
     let bytes = ty.bits as usize / 8 * count;
@@ -262,7 +281,10 @@ fn transfer(choose: &mut Chooser<'_>, function: bool, stores: bool) -> String {
     // The registers of a vector are of one width.
     let first = choose.register(ty, widest);
     let family = first.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
-    let members = super::operands::REGISTERS.iter().find(|(_, name, _)| *name == family).map_or(1, |(.., count)| *count);
+    let members = super::operands::REGISTERS
+        .iter()
+        .find(|(_, name, _)| *name == family)
+        .map_or(1, |(.., count)| *count);
     let mut values = vec![first];
     for _ in 1..count {
         values.push(match choose.below(6) {
@@ -287,13 +309,46 @@ fn transfer(choose: &mut Chooser<'_>, function: bool, stores: bool) -> String {
     }
 }
 
+/// A word of each thread, one behind the other: the accesses that are served at once.
+fn in_a_row(choose: &mut Chooser<'_>) -> String {
+    let name = choose.of(&["b32", "u32", "s32", "f32"]);
+    let space = choose.of(&[".global", ""]);
+    let register = choose.register(Type::parse(name).expect("a type"), 0);
+    match choose.below(2) {
+        0 => format!("st{space}.{name} [%a5], {register};"),
+        _ => format!("ld{space}.{name} {register}, [%a5];"),
+    }
+}
+
 fn atomic(choose: &mut Chooser<'_>) -> String {
-    let (space, address) = choose.of(&[(".global", "%a0"), (".shared", "%a1"), (".shared", "%t0"), ("", "%a2"), ("", "%a0")]);
+    let (space, address) =
+        choose.of(&[(".global", "%a0"), (".shared", "%a1"), (".shared", "%t0"), ("", "%a2"), ("", "%a0")]);
     let (operation, name) = choose.of(&[
-        ("add", "u32"), ("add", "s32"), ("add", "u64"), ("add", "f32"), ("add", "f64"), ("min", "u32"), ("max", "u32"),
-        ("min", "s32"), ("max", "s32"), ("min", "u64"), ("max", "u64"), ("min", "s64"), ("max", "s64"), ("and", "b32"),
-        ("or", "b32"), ("xor", "b32"), ("and", "b64"), ("or", "b64"), ("xor", "b64"), ("exch", "b32"), ("exch", "b64"),
-        ("cas", "b32"), ("cas", "b64"), ("inc", "u32"), ("dec", "u32"),
+        ("add", "u32"),
+        ("add", "s32"),
+        ("add", "u64"),
+        ("add", "f32"),
+        ("add", "f64"),
+        ("min", "u32"),
+        ("max", "u32"),
+        ("min", "s32"),
+        ("max", "s32"),
+        ("min", "u64"),
+        ("max", "u64"),
+        ("min", "s64"),
+        ("max", "s64"),
+        ("and", "b32"),
+        ("or", "b32"),
+        ("xor", "b32"),
+        ("and", "b64"),
+        ("or", "b64"),
+        ("xor", "b64"),
+        ("exch", "b32"),
+        ("exch", "b64"),
+        ("cas", "b32"),
+        ("cas", "b64"),
+        ("inc", "u32"),
+        ("dec", "u32"),
     ]);
     let ty = Type::parse(name).expect("a type");
     let bytes = ty.bits as usize / 8;
@@ -329,7 +384,8 @@ fn together(choose: &mut Chooser<'_>) -> String {
         }
         4 => {
             let mode = choose.of(&[
-                "add.u32", "add.s32", "min.u32", "min.s32", "max.u32", "max.s32", "and.b32", "or.b32", "xor.b32",
+                "add.u32", "add.s32", "min.u32", "min.s32", "max.u32", "max.s32", "and.b32", "or.b32",
+                "xor.b32",
             ]);
             let value = choose.register(ty("u32"), 0);
             format!("redux.sync.{mode} {}, {value}, -1;", choose.register(ty("u32"), 0))

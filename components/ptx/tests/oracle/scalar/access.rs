@@ -37,14 +37,22 @@ impl<'a> Memories<'a> {
     }
 
     /// The bytes at an address of a room; a thread brings its own local memory.
-    pub(crate) fn bytes<'b>(&'b mut self, room: Room, local: &'b mut [u8], address: u64, count: usize) -> &'b mut [u8] {
+    pub(crate) fn bytes<'b>(
+        &'b mut self,
+        room: Room,
+        local: &'b mut [u8],
+        address: u64,
+        count: usize,
+    ) -> &'b mut [u8] {
         let (start, bytes) = match room {
             Room::Global => (address.wrapping_sub(self.base), &mut *self.global),
             Room::Shared => (address, &mut *self.shared),
             Room::Local => (address, local),
         };
         assert!(address.is_multiple_of(count as u64), "{address:#x} is not aligned to {count}");
-        bytes.get_mut(start as usize..start as usize + count).unwrap_or_else(|| panic!("{room:?} {address:#x}"))
+        bytes
+            .get_mut(start as usize..start as usize + count)
+            .unwrap_or_else(|| panic!("{room:?} {address:#x}"))
     }
 }
 

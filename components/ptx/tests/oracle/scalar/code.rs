@@ -84,7 +84,8 @@ impl<'m> Code<'m> {
     /// The variables of one space, in the order of their scopes and names.
     pub(crate) fn variables(&self, space: StorageSpace) -> impl Iterator<Item = Found<'m>> {
         let all = self.scopes.iter().enumerate();
-        let all = all.flat_map(|(scope, names)| names.variables.values().map(move |variable| (scope, *variable)));
+        let all =
+            all.flat_map(|(scope, names)| names.variables.values().map(move |variable| (scope, *variable)));
         all.filter(move |(_, variable)| variable.space == space)
     }
 }

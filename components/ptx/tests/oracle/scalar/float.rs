@@ -205,8 +205,7 @@ pub(crate) fn convert(op: &Opcode<'_>, to: Type, from: Type, source: u64) -> u64
 
 fn from_float<N: Number>(op: &Opcode<'_>, to: Type, source: u64) -> u64 {
     // Single precision is flushed only; the modifier says nothing about doubles.
-    let value =
-        if N::WIDTH == 32 { read::<N>(op, source) } else { N::from_bits(u128::from(source)) };
+    let value = if N::WIDTH == 32 { read::<N>(op, source) } else { N::from_bits(u128::from(source)) };
     let rounds = op.one_of(&["rni", "rzi", "rmi", "rpi"]).is_some();
     if !to.is_float() {
         let (least, greatest) = to.range();

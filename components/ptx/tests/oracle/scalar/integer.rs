@@ -96,7 +96,11 @@ fn part(op: &Opcode<'_>, ty: Type, sources: &[u64]) -> u128 {
     let factor = |index: usize| {
         let value = if few { sources[index] & 0xff_ffff } else { sources[index] };
         // Of a factor of 24 bits, bit 23 is the sign.
-        if few && ty.is_signed() && value >= 1 << 23 { i128::from(value) - (1 << 24) } else { ty.number(value) }
+        if few && ty.is_signed() && value >= 1 << 23 {
+            i128::from(value) - (1 << 24)
+        } else {
+            ty.number(value)
+        }
     };
     let (a, b) = (factor(0), factor(1));
     // Two unsigned factors of 64 bits need all 128.

@@ -121,11 +121,11 @@ impl<'a> Opcode<'a> {
         let wide = self.has("wide");
         let result = if wide { first.twice() } else { first };
         Some(match self.head {
-            "add" | "sub" | "mul" | "mul24" | "div" | "rem" | "min" | "max" | "and" | "or" | "xor" | "copysign"
-            | "addc" | "subc" => (result, vec![first; 2]),
+            "add" | "sub" | "mul" | "mul24" | "div" | "rem" | "min" | "max" | "and" | "or" | "xor"
+            | "copysign" | "addc" | "subc" => (result, vec![first; 2]),
             "mad" | "mad24" | "madc" | "fma" | "sad" => (result, vec![first, first, result]),
-            "abs" | "neg" | "not" | "cnot" | "brev" | "rcp" | "sqrt" | "rsqrt" | "sin" | "cos" | "lg2" | "ex2"
-            | "tanh" | "mov" => (first, vec![first]),
+            "abs" | "neg" | "not" | "cnot" | "brev" | "rcp" | "sqrt" | "rsqrt" | "sin" | "cos" | "lg2"
+            | "ex2" | "tanh" | "mov" => (first, vec![first]),
             "popc" | "clz" | "bfind" => (U32, vec![first]),
             "bfe" => (first, vec![first, U32, U32]),
             "bfi" => (first, vec![first, first, U32, U32]),

@@ -39,7 +39,8 @@ pub(crate) fn evaluate(op: &Opcode<'_>, sources: &[u64], carry: &mut bool) -> Ou
             Outcome::Truth(truth, !truth)
         }
         "setp" | "set" => {
-            let truth = if ty.is_float() { float::compare(op, ty, sources) } else { compare(op, ty, sources) };
+            let truth =
+                if ty.is_float() { float::compare(op, ty, sources) } else { compare(op, ty, sources) };
             let combined = |truth: bool| match (op.combination(), sources.get(2)) {
                 (Some("and"), Some(third)) => truth && *third != 0,
                 (Some("or"), Some(third)) => truth || *third != 0,
