@@ -20,7 +20,15 @@ fn small_sizes_run_from_prelude_to_postlude() {
     let names = names();
     assert!(names.len() >= 19, "the walk found {names:?} only");
     for name in names {
-        assert_verified(&run_request(&request("tiny", &name, &["app.size=small"])));
+        let request = request("tiny", &name, &["app.size=small"]);
+        let timed = run_request(&request);
+        assert_verified(&timed);
+        // A machine's timing does not change what is executed.
+        let without_time = run_request(&RunRequest { functional: true, ..request });
+        for count in ["CTAs", "warp instructions", "thread instructions"] {
+            let counts = [&timed, &without_time].map(|summary| summary.figures.count(count));
+            assert!(counts[0].is_some() && counts[0] == counts[1], "{name}, {count}: {counts:?}");
+        }
     }
 }
 
@@ -63,4 +71,76 @@ fn a_loop_that_does_not_end_is_given_up() {
     let text = summary.report.outcome.to_string();
     let expected = "a loop did not end: after 2 rounds, its limit, it is not so that more[0] equals 0";
     assert!(text.contains("host.cpu") && text.contains(expected), "{text}");
+}
+
+/// c = a + b before the run and d = c + b in it, on the second of two devices, which gets no copy.
+const PRELOADED: &str = r#"counterpoint: 1
+application: preloaded
+parameters: { n: 500 }
+code: { add: KERNEL }
+buffers:
+  a: { type: f32, elements: "${n}", device: 1 }
+  b: { type: f32, elements: "${n}", device: 1 }
+  c: { type: f32, elements: "${n}", device: 1 }
+  d: { type: f32, elements: "${n}", device: 1 }
+preload:
+  - load: { file: a.f32, into: a, generate: { ramp: { start: 1, step: 1 } } }
+  - load: { file: b.f32, into: b, generate: { ramp: { start: 0, step: 0.5 } } }
+  - launch: add.vecadd
+    device: 1
+    grid: 2
+    block: 256
+    arguments: [a, b, c, "${n}"]
+kernels:
+  - launch: add.vecadd
+    device: 1
+    grid: 2
+    block: 256
+    arguments: [c, b, d, "${n}"]
+copy_out: [d]
+postlude:
+  - write: { from: d, file: d.f32 }
+expect:
+  - { buffer: d, file: expected.f32 }
+"#;
+
+#[test]
+fn a_device_begins_with_what_was_loaded_and_computed_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let kernel = root().join("experiments/applications/vecadd/kernel.nvrtc-sm_35.ptx").display().to_string();
+    let path = folder.path().join("preloaded.yaml");
+    std::fs::write(&path, PRELOADED.replace("KERNEL", &kernel)).unwrap();
+    // a + b + b, with both as ramps.
+    let expected: Vec<u8> = (0..500).flat_map(|index| (1.0 + 2.0 * index as f32).to_le_bytes()).collect();
+    std::fs::write(folder.path().join("expected.f32"), expected).unwrap();
+    let request = request("two-gpus", &path.display().to_string(), &[]);
+    let timed = run_request(&request);
+    assert_verified(&timed);
+    let copies = timed.phases.iter().filter(|phase| phase.name.starts_with("H2D ")).count();
+    let launches = timed.report.spans.iter().filter(|span| span.name.starts_with("vecadd")).count();
+    assert_eq!((copies, launches), (0, 1), "what comes before the run takes no time");
+    let without_time = run_request(&RunRequest { functional: true, ..request });
+    assert_verified(&without_time);
+    assert_eq!(without_time.launched.map(|launched| launched.len()), Some(1));
+}
+
+#[test]
+fn what_goes_wrong_before_the_run_ends_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let kernel = root().join("experiments/applications/vecadd/kernel.nvrtc-sm_35.ptx").display().to_string();
+    let path = folder.path().join("preloaded.yaml");
+    let text = PRELOADED.replace("KERNEL", &kernel).replacen("c, \"${n}\"]", "c, \"${n + 1}\"]", 1);
+    std::fs::write(&path, text).unwrap();
+    std::fs::write(folder.path().join("expected.f32"), [0; 2000]).unwrap();
+    for functional in [false, true] {
+        let request = request("two-gpus", &path.display().to_string(), &[]);
+        let summary = run_request(&RunRequest { functional, ..request });
+        assert!(summary.partial && !summary.is_good());
+        let text = summary.ending();
+        for part in
+            ["preloaded, before the run failed", ": vecadd #1, block (1, 0, 0)", "outside of every buffer"]
+        {
+            assert!(text.contains(part), "{text}");
+        }
+    }
 }

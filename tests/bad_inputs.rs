@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use counterpoint::FAILURE;
+use counterpoint::{FAILURE, NOT_VERIFIED, SUCCESS};
 
 use crate::cli::{Called, application, call, tiny};
 
@@ -36,8 +36,12 @@ fn an_access_beyond_a_buffer_names_block_warp_lane_and_line() {
     let beyond =
         |text: String| text.replace("c, \"${n}\"]", "c, \"${n + 1}\"]").replace("ceil(n /", "ceil((n + 1) /");
     let called = run_changed(folder.path(), beyond, same);
-    let words =
-        ["gpu.sm[", "vecadd #1, block (4, 0, 0), warp 0, lane 0: PTX line", "outside of every buffer"];
+    let words = [
+        "gpu.sm[",
+        "vecadd #1, block (4, 0, 0), warp 0, lane 0: ",
+        "kernel.nvrtc-sm_35.ptx:",
+        "right behind the end of `",
+    ];
     assert_fails(&called, folder.path(), &words);
 }
 
@@ -54,7 +58,9 @@ fn a_misaligned_access_is_found_where_it_happens() {
         folder.path(),
         &[
             "vecadd #1, block (",
-            "warp 1: line 44, lane 0: address 0x",
+            "warp 1, lane 0: ",
+            "kernel.nvrtc-sm_35.ptx:44, `ld.global.f32 ",
+            "`: address 0x",
             "is no multiple of the 4 bytes accessed",
         ],
     );
@@ -102,12 +108,57 @@ fn buffers_that_do_not_fit_the_device_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let app = application(folder.path(), "vecadd");
     let out = folder.path().join("out").to_string_lossy().into_owned();
-    let called = call(&["run", &tiny(), &app, "--set", "app.n=2000000", "--out", &out]);
-    assert_fails(
-        &called,
-        folder.path(),
-        &["host.cpu failed", "24010752 bytes on device 0, which has room for 16711680"],
-    );
+    for level in [&[][..], &["--functional"]] {
+        let arguments = ["run", &tiny(), &app, "--set", "app.n=2000000", "--out", &out];
+        assert_fails(
+            &call(&[&arguments[..], level].concat()),
+            folder.path(),
+            &["host.cpu failed", "24010752 bytes on device 0, which has room for 16711680"],
+        );
+    }
+}
+
+#[test]
+fn a_kernel_that_touches_freed_memory_fails_at_every_level() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = application(folder.path(), "vecadd");
+    let text = std::fs::read_to_string(&app).unwrap();
+    let launch = &text[text.find("  - launch:").unwrap()..text.find("copy_out:").unwrap()];
+    let twice = text.replace(launch, &format!("{launch}  - free: b\n{launch}"));
+    let out = folder.path().join("out").to_string_lossy().into_owned();
+    std::fs::write(&app, twice).unwrap();
+    for level in [&[][..], &["--functional"]] {
+        let arguments = ["run", &tiny(), &app, "--set", "app.n=1000", "--out", &out];
+        let words =
+            ["vecadd #2, block (", "`: reads 4 bytes at 0x", ", in `b`, which was freed after launch 1"];
+        assert_fails(&call(&[&arguments[..], level].concat()), folder.path(), &words);
+    }
+    std::fs::write(&app, text.replace("copy_out:", "  - free: c\ncopy_out:")).unwrap();
+    let called = call(&["run", &tiny(), &app, "--out", &out]);
+    assert_fails(&called, folder.path(), &["vecadd.yaml:27:12: error: `c` has been freed before"]);
+}
+
+#[test]
+fn findings_are_listed_and_change_the_exit_status() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = application(folder.path(), "reduction");
+    let out = folder.path().join("out").to_string_lossy().into_owned();
+    let arguments =
+        ["run", &tiny(), &app, "--functional", "--racecheck", "--set", "app.size=small", "--out", &out];
+    assert_eq!(call(&arguments).status, SUCCESS);
+    let kernel = folder.path().join("kernel.nvrtc-sm_35.ptx");
+    let text = std::fs::read_to_string(&kernel).unwrap();
+    assert_eq!(text.matches("bar.sync").count(), 1);
+    std::fs::write(&kernel, text.replace("bar.sync \t0;", "")).unwrap();
+    let called = call(&arguments);
+    assert_eq!(called.status, NOT_VERIFIED, "{}{}", called.out, called.err);
+    let line = |start: &str| 1 + text.lines().position(|line| line.trim_start().starts_with(start)).unwrap();
+    let places = ["st.shared", "ld.shared"].map(|start| format!("kernel.nvrtc-sm_35.ptx:{}, `", line(start)));
+    let race =
+        called.err.lines().find(|line| line.starts_with("error: race: reduction #1, block (0, 0, 0), warp "));
+    let race = race.unwrap_or_else(|| panic!("{}", called.err));
+    assert!(places.iter().all(|place| race.contains(place)), "{places:?}: {race}");
+    assert!(called.out.contains("  findings     "), "{}", called.out);
 }
 
 #[test]

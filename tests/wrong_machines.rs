@@ -87,7 +87,7 @@ impl Runtime for Unordered {
             driver.read_file(transfer, None).await?;
         }
         for &buffer in &application.copy_in {
-            let copy = driver.copy(Direction::HostToDevice, buffer, 0, None).await;
+            let copy = driver.copy(Direction::HostToDevice, buffer, 0, None).await?;
             driver.wait(copy).await?;
         }
         let mut launched = Vec::new();
@@ -98,6 +98,7 @@ impl Runtime for Unordered {
                     match step {
                         Step::Launch(launch) => launched.push(driver.launch(launch, stream, None).await?),
                         Step::Swap(a, b) => driver.swap(*a, *b),
+                        Step::Free(name) => driver.free(*name)?,
                         Step::Repeat(..) | Step::Loop { .. } => {}
                     }
                 }
@@ -107,7 +108,7 @@ impl Runtime for Unordered {
             driver.wait(launch).await?;
         }
         for &buffer in &application.copy_out {
-            let copy = driver.copy(Direction::DeviceToHost, buffer, 0, None).await;
+            let copy = driver.copy(Direction::DeviceToHost, buffer, 0, None).await?;
             driver.wait(copy).await?;
         }
         Ok(())

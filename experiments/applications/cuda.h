@@ -56,6 +56,13 @@ COUNTERPOINT_FUNCTION float __fadd_rn(float a, float b) {
     return sum;
 }
 
+// All 32 lanes take part; `shfl` says so without a mask before sm_70.
+#if __CUDA_ARCH__ >= 300
+COUNTERPOINT_FUNCTION float __shfl_down_sync(unsigned, float value, unsigned offset) {
+    return __nvvm_shfl_down_f32(value, offset, 0x1f);
+}
+#endif
+
 COUNTERPOINT_FUNCTION int min(int a, int b) { return a < b ? a : b; }
 COUNTERPOINT_FUNCTION int max(int a, int b) { return a > b ? a : b; }
 

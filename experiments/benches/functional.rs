@@ -1,15 +1,15 @@
 //! Warp instructions per second without time, by application: `cargo bench -p counterpoint-experiments --bench functional`.
-//! Criterion's elements are warp instructions.
+//! Criterion's elements are warp instructions. The kernels are measured, not the reading and copying of their inputs.
 
 use std::path::Path;
-use std::sync::Arc;
 
-use counterpoint_experiments::application::{RealFiles, load};
+use counterpoint_experiments::application::{LoadedApplication, RealFiles, load};
 use counterpoint_framework::telemetry::Meter;
 use counterpoint_host_model::Journal;
 use counterpoint_host_model::functional::{FunctionalHost, Launched};
 use counterpoint_host_model::program::Application;
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use counterpoint_ptx::functional::Options;
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 
 const APPLICATIONS: [&str; 9] = [
     "vecadd",
@@ -23,13 +23,24 @@ const APPLICATIONS: [&str; 9] = [
     "bfs",
 ];
 
-/// Runs an application and returns what its launches executed.
-fn once(application: &Application, inputs: &[&[u8]]) -> Vec<Launched> {
-    let (journal, meter) = (Journal::default(), Meter::default());
-    let mut host = FunctionalHost::new(application, &journal, &meter, Arc::default(), 0);
-    let ended = host.run(inputs, |_, _| {});
-    assert!(ended.is_ok_and(|flow| flow.is_continue()), "{} runs", application.name);
-    host.into_launched()
+/// A device that holds the inputs, and kernels that have not run.
+fn ready<'a>(
+    kernels: &'a Application,
+    loaded: &LoadedApplication,
+    watch: &'a (Journal, Meter),
+) -> FunctionalHost<'a> {
+    let mut host = FunctionalHost::new(kernels, &watch.0, &watch.1, Options::default(), 0);
+    for (transfer, input) in loaded.application.prelude.iter().zip(&loaded.inputs) {
+        host.load(transfer.buffer.0, &input.contents).expect("every buffer has its place");
+    }
+    host
+}
+
+/// Runs the kernels and returns what they executed.
+fn run(mut host: FunctionalHost<'_>) -> Vec<Launched> {
+    let ended = host.run(&[], |_, _| {});
+    assert!(ended.is_ok_and(|flow| flow.is_continue()), "the kernels run");
+    host.into_results().0
 }
 
 fn functional(criterion: &mut Criterion) {
@@ -39,10 +50,14 @@ fn functional(criterion: &mut Criterion) {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("applications/{name}/{name}.yaml"));
         let loaded = load(&path.display().to_string(), &[], &RealFiles)
             .unwrap_or_else(|report| panic!("{}", report.render()));
-        let inputs: Vec<&[u8]> = loaded.inputs.iter().map(|input| &*input.contents).collect();
-        let launched = once(&loaded.application, &inputs);
+        let Application { name: full_name, buffers, steps, .. } = loaded.application.clone();
+        let kernels = Application { name: full_name, buffers, steps, ..Application::default() };
+        let watch = (Journal::default(), Meter::default());
+        let launched = run(ready(&kernels, &loaded, &watch));
         group.throughput(Throughput::Elements(launched.iter().map(|launch| launch.warp_instructions).sum()));
-        group.bench_function(name, |bencher| bencher.iter(|| once(&loaded.application, &inputs)));
+        group.bench_function(name, |bencher| {
+            bencher.iter_batched(|| ready(&kernels, &loaded, &watch), run, BatchSize::PerIteration);
+        });
     }
 }
 

@@ -18,8 +18,10 @@ use counterpoint_framework::time::{Hertz, SimTime};
 use counterpoint_framework::topology::{self, Disk as MachineFiles, Loaded, Machine, RunReport};
 use counterpoint_hardware::io::storage::Disk;
 use counterpoint_host_model::Journal;
-use counterpoint_host_model::functional::Launched;
+use counterpoint_host_model::functional::{Found, Launched};
 use counterpoint_host_model::program::Application;
+use counterpoint_protocols::preload::Preloaded;
+use counterpoint_ptx::functional::{DEFAULT_LIMIT, Options};
 
 use crate::application::{self, LoadedApplication, RealFiles, SETTING_PREFIX};
 use crate::find::{Sort, find};
@@ -46,8 +48,13 @@ pub struct RunRequest {
     pub runtime: Option<String>,
     /// The policy of every CTA scheduler.
     pub policy: Option<String>,
-    /// Without time: kernels run on the functional executor, and of the machine nothing but its files is asked.
+    /// Without time: kernels run on the functional executor; of the machine nothing is asked but whether its devices hold
+    /// the buffers.
     pub functional: bool,
+    /// Look for races in shared memory, in a run without time.
+    pub racecheck: bool,
+    /// Warp instructions that a block may execute in a run without time.
+    pub instruction_limit: u64,
     /// Threads to simulate with.
     pub threads: usize,
     /// Run up to this time first to see what the components weigh, so that threads get even shares.
@@ -85,6 +92,8 @@ impl RunRequest {
             runtime: None,
             policy: None,
             functional: false,
+            racecheck: false,
+            instruction_limit: DEFAULT_LIMIT,
             threads: 1,
             warm_up: None,
             out: None,
@@ -165,6 +174,8 @@ pub struct RunSummary {
     pub hashes: Hashes,
     /// Where the time went.
     pub phases: Vec<Phase>,
+    /// What kernels did that they should not, of a run without time.
+    pub found: Vec<Found>,
     /// What each launch executed, of a run without time.
     pub launched: Option<Vec<Launched>>,
     /// The most wanted numbers.
@@ -187,7 +198,8 @@ impl RunSummary {
 
     /// Whether the run finished and everything is as expected.
     pub fn is_good(&self) -> bool {
-        !self.partial && self.checks.iter().all(|check| check.verdict.is_verified())
+        let verified = self.checks.iter().all(|check| check.verdict.is_verified());
+        !self.partial && verified && self.found.is_empty()
     }
 }
 
@@ -277,11 +289,20 @@ pub fn run_watched(
     let folder = request.out.as_deref().map(|out| Folder::create(out, &loaded.outputs)).transpose();
     let folder = folder.map_err(one)?;
 
+    let functional = Options {
+        limit: request.instruction_limit,
+        racecheck: request.racecheck,
+        interrupt: progress.interrupt_flag(),
+        ..Options::default()
+    };
+    let preloaded = functional::preload(&loaded, functional.clone());
+    let contents = preloaded.as_deref().unwrap_or_default();
     let weights = match request.functional {
         true => None,
-        false => weigh(request, registry, &machine, &loaded, progress.interrupt_flag()),
+        false => weigh(request, registry, &machine, &loaded, contents, progress.interrupt_flag()),
     };
-    let Surroundings { program, journal, disk, meter, environment } = Surroundings::new(request, &loaded);
+    let Surroundings { program, journal, disk, meter, environment } =
+        Surroundings::new(request, &loaded, contents);
     let options = RunOptions {
         threads: request.threads.max(1),
         weights,
@@ -299,11 +320,16 @@ pub fn run_watched(
         Watchdog { after: request.watchdog, abandon: progress.abandon_flag(), ..Watchdog::default() };
     let simulation =
         Simulation { machine: Arc::clone(&machine), registry: Arc::clone(registry), environment };
-    let mut launched = None;
-    let (report, missing) = if request.functional {
-        let (report, launches) = functional::run(&loaded, &journal, &meter, &disk, progress.interrupt_flag());
-        launched = Some(launches);
-        (report, [].as_slice())
+    let (mut launched, mut found) = (None, Vec::new());
+    let (report, missing) = if let Err(outcome) = &preloaded {
+        (functional::refused(outcome.clone()).report, [].as_slice())
+    } else if request.functional {
+        let ran = match lacks(request, registry, &machine, &loaded) {
+            Some(outcome) => functional::refused(outcome),
+            None => functional::run(&loaded, contents, &journal, &meter, &disk, functional),
+        };
+        (launched, found) = (Some(ran.launched), ran.found);
+        (ran.report, [].as_slice())
     } else {
         match simulation.run(options, watchdog, alarm) {
             Ended::ByItself(report) => (report, [].as_slice()),
@@ -324,6 +350,7 @@ pub fn run_watched(
                 loaded: &loaded,
                 report: &report,
                 checks: &checks,
+                found: &found,
                 partial,
                 missing,
             };
@@ -347,6 +374,7 @@ pub fn run_watched(
             Some(launches) => functional::figures(launches),
             None => Figures::new(&machine.machine, &report.stats, report.outcome.time()),
         },
+        found,
         launched,
         report,
         created,
@@ -366,7 +394,7 @@ struct Surroundings {
 }
 
 impl Surroundings {
-    fn new(request: &RunRequest, loaded: &LoadedApplication) -> Self {
+    fn new(request: &RunRequest, loaded: &LoadedApplication, contents: &[(u32, Vec<u8>)]) -> Self {
         let journal = Arc::new(Journal::default());
         let inputs = loaded.inputs.iter().map(|input| input.contents.clone());
         let disk = Arc::new(Disk::new(inputs.chain(loaded.outputs.iter().map(|_| Vec::new()))));
@@ -377,10 +405,29 @@ impl Surroundings {
         resources.insert(Arc::clone(&disk));
         resources.insert(Arc::clone(&journal));
         resources.insert(Arc::clone(&meter));
+        if !contents.is_empty() {
+            resources.insert(Arc::new(Preloaded::new(contents.iter().cloned())));
+        }
         let environment =
             Environment { resources: Arc::new(resources), level: request.level, seed: request.seed };
         Surroundings { program, journal, disk, meter, environment }
     }
+}
+
+/// How a run ends at once because devices of the application are not there, or too small: the machine itself says it, in a
+/// run with time that only allocates.
+fn lacks(
+    request: &RunRequest,
+    registry: &Arc<Registry>,
+    machine: &Loaded,
+    loaded: &LoadedApplication,
+) -> Option<Outcome> {
+    let Application { name, buffers, .. } = &loaded.application;
+    let application = Application { name: name.clone(), buffers: buffers.clone(), ..Application::default() };
+    let nothing = LoadedApplication { application, ..LoadedApplication::default() };
+    let environment = Surroundings::new(request, &nothing, &[]).environment;
+    let report = topology::run(&machine.machine, registry, &environment, &RunOptions::default());
+    (!matches!(report.outcome, Outcome::Finished(_))).then_some(report.outcome)
 }
 
 /// What the components weigh, if a warm-up was asked for.
@@ -389,10 +436,11 @@ fn weigh(
     registry: &Arc<Registry>,
     machine: &Loaded,
     loaded: &LoadedApplication,
+    contents: &[(u32, Vec<u8>)],
     interrupt: Arc<AtomicBool>,
 ) -> Option<Arc<[u32]>> {
     let until = request.warm_up?;
-    let environment = Surroundings::new(request, loaded).environment;
+    let environment = Surroundings::new(request, loaded, contents).environment;
     Some(topology::build(&machine.machine, registry, &environment).warm_up(until, interrupt))
 }
 
@@ -405,7 +453,8 @@ pub fn cut(request: &RunRequest, registry: &Arc<Registry>) -> Result<(Machine, C
         (load_machine(request, registry).map_err(|error| vec![error])?, None)
     } else {
         let (machine, _, loaded) = load(request, registry)?;
-        let weights = weigh(request, registry, &machine, &loaded, Arc::default());
+        let contents = functional::preload(&loaded, Options::default()).unwrap_or_default();
+        let weights = weigh(request, registry, &machine, &loaded, &contents, Arc::default());
         (machine, weights)
     };
     let options = RunOptions { threads: request.threads.max(1), weights, ..RunOptions::default() };
@@ -420,7 +469,7 @@ fn hashed((path, clock): (String, Hertz)) -> Hashed {
 /// Writes the input files that generators made; a user who wants others replaces them.
 fn write_inputs(loaded: &LoadedApplication) -> Result<Vec<String>, WriteError> {
     let mut created = Vec::new();
-    for input in loaded.inputs.iter().filter(|input| input.generated) {
+    for input in loaded.files().filter(|input| input.generated) {
         if created.contains(&input.path) {
             continue;
         }

@@ -6,15 +6,15 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use counterpoint_experiments::application::{Against, Files, LoadedApplication, load};
+use counterpoint_experiments::application::{Against, Files, LoadedApplication, PerLaunch, load};
 use counterpoint_experiments::references::{REFERENCES, ReferenceInput};
 use counterpoint_experiments::verify::compare;
 use counterpoint_framework::telemetry::Meter;
 use counterpoint_host_model::Journal;
-use counterpoint_host_model::functional::FunctionalHost;
+use counterpoint_host_model::functional::{FunctionalHost, Launched};
 use counterpoint_host_model::program::Step;
+use counterpoint_ptx::functional::Options;
 
 /// The dialects of every kernel; the tests take each in place of the one that an application names.
 const DIALECTS: [&str; 4] = ["nvrtc-sm_35", "nvrtc-sm_70", "clang-sm_20", "clang-sm_35"];
@@ -32,47 +32,56 @@ fn names() -> Vec<String> {
     names
 }
 
-/// The repository's files with the kernels in another dialect, and without input files that a user may have put there.
-struct InDialect(&'static str);
+/// The repository's files, perhaps with the kernels in another dialect, and without input files that a user may have put
+/// there.
+struct Committed(Option<&'static str>);
 
-impl Files for InDialect {
+impl Files for Committed {
     fn read(&self, path: &str) -> io::Result<Vec<u8>> {
         if path.contains("/data/") {
             return Err(io::ErrorKind::NotFound.into());
         }
-        let path = match path.strip_suffix(".ptx").and_then(|stem| stem.rsplit_once("/kernel.")) {
-            Some((folder, _)) => format!("{folder}/kernel.{}.ptx", self.0),
-            None => path.to_owned(),
-        };
-        std::fs::read(path)
+        let parts = path.strip_suffix(".ptx").and_then(|stem| stem.rsplit_once("/kernel."));
+        match self.0.zip(parts) {
+            Some((dialect, (folder, _))) => std::fs::read(format!("{folder}/kernel.{dialect}.ptx")),
+            None => std::fs::read(path),
+        }
     }
 }
 
-fn small(name: &str, dialect: &'static str) -> LoadedApplication {
+fn loaded(name: &str, size: &str, dialect: Option<&'static str>) -> LoadedApplication {
     let path = folder().join(name).join(format!("{name}.yaml")).display().to_string();
-    let loaded = load(&path, &["app.size=small".to_owned()], &InDialect(dialect));
-    loaded.unwrap_or_else(|report| panic!("{}", report.render()))
+    let sets = if size == "default" { Vec::new() } else { vec![format!("app.size={size}")] };
+    load(&path, &sets, &Committed(dialect)).unwrap_or_else(|report| panic!("{}", report.render()))
 }
 
-/// What the host holds in the end; memory that nobody wrote holds what nobody should rely on.
+fn small(name: &str, dialect: &'static str) -> LoadedApplication {
+    loaded(name, "small", Some(dialect))
+}
+
+/// What the host holds in the end; memory that nobody wrote holds what nobody should rely on. Races are looked for.
 fn run(loaded: &LoadedApplication) -> Journal {
+    let (journal, _) = run_and_count(loaded, Options { racecheck: true, ..Options::default() });
+    journal
+}
+
+/// The same as options say, with what each launch came to. No kernel may do what it should not.
+fn run_and_count(loaded: &LoadedApplication, options: Options) -> (Journal, Vec<Launched>) {
     let journal = Journal::default();
     let meter = Meter::default();
     let inputs: Vec<&[u8]> = loaded.inputs.iter().map(|input| &*input.contents).collect();
-    let mut host = FunctionalHost::new(&loaded.application, &journal, &meter, Arc::default(), 0xa5);
+    let mut host = FunctionalHost::new(&loaded.application, &journal, &meter, options, 0xa5);
     let ended = host.run(&inputs, |_, _| {});
     assert!(ended.unwrap_or_else(|fault| panic!("{fault}")).is_continue());
-    journal
+    let (launched, found) = host.into_results();
+    assert_eq!(found, [], "{} is clean", loaded.application.name);
+    (journal, launched)
 }
 
 /// Runs the small size of an application and compares what is expected of it.
 fn verify(name: &str, dialect: &'static str) {
     let loaded = small(name, dialect);
-    let inputs: BTreeMap<String, Vec<u8>> = (loaded.application.prelude.iter().zip(&loaded.inputs))
-        .map(|(transfer, input)| {
-            (loaded.application.buffers[transfer.buffer.0 as usize].name.clone(), input.contents.clone())
-        })
-        .collect();
+    let inputs = loaded.contents();
     let journal = run(&loaded);
     assert!(!loaded.expectations.is_empty(), "{name} expects nothing");
     for expectation in &loaded.expectations {
@@ -94,6 +103,35 @@ fn every_dialect_computes_what_the_reference_says() {
     for name in &names {
         for dialect in DIALECTS {
             verify(name, dialect);
+        }
+    }
+}
+
+#[test]
+fn every_launch_comes_to_what_its_application_states() {
+    for name in names() {
+        for size in ["default", "small"] {
+            let loaded = loaded(&name, size, None);
+            let stated =
+                loaded.counts.as_ref().unwrap_or_else(|| panic!("{name} states no counts of size {size}"));
+            let (_, launched) = run_and_count(&loaded, Options::default());
+            let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+            for launch in &launched {
+                let number = seen.entry(&launch.kernel).or_default();
+                let counts = stated.get(&launch.kernel);
+                let expected =
+                    counts.and_then(|counts| counts.ctas.of(*number).zip(counts.warp_insn.of(*number)));
+                let found = (launch.ctas, launch.warp_instructions);
+                assert_eq!(expected, Some(found), "{name}, size {size}, {} #{}", launch.kernel, *number + 1);
+                *number += 1;
+            }
+            for (kernel, counts) in stated {
+                let launches = seen.get(kernel.as_str()).copied().unwrap_or(0);
+                assert!(launches > 0, "{name}, size {size}: {kernel} is never launched");
+                for listed in [&counts.ctas, &counts.warp_insn].into_iter().filter_map(PerLaunch::launches) {
+                    assert_eq!(listed, launches, "{name}, size {size}: the launches of {kernel}");
+                }
+            }
         }
     }
 }

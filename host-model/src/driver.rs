@@ -13,6 +13,8 @@ use counterpoint_protocols::bus::{BusMessage, Command, CommandId, Copy, Descript
 use counterpoint_protocols::host::{DeviceMessage, HostAccess, HostReply, StorageReply, StorageRequest};
 use counterpoint_protocols::launch::{Launch, LaunchId};
 use counterpoint_protocols::memory::Tag;
+use counterpoint_protocols::preload::Preloaded;
+use counterpoint_ptx::{Allocation, Allocations};
 
 use crate::cpu::{CpuPorts, CpuStats};
 use crate::journal::Journal;
@@ -52,7 +54,10 @@ pub struct Driver<'a> {
     device_address: Vec<u64>,
     /// What each buffer's name means now; `swap` exchanges entries.
     meaning: Vec<BufferId>,
-    mapped: BTreeMap<u32, Arc<[Range<u64>]>>,
+    /// By device, what its kernels may touch.
+    mapped: BTreeMap<u32, Arc<Allocations>>,
+    /// Per buffer, by where it lies, after how many launches it was freed.
+    freed: Vec<Option<u32>>,
     commands: BTreeMap<CommandId, Issued>,
     descriptions: BTreeMap<CommandId, Description>,
     next_command: u32,
@@ -76,6 +81,7 @@ impl<'a> Driver<'a> {
         Ok(Driver {
             io,
             sim,
+            freed: vec![None; application.buffers.len()],
             application,
             journal,
             page,
@@ -117,7 +123,13 @@ impl<'a> Driver<'a> {
             while !self.descriptions.contains_key(&id) {
                 self.event().await?;
             }
-            let memory = self.descriptions.remove(&id).unwrap_or_default().memory;
+            let Description { memory, path } = self.descriptions.remove(&id).unwrap_or_default();
+            if let Some(preloaded) = self.sim.resource::<Preloaded>() {
+                let buffers = application.buffers.iter().zip(&self.device_address).enumerate();
+                for (index, (_, &address)) in buffers.filter(|(_, (buffer, _))| buffer.device == device) {
+                    preloaded.place(index as u32, &path, address);
+                }
+            }
             let needed = next_device[&device];
             if needed > memory {
                 let (needed, memory) =
@@ -126,11 +138,37 @@ impl<'a> Driver<'a> {
                     "the buffers need {needed} bytes on device {device}, which has room for {memory}"
                 )));
             }
-            let ranges = application.buffers.iter().zip(&self.device_address);
-            let ranges = ranges.filter(|(buffer, _)| buffer.device == device && buffer.bytes > 0);
-            self.mapped.insert(device, ranges.map(|(buffer, &start)| start..start + buffer.bytes).collect());
+            self.map(device);
         }
         Ok(())
+    }
+
+    /// What the kernels of a device may touch from now on.
+    fn map(&mut self, device: u32) {
+        let all = self.application.buffers.iter().zip(&self.device_address).zip(&self.freed);
+        let here = all.filter(|((buffer, _), _)| buffer.device == device && buffer.bytes > 0);
+        let allocations = here.map(|((buffer, &start), &freed_after)| Allocation {
+            name: buffer.name.clone(),
+            range: start..start + buffer.bytes,
+            freed_after,
+        });
+        self.mapped.insert(device, Arc::new(allocations.collect()));
+    }
+
+    /// Gives a buffer's memory on its device back, after the launches so far.
+    pub fn free(&mut self, name: BufferId) -> Result<(), Fault> {
+        let place = self.place(name);
+        self.check_live(place)?;
+        self.freed[place] = Some(self.next_launch - 1);
+        self.map(self.application.buffers[place].device);
+        Ok(())
+    }
+
+    fn check_live(&self, place: usize) -> Result<(), Fault> {
+        match self.freed[place] {
+            Some(_) => Err(Fault::new(self.application.buffers[place].is_freed())),
+            None => Ok(()),
+        }
     }
 
     /// Begins a span of the run.
@@ -202,13 +240,16 @@ impl<'a> Driver<'a> {
     }
 
     /// Begins a copy of a buffer; the result names it.
+    ///
+    /// # Errors
+    /// If it has been freed.
     pub async fn copy(
         &mut self,
         direction: Direction,
         buffer: BufferId,
         stream: u32,
         parent: Option<SpanId>,
-    ) -> CommandId {
+    ) -> Result<CommandId, Fault> {
         let bytes = self.application.buffers[self.place(buffer)].bytes;
         self.copy_part(direction, buffer, 0..bytes, stream, parent).await
     }
@@ -221,8 +262,9 @@ impl<'a> Driver<'a> {
         part: Range<u64>,
         stream: u32,
         parent: Option<SpanId>,
-    ) -> CommandId {
+    ) -> Result<CommandId, Fault> {
         let place = self.place(buffer);
+        self.check_live(place)?;
         let Application { buffers, .. } = &*self.application;
         let (bytes, device) = (part.end - part.start, buffers[place].device);
         let way = match direction {
@@ -233,7 +275,7 @@ impl<'a> Driver<'a> {
         let (host, on_device) =
             (self.host_address[place] + part.start, self.device_address[place] + part.start);
         let work = Work::Copy(Copy { direction, host, device: on_device, bytes });
-        self.command(device, stream, work, span, bytes).await
+        Ok(self.command(device, stream, work, span, bytes).await)
     }
 
     /// Copies what a condition looks at from the device, behind all that was sent on the stream before, and says whether
@@ -246,7 +288,7 @@ impl<'a> Driver<'a> {
     ) -> Result<bool, Fault> {
         let bytes = condition.value.len() as u64;
         let part = condition.offset..condition.offset + bytes;
-        let copy = self.copy_part(Direction::DeviceToHost, condition.buffer, part, stream, parent).await;
+        let copy = self.copy_part(Direction::DeviceToHost, condition.buffer, part, stream, parent).await?;
         self.wait(copy).await?;
         let address = self.host_address[self.place(condition.buffer)] + condition.offset;
         let tag = self.page_slot(Page::Look).await?;

@@ -1,20 +1,19 @@
 //! An application without time: the same steps as under a runtime, on memories that answer at once.
 //!
 //! Kernels run on the functional executor of `ptx`, one launch and one CTA after another. Nothing of a machine is
-//! asked but that it has the devices; what an application computes, and how many instructions that takes, does not
-//! depend on more.
+//! asked here; what an application computes, and how many instructions that takes, does not depend on it. Mistakes after
+//! which a kernel can go on are collected.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::telemetry::Meter;
-use counterpoint_ptx::functional::{FlatMemory, Grid, Options, ctas};
+use counterpoint_ptx::functional::{Check, Finding, FlatMemory, Grid, Options, ctas};
 
 use crate::journal::Journal;
-use crate::program::{Application, BufferId, LaunchStep, Step};
+use crate::program::{Application, Argument, BufferId, LaunchStep, Step};
 
 /// What a launch executed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +26,34 @@ pub struct Launched {
     pub warp_instructions: u64,
     /// Instructions, counted for every lane that executed them.
     pub thread_instructions: u64,
+}
+
+/// A mistake of a kernel after which it went on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The kernel, and the number of the launch that made it first.
+    pub launch: String,
+    /// The first time in full, and how often in all launches of the kernel.
+    pub finding: Finding,
+}
+
+impl Found {
+    /// In short: what, where and how often.
+    pub fn brief(&self) -> String {
+        let Finding { check, first, count, .. } = &self.finding;
+        format!("{check}: {}, {} ({})", self.launch, first.place, times(*count))
+    }
+}
+
+fn times(count: u64) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times in all") }
+}
+
+impl std::fmt::Display for Found {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Finding { check, first, count, .. } = &self.finding;
+        write!(f, "{check}: {}, {first} ({})", self.launch, times(*count))
+    }
 }
 
 /// The host and its devices, without time.
@@ -43,17 +70,22 @@ pub struct FunctionalHost<'a> {
     addresses: Vec<u64>,
     /// What each buffer's name means now.
     meaning: Vec<usize>,
+    /// Which buffers have been freed, by where they lie.
+    freed: Vec<bool>,
     launched: Vec<Launched>,
+    found: Vec<Found>,
+    /// Where the mistakes of a kernel are in the list.
+    places: BTreeMap<(String, Check, [u32; 2]), usize>,
 }
 
 impl<'a> FunctionalHost<'a> {
-    /// A host that tells the journal and the meter how far it is, and stops when someone sets the flag.
+    /// A host that tells the journal and the meter how far it is, and runs kernels as the options say.
     /// Memory that nobody has written holds `unwritten` everywhere.
     pub fn new(
         application: &'a Application,
         journal: &'a Journal,
         meter: &'a Meter,
-        interrupt: Arc<AtomicBool>,
+        options: Options,
         unwritten: u8,
     ) -> Self {
         let mut memories = BTreeMap::new();
@@ -62,19 +94,57 @@ impl<'a> FunctionalHost<'a> {
         for buffer in &application.buffers {
             host.push(vec![unwritten; buffer.bytes as usize]);
             let memory = memories.entry(buffer.device).or_insert_with(|| FlatMemory::new(0));
-            addresses.push(memory.push(&vec![unwritten; buffer.bytes as usize]));
+            addresses.push(memory.allocate(&buffer.name, buffer.bytes as usize, unwritten));
         }
         FunctionalHost {
             application,
             journal,
             meter,
-            options: Options { interrupt, ..Options::default() },
+            options,
             host,
             memories,
             addresses,
             meaning: (0..application.buffers.len()).collect(),
+            freed: vec![false; application.buffers.len()],
             launched: Vec::new(),
+            found: Vec::new(),
+            places: BTreeMap::new(),
         }
+    }
+
+    /// Does what comes before the run, on the contents of the files that are loaded, in their order; returns what devices
+    /// hold then, by the number of the buffer: those that are loaded or handed to a launch.
+    ///
+    /// # Errors
+    /// As [`FunctionalHost::run`].
+    pub fn preload(mut self, load: &[&[u8]]) -> Result<ControlFlow<(), Vec<(u32, Vec<u8>)>>, Fault> {
+        let application = self.application;
+        for (&buffer, contents) in application.preloaded.iter().zip(load) {
+            self.load(buffer.0, contents)?;
+        }
+        if self.steps(&application.preload)?.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+        let mut wanted: BTreeSet<BufferId> = application.preloaded.iter().copied().collect();
+        handed(&application.preload, &mut wanted);
+        let contents = wanted.into_iter().map(|buffer| {
+            let (_, device) = self.both(buffer.0 as usize)?;
+            Ok((buffer.0, device.to_vec()))
+        });
+        contents.collect::<Result<_, Fault>>().map(ControlFlow::Continue)
+    }
+
+    /// Puts bytes into a buffer on its device.
+    ///
+    /// # Errors
+    /// When the buffer's device has no memory.
+    pub fn load(&mut self, buffer: u32, contents: &[u8]) -> Result<(), Fault> {
+        let place = buffer as usize;
+        let (_, device) = self.both(place)?;
+        device.copy_from_slice(contents);
+        let address = self.addresses[place];
+        self.memory(place)?.written(address);
+        Ok(())
     }
 
     /// Runs the application from prelude to postlude: `read` gives the files of the prelude in their order, `write`
@@ -99,6 +169,8 @@ impl<'a> FunctionalHost<'a> {
             device.copy_from_slice(host);
             let bytes = host.len() as u64;
             self.journal.moved(bytes);
+            let address = self.addresses[place];
+            self.memory(place)?.written(address);
         }
         if self.steps(&application.steps)?.is_break() {
             return Ok(ControlFlow::Break(()));
@@ -121,9 +193,10 @@ impl<'a> FunctionalHost<'a> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// What the launches executed, in their order; the last one may not have ended.
-    pub fn into_launched(self) -> Vec<Launched> {
-        self.launched
+    /// What the launches executed, in their order; the last one may not have ended. And the mistakes of their kernels, in
+    /// the order in which they came first.
+    pub fn into_results(self) -> (Vec<Launched>, Vec<Found>) {
+        (self.launched, self.found)
     }
 
     fn place(&self, name: BufferId) -> usize {
@@ -133,10 +206,29 @@ impl<'a> FunctionalHost<'a> {
     /// A buffer's bytes on the host and on its device.
     fn both(&mut self, place: usize) -> Result<(&mut [u8], &mut [u8]), Fault> {
         let buffer = &self.application.buffers[place];
+        if self.freed[place] {
+            return Err(Fault::new(buffer.is_freed()));
+        }
         let memory = self.memories.get_mut(&buffer.device);
         let memory = memory.ok_or_else(|| no_buffer(buffer.device))?;
         let start = (self.addresses[place] - memory.base) as usize;
         Ok((&mut self.host[place], &mut memory.bytes[start..start + buffer.bytes as usize]))
+    }
+
+    /// The memory in which a buffer lies.
+    fn memory(&mut self, place: usize) -> Result<&mut FlatMemory, Fault> {
+        let device = self.application.buffers[place].device;
+        self.memories.get_mut(&device).ok_or_else(|| no_buffer(device))
+    }
+
+    fn free(&mut self, name: BufferId) -> Result<(), Fault> {
+        let place = self.place(name);
+        if std::mem::replace(&mut self.freed[place], true) {
+            return Err(Fault::new(self.application.buffers[place].is_freed()));
+        }
+        let (address, launches) = (self.addresses[place], self.launched.len() as u32);
+        self.memory(place)?.free(address, launches);
+        Ok(())
     }
 
     fn steps(&mut self, steps: &[Step]) -> Result<ControlFlow<()>, Fault> {
@@ -145,6 +237,10 @@ impl<'a> FunctionalHost<'a> {
                 Step::Launch(launch) => self.launch(launch)?,
                 Step::Swap(a, b) => {
                     self.meaning.swap(a.0 as usize, b.0 as usize);
+                    ControlFlow::Continue(())
+                }
+                Step::Free(name) => {
+                    self.free(*name)?;
                     ControlFlow::Continue(())
                 }
                 Step::Repeat(times, steps) => {
@@ -212,6 +308,16 @@ impl<'a> FunctionalHost<'a> {
                 }
             }
         }
+        for finding in grid.findings() {
+            let key = (kernel.to_owned(), finding.check, finding.lines);
+            match self.places.get(&key) {
+                Some(&index) => self.found[index].finding.count += finding.count,
+                None => {
+                    self.places.insert(key, self.found.len());
+                    self.found.push(Found { launch: name.clone(), finding: finding.clone() });
+                }
+            }
+        }
         let statistics = grid.statistics();
         self.launched.push(Launched {
             kernel: kernel.to_owned(),
@@ -226,6 +332,22 @@ impl<'a> FunctionalHost<'a> {
             self.journal.launched();
         }
         Ok(flow)
+    }
+}
+
+/// The buffers that launches get.
+fn handed(steps: &[Step], buffers: &mut BTreeSet<BufferId>) {
+    for step in steps {
+        match step {
+            Step::Launch(launch) => {
+                buffers.extend(launch.arguments.iter().filter_map(|argument| match argument {
+                    Argument::Buffer(buffer) => Some(*buffer),
+                    Argument::Value(_) => None,
+                }));
+            }
+            Step::Repeat(_, steps) | Step::Loop { steps, .. } => handed(steps, buffers),
+            Step::Swap(..) | Step::Free(_) => {}
+        }
     }
 }
 

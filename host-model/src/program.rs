@@ -22,6 +22,16 @@ pub struct Buffer {
     pub device: u32,
 }
 
+impl Buffer {
+    /// What to say when somebody wants it on its device although it has been freed there.
+    pub fn is_freed(&self) -> String {
+        format!(
+            "`{}` has been freed on device {}: it can be neither copied nor freed again",
+            self.name, self.device
+        )
+    }
+}
+
 /// A transfer between a file and a buffer, of the buffer's whole size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
@@ -101,6 +111,8 @@ pub enum Step {
     Launch(LaunchStep),
     /// Exchanges what two names mean from here on.
     Swap(BufferId, BufferId),
+    /// Gives a buffer's memory on its device back. What the host holds stays.
+    Free(BufferId),
     /// Does the steps several times.
     Repeat(u32, Vec<Step>),
     /// Does the steps until the device has left a value that the host looks at after every round.
@@ -121,6 +133,10 @@ pub struct Application {
     pub name: String,
     /// Its buffers.
     pub buffers: Vec<Buffer>,
+    /// Buffers whose contents are on their device before time 0, in the order of the files that hold them.
+    pub preloaded: Vec<BufferId>,
+    /// What runs there without time before that, on these contents.
+    pub preload: Vec<Step>,
     /// Files read before the first copy.
     pub prelude: Vec<Transfer>,
     /// Buffers copied to their device.
@@ -148,7 +164,7 @@ impl Application {
         fn count(steps: &[Step]) -> u64 {
             let each = steps.iter().map(|step| match step {
                 Step::Launch(launch) => launch.grid.iter().map(|&size| u64::from(size)).product(),
-                Step::Swap(..) => 0,
+                Step::Swap(..) | Step::Free(_) => 0,
                 Step::Repeat(times, steps) => u64::from(*times) * count(steps),
                 Step::Loop { steps, .. } => count(steps),
             });

@@ -58,10 +58,12 @@ pub enum Direction {
 }
 
 /// What a device says of itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Description {
     /// Bytes of device memory.
     pub memory: u64,
+    /// What the paths of the device's parts begin with, such as `gpu[0]`; nothing if it is the whole machine.
+    pub path: String,
 }
 
 /// A message on the bus.

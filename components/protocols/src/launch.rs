@@ -1,12 +1,11 @@
 //! Kernel launches: from the command processor to the CTA scheduler, and thread blocks on to the SMs.
 
 use std::hash::{Hash, Hasher};
-use std::ops::Range;
 use std::sync::Arc;
 
 use counterpoint_framework::kernel::{Message, Socket};
 use counterpoint_framework::telemetry::SpanId;
-use counterpoint_ptx::Program;
+use counterpoint_ptx::{Allocations, Program};
 
 /// Names a launch within a run, counted from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -29,8 +28,8 @@ pub struct Launch {
     pub dynamic_shared: u32,
     /// The values of the kernel's parameters, laid out as PTX declares them.
     pub params: Arc<[u8]>,
-    /// The device memory that the kernel may touch: allocations, in the order of their addresses.
-    pub memory: Arc<[Range<u64>]>,
+    /// The device memory that the kernel may touch.
+    pub memory: Arc<Allocations>,
     /// What the launch is part of.
     pub span: Option<SpanId>,
 }

@@ -7,6 +7,7 @@ pub mod bus;
 pub mod host;
 pub mod launch;
 pub mod memory;
+pub mod preload;
 
 /// Flips a bit of some bytes, chosen by a random number; false if there are none.
 fn flip(data: &mut [u8], bits: u64) -> bool {

@@ -22,7 +22,8 @@ use crate::error::{Place, PtxError, nearest};
 use crate::isa::{LaneOp, Latency, Unit};
 use crate::parser::element_size;
 use crate::program::{
-    Action, CONSTANT, CallSite, FramePart, Instruction, MemoryForm, NO_PC, NONE, Program, RegisterSet, Row,
+    Action, CONSTANT, CallSite, FramePart, Instruction, MemoryForm, NO_PC, NONE, Origin, Program,
+    RegisterSet, Row,
 };
 use call::{Signature, frame_part};
 use link::{Code, Kernel, link};
@@ -68,9 +69,10 @@ pub fn decode(module: &Module) -> Result<Vec<Program>, Vec<PtxError>> {
     };
     let taken: Vec<u32> = module.variables.iter().flat_map(named).collect();
     let mut programs = Vec::new();
+    let origin = origin(module);
     if errors.is_empty() {
         for kernel in kernels {
-            match link(module, kernel, &functions, &taken) {
+            match link(module, kernel, &functions, &taken, &origin) {
                 Ok(program) => programs.push(program),
                 Err(error) => errors.push(error),
             }
@@ -78,6 +80,17 @@ pub fn decode(module: &Module) -> Result<Vec<Program>, Vec<PtxError>> {
     }
     errors.sort_by_key(|error| (error.line, error.column));
     if errors.is_empty() { Ok(programs) } else { Err(errors) }
+}
+
+/// What messages need of the text.
+fn origin(module: &Module) -> Origin {
+    let name = module.target.split(',').find_map(|name| name.trim().strip_prefix("sm_"));
+    let digits = name.map_or("", |name| name.trim_end_matches(|c: char| !c.is_ascii_digit()));
+    Origin {
+        text: module.source.as_str().into(),
+        target: digits.parse().unwrap_or_default(),
+        ..Origin::default()
+    }
 }
 
 /// Gives the shared variables of a function their place beside those of the module: every kernel that calls
@@ -541,6 +554,7 @@ pub(crate) fn blank(span: Span) -> Instruction {
         memory: MemoryForm::NONE,
         offset: 0,
         drains: false,
+        aligned: false,
         target: NO_PC,
         reconvergence: NO_PC,
         unit: Unit::Control,

@@ -4,26 +4,36 @@
 //! ends; [`Options::limit`] and [`Options::interrupt`] stop it.
 
 mod cta;
+mod findings;
 mod memory;
+mod races;
+mod shadow;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::error::ExecError;
+use crate::error::{ExecError, Failure};
 use crate::execute::CtaEnvironment;
 use crate::program::{Program, Symbol};
 use crate::texture::Textures;
 use cta::Cta;
+pub use findings::{Check, Finding};
 pub use memory::FlatMemory;
+
+/// Warp instructions that a block may execute if nobody says otherwise. The largest block of the applications has a
+/// thousandth of them; a hardware SM would work on it for several seconds.
+pub const DEFAULT_LIMIT: u64 = 10_000_000_000;
 
 /// How to run.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Shared memory that the launch adds.
     pub dynamic_shared_bytes: u32,
-    /// Warp instructions after which a run is given up.
+    /// Warp instructions of a block after which it is given up: something in it runs in circles.
     pub limit: u64,
+    /// Look for races in shared memory, which takes several times as long.
+    pub racecheck: bool,
     /// Do without the host's vector extensions.
     pub baseline: bool,
     /// What texture fetches find.
@@ -36,7 +46,8 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             dynamic_shared_bytes: 0,
-            limit: u64::MAX,
+            limit: DEFAULT_LIMIT,
+            racecheck: false,
             baseline: false,
             textures: Arc::default(),
             interrupt: Arc::default(),
@@ -54,31 +65,6 @@ pub struct Statistics {
     /// What the kernel printed.
     pub output: String,
 }
-
-/// A kernel that could not go on, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
-    /// `%ctaid` of the block.
-    pub ctaid: [u32; 3],
-    /// The warp of the block; none if the block as a whole cannot go on.
-    pub warp: Option<u32>,
-    /// What happened; its line is 0 where no instruction is to blame.
-    pub error: ExecError,
-}
-
-impl std::fmt::Display for Failure {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let [x, y, z] = self.ctaid;
-        write!(f, "block ({x}, {y}, {z})")?;
-        let ExecError { line, lane, message } = &self.error;
-        match self.warp {
-            Some(warp) => write!(f, ", warp {warp}, lane {lane}: PTX line {line}: {message}"),
-            None => write!(f, ": {message}"),
-        }
-    }
-}
-
-impl std::error::Error for Failure {}
 
 /// A launch whose CTAs are run one by one.
 pub struct Grid<'a> {
@@ -136,6 +122,11 @@ impl<'a> Grid<'a> {
     ) -> Result<ControlFlow<()>, Box<Failure>> {
         self.env.ctaid = ctaid;
         self.cta.run(&self.env, memory, self.options)
+    }
+
+    /// What the kernel did so far that it should not, in the order in which it came first.
+    pub fn findings(&self) -> &[Finding] {
+        self.cta.findings.list()
     }
 
     /// What has been executed so far.

@@ -15,6 +15,7 @@
 //! assert_eq!((program.name(), program.param_bytes()), ("nothing", 4));
 //! ```
 
+mod allocations;
 pub mod analysis;
 pub mod ast;
 pub mod decode;
@@ -27,9 +28,12 @@ pub mod parser;
 pub mod printf;
 mod program;
 pub mod rewrite;
+mod standstill;
 pub mod texture;
 
-pub use error::{ExecError, PtxError};
+pub use allocations::{Allocation, Allocations};
+pub use error::{ExecError, Failure, PtxError};
 pub use execute::{Access, AccessKind, CtaEnvironment, Issue, Issued, Votes, Warp, Windows};
 pub use isa::{AtomicOperation, AtomicType, CacheOperator, Latency, Unit};
 pub use program::{InitialAddress, Instruction, NO_PC, Param, Program, RegisterSet, Row, Space, Symbol};
+pub use standstill::{Waiting, standstill};

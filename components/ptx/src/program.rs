@@ -5,6 +5,8 @@
 //! the host's cache is what execution costs most; the scoreboard's ids stay those of the registers as
 //! written, so that sharing cannot show in the timing.
 
+use std::sync::Arc;
+
 use crate::isa::warp::{Reduction, WarpOp};
 use crate::isa::{AtomicOperation, AtomicType, CacheOperator, LaneOp, Latency, Unit};
 
@@ -328,6 +330,8 @@ pub struct Instruction {
     pub(crate) offset: i64,
     /// See [`Instruction::drains`].
     pub(crate) drains: bool,
+    /// A barrier that all threads of a warp must execute together.
+    pub(crate) aligned: bool,
     /// Where a branch goes; `NO_PC` for others.
     pub target: u32,
     /// Where the paths of a branch meet again; `NO_PC` if only at the end.
@@ -370,10 +374,21 @@ impl Instruction {
     }
 }
 
+/// The text that a program comes from, for messages.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Origin {
+    /// The file's path; empty where there is none.
+    pub(crate) path: Arc<str>,
+    pub(crate) text: Arc<str>,
+    /// The number in `.target sm_35`; 0 if there is none.
+    pub(crate) target: u32,
+}
+
 /// A decoded kernel. It does not change after decoding, so that many SMs can share it.
 #[derive(Clone, Debug)]
 pub struct Program {
     pub(crate) name: String,
+    pub(crate) origin: Origin,
     pub(crate) params: Vec<Param>,
     pub(crate) param_bytes: u32,
     pub(crate) shared_symbols: Vec<Symbol>,
@@ -397,6 +412,28 @@ impl Program {
     /// The kernel's name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The same program, whose messages name the file that its text was read from.
+    #[must_use]
+    pub fn from_file(mut self, path: &str) -> Self {
+        self.origin.path = path.into();
+        self
+    }
+
+    /// A line of the PTX text for people: its file and number, and what stands there.
+    pub fn quote(&self, line: u32) -> String {
+        let Origin { path, text, .. } = &self.origin;
+        let place = if path.is_empty() { format!("PTX line {line}") } else { format!("{path}:{line}") };
+        let text = (line as usize).checked_sub(1).and_then(|index| text.lines().nth(index));
+        let code = text.map_or("", |text| text.split("//").next().unwrap_or_default());
+        let words: Vec<&str> = code.split_whitespace().collect();
+        if words.is_empty() { place } else { format!("{place}, `{}`", words.join(" ")) }
+    }
+
+    /// The number of the architecture that the text was written for, such as 35 for `sm_35`; 0 if it does not say.
+    pub fn target(&self) -> u32 {
+        self.origin.target
     }
 
     /// Its parameters.

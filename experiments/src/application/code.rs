@@ -11,6 +11,7 @@ use super::reader::Reader;
 /// A PTX file.
 struct Code {
     file: FileId,
+    path: String,
     text: String,
     /// The kernels that were decoded so far; nothing for those with problems.
     programs: BTreeMap<Option<String>, Option<Arc<Program>>>,
@@ -37,7 +38,7 @@ impl Reader<'_> {
         let path = self.text(value)?;
         let path = self.beside(&path);
         let (file, text) = self.text_file(&path, Some(value.span))?;
-        Some(Code { file, text, programs: BTreeMap::new() })
+        Some(Code { file, path, text, programs: BTreeMap::new() })
     }
 
     /// `code.entry`, or `code` alone where it holds one kernel.
@@ -72,7 +73,7 @@ impl Reader<'_> {
             return None;
         }
         let compiled = match Program::compile(&code.text, entry) {
-            Ok(program) => Some(Arc::new(program)),
+            Ok(program) => Some(Arc::new(program.from_file(&code.path))),
             Err(errors) => {
                 for error in errors {
                     let span = ptx_span(code.file, &code.text, &error);

@@ -7,6 +7,7 @@ use counterpoint_framework::topology::COMMAND_LINE;
 use counterpoint_framework::topology::expression::{Expression, Names, Number, Scope, substitute};
 
 use super::SETTING_PREFIX;
+use super::counts::DEFAULT;
 use super::reader::Reader;
 
 /// The values of the application's parameters.
@@ -68,8 +69,9 @@ impl Reader<'_> {
         let sizes = self.read_sizes(sizes, entries);
         let (size, sets) = self.chosen_size(&sizes, sets, &names);
         let settings = self.settings(&sets, &names);
+        self.size = settings.is_empty().then(|| size.map_or(DEFAULT, |(name, _)| name).to_owned());
         for (key, value) in entries {
-            let sized = size.and_then(|values| values.iter().find(|(name, _)| name.name == key.name));
+            let sized = size.and_then(|(_, values)| values.iter().find(|(name, _)| name.name == key.name));
             let value = match settings.get(&key.name) {
                 Some(set) => Some(*set),
                 None => self.number(sized.map_or(value, |(_, value)| value)),

@@ -18,23 +18,24 @@ impl Reader<'_> {
         for step in self.list(node, "steps") {
             self.section(step, &READ_STEP);
             let Some(read) = self.required(step, "read", "a step of the prelude") else { continue };
-            self.section(read, &READ);
-            let file =
-                self.required(read, "file", "read").and_then(|file| Some((self.text(file)?, file.span)));
-            let into = self.required(read, "into", "read").and_then(|into| self.buffer(into));
-            let (Some((name, span)), Some(buffer)) = (file, into) else { continue };
-            let generator = match read.get("generate") {
-                None => None,
-                Some(rule) => match self.generator(rule, buffer) {
-                    None => continue,
-                    generator => generator,
-                },
-            };
+            let Some((input, buffer)) = self.transfer(read, "read") else { continue };
             let file = FileIndex(self.inputs.len() as u32);
-            let input = self.input(&name, span, buffer, generator);
             self.inputs.extend(input);
             self.application.prelude.push(Transfer { file, buffer });
         }
+    }
+
+    /// A file with the buffer that it fills; without the file if there is a problem with it. `what` names the node.
+    pub(super) fn transfer(&mut self, node: &Node, what: &str) -> Option<(Option<InputFile>, BufferId)> {
+        self.section(node, &READ);
+        let file = self.required(node, "file", what).and_then(|file| Some((self.text(file)?, file.span)));
+        let into = self.required(node, "into", what).and_then(|into| self.buffer(into));
+        let ((name, span), buffer) = file.zip(into)?;
+        let generator = match node.get("generate") {
+            None => None,
+            Some(rule) => Some(self.generator(rule, buffer)?),
+        };
+        Some((self.input(&name, span, buffer, generator), buffer))
     }
 
     /// The contents of an input file, which must fill its buffer; made by its generator where it does not exist.

@@ -19,13 +19,17 @@ pub(super) enum Shape {
     Tables,
     /// A map from names to maps with the keys of a section.
     Named(&'static Section),
+    /// A map from names to such maps.
+    Counted(&'static Section),
+    /// A single value or a list of them.
+    OneOrMore,
     /// A list of maps, each with the keys of one of these sections.
     Steps(&'static [&'static Section]),
     /// One of the generators with its parameters.
     Generator,
 }
 
-use Shape::{Generator, List, Named, Names, One, Single, Sizes, Steps, Tables};
+use Shape::{Counted, Generator, List, Named, Names, One, OneOrMore, Single, Sizes, Steps, Tables};
 
 /// A key.
 pub(super) struct Key {
@@ -64,17 +68,26 @@ pub(super) static APPLICATION: Section = Section {
         ),
         key("code", Names, "PTX files by name, relative to this file."),
         key("buffers", Named(&BUFFER), "Memory by name, on the host and on a device."),
+        key(
+            "preload",
+            Steps(&PRELOAD),
+            "What devices hold before the run, without time: files first, then what kernels make of them.",
+        ),
         key("prelude", Steps(&[&READ_STEP]), "What happens on the host before the first copy."),
         key("copy_in", List, "Buffers that are copied to their device."),
         key("kernels", Steps(&STEPS), "What runs on the device."),
         key("copy_out", List, "Buffers that are copied back."),
         key("postlude", Steps(&[&WRITE_STEP]), "What happens on the host after the last copy."),
         key("expect", Steps(&[&EXPECTATION]), "What the host should hold in the end."),
+        key("counts", Counted(&COUNT), "What each launch comes to: by size (`default` for none), by kernel."),
     ],
 };
 
 /// What `kernels`, and `do` in them, may hold.
-static STEPS: [&Section; 4] = [&LAUNCH, &REPEAT, &LOOP, &SWAP];
+static STEPS: [&Section; 5] = [&LAUNCH, &REPEAT, &LOOP, &SWAP, &FREE];
+
+/// What `preload` may hold.
+static PRELOAD: [&Section; 4] = [&LOAD_STEP, &LAUNCH, &REPEAT, &LOOP];
 
 /// An entry of `buffers`.
 pub(super) static BUFFER: Section = Section {
@@ -92,7 +105,13 @@ pub(super) static READ_STEP: Section = Section {
     keys: &[key("read", One(&READ), "Reads a file into a buffer.")],
 };
 
-/// What `read` says.
+/// A file in `preload`.
+pub(super) static LOAD_STEP: Section = Section {
+    name: "a file of the preload",
+    keys: &[key("load", One(&READ), "Puts a file into a buffer on its device.")],
+};
+
+/// What `read` and `load` say.
 pub(super) static READ: Section = Section {
     name: "read",
     keys: &[
@@ -159,6 +178,16 @@ pub(super) static SWAP: Section = Section {
     keys: &[key("swap", List, "Two buffers whose names exchange their meaning from here on.")],
 };
 
+/// A release.
+pub(super) static FREE: Section = Section {
+    name: "a release",
+    keys: &[key(
+        "free",
+        Single,
+        "A buffer whose memory on the device is given back, as by cudaFree: nothing may copy it any more, and kernels that touch it fail.",
+    )],
+};
+
 /// A step of `postlude`.
 pub(super) static WRITE_STEP: Section = Section {
     name: "a step of the postlude",
@@ -187,20 +216,32 @@ pub(super) static EXPECTATION: Section = Section {
     ],
 };
 
+/// What `counts` says of a kernel.
+pub(super) static COUNT: Section = Section {
+    name: "a count",
+    keys: &[
+        key("ctas", OneOrMore, "Thread blocks of every launch, or a list of those of each."),
+        key("warp_insn", OneOrMore, "Instructions, counted once for a warp: of every launch, or of each."),
+    ],
+};
+
 /// Every section, the file itself first.
-static SECTIONS: [&Section; 12] = [
+static SECTIONS: [&Section; 15] = [
     &APPLICATION,
     &BUFFER,
     &READ_STEP,
+    &LOAD_STEP,
     &READ,
     &LAUNCH,
     &REPEAT,
     &LOOP,
     &CONDITION,
+    &FREE,
     &SWAP,
     &WRITE_STEP,
     &WRITE,
     &EXPECTATION,
+    &COUNT,
 ];
 
 /// The keys of an application file as text.
@@ -279,6 +320,11 @@ fn shape(shape: &Shape) -> Value {
         }
         One(section) => refer(section),
         Named(section) => json!({ "type": "object", "additionalProperties": refer(section) }),
+        Counted(section) => {
+            let named = json!({ "type": "object", "additionalProperties": refer(section) });
+            json!({ "type": "object", "additionalProperties": named })
+        }
+        OneOrMore => json!({ "anyOf": [single(), { "type": "array", "items": single() }] }),
         Steps(sections) => {
             let sections: Vec<Value> = sections.iter().map(|section| refer(section)).collect();
             json!({ "type": "array", "items": { "anyOf": sections } })

@@ -1,4 +1,4 @@
-//! `kernels:`: launches, repetitions and swaps; the loops that a device ends are in `loops`.
+//! `kernels:`: launches, repetitions and swaps; the loops that a device ends are in `loops`, releases in `frees`.
 
 use counterpoint_framework::model::{Diagnostic, Node, Span};
 use counterpoint_host_model::program::{LaunchStep, Step};
@@ -6,7 +6,7 @@ use counterpoint_ptx::Program;
 
 use super::buffers::LAST_DEVICE;
 use super::code::Codes;
-use super::keys::{LAUNCH, REPEAT, SWAP};
+use super::keys::{FREE, LAUNCH, REPEAT, SWAP};
 use super::reader::Reader;
 
 /// Threads of a block, and its extents, at most (CUDA C programming guide, technical specifications).
@@ -18,7 +18,7 @@ const LARGEST_GRID: [u64; 3] = [i32::MAX as u64, 65535, 65535];
 const MOST_SHARED: u64 = 1 << 20;
 /// Rounds of a repetition with an index at most: each has steps of its own.
 const MOST_INDEXED: u64 = 1 << 16;
-const STEP_KEYS: [&str; 4] = ["launch", "swap", "until", "repeat"];
+const STEP_KEYS: [&str; 5] = ["launch", "swap", "free", "until", "repeat"];
 
 impl Reader<'_> {
     /// Reads steps; those with problems are left out.
@@ -27,7 +27,8 @@ impl Reader<'_> {
         nodes.iter().filter_map(|node| self.step(node, codes)).collect()
     }
 
-    fn step(&mut self, node: &Node, codes: &mut Codes) -> Option<Step> {
+    /// Reads a step, if there is no problem with it.
+    pub(super) fn step(&mut self, node: &Node, codes: &mut Codes) -> Option<Step> {
         match STEP_KEYS.into_iter().find(|key| node.get(key).is_some()) {
             Some("launch") => {
                 self.section(node, &LAUNCH)?;
@@ -36,6 +37,10 @@ impl Reader<'_> {
             Some("swap") => {
                 self.section(node, &SWAP)?;
                 self.swap(node.get("swap")?)
+            }
+            Some("free") => {
+                self.section(node, &FREE)?;
+                self.free(node.get("free")?)
             }
             Some("until") => self.until(node, codes),
             Some(_) => {

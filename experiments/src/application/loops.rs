@@ -13,6 +13,7 @@ impl Reader<'_> {
     pub(super) fn until(&mut self, node: &Node, codes: &mut Codes) -> Option<Step> {
         self.section(node, &LOOP)?;
         let written = node.get("until")?;
+        self.looked_at(written.span);
         let until = self.condition(written);
         let most = self.required(node, "at_most", "a loop");
         let most = most.and_then(|node| self.count(node, "at_most", 1, u32::MAX.into()));
@@ -61,7 +62,7 @@ impl Reader<'_> {
 fn launches(step: &Step) -> bool {
     match step {
         Step::Launch(_) => true,
-        Step::Swap(..) => false,
+        Step::Swap(..) | Step::Free(_) => false,
         Step::Repeat(_, steps) | Step::Loop { steps, .. } => steps.iter().any(launches),
     }
 }

@@ -5,14 +5,18 @@
 mod arguments;
 mod buffers;
 mod code;
+mod counts;
 mod expressions;
 mod files;
+mod frees;
 mod keys;
 mod launches;
 mod loops;
+mod preload;
 mod reader;
 mod sizes;
 
+pub use counts::{Counts, PerLaunch};
 pub use keys::{explain, schema};
 
 use std::collections::BTreeMap;
@@ -95,7 +99,7 @@ impl std::fmt::Display for Against {
 }
 
 /// An application that is sound.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct LoadedApplication {
     /// The program of the host. Its files are the inputs and then the outputs, in their order.
     pub application: Application,
@@ -107,10 +111,30 @@ pub struct LoadedApplication {
     pub elements: Vec<Element>,
     /// Files that the prelude reads.
     pub inputs: Vec<InputFile>,
+    /// Files whose contents are on the device before the run.
+    pub preloaded: Vec<InputFile>,
     /// Names of the files that the postlude writes, within the run's folder.
     pub outputs: Vec<String>,
     /// What is expected.
     pub expectations: Vec<Expectation>,
+    /// By kernel what its launches come to, if the file says it of this size and no other setting was given.
+    pub counts: Option<BTreeMap<String, Counts>>,
+}
+
+impl LoadedApplication {
+    /// All files that are read.
+    pub fn files(&self) -> impl Iterator<Item = &InputFile> {
+        self.preloaded.iter().chain(&self.inputs)
+    }
+
+    /// What these files hold, by the buffer that they fill.
+    pub fn contents(&self) -> BTreeMap<String, Vec<u8>> {
+        let Application { buffers, preloaded, prelude, .. } = &self.application;
+        let filled = preloaded.iter().copied().chain(prelude.iter().map(|transfer| transfer.buffer));
+        let named =
+            |(id, file): (BufferId, &InputFile)| (buffers[id.0 as usize].name.clone(), file.contents.clone());
+        filled.zip(self.files()).map(named).collect()
+    }
 }
 
 /// The word with which settings of the command line address the application: `--set app.n=256`.

@@ -20,8 +20,13 @@ pub(super) struct Reader<'a> {
     pub(super) application: Application,
     pub(super) elements: Vec<Element>,
     pub(super) inputs: Vec<InputFile>,
+    pub(super) preloaded: Vec<InputFile>,
     pub(super) outputs: Vec<String>,
     pub(super) expectations: Vec<Expectation>,
+    /// Where the releases and the conditions of loops stand, in the order of the steps.
+    pub(super) places: Vec<Span>,
+    /// The size that applies, if parameters have exactly its values.
+    pub(super) size: Option<String>,
 }
 
 impl<'a> Reader<'a> {
@@ -35,8 +40,11 @@ impl<'a> Reader<'a> {
             application: Application::default(),
             elements: Vec::new(),
             inputs: Vec::new(),
+            preloaded: Vec::new(),
             outputs: Vec::new(),
             expectations: Vec::new(),
+            places: Vec::new(),
+            size: None,
         }
     }
 
@@ -64,8 +72,11 @@ impl<'a> Reader<'a> {
         let mut codes = self.read_code(root.get("code"));
         self.application.steps = self.read_steps(root.get("kernels"), &mut codes);
         self.application.copy_out = self.buffer_list(root.get("copy_out"));
+        self.check_releases(root.get("copy_out"));
+        self.read_preload(root.get("preload"), &mut codes);
         self.read_postlude(root.get("postlude"));
         self.read_expectations(root.get("expect"));
+        let counts = self.read_counts(root.get("counts"), root.get("sizes"));
         let description = root.get("description").and_then(|node| self.text(node));
 
         // Reported only now, so that a file with other problems has all of them listed.
@@ -75,8 +86,10 @@ impl<'a> Reader<'a> {
             parameters: self.parameters.as_floats(),
             elements: std::mem::take(&mut self.elements),
             inputs: std::mem::take(&mut self.inputs),
+            preloaded: std::mem::take(&mut self.preloaded),
             outputs: std::mem::take(&mut self.outputs),
             expectations: std::mem::take(&mut self.expectations),
+            counts,
         })
     }
 

@@ -52,7 +52,7 @@ impl Reader<'_> {
         sizes: &Sizes<'n>,
         sets: &'s [String],
         parameters: &[&str],
-    ) -> (Option<Values<'n>>, Vec<&'s String>) {
+    ) -> (Option<(&'n str, Values<'n>)>, Vec<&'s String>) {
         let is_size = |set: &&String| {
             let path = set.split('=').next().unwrap_or_default().trim();
             !parameters.contains(&SIZE) && path.strip_prefix(SETTING_PREFIX).unwrap_or(path) == SIZE
@@ -63,7 +63,7 @@ impl Reader<'_> {
         let (choices, rest): (Vec<&String>, Vec<&String>) = sets.iter().partition(is_size);
         let Some(choice) = choices.last() else { return (None, rest) };
         let name = choice.split_once('=').map_or("", |(_, name)| name);
-        let found = sizes.iter().find(|(size, _)| *size == name.trim()).map(|(_, values)| *values);
+        let found = sizes.iter().find(|(size, _)| *size == name.trim()).copied();
         if found.is_none() {
             let file = self.sources.add(COMMAND_LINE, choice.as_str());
             let span = self.sources.whole(file).part(choice.len() - name.len(), name.len());

@@ -1,8 +1,6 @@
 //! A run without time: the same files and checks, and counts of launches in place of a machine's statistics.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use counterpoint_framework::kernel::Outcome;
 use counterpoint_framework::model::{StatLabel, StatRow, StatValue};
@@ -11,8 +9,9 @@ use counterpoint_framework::time::SimTime;
 use counterpoint_framework::topology::RunReport;
 use counterpoint_hardware::io::storage::Disk;
 use counterpoint_host_model::Journal;
-use counterpoint_host_model::functional::{FunctionalHost, Launched};
+use counterpoint_host_model::functional::{Found, FunctionalHost, Launched};
 use counterpoint_protocols::host::FileIndex;
+use counterpoint_ptx::functional::Options;
 
 use crate::application::LoadedApplication;
 use crate::summary::Figures;
@@ -20,18 +19,51 @@ use crate::summary::Figures;
 /// What memory holds that nobody has written; the machines' memories begin with zeros, too.
 const UNWRITTEN: u8 = 0;
 
-/// Runs an application; the report has no spans, and counts by launch.
+/// What came of a run.
+pub(super) struct Ran {
+    /// Without spans; its counts are by launch.
+    pub(super) report: RunReport,
+    pub(super) launched: Vec<Launched>,
+    pub(super) found: Vec<Found>,
+}
+
+/// What devices hold when the run begins, by the number of the buffer.
+pub(super) type Contents = Vec<(u32, Vec<u8>)>;
+
+/// Does what the application wants done before the run.
+///
+/// # Errors
+/// How the run ends if that goes wrong.
+pub(super) fn preload(loaded: &LoadedApplication, options: Options) -> Result<Contents, Outcome> {
+    let (journal, meter) = (Journal::default(), Meter::default());
+    let host = FunctionalHost::new(&loaded.application, &journal, &meter, options, UNWRITTEN);
+    let files: Vec<&[u8]> = loaded.preloaded.iter().map(|file| &*file.contents).collect();
+    match host.preload(&files) {
+        Ok(ControlFlow::Continue(contents)) => Ok(contents),
+        Ok(ControlFlow::Break(())) => Err(Outcome::Interrupted(SimTime::ZERO)),
+        Err(fault) => {
+            let path = format!("{}, before the run", loaded.application.name);
+            Err(Outcome::Failed { time: SimTime::ZERO, path, fault })
+        }
+    }
+}
+
+/// Runs an application on devices that hold something already.
 pub(super) fn run(
     loaded: &LoadedApplication,
+    preloaded: &[(u32, Vec<u8>)],
     journal: &Journal,
     meter: &Meter,
     disk: &Disk,
-    interrupt: Arc<AtomicBool>,
-) -> (RunReport, Vec<Launched>) {
-    let mut host = FunctionalHost::new(&loaded.application, journal, meter, interrupt, UNWRITTEN);
+    options: Options,
+) -> Ran {
+    let mut host = FunctionalHost::new(&loaded.application, journal, meter, options, UNWRITTEN);
     let inputs: Vec<&[u8]> = loaded.inputs.iter().map(|input| &*input.contents).collect();
-    let ended = host.run(&inputs, |index, contents| {
-        disk.replace(FileIndex((inputs.len() + index) as u32), contents.to_vec());
+    let loading = preloaded.iter().try_for_each(|(buffer, contents)| host.load(*buffer, contents));
+    let ended = loading.and_then(|()| {
+        host.run(&inputs, |index, contents| {
+            disk.replace(FileIndex((inputs.len() + index) as u32), contents.to_vec());
+        })
     });
     let time = SimTime::ZERO;
     let outcome = match ended {
@@ -39,17 +71,26 @@ pub(super) fn run(
         Ok(ControlFlow::Break(())) => Outcome::Interrupted(time),
         Err(fault) => Outcome::Failed { time, path: loaded.application.name.clone(), fault },
     };
-    let launched = host.into_launched();
-    let report = RunReport {
+    let (launched, found) = host.into_results();
+    let stats = launched.iter().enumerate().flat_map(|(index, launch)| rows(index, launch)).collect();
+    Ran { report: report(outcome, stats), launched, found }
+}
+
+/// A run that did not begin, because the machine does not have what the application needs.
+pub(super) fn refused(outcome: Outcome) -> Ran {
+    Ran { report: report(outcome, Vec::new()), launched: Vec::new(), found: Vec::new() }
+}
+
+fn report(outcome: Outcome, stats: Vec<StatRow>) -> RunReport {
+    RunReport {
         outcome,
-        stats: launched.iter().enumerate().flat_map(|(index, launch)| rows(index, launch)).collect(),
+        stats,
         spans: Vec::new(),
         hash: None,
         snapshots: Vec::new(),
         islands: 0,
-        lookahead: time,
-    };
-    (report, launched)
+        lookahead: SimTime::ZERO,
+    }
 }
 
 /// The counts of a launch as statistics, under the name that a timed run's span of it has.

@@ -51,6 +51,9 @@ struct Manifest<'a> {
     missing: &'a [&'static str],
     outputs: Vec<&'a str>,
     checks: Vec<Comparison<'a>>,
+    /// What kernels did that they should not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    findings: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -144,6 +147,7 @@ pub(super) fn manifest(facts: &Facts<'_>, outputs: &[PathBuf]) -> String {
                 verdict: check.verdict.to_string(),
             })
             .collect(),
+        findings: facts.found.iter().map(ToString::to_string).collect(),
     };
     match serde_yaml::to_string(&manifest) {
         Ok(text) => text,

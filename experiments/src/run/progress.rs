@@ -114,7 +114,7 @@ impl Progress {
 fn launches(steps: &[Step]) -> u64 {
     let each = steps.iter().map(|step| match step {
         Step::Launch(_) => 1,
-        Step::Swap(..) => 0,
+        Step::Swap(..) | Step::Free(_) => 0,
         Step::Repeat(times, steps) => u64::from(*times) * launches(steps),
         // Nobody knows how often; once at least.
         Step::Loop { steps, .. } => launches(steps),

@@ -1,11 +1,11 @@
 //! What is kept of a run: the comparisons, the files of the application, the manifest.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use counterpoint_framework::topology::{Loaded, RunReport, resolve};
 use counterpoint_hardware::io::storage::Disk;
 use counterpoint_host_model::Journal;
+use counterpoint_host_model::functional::Found;
 use counterpoint_host_model::program::Application;
 use counterpoint_protocols::host::FileIndex;
 
@@ -23,14 +23,7 @@ pub(super) fn checks(
     journal: &Journal,
     partial: bool,
 ) -> Vec<Check> {
-    let inputs: BTreeMap<String, Vec<u8>> = application
-        .prelude
-        .iter()
-        .zip(&loaded.inputs)
-        .map(|(transfer, input)| {
-            (application.buffers[transfer.buffer.0 as usize].name.clone(), input.contents.clone())
-        })
-        .collect();
+    let inputs = loaded.contents();
     let check = |expectation: &crate::application::Expectation| {
         let buffer = &application.buffers[expectation.buffer.0 as usize].name;
         let element = loaded.elements[expectation.buffer.0 as usize];
@@ -63,6 +56,7 @@ pub(super) struct Facts<'a> {
     pub(super) loaded: &'a LoadedApplication,
     pub(super) report: &'a RunReport,
     pub(super) checks: &'a [Check],
+    pub(super) found: &'a [Found],
     pub(super) partial: bool,
     pub(super) missing: &'a [&'static str],
 }

@@ -71,7 +71,7 @@ async fn copies(
 ) -> Result<(), Fault> {
     let phase = driver.begin(run, Level::Phases, name);
     for &buffer in buffers {
-        let id = driver.copy(direction, buffer, STREAM, Some(phase)).await;
+        let id = driver.copy(direction, buffer, STREAM, Some(phase)).await?;
         driver.wait(id).await?;
     }
     driver.end(phase);
@@ -89,6 +89,7 @@ async fn launch_all(
         match step {
             Step::Launch(launch) => launched.push(driver.launch(launch, STREAM, parent).await?),
             Step::Swap(a, b) => driver.swap(*a, *b),
+            Step::Free(name) => driver.free(*name)?,
             Step::Repeat(times, steps) => {
                 for _ in 0..*times {
                     Box::pin(launch_all(driver, steps, parent, launched)).await?;

@@ -54,6 +54,9 @@ pub(crate) fn print(summary: &RunSummary, out: &mut dyn Write) -> io::Result<()>
     if summary.checks.is_empty() {
         writeln!(out, "  results      nothing is expected of this application")?;
     }
+    if !summary.found.is_empty() {
+        writeln!(out, "  findings     {}, listed at the end", summary.found.len())?;
+    }
     if let Some(hash) = report.hash {
         writeln!(out, "  hash         {hash:016x}")?;
     }

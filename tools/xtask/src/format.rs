@@ -27,8 +27,9 @@ pub(crate) fn run(check: bool) -> Result<(), String> {
     };
     let mut rustfmt = Command::new("rustfmt");
     rustfmt.args(["--edition", EDITION]).args(&listed);
-    // The peers are outside of the workspace.
-    for mut command in [cargo("Cargo.toml"), cargo("tools/peers/Cargo.toml"), rustfmt] {
+    // Crates that need more than a Rust toolchain are outside of the workspace.
+    let manifests = ["Cargo.toml", "tools/fuzz/Cargo.toml", "tools/peers/Cargo.toml"];
+    for mut command in manifests.into_iter().map(cargo).chain([rustfmt]) {
         command.args(check.then_some("--check"));
         let status = command.status().map_err(|error| format!("{:?}: {error}", command.get_program()))?;
         if !status.success() {

@@ -1,11 +1,13 @@
 //! Checks and chores of this repository: `cargo xtask check`, `cargo xtask fmt`, `cargo xtask ptx`,
-//! `cargo xtask bench-peers`.
+//! `cargo xtask ptxas`, `cargo xtask fuzz`, `cargo xtask bench-peers`.
 
 use std::process::{Command, ExitCode};
 
 mod bench_peers;
 mod format;
+mod fuzz;
 mod ptx;
+mod ptxas;
 
 /// What `check` runs after the formatting, in the order in which a failure is cheapest to see.
 const CHECKS: &[(&str, &[&str])] = &[
@@ -20,8 +22,10 @@ fn main() -> ExitCode {
         "check" => check(),
         "fmt" => format::run(std::env::args().any(|argument| argument == "--check")),
         "ptx" => ptx::run(std::env::args().skip(2)),
+        "ptxas" => ptxas::run(std::env::args().skip(2)),
+        "fuzz" => fuzz::run(std::env::args().skip(2)),
         "bench-peers" => bench_peers::run(),
-        _ => Err("usage: cargo xtask check | fmt [--check] | ptx | bench-peers".to_owned()),
+        _ => Err("usage: cargo xtask check | fmt [--check] | ptx | ptxas | fuzz | bench-peers".to_owned()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -49,6 +49,7 @@ pub struct CommandProcessorStats {
 /// The command processor.
 pub struct CommandProcessor {
     params: CommandProcessorParams,
+    description: Description,
     /// Per stream its commands; the first one is under way if `busy`.
     streams: BTreeMap<u32, Stream>,
     /// The commands that launched kernels.
@@ -74,8 +75,7 @@ impl CommandProcessor {
             let id = command.id;
             match &command.work {
                 Work::Describe => {
-                    let description = Description { memory: self.params.memory.get() };
-                    self.to_host.push_back(BusMessage::Description(id, description));
+                    self.to_host.push_back(BusMessage::Description(id, self.description.clone()));
                     stream.commands.pop_front();
                 }
                 Work::Copy(copy) if copy.bytes == 0 => {
@@ -139,6 +139,7 @@ impl Component for CommandProcessor {
 
     fn new(params: CommandProcessorParams) -> Result<Self, Invalid> {
         Ok(CommandProcessor {
+            description: Description { memory: params.memory.get(), path: String::new() },
             params,
             streams: BTreeMap::new(),
             launched: BTreeMap::new(),
@@ -153,6 +154,8 @@ impl Component for CommandProcessor {
         io: &mut CommandProcessorPorts,
         sim: &Context<CommandProcessorStats>,
     ) -> Result<(), Fault> {
+        // The device is what this is a part of.
+        self.description.path = sim.path().rsplit_once('.').map_or("", |(device, _)| device).to_owned();
         loop {
             if let Some(message) = io.bus.rx.try_recv() {
                 self.take_host_message(message, &sim.stats)?;

@@ -200,8 +200,8 @@ fn what_needs_no_engine_is_answered_in_its_turn() {
     let (copies, _, told) = commands("{ memory: 64 MiB }", script);
     assert_eq!(copies, [(8, 2)], "an empty copy is no work for the engine");
     let description = matches!(
-        told[0],
-        (5, BusMessage::Description(CommandId(1), Description { memory })) if memory == 64 << 20
+        &told[0],
+        (5, BusMessage::Description(CommandId(1), Description { memory, path })) if *memory == 64 << 20 && path.is_empty()
     );
     assert!(description, "{:?}", told[0]);
     assert_eq!(done(&told), [(109, 2), (110, 3)]);

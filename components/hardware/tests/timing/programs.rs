@@ -7,7 +7,7 @@ use counterpoint_protocols::launch::{Launch, LaunchId};
 use counterpoint_protocols::memory::{
     LINE_BYTES, Line, MemAccess, MemReply, MemRequest, MemResult, line_of, merge,
 };
-use counterpoint_ptx::Program;
+use counterpoint_ptx::{Allocation, Allocations, Program};
 
 /// Where the buffer that a kernel is given begins; it has 64 KiB.
 pub(super) const BUFFER: u64 = 0x10000;
@@ -58,7 +58,11 @@ pub(super) fn launch(id: u32, source: &str, grid: u32, block: u32) -> Arc<Launch
         block: [block, 1, 1],
         dynamic_shared: 0,
         params: BUFFER.to_le_bytes().into(),
-        memory: std::iter::once(BUFFER..BUFFER + BUFFER_BYTES).collect(),
+        memory: Arc::new(Allocations::from_iter([Allocation {
+            name: "buffer".to_owned(),
+            range: BUFFER..BUFFER + BUFFER_BYTES,
+            freed_after: None,
+        }])),
         span: None,
     })
 }

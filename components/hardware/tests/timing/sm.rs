@@ -313,7 +313,10 @@ fn vprintf_and_local_memory_are_refused_with_their_line() {
     let run = run_blocks("{}", Memory::default(), vec![(5, block(&launch(1, &print, 1, 32), 0))]);
     let message = fault(&run.report);
     let line = line_of_text(&print, "call (");
-    assert!(message.contains(&format!("line {line} calls vprintf")), "{message}");
+    assert!(
+        message.contains(&format!("line {line}, `call (")) && message.contains("calls vprintf"),
+        "{message}"
+    );
     let (message, _) = faults(".local .b32 mine;\nst.local.u32 [mine], %r1;", 32);
     assert!(message.contains("local and constant memory are not part of this SM"), "{message}");
 }
@@ -341,13 +344,61 @@ fn faults_name_kernel_block_warp_lane_and_line() {
     let shared =
         "mul.lo.u32 %r3, %r1, 128;\nmov.u32 %r4, scratch;\nadd.u32 %r4, %r4, %r3;\nst.shared.u32 [%r4], %r1;";
     for (body, threads, place, what) in [
-        (beyond, 96, "warp 2, lane 4", "accesses 4 bytes at 0x20000, outside of every buffer"),
+        (
+            beyond,
+            96,
+            "warp 2, lane 4",
+            "writes 4 bytes at 0x20000, outside of every buffer: right behind the end of `buffer` (65536 bytes)",
+        ),
         (misaligned, 32, "lane 1", "no multiple of the 4 bytes accessed"),
-        (shared, 96, "warp 2, lane 0", "accesses 4 bytes at 0x2000 of a shared memory of 8192 bytes"),
+        (
+            shared,
+            96,
+            "warp 2, lane 0",
+            "writes 4 bytes at 0x2000, outside of the block's shared memory (8192 bytes)",
+        ),
     ] {
         let (message, line) = faults(body, threads);
         for part in ["k #3, block (2, 0, 0), warp ", place, what, &line] {
             assert!(message.contains(part), "{part} is not in: {message}");
         }
     }
+}
+
+#[test]
+fn a_block_that_stands_still_at_barriers_is_a_fault_at_once() {
+    let body = "setp.lt.u32 %p1, %r1, 32;\n@%p1 bar.sync 1;\n@!%p1 bar.sync 2;";
+    let (message, line) = faults(body, 96);
+    let (message, first) = (message.as_str(), line_of_text(&kernel(body), "bar.sync 1"));
+    for part in [
+        "k #3, block (2, 0, 0): no warp can go on: warp 0 waits at barrier 1, which has 32 of 96 threads",
+        "warps 1 and 2 wait at barrier 2, which has 64 of 96 threads",
+        &format!("PTX line {first}, `@%p1 bar.sync 1;`"),
+        &format!("PTX {line}, `@!%p1 bar.sync 2;`"),
+    ] {
+        assert!(message.contains(part), "{part} is not in: {message}");
+    }
+    // The last warp that could have come has ended.
+    let (message, _) = faults("setp.lt.u32 %p1, %r1, 32;\n@%p1 ret;\nbar.sync 1, 64;", 64);
+    assert!(message.contains("warp 1 waits at barrier 1, which has 32 of 64 threads"), "{message}");
+    assert!(message.ends_with("warp 0 has ended"), "{message}");
+}
+
+#[test]
+fn a_part_of_a_warp_at_a_barrier_is_a_fault() {
+    let (message, line) = faults("setp.lt.u32 %p1, %r1, 8;\n@%p1 bar.sync 0;", 32);
+    assert!(message.contains(&line) && message.contains("without lanes 0xffffff00"), "{message}");
+}
+
+#[test]
+fn a_warp_that_runs_forever_is_named() {
+    let source = kernel("setp.lt.u32 %p1, %r1, 35;\n@%p1 bra DONE;\nAGAIN:\nbra AGAIN;\nDONE:");
+    let blocks = vec![(5, block(&launch(3, &source, 4, 64), 2))];
+    let run = run_blocks("{ instruction_limit: 1000 }", Memory::default(), blocks);
+    let message = fault(&run.report);
+    let line = line_of_text(&source, "bra AGAIN");
+    let expected = format!(
+        "k #3, block (2, 0, 0), warp 1, lane 3: PTX line {line}, `bra AGAIN;`: the warp has executed 1000 "
+    );
+    assert!(message.starts_with(&expected), "{message}");
 }

@@ -26,6 +26,7 @@ impl Line<'_, '_, '_> {
             self.out.sources[index] = self.read(operand, Wanted::exactly("u32"))?;
         }
         self.out.action = Action::Barrier { waits };
+        self.out.aligned = self.is_aligned();
         Ok(())
     }
 
@@ -48,7 +49,14 @@ impl Line<'_, '_, '_> {
             _ => return Err(self.misfit(destination, "a predicate")),
         }
         self.out.action = Action::BarrierReduction(reduction);
+        self.out.aligned = self.is_aligned();
         Ok(())
+    }
+
+    /// `bar` is short for `barrier.….aligned`.
+    fn is_aligned(&self) -> bool {
+        let opcode = &self.source.opcode;
+        opcode.starts_with("bar.") || opcode.split('.').any(|part| part == "aligned")
     }
 
     /// Shuffles, votes and the like: sources in the order value, b, c; the mask comes last.

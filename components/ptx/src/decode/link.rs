@@ -7,7 +7,7 @@ use super::call::code_address;
 use crate::ast::Module;
 use crate::error::PtxError;
 use crate::program::{
-    Action, CONSTANT, CallSite, Callable, FramePart, Instruction, NO_PC, NONE, Param, Program, Row,
+    Action, CONSTANT, CallSite, Callable, FramePart, Instruction, NO_PC, NONE, Origin, Param, Program, Row,
 };
 
 /// Local memory that recursive calls may take beyond the kernel's own, in bytes a thread.
@@ -53,6 +53,7 @@ pub(super) fn link(
     kernel: Kernel,
     functions: &[Code],
     taken: &[u32],
+    origin: &Origin,
 ) -> Result<Program, PtxError> {
     let mut codes = vec![kernel.code.clone()];
     let mut indirect = false;
@@ -91,6 +92,7 @@ pub(super) fn link(
     };
     let mut program = Program {
         name: function.name.clone(),
+        origin: origin.clone(),
         params: kernel.params,
         param_bytes: kernel.param_bytes,
         shared_bytes: kernel.storage.static_shared_bytes(),

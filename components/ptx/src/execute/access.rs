@@ -1,5 +1,7 @@
 //! A warp's memory access on its way out, and the bytes of its answer on their way in.
 
+use super::vector;
+use crate::allocations::bytes_of;
 use crate::isa::{AtomicOperation, AtomicType, CacheOperator};
 use crate::program::{Row, Space};
 
@@ -74,28 +76,42 @@ impl Default for Access {
 }
 
 impl Access {
+    /// First lane and number of lanes, if these access one run of memory.
+    #[inline]
+    pub(crate) fn run(&self, lanes: u32) -> Option<(usize, usize)> {
+        if !self.contiguous || lanes == 0 {
+            return None;
+        }
+        let first = lanes.trailing_zeros();
+        let shifted = lanes >> first;
+        (shifted & shifted.wrapping_add(1) == 0).then_some((first as usize, shifted.count_ones() as usize))
+    }
+
+    /// What a lane does, and at which address of the space, for messages.
+    pub fn describe(&self, lane: u32) -> String {
+        let verb = match self.kind {
+            AccessKind::Load => "reads",
+            AccessKind::Store => "writes",
+            AccessKind::Atomic(..) => "changes",
+        };
+        format!("{verb} {} at {:#x}", bytes_of(self.width.into()), self.addresses[lane as usize])
+    }
+
     /// The lanes of `lanes` whose bytes all lie in `length` bytes from `base`.
     pub fn lanes_within(&self, lanes: u32, base: u64, length: u64) -> u32 {
-        let width = u64::from(self.width);
-        if length < width {
-            return 0;
+        match length.checked_sub(u64::from(self.width)) {
+            Some(last) => vector::lanes_within(&self.addresses, base, last) & lanes,
+            None => 0,
         }
-        let last = length - width;
-        let mut inside = 0;
-        for lane in 0..32 {
-            // An address below the base wraps to a large offset.
-            inside |= u32::from(self.addresses[lane].wrapping_sub(base) <= last) << lane;
-        }
-        inside & lanes
     }
 
     /// Takes the bytes of those `lanes` that lie in `bytes`, which starts at `base`, into `words`;
     /// returns the lanes served. Elements of fewer than 32 bits are filled with zeros.
     #[inline]
     pub fn gather(&self, lanes: u32, base: u64, bytes: &[u8], words: &mut [Row; 4]) -> u32 {
-        if self.contiguous && self.width == 4 && self.element_bytes == 4 && lanes != 0 {
+        if self.width == 4 && self.element_bytes == 4 {
             // One run of memory serves a run of lanes: the case that decides the speed.
-            if let Some((first, count)) = run(lanes) {
+            if let Some((first, count)) = self.run(lanes) {
                 let start = self.addresses[first].wrapping_sub(base) as usize;
                 let end = start.wrapping_add(4 * count);
                 if start <= end
@@ -114,6 +130,9 @@ impl Access {
                     return lanes;
                 }
             }
+        }
+        if self.width == 4 && self.element_bytes == 4 {
+            return vector::gather_words(&self.addresses, lanes, base, bytes, &mut words[0].0);
         }
         let width = usize::from(self.width);
         let mut served = 0;
@@ -146,10 +165,9 @@ impl Access {
     /// with the first byte and the number; the highest lane wins where several write one byte.
     #[inline]
     fn put(&self, lanes: u32, base: u64, bytes: &mut [u8], mut wrote: impl FnMut(usize, usize)) -> u32 {
-        if self.contiguous
-            && self.width == 4
+        if self.width == 4
             && self.element_bytes == 4
-            && let Some((first, count)) = run(lanes)
+            && let Some((first, count)) = self.run(lanes)
         {
             let start = self.addresses[first].wrapping_sub(base) as usize;
             let end = start.wrapping_add(4 * count);
@@ -231,17 +249,6 @@ impl Access {
         }
         served
     }
-}
-
-/// First lane and length, if the lanes follow one another.
-#[inline]
-fn run(lanes: u32) -> Option<(usize, usize)> {
-    if lanes == 0 {
-        return None;
-    }
-    let first = lanes.trailing_zeros();
-    let shifted = lanes >> first;
-    (shifted & shifted.wrapping_add(1) == 0).then_some((first as usize, shifted.count_ones() as usize))
 }
 
 /// The word that starts at a byte.

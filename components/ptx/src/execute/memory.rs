@@ -1,6 +1,6 @@
 //! The memory instructions of a warp: addresses and data on the way out, registers on the way in.
 
-use super::{Access, AccessKind, CtaEnvironment, Warp, blend, fault};
+use super::{Access, AccessKind, CtaEnvironment, Warp, blend, fault, vector};
 use crate::error::ExecError;
 use crate::program::{Instruction, NONE, Program, Row, Space};
 
@@ -105,38 +105,25 @@ impl Warp {
         access.wants_value = instruction.destinations[0] != NONE;
 
         let offset = instruction.offset as u64;
-        if instruction.address == NONE {
+        let step = u64::from(width);
+        let shape = if instruction.address == NONE {
             let base = form.base.map_or(0, |base| self.base_of(base, env));
-            access.addresses = [base.wrapping_add(offset); 32];
+            vector::wide_addresses(&[base; 32], offset, step, &mut access.addresses)
         } else if form.wide_address {
             let words = self.wide(program, instruction.address);
-            for lane in 0..32 {
-                access.addresses[lane] = words[lane].wrapping_add(offset);
-            }
+            vector::wide_addresses(words, offset, step, &mut access.addresses)
         } else {
-            let row = &self.rows[instruction.address as usize];
-            for lane in 0..32 {
-                // A 32-bit address wraps in 32 bits.
-                access.addresses[lane] = u64::from(row.0[lane].wrapping_add(offset as u32));
-            }
-        }
+            let words = &self.rows[instruction.address as usize].0;
+            vector::narrow_addresses(words, offset as u32, step, &mut access.addresses)
+        };
+        access.contiguous = shape.contiguous;
         access.space = match form.space {
             Some(space) => space,
             None => resolve(env, instruction, lanes, access)?,
         };
-        let first = access.addresses[0];
-        let step = u64::from(width);
-        let (mut misaligned, mut gaps) = (0, 0);
-        for lane in 0..32u64 {
-            let address = access.addresses[lane as usize];
-            let active = if lanes & (1 << lane) != 0 { u64::MAX } else { 0 };
-            misaligned |= address & active;
-            gaps |= address ^ first.wrapping_add(lane * step);
-        }
-        access.contiguous = gaps == 0;
-        // Widths are powers of two, so one test serves all lanes.
-        if misaligned & (step - 1) != 0 {
-            return Err(misalignment(instruction, lanes, access));
+        // Widths are powers of two, so one test serves all lanes; those that are switched off may hold anything.
+        if shape.bits & (step - 1) != 0 {
+            check_alignment(instruction, lanes, access)?;
         }
         if form.store || form.atomic.is_some() {
             self.store_values(program, instruction, access);
@@ -251,12 +238,11 @@ fn resolve(
 }
 
 #[cold]
-fn misalignment(instruction: &Instruction, lanes: u32, access: &Access) -> Box<ExecError> {
+fn check_alignment(instruction: &Instruction, lanes: u32, access: &Access) -> Result<(), Box<ExecError>> {
     let width = u64::from(access.width);
-    let bad = (0..32)
-        .find(|lane| lanes & (1 << lane) != 0 && !access.addresses[*lane].is_multiple_of(width))
-        .unwrap_or(0);
+    let bad = (0..32).find(|lane| lanes & (1 << lane) != 0 && !access.addresses[*lane].is_multiple_of(width));
+    let Some(bad) = bad else { return Ok(()) };
     let message =
         format!("address {:#x} is no multiple of the {width} bytes accessed", access.addresses[bad]);
-    fault(instruction, 1 << bad, message)
+    Err(fault(instruction, 1 << bad, message))
 }

@@ -14,6 +14,7 @@ mod lanes;
 mod memory;
 mod moves;
 mod texture;
+mod vector;
 mod warp;
 
 use std::sync::Arc;
@@ -167,6 +168,8 @@ pub struct Warp {
     mask: u32,
     /// Lanes that have ended or never began.
     exited: u32,
+    /// The barrier instruction that was executed last.
+    barrier: u32,
     /// The `bar.red` that the warp waits at, and its lanes.
     voting: Option<(u32, u32)>,
     index: u32,
@@ -198,6 +201,7 @@ impl Warp {
             reconvergence: NO_PC,
             mask: 0,
             exited: 0,
+            barrier: 0,
             voting: None,
             index,
             stack: Vec::with_capacity(8),
@@ -225,6 +229,7 @@ impl Warp {
         self.pc = if self.mask == 0 { NO_PC } else { 0 };
         self.reconvergence = NO_PC;
         self.exited = !self.mask;
+        self.barrier = 0;
         self.voting = None;
         self.index = index;
         self.stack.clear();
@@ -257,6 +262,11 @@ impl Warp {
         self.mask
     }
 
+    /// The barrier instruction that it executed last; 0 if it has not executed one.
+    pub fn last_barrier(&self) -> u32 {
+        self.barrier
+    }
+
     /// The warp's number in its CTA.
     pub fn index(&self) -> u32 {
         self.index
@@ -285,7 +295,7 @@ impl Warp {
             let guard = self.predicates[instruction.guard as usize];
             lanes &= if instruction.guard_negated { !guard } else { guard };
         }
-        if instruction.action == Action::Branch {
+        if matches!(instruction.action, Action::Branch) {
             self.branch(program, instruction, lanes);
             return Ok(Issued { kind: Issue::Branch, lanes });
         }

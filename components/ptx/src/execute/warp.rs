@@ -26,6 +26,21 @@ impl Votes {
     }
 }
 
+/// A barrier that a part of a warp executes. The manual (PTX ISA 9.7.13.1) leaves undefined what comes of it, except for
+/// barriers that are not `.aligned`, from sm_70 on.
+#[cold]
+fn alone(program: &Program, instruction: &Instruction, lanes: u32, absent: u32) -> Box<ExecError> {
+    let why = if instruction.aligned || program.target() < 70 {
+        "PTX leaves undefined what a part of a warp does at this barrier"
+    } else {
+        "paths of a warp run one after another here, so they can never meet at this barrier"
+    };
+    let message = format!(
+        "lanes {lanes:#010x} arrive at a barrier without lanes {absent:#010x}, which have not ended: {why}"
+    );
+    fault(instruction, lanes, message)
+}
+
 impl Warp {
     pub(super) fn warp_wide(
         &mut self,
@@ -140,6 +155,10 @@ impl Warp {
                 format!("a barrier of {count} threads: the number must be a multiple of 32 and not 0");
             return Err(fault(instruction, lanes, message));
         }
+        let absent = !(self.exited | lanes);
+        if absent != 0 {
+            return Err(alone(program, instruction, lanes, absent));
+        }
         let votes = match instruction.action {
             Action::BarrierReduction(_) => {
                 self.voting = Some((self.pc, lanes));
@@ -148,6 +167,7 @@ impl Warp {
             }
             _ => None,
         };
+        self.barrier = self.pc;
         Ok(Issue::Barrier { id, count, waits, votes })
     }
 

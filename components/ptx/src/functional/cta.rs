@@ -3,11 +3,17 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 
-use super::{CONSTANTS, Failure, FlatMemory, Options, Statistics, launch_error};
-use crate::error::ExecError;
+use super::findings::{Check, Findings, mistake};
+use super::races::{Race, Races};
+use super::shadow::Shadow;
+use super::{CONSTANTS, FlatMemory, Options, Statistics};
+use crate::allocations::{Allocations, bytes_of};
+use crate::error::{ExecError, Failure};
 use crate::execute::{Access, AccessKind, CtaEnvironment, Issue, Votes, Warp};
+use crate::isa::warp::WarpOp;
 use crate::printf::print;
-use crate::program::{Program, Row, Space};
+use crate::program::{Action, Program, Row, Space};
+use crate::standstill::{Waiting, standstill};
 
 /// A warp runs this many instructions before the next has its turn: enough to stay in the host's cache,
 /// few enough that warps which wait for one another in a loop make progress.
@@ -27,15 +33,20 @@ pub(super) struct Cta<'a> {
     program: &'a Program,
     warps: Vec<Warp>,
     /// The barrier a warp waits at.
-    waiting: Vec<Option<u32>>,
+    waiting: Vec<Option<Waiting>>,
     /// What has arrived at each barrier.
     arrived: [Arrived; 16],
     shared: Vec<u8>,
     local: Vec<u8>,
     constants: Vec<u8>,
+    /// What has been written of shared and local memory; a thread's part of the latter begins with a word.
+    shared_shadow: Shadow,
+    local_shadow: Shadow,
+    races: Option<Box<Races>>,
     access: Access,
     words: [Row; 4],
     pub(super) statistics: Statistics,
+    pub(super) findings: Findings,
 }
 
 impl<'a> Cta<'a> {
@@ -51,17 +62,23 @@ impl<'a> Cta<'a> {
         if options.baseline {
             warps.iter_mut().for_each(Warp::use_baseline);
         }
+        let shared = program.shared_bytes() as usize + options.dynamic_shared_bytes as usize;
+        let local = program.local_bytes() as usize;
         Cta {
             program,
             warps,
             waiting: vec![None; count],
             arrived: [Arrived::default(); 16],
-            shared: vec![0; program.shared_bytes() as usize + options.dynamic_shared_bytes as usize],
-            local: vec![0; program.local_bytes() as usize * 32 * count],
+            shared: vec![0; shared],
+            local: vec![0; local * 32 * count],
             constants,
+            shared_shadow: Shadow::new(shared),
+            local_shadow: Shadow::new(local.next_multiple_of(64) * 32 * count),
+            races: options.racecheck.then(|| Box::new(Races::new(count, shared, program.target()))),
             access: Access::default(),
             words: [Row::ZERO; 4],
             statistics: Statistics::default(),
+            findings: Findings::default(),
         }
     }
 
@@ -79,8 +96,11 @@ impl<'a> Cta<'a> {
         self.arrived = [Arrived::default(); 16];
         self.shared.fill(0);
         self.local.fill(0);
+        self.shared_shadow.reset();
+        self.local_shadow.reset();
+        self.races.iter_mut().for_each(|races| races.restart());
         let ctaid = env.ctaid;
-        let failed = |message| Box::new(Failure { ctaid, warp: None, error: launch_error(message) });
+        let begun = self.statistics.warp_instructions;
         loop {
             let mut alive = false;
             let mut moved = false;
@@ -89,9 +109,10 @@ impl<'a> Cta<'a> {
                     alive = true;
                     if self.waiting[index].is_none() {
                         moved = true;
-                        let warp = Some(index as u32);
                         let turn = self.turn(index, env, memory);
-                        turn.map_err(|error| Box::new(Failure { ctaid, warp, error: *error }))?;
+                        turn.map_err(|error| {
+                            Box::new(Failure::of_warp(self.program, ctaid, index as u32, *error))
+                        })?;
                     }
                 }
             }
@@ -99,10 +120,11 @@ impl<'a> Cta<'a> {
                 return Ok(ControlFlow::Continue(()));
             }
             if !moved {
-                return Err(failed("all warps wait at barriers that nobody completes".into()));
+                let message = standstill(self.program, &self.waiting, |id| self.come_and_wanted(id as usize));
+                return Err(Box::new(Failure::of_block(ctaid, message)));
             }
-            if self.statistics.warp_instructions > options.limit {
-                return Err(failed(format!("more than {} warp instructions", options.limit)));
+            if self.statistics.warp_instructions - begun > options.limit {
+                return Err(self.runaway(ctaid, options.limit));
             }
             if options.interrupt.load(Ordering::Relaxed) {
                 return Ok(ControlFlow::Break(()));
@@ -117,21 +139,29 @@ impl<'a> Cta<'a> {
         memory: &mut FlatMemory,
     ) -> Result<(), Box<ExecError>> {
         for _ in 0..TURN {
+            if let Some(races) = &mut self.races
+                && let Some(pc) = self.warps[index].pc()
+                && self.program.instructions()[pc as usize].action == Action::Warp(WarpOp::Sync)
+            {
+                races.meet(index);
+            }
             let issued = self.warps[index].issue(self.program, env, &mut self.access)?;
             self.statistics.warp_instructions += 1;
             self.statistics.thread_instructions += u64::from(issued.lanes.count_ones());
             match issued.kind {
                 Issue::Done | Issue::Branch | Issue::Fence | Issue::Nothing => {}
-                Issue::Memory => self.memory(index, memory)?,
+                Issue::Memory => self.memory(index, env, memory)?,
                 Issue::Print => self.print(index, env, memory)?,
                 Issue::Barrier { id, count, waits, votes } => {
+                    self.races.iter_mut().for_each(|races| races.arrive(index, id));
                     let barrier = &mut self.arrived[id as usize];
                     // A warp that arrives counts with all its 32 threads, as the hardware does it.
                     barrier.threads += 32;
                     barrier.count = count;
                     barrier.votes.add(votes.unwrap_or_default());
                     if waits {
-                        self.waiting[index] = Some(id);
+                        let pc = self.warps[index].last_barrier();
+                        self.waiting[index] = Some(Waiting { barrier: id, pc });
                     }
                     self.release_full();
                     if self.waiting[index].is_some() {
@@ -140,6 +170,7 @@ impl<'a> Cta<'a> {
                 }
                 Issue::Exit { finished } => {
                     if finished {
+                        self.races.iter_mut().for_each(|races| races.end(index));
                         // Barriers of all living warps wait for one less.
                         self.release_full();
                         return Ok(());
@@ -152,34 +183,72 @@ impl<'a> Cta<'a> {
 
     /// Opens the barriers at which all have arrived that they wait for.
     fn release_full(&mut self) {
-        let alive = 32 * self.warps.iter().filter(|warp| warp.pc().is_some()).count() as u32;
         for id in 0..self.arrived.len() {
-            let Arrived { threads, count, votes } = self.arrived[id];
-            if threads == 0 || threads < count.unwrap_or(alive) {
+            if self.arrived[id].threads == 0 {
                 continue;
             }
-            self.arrived[id] = Arrived::default();
-            for (warp, waiting) in self.warps.iter_mut().zip(&mut self.waiting) {
-                if *waiting == Some(id as u32) {
+            let (come, wanted) = self.come_and_wanted(id);
+            if come < wanted {
+                continue;
+            }
+            let Arrived { votes, count, .. } = std::mem::take(&mut self.arrived[id]);
+            for (index, (warp, waiting)) in self.warps.iter_mut().zip(&mut self.waiting).enumerate() {
+                if waiting.is_some_and(|waiting| waiting.barrier == id as u32) {
+                    self.races.iter_mut().for_each(|races| races.pass(index, id as u32, count.is_none()));
                     *waiting = None;
                     warp.pass_barrier(self.program, votes);
                 }
             }
+            self.races.iter_mut().for_each(|races| races.opened(id as u32));
         }
     }
 
-    fn memory(&mut self, index: usize, memory: &mut FlatMemory) -> Result<(), Box<ExecError>> {
-        let Cta { access, words, shared, constants, .. } = self;
+    /// How many threads have arrived at a barrier, and how many it waits for.
+    fn come_and_wanted(&self, id: usize) -> (u32, u32) {
+        let Arrived { threads, count, .. } = self.arrived[id];
+        let alive = || 32 * self.warps.iter().filter(|warp| warp.pc().is_some()).count() as u32;
+        (threads, count.unwrap_or_else(alive))
+    }
+
+    /// A block that has executed too much, and the first of its warps that goes on.
+    #[cold]
+    fn runaway(&self, ctaid: [u32; 3], limit: u64) -> Box<Failure> {
+        let runs = |index: &usize| self.warps[*index].pc().is_some() && self.waiting[*index].is_none();
+        let index = (0..self.warps.len()).find(runs).unwrap_or_default();
+        let warp = &self.warps[index];
+        let lane = warp.active().trailing_zeros();
+        let message = format!(
+            "the block has executed more than {limit} warp instructions and has not ended: a loop runs forever, or waits for another block, which cannot run at the same time"
+        );
+        Box::new(mistake(self.program, ctaid, index, lane, warp.pc().unwrap_or_default(), message))
+    }
+
+    fn memory(
+        &mut self,
+        index: usize,
+        env: &CtaEnvironment,
+        memory: &mut FlatMemory,
+    ) -> Result<(), Box<ExecError>> {
+        if self.races.is_some() && self.access.space == Space::Shared {
+            self.look_for_races(index, env);
+        }
+        let Cta { access, words, shared, constants, shared_shadow, .. } = self;
+        let mut unwritten = 0;
         let served = match access.space {
             Space::Global => {
                 let mut served = 0;
                 // One allocation serves all lanes, as a rule.
                 while let rest @ 1.. = access.mask & !served
-                    && let Some((start, bytes)) =
-                        memory.allocation(access.addresses[rest.trailing_zeros() as usize])
-                    && let some @ 1.. = serve(access, rest, start, bytes, words)
+                    && let Some(found) = memory.allocation(access.addresses[rest.trailing_zeros() as usize])
+                    && let some @ 1.. = serve(access, rest, found.start, found.bytes, words)
                 {
                     served |= some;
+                    if let Some(shadow) = found.shadow {
+                        unwritten |= shadow.note(access, some, found.start);
+                        if shadow.is_complete() {
+                            *found.shadow = None;
+                        }
+                    }
                 }
                 if served != access.mask && access.kind == AccessKind::Load {
                     // A generic address may be one of constant memory.
@@ -187,15 +256,45 @@ impl<'a> Cta<'a> {
                 }
                 served
             }
-            Space::Shared => serve(access, access.mask, 0, shared, words),
+            Space::Shared => {
+                let served = serve(access, access.mask, 0, shared, words);
+                if !shared_shadow.is_complete() {
+                    unwritten = shared_shadow.note(access, served, 0);
+                }
+                served
+            }
             Space::Const => serve(access, access.mask, CONSTANTS, constants, words),
-            Space::Local => return self.local(index),
+            Space::Local => return self.local(index, env),
         };
         if served != self.access.mask {
-            return Err(self.outside(self.access.mask & !served));
+            return Err(self.outside(self.access.mask & !served, &memory.allocations()));
+        }
+        if unwritten != 0 {
+            self.unwritten(index, env, unwritten, || memory.allocations());
         }
         self.complete(index);
         Ok(())
+    }
+
+    /// Notes the races of an access to shared memory.
+    #[cold]
+    fn look_for_races(&mut self, index: usize, env: &CtaEnvironment) {
+        let Cta { races, access, shared, program, findings, .. } = self;
+        let Some(races) = races else { return };
+        let line = |pc: u32| program.instructions()[pc as usize].line;
+        for &Race { lane, byte, other, did } in races.note(access, index, shared) {
+            let (here, there) = (line(access.pc), line(other.pc()));
+            let lines = [here.min(there), here.max(there)];
+            if findings.count(Check::Race, lines, 1) {
+                continue;
+            }
+            let whose =
+                format!("warp {}, lane {}, {did} at {}", other.warp(), other.lane(), program.quote(there));
+            let message =
+                format!("{} of shared memory; {whose}, byte {byte:#x}, in no order", access.describe(lane));
+            let first = mistake(program, env.ctaid, index, lane, access.pc, message);
+            findings.begin(Check::Race, lines, 1, first);
+        }
     }
 
     fn complete(&mut self, index: usize) {
@@ -235,33 +334,66 @@ impl<'a> Cta<'a> {
         Ok(())
     }
 
-    fn local(&mut self, index: usize) -> Result<(), Box<ExecError>> {
+    fn local(&mut self, index: usize, env: &CtaEnvironment) -> Result<(), Box<ExecError>> {
         let access = &self.access;
         let size = self.program.local_bytes() as usize;
+        let mut unwritten = 0;
         for lane in (0..32).filter(|lane| access.mask & (1 << lane) != 0) {
-            let start = (index * 32 + lane) * size;
-            let bytes = &mut self.local[start..start + size];
+            let thread = index * 32 + lane;
+            let bytes = &mut self.local[thread * size..][..size];
             let served = serve(access, 1 << lane, 0, bytes, &mut self.words);
             if served == 0 {
-                return Err(self.outside(1 << lane));
+                return Err(self.outside(1 << lane, &Allocations::default()));
             }
+            let part = (thread * size.next_multiple_of(64)) as u64;
+            unwritten |= self.local_shadow.note(access, served, 0_u64.wrapping_sub(part));
+        }
+        if unwritten != 0 {
+            self.unwritten(index, env, unwritten, Allocations::default);
         }
         self.complete(index);
         Ok(())
     }
 
     #[cold]
-    fn outside(&self, lanes: u32) -> Box<ExecError> {
+    fn outside(&self, lanes: u32, allocations: &Allocations) -> Box<ExecError> {
         let Access { pc, width, addresses, space, .. } = &self.access;
         let lane = lanes.trailing_zeros();
+        let beyond = |what: &str, size: usize| format!("outside of {what} ({})", bytes_of(size as u64));
         let place = match space {
-            Space::Global => "outside of every buffer".to_owned(),
-            Space::Shared => format!("outside of a shared memory of {} bytes", self.shared.len()),
-            Space::Const => format!("outside of {} bytes of constants", self.constants.len()),
-            Space::Local => format!("outside of a local memory of {} bytes", self.program.local_bytes()),
+            Space::Global => allocations.locate(addresses[lane as usize], (*width).into()),
+            Space::Shared => beyond("the block's shared memory", self.shared.len()),
+            Space::Const => beyond("constant memory", self.constants.len()),
+            Space::Local => beyond("the thread's local memory", self.program.local_bytes() as usize),
         };
-        let message = format!("accesses {width} bytes at {:#x}, {place}", addresses[lane as usize]);
+        let message = format!("{}, {place}", self.access.describe(lane));
         Box::new(ExecError { line: self.program.instructions()[*pc as usize].line, lane, message })
+    }
+
+    /// Notes that lanes have read what nobody has written.
+    #[cold]
+    fn unwritten(
+        &mut self,
+        index: usize,
+        env: &CtaEnvironment,
+        lanes: u32,
+        allocations: impl FnOnce() -> Allocations,
+    ) {
+        let Access { pc, space, ref addresses, .. } = self.access;
+        let lines = [self.program.instructions()[pc as usize].line; 2];
+        if self.findings.count(Check::Unwritten, lines, lanes.count_ones()) {
+            return;
+        }
+        let lane = lanes.trailing_zeros();
+        let place = match space {
+            Space::Global => allocations().name_of(addresses[lane as usize]),
+            Space::Shared => "shared memory".to_owned(),
+            Space::Local | Space::Const => "local memory".to_owned(),
+        };
+        let message =
+            format!("{} in {place}, not all of which have ever been written", self.access.describe(lane));
+        let first = mistake(self.program, env.ctaid, index, lane, pc, message);
+        self.findings.begin(Check::Unwritten, lines, lanes.count_ones(), first);
     }
 }
 

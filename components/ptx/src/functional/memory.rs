@@ -2,6 +2,9 @@
 
 use std::ops::Range;
 
+use super::shadow::Shadow;
+use crate::allocations::{Allocation, Allocations};
+
 /// Memory as one run of bytes, of which only what was allocated can be accessed.
 #[derive(Clone, Debug)]
 pub struct FlatMemory {
@@ -9,25 +12,91 @@ pub struct FlatMemory {
     pub base: u64,
     /// The bytes.
     pub bytes: Vec<u8>,
-    /// Where allocations lie in the bytes, in ascending order.
-    allocations: Vec<Range<usize>>,
+    /// What may be accessed, in ascending order.
+    pieces: Vec<Piece>,
+    freed: Vec<Allocation>,
+}
+
+/// An allocation.
+#[derive(Clone, Debug)]
+struct Piece {
+    name: String,
+    /// Where it lies in the bytes.
+    range: Range<usize>,
+    /// Absent where every byte has been written.
+    shadow: Option<Shadow>,
+}
+
+/// What an access finds.
+pub(super) struct Found<'a> {
+    /// The first address of the allocation.
+    pub(super) start: u64,
+    pub(super) bytes: &'a mut [u8],
+    pub(super) shadow: &'a mut Option<Shadow>,
 }
 
 impl FlatMemory {
     /// Memory with an allocation of `size` zero bytes that starts above the generic windows.
     pub fn new(size: usize) -> Self {
-        let whole = (size > 0).then_some(0..size);
-        FlatMemory { base: 1 << 32, bytes: vec![0; size], allocations: whole.into_iter().collect() }
+        let mut memory =
+            FlatMemory { base: 1 << 32, bytes: Vec::new(), pieces: Vec::new(), freed: Vec::new() };
+        if size > 0 {
+            memory.push(&vec![0; size]);
+        }
+        memory
     }
 
-    /// Allocates bytes at a multiple of 256 and returns their address.
+    /// Allocates bytes that have been written, at a multiple of 256, and returns their address.
     pub fn push(&mut self, bytes: &[u8]) -> u64 {
+        let name = format!("allocation {}", self.pieces.len() + 1);
+        self.add(name, bytes.len(), None, |place| place.extend_from_slice(bytes))
+    }
+
+    /// Allocates bytes that nobody has written and that hold `content`, at a multiple of 256; returns their address.
+    pub fn allocate(&mut self, name: &str, size: usize, content: u8) -> u64 {
+        let shadow = (size > 0).then(|| Shadow::new(size));
+        self.add(name.to_owned(), size, shadow, |place| place.resize(place.len() + size, content))
+    }
+
+    fn add(
+        &mut self,
+        name: String,
+        size: usize,
+        shadow: Option<Shadow>,
+        fill: impl FnOnce(&mut Vec<u8>),
+    ) -> u64 {
         // Between two allocations lies at least one byte that belongs to none.
         let start = (self.bytes.len() + usize::from(!self.bytes.is_empty())).next_multiple_of(256);
         self.bytes.resize(start, 0);
-        self.bytes.extend_from_slice(bytes);
-        self.allocations.push(start..self.bytes.len());
+        fill(&mut self.bytes);
+        self.pieces.push(Piece { name, range: start..start + size, shadow });
         self.base + start as u64
+    }
+
+    /// Somebody has written all bytes of the allocation that begins at an address.
+    pub fn written(&mut self, address: u64) {
+        if let Some(piece) = self.piece(address) {
+            self.pieces[piece].shadow = None;
+        }
+    }
+
+    /// Takes back the allocation that begins at an address, after so many launches. Its bytes stay, untouchable.
+    pub fn free(&mut self, address: u64, launches: u32) {
+        if let Some(piece) = self.piece(address) {
+            let Piece { name, range, .. } = self.pieces.remove(piece);
+            let range = self.base + range.start as u64..self.base + range.end as u64;
+            self.freed.push(Allocation { name, range, freed_after: Some(launches) });
+        }
+    }
+
+    /// Everything that was ever allocated, for messages.
+    pub fn allocations(&self) -> Allocations {
+        let live = self.pieces.iter().map(|Piece { name, range, .. }| Allocation {
+            name: name.clone(),
+            range: self.base + range.start as u64..self.base + range.end as u64,
+            freed_after: None,
+        });
+        live.chain(self.freed.iter().cloned()).collect()
     }
 
     /// Allocates floats.
@@ -47,14 +116,23 @@ impl FlatMemory {
             .collect()
     }
 
-    /// The allocation in which an address lies: its first address and its bytes.
+    /// The last allocation that begins at or below an address.
     #[inline]
-    pub(super) fn allocation(&mut self, address: u64) -> Option<(u64, &mut [u8])> {
+    fn piece(&self, address: u64) -> Option<usize> {
         let offset = usize::try_from(address.wrapping_sub(self.base)).ok()?;
-        let after = self.allocations.partition_point(|range| range.start <= offset);
-        let range = self.allocations.get(after.checked_sub(1)?)?.clone();
+        self.pieces.partition_point(|piece| piece.range.start <= offset).checked_sub(1)
+    }
+
+    /// The allocation in which an address lies.
+    #[inline]
+    pub(super) fn allocation(&mut self, address: u64) -> Option<Found<'_>> {
+        let index = self.piece(address)?;
+        let Piece { range, shadow, .. } = &mut self.pieces[index];
         let start = self.base + range.start as u64;
-        if offset < range.end { Some((start, self.bytes.get_mut(range)?)) } else { None }
+        if address.wrapping_sub(start) >= range.len() as u64 {
+            return None;
+        }
+        Some(Found { start, bytes: self.bytes.get_mut(range.clone())?, shadow })
     }
 }
 
@@ -67,10 +145,23 @@ mod tests {
         let mut memory = FlatMemory::new(0);
         let (first, second) = (memory.push(&[1; 256]), memory.push(&[2; 3]));
         assert_eq!(second, first + 512, "a gap");
-        assert_eq!(memory.allocation(first + 255), Some((first, &mut [1; 256][..])));
-        assert_eq!(memory.allocation(second + 2), Some((second, &mut [2; 3][..])));
+        let mut at = |address| memory.allocation(address).map(|found| (found.start, found.bytes.to_vec()));
+        assert_eq!(at(first + 255), Some((first, vec![1; 256])));
+        assert_eq!(at(second + 2), Some((second, vec![2; 3])));
         for outside in [first - 1, first + 256, second + 3, 0, u64::MAX] {
-            assert_eq!(memory.allocation(outside), None);
+            assert_eq!(at(outside), None);
         }
+    }
+
+    #[test]
+    fn freed_memory_is_remembered_by_name() {
+        let mut memory = FlatMemory::new(0);
+        let (a, b) = (memory.allocate("a", 8, 0xa5), memory.allocate("b", 8, 0));
+        memory.free(a, 3);
+        assert!(memory.allocation(a).is_none() && memory.allocation(b).is_some());
+        assert_eq!(memory.bytes[..8], [0xa5; 8]);
+        let all = memory.allocations();
+        assert_eq!(all.locate(a + 4, 4), "in `a`, which was freed after launch 3");
+        assert!(all.holds(b, 8) && !all.holds(a, 1));
     }
 }

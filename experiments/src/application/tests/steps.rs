@@ -130,3 +130,119 @@ fn the_new_keys_are_explained_and_in_the_schema() {
     assert!(schema["$defs"]["a-loop"]["properties"]["until"].is_object());
     assert!(schema["$defs"]["a-repetition"]["properties"]["do"].to_string().contains("a-loop"));
 }
+
+const COUNTS: &str = "counts:
+  default: { scale: { ctas: 3, warp_insn: [3, 4, 5] } }
+  small:   { scale: { ctas: 2, warp_insn: 2 } }
+";
+
+#[test]
+fn counts_apply_to_the_size_that_states_them() {
+    let yaml = format!("{}{COUNTS}", looping());
+    let counts = |sets: &[&str]| {
+        let app = loaded(&yaml, sets).unwrap();
+        app.counts.map(|counts| (counts["scale"].ctas.of(1), counts["scale"].warp_insn.of(2)))
+    };
+    assert_eq!(counts(&[]), Some((Some(3), Some(5))));
+    assert_eq!(counts(&["app.size=small"]), Some((Some(2), Some(2))));
+    assert_eq!(counts(&["app.size=odd"]), None, "it says nothing of this size");
+    assert_eq!(counts(&["app.n=16"]), None, "no size has this value");
+    let listed = loaded(&yaml, &[]).unwrap().counts.unwrap()["scale"].warp_insn.clone();
+    assert_eq!((listed.launches(), listed.of(3)), (Some(3), None));
+}
+
+#[test]
+fn problems_of_counts_are_shown_where_they_are() {
+    let cases = [
+        ("{ scale: { ctas: 2", "{ scala: { ctas: 2", "3:14: error: no launch runs a kernel `scala`"),
+        ("small:  ", "smal:   ", "3:3: error: the application has no size `smal`"),
+        ("ctas: 2, ", "", "3:21: error: a count needs the key `ctas`"),
+        ("ctas: 2", "ctas: -2", "3:29: error: ctas is -2"),
+        ("warp_insn: 2", "warp: 2", "3:32: error: unknown key `warp` in a count"),
+        ("[3, 4, 5]", "{ a: 3 }", "2:43: error: expected a list of numbers, found a map"),
+    ];
+    for (from, to, expected) in cases {
+        assert!(COUNTS.contains(from), "{from}");
+        let head = looping();
+        let text = loaded(&format!("{head}{}", COUNTS.replacen(from, to, 1)), &[]).expect_err("a problem");
+        let (place, message) = expected.split_once(':').unwrap();
+        let line = head.lines().count() + place.parse::<usize>().unwrap();
+        assert!(text.contains(&format!("x/app.yaml:{line}:{message}")), "{to}: {text}");
+    }
+}
+
+const PRELOAD: &str = "preload:
+  - load: { file: a.f32, into: b }
+  - repeat: 2
+    do: [{ launch: k.scale, grid: 1, block: 4, arguments: [b, 8, 2.0] }]
+";
+
+#[test]
+fn files_and_kernels_come_before_the_run() {
+    let app = loaded(&format!("{GOOD}{PRELOAD}"), &[]).unwrap();
+    assert_eq!(app.application.preloaded[0].0, 1);
+    assert!(matches!(&app.application.preload[..], [Step::Repeat(2, steps)] if steps.len() == 1));
+    assert_eq!((app.preloaded.len(), app.files().count()), (1, 3));
+    assert_eq!(app.application.ctas(), 9, "what comes before the run is no work of the run");
+}
+
+#[test]
+fn problems_of_a_preload_are_shown_where_they_are() {
+    let launch = "  - launch: k.scale\n    grid: 1\n    block: 4\n    arguments: [b, 8, 2.0]\n";
+    let load = "  - load: { file: a.f32, into: b }\n";
+    let cases = [
+        (format!("{launch}{load}"), "6:5: error: a file is loaded behind a launch"),
+        ("  - swap: [a, b]\n".to_owned(), "2:5: error: before the run, names cannot be swapped"),
+        ("  - repeat: 2\n    do: [{ free: a }]\n".to_owned(), "2:5: error: before the run, names cannot"),
+        (load.replace("into: b", "into: c"), "2:32: error: there is no buffer `c`"),
+        (load.replace("file", "files"), "2:13: error: unknown key `files` in read"),
+        (load.replace("load", "laod"), "2:5: error: there is no step `laod`"),
+    ];
+    for (steps, expected) in cases {
+        let text = loaded(&format!("{GOOD}preload:\n{steps}"), &[]).expect_err("a problem");
+        let (place, message) = expected.split_once(':').unwrap();
+        let line = GOOD.lines().count() + place.parse::<usize>().unwrap();
+        assert!(text.contains(&format!("x/app.yaml:{line}:{message}")), "{steps}: {text}");
+    }
+}
+
+/// The problems of the good application with these lines at the end of its kernels.
+fn freeing(lines: &str) -> Vec<String> {
+    let yaml = GOOD.replace("copy_out:", &format!("{lines}copy_out:"));
+    let Err(text) = loaded(&yaml, &[]) else { return Vec::new() };
+    text.lines().filter(|line| line.contains(": error: ")).map(str::to_owned).collect()
+}
+
+#[test]
+fn what_was_freed_can_be_neither_copied_nor_freed_again() {
+    let message = |line: u32, column: u32, name: &str| {
+        format!("x/app.yaml:{line}:{column}: error: `{name}` has been freed before")
+    };
+    // Three swaps before: `a` lies where `b` lay, and is copied out.
+    assert_eq!(freeing("  - free: b\n"), Vec::<String>::new());
+    assert_eq!(freeing("  - free: a\n"), [message(23, 12, "a")]);
+    assert_eq!(freeing("  - free: b\n  - free: b\n"), [message(23, 11, "b")]);
+    // A swap between: what was called `a` is called `b`.
+    assert_eq!(freeing("  - free: a\n  - swap: [a, b]\n"), Vec::<String>::new());
+    assert_eq!(freeing("  - free: a\n  - swap: [a, b]\n  - free: b\n"), [message(24, 11, "b")]);
+    // A second round frees again, unless the names have changed; a third one does in any case.
+    let rounds = |times: &str, swap: &str| format!("  - repeat: {times}\n    do:\n      - free: b\n{swap}");
+    let swap = "      - swap: [a, b]\n";
+    assert_eq!(freeing(&rounds("1", "")), Vec::<String>::new());
+    assert_eq!(freeing(&rounds("4000000000", "")), [message(24, 15, "b")]);
+    let twice = freeing(&rounds("2", swap));
+    assert_eq!(twice, [message(26, 12, "a")], "both are freed, and one is copied");
+    assert_eq!(freeing(&rounds("3", swap)), [message(24, 15, "b"), message(26, 12, "a")]);
+    assert_eq!(freeing("  - free: c\n"), ["x/app.yaml:22:11: error: there is no buffer `c`"]);
+}
+
+#[test]
+fn a_loop_cannot_look_at_what_was_freed() {
+    let yaml = looping().replace("kernels:\n", "kernels:\n  - free: b\n");
+    let text = loaded(&yaml, &[]).expect_err("a problem");
+    assert!(text.contains("x/app.yaml:16:12: error: `b` has been freed before"), "{text}");
+    let app = loaded(&looping().replace("copy_out:", "  - free: b\ncopy_out:"), &[]).unwrap();
+    assert!(matches!(app.application.steps[..], [Step::Loop { .. }, Step::Free(name)] if name.0 == 1));
+    let (text, schema) = (explain(), schema());
+    assert!(text.contains("\n  free ") && schema["$defs"]["a-release"]["properties"]["free"].is_object());
+}

@@ -70,7 +70,7 @@ impl Check {
                     application.ctas(),
                     loaded.expectations.len()
                 )?;
-                for input in loaded.inputs.iter().filter(|input| input.generated) {
+                for input in loaded.files().filter(|input| input.generated) {
                     writeln!(console.out, "  {} does not exist; a run makes it", input.path)?;
                 }
             }

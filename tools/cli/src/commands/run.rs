@@ -12,6 +12,8 @@ use counterpoint_experiments::run::{Progress, RunRequest, RunSummary, run_watche
 use counterpoint_framework::kernel::{Outcome, RunOptions, SnapshotTimes, Stuck};
 use counterpoint_framework::telemetry::Level;
 use counterpoint_framework::time::{Quantity, SimTime};
+use counterpoint_host_model::functional::Found;
+use counterpoint_ptx::functional::DEFAULT_LIMIT;
 
 use super::fail;
 use super::machine::MachineOptions;
@@ -28,6 +30,12 @@ pub(crate) struct Run {
     /// time, threads and hashes mean nothing then.
     #[arg(long, conflicts_with_all = ["hash", "hashes", "stop_at", "warm_up"])]
     functional: bool,
+    /// With --functional: look for races in shared memory, as compute-sanitizer does; takes several times as long.
+    #[arg(long, requires = "functional")]
+    racecheck: bool,
+    /// With --functional: give a block up, naming kernel, warp and PTX line, when it has executed so many warp instructions.
+    #[arg(long, value_name = "NUMBER", requires = "functional", default_value_t = DEFAULT_LIMIT)]
+    instruction_limit: u64,
     /// Threads to simulate with; the results do not depend on it.
     #[arg(long, default_value_t = 1)]
     threads: usize,
@@ -131,6 +139,8 @@ impl Run {
         }
         let request = RunRequest {
             functional: self.functional,
+            racecheck: self.racecheck,
+            instruction_limit: self.instruction_limit,
             threads: self.threads,
             warm_up: self.warm_up,
             out: Some(self.out.clone().unwrap_or_else(|| self.default_folder())),
@@ -191,6 +201,15 @@ fn at(path: &Path, error: io::Error) -> io::Error {
     io::Error::other(format!("cannot write `{}`: {error}", path.display()))
 }
 
+/// So many findings are told in full; of more, only places and counts.
+const IN_FULL: usize = 10;
+
+/// What kernels did that they should not, a line each.
+fn findings(found: &[Found]) -> Vec<String> {
+    let (full, brief) = found.split_at(found.len().min(IN_FULL));
+    full.iter().map(ToString::to_string).chain(brief.iter().map(Found::brief)).collect()
+}
+
 /// Says what is wrong, if anything is, and returns the exit status.
 fn status(summary: &RunSummary, console: &mut Console<'_>) -> io::Result<u8> {
     let outcome = &summary.report.outcome;
@@ -216,6 +235,9 @@ fn status(summary: &RunSummary, console: &mut Console<'_>) -> io::Result<u8> {
             "error: verification failed: {} against {}: {}",
             check.buffer, check.against, check.verdict
         )?;
+    }
+    for line in findings(&summary.found) {
+        writeln!(console.err, "error: {line}")?;
     }
     Ok(match outcome {
         Outcome::Interrupted(_) => INTERRUPTED,

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use counterpoint_framework::kernel::Fault;
 use counterpoint_protocols::launch::Launch;
-use counterpoint_ptx::{CtaEnvironment, Votes, Windows};
+use counterpoint_ptx::{CtaEnvironment, ExecError, Failure, Votes, Waiting, Windows, standstill};
 
 /// Barriers of a block (PTX ISA, bar).
 pub(super) const BARRIERS: usize = 16;
@@ -23,6 +24,8 @@ pub(super) struct Cta {
     pub(super) live: u32,
     /// Memory instructions and transactions that have not ended, and results that have not reached their registers.
     pub(super) outstanding: u32,
+    /// The barrier at which each warp waits.
+    pub(super) waiting: Vec<Option<Waiting>>,
     barriers: [Barrier; BARRIERS],
 }
 
@@ -53,7 +56,8 @@ impl Cta {
         let shared = vec![0; (launch.program.shared_bytes() + launch.dynamic_shared) as usize];
         let live = launch.threads().div_ceil(32);
         let barriers = [Barrier::default(); BARRIERS];
-        Cta { launch, index, environment, shared, warps: 0, live, outstanding: 0, barriers }
+        let waiting = vec![None; live as usize];
+        Cta { launch, index, environment, shared, warps: 0, live, outstanding: 0, waiting, barriers }
     }
 
     /// A warp arrives at a barrier, and waits there if it `waits`.
@@ -76,8 +80,8 @@ impl Cta {
 
     /// Opens a barrier if all have arrived that it waits for. Gives the warps that may go on, and how all voted.
     pub(super) fn open(&mut self, id: usize) -> (u64, Votes) {
+        let needed = self.needed(id);
         let barrier = &mut self.barriers[id];
-        let needed = barrier.count.map_or(self.live, |threads| threads.div_ceil(32));
         if barrier.arrived == 0 || barrier.arrived < needed {
             return (0, Votes::default());
         }
@@ -85,14 +89,41 @@ impl Cta {
         (waiting, votes)
     }
 
+    /// How many warps a barrier waits for.
+    fn needed(&self, id: usize) -> u32 {
+        self.barriers[id].count.map_or(self.live, |threads| threads.div_ceil(32))
+    }
+
+    /// Whether every warp that has not ended waits at a barrier.
+    pub(super) fn stands_still(&self) -> bool {
+        let waiting = self.waiting.iter().flatten().count();
+        self.live > 0 && waiting == self.live as usize
+    }
+
+    /// What is wrong with a block that stands still.
+    #[cold]
+    pub(super) fn standstill(&self) -> Fault {
+        let arrived = |id: u32| (32 * self.barriers[id as usize].arrived, 32 * self.needed(id as usize));
+        let message = standstill(&self.launch.program, &self.waiting, arrived);
+        self.fault(Failure::of_block(self.environment.ctaid, message))
+    }
+
+    /// What the block must not do, with the launch.
+    #[cold]
+    pub(super) fn fault(&self, failure: Failure) -> Fault {
+        Fault::new(format!("{} #{}, {failure}", self.launch.program.name(), self.launch.id.0))
+    }
+
+    /// What a lane must not do at an instruction.
+    #[cold]
+    pub(super) fn fault_at(&self, warp: u32, lane: u32, pc: u32, message: String) -> Fault {
+        let program = &self.launch.program;
+        let line = program.instructions()[pc as usize].line;
+        self.fault(Failure::of_warp(program, self.environment.ctaid, warp, ExecError { line, lane, message }))
+    }
+
     /// Whether the block has ended and nothing of it is under way.
     pub(super) fn is_done(&self) -> bool {
         self.live == 0 && self.outstanding == 0
-    }
-
-    /// Where the block is, for messages.
-    pub(super) fn describe(&self) -> String {
-        let [x, y, z] = self.environment.ctaid;
-        format!("{} #{}, block ({x}, {y}, {z})", self.launch.program.name(), self.launch.id.0)
     }
 }

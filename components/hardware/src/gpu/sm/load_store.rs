@@ -102,6 +102,11 @@ impl Surroundings<'_> {
         self.ctas[cta].as_mut().expect("a warp with an access under way has a block")
     }
 
+    /// The number in its block of the warp in a slot.
+    fn number(&self, slot: u32) -> u32 {
+        self.warps.slots[slot as usize].warp.as_ref().map_or(0, |warp| warp.index())
+    }
+
     /// The access of a warp needs one more answer.
     fn expect_answer(&mut self, warp: u32) {
         self.warps.slots[warp as usize].outstanding += 1;
@@ -207,10 +212,11 @@ impl LoadStore {
             Space::Shared => self.shared(&mut instruction, around)?,
             Space::Global => self.global(&mut instruction, memory, around),
             Space::Local | Space::Const => {
-                return Err(Fault::new(format!(
-                    "{}: local and constant memory are not part of this SM",
-                    around.cta(instruction.warp).describe()
-                )));
+                let access = &instruction.access;
+                let (lane, pc) = (access.mask.trailing_zeros(), access.pc);
+                let number = around.number(instruction.warp);
+                let message = "local and constant memory are not part of this SM".to_owned();
+                return Err(around.cta(instruction.warp).fault_at(number, lane, pc, message));
             }
         };
         match transaction {
@@ -250,17 +256,13 @@ impl LoadStore {
         around: &mut Surroundings<'_>,
     ) -> Result<Transaction, Fault> {
         let (access, warp) = (&*instruction.access, instruction.warp);
-        let number = around.warps.slots[warp as usize].warp.as_ref().map_or(0, |warp| warp.index());
+        let number = around.number(warp);
         let cta = around.cta(warp);
         if let Some(lane) = shared_memory::out_of_bounds(access, cta.shared.len() as u64) {
-            let line = cta.launch.program.instructions()[access.pc as usize].line;
-            return Err(Fault::new(format!(
-                "{}, warp {number}, lane {lane}: PTX line {line} accesses {} bytes at {:#x} of a shared memory of {} bytes",
-                cta.describe(),
-                access.width,
-                access.addresses[lane as usize],
-                cta.shared.len()
-            )));
+            let size = cta.shared.len();
+            let message =
+                format!("{}, outside of the block's shared memory ({size} bytes)", access.describe(lane));
+            return Err(cta.fault_at(number, lane, access.pc, message));
         }
         let mut words = [Row::ZERO; 4];
         shared_memory::execute(access, &mut cta.shared, &mut words);

@@ -22,7 +22,7 @@ use counterpoint_framework::model::{Component, Context, Counter, Invalid, Ports,
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::launch::{LaunchId, RunCta, SmEvent, SmResources, SmServer};
 use counterpoint_protocols::memory::MemoryClient;
-use counterpoint_ptx::{Access, Issue, Space, Unit, Warp};
+use counterpoint_ptx::{Access, Failure, Issue, Space, Unit, Waiting, Warp};
 
 use cta::{BARRIERS, Cta};
 use load_store::{LoadStore, Surroundings};
@@ -96,6 +96,7 @@ pub struct Sm {
     shares: Vec<u64>,
     units: Units,
     pipeline: u64,
+    instruction_limit: u32,
     ring: WritebackRing,
     load_store: LoadStore,
     scratch: Box<Access>,
@@ -179,10 +180,19 @@ impl Sm {
                 let slot = rest.trailing_zeros();
                 rest &= rest - 1;
                 if let Some(warp) = &mut self.warps.slots[slot as usize].warp {
+                    cta.waiting[warp.index() as usize] = None;
                     warp.pass_barrier(&cta.launch.program, votes);
                 }
             }
             self.resume(released, place);
+        }
+    }
+
+    /// A block of which every living warp waits at a barrier waits forever.
+    fn check_standstill(&self, place: usize) -> Result<(), Fault> {
+        match &self.ctas[place] {
+            Some(cta) if cta.stands_still() => Err(cta.standstill()),
+            _ => Ok(()),
         }
     }
 
@@ -284,12 +294,20 @@ impl Sm {
         };
         let program = &*cta.launch.program;
         let pc = warp.pc().unwrap_or_default();
+        warp_slot.issued += 1;
+        if warp_slot.issued > self.instruction_limit {
+            let message = format!(
+                "the warp has executed {} instructions and has not ended: a loop runs forever (instruction_limit of the SM)",
+                self.instruction_limit
+            );
+            return Err(cta.fault_at(warp.index(), warp.active().trailing_zeros(), pc, message));
+        }
         let instruction = &program.instructions()[pc as usize];
         let (unit, latency, writes) = (instruction.unit, instruction.latency, instruction.writes);
         self.scratch.clock = cycle;
-        let issued = warp
-            .issue(program, &cta.environment, &mut self.scratch)
-            .map_err(|error| Fault::new(format!("{}, warp {}: {error}", cta.describe(), warp.index())))?;
+        let issued = warp.issue(program, &cta.environment, &mut self.scratch).map_err(|error| {
+            cta.fault(Failure::of_warp(program, cta.environment.ctaid, warp.index(), *error))
+        })?;
         stats.warp_insn.add(1);
         stats.thread_insn.add(u64::from(issued.lanes.count_ones()));
         match issued.kind {
@@ -317,17 +335,16 @@ impl Sm {
                 stats.barriers.add(1);
                 if waits {
                     warp_slot.state = State::AtBarrier;
+                    cta.waiting[warp.index() as usize] =
+                        Some(Waiting { barrier: id, pc: warp.last_barrier() });
                 }
                 cta.arrive(slot, id, count, waits, votes);
                 self.open_barriers(id as usize..id as usize + 1, place);
+                self.check_standstill(place)?;
             }
             Issue::Print => {
-                let line = instruction.line;
-                return Err(Fault::new(format!(
-                    "{}, warp {}: PTX line {line} calls vprintf, which only the functional executor has",
-                    cta.describe(),
-                    warp.index()
-                )));
+                let message = "calls vprintf, which only a run without time has".to_owned();
+                return Err(cta.fault_at(warp.index(), issued.lanes.trailing_zeros(), pc, message));
             }
             Issue::Fence => {
                 if warp_slot.outstanding > 0 {
@@ -341,6 +358,7 @@ impl Sm {
                 cta.live -= 1;
                 self.ended |= 1 << place;
                 self.open_barriers(0..BARRIERS, place);
+                self.check_standstill(place)?;
             }
             Issue::Branch | Issue::Nothing | Issue::Exit { finished: false } => {}
         }
@@ -366,42 +384,27 @@ impl Sm {
 
 /// Whether every lane stays within one of the allocations.
 fn check_bounds(access: &Access, cta: &Cta, warp: u32) -> Result<(), Fault> {
-    let inside = |lane: usize| {
-        let (start, end) =
-            (access.addresses[lane], access.addresses[lane].saturating_add(u64::from(access.width)));
-        let memory = &cta.launch.memory;
-        let after = memory.partition_point(|range| range.start <= start);
-        after > 0 && end <= memory[after - 1].end
-    };
+    let (addresses, width) = (&access.addresses, u64::from(access.width));
+    let memory = &cta.launch.memory;
     let (mut low, mut high) = (32, 32);
     for lane in (0..32).filter(|lane| access.mask >> lane & 1 != 0) {
-        if low == 32 || access.addresses[lane] < access.addresses[low] {
+        if low == 32 || addresses[lane] < addresses[low] {
             low = lane;
         }
-        if high == 32 || access.addresses[lane] > access.addresses[high] {
+        if high == 32 || addresses[lane] > addresses[high] {
             high = lane;
         }
     }
-    if low == 32 || (same_range(access, cta, low, high) && inside(low) && inside(high)) {
+    let inside = |lane: usize| memory.holds(addresses[lane], width);
+    // Between two lanes in one allocation everything lies in it.
+    if low == 32 || (memory.same(addresses[low], addresses[high]) && inside(low) && inside(high)) {
         return Ok(());
     }
     let Some(lane) = (0..32).find(|&lane| access.mask >> lane & 1 != 0 && !inside(lane)) else {
         return Ok(());
     };
-    let line = cta.launch.program.instructions()[access.pc as usize].line;
-    Err(Fault::new(format!(
-        "{}, warp {warp}, lane {lane}: PTX line {line} accesses {} bytes at {:#x}, outside of every buffer",
-        cta.describe(),
-        access.width,
-        access.addresses[lane]
-    )))
-}
-
-/// Whether two lanes lie in one allocation, so that everything between them does.
-fn same_range(access: &Access, cta: &Cta, low: usize, high: usize) -> bool {
-    let place =
-        |lane: usize| cta.launch.memory.partition_point(|range| range.start <= access.addresses[lane]);
-    place(low) == place(high)
+    let message = format!("{}, {}", access.describe(lane as u32), memory.locate(addresses[lane], width));
+    Err(cta.fault_at(warp, lane as u32, access.pc, message))
 }
 
 impl Component for Sm {
@@ -435,6 +438,7 @@ impl Component for Sm {
             shares: (0..schedulers).map(share).collect(),
             units: Units::new(&params),
             pipeline: params.pipeline.get(),
+            instruction_limit: params.instruction_limit,
             ring: WritebackRing::new(),
             load_store: LoadStore::new(&params)?,
             scratch: Box::default(),

@@ -78,6 +78,9 @@ pub struct SmParams {
     /// Which of the ready warps issues.
     #[param(default = "lrr")]
     pub warp_scheduler: Choose<dyn WarpPolicy>,
+    /// Instructions after which a warp is taken to run forever: the run ends and names it.
+    #[param(default = "50000000", min = "1")]
+    pub instruction_limit: u32,
     /// The L1 data cache.
     pub l1d: L1Params,
     /// From the access to its value, in shared memory without bank conflicts.

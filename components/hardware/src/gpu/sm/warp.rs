@@ -27,6 +27,8 @@ pub(super) struct WarpSlot {
     pub(super) warp: Option<Warp>,
     pub(super) cta: usize,
     pub(super) state: State,
+    /// Instructions that it has issued.
+    pub(super) issued: u32,
     /// Memory transactions that have not been acknowledged.
     pub(super) outstanding: u32,
     /// Scoreboard: registers whose value has not arrived.
@@ -53,8 +55,14 @@ pub(super) struct Warps {
 
 impl Warps {
     pub(super) fn new(count: usize) -> Self {
-        let empty =
-            || WarpSlot { warp: None, cta: 0, state: State::Ended, outstanding: 0, pending: Vec::new() };
+        let empty = || WarpSlot {
+            warp: None,
+            cta: 0,
+            state: State::Ended,
+            issued: 0,
+            outstanding: 0,
+            pending: Vec::new(),
+        };
         Warps {
             slots: (0..count).map(|_| empty()).collect(),
             ages: vec![0; count],
@@ -76,6 +84,7 @@ impl Warps {
         place.warp = Some(warp);
         place.cta = cta;
         place.state = State::Running;
+        place.issued = 0;
         place.outstanding = 0;
         place.pending.clear();
         place.pending.resize((program.scoreboard_registers() as usize).div_ceil(64), 0);

@@ -1,25 +1,39 @@
 //! The bytes of one channel: sparse pages, allocated when first written.
 //!
 //! What nobody wrote reads as poison, a pattern that depends on the address, so that a program that relies on it is
-//! caught by its values.
+//! caught by its values; unless a state was loaded before the run.
+
+use std::sync::Arc;
 
 use counterpoint_protocols::memory::{ByteMask, LINE_BYTES, Line, merge};
+use counterpoint_protocols::preload::Preloaded;
 
 const PAGE_LINES: u64 = 32;
 
-type Page = [Line; PAGE_LINES as usize];
+struct Page {
+    lines: [Line; PAGE_LINES as usize],
+    /// Which lines somebody has written to; what the others hold is not known here.
+    written: u32,
+}
+
+/// A state from before the run, and the path of the memory that takes its part of it.
+struct Before {
+    preloaded: Arc<Preloaded>,
+    path: String,
+}
 
 /// The bytes of a channel, addressed by line number within the channel.
 #[derive(Default)]
 pub struct Backing {
     pages: Vec<Option<Box<Page>>>,
     lines: u64,
+    before: Option<Before>,
 }
 
 impl Backing {
     /// A memory of `bytes` bytes.
     pub fn new(bytes: u64) -> Self {
-        Backing { pages: Vec::new(), lines: bytes / LINE_BYTES }
+        Backing { pages: Vec::new(), lines: bytes / LINE_BYTES, before: None }
     }
 
     /// Whether the channel has this line.
@@ -27,27 +41,54 @@ impl Backing {
         line < self.lines
     }
 
-    /// The values of a line.
-    pub fn read(&self, line: u64) -> Line {
-        let page = self.pages.get((line / PAGE_LINES) as usize).and_then(Option::as_ref);
-        page.map_or_else(|| poison(line), |page| page[(line % PAGE_LINES) as usize])
+    /// Lets lines that nobody has written hold what was loaded for the memory at `path`.
+    pub fn begin_with(&mut self, preloaded: Arc<Preloaded>, path: &str) {
+        self.before = Some(Before { preloaded, path: path.to_owned() });
     }
 
-    /// Writes the masked bytes of a line.
-    pub fn write(&mut self, line: u64, mask: ByteMask, data: &Line) {
+    /// The values of a line, which has this address on the device.
+    pub fn read(&self, line: u64, address: u64) -> Line {
+        let (page, place) = ((line / PAGE_LINES) as usize, line % PAGE_LINES);
+        match self.pages.get(page) {
+            Some(Some(page)) if page.written >> place & 1 != 0 => page.lines[place as usize],
+            _ => self.first(line, address),
+        }
+    }
+
+    /// What a line holds before anything was written to it.
+    #[cold]
+    fn first(&self, line: u64, address: u64) -> Line {
+        let mut values = poison(line);
+        if let Some(before) = &self.before {
+            before.preloaded.fill(&before.path, address, &mut values);
+        }
+        values
+    }
+
+    /// Writes the masked bytes of a line, which has this address on the device.
+    pub fn write(&mut self, line: u64, address: u64, mask: ByteMask, data: &Line) {
         let number = (line / PAGE_LINES) as usize;
         if number >= self.pages.len() {
             self.pages.resize_with(number + 1, || None);
         }
+        let place = line % PAGE_LINES;
+        let page = &self.pages[number];
+        let known = page.as_ref().is_some_and(|page| page.written >> place & 1 != 0);
+        // A line that is written whole needs nothing of what was there.
+        let first = (!known && mask != ByteMask::MAX).then(|| self.first(line, address));
         let page = self.pages[number].get_or_insert_with(|| {
-            let first = number as u64 * PAGE_LINES;
-            Box::new(std::array::from_fn(|offset| poison(first + offset as u64)))
+            Box::new(Page { lines: [[0; LINE_BYTES as usize]; PAGE_LINES as usize], written: 0 })
         });
-        merge(&mut page[(line % PAGE_LINES) as usize], mask, data);
+        let values = &mut page.lines[place as usize];
+        if let Some(first) = first {
+            *values = first;
+        }
+        page.written |= 1 << place;
+        merge(values, mask, data);
     }
 }
 
-/// What a line holds before anything was written to it.
+/// What a line holds that nobody cares for.
 fn poison(line: u64) -> Line {
     std::array::from_fn(|byte| {
         let mixed = (line * LINE_BYTES + byte as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -62,12 +103,28 @@ mod tests {
     #[test]
     fn only_what_was_written_is_there() {
         let mut backing = Backing::new(1 << 20);
-        assert_eq!(backing.read(77), poison(77));
+        assert_eq!(backing.read(77, 0), poison(77));
         assert_ne!(poison(77), poison(78));
-        backing.write(77, 0b10, &[3; 128]);
-        let line = backing.read(77);
+        backing.write(77, 0, 0b10, &[3; 128]);
+        let line = backing.read(77, 0);
         assert_eq!((line[0], line[1], line[2]), (poison(77)[0], 3, poison(77)[2]));
-        assert_eq!(backing.read(76), poison(76));
+        assert_eq!(backing.read(76, 0), poison(76));
         assert!(backing.holds((1 << 13) - 1) && !backing.holds(1 << 13));
+    }
+
+    #[test]
+    fn what_was_loaded_is_there_until_it_is_written() {
+        let preloaded = Arc::new(Preloaded::new([(0, vec![5; 256])]));
+        let mut backing = Backing::new(1 << 20);
+        backing.begin_with(Arc::clone(&preloaded), "gpu.dram[0]");
+        preloaded.place(0, "gpu", 4096);
+        // The channel's lines 8 and 9 have these addresses on the device; others of their page have not been asked for.
+        assert_eq!(backing.read(8, 4096), [5; 128]);
+        backing.write(9, 4224, 0b1, &[7; 128]);
+        let line = backing.read(9, 4224);
+        assert_eq!((line[0], line[1], line[127]), (7, 5, 5));
+        assert_eq!((backing.read(8, 4096), backing.read(10, 4352)), ([5; 128], poison(10)));
+        backing.write(8, 4096, ByteMask::MAX, &[1; 128]);
+        assert_eq!(backing.read(8, 4096), [1; 128]);
     }
 }

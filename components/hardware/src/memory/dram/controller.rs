@@ -12,6 +12,7 @@ use counterpoint_framework::model::{
 };
 use counterpoint_framework::time::{Bytes, Cycles, SimTime};
 use counterpoint_protocols::memory::{LINE_BYTES, MemAccess, MemReply, MemRequest, MemResult, MemoryServer};
+use counterpoint_protocols::preload::Preloaded;
 
 use super::backing::Backing;
 use super::bank::{Banks, Command};
@@ -109,11 +110,11 @@ impl DramController {
         let (mask, write, result) = match request.access {
             MemAccess::Read(mask) => {
                 stats.reads.add(1);
-                (mask, false, MemResult::Line(mask, self.backing.read(line)))
+                (mask, false, MemResult::Line(mask, self.backing.read(line, request.line)))
             }
             MemAccess::Write(mask, data) => {
                 stats.writes.add(1);
-                self.backing.write(line, mask, &data);
+                self.backing.write(line, request.line, mask, &data);
                 (mask, true, MemResult::Written)
             }
             MemAccess::Atomic(_) => return Err(Fault::new("atomics are executed in front of the DRAM")),
@@ -226,6 +227,9 @@ impl Component for DramController {
 
     async fn run(&mut self, io: &mut DramPorts, sim: &Context<DramStats>) -> Result<(), Fault> {
         let clients = io.clients.len();
+        if let Some(preloaded) = sim.resource::<Preloaded>() {
+            self.backing.begin_with(preloaded, sim.path());
+        }
         loop {
             let cycle = sim.cycle();
             for step in 0..clients {

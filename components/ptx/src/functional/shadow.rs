@@ -1,0 +1,168 @@
+//! Which bytes of a memory somebody has written: one bit a byte, forgotten once there is nothing left to find.
+
+use crate::execute::{Access, AccessKind};
+
+/// A bit for each byte of a memory.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shadow {
+    written: Vec<u64>,
+    /// Bytes that nobody has written.
+    missing: usize,
+    bytes: usize,
+}
+
+impl Shadow {
+    /// Of a memory that nobody has written.
+    pub(super) fn new(bytes: usize) -> Self {
+        Shadow { written: vec![0; bytes.div_ceil(64)], missing: bytes, bytes }
+    }
+
+    /// Nobody has written anything any more.
+    pub(super) fn reset(&mut self) {
+        self.written.fill(0);
+        self.missing = self.bytes;
+    }
+
+    /// Whether every byte has been written, so that nothing is left to find.
+    #[inline]
+    pub(super) fn is_complete(&self) -> bool {
+        self.missing == 0
+    }
+
+    /// Learns of an access by those lanes, which lie in a memory that begins at `base`, a multiple of 16. Gives the
+    /// lanes that read what nobody has written.
+    pub(super) fn note(&mut self, access: &Access, lanes: u32, base: u64) -> u32 {
+        if !access.contiguous {
+            return self.note_lanes(access, lanes, base);
+        }
+        // Lanes without a gap between them access one range.
+        let width = usize::from(access.width);
+        let (mut unwritten, mut rest) = (0, lanes);
+        while rest != 0 {
+            let first = rest.trailing_zeros();
+            let count = (!(rest >> first)).trailing_zeros();
+            let run = (u32::MAX >> (32 - count)) << first;
+            rest &= !run;
+            let start = access.addresses[first as usize & 31].wrapping_sub(base) as usize;
+            match access.kind {
+                AccessKind::Store => self.write(start, count as usize * width),
+                AccessKind::Load if self.has(start, count as usize * width) => {}
+                _ => unwritten |= self.note_lanes(access, run, base),
+            }
+        }
+        unwritten
+    }
+
+    /// The same, lane by lane.
+    fn note_lanes(&mut self, access: &Access, lanes: u32, base: u64) -> u32 {
+        let width = usize::from(access.width);
+        let mut unwritten = 0;
+        let mut rest = lanes;
+        while rest != 0 {
+            let lane = rest.trailing_zeros();
+            rest &= rest - 1;
+            let start = access.addresses[lane as usize & 31].wrapping_sub(base) as usize;
+            // Accesses are aligned and at most 16 bytes wide, so they lie in one word.
+            let bits = ((1 << width) - 1) << (start % 64);
+            let Some(word) = self.written.get_mut(start / 64) else { continue };
+            if access.kind != AccessKind::Store {
+                unwritten |= u32::from(*word & bits != bits) << lane;
+            }
+            if access.kind != AccessKind::Load {
+                self.missing -= (bits & !*word).count_ones() as usize;
+                *word |= bits;
+            }
+        }
+        unwritten
+    }
+
+    /// Goes through the words of a range of bytes, each with the bits in question, while `look` says so.
+    #[inline]
+    fn words(
+        &mut self,
+        start: usize,
+        count: usize,
+        mut look: impl FnMut(&mut u64, u64, &mut usize) -> bool,
+    ) -> bool {
+        let (last, end) = ((start + count - 1) / 64, u64::MAX >> (63 - (start + count - 1) % 64));
+        let mut bits = u64::MAX << (start % 64);
+        let Some(words) = self.written.get_mut(start / 64..=last) else { return false };
+        let left = words.len() - 1;
+        for (index, word) in words.iter_mut().enumerate() {
+            if !look(word, if index == left { bits & end } else { bits }, &mut self.missing) {
+                return false;
+            }
+            bits = u64::MAX;
+        }
+        true
+    }
+
+    fn write(&mut self, start: usize, count: usize) {
+        self.words(start, count, |word, bits, missing| {
+            *missing -= (bits & !*word).count_ones() as usize;
+            *word |= bits;
+            true
+        });
+    }
+
+    fn has(&mut self, start: usize, count: usize) -> bool {
+        self.words(start, count, |word, bits, _| *word & bits == bits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isa::{AtomicOperation, AtomicType};
+
+    /// An access of so many bytes a lane, this far apart.
+    fn access(kind: AccessKind, start: u64, stride: u64, width: u8) -> Access {
+        Access {
+            addresses: std::array::from_fn(|lane| 4096 + start + lane as u64 * stride),
+            contiguous: stride == u64::from(width),
+            mask: !0,
+            kind,
+            width,
+            ..Access::default()
+        }
+    }
+
+    #[test]
+    fn a_read_before_the_write_is_told_lane_by_lane() {
+        let mut shadow = Shadow::new(1000);
+        let load = |start, stride, width| access(AccessKind::Load, start, stride, width);
+        assert_eq!(shadow.note(&load(0, 4, 4), 0xff, 4096), 0xff);
+        assert_eq!(shadow.note(&access(AccessKind::Store, 40, 4, 4), !0, 4096), 0);
+        // Bytes 40 to 167 are written.
+        assert_eq!(shadow.note(&load(0, 4, 4), !0, 4096), 0x3ff);
+        assert_eq!(shadow.note(&load(40, 4, 4), !0, 4096), 0);
+        assert_eq!(shadow.note(&load(32, 16, 16), 0xffff, 4096), 0xff01, "half of lanes 0 and 8 is there");
+        assert_eq!(shadow.note(&load(168, 0, 1), 1, 4096), 1);
+    }
+
+    #[test]
+    fn an_atomic_reads_and_writes() {
+        let mut shadow = Shadow::new(8);
+        let add = AccessKind::Atomic(AtomicOperation::Add, AtomicType::U32);
+        assert_eq!(shadow.note(&access(add, 0, 0, 4), 7, 4096), 1, "the first lane writes for the others");
+        assert_eq!(shadow.note(&access(AccessKind::Load, 0, 4, 4), 3, 4096), 2);
+        assert!(!shadow.is_complete());
+        shadow.note(&access(AccessKind::Store, 4, 9, 4), 1, 4096);
+        assert!(shadow.is_complete());
+        shadow.reset();
+        assert_eq!(shadow.note(&access(AccessKind::Load, 0, 4, 4), 3, 4096), 3);
+    }
+
+    #[test]
+    fn every_byte_counts_once_however_it_is_written() {
+        for width in [1_u8, 2, 4, 8, 16] {
+            for stride in [u64::from(width), 3 * u64::from(width)] {
+                let mut shadow = Shadow::new(32 * 48);
+                for _ in 0..2 {
+                    shadow.note(&access(AccessKind::Store, 0, stride, width), !0, 4096);
+                }
+                assert_eq!(shadow.missing, 32 * 48 - 32 * usize::from(width), "{width} {stride}");
+            }
+        }
+    }
+}

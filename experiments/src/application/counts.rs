@@ -1,0 +1,136 @@
+//! `counts:`: what each launch of an application comes to, stated by hand and compared by tests, so that a kernel
+//! whose code or shape changes unnoticed is noticed.
+
+use std::collections::BTreeMap;
+
+use counterpoint_framework::model::{Diagnostic, Node};
+use counterpoint_host_model::program::Step;
+
+use super::keys::COUNT;
+use super::reader::Reader;
+
+/// The size that is not chosen by `--set app.size=name`.
+pub(super) const DEFAULT: &str = "default";
+
+/// What the launches of one kernel come to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counts {
+    /// Thread blocks.
+    pub ctas: PerLaunch,
+    /// Instructions, counted once for a warp, with the code that the application names.
+    pub warp_insn: PerLaunch,
+}
+
+/// A number for every launch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PerLaunch {
+    /// The same for all of them.
+    Each(u64),
+    /// In the order of the launches.
+    Listed(Vec<u64>),
+}
+
+impl PerLaunch {
+    /// The number of a kernel's launch, counted from 0; none if fewer are stated.
+    pub fn of(&self, launch: usize) -> Option<u64> {
+        match self {
+            PerLaunch::Each(number) => Some(*number),
+            PerLaunch::Listed(numbers) => numbers.get(launch).copied(),
+        }
+    }
+
+    /// How many launches there must be, if that is stated.
+    pub fn launches(&self) -> Option<usize> {
+        match self {
+            PerLaunch::Each(_) => None,
+            PerLaunch::Listed(numbers) => Some(numbers.len()),
+        }
+    }
+}
+
+impl Reader<'_> {
+    /// Reads `counts:`; gives those of the size that applies, by kernel.
+    pub(super) fn read_counts(
+        &mut self,
+        node: Option<&Node>,
+        sizes: Option<&Node>,
+    ) -> Option<BTreeMap<String, Counts>> {
+        let node = node?;
+        let Some(entries) = node.as_map() else {
+            let message = format!("expected counts as a map from sizes to kernels, found {}", node.shape());
+            self.diagnostics.error(node.span, message);
+            return None;
+        };
+        let mut kernels = Vec::new();
+        kernel_names(&self.application.steps, &mut kernels);
+        let sizes = sizes.and_then(Node::as_map).unwrap_or_default();
+        let mut chosen = None;
+        for (size, kernel_counts) in entries {
+            if size.name != DEFAULT && !sizes.iter().any(|(known, _)| known.name == size.name) {
+                let message = format!("the application has no size `{}`", size.name);
+                let names = sizes.iter().map(|(known, _)| known.name.as_str()).chain([DEFAULT]);
+                self.diagnostics.report(Diagnostic::new(size.span, message).suggest(&size.name, names));
+            }
+            let counts = self.counts_of(kernel_counts, &kernels);
+            if self.size.as_ref() == Some(&size.name) {
+                chosen = Some(counts);
+            }
+        }
+        chosen
+    }
+
+    fn counts_of(&mut self, node: &Node, kernels: &[String]) -> BTreeMap<String, Counts> {
+        let mut found = BTreeMap::new();
+        let Some(entries) = node.as_map() else {
+            let message = format!("expected counts as a map from kernels, found {}", node.shape());
+            self.diagnostics.error(node.span, message);
+            return found;
+        };
+        for (kernel, counts) in entries {
+            if !kernels.contains(&kernel.name) {
+                let message = format!("no launch runs a kernel `{}`", kernel.name);
+                let names = kernels.iter().map(String::as_str);
+                self.diagnostics.report(Diagnostic::new(kernel.span, message).suggest(&kernel.name, names));
+            }
+            if self.section(counts, &COUNT).is_none() {
+                continue;
+            }
+            let mut one = |key: &str| {
+                let node = self.required(counts, key, COUNT.name)?;
+                self.per_launch(node, key)
+            };
+            if let (Some(ctas), Some(warp_insn)) = (one("ctas"), one("warp_insn")) {
+                found.insert(kernel.name.clone(), Counts { ctas, warp_insn });
+            }
+        }
+        found
+    }
+
+    fn per_launch(&mut self, node: &Node, what: &str) -> Option<PerLaunch> {
+        if node.as_scalar().is_some() {
+            return self.count(node, what, 0, u64::MAX).map(PerLaunch::Each);
+        }
+        let nodes = self.list(Some(node), "numbers");
+        nodes
+            .iter()
+            .map(|node| self.count(node, what, 0, u64::MAX))
+            .collect::<Option<_>>()
+            .map(PerLaunch::Listed)
+    }
+}
+
+/// The kernels that steps launch, each once.
+fn kernel_names(steps: &[Step], names: &mut Vec<String>) {
+    for step in steps {
+        match step {
+            Step::Launch(launch) => {
+                let name = launch.kernel.name().to_owned();
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+            Step::Repeat(_, steps) | Step::Loop { steps, .. } => kernel_names(steps, names),
+            Step::Swap(..) | Step::Free(_) => {}
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! `free:`: memory that the device gets back, and who must not use it afterwards.
+//!
+//! What a name means changes by swaps, so the steps are gone through as the host does it, without the kernels. A kernel
+//! may be given the address of memory that was freed; only its access is a mistake, and the run tells it.
+
+use std::collections::BTreeMap;
+
+use counterpoint_framework::model::{Diagnostic, Node, Span};
+use counterpoint_host_model::program::{BufferId, Step};
+
+use super::reader::Reader;
+
+/// What the names mean, and what has been freed, by where it lies.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct State {
+    meaning: Vec<u32>,
+    freed: Vec<bool>,
+}
+
+impl State {
+    fn place(&self, name: BufferId) -> usize {
+        self.meaning[name.0 as usize] as usize
+    }
+}
+
+/// Uses of freed buffers: which, and where; each place once.
+type Uses = BTreeMap<Span, BufferId>;
+
+impl Reader<'_> {
+    /// A release.
+    pub(super) fn free(&mut self, node: &Node) -> Option<Step> {
+        let name = self.buffer(node)?;
+        self.places.push(node.span);
+        Some(Step::Free(name))
+    }
+
+    /// The condition of a loop stands here.
+    pub(super) fn looked_at(&mut self, span: Span) {
+        self.places.push(span);
+    }
+
+    /// Reports copies and releases of what has been freed already. Steps with problems of their own are left for later.
+    pub(super) fn check_releases(&mut self, copy_out: Option<&Node>) {
+        let steps = &self.application.steps;
+        if self.diagnostics.reports() > 0 || !steps.iter().any(frees) {
+            return;
+        }
+        let count = self.application.buffers.len();
+        let mut state = State { meaning: (0..count as u32).collect(), freed: vec![false; count] };
+        let mut uses = Uses::new();
+        walk(steps, &self.places, &mut state, &mut uses);
+        let nodes = copy_out.and_then(Node::as_list).unwrap_or_default();
+        for (&name, node) in self.application.copy_out.iter().zip(nodes) {
+            if state.freed[state.place(name)] {
+                uses.insert(node.span, name);
+            }
+        }
+        for (span, name) in uses {
+            let name = &self.application.buffers[name.0 as usize].name;
+            let diagnostic = Diagnostic::new(span, format!("`{name}` has been freed before"));
+            let help = "what has been freed can be neither copied nor looked at nor freed again";
+            self.diagnostics.report(diagnostic.help(help));
+        }
+    }
+}
+
+/// Whether a step frees anything.
+fn frees(step: &Step) -> bool {
+    match step {
+        Step::Free(_) => true,
+        Step::Launch(_) | Step::Swap(..) => false,
+        Step::Repeat(_, steps) | Step::Loop { steps, .. } => steps.iter().any(frees),
+    }
+}
+
+/// How many of the places belong to these steps.
+fn places(steps: &[Step]) -> usize {
+    let count = |step: &Step| match step {
+        Step::Free(_) => 1,
+        Step::Launch(_) | Step::Swap(..) => 0,
+        Step::Repeat(_, steps) => places(steps),
+        Step::Loop { steps, .. } => 1 + places(steps),
+    };
+    steps.iter().map(count).sum()
+}
+
+/// Goes through steps, whose places come first among the spans.
+fn walk(steps: &[Step], mut spans: &[Span], state: &mut State, uses: &mut Uses) {
+    for step in steps {
+        let (own, rest) = spans.split_at(places(std::slice::from_ref(step)));
+        spans = rest;
+        match step {
+            Step::Launch(_) => {}
+            Step::Swap(a, b) => state.meaning.swap(a.0 as usize, b.0 as usize),
+            Step::Free(name) => {
+                let place = state.place(*name);
+                if std::mem::replace(&mut state.freed[place], true) {
+                    uses.insert(own[0], *name);
+                }
+            }
+            Step::Repeat(times, steps) => {
+                rounds(u64::from(*times), state, |state| walk(steps, own, state, uses))
+            }
+            Step::Loop { until, most, steps } => rounds(u64::from(*most), state, |state| {
+                // As if the loop went on to its limit: what then goes wrong can go wrong.
+                walk(steps, &own[1..], state, uses);
+                if state.freed[state.place(until.buffer)] {
+                    uses.insert(own[0], until.buffer);
+                }
+            }),
+        }
+    }
+}
+
+/// Does something so often, but no round whose beginning has been there before: from there on all repeats itself.
+fn rounds(times: u64, state: &mut State, mut round: impl FnMut(&mut State)) {
+    let mut seen = vec![state.clone()];
+    for done in 1..=times {
+        round(state);
+        if let Some(first) = seen.iter().position(|before| before == state) {
+            let period = done as usize - first;
+            *state = seen[first + (times - done) as usize % period].clone();
+            return;
+        }
+        seen.push(state.clone());
+    }
+}

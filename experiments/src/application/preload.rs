@@ -1,0 +1,44 @@
+//! `preload:`: what devices hold before the run begins, from files and from kernels that take no time.
+
+use counterpoint_framework::model::{Diagnostic, Node};
+use counterpoint_host_model::program::Step;
+
+use super::code::Codes;
+use super::keys::LOAD_STEP;
+use super::reader::Reader;
+
+impl Reader<'_> {
+    /// Reads what is loaded, and the launches that run on it.
+    pub(super) fn read_preload(&mut self, node: Option<&Node>, codes: &mut Codes) {
+        for node in self.list(node, "steps") {
+            if let Some(load) = node.get("load") {
+                self.section(node, &LOAD_STEP);
+                if !self.application.preload.is_empty() {
+                    let help = "files come first: what kernels leave would be overwritten";
+                    let message = "a file is loaded behind a launch";
+                    self.diagnostics.report(Diagnostic::new(node.span, message).help(help));
+                }
+                let transfer = self.transfer(load, "load");
+                let Some((input, buffer)) = transfer else { continue };
+                self.preloaded.extend(input);
+                self.application.preloaded.push(buffer);
+                continue;
+            }
+            let Some(step) = self.step(node, codes) else { continue };
+            if changes_names(&step) {
+                let message = "before the run, names cannot be swapped and buffers cannot be freed";
+                let help = "the run begins with all buffers where their names say";
+                self.diagnostics.report(Diagnostic::new(node.span, message).help(help));
+            }
+            self.application.preload.push(step);
+        }
+    }
+}
+
+fn changes_names(step: &Step) -> bool {
+    match step {
+        Step::Swap(..) | Step::Free(_) => true,
+        Step::Repeat(_, steps) | Step::Loop { steps, .. } => steps.iter().any(changes_names),
+        Step::Launch(_) => false,
+    }
+}

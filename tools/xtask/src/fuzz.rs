@@ -1,0 +1,64 @@
+//! `cargo xtask fuzz TARGET [--minutes N]`: feeds texts to a target of `tools/fuzz`, beginning with every committed PTX
+//! file, until the time is over or the target fails. Needs a nightly compiler and cargo-fuzz.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const USAGE: &str = "usage: cargo xtask fuzz TARGET [--minutes N]";
+/// Seconds after which one text counts as a hang.
+const HANG: u32 = 25;
+/// Where the committed PTX files lie.
+const SOURCES: [&str; 2] = ["components/ptx/tests", "experiments/applications"];
+
+/// Runs the target that the arguments behind `fuzz` name, for ten minutes if they do not say.
+pub(crate) fn run(mut arguments: impl Iterator<Item = String>) -> Result<(), String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let target = arguments.next().ok_or_else(|| format!("name a target: {}; {USAGE}", targets(&root)))?;
+    if !root.join("tools/fuzz/fuzz_targets").join(format!("{target}.rs")).is_file() {
+        return Err(format!("there is no target {target}; targets: {}", targets(&root)));
+    }
+    let minutes: u32 = match (arguments.next().as_deref(), arguments.next()) {
+        (None, _) => 10,
+        (Some("--minutes"), Some(number)) => number.parse().map_err(|_| format!("{number}: {USAGE}"))?,
+        _ => return Err(USAGE.to_owned()),
+    };
+    let (corpus, seeds) = (format!("target/fuzz/corpus/{target}"), "target/fuzz/seeds");
+    collect_seeds(&root, &root.join(seeds)).map_err(|error| format!("{seeds}: {error}"))?;
+    std::fs::create_dir_all(root.join(&corpus)).map_err(|error| format!("{corpus}: {error}"))?;
+    let mut command = Command::new("cargo");
+    command.current_dir(&root).args(["+nightly", "fuzz", "run", "--fuzz-dir", "tools/fuzz"]);
+    command.args(["--target-dir", "target/fuzz", &target, &corpus, seeds, "--"]);
+    command.args([format!("-max_total_time={}", 60 * minutes), format!("-timeout={HANG}")]);
+    command.args(["-dict=tools/fuzz/ptx.dict", "-max_len=20000", "-artifact_prefix=target/fuzz/"]);
+    let status = command.status().map_err(|error| format!("cargo did not start: {error}"))?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(format!("{target}: failed; needs cargo-fuzz (`cargo install cargo-fuzz`) and nightly")),
+    }
+}
+
+fn targets(root: &Path) -> String {
+    let entries = std::fs::read_dir(root.join("tools/fuzz/fuzz_targets")).into_iter().flatten();
+    let stem = |path: PathBuf| Some(path.file_stem()?.to_string_lossy().into_owned());
+    let mut names: Vec<String> = entries.filter_map(|entry| stem(entry.ok()?.path())).collect();
+    names.sort();
+    names.join(", ")
+}
+
+/// Copies the committed PTX files into one folder, under their paths with dashes.
+fn collect_seeds(root: &Path, seeds: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(seeds)?;
+    let mut folders: Vec<PathBuf> = SOURCES.iter().map(|source| root.join(source)).collect();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "ptx") {
+                let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().replace('/', "-");
+                std::fs::copy(&path, seeds.join(name))?;
+            }
+        }
+    }
+    Ok(())
+}

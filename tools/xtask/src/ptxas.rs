@@ -1,0 +1,20 @@
+//! Hands every committed PTX module, as it is and rewritten, to NVIDIA's assembler, which is not part of this repository.
+
+use std::process::Command;
+
+const USAGE: &str = "usage: cargo xtask ptxas --ptxas PROGRAM";
+
+/// Runs the test that needs the assembler, which also prints the table of registers.
+pub(crate) fn run(mut arguments: impl Iterator<Item = String>) -> Result<(), String> {
+    let (Some("--ptxas"), Some(program), None) =
+        (arguments.next().as_deref(), arguments.next(), arguments.next())
+    else {
+        return Err(USAGE.to_owned());
+    };
+    // The test runs in the folder of its crate.
+    let program = std::path::absolute(&program).ok().filter(|path| path.exists()).unwrap_or(program.into());
+    let mut command = Command::new(env!("CARGO"));
+    command.args(["test", "-p", "counterpoint-ptx", "--test", "committed", "--", "--ignored", "--nocapture"]);
+    let status = command.env("PTXAS", program).status().map_err(|error| format!("cargo: {error}"))?;
+    if status.success() { Ok(()) } else { Err("ptxas refuses a module".to_owned()) }
+}
