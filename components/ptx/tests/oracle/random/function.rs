@@ -114,6 +114,12 @@ pub(crate) fn function(index: usize, nodes: &[Node], catalogue: &Catalogue) -> S
         let value =
             super::edge(if ty == PREDICATE { Type { bits: 16, ..ty } } else { ty }, 37 * number + index);
         let _ = match ty {
+            // Half of the predicates differ from thread to thread, so that functions diverge.
+            PREDICATE if number % 2 == 0 => writeln!(
+                text,
+                "mov.u32 %t6, %tid.x; shr.u32 %t6, %t6, {}; and.b32 %t6, %t6, 1; setp.ne.u32 {name}, %t6, 0;",
+                number / 2
+            ),
             PREDICATE => writeln!(text, "setp.ne.u32 {name}, {}, 1;", value & 1),
             _ => writeln!(text, "mov.b{} {name}, {value:#x};", ty.bits),
         };
