@@ -295,7 +295,10 @@ pub fn run_watched(
         interrupt: progress.interrupt_flag(),
         ..Options::default()
     };
-    let preloaded = functional::preload(&loaded, functional.clone());
+    // Devices that are too small are not filled first.
+    let asks = request.functional || loaded.application.preloads();
+    let lacking = if asks { lacks(request, registry, &machine, &loaded) } else { None };
+    let preloaded = lacking.map_or_else(|| functional::preload(&loaded, functional.clone()), Err);
     let contents = preloaded.as_deref().unwrap_or_default();
     let weights = match request.functional {
         true => None,
@@ -322,12 +325,10 @@ pub fn run_watched(
         Simulation { machine: Arc::clone(&machine), registry: Arc::clone(registry), environment };
     let (mut launched, mut found) = (None, Vec::new());
     let (report, missing) = if let Err(outcome) = &preloaded {
-        (functional::refused(outcome.clone()).report, [].as_slice())
+        launched = request.functional.then(Vec::new);
+        (functional::report(outcome.clone(), Vec::new()), [].as_slice())
     } else if request.functional {
-        let ran = match lacks(request, registry, &machine, &loaded) {
-            Some(outcome) => functional::refused(outcome),
-            None => functional::run(&loaded, contents, &journal, &meter, &disk, functional),
-        };
+        let ran = functional::run(&loaded, contents, &journal, &meter, &disk, functional);
         (launched, found) = (Some(ran.launched), ran.found);
         (ran.report, [].as_slice())
     } else {

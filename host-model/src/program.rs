@@ -152,6 +152,11 @@ pub struct Application {
 }
 
 impl Application {
+    /// Whether devices hold something when the run begins.
+    pub fn preloads(&self) -> bool {
+        !self.preloaded.is_empty() || !self.preload.is_empty()
+    }
+
     /// Bytes that move between storage, host and devices, for progress.
     pub fn bytes(&self) -> u64 {
         let size = |id: &BufferId| self.buffers[id.0 as usize].bytes;

@@ -35,6 +35,9 @@ pub(super) type Contents = Vec<(u32, Vec<u8>)>;
 /// # Errors
 /// How the run ends if that goes wrong.
 pub(super) fn preload(loaded: &LoadedApplication, options: Options) -> Result<Contents, Outcome> {
+    if !loaded.application.preloads() {
+        return Ok(Contents::new());
+    }
     let (journal, meter) = (Journal::default(), Meter::default());
     let host = FunctionalHost::new(&loaded.application, &journal, &meter, options, UNWRITTEN);
     let files: Vec<&[u8]> = loaded.preloaded.iter().map(|file| &*file.contents).collect();
@@ -76,12 +79,8 @@ pub(super) fn run(
     Ran { report: report(outcome, stats), launched, found }
 }
 
-/// A run that did not begin, because the machine does not have what the application needs.
-pub(super) fn refused(outcome: Outcome) -> Ran {
-    Ran { report: report(outcome, Vec::new()), launched: Vec::new(), found: Vec::new() }
-}
-
-fn report(outcome: Outcome, stats: Vec<StatRow>) -> RunReport {
+/// The report of a run without time.
+pub(super) fn report(outcome: Outcome, stats: Vec<StatRow>) -> RunReport {
     RunReport {
         outcome,
         stats,

@@ -169,7 +169,7 @@ impl Warp {
         self.write_loaded(&program.instructions[pc as usize], lanes, words);
     }
 
-    #[inline]
+    #[inline(never)]
     pub(super) fn write_loaded(&mut self, instruction: &Instruction, lanes: u32, words: &[Row; 4]) {
         let form = &instruction.memory;
         let elements = usize::from(form.elements);

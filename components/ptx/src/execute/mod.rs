@@ -170,6 +170,8 @@ pub struct Warp {
     exited: u32,
     /// The barrier instruction that was executed last.
     barrier: u32,
+    /// How often `bar.warp.sync` was executed.
+    meetings: u32,
     /// The `bar.red` that the warp waits at, and its lanes.
     voting: Option<(u32, u32)>,
     index: u32,
@@ -202,6 +204,7 @@ impl Warp {
             mask: 0,
             exited: 0,
             barrier: 0,
+            meetings: 0,
             voting: None,
             index,
             stack: Vec::with_capacity(8),
@@ -230,6 +233,7 @@ impl Warp {
         self.reconvergence = NO_PC;
         self.exited = !self.mask;
         self.barrier = 0;
+        self.meetings = 0;
         self.voting = None;
         self.index = index;
         self.stack.clear();
@@ -265,6 +269,11 @@ impl Warp {
     /// The barrier instruction that it executed last; 0 if it has not executed one.
     pub fn last_barrier(&self) -> u32 {
         self.barrier
+    }
+
+    /// How many `bar.warp.sync` it has executed.
+    pub fn meetings(&self) -> u32 {
+        self.meetings
     }
 
     /// The warp's number in its CTA.

@@ -89,7 +89,10 @@ impl Warp {
                 let leader = |lane: usize| in_group(lane).trailing_zeros();
                 (each(&leader), truth_of(&|lane| leader(lane) == lane as u32))
             }
-            WarpOp::Sync => return Ok(()),
+            WarpOp::Sync => {
+                self.meetings = self.meetings.wrapping_add(1);
+                return Ok(());
+            }
             _ => {
                 let values = self.row(program, a).0;
                 (each(&|lane| warp::reduce(op, &values, in_group(lane))), 0)

@@ -10,9 +10,8 @@ use super::{CONSTANTS, FlatMemory, Options, Statistics};
 use crate::allocations::{Allocations, bytes_of};
 use crate::error::{ExecError, Failure};
 use crate::execute::{Access, AccessKind, CtaEnvironment, Issue, Votes, Warp};
-use crate::isa::warp::WarpOp;
 use crate::printf::print;
-use crate::program::{Action, Program, Row, Space};
+use crate::program::{Program, Row, Space};
 use crate::standstill::{Waiting, standstill};
 
 /// A warp runs this many instructions before the next has its turn: enough to stay in the host's cache,
@@ -139,12 +138,6 @@ impl<'a> Cta<'a> {
         memory: &mut FlatMemory,
     ) -> Result<(), Box<ExecError>> {
         for _ in 0..TURN {
-            if let Some(races) = &mut self.races
-                && let Some(pc) = self.warps[index].pc()
-                && self.program.instructions()[pc as usize].action == Action::Warp(WarpOp::Sync)
-            {
-                races.meet(index);
-            }
             let issued = self.warps[index].issue(self.program, env, &mut self.access)?;
             self.statistics.warp_instructions += 1;
             self.statistics.thread_instructions += u64::from(issued.lanes.count_ones());
@@ -279,8 +272,9 @@ impl<'a> Cta<'a> {
     /// Notes the races of an access to shared memory.
     #[cold]
     fn look_for_races(&mut self, index: usize, env: &CtaEnvironment) {
-        let Cta { races, access, shared, program, findings, .. } = self;
+        let Cta { races, access, shared, program, findings, warps, .. } = self;
         let Some(races) = races else { return };
+        races.meet(index, warps[index].meetings());
         let line = |pc: u32| program.instructions()[pc as usize].line;
         for &Race { lane, byte, other, did } in races.note(access, index, shared) {
             let (here, there) = (line(access.pc), line(other.pc()));

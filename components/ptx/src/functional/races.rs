@@ -95,6 +95,8 @@ pub(super) struct Races {
     /// What those knew who have arrived at each barrier, and those who have ended.
     arrived: [Clock; 16],
     ended: Clock,
+    /// How often the threads of each warp have met.
+    met: [u32; WARPS],
     found: Vec<Race>,
 }
 
@@ -107,6 +109,7 @@ impl Races {
             clocks: vec![[0; WARPS]; warps],
             arrived: [[0; WARPS]; 16],
             ended: [0; WARPS],
+            met: [0; WARPS],
             found: Vec::new(),
         };
         races.restart();
@@ -122,6 +125,7 @@ impl Races {
         }
         self.arrived = [[0; WARPS]; 16];
         self.ended = [0; WARPS];
+        self.met = [0; WARPS];
     }
 
     /// A warp arrives at a barrier: what it does from now on, others do not know.
@@ -148,9 +152,10 @@ impl Races {
         learn(&mut self.ended, &self.clocks[warp]);
     }
 
-    /// The threads of a warp have met.
-    pub(super) fn meet(&mut self, warp: usize) {
-        self.clocks[warp][warp] += 1;
+    /// How often the threads of a warp have met up to now.
+    pub(super) fn meet(&mut self, warp: usize, meetings: u32) {
+        let before = std::mem::replace(&mut self.met[warp], meetings);
+        self.clocks[warp][warp] += meetings.wrapping_sub(before);
     }
 
     /// Learns of an access of a warp to shared memory, which still holds what it held before. Gives its races, one a lane
@@ -268,7 +273,7 @@ fn bytes(access: &Access, lane: u32) -> impl Iterator<Item = u64> {
 fn value(access: &Access, lane: usize, byte: u64) -> u8 {
     let at = (byte - access.addresses[lane]) as usize;
     let piece = usize::from(access.element_bytes.min(4)).max(1);
-    access.values[at / piece & 3].0[lane].to_le_bytes()[at % piece]
+    access.values[(at / piece) & 3].0[lane].to_le_bytes()[at % piece]
 }
 
 #[cfg(test)]
@@ -381,7 +386,7 @@ mod tests {
             let mut races = Races::new(1, 64, target);
             pcs(&mut races, &load, 0);
             if met {
-                races.meet(0);
+                races.meet(0, 1);
             }
             assert_eq!(pcs(&mut races, &store, 0), expected);
         }

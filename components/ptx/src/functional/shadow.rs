@@ -1,5 +1,7 @@
 //! Which bytes of a memory somebody has written: one bit a byte, forgotten once there is nothing left to find.
 
+use std::ops::Range;
+
 use crate::execute::{Access, AccessKind};
 
 /// A bit for each byte of a memory.
@@ -9,18 +11,21 @@ pub(super) struct Shadow {
     /// Bytes that nobody has written.
     missing: usize,
     bytes: usize,
+    /// A range that is known to be written: what most accesses ask for.
+    known: Range<usize>,
 }
 
 impl Shadow {
     /// Of a memory that nobody has written.
     pub(super) fn new(bytes: usize) -> Self {
-        Shadow { written: vec![0; bytes.div_ceil(64)], missing: bytes, bytes }
+        Shadow { written: vec![0; bytes.div_ceil(64)], missing: bytes, bytes, known: 0..0 }
     }
 
     /// Nobody has written anything any more.
     pub(super) fn reset(&mut self) {
         self.written.fill(0);
         self.missing = self.bytes;
+        self.known = 0..0;
     }
 
     /// Whether every byte has been written, so that nothing is left to find.
@@ -31,9 +36,25 @@ impl Shadow {
 
     /// Learns of an access by those lanes, which lie in a memory that begins at `base`, a multiple of 16. Gives the
     /// lanes that read what nobody has written.
+    #[inline]
     pub(super) fn note(&mut self, access: &Access, lanes: u32, base: u64) -> u32 {
+        if access.contiguous && lanes != 0 {
+            let (first, last) = (lanes.trailing_zeros() as usize, 31 - lanes.leading_zeros() as usize);
+            let start = access.addresses[first].wrapping_sub(base) as usize;
+            let end = (access.addresses[last].wrapping_sub(base) as usize).wrapping_add(access.width.into());
+            if self.known.start <= start && end <= self.known.end {
+                return 0;
+            }
+        }
+        self.note_unknown(access, lanes, base)
+    }
+
+    /// The same where not all of it is known to be written.
+    fn note_unknown(&mut self, access: &Access, lanes: u32, base: u64) -> u32 {
         if !access.contiguous {
-            return self.note_lanes(access, lanes, base);
+            let known = base + self.known.start as u64;
+            let inside = access.lanes_within(lanes, known, self.known.len() as u64);
+            return self.note_lanes(access, lanes & !inside, base);
         }
         // Lanes without a gap between them access one range.
         let width = usize::from(access.width);
@@ -103,10 +124,24 @@ impl Shadow {
             *word |= bits;
             true
         });
+        self.know(start..start + count);
     }
 
     fn has(&mut self, start: usize, count: usize) -> bool {
-        self.words(start, count, |word, bits, _| *word & bits == bits)
+        let has = self.words(start, count, |word, bits, _| *word & bits == bits);
+        if has {
+            self.know(start..start + count);
+        }
+        has
+    }
+
+    /// A range has been written.
+    fn know(&mut self, range: Range<usize>) {
+        if range.start <= self.known.end && self.known.start <= range.end {
+            self.known = self.known.start.min(range.start)..self.known.end.max(range.end);
+        } else if range.len() > self.known.len() {
+            self.known = range;
+        }
     }
 }
 
