@@ -9,11 +9,11 @@ use proptest::prelude::*;
 use crate::random::{Catalogue, INPUT, OUTPUT, Random, SLOT, edge, random, text};
 use crate::scalar::{Class, Launch, Type};
 
-/// Global memory before the launch: input, slots, output and sums.
+/// Global memory before the launch: input, slots, output, and the sums with a word for each thread behind them.
 fn memory(program: &Random) -> (Vec<u8>, [usize; 4]) {
     let threads = (program.threads * program.ctas) as usize;
     let starts = [0, threads * INPUT, threads * (INPUT + SLOT), threads * (INPUT + SLOT + OUTPUT)];
-    let mut bytes = Vec::with_capacity(starts[3] + 64);
+    let mut bytes = Vec::with_capacity(starts[3] + 64 + 4 * threads);
     let mut state = program.seed;
     while bytes.len() < starts[1] {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -23,7 +23,7 @@ fn memory(program: &Random) -> (Vec<u8>, [usize; 4]) {
         // In the high half too, where registers of 64 bits have theirs.
         bytes.extend_from_slice(&(if bits == 32 { value | value << 32 } else { value }).to_le_bytes());
     }
-    bytes.resize(starts[3] + 64, 0);
+    bytes.resize((starts[3] + 64 + 4 * threads).next_multiple_of(8), 0);
     (bytes, starts)
 }
 
@@ -75,7 +75,8 @@ fn place(at: usize, starts: &[usize; 4]) -> String {
         _ if at < starts[1] => ("input", 0, INPUT),
         _ if at < starts[2] => ("slot", starts[1], SLOT),
         _ if at < starts[3] => ("output", starts[2], OUTPUT),
-        _ => ("sums", starts[3], 64),
+        _ if at < starts[3] + 64 => ("sums", starts[3], 64),
+        _ => ("row", starts[3] + 64, 4),
     };
     format!("{} of the {name} of thread {}", (at - start) % size, (at - start) / size)
 }

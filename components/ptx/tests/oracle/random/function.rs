@@ -66,6 +66,7 @@ pub(crate) fn kernel(nodes: &[Node], catalogue: &Catalogue) -> String {
             _ => writeln!(text, "ld.global.b{} {name}, [%a5+{at}];", ty.bits),
         };
     }
+    text += "ld.param.u64 %a5, [sums]; mad.wide.u32 %a5, %t5, 4, %a5; add.s64 %a5, %a5, 64;\n";
     let mut writer = Writer::new(catalogue, None);
     writer.body(nodes);
     text += &writer.text;
@@ -90,17 +91,18 @@ const FORMS: [(&str, &str, &str); COUNT] = [
     (
         ".func (.param .b32 result) f0(.param .b32 a, .param .b64 b)",
         "ld.param.b32 %r0, [a]; ld.param.b64 %rd0, [b]; ld.param.s32 %rs0, [a];",
-        "st.param.b32 [result], %r1;",
+        "ld.param.b32 %t6, [a]; xor.b32 %t6, %t6, %r1; st.param.b32 [result], %t6;",
     ),
     (
         ".func (.reg .b64 result) f1(.reg .f32 a, .reg .b16 b)",
         "mov.f32 %f0, a; mov.b16 %h0, b;",
-        "mov.b64 result, %rd1;",
+        "mov.b32 %t6, a; cvt.u64.u32 %a5, %t6; xor.b64 result, %a5, %rd1;",
     ),
     (
         ".func (.param .align 8 .b8 result[16]) f2(.param .align 8 .b8 a[16], .param .f64 x)",
         "ld.param.v2.b32 {%r0, %r1}, [a]; ld.param.s8 %h0, [a+9]; ld.param.f64 %fd0, [x];",
-        "st.param.v4.b16 [result], {%h0, %h1, %h2, %h3}; st.param.f64 [result+8], %fd1;",
+        "st.param.v4.b16 [result], {%h0, %h1, %h2, %h3}; ld.param.b16 %t6, [a+12]; st.param.b16 [result+2], %t6;
+        st.param.f64 [result+8], %fd1;",
     ),
 ];
 
@@ -112,6 +114,12 @@ pub(crate) fn function(index: usize, nodes: &[Node], catalogue: &Catalogue) -> S
         let value =
             super::edge(if ty == PREDICATE { Type { bits: 16, ..ty } } else { ty }, 37 * number + index);
         let _ = match ty {
+            // Half of the predicates differ from thread to thread, so that functions diverge.
+            PREDICATE if number % 2 == 0 => writeln!(
+                text,
+                "mov.u32 %t6, %tid.x; shr.u32 %t6, %t6, {}; and.b32 %t6, %t6, 1; setp.ne.u32 {name}, %t6, 0;",
+                number / 2
+            ),
             PREDICATE => writeln!(text, "setp.ne.u32 {name}, {}, 1;", value & 1),
             _ => writeln!(text, "mov.b{} {name}, {value:#x};", ty.bits),
         };

@@ -62,7 +62,7 @@ fn leaf() -> impl Strategy<Value = Node> {
         1 => choices().prop_map(Node::Chain),
         3 => choices().prop_map(Node::Access),
         1 => choices().prop_map(Node::Move),
-        1 => choices().prop_map(Node::Leave),
+        2 => choices().prop_map(Node::Leave),
         1 => choices().prop_map(Node::Call),
     ]
 }
@@ -83,17 +83,19 @@ fn nodes(count: usize) -> impl Strategy<Value = Vec<Node>> {
 
 /// Any program.
 pub(crate) fn random() -> impl Strategy<Value = Random> {
-    let functions = prop::collection::vec(nodes(8), function::COUNT);
-    (nodes(40), functions, 1u32..70, 1u32..3, any::<u64>()).prop_map(|(kernel, functions, threads, ctas, seed)| {
-        Random { kernel, functions, threads, ctas, seed }
-    })
+    let functions = prop::collection::vec(nodes(14), function::COUNT);
+    (nodes(40), functions, 1u32..70, 1u32..3, any::<u64>()).prop_map(
+        |(kernel, functions, threads, ctas, seed)| Random { kernel, functions, threads, ctas, seed },
+    )
 }
 
 /// A program as PTX.
 pub(crate) fn text(program: &Random, catalogue: &Catalogue) -> String {
-    let mut text = String::from(".version 7.8\n.target sm_80\n.address_size 64\n.shared .align 16 .b8 tile[8192];\n");
+    let mut text =
+        String::from(".version 7.8\n.target sm_80\n.address_size 64\n.shared .align 16 .b8 tile[8192];\n");
     for index in (0..function::COUNT).rev() {
-        text += &function::function(index, program.functions.get(index).map_or(&[], Vec::as_slice), catalogue);
+        text +=
+            &function::function(index, program.functions.get(index).map_or(&[], Vec::as_slice), catalogue);
     }
     text + &function::kernel(&program.kernel, catalogue)
 }

@@ -24,7 +24,15 @@ pub(crate) struct Writer<'c> {
 
 impl<'c> Writer<'c> {
     pub(crate) fn new(catalogue: &'c Catalogue, within: Option<(usize, &'static str)>) -> Self {
-        Writer { text: String::new(), catalogue, within, labels: 0, depth: 0, ends: Vec::new(), gathers: false }
+        Writer {
+            text: String::new(),
+            catalogue,
+            within,
+            labels: 0,
+            depth: 0,
+            ends: Vec::new(),
+            gathers: false,
+        }
     }
 
     /// Writes a function's nodes.
@@ -144,9 +152,9 @@ impl<'c> Writer<'c> {
         let mut choose = Chooser::new(choices);
         let guard = format!("@{}{}", choose.of(&["", "!"]), choose.register(PREDICATE, 1));
         let line = match (choose.below(8), self.ends.last().copied(), self.within) {
-            (0..=4, Some(end), _) => format!("{guard} bra L{end};"),
+            (2..=4, Some(end), _) => format!("{guard} bra L{end};"),
             (5, _, None) if self.depth > 0 => format!("{guard} exit;"),
-            (5, _, Some((_, result))) => format!("{result}\n{guard} ret;"),
+            (0..=3 | 5, _, Some((_, result))) => format!("{result}\n{guard} ret;"),
             (6, _, Some(_)) => format!("{guard} exit;"),
             (6, _, None) if self.depth > 0 => format!("{guard} ret;"),
             (7, ..) if !self.gathers => format!("{guard} bra DONE;"),
@@ -202,7 +210,8 @@ impl<'c> Writer<'c> {
 
     fn access(&mut self, choices: &Choices) {
         let mut choose = Chooser::new(choices);
-        let line = match (choose.below(6), self.within) {
+        let line = match (choose.below(7), self.within) {
+            (6, None) => in_a_row(&mut choose),
             (0, None) => atomic(&mut choose),
             (5, None) => format!(
                 "red.global.add.u{0} [%a6+{1}], {2};",
@@ -227,8 +236,7 @@ fn instruction(op: &Opcode<'_>, choose: &mut Chooser<'_>) -> String {
 pub(crate) fn operands(op: &Opcode<'_>, choose: &mut Chooser<'_>) -> String {
     let (result, sources) = op.signature().expect("the catalogue has no others");
     let wider = op.takes_wider_registers();
-    // A result of fewer bits than 64 goes to no register of 64.
-    let widest = if wider && !result.is_float() { if result.bits == 64 { 64 } else { 32 } } else { 0 };
+    let widest = if wider && !result.is_float() { 64 } else { 0 };
     let to = match op.head {
         "setp" if choose.once_in(3) => format!("%p{}|%p{}", choose.below(4), 4 + choose.below(4)),
         _ => choose.register(result, widest),
@@ -301,6 +309,17 @@ fn transfer(choose: &mut Chooser<'_>, function: bool, stores: bool) -> String {
     }
 }
 
+/// A word of each thread, one behind the other: the accesses that are served at once.
+fn in_a_row(choose: &mut Chooser<'_>) -> String {
+    let name = choose.of(&["b32", "u32", "s32", "f32"]);
+    let space = choose.of(&[".global", ""]);
+    let register = choose.register(Type::parse(name).expect("a type"), 0);
+    match choose.below(2) {
+        0 => format!("st{space}.{name} [%a5], {register};"),
+        _ => format!("ld{space}.{name} {register}, [%a5];"),
+    }
+}
+
 fn atomic(choose: &mut Chooser<'_>) -> String {
     let (space, address) =
         choose.of(&[(".global", "%a0"), (".shared", "%a1"), (".shared", "%t0"), ("", "%a2"), ("", "%a0")]);
@@ -365,7 +384,8 @@ fn together(choose: &mut Chooser<'_>) -> String {
         }
         4 => {
             let mode = choose.of(&[
-                "add.u32", "add.s32", "min.u32", "min.s32", "max.u32", "max.s32", "and.b32", "or.b32", "xor.b32",
+                "add.u32", "add.s32", "min.u32", "min.s32", "max.u32", "max.s32", "and.b32", "or.b32",
+                "xor.b32",
             ]);
             let value = choose.register(ty("u32"), 0);
             format!("redux.sync.{mode} {}, {value}, -1;", choose.register(ty("u32"), 0))

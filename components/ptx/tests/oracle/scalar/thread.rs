@@ -160,7 +160,14 @@ impl Thread {
     }
 
     /// An instruction that is a function of registers.
-    fn compute(&mut self, op: &Opcode<'_>, code: &Code<'_>, scope: usize, instruction: &Instruction, memories: &Memories<'_>) {
+    fn compute(
+        &mut self,
+        op: &Opcode<'_>,
+        code: &Code<'_>,
+        scope: usize,
+        instruction: &Instruction,
+        memories: &Memories<'_>,
+    ) {
         let (result, types) = op.signature().unwrap_or_else(|| panic!("`{}` is not known", op.text));
         let operands = &instruction.operands;
         let sources: Vec<u64> = operands[1..]
@@ -192,7 +199,14 @@ impl Thread {
     }
 
     /// An operand, as a type sees it.
-    pub(super) fn value(&self, code: &Code<'_>, scope: usize, kind: &OperandKind, ty: Type, memories: &Memories<'_>) -> u64 {
+    pub(super) fn value(
+        &self,
+        code: &Code<'_>,
+        scope: usize,
+        kind: &OperandKind,
+        ty: Type,
+        memories: &Memories<'_>,
+    ) -> u64 {
         let name = match kind {
             OperandKind::Name(name) => name,
             OperandKind::Not(name) => return u64::from(self.register(code, scope, name) == 0),
@@ -239,7 +253,14 @@ impl Thread {
         self.frame().registers.insert((home, name.clone()), value);
     }
 
-    fn mov(&mut self, op: &Opcode<'_>, code: &Code<'_>, scope: usize, operands: &[Operand], memories: &Memories<'_>) {
+    fn mov(
+        &mut self,
+        op: &Opcode<'_>,
+        code: &Code<'_>,
+        scope: usize,
+        operands: &[Operand],
+        memories: &Memories<'_>,
+    ) {
         let ty = op.types[0];
         let part = |count: usize| Type { bits: ty.bits / count as u32, ..ty };
         match (&operands[0].kind, &operands[1].kind) {
@@ -267,7 +288,14 @@ impl Thread {
 
     // Memory.
 
-    fn target(&self, op: &Opcode<'_>, code: &Code<'_>, scope: usize, operand: &Operand, memories: &Memories<'_>) -> Target {
+    fn target(
+        &self,
+        op: &Opcode<'_>,
+        code: &Code<'_>,
+        scope: usize,
+        operand: &Operand,
+        memories: &Memories<'_>,
+    ) -> Target {
         let (name, offset) = match &operand.kind {
             OperandKind::Address(name, offset) => (name, *offset),
             other => panic!("{other:?} is no address"),
@@ -300,10 +328,18 @@ impl Thread {
     }
 
     /// `ld` and `st`
-    fn transfer(&mut self, op: &Opcode<'_>, code: &Code<'_>, scope: usize, operands: &[Operand], memories: &mut Memories<'_>) {
+    fn transfer(
+        &mut self,
+        op: &Opcode<'_>,
+        code: &Code<'_>,
+        scope: usize,
+        operands: &[Operand],
+        memories: &mut Memories<'_>,
+    ) {
         let ty = op.types[0];
         let stores = op.head == "st";
-        let (values, address) = if stores { (&operands[1], &operands[0]) } else { (&operands[0], &operands[1]) };
+        let (values, address) =
+            if stores { (&operands[1], &operands[0]) } else { (&operands[0], &operands[1]) };
         let values = match &values.kind {
             OperandKind::Vector(parts) => parts.as_slice(),
             kind => std::slice::from_ref(kind),
@@ -318,7 +354,9 @@ impl Thread {
             false => Vec::new(),
         };
         let place: &mut [u8] = match target {
-            Target::Memory(room, address) => memories.bytes(room, &mut self.local, address, bytes * values.len()),
+            Target::Memory(room, address) => {
+                memories.bytes(room, &mut self.local, address, bytes * values.len())
+            }
             Target::Frame(name, offset) => {
                 let frame = self.frames.last_mut().expect("a frame");
                 let whole = frame.parameters.entry(name.clone()).or_insert_with(|| {
@@ -327,7 +365,9 @@ impl Thread {
                 });
                 &mut whole[offset..offset + bytes * values.len()]
             }
-            Target::Kernel(offset) => &mut memories.parameters[offset..offset + bytes * values.len()].to_vec(),
+            Target::Kernel(offset) => {
+                &mut memories.parameters[offset..offset + bytes * values.len()].to_vec()
+            }
         };
         if stores {
             place.copy_from_slice(&stored);
@@ -340,7 +380,14 @@ impl Thread {
     }
 
     /// `atom` and `red`, whose operation is a function of the old value and the operands.
-    fn atomic(&mut self, op: &Opcode<'_>, code: &Code<'_>, scope: usize, operands: &[Operand], memories: &mut Memories<'_>) {
+    fn atomic(
+        &mut self,
+        op: &Opcode<'_>,
+        code: &Code<'_>,
+        scope: usize,
+        operands: &[Operand],
+        memories: &mut Memories<'_>,
+    ) {
         let ty = op.types[0];
         let returns = usize::from(op.head == "atom");
         let rest = &operands[returns..];
@@ -367,7 +414,9 @@ impl Thread {
             Some("and") => old & b,
             Some("or") => old | b,
             Some("xor") => old ^ b,
-            Some("add") if ty.is_float() => arithmetic(if ty.bits == 32 { "add.rn.f32" } else { "add.rn.f64" }),
+            Some("add") if ty.is_float() => {
+                arithmetic(if ty.bits == 32 { "add.rn.f32" } else { "add.rn.f64" })
+            }
             Some("add") => old.wrapping_add(b),
             Some("min") => ty.number(old).min(ty.number(b)) as u64,
             Some("max") => ty.number(old).max(ty.number(b)) as u64,

@@ -28,7 +28,8 @@ pub(super) fn meet(warp: &mut [Thread], functions: &[Code<'_>], memories: &Memor
     let op = Opcode::new(&instruction.opcode);
     let ty = if op.head == "vote" { PREDICATE } else { op.types[0] };
     let values = |index: usize, ty: Type| -> Vec<Option<u64>> {
-        let value = |lane: usize| warp[lane].value(code, scope, &instruction.operands[index].kind, ty, memories);
+        let value =
+            |lane: usize| warp[lane].value(code, scope, &instruction.operands[index].kind, ty, memories);
         (0..warp.len()).map(|lane| live.contains(&lane).then(|| value(lane))).collect()
     };
     let word = Type::parse(B32).expect("a type");
