@@ -1,149 +1,38 @@
 //! A run of an application on a machine: loading both, simulating, checking and writing what came out.
 
 mod functional;
+mod loading;
 mod manifest;
 mod progress;
 mod record;
+mod request;
 mod simulation;
+mod surroundings;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use counterpoint_framework::kernel::{Cut, Outcome, RunOptions, SnapshotTimes, Stuck, Watchdog};
-use counterpoint_framework::model::{Environment, Registry, Report, Resources};
-use counterpoint_framework::telemetry::{Level, Meter};
-use counterpoint_framework::time::{Hertz, SimTime};
-use counterpoint_framework::topology::{self, Disk as MachineFiles, Loaded, Machine, RunReport};
-use counterpoint_hardware::io::storage::Disk;
-use counterpoint_host_model::Journal;
+use counterpoint_framework::kernel::{Cut, Outcome, RunOptions, Stuck, Watchdog};
+use counterpoint_framework::model::{Environment, Registry};
+use counterpoint_framework::time::Hertz;
+use counterpoint_framework::topology::{self, Machine, RunReport};
 use counterpoint_host_model::functional::{Found, Launched};
-use counterpoint_host_model::program::Application;
-use counterpoint_protocols::preload::Preloaded;
-use counterpoint_ptx::functional::{DEFAULT_LIMIT, Options};
+use counterpoint_protocols::preload::Contents;
+use counterpoint_ptx::functional::Options;
 
-use crate::application::{self, LoadedApplication, RealFiles, SETTING_PREFIX};
-use crate::find::{Sort, find};
+use crate::application::LoadedApplication;
 use crate::hashes::{Hashed, Hashes};
 use crate::output::{Folder, RECORDS, WriteError};
 use crate::summary::{Figures, Phase, phases};
 use crate::verify::Verdict;
 
+use loading::load;
+pub use loading::{load_application, load_machine};
 pub use progress::{Progress, Snapshot};
+pub use request::{RunError, RunRequest};
 use simulation::{Ended, Simulation};
-
-/// What to run, and how.
-#[derive(Clone, Debug)]
-pub struct RunRequest {
-    /// The machine: a file, or a name.
-    pub machine: String,
-    /// The application: a file, or a name.
-    pub application: String,
-    /// Overlays in the order in which they apply: files or names.
-    pub overlays: Vec<String>,
-    /// Settings `path=value`; those whose path begins with `app.` are the application's.
-    pub sets: Vec<String>,
-    /// The runtime of every host.
-    pub runtime: Option<String>,
-    /// The policy of every CTA scheduler.
-    pub policy: Option<String>,
-    /// Without time: kernels run on the functional executor; of the machine nothing is asked but whether its devices hold
-    /// the buffers.
-    pub functional: bool,
-    /// Look for races in shared memory, in a run without time.
-    pub racecheck: bool,
-    /// Warp instructions that a block may execute in a run without time.
-    pub instruction_limit: u64,
-    /// Threads to simulate with.
-    pub threads: usize,
-    /// Run up to this time first to see what the components weigh, so that threads get even shares.
-    pub warm_up: Option<SimTime>,
-    /// The folder for the results; without one they are only returned.
-    pub out: Option<PathBuf>,
-    /// Compute the hash of all events.
-    pub hash: bool,
-    /// Note the hash of each component at these times.
-    pub snapshots: Option<SnapshotTimes>,
-    /// Leave out everything at or after this time.
-    pub stop_at: Option<SimTime>,
-    /// End with a report when time passes but no message has been taken for this long; [`SimTime::MAX`] for never.
-    pub livelock_after: SimTime,
-    /// Finest spans that are kept.
-    pub level: Level,
-    /// Seed of all random numbers.
-    pub seed: u64,
-    /// Wall-clock time after which a component that does not come back is named; `None` for never.
-    pub watchdog: Option<Duration>,
-    /// The folder from which names are looked up.
-    pub folder: PathBuf,
-    /// What the user typed, for the manifest.
-    pub command_line: Vec<String>,
-}
-
-impl RunRequest {
-    /// A run with the defaults.
-    pub fn new(machine: impl Into<String>, application: impl Into<String>) -> Self {
-        RunRequest {
-            machine: machine.into(),
-            application: application.into(),
-            overlays: Vec::new(),
-            sets: Vec::new(),
-            runtime: None,
-            policy: None,
-            functional: false,
-            racecheck: false,
-            instruction_limit: DEFAULT_LIMIT,
-            threads: 1,
-            warm_up: None,
-            out: None,
-            hash: false,
-            snapshots: None,
-            stop_at: None,
-            livelock_after: RunOptions::default().livelock_after,
-            level: Level::default(),
-            seed: 0,
-            watchdog: Watchdog::default().after,
-            folder: std::env::current_dir().unwrap_or_default(),
-            command_line: Vec::new(),
-        }
-    }
-}
-
-/// Why a run did not begin, or its results could not be kept.
-#[derive(Debug)]
-pub enum RunError {
-    /// A name, or a combination of options.
-    Usage(String),
-    /// Problems in files or settings.
-    Input(Box<Report>),
-    /// A file could not be written.
-    Write(WriteError),
-}
-
-impl std::fmt::Display for RunError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            RunError::Usage(message) => write!(f, "error: {message}"),
-            RunError::Input(report) => report.fmt(f),
-            RunError::Write(error) => write!(f, "error: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for RunError {}
-
-impl From<Report> for RunError {
-    fn from(report: Report) -> Self {
-        RunError::Input(Box::new(report))
-    }
-}
-
-impl From<WriteError> for RunError {
-    fn from(error: WriteError) -> Self {
-        RunError::Write(error)
-    }
-}
+use surroundings::{Surroundings, lacks, weigh};
 
 /// A buffer that was looked at.
 #[derive(Clone, Debug)]
@@ -203,62 +92,6 @@ impl RunSummary {
     }
 }
 
-/// Loads the machine of a request, with overlays, settings and shorthands applied.
-pub fn load_machine(request: &RunRequest, registry: &Registry) -> Result<Loaded, RunError> {
-    let path = find(Sort::Machine, &request.machine, &request.folder).map_err(RunError::Usage)?;
-    let mut overlays = Vec::new();
-    for overlay in &request.overlays {
-        overlays.push(find(Sort::Overlay, overlay, &request.folder).map_err(RunError::Usage)?);
-    }
-    let (own, _) = split(&request.sets);
-    let load = |sets: &[String]| topology::load(&path, &overlays, sets, &registry.catalogue, &MachineFiles);
-    let loaded = load(&own)?;
-    let shorthands =
-        [(&request.runtime, "host/cpu", "runtime"), (&request.policy, "gpu/cta-scheduler", "policy")];
-    let mut sets = Vec::new();
-    for (value, kind, parameter) in shorthands {
-        let Some(value) = value else { continue };
-        let places = loaded.machine.instances.iter().filter(|instance| instance.kind == kind);
-        let before = sets.len();
-        sets.extend(places.map(|instance| format!("{}.{parameter}={value}", instance.path)));
-        if sets.len() == before {
-            return Err(RunError::Usage(format!(
-                "--{parameter}: the machine has no component of kind {kind}"
-            )));
-        }
-    }
-    if sets.is_empty() {
-        return Ok(loaded);
-    }
-    // What was set by its full path wins over a shorthand.
-    sets.extend(own);
-    Ok(load(&sets)?)
-}
-
-/// Loads the application of a request.
-pub fn load_application(request: &RunRequest) -> Result<(String, LoadedApplication), RunError> {
-    let path = find(Sort::Application, &request.application, &request.folder).map_err(RunError::Usage)?;
-    let (_, sets) = split(&request.sets);
-    let loaded = application::load(&path, &sets, &RealFiles)?;
-    Ok((path, loaded))
-}
-
-/// The settings of the machine, and those of the application.
-fn split(sets: &[String]) -> (Vec<String>, Vec<String>) {
-    sets.iter().cloned().partition(|set| !set.trim_start().starts_with(SETTING_PREFIX))
-}
-
-/// Loads both files; the problems of both are reported together.
-fn load(
-    request: &RunRequest,
-    registry: &Registry,
-) -> Result<(Loaded, String, LoadedApplication), Vec<RunError>> {
-    match (load_machine(request, registry), load_application(request)) {
-        (Ok(machine), Ok((path, application))) => Ok((machine, path, application)),
-        (machine, application) => Err(machine.err().into_iter().chain(application.err()).collect()),
-    }
-}
-
 /// Runs an application on a machine. Whoever watches does it through `progress`; what the watchdog says goes to the log.
 ///
 /// # Errors
@@ -299,7 +132,8 @@ pub fn run_watched(
     let asks = request.functional || loaded.application.preloads();
     let lacking = if asks { lacks(request, registry, &machine, &loaded) } else { None };
     let preloaded = lacking.map_or_else(|| functional::preload(&loaded, functional.clone()), Err);
-    let contents = preloaded.as_deref().unwrap_or_default();
+    let nothing = Contents::new();
+    let contents = preloaded.as_ref().unwrap_or(&nothing);
     let weights = match request.functional {
         true => None,
         false => weigh(request, registry, &machine, &loaded, contents, progress.interrupt_flag()),
@@ -383,66 +217,6 @@ pub fn run_watched(
         folder: folder.map(|folder| folder.path().to_owned()),
         wall,
     })
-}
-
-/// What a machine is built into.
-struct Surroundings {
-    program: Arc<Application>,
-    journal: Arc<Journal>,
-    disk: Arc<Disk>,
-    meter: Arc<Meter>,
-    environment: Environment,
-}
-
-impl Surroundings {
-    fn new(request: &RunRequest, loaded: &LoadedApplication, contents: &[(u32, Vec<u8>)]) -> Self {
-        let journal = Arc::new(Journal::default());
-        let inputs = loaded.inputs.iter().map(|input| input.contents.clone());
-        let disk = Arc::new(Disk::new(inputs.chain(loaded.outputs.iter().map(|_| Vec::new()))));
-        let program = Arc::new(loaded.application.clone());
-        let meter = Arc::new(Meter::default());
-        let mut resources = Resources::default();
-        resources.insert(Arc::clone(&program));
-        resources.insert(Arc::clone(&disk));
-        resources.insert(Arc::clone(&journal));
-        resources.insert(Arc::clone(&meter));
-        if !contents.is_empty() {
-            resources.insert(Arc::new(Preloaded::new(contents.iter().cloned())));
-        }
-        let environment =
-            Environment { resources: Arc::new(resources), level: request.level, seed: request.seed };
-        Surroundings { program, journal, disk, meter, environment }
-    }
-}
-
-/// How a run ends at once because devices of the application are not there, or too small: the machine itself says it, in a
-/// run with time that only allocates.
-fn lacks(
-    request: &RunRequest,
-    registry: &Arc<Registry>,
-    machine: &Loaded,
-    loaded: &LoadedApplication,
-) -> Option<Outcome> {
-    let Application { name, buffers, .. } = &loaded.application;
-    let application = Application { name: name.clone(), buffers: buffers.clone(), ..Application::default() };
-    let nothing = LoadedApplication { application, ..LoadedApplication::default() };
-    let environment = Surroundings::new(request, &nothing, &[]).environment;
-    let report = topology::run(&machine.machine, registry, &environment, &RunOptions::default());
-    (!matches!(report.outcome, Outcome::Finished(_))).then_some(report.outcome)
-}
-
-/// What the components weigh, if a warm-up was asked for.
-fn weigh(
-    request: &RunRequest,
-    registry: &Arc<Registry>,
-    machine: &Loaded,
-    loaded: &LoadedApplication,
-    contents: &[(u32, Vec<u8>)],
-    interrupt: Arc<AtomicBool>,
-) -> Option<Arc<[u32]>> {
-    let until = request.warm_up?;
-    let environment = Surroundings::new(request, loaded, contents).environment;
-    Some(topology::build(&machine.machine, registry, &environment).warm_up(until, interrupt))
 }
 
 /// How a run would cut the machine.

@@ -10,6 +10,7 @@ use std::sync::atomic::Ordering;
 
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::telemetry::Meter;
+use counterpoint_protocols::preload::Contents;
 use counterpoint_ptx::functional::{Check, Finding, FlatMemory, Grid, Options, ctas};
 
 use crate::journal::Journal;
@@ -117,7 +118,7 @@ impl<'a> FunctionalHost<'a> {
     ///
     /// # Errors
     /// As [`FunctionalHost::run`].
-    pub fn preload(mut self, load: &[&[u8]]) -> Result<ControlFlow<(), Vec<(u32, Vec<u8>)>>, Fault> {
+    pub fn preload(mut self, load: &[&[u8]]) -> Result<ControlFlow<(), Contents>, Fault> {
         let application = self.application;
         for (&buffer, contents) in application.preloaded.iter().zip(load) {
             self.load(buffer.0, contents)?;

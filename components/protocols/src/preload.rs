@@ -4,6 +4,9 @@ use std::sync::OnceLock;
 
 use crate::memory::{LINE_BYTES, Line};
 
+/// What buffers hold, by their number.
+pub type Contents = Vec<(u32, Vec<u8>)>;
+
 /// Contents of buffers, given to a run as a resource. Who allocates the buffers says where each lies; memories take from
 /// here what lines hold that nobody has written yet.
 #[derive(Debug, Default)]
@@ -23,8 +26,8 @@ struct Place {
 }
 
 impl Preloaded {
-    /// Contents by the number of their buffer.
-    pub fn new(contents: impl IntoIterator<Item = (u32, Vec<u8>)>) -> Self {
+    /// Of these buffers, which nobody has placed yet.
+    pub fn new(contents: Contents) -> Self {
         let piece = |(buffer, bytes)| Piece { buffer, bytes, place: OnceLock::new() };
         Preloaded(contents.into_iter().map(piece).collect())
     }
@@ -63,7 +66,7 @@ mod tests {
 
     #[test]
     fn lines_hold_what_lies_in_them() {
-        let preloaded = Preloaded::new([(4, vec![1; 200]), (7, vec![2; 8]), (9, vec![3; 999])]);
+        let preloaded = Preloaded::new(vec![(4, vec![1; 200]), (7, vec![2; 8]), (9, vec![3; 999])]);
         preloaded.place(4, "gpu[1]", 1024 + 100);
         preloaded.place(7, "gpu[1]", 1024 + 90);
         let line = |path: &str, address: u64| {

@@ -11,6 +11,7 @@ use counterpoint_hardware::io::storage::Disk;
 use counterpoint_host_model::Journal;
 use counterpoint_host_model::functional::{Found, FunctionalHost, Launched};
 use counterpoint_protocols::host::FileIndex;
+use counterpoint_protocols::preload::Contents;
 use counterpoint_ptx::functional::Options;
 
 use crate::application::LoadedApplication;
@@ -26,9 +27,6 @@ pub(super) struct Ran {
     pub(super) launched: Vec<Launched>,
     pub(super) found: Vec<Found>,
 }
-
-/// What devices hold when the run begins, by the number of the buffer.
-pub(super) type Contents = Vec<(u32, Vec<u8>)>;
 
 /// Does what the application wants done before the run.
 ///
@@ -54,7 +52,7 @@ pub(super) fn preload(loaded: &LoadedApplication, options: Options) -> Result<Co
 /// Runs an application on devices that hold something already.
 pub(super) fn run(
     loaded: &LoadedApplication,
-    preloaded: &[(u32, Vec<u8>)],
+    preloaded: &Contents,
     journal: &Journal,
     meter: &Meter,
     disk: &Disk,

@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn what_was_loaded_is_there_until_it_is_written() {
-        let preloaded = Arc::new(Preloaded::new([(0, vec![5; 256])]));
+        let preloaded = Arc::new(Preloaded::new(vec![(0, vec![5; 256])]));
         let mut backing = Backing::new(1 << 20);
         backing.begin_with(Arc::clone(&preloaded), "gpu.dram[0]");
         preloaded.place(0, "gpu", 4096);

@@ -1,0 +1,124 @@
+//! What is asked of a run, and why one cannot begin.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use counterpoint_framework::kernel::{RunOptions, SnapshotTimes, Watchdog};
+use counterpoint_framework::model::Report;
+use counterpoint_framework::telemetry::Level;
+use counterpoint_framework::time::SimTime;
+use counterpoint_ptx::functional::DEFAULT_LIMIT;
+
+use crate::output::WriteError;
+
+/// What to run, and how.
+#[derive(Clone, Debug)]
+pub struct RunRequest {
+    /// The machine: a file, or a name.
+    pub machine: String,
+    /// The application: a file, or a name.
+    pub application: String,
+    /// Overlays in the order in which they apply: files or names.
+    pub overlays: Vec<String>,
+    /// Settings `path=value`; those whose path begins with `app.` are the application's.
+    pub sets: Vec<String>,
+    /// The runtime of every host.
+    pub runtime: Option<String>,
+    /// The policy of every CTA scheduler.
+    pub policy: Option<String>,
+    /// Without time: kernels run on the functional executor; of the machine nothing is asked but whether its devices hold
+    /// the buffers.
+    pub functional: bool,
+    /// Look for races in shared memory, in a run without time.
+    pub racecheck: bool,
+    /// Warp instructions that a block may execute in a run without time.
+    pub instruction_limit: u64,
+    /// Threads to simulate with.
+    pub threads: usize,
+    /// Run up to this time first to see what the components weigh, so that threads get even shares.
+    pub warm_up: Option<SimTime>,
+    /// The folder for the results; without one they are only returned.
+    pub out: Option<PathBuf>,
+    /// Compute the hash of all events.
+    pub hash: bool,
+    /// Note the hash of each component at these times.
+    pub snapshots: Option<SnapshotTimes>,
+    /// Leave out everything at or after this time.
+    pub stop_at: Option<SimTime>,
+    /// End with a report when time passes but no message has been taken for this long; [`SimTime::MAX`] for never.
+    pub livelock_after: SimTime,
+    /// Finest spans that are kept.
+    pub level: Level,
+    /// Seed of all random numbers.
+    pub seed: u64,
+    /// Wall-clock time after which a component that does not come back is named; `None` for never.
+    pub watchdog: Option<Duration>,
+    /// The folder from which names are looked up.
+    pub folder: PathBuf,
+    /// What the user typed, for the manifest.
+    pub command_line: Vec<String>,
+}
+
+impl RunRequest {
+    /// A run with the defaults.
+    pub fn new(machine: impl Into<String>, application: impl Into<String>) -> Self {
+        RunRequest {
+            machine: machine.into(),
+            application: application.into(),
+            overlays: Vec::new(),
+            sets: Vec::new(),
+            runtime: None,
+            policy: None,
+            functional: false,
+            racecheck: false,
+            instruction_limit: DEFAULT_LIMIT,
+            threads: 1,
+            warm_up: None,
+            out: None,
+            hash: false,
+            snapshots: None,
+            stop_at: None,
+            livelock_after: RunOptions::default().livelock_after,
+            level: Level::default(),
+            seed: 0,
+            watchdog: Watchdog::default().after,
+            folder: std::env::current_dir().unwrap_or_default(),
+            command_line: Vec::new(),
+        }
+    }
+}
+
+/// Why a run did not begin, or its results could not be kept.
+#[derive(Debug)]
+pub enum RunError {
+    /// A name, or a combination of options.
+    Usage(String),
+    /// Problems in files or settings.
+    Input(Box<Report>),
+    /// A file could not be written.
+    Write(WriteError),
+}
+
+impl std::fmt::Display for RunError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            RunError::Usage(message) => write!(f, "error: {message}"),
+            RunError::Input(report) => report.fmt(f),
+            RunError::Write(error) => write!(f, "error: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+impl From<Report> for RunError {
+    fn from(report: Report) -> Self {
+        RunError::Input(Box::new(report))
+    }
+}
+
+impl From<WriteError> for RunError {
+    fn from(error: WriteError) -> Self {
+        RunError::Write(error)
+    }
+}

@@ -1,0 +1,77 @@
+//! What a machine is built into: the application, its files, and who watches; and short runs that ask the machine
+//! something.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use counterpoint_framework::kernel::{Outcome, RunOptions};
+use counterpoint_framework::model::{Environment, Registry, Resources};
+use counterpoint_framework::telemetry::Meter;
+use counterpoint_framework::topology::{self, Loaded};
+use counterpoint_hardware::io::storage::Disk;
+use counterpoint_host_model::Journal;
+use counterpoint_host_model::program::Application;
+use counterpoint_protocols::preload::{Contents, Preloaded};
+
+use super::RunRequest;
+use crate::application::LoadedApplication;
+
+/// What a machine is built into.
+pub(super) struct Surroundings {
+    pub(super) program: Arc<Application>,
+    pub(super) journal: Arc<Journal>,
+    pub(super) disk: Arc<Disk>,
+    pub(super) meter: Arc<Meter>,
+    pub(super) environment: Environment,
+}
+
+impl Surroundings {
+    pub(super) fn new(request: &RunRequest, loaded: &LoadedApplication, contents: &Contents) -> Self {
+        let journal = Arc::new(Journal::default());
+        let inputs = loaded.inputs.iter().map(|input| input.contents.clone());
+        let disk = Arc::new(Disk::new(inputs.chain(loaded.outputs.iter().map(|_| Vec::new()))));
+        let program = Arc::new(loaded.application.clone());
+        let meter = Arc::new(Meter::default());
+        let mut resources = Resources::default();
+        resources.insert(Arc::clone(&program));
+        resources.insert(Arc::clone(&disk));
+        resources.insert(Arc::clone(&journal));
+        resources.insert(Arc::clone(&meter));
+        if !contents.is_empty() {
+            resources.insert(Arc::new(Preloaded::new(contents.clone())));
+        }
+        let environment =
+            Environment { resources: Arc::new(resources), level: request.level, seed: request.seed };
+        Surroundings { program, journal, disk, meter, environment }
+    }
+}
+
+/// How a run ends at once because devices of the application are not there, or too small: the machine itself says it, in a
+/// run with time that only allocates.
+pub(super) fn lacks(
+    request: &RunRequest,
+    registry: &Arc<Registry>,
+    machine: &Loaded,
+    loaded: &LoadedApplication,
+) -> Option<Outcome> {
+    let Application { name, buffers, .. } = &loaded.application;
+    let application = Application { name: name.clone(), buffers: buffers.clone(), ..Application::default() };
+    let nothing = LoadedApplication { application, ..LoadedApplication::default() };
+    let environment = Surroundings::new(request, &nothing, &Contents::new()).environment;
+    let report = topology::run(&machine.machine, registry, &environment, &RunOptions::default());
+    (!matches!(report.outcome, Outcome::Finished(_))).then_some(report.outcome)
+}
+
+/// What the components weigh, if a warm-up was asked for.
+pub(super) fn weigh(
+    request: &RunRequest,
+    registry: &Arc<Registry>,
+    machine: &Loaded,
+    loaded: &LoadedApplication,
+    contents: &Contents,
+    interrupt: Arc<AtomicBool>,
+) -> Option<Arc<[u32]>> {
+    let until = request.warm_up?;
+    let environment = Surroundings::new(request, loaded, contents).environment;
+    Some(topology::build(&machine.machine, registry, &environment).warm_up(until, interrupt))
+}

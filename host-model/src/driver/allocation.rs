@@ -1,0 +1,86 @@
+//! Where buffers lie, and until when.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use counterpoint_framework::kernel::Fault;
+use counterpoint_framework::telemetry::SpanId;
+use counterpoint_protocols::bus::{Description, Work};
+use counterpoint_protocols::preload::Preloaded;
+use counterpoint_ptx::Allocation;
+
+use super::Driver;
+use crate::program::BufferId;
+
+/// Where the first buffer lies on every device; below it nothing is mapped, so a null pointer is caught.
+const FIRST_DEVICE_ADDRESS: u64 = 1 << 16;
+
+impl Driver<'_> {
+    /// Gives every buffer its place on host and device, after asking each device how much memory it has.
+    pub(crate) async fn allocate(&mut self) -> Result<(), Fault> {
+        let application = self.application();
+        let devices: BTreeSet<u32> = application.buffers.iter().map(|buffer| buffer.device).collect();
+        let mut next_host = 0;
+        let mut next_device: BTreeMap<u32, u64> =
+            devices.iter().map(|&device| (device, FIRST_DEVICE_ADDRESS)).collect();
+        for buffer in &application.buffers {
+            self.host_address.push(next_host);
+            next_host += buffer.bytes.next_multiple_of(self.page);
+            let next = next_device.entry(buffer.device).or_default();
+            self.device_address.push(*next);
+            *next += buffer.bytes.next_multiple_of(self.page);
+        }
+        for device in devices {
+            let id = self.command(device, 0, Work::Describe, SpanId(0), 0).await;
+            while !self.descriptions.contains_key(&id) {
+                self.event().await?;
+            }
+            let Description { memory, path } = self.descriptions.remove(&id).unwrap_or_default();
+            if let Some(preloaded) = self.sim.resource::<Preloaded>() {
+                let buffers = application.buffers.iter().zip(&self.device_address).enumerate();
+                for (index, (_, &address)) in buffers.filter(|(_, (buffer, _))| buffer.device == device) {
+                    preloaded.place(index as u32, &path, address);
+                }
+            }
+            let needed = next_device[&device];
+            if needed > memory {
+                let (needed, memory) =
+                    (needed - FIRST_DEVICE_ADDRESS, memory.saturating_sub(FIRST_DEVICE_ADDRESS));
+                return Err(Fault::new(format!(
+                    "the buffers need {needed} bytes on device {device}, which has room for {memory}"
+                )));
+            }
+            self.map(device);
+        }
+        Ok(())
+    }
+
+    /// What the kernels of a device may touch from now on.
+    fn map(&mut self, device: u32) {
+        let all = self.application.buffers.iter().zip(&self.device_address).zip(&self.freed);
+        let here = all.filter(|((buffer, _), _)| buffer.device == device && buffer.bytes > 0);
+        let allocations = here.map(|((buffer, &start), &freed_after)| Allocation {
+            name: buffer.name.clone(),
+            range: start..start + buffer.bytes,
+            freed_after,
+        });
+        self.mapped.insert(device, Arc::new(allocations.collect()));
+    }
+
+    /// Gives a buffer's memory on its device back, after the launches so far.
+    pub fn free(&mut self, name: BufferId) -> Result<(), Fault> {
+        let place = self.place(name);
+        self.check_live(place)?;
+        self.freed[place] = Some(self.next_launch - 1);
+        self.map(self.application.buffers[place].device);
+        Ok(())
+    }
+
+    /// Checks that nobody has freed a buffer, by where it lies.
+    pub(super) fn check_live(&self, place: usize) -> Result<(), Fault> {
+        match self.freed[place] {
+            Some(_) => Err(Fault::new(self.application.buffers[place].is_freed())),
+            None => Ok(()),
+        }
+    }
+}
