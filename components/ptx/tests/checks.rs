@@ -204,7 +204,9 @@ fn a_barrier_that_not_all_reach_names_who_waits_where() {
 
 #[test]
 fn a_part_of_a_warp_at_a_barrier_is_a_fault_unless_the_others_have_ended() {
-    let part = |barrier: &str| format!("setp.lt.u32 %p1, %r1, 16;\n@!%p1 bra DONE;\n{barrier}\nDONE:");
+    let part = |barrier: &str| {
+        format!("setp.lt.u32 %p1, %r1, 16;\n@!%p1 bra DONE;\n{barrier}\nDONE:\nadd.u32 %r3, %r3, 1;")
+    };
     for (target, barrier, words) in [
         (35, "bar.sync 0;", "PTX leaves undefined"),
         (70, "bar.sync 0;", "PTX leaves undefined"),
@@ -217,8 +219,10 @@ fn a_part_of_a_warp_at_a_barrier_is_a_fault_unless_the_others_have_ended() {
             + "lanes 0x0000ffff arrive at a barrier without lanes 0xffff0000, which have not ended: ";
         assert!(ran.failure().starts_with(&expected) && ran.failure().contains(words), "{}", ran.failure());
     }
-    let ran = run(32, "setp.lt.u32 %p1, %r1, 16;\n@!%p1 ret;\nbar.sync 0;");
-    assert_eq!(ran.end, Ok(()));
+    for leave in ["@!%p1 ret;", "@!%p1 bra DONE;"] {
+        let ran = run(64, &format!("setp.lt.u32 %p1, %r1, 40;\n{leave}\nbar.sync 0;\nDONE:"));
+        assert_eq!(ran.end, Ok(()), "{leave}");
+    }
 }
 
 #[test]

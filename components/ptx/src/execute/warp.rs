@@ -31,7 +31,7 @@ impl Votes {
 #[cold]
 fn alone(program: &Program, instruction: &Instruction, lanes: u32, absent: u32) -> Box<ExecError> {
     let why = if instruction.aligned || program.target() < 70 {
-        "PTX leaves undefined what a part of a warp does at this barrier"
+        "PTX leaves undefined what a part of a warp does at this barrier (a thread that returns early on one path keeps it from meeting the other; under a guard it does not)"
     } else {
         "paths of a warp run one after another here, so they can never meet at this barrier"
     };
@@ -158,7 +158,7 @@ impl Warp {
                 format!("a barrier of {count} threads: the number must be a multiple of 32 and not 0");
             return Err(fault(instruction, lanes, message));
         }
-        let absent = !(self.exited | lanes);
+        let absent = self.missing(program, lanes);
         if absent != 0 {
             return Err(alone(program, instruction, lanes, absent));
         }
@@ -172,6 +172,23 @@ impl Warp {
         };
         self.barrier = self.pc;
         Ok(Issue::Barrier { id, count, waits, votes })
+    }
+
+    /// The lanes that have not come along, those aside that have ended or have nothing left to do but to end: these
+    /// wait there for the others.
+    fn missing(&self, program: &Program, lanes: u32) -> u32 {
+        let mut rest = !(self.exited | lanes);
+        let mut missing = rest & self.mask;
+        rest &= !self.mask;
+        // The innermost path that a lane belongs to says where it goes on.
+        for entry in self.stack.iter().rev() {
+            let here = entry.mask & rest;
+            rest &= !here;
+            let next = program.instructions.get(entry.pc as usize);
+            let ends = next.is_some_and(|next| next.action == Action::Exit && !next.is_guarded());
+            missing |= if ends { 0 } else { here };
+        }
+        missing | rest
     }
 
     /// Lets a warp go on that waits at a barrier; `votes` are those of all warps that arrived.
