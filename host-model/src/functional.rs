@@ -28,6 +28,9 @@ pub struct Launched {
     pub thread_instructions: u64,
 }
 
+/// What devices hold, by the number of the buffer.
+pub type Held = Vec<(u32, Vec<u8>)>;
+
 /// A mistake of a kernel after which it went on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
@@ -117,7 +120,7 @@ impl<'a> FunctionalHost<'a> {
     ///
     /// # Errors
     /// As [`FunctionalHost::run`].
-    pub fn preload(mut self, load: &[&[u8]]) -> Result<ControlFlow<(), Vec<(u32, Vec<u8>)>>, Fault> {
+    pub fn preload(mut self, load: &[&[u8]]) -> Result<ControlFlow<(), Held>, Fault> {
         let application = self.application;
         for (&buffer, contents) in application.preloaded.iter().zip(load) {
             self.load(buffer.0, contents)?;
