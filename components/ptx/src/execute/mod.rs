@@ -13,6 +13,7 @@ mod call;
 mod lanes;
 mod memory;
 mod moves;
+mod straight;
 mod texture;
 mod vector;
 mod warp;
@@ -295,10 +296,7 @@ impl Warp {
         let Some(instruction) = program.instructions.get(self.pc as usize) else {
             return Ok(Issued { kind: Issue::Nothing, lanes: 0 });
         };
-        // Everything unsafe below rests on these two: operands index rows that exist.
-        assert!(
-            self.rows.len() == program.rows as usize && self.predicates.len() == program.predicates as usize
-        );
+        self.check(program);
         let mut lanes = self.mask;
         if instruction.guard != NONE {
             let guard = self.predicates[instruction.guard as usize];
@@ -319,15 +317,7 @@ impl Warp {
                 unsafe { (self.lanes)(self.operands(program), instruction, lanes) };
             }
             Action::Carry(carry) => self.with_carry(program, instruction, carry, lanes),
-            Action::Compare(combine) => {
-                let truth = self.truth(program, instruction, lanes);
-                let (truth, inverse) = self.combine(instruction, combine, truth);
-                for (destination, value) in instruction.destinations.into_iter().zip([truth, inverse]) {
-                    if destination != NONE {
-                        self.set_predicate(destination, value, lanes);
-                    }
-                }
-            }
+            Action::Compare(combine) => self.compare(program, instruction, combine, lanes),
             Action::Set(combine, value) => {
                 let truth = self.truth(program, instruction, lanes);
                 let (truth, _) = self.combine(instruction, combine, truth);
@@ -371,6 +361,25 @@ impl Warp {
         }
         self.advance(program);
         Ok(Issued { kind, lanes })
+    }
+
+    /// Everything unsafe rests on this: operands index rows that exist.
+    #[inline]
+    fn check(&self, program: &Program) {
+        assert!(
+            self.rows.len() == program.rows as usize && self.predicates.len() == program.predicates as usize
+        );
+    }
+
+    #[inline]
+    fn compare(&mut self, program: &Program, instruction: &Instruction, combine: Combine, lanes: u32) {
+        let truth = self.truth(program, instruction, lanes);
+        let (truth, inverse) = self.combine(instruction, combine, truth);
+        for (destination, value) in instruction.destinations.into_iter().zip([truth, inverse]) {
+            if destination != NONE {
+                self.set_predicate(destination, value, lanes);
+            }
+        }
     }
 
     #[inline]

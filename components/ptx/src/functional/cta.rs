@@ -137,7 +137,16 @@ impl<'a> Cta<'a> {
         env: &CtaEnvironment,
         memory: &mut FlatMemory,
     ) -> Result<(), Box<ExecError>> {
-        for _ in 0..TURN {
+        let mut left = TURN;
+        loop {
+            let (count, threads) = self.warps[index].run_straight(self.program, left);
+            self.statistics.warp_instructions += u64::from(count);
+            self.statistics.thread_instructions += threads;
+            left -= count;
+            if left == 0 {
+                return Ok(());
+            }
+            left -= 1;
             let issued = self.warps[index].issue(self.program, env, &mut self.access)?;
             self.statistics.warp_instructions += 1;
             self.statistics.thread_instructions += u64::from(issued.lanes.count_ones());
@@ -171,7 +180,6 @@ impl<'a> Cta<'a> {
                 }
             }
         }
-        Ok(())
     }
 
     /// Opens the barriers at which all have arrived that they wait for.
