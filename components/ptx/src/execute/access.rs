@@ -131,8 +131,8 @@ impl Access {
                 }
             }
         }
-        if self.width == 4 && self.element_bytes == 4 {
-            return vector::gather_words(&self.addresses, lanes, base, bytes, &mut words[0].0);
+        if self.width <= 4 && self.elements == 1 {
+            return vector::gather(&self.addresses, lanes, base, bytes, self.width, &mut words[0].0);
         }
         let width = usize::from(self.width);
         let mut served = 0;

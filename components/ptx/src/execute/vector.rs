@@ -1,8 +1,6 @@
 //! Loops over the lanes of a memory access that decide its speed, compiled for any host and for one with AVX2. They only
 //! move and compare integers, so both give the same bits.
 
-use super::lanes::blend;
-
 /// Defines functions of which one body is compiled twice.
 macro_rules! twice {
     ($($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*) -> $result:ty $body:block)*) => { $(
@@ -78,27 +76,106 @@ twice! {
         }
         inside
     }
+}
 
-    /// Takes a word for each of those lanes that lie in `bytes`, which starts at `base`; returns the lanes served.
-    gather_words(addresses: &[u64; 32], lanes: u32, base: u64, bytes: &[u8], row: &mut [u32; 32]) -> u32 {
-        let Some(last) = bytes.len().checked_sub(4) else { return 0 };
-        let (mut places, mut served) = ([0; 32], 0);
-        for lane in 0..32 {
-            let distance = addresses[lane].wrapping_sub(base);
-            let wanted = lanes >> lane & u32::from(distance <= last as u64);
-            served |= wanted << lane;
-            // Lanes that are not served look at the first word, so that there is no branch a lane.
-            places[lane] = if wanted != 0 { distance } else { 0 };
-        }
-        let mut found = [0; 32];
-        for lane in 0..32 {
-            // SAFETY: no place lies behind `last`, at which four bytes begin.
-            let word = unsafe { bytes.as_ptr().add(places[lane] as usize).cast::<u32>().read_unaligned() };
-            found[lane] = u32::from_le(word);
-        }
-        blend(row, &found, served);
-        served
+/// Takes `width` bytes, 1, 2 or 4, for each of those lanes that lie in `bytes`, which starts at `base`, filled up with
+/// zeros; returns the lanes served.
+#[inline(always)]
+pub(super) fn gather(
+    addresses: &[u64; 32],
+    lanes: u32,
+    base: u64,
+    bytes: &[u8],
+    width: u8,
+    row: &mut [u32; 32],
+) -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    if has_avx2() && (4..=i32::MAX as usize).contains(&bytes.len()) {
+        // SAFETY: the host has AVX2, and distances into the bytes fit 32 bits.
+        return unsafe { gather_at_once(addresses, lanes, base, bytes, width, row) };
     }
+    gather_one_by_one(addresses, lanes, base, bytes, width, row)
+}
+
+fn gather_one_by_one(
+    addresses: &[u64; 32],
+    lanes: u32,
+    base: u64,
+    bytes: &[u8],
+    width: u8,
+    row: &mut [u32; 32],
+) -> u32 {
+    let width = usize::from(width);
+    let mut served = 0;
+    for lane in (0..32).filter(|lane| lanes >> lane & 1 != 0) {
+        let start = usize::try_from(addresses[lane].wrapping_sub(base)).ok();
+        if let Some(found) = start.and_then(|start| bytes.get(start..start.checked_add(width)?)) {
+            let mut word = [0; 4];
+            word[..width].copy_from_slice(found);
+            row[lane] = u32::from_le_bytes(word);
+            served |= 1 << lane;
+        }
+    }
+    served
+}
+
+/// The same, eight lanes at a time.
+///
+/// # Safety
+/// The host must have AVX2, and the bytes must be at least 4 and at most `i32::MAX`.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn gather_at_once(
+    addresses: &[u64; 32],
+    lanes: u32,
+    base: u64,
+    bytes: &[u8],
+    width: u8,
+    row: &mut [u32; 32],
+) -> u32 {
+    use std::arch::x86_64::*;
+
+    let sign = _mm256_set1_epi64x(i64::MIN);
+    let base = _mm256_set1_epi64x(base as i64);
+    let last = _mm256_xor_si256(_mm256_set1_epi64x((bytes.len() - usize::from(width)) as i64), sign);
+    // Whole words are read, the last one of which ends with the bytes; what is not wanted of them is shifted out.
+    let last_word = _mm256_set1_epi32((bytes.len() - 4) as i32);
+    let kept = _mm256_set1_epi32((u32::MAX >> (32 - 8 * u32::from(width))) as i32);
+    let bits = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    // The low halves of eight 64-bit numbers, in order.
+    let halves = |first: __m256i, second: __m256i| {
+        let mixed = _mm256_shuffle_ps::<0x88>(_mm256_castsi256_ps(first), _mm256_castsi256_ps(second));
+        _mm256_permute4x64_epi64::<0xd8>(_mm256_castps_si256(mixed))
+    };
+    let mut served = 0;
+    for group in 0..4 {
+        let distance = |four: usize| {
+            // SAFETY: four addresses begin there.
+            let four = unsafe { _mm256_loadu_si256(addresses.as_ptr().add(8 * group + 4 * four).cast()) };
+            _mm256_sub_epi64(four, base)
+        };
+        // An address below the base wraps to a large distance; the comparison is one of signed numbers.
+        let beyond = |distance| _mm256_cmpgt_epi64(_mm256_xor_si256(distance, sign), last);
+        let (first, second) = (distance(0), distance(1));
+        let outside = halves(beyond(first), beyond(second));
+        let chosen = _mm256_and_si256(_mm256_set1_epi32((lanes >> (8 * group)) as i32), bits);
+        let wanted = _mm256_andnot_si256(outside, _mm256_cmpeq_epi32(chosen, bits));
+        // SAFETY: eight words of the row begin there; of the bytes only words are read that begin at wanted distances, or
+        // with the last word.
+        unsafe {
+            let words = row.as_mut_ptr().add(8 * group).cast();
+            let old = _mm256_loadu_si256(words);
+            let from = bytes.as_ptr().cast();
+            let place = halves(first, second);
+            let word = _mm256_min_epu32(place, last_word);
+            let read = _mm256_mask_i32gather_epi32::<1>(old, from, word, wanted);
+            let shift = _mm256_slli_epi32::<3>(_mm256_sub_epi32(place, word));
+            let found = _mm256_and_si256(_mm256_srlv_epi32(read, shift), kept);
+            _mm256_storeu_si256(words, _mm256_blendv_epi8(old, found, wanted));
+        }
+        served |= (_mm256_movemask_ps(_mm256_castsi256_ps(wanted)) as u32) << (8 * group);
+    }
+    served
 }
 
 #[cfg(test)]
@@ -106,28 +183,40 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lanes_take_the_words_that_lie_in_the_bytes() {
+    fn lanes_take_what_lies_in_the_bytes() {
+        type Gather = fn(&[u64; 32], u32, u64, &[u8], u8, &mut [u32; 32]) -> u32;
         let bytes: Vec<u8> = (0..200).collect();
         let base = 1_u64 << 40;
         // Before the bytes, in them at any alignment, across their end and behind it, and around zero.
-        let offsets = [-4_i64, -1, 0, 1, 100, 195, 196, 197, 199, 200, 1 << 33, i64::MIN];
+        let offsets = [-4_i64, -1, 0, 1, 100, 195, 196, 197, 198, 199, 200, 1 << 33, i64::MIN];
         let addresses: [u64; 32] =
             std::array::from_fn(|lane| base.wrapping_add_signed(offsets[lane % offsets.len()]));
-        for lanes in [u32::MAX, 0, 0x5555_5555, 0xffff_0000, 1 << 4] {
-            let mut row = [7; 32];
-            let served = gather_words(&addresses, lanes, base, &bytes, &mut row);
-            for lane in 0..32 {
-                let offset = offsets[lane % offsets.len()];
-                let inside = lanes >> lane & 1 == 1 && (0..=196).contains(&offset);
-                assert_eq!(served >> lane & 1 == 1, inside, "lane {lane} of {lanes:#x}");
-                let word = || u32::from_le_bytes([0, 1, 2, 3].map(|byte| bytes[offset as usize + byte]));
-                assert_eq!(row[lane], if inside { word() } else { 7 }, "lane {lane} of {lanes:#x}");
+        for gather in [gather as Gather, gather_one_by_one] {
+            for (width, lanes) in [1, 2, 4]
+                .into_iter()
+                .flat_map(|width| [u32::MAX, 0, 0x5555_5555, 0xffff_0000, 1 << 4].map(|lanes| (width, lanes)))
+            {
+                let mut row = [7; 32];
+                let served = gather(&addresses, lanes, base, &bytes, width, &mut row);
+                for lane in 0..32 {
+                    let offset = offsets[lane % offsets.len()];
+                    let inside = lanes >> lane & 1 == 1 && (0..=200 - i64::from(width)).contains(&offset);
+                    assert_eq!(served >> lane & 1 == 1, inside, "lane {lane} of {lanes:#x}, {width} bytes");
+                    let expected = if inside {
+                        let place = offset as usize..offset as usize + usize::from(width);
+                        bytes[place].iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte))
+                    } else {
+                        7
+                    };
+                    assert_eq!(row[lane], expected, "lane {lane} of {lanes:#x}, {width} bytes");
+                }
+                assert_eq!(lanes_within(&addresses, base, 200 - u64::from(width)) & lanes, served);
             }
-            assert_eq!(lanes_within(&addresses, base, 196) & lanes, served);
+            let mut row = [7; 32];
+            assert_eq!(gather(&[base; 32], 1, base, &bytes[..3], 4, &mut row), 0);
+            assert_eq!((gather(&[base; 32], 1, base, &bytes[1..3], 2, &mut row), row[0]), (1, 0x201));
+            assert_eq!(row[1], 7);
         }
-        let mut row = [7; 32];
-        assert_eq!(gather_words(&[base; 32], u32::MAX, base, &bytes[..3], &mut row), 0);
-        assert_eq!(row, [7; 32]);
     }
 
     #[test]
