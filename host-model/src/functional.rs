@@ -127,7 +127,12 @@ impl<'a> FunctionalHost<'a> {
             return Ok(ControlFlow::Break(()));
         }
         let mut wanted: BTreeSet<BufferId> = application.preloaded.iter().copied().collect();
-        handed(&application.preload, &mut wanted);
+        for argument in Step::launches(&application.preload).into_iter().flat_map(|launch| &launch.arguments)
+        {
+            if let Argument::Buffer(buffer) = argument {
+                wanted.insert(*buffer);
+            }
+        }
         let contents = wanted.into_iter().map(|buffer| {
             let (_, device) = self.both(buffer.0 as usize)?;
             Ok((buffer.0, device.to_vec()))
@@ -333,22 +338,6 @@ impl<'a> FunctionalHost<'a> {
             self.journal.launched();
         }
         Ok(flow)
-    }
-}
-
-/// The buffers that launches get.
-fn handed(steps: &[Step], buffers: &mut BTreeSet<BufferId>) {
-    for step in steps {
-        match step {
-            Step::Launch(launch) => {
-                buffers.extend(launch.arguments.iter().filter_map(|argument| match argument {
-                    Argument::Buffer(buffer) => Some(*buffer),
-                    Argument::Value(_) => None,
-                }));
-            }
-            Step::Repeat(_, steps) | Step::Loop { steps, .. } => handed(steps, buffers),
-            Step::Swap(..) | Step::Free(_) => {}
-        }
     }
 }
 

@@ -126,6 +126,32 @@ pub enum Step {
     },
 }
 
+impl Step {
+    /// The steps of one round, of a step that has rounds.
+    fn inner(&self) -> &[Step] {
+        match self {
+            Step::Repeat(_, steps) | Step::Loop { steps, .. } => steps,
+            Step::Launch(_) | Step::Swap(..) | Step::Free(_) => &[],
+        }
+    }
+
+    /// Whether it passes a test, or a step within it does.
+    pub fn any(&self, test: fn(&Step) -> bool) -> bool {
+        test(self) || self.inner().iter().any(|step| step.any(test))
+    }
+
+    /// The launches among steps and within them, in their order; those of a round once.
+    pub fn launches(steps: &[Step]) -> Vec<&LaunchStep> {
+        fn of(step: &Step) -> Vec<&LaunchStep> {
+            match step {
+                Step::Launch(launch) => vec![launch],
+                step => Step::launches(step.inner()),
+            }
+        }
+        steps.iter().flat_map(of).collect()
+    }
+}
+
 /// An application.
 #[derive(Clone, Debug, Default)]
 pub struct Application {

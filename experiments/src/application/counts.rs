@@ -1,7 +1,7 @@
 //! `counts:`: what each launch of an application comes to, stated by hand and compared by tests, so that a kernel
 //! whose code or shape changes unnoticed is noticed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use counterpoint_framework::model::{Diagnostic, Node};
 use counterpoint_host_model::program::Step;
@@ -61,8 +61,9 @@ impl Reader<'_> {
             self.diagnostics.error(node.span, message);
             return None;
         };
-        let mut kernels = Vec::new();
-        kernel_names(&self.application.steps, &mut kernels);
+        let launches = Step::launches(&self.application.steps);
+        let kernels: BTreeSet<String> =
+            launches.into_iter().map(|launch| launch.kernel.name().to_owned()).collect();
         let sizes = sizes.and_then(Node::as_map).unwrap_or_default();
         let mut chosen = None;
         for (size, kernel_counts) in entries {
@@ -79,7 +80,7 @@ impl Reader<'_> {
         chosen
     }
 
-    fn counts_of(&mut self, node: &Node, kernels: &[String]) -> BTreeMap<String, Counts> {
+    fn counts_of(&mut self, node: &Node, kernels: &BTreeSet<String>) -> BTreeMap<String, Counts> {
         let mut found = BTreeMap::new();
         let Some(entries) = node.as_map() else {
             let message = format!("expected counts as a map from kernels, found {}", node.shape());
@@ -116,21 +117,5 @@ impl Reader<'_> {
             .map(|node| self.count(node, what, 0, u64::MAX))
             .collect::<Option<_>>()
             .map(PerLaunch::Listed)
-    }
-}
-
-/// The kernels that steps launch, each once.
-fn kernel_names(steps: &[Step], names: &mut Vec<String>) {
-    for step in steps {
-        match step {
-            Step::Launch(launch) => {
-                let name = launch.kernel.name().to_owned();
-                if !names.contains(&name) {
-                    names.push(name);
-                }
-            }
-            Step::Repeat(_, steps) | Step::Loop { steps, .. } => kernel_names(steps, names),
-            Step::Swap(..) | Step::Free(_) => {}
-        }
     }
 }

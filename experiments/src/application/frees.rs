@@ -42,7 +42,9 @@ impl Reader<'_> {
     /// Reports copies and releases of what has been freed already. Steps with problems of their own are left for later.
     pub(super) fn check_releases(&mut self, copy_out: Option<&Node>) {
         let steps = &self.application.steps;
-        if self.diagnostics.reports() > 0 || !steps.iter().any(frees) {
+        if self.diagnostics.reports() > 0
+            || !steps.iter().any(|step| step.any(|step| matches!(step, Step::Free(_))))
+        {
             return;
         }
         let count = self.application.buffers.len();
@@ -61,15 +63,6 @@ impl Reader<'_> {
             let help = "what has been freed can be neither copied nor looked at nor freed again";
             self.diagnostics.report(diagnostic.help(help));
         }
-    }
-}
-
-/// Whether a step frees anything.
-fn frees(step: &Step) -> bool {
-    match step {
-        Step::Free(_) => true,
-        Step::Launch(_) | Step::Swap(..) => false,
-        Step::Repeat(_, steps) | Step::Loop { steps, .. } => steps.iter().any(frees),
     }
 }
 

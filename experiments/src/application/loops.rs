@@ -20,7 +20,7 @@ impl Reader<'_> {
         let inner = self.required(node, "do", "a loop");
         let before = self.diagnostics.reports();
         let steps = self.read_steps(inner, codes);
-        if inner.is_some() && self.diagnostics.reports() == before && !steps.iter().any(launches) {
+        if inner.is_some() && self.diagnostics.reports() == before && Step::launches(&steps).is_empty() {
             let diagnostic =
                 Diagnostic::new(node.span, "the loop launches nothing, so that nothing can end it");
             self.diagnostics
@@ -55,14 +55,5 @@ impl Reader<'_> {
                 None
             }
         }
-    }
-}
-
-/// Whether a step launches a kernel.
-fn launches(step: &Step) -> bool {
-    match step {
-        Step::Launch(_) => true,
-        Step::Swap(..) | Step::Free(_) => false,
-        Step::Repeat(_, steps) | Step::Loop { steps, .. } => steps.iter().any(launches),
     }
 }

@@ -25,20 +25,12 @@ impl Reader<'_> {
                 continue;
             }
             let Some(step) = self.step(node, codes) else { continue };
-            if changes_names(&step) {
+            if step.any(|step| matches!(step, Step::Swap(..) | Step::Free(_))) {
                 let message = "before the run, names cannot be swapped and buffers cannot be freed";
                 let help = "the run begins with all buffers where their names say";
                 self.diagnostics.report(Diagnostic::new(node.span, message).help(help));
             }
             self.application.preload.push(step);
         }
-    }
-}
-
-fn changes_names(step: &Step) -> bool {
-    match step {
-        Step::Swap(..) | Step::Free(_) => true,
-        Step::Repeat(_, steps) | Step::Loop { steps, .. } => steps.iter().any(changes_names),
-        Step::Launch(_) => false,
     }
 }

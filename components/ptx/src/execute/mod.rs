@@ -297,11 +297,7 @@ impl Warp {
             return Ok(Issued { kind: Issue::Nothing, lanes: 0 });
         };
         self.check(program);
-        let mut lanes = self.mask;
-        if instruction.guard != NONE {
-            let guard = self.predicates[instruction.guard as usize];
-            lanes &= if instruction.guard_negated { !guard } else { guard };
-        }
+        let lanes = self.executing(instruction);
         if matches!(instruction.action, Action::Branch) {
             self.branch(program, instruction, lanes);
             return Ok(Issued { kind: Issue::Branch, lanes });
@@ -369,6 +365,16 @@ impl Warp {
         assert!(
             self.rows.len() == program.rows as usize && self.predicates.len() == program.predicates as usize
         );
+    }
+
+    /// The active lanes in which the guard holds.
+    #[inline]
+    fn executing(&self, instruction: &Instruction) -> u32 {
+        if instruction.guard == NONE {
+            return self.mask;
+        }
+        let guard = self.predicates[instruction.guard as usize];
+        self.mask & if instruction.guard_negated { !guard } else { guard }
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 //! Runs of instructions that only compute, without a word to the outside between them: most of what a kernel executes.
 
 use super::Warp;
-use crate::program::{Action, NONE, Program};
+use crate::program::{Action, Program};
 
 impl Warp {
     /// Executes instructions as long as they are of the lane-wise table, at most so many. Returns how many, and by how many
@@ -13,11 +13,7 @@ impl Warp {
         while count < most
             && let Some(instruction) = program.instructions.get(self.pc as usize)
         {
-            let mut lanes = self.mask;
-            if instruction.guard != NONE {
-                let guard = self.predicates[instruction.guard as usize];
-                lanes &= if instruction.guard_negated { !guard } else { guard };
-            }
+            let lanes = self.executing(instruction);
             match instruction.action {
                 Action::Lane | Action::LaneWide if lanes != 0 => {
                     // SAFETY: the warp has the program's rows, as checked above.
