@@ -11,7 +11,9 @@ use counterpoint_framework::model::{
     Component, Context, Counter, Distribution, Invalid, Params, Ports, Stats,
 };
 use counterpoint_framework::time::{Bytes, Cycles, SimTime};
-use counterpoint_protocols::memory::{LINE_BYTES, MemAccess, MemReply, MemRequest, MemResult, MemoryServer};
+use counterpoint_protocols::memory::{
+    LINE_BYTES, MemAccess, MemReply, MemRequest, MemResult, MemoryServer, sectors,
+};
 use counterpoint_protocols::preload::Preloaded;
 
 use super::backing::Backing;
@@ -115,7 +117,7 @@ impl DramController {
             MemAccess::Write(mask, data) => {
                 stats.writes.add(1);
                 self.backing.write(line, request.line, mask, &data);
-                (mask, true, MemResult::Written)
+                (mask, true, MemResult::Written(sectors(mask) as u8))
             }
             MemAccess::Atomic(_) => return Err(Fault::new("atomics are executed in front of the DRAM")),
         };
