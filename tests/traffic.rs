@@ -16,7 +16,7 @@ use counterpoint_framework::topology::{self, RunReport};
 use counterpoint_hardware::memory::atomic;
 use counterpoint_protocols::memory::{
     AtomicLane, AtomicOperation, AtomicType, ByteMask, LINE_BYTES, Label, Line, MemAccess, MemReply,
-    MemRequest, MemResult, MemoryClient, MemoryServer, Tag, merge,
+    MemRequest, MemResult, MemoryClient, MemoryServer, Tag, merge, sectors,
 };
 
 /// What a client asks for.
