@@ -12,7 +12,9 @@ pub trait CtaPolicy {
     ///
     /// # Errors
     /// A sentence that says why it cannot work with so many.
-    fn begin(&mut self, sms: usize) -> Result<(), String>;
+    fn begin(&mut self, _sms: usize) -> Result<(), String> {
+        Ok(())
+    }
 
     /// The SMs that may hold blocks of a launch which begins: neighbours, of all that there are.
     fn share(&self, _launch: &Launch, sms: usize) -> Range<usize> {
