@@ -247,6 +247,7 @@ impl<'a> Driver<'a> {
             grid: step.grid,
             block: step.block,
             dynamic_shared: step.shared,
+            registers: step.kernel.registers_per_thread(),
             params: params.into(),
             memory,
             span: parent,

@@ -33,6 +33,10 @@ pub enum Work {
     Copy(Copy),
     /// Launches a kernel.
     Launch(Arc<Launch>),
+    /// Records an event, whose name is that of the command: it is done when the commands before it on its stream are.
+    Record,
+    /// Holds its stream until the event that an earlier command records has been recorded.
+    Wait(CommandId),
 }
 
 /// A copy between host and device memory.

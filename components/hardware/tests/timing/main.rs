@@ -8,6 +8,7 @@ mod dram;
 mod io;
 mod l2;
 mod programs;
+mod scheduling;
 mod sm;
 mod switches;
 

@@ -53,6 +53,7 @@ pub(super) fn launch(id: u32, source: &str, grid: u32, block: u32) -> Arc<Launch
     Arc::new(Launch {
         id: LaunchId(id),
         stream: 0,
+        registers: program.registers_per_thread(),
         program: Arc::new(program),
         grid: [grid, 1, 1],
         block: [block, 1, 1],
