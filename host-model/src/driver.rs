@@ -112,6 +112,11 @@ impl<'a> Driver<'a> {
         self.sim.close_span(span, Vec::new());
     }
 
+    /// The device on which a name's buffer lies.
+    pub fn device_of(&self, name: BufferId) -> u32 {
+        self.application.buffers[self.place(name)].device
+    }
+
     /// Exchanges what two names mean.
     pub fn swap(&mut self, a: BufferId, b: BufferId) {
         self.meaning.swap(a.0 as usize, b.0 as usize);
@@ -247,12 +252,30 @@ impl<'a> Driver<'a> {
             grid: step.grid,
             block: step.block,
             dynamic_shared: step.shared,
-            registers: step.kernel.registers_per_thread(),
+            registers: step.registers,
             params: params.into(),
             memory,
             span: parent,
         };
         Ok(self.command(step.device, stream, Work::Launch(Arc::new(launch)), SpanId(0), 0).await)
+    }
+
+    /// Records an event on a stream; the result names it.
+    pub async fn record(&mut self, device: u32, stream: u32) -> CommandId {
+        self.command(device, stream, Work::Record, SpanId(0), 0).await
+    }
+
+    /// Holds a stream until an event of its device has been recorded; the result names the command.
+    pub async fn hold(&mut self, device: u32, stream: u32, event: CommandId) -> CommandId {
+        self.command(device, stream, Work::Wait(event), SpanId(0), 0).await
+    }
+
+    /// Waits until all commands are done.
+    pub async fn drain(&mut self) -> Result<(), Fault> {
+        while !self.commands.is_empty() {
+            self.event().await?;
+        }
+        Ok(())
     }
 
     /// Waits until a command is done.
