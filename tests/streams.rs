@@ -8,7 +8,7 @@ use crate::support::{assert_verified, assert_wrong, request, root, run_request};
 const STREAMS: &str = "host.cpu.runtime=streams";
 const LEFTOVER: &str = "gpu.scheduler.policy=leftover";
 
-/// An application of vectors of 256 elements, with these steps. `a` and `b` are read; what is expected of `e` is in a file.
+/// An application of vectors of 256 elements: `a` and `b` are read, and `e` is compared with a file.
 struct Steps {
     folder: tempfile::TempDir,
 }
@@ -35,6 +35,12 @@ expect:
   - { buffer: e, file: expected.f32 }
 "#;
 
+/// What `a` and `b` hold.
+fn inputs() -> [Vec<f32>; 2] {
+    let ramp = |start: f32, step: f32| (0..256_u16).map(|index| start + step * f32::from(index)).collect();
+    [ramp(1.0, 1.0), ramp(0.0, 0.5)]
+}
+
 /// A launch of one block that adds two vectors.
 fn add(left: &str, right: &str, sum: &str, stream: Option<&str>) -> String {
     let stream = stream.map_or_else(String::new, |stream| format!(", stream: {stream}"));
@@ -46,12 +52,17 @@ fn add(left: &str, right: &str, sum: &str, stream: Option<&str>) -> String {
 impl Steps {
     /// Steps after which `e` holds a and so many times b.
     fn new(steps: &str, times: f32) -> Self {
+        let [a, b] = inputs();
+        Steps::with_result(steps, &a.iter().zip(b).map(|(a, b)| a + times * b).collect::<Vec<_>>())
+    }
+
+    /// Steps after which `e` holds these values.
+    fn with_result(steps: &str, expected: &[f32]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let kernel = root().join("experiments/applications/vecadd/kernel.nvrtc-sm_35.ptx");
         let text = VECTORS.replace("KERNEL", &kernel.display().to_string()).replace("STEPS", steps);
         std::fs::write(folder.path().join("vectors.yaml"), text).unwrap();
-        let value = |index: u16| 1.0 + f32::from(index) + times * 0.5 * f32::from(index);
-        let expected: Vec<u8> = (0..256).flat_map(|index| value(index).to_le_bytes()).collect();
+        let expected: Vec<u8> = expected.iter().flat_map(|value| value.to_le_bytes()).collect();
         std::fs::write(folder.path().join("expected.f32"), expected).unwrap();
         Steps { folder }
     }
@@ -218,4 +229,53 @@ fn shares_of_the_sms_go_to_streams() {
     let beyond = split("[1, 2]");
     let text = beyond.report.outcome.to_string();
     assert!(text.contains("the shares of `fixed-split` have 3 SMs, the GPU has 2"), "{text}");
+}
+
+/// Launches on random streams, as many events as their buffers need, and what comes of them.
+fn random_steps(seed: u64) -> Steps {
+    const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
+    const STREAMS: [Option<&str>; 4] = [None, Some("p"), Some("q"), Some("r")];
+    let mut state = seed;
+    let mut draw = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((state >> 33) % below) as usize
+    };
+    let [a, b] = inputs();
+    let mut values = [a, b, vec![0.0; 256], vec![0.0; 256], vec![0.0; 256]];
+    // By buffer who has touched it since it was written last, its writer first: launch and stream.
+    let mut touched: [Vec<(usize, usize)>; 5] = Default::default();
+    let mut text = String::new();
+    for launch in 0..14 {
+        let (stream, left, right, sum) = (draw(4), draw(5), draw(5), draw(5));
+        let writers = [left, right].map(|read| touched[read].first().copied());
+        let before = touched[sum].iter().copied().chain(writers.into_iter().flatten());
+        if let Some(name) = STREAMS[stream] {
+            for (other, _) in before.filter(|&(_, on)| on != stream && STREAMS[on].is_some()) {
+                text.push_str(&format!("  - wait: {{ event: done{other}, stream: {name} }}\n"));
+            }
+        }
+        text.push_str(&add(NAMES[left], NAMES[right], NAMES[sum], STREAMS[stream]));
+        if let Some(name) = STREAMS[stream] {
+            text.push_str(&format!("  - record: {{ event: done{launch}, stream: {name} }}\n"));
+        }
+        touched[left].push((launch, stream));
+        touched[right].push((launch, stream));
+        touched[sum] = vec![(launch, stream)];
+        values[sum] = values[left].iter().zip(&values[right]).map(|(left, right)| left + right).collect();
+    }
+    Steps::with_result(&text, &values[4])
+}
+
+#[test]
+fn programs_with_the_events_that_they_need_compute_the_same_however_they_overlap() {
+    for seed in 0..12 {
+        let steps = random_steps(seed);
+        assert_verified(&run_request(&RunRequest { functional: true, ..steps.request(&[]) }));
+        for policy in ["fifo", "leftover", "{ fixed-split: { sms: [1, 1] } }"] {
+            let policy = format!("gpu.scheduler.policy={policy}");
+            for queues in ["gpu.front.queues=1", "gpu.front.queues=2", "gpu.front.queues=32"] {
+                assert_verified(&steps.run(&[STREAMS, &policy, queues]));
+            }
+        }
+    }
 }
