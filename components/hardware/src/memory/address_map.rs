@@ -2,11 +2,14 @@
 //! controllers read the same parameters.
 //!
 //! Consecutive chunks of `interleave` bytes go to the slices in turn; slice s belongs to channel s / (slices per
-//! channel).
+//! channel). With an address mask they go to the channels in turn, and the lowest bits of the bank choose the slice of
+//! the channel, as in GPGPU-Sim's `addrdec`.
 
 use counterpoint_framework::model::{Invalid, Params};
 use counterpoint_framework::time::Bytes;
-use counterpoint_protocols::memory::LINE_BYTES;
+
+use super::dram::divisor::Divisor;
+use super::dram::mask::AddressMask;
 
 /// How addresses are spread over slices and channels.
 #[derive(Clone, Debug, Params)]
@@ -17,55 +20,117 @@ pub struct AddressMapParams {
     /// L2 slices per DRAM channel.
     #[param(default = "1", min = "1")]
     pub slices_per_channel: u32,
-    /// Bytes that lie together in one slice.
-    #[param(default = "256 B", min = "128 B")]
+    /// Bytes that lie together in one slice; a power of two.
+    #[param(default = "256 B", min = "128 B", max = "4 GiB")]
     pub interleave: Bytes,
+    /// Which bits of an address are row, bank and column of the DRAM; row, bank, column from high to low where it is not
+    /// set.
+    pub dram: Option<AddressMask>,
 }
 
 /// The address map in the form in which it is used.
 #[derive(Clone, Copy, Debug)]
 pub struct AddressMap {
-    slices: u64,
-    slices_per_channel: u64,
-    interleave: u64,
+    /// A chunk of 2^`chunk` bytes goes to one of the parts, in turn: a slice, or with a mask a channel.
+    chunk: u32,
+    parts: Divisor,
+    parts_per_channel: u32,
+    slices_per_part: u32,
+    /// The bits that choose the slice of a part, among the addresses of the part: where they begin, and how many.
+    choice: u32,
+    choice_bits: u32,
 }
 
 impl AddressMap {
     /// The map of these parameters.
     ///
     /// # Errors
-    /// When lines would be split, or slices cannot be shared out evenly.
+    /// When lines would be split, slices cannot be shared out evenly, or the mask contradicts the rest.
     pub fn new(params: &AddressMapParams) -> Result<Self, Invalid> {
-        let (slices, slices_per_channel) = (u64::from(params.slices), u64::from(params.slices_per_channel));
-        let interleave = params.interleave.get();
-        if !interleave.is_multiple_of(LINE_BYTES) {
-            return Err(format!("interleave must be a multiple of {LINE_BYTES} B").into());
+        let &AddressMapParams { slices, slices_per_channel, interleave, dram } = params;
+        let interleave = interleave.get();
+        if !interleave.is_power_of_two() {
+            return Err("interleave must be a power of two".into());
         }
-        if slices % slices_per_channel != 0 {
+        if !slices.is_multiple_of(slices_per_channel) {
             return Err("slices must be a multiple of slices_per_channel".into());
         }
-        Ok(AddressMap { slices, slices_per_channel, interleave })
+        let chunk = interleave.trailing_zeros();
+        let Some(mask) = dram else {
+            let (parts, parts_per_channel) = (Divisor::new(slices), slices_per_channel);
+            return Ok(AddressMap {
+                chunk,
+                parts,
+                parts_per_channel,
+                slices_per_part: 1,
+                choice: 0,
+                choice_bits: 0,
+            });
+        };
+        if mask.channel != chunk {
+            let bit = mask.channel;
+            return Err(
+                format!("interleave is {interleave} B, and the mask's channel lies at bit {bit}").into()
+            );
+        }
+        let choice_bits = slices_per_channel.trailing_zeros();
+        let enough = mask.bank.count() >= choice_bits && mask.bank.adjacent(choice_bits);
+        if !slices_per_channel.is_power_of_two() || !enough {
+            return Err(format!(
+                "{slices_per_channel} slices per channel cannot be chosen by neighbouring low bits of the mask's bank"
+            )
+            .into());
+        }
+        if choice_bits > 0 && mask.bank.lowest() < LINE_BITS {
+            return Err("the lowest bit of the mask's bank would split lines between slices".into());
+        }
+        Ok(AddressMap {
+            chunk,
+            parts: Divisor::new(slices / slices_per_channel),
+            parts_per_channel: 1,
+            slices_per_part: slices_per_channel,
+            choice: mask.bank.lowest() % u64::BITS,
+            choice_bits,
+        })
+    }
+
+    /// The address among those of its part, without gaps, and the part.
+    #[inline]
+    fn split(&self, address: u64) -> (u64, u64) {
+        let (turn, part) = self.parts.divide(address >> self.chunk);
+        (turn << self.chunk | address & low(self.chunk), part)
     }
 
     /// The slice that holds an address.
     #[inline]
     pub fn slice(&self, address: u64) -> u32 {
-        ((address / self.interleave) % self.slices) as u32
+        let (local, part) = self.split(address);
+        part as u32 * self.slices_per_part + (local >> self.choice & low(self.choice_bits)) as u32
     }
 
     /// The address among those of its slice, without gaps.
     #[inline]
     pub fn within_slice(&self, address: u64) -> u64 {
-        address / self.interleave / self.slices * self.interleave + address % self.interleave
+        let (local, _) = self.split(address);
+        local >> self.choice_bits >> self.choice << self.choice | local & low(self.choice)
     }
 
     /// The address among those of its channel, without gaps.
     #[inline]
     pub fn within_channel(&self, address: u64) -> u64 {
-        let chunk = address / self.interleave;
-        let local = chunk / self.slices * self.slices_per_channel + chunk % self.slices_per_channel;
-        local * self.interleave + address % self.interleave
+        let (local, part) = self.split(address);
+        let of_channel = u64::from(self.parts_per_channel);
+        let chunk = (local >> self.chunk) * of_channel + part % of_channel;
+        chunk << self.chunk | local & low(self.chunk)
     }
+}
+
+/// Bits of an address within a line.
+const LINE_BITS: u32 = counterpoint_protocols::memory::LINE_BYTES.trailing_zeros();
+
+/// The low `bits` bits.
+const fn low(bits: u32) -> u64 {
+    (1 << bits) - 1
 }
 
 #[cfg(test)]
@@ -73,15 +138,20 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use counterpoint_framework::model::Families;
+    use counterpoint_framework::testing::params;
+    use proptest::prelude::*;
 
-    fn map(slices: u32, slices_per_channel: u32) -> AddressMap {
-        AddressMap::new(&AddressMapParams { slices, slices_per_channel, interleave: Bytes::new(256) })
-            .unwrap()
+    fn map(text: &str) -> Result<AddressMap, String> {
+        AddressMap::new(&params(&Families::default(), text)).map_err(|invalid| invalid.0)
     }
+
+    /// A mask whose two lowest bank bits are 8 and 9.
+    const MASK: &str = "dramid@8;00000000.00000000.00000000.00000000.0000RRRR.RRRRRRRR.RBBCCCBB.CCSSSSSS";
 
     #[test]
     fn chunks_go_round_and_leave_no_gaps() {
-        let map = map(6, 2);
+        let map = map("{ slices: 6, slices_per_channel: 2 }").unwrap();
         assert_eq!([0, 255, 256, 1536, 1537].map(|address| map.slice(address)), [0, 0, 1, 0, 0]);
         let mut seen = vec![BTreeSet::new(); 3];
         for address in (0..6 * 256 * 10).step_by(128) {
@@ -97,8 +167,72 @@ mod tests {
     }
 
     #[test]
-    fn uneven_shares_are_refused() {
-        let params = AddressMapParams { slices: 3, slices_per_channel: 2, interleave: Bytes::new(256) };
-        assert!(AddressMap::new(&params).is_err());
+    fn a_mask_gives_chunks_to_channels_and_bank_bits_to_slices() {
+        let map = map(&format!("{{ slices: 12, slices_per_channel: 4, dram: {MASK} }}")).unwrap();
+        // Three channels; the turn's two lowest bits are the bank's.
+        assert_eq!([0, 1, 2, 3, 6, 9, 12].map(|chunk| map.slice(chunk * 256)), [0, 4, 8, 1, 2, 3, 0]);
+        assert_eq!(map.within_slice(12 * 256 + 5), 256 + 5);
+        assert_eq!(map.within_channel(12 * 256 + 5), 4 * 256 + 5);
+    }
+
+    proptest! {
+        #[test]
+        fn slices_and_channels_are_filled_without_gaps(
+            channels in 1_u32..8,
+            bits in 0_u32..3,
+            masked: bool,
+            chunk in 0_u64..1 << 30,
+        ) {
+            let each = 1 << bits;
+            let mask = if masked { format!(", dram: {MASK}") } else { String::new() };
+            let slices = channels * each;
+            let map = map(&format!("{{ slices: {slices}, slices_per_channel: {each}{mask} }}")).unwrap();
+            // What lies between two multiples of all slices fills the same part of each.
+            let (slices, each) = (u64::from(slices), u64::from(each));
+            let start = chunk / slices * slices;
+            let (mut in_slices, mut in_channels) = (BTreeSet::new(), BTreeSet::new());
+            for chunk in start..start + slices {
+                let (address, slice) = (chunk * 256, u64::from(map.slice(chunk * 256)));
+                in_slices.insert((slice, map.within_slice(address)));
+                in_channels.insert((slice / each, map.within_channel(address)));
+                prop_assert_eq!(map.within_slice(address + 77), map.within_slice(address) + 77);
+            }
+            let filled = |count: u64, each: u64| -> BTreeSet<(u64, u64)> {
+                let first = start / slices * each;
+                (0..count).flat_map(|part| (0..each).map(move |turn| (part, (first + turn) * 256))).collect()
+            };
+            prop_assert_eq!(in_slices, filled(slices, 1));
+            prop_assert_eq!(in_channels, filled(slices / each, each));
+        }
+    }
+
+    #[test]
+    fn what_contradicts_itself_is_refused() {
+        let split = MASK.replace("CBB.CCS", "CCC.CBB");
+        for (text, message) in [
+            (
+                "{ slices: 3, slices_per_channel: 2 }".to_owned(),
+                "slices must be a multiple of slices_per_channel",
+            ),
+            ("{ interleave: 384 B }".to_owned(), "interleave must be a power of two"),
+            (
+                format!("{{ interleave: 512 B, dram: {MASK} }}"),
+                "interleave is 512 B, and the mask's channel lies at bit 8",
+            ),
+            (
+                format!("{{ slices: 8, slices_per_channel: 8, dram: {MASK} }}"),
+                "8 slices per channel cannot be chosen by neighbouring low bits of the mask's bank",
+            ),
+            (
+                format!("{{ slices: 3, slices_per_channel: 3, dram: {MASK} }}"),
+                "3 slices per channel cannot be chosen by neighbouring low bits of the mask's bank",
+            ),
+            (
+                format!("{{ slices: 2, slices_per_channel: 2, dram: {split} }}"),
+                "the lowest bit of the mask's bank would split lines between slices",
+            ),
+        ] {
+            assert_eq!(map(&text).err().as_deref(), Some(message), "{text}");
+        }
     }
 }

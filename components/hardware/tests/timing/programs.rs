@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use counterpoint_protocols::launch::{Launch, LaunchId};
 use counterpoint_protocols::memory::{
-    LINE_BYTES, Line, MemAccess, MemReply, MemRequest, MemResult, line_of, merge,
+    LINE_BYTES, Line, MemAccess, MemReply, MemRequest, MemResult, line_of, merge, sectors,
 };
 use counterpoint_ptx::{Allocation, Allocations, Program};
 
@@ -92,7 +92,7 @@ impl Memory {
             MemAccess::Read(mask) => MemResult::Line(*mask, *line),
             MemAccess::Write(mask, data) => {
                 merge(line, *mask, data);
-                MemResult::Written
+                MemResult::Written(sectors(*mask) as u8)
             }
             MemAccess::Atomic(lanes) => {
                 MemResult::Old(counterpoint_hardware::memory::atomic::execute(line, lanes))

@@ -15,13 +15,34 @@ pub enum Command {
     Write,
 }
 
-/// A bank.
+impl Command {
+    /// Whether it moves data.
+    #[inline]
+    pub const fn is_column(self) -> bool {
+        matches!(self, Command::Read | Command::Write)
+    }
+}
+
+/// A bank: its row, and the first cycle of each command as far as the bank alone decides.
 #[derive(Clone, Copy, Debug, Default)]
 struct Bank {
+    group: usize,
     open: Option<u64>,
     activate: u64,
     precharge: u64,
-    column: u64,
+    read: u64,
+    write: u64,
+}
+
+/// The command that a bank's access needs next.
+#[derive(Clone, Copy, Debug)]
+struct Want {
+    row: u64,
+    write: bool,
+    command: Command,
+    /// First cycle as far as the bank decides, and which of the shared ones holds besides.
+    own: u64,
+    shared: usize,
 }
 
 /// The banks of a channel and what they share.
@@ -29,123 +50,237 @@ struct Bank {
 pub struct Banks {
     timing: Timing,
     banks: Vec<Bank>,
-    /// First cycle for an activate of any bank.
-    activate: u64,
-    /// First cycle for a read, for a write, of any bank.
-    read: u64,
-    write: u64,
+    wants: Vec<Want>,
+    /// First cycle for an activate of any bank, and for precharge, read and write in each group: see `shared`.
+    shared: Vec<u64>,
+    /// Banks that want a column command.
+    columns: u64,
 }
 
 impl Banks {
     /// All banks closed.
     pub fn new(timing: Timing) -> Self {
-        let banks = vec![Bank::default(); timing.banks as usize];
-        Banks { timing, banks, activate: 0, read: 0, write: 0 }
+        let banks =
+            (0..timing.banks).map(|bank| Bank { group: timing.group(bank) as usize, ..Bank::default() });
+        let want = Want { row: 0, write: false, command: Command::Activate, own: 0, shared: 0 };
+        let shared = vec![0; 1 + 3 * timing.groups as usize];
+        let wants = vec![want; timing.banks as usize];
+        Banks { timing, banks: banks.collect(), wants, shared, columns: 0 }
+    }
+
+    /// Where `shared` has the first cycle of a command to a bank of this group.
+    #[inline]
+    fn shared(&self, command: Command, group: usize) -> usize {
+        let groups = self.timing.groups as usize;
+        match command {
+            Command::Activate => 0,
+            Command::Precharge => 1 + group,
+            Command::Read => 1 + groups + group,
+            Command::Write => 1 + 2 * groups + group,
+        }
+    }
+
+    /// Forbids a command to all banks before `cycle`.
+    fn hold(&mut self, command: Command, cycle: u64) {
+        for group in 0..self.timing.groups as usize {
+            self.hold_group(command, group, cycle);
+        }
+    }
+
+    /// Forbids a command to the banks of a group before `cycle`.
+    fn hold_group(&mut self, command: Command, group: usize, cycle: u64) {
+        let first = self.shared(command, group);
+        self.shared[first] = self.shared[first].max(cycle);
     }
 
     /// The open row of a bank.
+    #[inline]
     pub fn open_row(&self, bank: usize) -> Option<u64> {
         self.banks[bank].open
     }
 
-    /// The command that brings an access to `row` forward, and the first cycle at which it is allowed.
+    /// Sets the access that a bank is to bring forward.
     #[inline]
-    pub fn next(&self, bank: usize, row: u64, write: bool) -> (Command, u64) {
+    pub fn want(&mut self, bank: usize, row: u64, write: bool) {
         let state = &self.banks[bank];
-        match state.open {
-            Some(open) if open == row => {
-                let (command, shared) =
-                    if write { (Command::Write, self.write) } else { (Command::Read, self.read) };
-                (command, state.column.max(shared))
-            }
-            Some(_) => (Command::Precharge, state.precharge),
-            None => (Command::Activate, state.activate.max(self.activate)),
-        }
+        let (command, own) = match state.open {
+            Some(open) if open != row => (Command::Precharge, state.precharge),
+            Some(_) if write => (Command::Write, state.write),
+            Some(_) => (Command::Read, state.read),
+            None => (Command::Activate, state.activate),
+        };
+        let shared = self.shared(command, state.group);
+        self.columns = self.columns & !(1 << bank) | u64::from(command.is_column()) << bank;
+        self.wants[bank] = Want { row, write, command, own, shared };
     }
 
-    /// Issues a command. For a column command the result is the cycle after its last data.
-    pub fn issue(&mut self, command: Command, bank: usize, row: u64, cycle: u64) -> u64 {
-        let t = &self.timing;
+    /// The command that a bank's access needs.
+    #[inline]
+    pub fn command(&self, bank: usize) -> Command {
+        self.wants[bank].command
+    }
+
+    /// The first cycle at which that command is allowed.
+    #[inline]
+    pub fn allowed(&self, bank: usize) -> u64 {
+        let want = &self.wants[bank];
+        want.own.max(self.shared[want.shared])
+    }
+
+    /// The banks whose accesses need column commands, a bit each.
+    #[inline]
+    pub fn columns(&self) -> u64 {
+        self.columns
+    }
+
+    /// Issues the command that a bank's access needs. For a column command the result is the cycle after its last data.
+    pub fn issue(&mut self, bank: usize, cycle: u64) -> u64 {
+        let t = self.timing;
+        let group = self.banks[bank].group;
+        let Want { row, write, command, .. } = self.wants[bank];
         let state = &mut self.banks[bank];
+        let mut end = cycle;
         match command {
             Command::Activate => {
                 state.open = Some(row);
-                state.column = cycle + t.tRCD;
+                state.read = cycle + t.tRCD;
+                state.write = cycle + t.tRCDWR;
                 state.precharge = cycle + t.tRAS;
                 state.activate = cycle + t.tRC;
-                self.activate = cycle + t.tRRD;
-                cycle
+                self.shared[0] = cycle + t.tRRD;
             }
             Command::Precharge => {
                 state.open = None;
                 state.activate = state.activate.max(cycle + t.tRP);
-                cycle
             }
             Command::Read => {
-                let end = cycle + t.tCL + t.burst_cycles;
-                self.read = cycle + t.tCCD;
+                end += t.tCL + t.burst_cycles;
+                state.precharge = state.precharge.max(cycle + t.tRTP);
+                self.hold(Command::Read, cycle + t.tCCD);
                 // The bus turns round: write data must not meet read data.
-                self.write = self.write.max((end + 1).saturating_sub(t.tWL));
-                state.precharge = state.precharge.max(cycle + t.tCCD);
-                end
+                self.hold(Command::Write, (cycle + t.tCCD).max((end + 2).saturating_sub(t.tWL)));
+                self.hold_group(Command::Precharge, group, cycle + t.tRTPL);
             }
             Command::Write => {
-                let end = cycle + t.tWL + t.burst_cycles;
-                self.write = cycle + t.tCCD;
-                self.read = self.read.max(end + t.tCDLR);
+                end += t.tWL + t.burst_cycles;
                 state.precharge = state.precharge.max(end + t.tWR);
-                end
+                self.hold(Command::Write, cycle + t.tCCD);
+                self.hold(Command::Read, (cycle + t.tCCD).max(end + t.tCDLR));
             }
+        }
+        if command.is_column() {
+            self.hold_group(Command::Read, group, cycle + t.tCCDL);
+            self.hold_group(Command::Write, group, cycle + t.tCCDL);
+        }
+        self.want(bank, row, write);
+        end
+    }
+
+    /// The first cycle in which all rows can be closed at once.
+    pub fn all_closable(&self) -> u64 {
+        let open = self.banks.iter().filter(|bank| bank.open.is_some());
+        let closable =
+            open.map(|bank| bank.precharge.max(self.shared[self.shared(Command::Precharge, bank.group)]));
+        closable.max().unwrap_or(0)
+    }
+
+    /// Closes all rows and refreshes the channel: it begins when the last bank is at rest, and holds all of them.
+    pub fn refresh(&mut self, cycle: u64) {
+        let Timing { tRP, tRFC, .. } = self.timing;
+        let rest = self.banks.iter().map(|bank| match bank.open {
+            Some(_) => bank.activate.max(cycle + tRP),
+            None => bank.activate.max(cycle),
+        });
+        let end = rest.max().unwrap_or(cycle) + tRFC;
+        for number in 0..self.banks.len() {
+            let bank = &mut self.banks[number];
+            (bank.open, bank.activate) = (None, end);
+            let Want { row, write, .. } = self.wants[number];
+            self.want(number, row, write);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::timing::{Standard, TimingParams};
     use super::*;
-    use counterpoint_framework::time::Bytes;
+    use counterpoint_framework::model::Families;
+    use counterpoint_framework::testing::params;
 
-    fn banks() -> Banks {
-        let params = TimingParams {
-            standard: Standard::Gddr5,
-            banks: None,
-            tRP: None,
-            tCCD: None,
-            tRRD: None,
-            tRCD: None,
-            tRAS: None,
-            tRC: None,
-            tCL: None,
-            tWL: None,
-            tWR: None,
-            tCDLR: None,
-            row: Bytes::new(2048),
-            burst: Bytes::new(64),
-            burst_cycles: 2,
-        };
-        Banks::new(Timing::new(&params).unwrap())
+    fn banks(text: &str) -> Banks {
+        Banks::new(Timing::new(&params(&Families::default(), text)).unwrap())
+    }
+
+    fn next(banks: &mut Banks, bank: usize, row: u64, write: bool) -> (Command, u64) {
+        banks.want(bank, row, write);
+        (banks.command(bank), banks.allowed(bank))
+    }
+
+    /// Issues what an access needs, which must be this command.
+    fn issue(banks: &mut Banks, command: Command, bank: usize, row: u64, cycle: u64) -> u64 {
+        assert_eq!(next(banks, bank, row, command == Command::Write).0, command);
+        banks.issue(bank, cycle)
     }
 
     #[test]
     fn each_command_is_blocked_one_cycle_earlier() {
-        let mut banks = banks();
-        assert_eq!(banks.next(0, 5, false), (Command::Activate, 0));
-        banks.issue(Command::Activate, 0, 5, 0);
-        assert_eq!(banks.next(0, 5, false), (Command::Read, 12), "tRCD");
-        assert_eq!(banks.next(1, 5, false), (Command::Activate, 6), "tRRD");
-        assert_eq!(banks.next(0, 6, false), (Command::Precharge, 28), "tRAS");
-        assert_eq!(banks.issue(Command::Read, 0, 5, 12), 12 + 12 + 2, "tCL and the burst");
-        assert_eq!(banks.next(0, 5, false), (Command::Read, 14), "tCCD");
-        assert_eq!(banks.next(0, 5, true), (Command::Write, 26 + 1 - 4), "bus turn-round");
-        assert_eq!(banks.issue(Command::Write, 0, 5, 30), 36, "tWL and the burst");
-        assert_eq!(banks.next(0, 5, false), (Command::Read, 41), "tCDLR");
-        assert_eq!(banks.next(0, 6, false), (Command::Precharge, 48), "tWR");
-        banks.issue(Command::Precharge, 0, 0, 48);
-        assert_eq!(banks.next(0, 6, false), (Command::Activate, 60), "tRP");
-        let mut quick = self::banks();
-        quick.issue(Command::Activate, 0, 5, 0);
-        quick.issue(Command::Precharge, 0, 0, 28);
-        assert_eq!(quick.next(0, 6, false), (Command::Activate, 40), "tRC equals tRAS + tRP here");
+        let banks = &mut banks("{}");
+        assert_eq!(next(banks, 0, 5, false), (Command::Activate, 0));
+        issue(banks, Command::Activate, 0, 5, 0);
+        assert_eq!(next(banks, 0, 5, false), (Command::Read, 12), "tRCD");
+        assert_eq!(next(banks, 0, 5, true), (Command::Write, 7), "tRCDWR");
+        assert_eq!(next(banks, 1, 5, false), (Command::Activate, 6), "tRRD");
+        assert_eq!(next(banks, 0, 6, false), (Command::Precharge, 28), "tRAS");
+        assert_eq!(issue(banks, Command::Read, 0, 5, 12), 12 + 12 + 2, "tCL and the burst");
+        assert_eq!(next(banks, 0, 5, false), (Command::Read, 15), "tCCDL");
+        assert_eq!(next(banks, 0, 5, true), (Command::Write, 12 + 12 + 2 + 2 - 4), "bus turn-round");
+        assert_eq!(issue(banks, Command::Write, 0, 5, 30), 36, "tWL and the burst");
+        assert_eq!(next(banks, 0, 5, false), (Command::Read, 41), "tCDLR");
+        assert_eq!(next(banks, 0, 6, false), (Command::Precharge, 48), "tWR");
+        issue(banks, Command::Precharge, 0, 6, 48);
+        assert_eq!(next(banks, 0, 6, false), (Command::Activate, 60), "tRP");
+    }
+
+    #[test]
+    fn a_bank_opens_no_row_before_its_time() {
+        let banks = &mut banks("{ tRC: 50 }");
+        issue(banks, Command::Activate, 0, 5, 0);
+        issue(banks, Command::Precharge, 0, 6, 28);
+        assert_eq!(next(banks, 0, 6, false), (Command::Activate, 50), "tRC, more than tRAS + tRP here");
+    }
+
+    #[test]
+    fn a_group_holds_its_columns_longer_and_its_rows_after_a_read() {
+        let banks = &mut banks("{ tRRD: 1, tRTP: 2, tRTPL: 9 }");
+        for bank in [0, 1, 4] {
+            issue(banks, Command::Activate, bank, 5, bank as u64);
+        }
+        issue(banks, Command::Read, 0, 5, 40);
+        assert_eq!(next(banks, 1, 5, false), (Command::Read, 43), "tCCDL, the same group");
+        assert_eq!(next(banks, 4, 5, false), (Command::Read, 42), "tCCD, another group");
+        assert_eq!(next(banks, 1, 6, false), (Command::Precharge, 49), "tRTPL, the same group");
+        assert_eq!(next(banks, 4, 6, false), (Command::Precharge, 4 + 28), "tRAS, another group");
+    }
+
+    #[test]
+    fn a_read_holds_its_row() {
+        let banks = &mut banks("{ tRTP: 30, tRTPL: 0 }");
+        issue(banks, Command::Activate, 0, 5, 0);
+        issue(banks, Command::Read, 0, 5, 12);
+        assert_eq!(next(banks, 0, 6, false), (Command::Precharge, 42), "tRTP");
+    }
+
+    #[test]
+    fn a_refresh_waits_for_the_rows_and_holds_all_banks() {
+        let banks = &mut banks("{ standard: hbm2 }");
+        assert_eq!(banks.all_closable(), 0);
+        issue(banks, Command::Activate, 3, 5, 100);
+        assert_eq!(banks.all_closable(), 133, "tRAS");
+        issue(banks, Command::Write, 3, 5, 140);
+        assert_eq!(banks.all_closable(), 140 + 2 + 1 + 12, "tWL, the burst and tWR");
+        banks.refresh(155);
+        for bank in [0, 3] {
+            assert_eq!(next(banks, bank, 5, false), (Command::Activate, 155 + 14 + 260), "tRP and tRFC");
+        }
     }
 }

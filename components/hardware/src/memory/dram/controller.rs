@@ -1,8 +1,7 @@
-//! A DRAM controller: first ready, first come, first served (FR-FCFS) over one channel's banks.
+//! A DRAM controller: a queue of accesses, a scheduler (FR-FCFS) over one channel's banks, and the bytes themselves.
 //!
-//! At most one command a cycle. Among the accesses whose next command is allowed now, one whose row is open wins, then
-//! the oldest; but no access is overtaken for ever. Reads and writes take effect in the order of their arrival, as the values of a controller that
-//! searches its write queue do; their order on the banks is a matter of time only.
+//! Reads and writes take effect in the order of their arrival, as the values of a controller that searches its write
+//! queue do; their order on the banks is a matter of time only.
 
 use std::collections::VecDeque;
 
@@ -11,11 +10,15 @@ use counterpoint_framework::model::{
     Component, Context, Counter, Distribution, Invalid, Params, Ports, Stats,
 };
 use counterpoint_framework::time::{Bytes, Cycles, SimTime};
-use counterpoint_protocols::memory::{LINE_BYTES, MemAccess, MemReply, MemRequest, MemResult, MemoryServer};
+use counterpoint_protocols::memory::{
+ByteMask, LINE_BYTES, MemAccess, MemReply, MemRequest, MemResult, MemoryServer, sectors,
+};
 use counterpoint_protocols::preload::Preloaded;
 
 use super::backing::Backing;
-use super::bank::{Banks, Command};
+use super::bank::Command;
+use super::place::{Layout, Place};
+use super::scheduler::{Issued, Request, Scheduler};
 use super::timing::{Timing, TimingParams};
 use crate::memory::address_map::{AddressMap, AddressMapParams};
 
@@ -24,12 +27,15 @@ use crate::memory::address_map::{AddressMap, AddressMapParams};
 pub struct DramParams {
     /// Timings and shape of the DRAM.
     timing: TimingParams,
-    /// Accesses that the scheduler chooses from.
+    /// Accesses that the scheduler chooses from: GPGPU-Sim's `frfcfs_dram_sched_queue_size`.
     #[param(default = "64", min = "1", max = "1024")]
     queue: u32,
-    /// Accesses to an open row that may overtake an older access to another row of the bank; then it has its turn.
+    /// Accesses to an open row that may overtake a bank's oldest, which wants another row; then it has its turn.
     #[param(default = "64")]
     overtaking: u32,
+    /// Replies that may wait for credit before no data moves any more: GPGPU-Sim's `dram_return_queue_size`.
+    #[param(default = "116", min = "1")]
+    return_queue: u32,
     /// From the last data to the reply leaving: what lies between pins and L2.
     #[param(default = "0 cycles")]
     latency: Cycles,
@@ -50,50 +56,78 @@ pub struct DramPorts {
 /// What a controller counts.
 #[derive(Default, Stats)]
 pub struct DramStats {
-    /// Read accesses.
+    /// Reads, counted in parts of `access` bytes.
     #[stat(name = "total_dram_reads")]
     reads: Counter,
-    /// Write accesses.
+    /// Writes, counted in parts of `access` bytes.
     #[stat(name = "total_dram_writes")]
     writes: Counter,
-    /// Column commands.
-    bursts: Counter,
+    /// Requests taken.
+    n_req: Counter,
     /// Activate commands.
-    activates: Counter,
+    n_act: Counter,
     /// Precharge commands.
-    precharges: Counter,
-    /// Accesses that found their row open.
+    n_pre: Counter,
+    /// Read commands.
+    n_rd: Counter,
+    /// Write commands.
+    n_wr: Counter,
+    /// Refreshes, up to the last command.
+    n_ref: Counter,
+    /// Requests that found their row open.
     row_hits: Counter,
-    /// Accesses that found their bank closed.
+    /// Requests that found their bank closed.
     row_misses: Counter,
-    /// Accesses that found another row open.
+    /// Requests that found another row open.
     row_conflicts: Counter,
-    /// Accesses in the queue when one is added.
+    /// Cycles in which data crossed the bus.
+    #[stat(unit = "cycles")]
+    bwutil: Counter,
+    /// Cycles in which requests were queued.
+    #[stat(unit = "cycles")]
+    n_activity: Counter,
+    /// Bytes asked for and brought.
+    #[stat(unit = "bytes")]
+    bytes: Counter,
+    /// Requests in the queue when one is added.
+    #[stat(name = "mrqq")]
     queue_length: Distribution,
+    /// From a request being queued to its last column command; its sum over the run's cycles is the queue's average.
+    #[stat(unit = "cycles")]
+    mrq_latency: Distribution,
 }
 
-struct Access {
-    client: usize,
-    bank: usize,
-    row: u64,
-    write: bool,
-    /// Column commands still to issue.
-    bursts: u32,
-    classified: bool,
-    /// Younger accesses that went first although they wanted another row of the bank.
-    overtaken: u32,
-    reply: MemReply,
+impl DramStats {
+    /// Counts a command.
+    fn count(&self, issued: Issued, timing: &Timing) {
+        match issued.command {
+            Command::Activate => self.n_act.add(1),
+            Command::Precharge => self.n_pre.add(1),
+            Command::Read => self.n_rd.add(1),
+            Command::Write => self.n_wr.add(1),
+        }
+        self.bwutil.add(if issued.command.is_column() { timing.burst_cycles } else { 0 });
+        if issued.first {
+            match issued.command {
+                Command::Activate => self.row_misses.add(1),
+                Command::Precharge => self.row_conflicts.add(1),
+                Command::Read | Command::Write => self.row_hits.add(1),
+            }
+        }
+    }
 }
 
 /// A DRAM controller with its channel.
 pub struct DramController {
-    banks: Banks,
     timing: Timing,
     map: AddressMap,
+    layout: Layout,
     backing: Backing,
-    queue: VecDeque<Access>,
+    scheduler: Scheduler<(usize, MemReply)>,
+    /// Since when something has been queued.
+    active: u64,
     depth: usize,
-    overtaking: u32,
+    return_queue: usize,
     latency: u64,
     /// Replies that have no credit yet, with the cycle in which they were ready.
     replies: VecDeque<(u64, usize, MemReply)>,
@@ -102,102 +136,74 @@ pub struct DramController {
 
 impl DramController {
     /// Takes an access: its values now, its time later.
-    fn accept(&mut self, client: usize, request: MemRequest, stats: &DramStats) -> Result<(), Fault> {
-        let line = self.map.within_channel(request.line) / LINE_BYTES;
+    fn accept(
+        &mut self,
+        client: usize,
+        request: MemRequest,
+        cycle: u64,
+        stats: &DramStats,
+    ) -> Result<(), Fault> {
+        let local = self.map.within_channel(request.line);
+        let line = local / LINE_BYTES;
         if !self.backing.holds(line) {
             return Err(Fault::new(format!("address {:#x} lies beyond the memory", request.line)));
         }
         let (mask, write, result) = match request.access {
             MemAccess::Read(mask) => {
-                stats.reads.add(1);
                 (mask, false, MemResult::Line(mask, self.backing.read(line, request.line)))
             }
             MemAccess::Write(mask, data) => {
-                stats.writes.add(1);
                 self.backing.write(line, request.line, mask, &data);
-                (mask, true, MemResult::Written)
+                (mask, true, MemResult::Written(sectors(mask) as u8))
             }
             MemAccess::Atomic(_) => return Err(Fault::new("atomics are executed in front of the DRAM")),
         };
-        let burst = self.timing.burst;
-        let touched = (0..LINE_BYTES / burst).filter(|index| {
-            let all = if burst >= 128 { u128::MAX } else { (1 << burst) - 1 };
-            mask & (all << (index * burst)) != 0
-        });
-        let bursts = touched.count().max(1) as u32;
-        let chunk = line * LINE_BYTES / self.timing.row;
-        let banks = u64::from(self.timing.banks);
-        let (bank, row) = ((chunk % banks) as usize, chunk / banks);
+        let parts = parts(mask, self.timing.access);
+        let count = if write { &stats.writes } else { &stats.reads };
+        count.add(parts);
+        stats.n_req.add(1);
+        stats.bytes.add(u64::from(mask.count_ones()));
+        stats.queue_length.record(self.scheduler.len() as u64);
+        if self.scheduler.is_empty() {
+            self.active = cycle;
+        }
+        let Place { bank, row, .. } = self.layout.place(local);
+        let columns = self.timing.columns(parts, write);
         let reply = MemReply { line: request.line, tag: request.tag, client: request.client, result };
-        stats.queue_length.record(self.queue.len() as u64);
-        self.queue.push_back(Access {
-            client,
-            bank,
-            row,
-            write,
-            bursts,
-            classified: false,
-            overtaken: 0,
-            reply,
-        });
+        self.scheduler.push(cycle, Request { bank, row, write, columns, payload: (client, reply) });
         Ok(())
     }
 
-    /// Issues at most one command. Gives the next cycle in which something may be allowed.
+    /// Issues what can be issued. Gives the next cycle in which something may be allowed.
     fn step(&mut self, cycle: u64, stats: &DramStats) -> u64 {
-        let mut next = u64::MAX;
-        let mut chosen: Option<(bool, usize, Command)> = None;
-        let (mut claimed, mut closed) = (0_u64, 0_u64);
-        for (place, access) in self.queue.iter().enumerate() {
-            let bit = 1 << access.bank;
-            let (command, allowed) = self.banks.next(access.bank, access.row, access.write);
-            let column = matches!(command, Command::Read | Command::Write);
-            // An older access to the bank decides what happens to its row; younger ones may only use it.
-            if closed & bit != 0 || !column && claimed & bit != 0 {
-                continue;
-            }
-            claimed |= bit;
-            if !column && access.overtaken >= self.overtaking {
-                closed |= bit;
-            }
-            if allowed > cycle {
-                next = next.min(allowed);
-            } else if column {
-                chosen = Some((true, place, command));
-                break;
-            } else if chosen.is_none() {
-                chosen = Some((false, place, command));
+        if self.scheduler.is_empty() {
+            return u64::MAX;
+        }
+        let step = self.scheduler.step(cycle, self.replies.len() < self.return_queue);
+        stats.n_ref.add(step.refreshes);
+        for issued in step.column.into_iter().chain(step.row) {
+            stats.count(issued, &self.timing);
+        }
+        if let Some(finished) = step.finished {
+            stats.mrq_latency.record(cycle - finished.since);
+            let (client, reply) = finished.payload;
+            self.replies.push_back((finished.end + self.latency, client, reply));
+            if self.scheduler.is_empty() {
+                stats.n_activity.add(cycle + 1 - self.active);
             }
         }
-        let Some((column, place, command)) = chosen else { return next };
-        let access = &mut self.queue[place];
-        if !access.classified {
-            access.classified = true;
-            match command {
-                Command::Activate => stats.row_misses.add(1),
-                Command::Precharge => stats.row_conflicts.add(1),
-                Command::Read | Command::Write => stats.row_hits.add(1),
-            }
-        }
-        match command {
-            Command::Activate => stats.activates.add(1),
-            Command::Precharge => stats.precharges.add(1),
-            Command::Read | Command::Write => stats.bursts.add(1),
-        }
-        let end = self.banks.issue(command, access.bank, access.row, cycle);
-        if column {
-            access.bursts -= 1;
-            if access.bursts == 0
-                && let Some(access) = self.queue.remove(place)
-            {
-                for older in self.queue.range_mut(..place) {
-                    older.overtaken += u32::from(older.bank == access.bank && older.row != access.row);
-                }
-                self.replies.push_back((end + self.latency, access.client, access.reply));
-            }
-        }
-        cycle + 1
+        step.next
     }
+}
+
+/// How many parts of `size` bytes of a line hold some of these bytes; an access of none touches one.
+fn parts(mask: ByteMask, size: u64) -> u64 {
+    if mask == ByteMask::MAX {
+        return LINE_BYTES / size;
+    }
+    let part = ByteMask::MAX >> (LINE_BYTES - size);
+    let touched = (0..LINE_BYTES).step_by(size as usize).filter(|&start| mask >> start & part != 0);
+    (touched.count() as u64).max(1)
 }
 
 impl Component for DramController {
@@ -212,13 +218,14 @@ impl Component for DramController {
     fn new(params: DramParams) -> Result<Self, Invalid> {
         let timing = Timing::new(&params.timing)?;
         Ok(DramController {
-            banks: Banks::new(timing),
             timing,
             map: AddressMap::new(&params.map)?,
+            layout: Layout::new(&timing, params.map.dram)?,
             backing: Backing::new(params.capacity.get()),
-            queue: VecDeque::new(),
+            scheduler: Scheduler::new(timing, params.overtaking),
+            active: 0,
             depth: params.queue as usize,
-            overtaking: params.overtaking,
+            return_queue: params.return_queue as usize,
             latency: params.latency.get(),
             replies: VecDeque::new(),
             turn: 0,
@@ -234,14 +241,15 @@ impl Component for DramController {
             let cycle = sim.cycle();
             for step in 0..clients {
                 let client = (self.turn + step) % clients;
-                if self.queue.len() < self.depth
+                if self.scheduler.len() < self.depth
                     && let Some(request) = io.clients[client].rx.try_recv()
                 {
-                    self.accept(client, request, &sim.stats)?;
+                    self.accept(client, request, cycle, &sim.stats)?;
                 }
             }
             self.turn = (self.turn + 1) % clients.max(1);
-            let next = self.step(cycle, &sim.stats);
+            let held = self.replies.len() >= self.return_queue;
+            let mut next = self.step(cycle, &sim.stats);
             while let Some(&(ready, client, _)) = self.replies.front()
                 && let Some(permit) = io.clients[client].tx.try_reserve()
             {
@@ -250,9 +258,12 @@ impl Component for DramController {
                     permit.send_after(wait, reply);
                 }
             }
+            if held && self.replies.len() < self.return_queue && !self.scheduler.is_empty() {
+                next = cycle + 1;
+            }
             let deadline = if next == u64::MAX { SimTime::MAX } else { sim.cycles_from_now(next - cycle) };
-            sim.set_busy(!self.queue.is_empty() || !self.replies.is_empty());
-            let room = self.queue.len() < self.depth;
+            sim.set_busy(!self.scheduler.is_empty() || !self.replies.is_empty());
+            let room = self.scheduler.len() < self.depth;
             let blocked = self.replies.front().map(|&(_, client, _)| client);
             let requests = io.clients.iter().map(|client| client.rx.when(room));
             let credit =

@@ -2,6 +2,10 @@
 
 pub mod backing;
 pub mod bank;
+pub mod divisor;
+pub mod mask;
+pub mod place;
+pub mod scheduler;
 pub mod timing;
 
 counterpoint_framework::components! {
