@@ -183,6 +183,14 @@ fn parts_of_a_vector_overlap_their_copies_and_kernels() {
     let (serial, one) = (time(&[]), time(&[STREAMS, LEFTOVER, "gpu.front.queues=1"]));
     let many = time(&[STREAMS, LEFTOVER]);
     assert!(many < one && one < serial, "{many}, {one} and {serial}");
+    // The copy engine makes one copy at a time, and meanwhile kernels run.
+    let summary = run(&[STREAMS, LEFTOVER]);
+    let spans = summary.report.spans.iter().filter(|span| span.path == "gpu.copy");
+    let copies: Vec<(u64, u64)> = spans.map(|span| (span.start.as_ps(), span.end.as_ps())).collect();
+    assert_eq!(copies.len(), 12);
+    assert!(copies.is_sorted_by(|before, after| before.1 <= after.0), "{copies:?}");
+    let beside = |launch: &(u64, u64)| copies.iter().any(|copy| overlap(*launch, *copy));
+    assert!(launches(&summary).iter().filter(|launch| beside(launch)).count() >= 3);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use counterpoint_framework::model::{
 };
 use counterpoint_framework::time::{Bytes, Cycles, SimTime};
 use counterpoint_protocols::memory::{
-ByteMask, LINE_BYTES, MemAccess, MemReply, MemRequest, MemResult, MemoryServer, sectors,
+    ByteMask, LINE_BYTES, MemAccess, MemReply, MemRequest, MemResult, MemoryServer, sectors,
 };
 use counterpoint_protocols::preload::Preloaded;
 
