@@ -104,14 +104,14 @@ impl CommandProcessor {
         })
     }
 
-    fn begin(&mut self, Command { id, stream, work }: Command, stats: &CommandProcessorStats) {
+    fn begin(&mut self, Command { id, stream, work, title }: Command, stats: &CommandProcessorStats) {
         match work {
             Work::Describe => {
                 self.to_host.push_back(BusMessage::Description(id, self.description.clone()));
             }
             Work::Copy(copy) if copy.bytes > 0 => {
                 stats.copies.add(1);
-                self.to_copies.push_back(ToCopyEngine::Copy(id, copy));
+                self.to_copies.push_back(ToCopyEngine::Copy(id, copy, title));
                 self.under_way.insert(stream, id);
             }
             Work::Launch(launch) => {

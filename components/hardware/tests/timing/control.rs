@@ -19,7 +19,7 @@ fn simple(id: u32, grid: u32, block: u32) -> Arc<Launch> {
 }
 
 fn command(id: u32, stream: u32, work: Work) -> BusMessage {
-    BusMessage::Command(Command { id: CommandId(id), stream, work })
+    BusMessage::Command(Command { id: CommandId(id), stream, work, title: None })
 }
 
 fn copy(bytes: u64) -> Work {
@@ -33,14 +33,14 @@ fn commands(params: &str, script: Vec<(u64, BusMessage)>) -> (Numbers, Numbers, 
     let count = script.len();
     let told = bench.client::<BusMessage, BusMessage>("bus", None, script, count);
     let copies = bench.server::<FromCopyEngine, ToCopyEngine>("copies", None, |message| match message {
-        ToCopyEngine::Copy(id, _) => Some((100, FromCopyEngine::Copied(id))),
+        ToCopyEngine::Copy(id, ..) => Some((100, FromCopyEngine::Copied(id))),
         ToCopyEngine::Bus(_) => None,
     });
     let launches = bench
         .server::<LaunchDone, Start>("launches", None, |Start(launch)| Some((30, LaunchDone(launch.id))));
     assert_finished(&bench.run());
     let copies = copies.take().into_iter().map(|(cycle, message)| match message {
-        ToCopyEngine::Copy(id, _) => (cycle, id.0),
+        ToCopyEngine::Copy(id, ..) => (cycle, id.0),
         ToCopyEngine::Bus(_) => panic!("nothing came from the host"),
     });
     let launches = launches.take().into_iter().map(|(cycle, Start(launch))| (cycle, launch.id.0));
