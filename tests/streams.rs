@@ -217,7 +217,7 @@ fn each_launch_and_each_stream_has_its_numbers() {
     };
     let found = launches(&summary);
     for (number, (start, end)) in (1..).zip(found) {
-        let kernel = format!("kernels[vecadd #{number}]");
+        let kernel = format!("kernels[vecadd#{number}]");
         assert_eq!((value(&kernel, "stream"), value(&kernel, "ctas")), (number, 2));
         let cycles = value(&kernel, "gpu_sim_cycle");
         assert_eq!(cycles, ((end - start) * 7 + 5000) / 10_000, "{kernel} at 700 MHz");

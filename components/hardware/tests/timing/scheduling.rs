@@ -277,9 +277,9 @@ fn launches_and_streams_are_counted_one_by_one() {
     let kernel = |stream, ctas, cycles, active| {
         vec![("stream", stream), ("ctas", ctas), ("gpu_sim_cycle", cycles), ("active_cycles", active)]
     };
-    assert_eq!(of("kernels[k #1]"), kernel(1, 2, 102, 102));
-    assert_eq!(of("kernels[k #2]"), kernel(2, 3, 203, 203));
-    assert_eq!(of("kernels[k #3]"), kernel(1, 1, 201, 102));
+    assert_eq!(of("kernels[k#1]"), kernel(1, 2, 102, 102));
+    assert_eq!(of("kernels[k#2]"), kernel(2, 3, 203, 203));
+    assert_eq!(of("kernels[k#3]"), kernel(1, 1, 201, 102));
     let stream = |launches, ctas, cycles, active| {
         vec![("launches", launches), ("ctas", ctas), ("gpu_sim_cycle", cycles), ("active_cycles", active)]
     };

@@ -7,7 +7,8 @@
 //! first that has blocks to give: neither the oldest first, nor one until it has nothing left. (GPGPU-Sim 4 stays with
 //! the kernel that it chose last while that has blocks to give.) Nothing that runs is ever taken from its SM.
 //!
-//! The first choice begins behind the first entry of the table, and the first block goes to the second SM, as in GPGPU-Sim.
+//! Its clusters have one SM here, as those of its Fermi configurations do: a cluster is given a block a cycle, whatever its
+//! SMs. The first choice begins behind the first entry of the table, and the first block goes to the second SM, as in GPGPU-Sim.
 
 use counterpoint_framework::model::Variant;
 
