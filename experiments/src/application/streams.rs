@@ -160,7 +160,10 @@ impl Reader<'_> {
             .filter(|stream| stream.device.is_some())
             .map(|stream| stream.name.as_str())
             .collect();
-        for stream in names.streams.iter().filter(|stream| stream.device.is_none()) {
+        // A repetition with an index is read once a round, and may have other names in each.
+        let mut seen = BTreeSet::new();
+        let idle = names.streams.iter().filter(|stream| stream.device.is_none());
+        for stream in idle.filter(|stream| seen.insert(stream.mentioned)) {
             let message = format!("nothing runs on a stream `{}`", stream.name);
             let diagnostic = Diagnostic::new(stream.mentioned, message);
             self.diagnostics.report(diagnostic.suggest(&stream.name, used.iter().copied()));
@@ -174,8 +177,6 @@ impl Reader<'_> {
                 self.diagnostics.report(Diagnostic::new(*span, message).help(help));
             }
         }
-        let mut seen = BTreeSet::new();
-        // A repetition with an index is read once a round.
         for wait in names.waits.iter().filter(|wait| seen.insert(wait.span)) {
             self.check_wait(wait, &names, &used, &events);
         }

@@ -61,6 +61,19 @@ fn streams_are_numbered_and_events_tie_them() {
 }
 
 #[test]
+fn rounds_may_have_streams_of_their_own() {
+    let rounds = format!("  - repeat: 3\n    index: i\n    do: [{LAUNCH}, stream: \"s${{i % 2}}\" }}]\n");
+    let app = loaded(&with(&rounds), &[]).unwrap().application;
+    let streams: Vec<u32> = Step::launches(&app.steps).iter().map(|launch| launch.stream).collect();
+    assert_eq!((streams, app.streams.len()), (vec![1, 2, 1], 3));
+    // What is wrong in one round is told once.
+    let untied = format!(
+        "  - repeat: 3\n    index: i\n    do: [{{ wait: {{ event: \"e${{i}}\" }} }}]\n  - {LAUNCH} }}\n"
+    );
+    assert_eq!(problems(&with(&untied)), ["x/app.yaml:16:27: error: no step records an event `e0`"]);
+}
+
+#[test]
 fn a_launch_without_registers_has_the_estimate() {
     let app = loaded(GOOD, &[]).unwrap().application;
     let launches = Step::launches(&app.steps);
