@@ -220,7 +220,7 @@ impl Component for DramController {
         Ok(DramController {
             timing,
             map: AddressMap::new(&params.map)?,
-            layout: Layout::new(&timing, params.map.dram)?,
+            layout: Layout::new(&timing, params.map.dram.0)?,
             backing: Backing::new(params.capacity.get()),
             scheduler: Scheduler::new(timing, params.overtaking),
             active: 0,

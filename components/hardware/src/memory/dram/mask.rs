@@ -172,6 +172,25 @@ impl Parameter for AddressMask {
     }
 }
 
+/// Which bits of an address are row, bank and column: these in turn, from high to low, or as a mask says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DramOrder(pub Option<AddressMask>);
+
+impl Parameter for DramOrder {
+    fn describe() -> TypeInfo {
+        TypeInfo::plain(
+            "`row-bank-column`, or an address mask: `dramid@8;`, then R, B, C, S or 0 for each of 64 bits",
+        )
+    }
+
+    fn from_node(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        if node.as_scalar() == Some("row-bank-column") {
+            return Some(DramOrder(None));
+        }
+        AddressMask::from_node(node, reader).map(|mask| DramOrder(Some(mask)))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
