@@ -200,6 +200,19 @@ fn empty_sms_take_the_running_kernels_in_turn() {
 }
 
 #[test]
+fn empty_sms_may_stay_with_the_kernel_that_was_chosen_last() {
+    let launches = vec![(5, simple(1, 6, 32)), (6, simple(2, 3, 32)), (7, simple(3, 3, 32))];
+    let found = schedule_with("{ policy: { leftover: { choice: same } } }", &[ONE; 4], 100, launches);
+    let expected = [
+        vec![(5, (1, 3)), (107, (2, 1)), (209, (3, 2))],
+        vec![(5, (1, 0)), (107, (1, 4)), (209, (2, 2))],
+        vec![(5, (1, 1)), (107, (1, 5)), (209, (3, 0))],
+        vec![(5, (1, 2)), (107, (2, 0)), (209, (3, 1))],
+    ];
+    assert_eq!(found.given, expected);
+}
+
+#[test]
 fn a_kernel_waits_for_an_entry_of_the_table() {
     let launches = || vec![(5, simple(1, 1, 32)), (6, simple(2, 1, 32)), (7, simple(3, 1, 32))];
     let third = |params: &str| schedule_with(params, &[PLENTY; 4], 100, launches()).given[3].clone();
