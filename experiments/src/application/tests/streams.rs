@@ -108,11 +108,7 @@ fn names_that_lead_nowhere_are_reported_where_they_stand() {
     ];
     for (from, to, expected) in cases {
         let found = problems(&good().replacen(from, to, 1));
-        assert_eq!(
-            found.first().map(String::as_str),
-            Some(&*format!("x/app.yaml:{expected}")),
-            "{to}: {found:?}"
-        );
+        assert_eq!(found, [format!("x/app.yaml:{expected}")], "{to}");
     }
     let report =
         loaded(&good().replace("synchronize: copied", "synchronize: copid"), &[]).expect_err("a problem");
