@@ -239,6 +239,24 @@ fn shares_of_the_sms_go_to_streams() {
     assert!(text.contains("the shares of `fixed-split` have 3 SMs, the GPU has 2"), "{text}");
 }
 
+#[test]
+fn applications_without_streams_compute_the_same_under_the_runtime() {
+    for (machine, name) in [("tiny", "bfs"), ("tiny", "convolution"), ("two-gpus", "vecadd-two-devices")] {
+        assert_verified(&run_request(&request(machine, name, &["app.size=small", STREAMS])));
+    }
+}
+
+#[test]
+fn registers_of_a_launch_decide_what_fits() {
+    let with = |registers: u32| {
+        let launch = add("a", "b", "e", None).replace(" }", &format!(", registers: {registers} }}"));
+        Steps::new(&launch, 1.0).run(&[])
+    };
+    assert_verified(&with(128));
+    let text = with(129).report.outcome.to_string();
+    assert!(text.contains("a block of vecadd needs 256 threads, 33792 registers"), "{text}");
+}
+
 /// Launches and copies on random streams, as many events as their buffers need, and what comes of them.
 fn random_steps(seed: u64) -> Steps {
     const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
