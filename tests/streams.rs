@@ -181,8 +181,8 @@ fn parts_of_a_vector_overlap_their_copies_and_kernels() {
     };
     let time = |sets: &[&str]| run(sets).phases[0].elapsed;
     let (serial, one) = (time(&[]), time(&[STREAMS, LEFTOVER, "gpu.front.queues=1"]));
-    let many = time(&[STREAMS, LEFTOVER]);
-    assert!(many < one && one < serial, "{many}, {one} and {serial}");
+    let (many, both) = (time(&[STREAMS, LEFTOVER]), time(&[STREAMS, LEFTOVER, "gpu.copy.engines=2"]));
+    assert!(both < many && many < one && one < serial, "{both}, {many}, {one} and {serial}");
     // The copy engine makes one copy at a time, and meanwhile kernels run.
     let summary = run(&[STREAMS, LEFTOVER]);
     let spans = summary.report.spans.iter().filter(|span| span.path == "gpu.copy");
@@ -314,7 +314,8 @@ fn programs_with_the_events_that_they_need_compute_the_same_however_they_overlap
             for (queues, copy_queues) in [(1, 0), (1, 2), (2, 1), (32, 0)] {
                 let queues = format!("gpu.front.queues={queues}");
                 let copy_queues = format!("gpu.front.copy_queues={copy_queues}");
-                assert_verified(&steps.run(&[STREAMS, &policy, &queues, &copy_queues]));
+                let engines = format!("gpu.copy.engines={}", 1 + seed % 2);
+                assert_verified(&steps.run(&[STREAMS, &policy, &queues, &copy_queues, &engines]));
             }
         }
     }
