@@ -23,8 +23,8 @@ pub struct AddressMapParams {
     /// Bytes that lie together in one slice; a power of two.
     #[param(default = "256 B", min = "128 B", max = "4 GiB")]
     pub interleave: Bytes,
-    /// Which bits of an address are row, bank and column of the DRAM; row, bank, column from high to low where it is not
-    /// set.
+    /// Which bits of an address are row, bank and column of the DRAM; row, bank, column from high to low where it is
+    /// not set.
     pub dram: Option<AddressMask>,
 }
 
