@@ -114,7 +114,10 @@ impl Device {
         for step in steps {
             match step {
                 Step::Launch(launch) => self.launch(launch),
-                Step::Free(_) => panic!("no application frees"),
+                Step::Free(_) | Step::Copy { .. } => {
+                    panic!("no application frees or copies between launches")
+                }
+                Step::Record(..) | Step::Wait(..) | Step::Synchronize(_) => {}
                 Step::Swap(a, b) => self.meaning.swap(a.0 as usize, b.0 as usize),
                 Step::Repeat(times, steps) => (0..*times).for_each(|_| self.run(steps)),
                 Step::Loop { until, most, steps } => {

@@ -13,6 +13,7 @@ mod ends;
 mod faults;
 mod machines;
 mod ptx_command;
+mod streams;
 mod support;
 mod tidy;
 mod traffic;

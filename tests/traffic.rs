@@ -16,7 +16,7 @@ use counterpoint_framework::topology::{self, RunReport};
 use counterpoint_hardware::memory::atomic;
 use counterpoint_protocols::memory::{
     AtomicLane, AtomicOperation, AtomicType, ByteMask, LINE_BYTES, Label, Line, MemAccess, MemReply,
-    MemRequest, MemResult, MemoryClient, MemoryServer, Tag, merge,
+    MemRequest, MemResult, MemoryClient, MemoryServer, Tag, merge, sectors,
 };
 
 /// What a client asks for.
@@ -118,7 +118,7 @@ impl Client {
                 stats.compared.add(u64::from(mask.count_ones()));
                 (0..128).all(|byte| mask >> byte & 1 == 0 || found[byte] == model.line[byte])
             }
-            (MemResult::Written, Expected::Written) => true,
+            (MemResult::Written(_), Expected::Written) => true,
             (MemResult::Old(found), Expected::Old(old)) => *found == old,
             _ => false,
         };
@@ -206,7 +206,7 @@ impl Component for Server {
                     MemAccess::Read(mask) => MemResult::Line(mask, *values),
                     MemAccess::Write(mask, data) => {
                         merge(values, mask, &data);
-                        MemResult::Written
+                        MemResult::Written(sectors(mask) as u8)
                     }
                     MemAccess::Atomic(lanes) => MemResult::Old(atomic::execute(values, &lanes)),
                 };

@@ -99,7 +99,7 @@ impl Runtime for Unordered {
                         Step::Launch(launch) => launched.push(driver.launch(launch, stream, None).await?),
                         Step::Swap(a, b) => driver.swap(*a, *b),
                         Step::Free(name) => driver.free(*name)?,
-                        Step::Repeat(..) | Step::Loop { .. } => {}
+                        _ => {}
                     }
                 }
             }

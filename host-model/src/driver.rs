@@ -9,9 +9,11 @@ use std::sync::Arc;
 
 use counterpoint_framework::kernel::{Fault, Source};
 use counterpoint_framework::model::Context;
-use counterpoint_framework::telemetry::{Attribute, Level, SpanId};
+use counterpoint_framework::telemetry::{Level, SpanId};
 use counterpoint_framework::time::SimTime;
-use counterpoint_protocols::bus::{BusMessage, Command, CommandId, Copy, Description, Direction, Work};
+use counterpoint_protocols::bus::{
+    BusMessage, Command, CommandId, Copy, Description, Direction, Title, Work,
+};
 use counterpoint_protocols::host::{DeviceMessage, HostAccess, HostReply, StorageReply, StorageRequest};
 use counterpoint_protocols::launch::{Launch, LaunchId};
 use counterpoint_protocols::memory::Tag;
@@ -35,7 +37,6 @@ enum Page {
 
 /// A command under way.
 struct Issued {
-    span: SpanId,
     bytes: u64,
     is_launch: bool,
 }
@@ -110,6 +111,11 @@ impl<'a> Driver<'a> {
     /// Ends a span of the run.
     pub fn end(&self, span: SpanId) {
         self.sim.close_span(span, Vec::new());
+    }
+
+    /// The device on which a name's buffer lies.
+    pub fn device_of(&self, name: BufferId) -> u32 {
+        self.application.buffers[self.place(name)].device
     }
 
     /// Exchanges what two names mean.
@@ -202,11 +208,11 @@ impl<'a> Driver<'a> {
             Direction::HostToDevice => "H2D",
             Direction::DeviceToHost => "D2H",
         };
-        let span = self.begin(parent, Level::Kernels, format!("{way} {}", buffers[place].name));
+        let title = Title { name: format!("{way} {}", buffers[place].name).into(), parent };
         let (host, on_device) =
             (self.host_address[place] + part.start, self.device_address[place] + part.start);
         let work = Work::Copy(Copy { direction, host, device: on_device, bytes });
-        Ok(self.command(device, stream, work, span, bytes).await)
+        Ok(self.command(device, stream, work, Some(title), bytes).await)
     }
 
     /// Copies what a condition looks at from the device, behind all that was sent on the stream before, and says whether
@@ -247,11 +253,30 @@ impl<'a> Driver<'a> {
             grid: step.grid,
             block: step.block,
             dynamic_shared: step.shared,
+            registers: step.registers,
             params: params.into(),
             memory,
             span: parent,
         };
-        Ok(self.command(step.device, stream, Work::Launch(Arc::new(launch)), SpanId(0), 0).await)
+        Ok(self.command(step.device, stream, Work::Launch(Arc::new(launch)), None, 0).await)
+    }
+
+    /// Records an event on a stream; the result names it.
+    pub async fn record(&mut self, device: u32, stream: u32) -> CommandId {
+        self.command(device, stream, Work::Record, None, 0).await
+    }
+
+    /// Holds a stream until an event of its device has been recorded; the result names the command.
+    pub async fn hold(&mut self, device: u32, stream: u32, event: CommandId) -> CommandId {
+        self.command(device, stream, Work::Wait(event), None, 0).await
+    }
+
+    /// Waits until all commands are done.
+    pub async fn drain(&mut self) -> Result<(), Fault> {
+        while !self.commands.is_empty() {
+            self.event().await?;
+        }
+        Ok(())
     }
 
     /// Waits until a command is done.
@@ -262,13 +287,20 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    async fn command(&mut self, device: u32, stream: u32, work: Work, span: SpanId, bytes: u64) -> CommandId {
+    async fn command(
+        &mut self,
+        device: u32,
+        stream: u32,
+        work: Work,
+        title: Option<Title>,
+        bytes: u64,
+    ) -> CommandId {
         let id = CommandId(self.next_command);
         self.next_command += 1;
         self.sim.stats.commands.add(1);
         let is_launch = matches!(work, Work::Launch(_));
-        self.commands.insert(id, Issued { span, bytes, is_launch });
-        let message = BusMessage::Command(Command { id, stream, work });
+        self.commands.insert(id, Issued { bytes, is_launch });
+        let message = BusMessage::Command(Command { id, stream, work, title });
         self.io.devices.tx.send(DeviceMessage { device, message }).await;
         id
     }
@@ -373,9 +405,6 @@ impl<'a> Driver<'a> {
         self.journal.moved(issued.bytes);
         if issued.is_launch {
             self.journal.launched();
-        }
-        if issued.bytes > 0 {
-            self.sim.close_span(issued.span, vec![("bytes", Attribute::Number(issued.bytes))]);
         }
         Ok(())
     }

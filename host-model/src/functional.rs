@@ -1,6 +1,7 @@
 //! An application without time: the same steps as under a runtime, on memories that answer at once.
 //!
-//! Kernels run on the functional executor of `ptx`, one launch and one CTA after another. Nothing of a machine is
+//! Kernels run on the functional executor of `ptx`, one launch and one CTA after another, in the order in which the host
+//! sends them: streams and events allow it, because an event that a stream waits for has been sent before. Nothing of a machine is
 //! asked here; what an application computes, and how many instructions that takes, does not depend on it. Mistakes after
 //! which a kernel can go on are collected.
 
@@ -10,6 +11,7 @@ use std::sync::atomic::Ordering;
 
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::telemetry::Meter;
+use counterpoint_protocols::bus::Direction;
 use counterpoint_protocols::preload::Contents;
 use counterpoint_ptx::functional::{Check, Finding, FlatMemory, Grid, Options, ctas};
 
@@ -170,23 +172,13 @@ impl<'a> FunctionalHost<'a> {
             self.journal.moved(contents.len() as u64);
         }
         for &buffer in &application.copy_in {
-            let place = self.place(buffer);
-            let (host, device) = self.both(place)?;
-            device.copy_from_slice(host);
-            let bytes = host.len() as u64;
-            self.journal.moved(bytes);
-            let address = self.addresses[place];
-            self.memory(place)?.written(address);
+            self.copy(Direction::HostToDevice, buffer)?;
         }
         if self.steps(&application.steps)?.is_break() {
             return Ok(ControlFlow::Break(()));
         }
         for &buffer in &application.copy_out {
-            let place = self.place(buffer);
-            let (host, device) = self.both(place)?;
-            host.copy_from_slice(device);
-            let bytes = host.len() as u64;
-            self.journal.moved(bytes);
+            self.copy(Direction::DeviceToHost, buffer)?;
         }
         for (index, transfer) in application.postlude.iter().enumerate() {
             let contents = &self.host[self.place(transfer.buffer)];
@@ -227,6 +219,22 @@ impl<'a> FunctionalHost<'a> {
         self.memories.get_mut(&device).ok_or_else(|| no_buffer(device))
     }
 
+    fn copy(&mut self, direction: Direction, name: BufferId) -> Result<(), Fault> {
+        let place = self.place(name);
+        let (host, device) = self.both(place)?;
+        let bytes = host.len() as u64;
+        match direction {
+            Direction::HostToDevice => {
+                device.copy_from_slice(host);
+                let address = self.addresses[place];
+                self.memory(place)?.written(address);
+            }
+            Direction::DeviceToHost => host.copy_from_slice(device),
+        }
+        self.journal.moved(bytes);
+        Ok(())
+    }
+
     fn free(&mut self, name: BufferId) -> Result<(), Fault> {
         let place = self.place(name);
         if std::mem::replace(&mut self.freed[place], true) {
@@ -241,6 +249,11 @@ impl<'a> FunctionalHost<'a> {
         for step in steps {
             let flow = match step {
                 Step::Launch(launch) => self.launch(launch)?,
+                Step::Copy { direction, buffer, .. } => {
+                    self.copy(*direction, *buffer)?;
+                    ControlFlow::Continue(())
+                }
+                Step::Record(..) | Step::Wait(..) | Step::Synchronize(_) => ControlFlow::Continue(()),
                 Step::Swap(a, b) => {
                     self.meaning.swap(a.0 as usize, b.0 as usize);
                     ControlFlow::Continue(())

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use counterpoint_protocols::bus::Direction;
 use counterpoint_protocols::host::FileIndex;
 use counterpoint_ptx::Program as Kernel;
 
@@ -41,6 +42,33 @@ pub struct Transfer {
     pub buffer: BufferId,
 }
 
+/// A stream: what is sent on it is done in its order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stream {
+    /// Its name.
+    pub name: String,
+    /// The device that it belongs to.
+    pub device: u32,
+}
+
+/// The stream of everything that names none. Every device has its own.
+pub const DEFAULT_STREAM: u32 = 0;
+
+/// Position of an event in the application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EventId(pub u32);
+
+/// What the host waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Awaited {
+    /// Everything that it has sent.
+    All,
+    /// What it has sent on a stream.
+    Stream(u32),
+    /// An event, as it was recorded last; nothing if it never was.
+    Event(EventId),
+}
+
 /// An argument of a launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Argument {
@@ -61,10 +89,14 @@ pub struct LaunchStep {
     pub block: [u32; 3],
     /// Dynamic shared memory in bytes.
     pub shared: u32,
+    /// 32-bit registers of a thread.
+    pub registers: u32,
     /// One for each parameter of the kernel.
     pub arguments: Vec<Argument>,
     /// On which device.
     pub device: u32,
+    /// On which stream, by its number.
+    pub stream: u32,
 }
 
 impl LaunchStep {
@@ -109,6 +141,21 @@ impl Condition {
 pub enum Step {
     /// Launches a kernel.
     Launch(LaunchStep),
+    /// Copies a buffer.
+    Copy {
+        /// Which way.
+        direction: Direction,
+        /// The buffer.
+        buffer: BufferId,
+        /// On which stream.
+        stream: u32,
+    },
+    /// Records an event on a stream.
+    Record(EventId, u32),
+    /// Holds a stream until an event, as it was recorded last, has been recorded; at once if it never was.
+    Wait(EventId, u32),
+    /// Holds the host.
+    Synchronize(Awaited),
     /// Exchanges what two names mean from here on.
     Swap(BufferId, BufferId),
     /// Gives a buffer's memory on its device back. What the host holds stays.
@@ -131,12 +178,12 @@ impl Step {
     fn inner(&self) -> &[Step] {
         match self {
             Step::Repeat(_, steps) | Step::Loop { steps, .. } => steps,
-            Step::Launch(_) | Step::Swap(..) | Step::Free(_) => &[],
+            _ => &[],
         }
     }
 
     /// Whether it passes a test, or a step within it does.
-    pub fn any(&self, test: fn(&Step) -> bool) -> bool {
+    pub fn any(&self, test: &dyn Fn(&Step) -> bool) -> bool {
         test(self) || self.inner().iter().any(|step| step.any(test))
     }
 
@@ -159,6 +206,8 @@ pub struct Application {
     pub name: String,
     /// Its buffers.
     pub buffers: Vec<Buffer>,
+    /// Its streams by number; number 0 stands for the default streams of all devices.
+    pub streams: Vec<Stream>,
     /// Buffers whose contents are on their device before time 0, in the order of the files that hold them.
     pub preloaded: Vec<BufferId>,
     /// What runs there without time before that, on these contents.
@@ -183,24 +232,44 @@ impl Application {
         !self.preloaded.is_empty() || !self.preload.is_empty()
     }
 
+    /// The device of a stream; of the default streams that of device 0.
+    pub fn device_of(&self, stream: u32) -> u32 {
+        self.streams.get(stream as usize).map_or(0, |stream| stream.device)
+    }
+
     /// Bytes that move between storage, host and devices, for progress.
     pub fn bytes(&self) -> u64 {
         let size = |id: &BufferId| self.buffers[id.0 as usize].bytes;
         let files = self.prelude.iter().chain(&self.postlude).map(|transfer| size(&transfer.buffer));
-        files.chain(self.copy_in.iter().chain(&self.copy_out).map(size)).sum()
+        let copies = files.chain(self.copy_in.iter().chain(&self.copy_out).map(size)).sum::<u64>();
+        let of_step = |step: &Step| match step {
+            Step::Copy { buffer, .. } => size(buffer),
+            _ => 0,
+        };
+        copies + sum(&self.steps, &of_step)
     }
 
-    /// Thread blocks of all launches, for progress; a loop counts once, since nobody knows its rounds.
-    pub fn ctas(&self) -> u64 {
-        fn count(steps: &[Step]) -> u64 {
-            let each = steps.iter().map(|step| match step {
-                Step::Launch(launch) => launch.grid.iter().map(|&size| u64::from(size)).product(),
-                Step::Swap(..) | Step::Free(_) => 0,
-                Step::Repeat(times, steps) => u64::from(*times) * count(steps),
-                Step::Loop { steps, .. } => count(steps),
-            });
-            each.sum()
-        }
-        count(&self.steps)
+    /// Launches, for progress.
+    pub fn launches(&self) -> u64 {
+        sum(&self.steps, &|step| u64::from(matches!(step, Step::Launch(_))))
     }
+
+    /// Thread blocks of all launches, for progress.
+    pub fn ctas(&self) -> u64 {
+        let of_step = |step: &Step| match step {
+            Step::Launch(launch) => launch.grid.iter().map(|&size| u64::from(size)).product(),
+            _ => 0,
+        };
+        sum(&self.steps, &of_step)
+    }
+}
+
+/// The sum over all steps, as often as they are done; a loop counts once, since nobody knows its rounds.
+fn sum(steps: &[Step], of_step: &dyn Fn(&Step) -> u64) -> u64 {
+    let each = steps.iter().map(|step| match step {
+        Step::Repeat(times, steps) => u64::from(*times) * sum(steps, of_step),
+        Step::Loop { steps, .. } => sum(steps, of_step),
+        step => of_step(step),
+    });
+    each.sum()
 }

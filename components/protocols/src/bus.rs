@@ -4,6 +4,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use counterpoint_framework::kernel::{Message, Socket};
+use counterpoint_framework::telemetry::SpanId;
 
 use crate::flip;
 use crate::launch::Launch;
@@ -22,6 +23,22 @@ pub struct Command {
     pub stream: u32,
     /// What to do.
     pub work: Work,
+    /// How a copy is recorded.
+    pub title: Option<Title>,
+}
+
+/// The span of a copy, which the copy engine opens when it begins. Nothing that happens depends on it, so it has no part
+/// in the hash of a message.
+#[derive(Clone, Debug)]
+pub struct Title {
+    /// Its name.
+    pub name: Arc<str>,
+    /// What it is part of.
+    pub parent: Option<SpanId>,
+}
+
+impl Hash for Title {
+    fn hash<H: Hasher>(&self, _state: &mut H) {}
 }
 
 /// What a command does.
@@ -33,6 +50,10 @@ pub enum Work {
     Copy(Copy),
     /// Launches a kernel.
     Launch(Arc<Launch>),
+    /// Records an event, whose name is that of the command: it is done when the commands before it on its stream are.
+    Record,
+    /// Holds its stream until the event that an earlier command records has been recorded.
+    Wait(CommandId),
 }
 
 /// A copy between host and device memory.
@@ -153,8 +174,8 @@ pub type BusSocket = Socket<BusMessage, BusMessage>;
 /// To the copy engine: work, and what the host answers to it.
 #[derive(Clone, Debug, Hash)]
 pub enum ToCopyEngine {
-    /// A copy to be made.
-    Copy(CommandId, Copy),
+    /// A copy to be made, and how it is recorded.
+    Copy(CommandId, Copy, Option<Title>),
     /// From the host: values or an acknowledgement.
     Bus(BusMessage),
 }

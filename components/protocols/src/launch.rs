@@ -1,5 +1,6 @@
 //! Kernel launches: from the command processor to the CTA scheduler, and thread blocks on to the SMs.
 
+use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -26,6 +27,8 @@ pub struct Launch {
     pub block: [u32; 3],
     /// Dynamic shared memory in bytes.
     pub dynamic_shared: u32,
+    /// 32-bit registers of a thread.
+    pub registers: u32,
     /// The values of the kernel's parameters, laid out as PTX declares them.
     pub params: Arc<[u8]>,
     /// The device memory that the kernel may touch.
@@ -34,7 +37,25 @@ pub struct Launch {
     pub span: Option<SpanId>,
 }
 
+/// A launch as people are told of it: `step #3`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LaunchName {
+    id: LaunchId,
+    kernel: String,
+}
+
+impl fmt::Display for LaunchName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} #{}", self.kernel, self.id.0)
+    }
+}
+
 impl Launch {
+    /// What the launch is called.
+    pub fn name(&self) -> LaunchName {
+        LaunchName { id: self.id, kernel: self.program.name().to_owned() }
+    }
+
     /// Thread blocks of the launch.
     pub fn ctas(&self) -> u32 {
         self.grid.iter().product()
@@ -55,7 +76,7 @@ impl Launch {
 impl Hash for Launch {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.program.name().hash(state);
-        (self.id, self.stream, self.grid, self.block, self.dynamic_shared).hash(state);
+        (self.id, self.stream, self.grid, self.block, self.dynamic_shared, self.registers).hash(state);
         self.params.hash(state);
     }
 }

@@ -11,11 +11,20 @@ pub use counterpoint_ptx::{AtomicOperation, AtomicType};
 /// Bytes of a line, the unit of all memory messages.
 pub const LINE_BYTES: u64 = 128;
 
+/// Bytes of a sector: what the L2 looks up at once, and what a packet of the network carries.
+pub const SECTOR_BYTES: u64 = 32;
+
 /// The values of a line.
 pub type Line = [u8; LINE_BYTES as usize];
 
 /// One bit for each byte of a line.
 pub type ByteMask = u128;
+
+/// How many sectors these bytes touch.
+#[inline]
+pub fn sectors(mask: ByteMask) -> u32 {
+    mask.to_le_bytes().chunks_exact(SECTOR_BYTES as usize / 8).map(|sector| u32::from(sector != [0; 4])).sum()
+}
 
 /// The line that holds an address.
 pub const fn line_of(address: u64) -> u64 {
@@ -78,6 +87,13 @@ pub struct AtomicLane {
     pub swap: u64,
 }
 
+impl AtomicLane {
+    /// The bytes that the lanes touch.
+    pub fn bytes(lanes: &[AtomicLane]) -> ByteMask {
+        lanes.iter().fold(0, |mask, lane| mask | (((1 << lane.kind.bytes()) - 1) << lane.offset))
+    }
+}
+
 /// The answer to a request.
 #[derive(Clone, Debug)]
 pub struct MemReply {
@@ -96,10 +112,36 @@ pub struct MemReply {
 pub enum MemResult {
     /// The values of these bytes; the others are unspecified.
     Line(ByteMask, Line),
-    /// The store is visible to every later access.
-    Written,
+    /// The store, of so many sectors, is visible to every later access.
+    Written(u8),
     /// What each lane of an atomic found.
     Old(Box<[(u8, u64)]>),
+}
+
+/// What a message is to a network that cuts it into packets.
+pub trait Packets {
+    /// The sectors that it is about, and whether it carries their values.
+    fn sectors(&self) -> (u32, bool);
+}
+
+impl Packets for MemRequest {
+    fn sectors(&self) -> (u32, bool) {
+        match &self.access {
+            MemAccess::Read(mask) => (sectors(*mask), false),
+            MemAccess::Write(mask, _) => (sectors(*mask), true),
+            MemAccess::Atomic(lanes) => (sectors(AtomicLane::bytes(lanes)), true),
+        }
+    }
+}
+
+impl Packets for MemReply {
+    fn sectors(&self) -> (u32, bool) {
+        match &self.result {
+            MemResult::Line(mask, _) => (sectors(*mask), true),
+            MemResult::Written(sectors) => ((*sectors).into(), false),
+            MemResult::Old(_) => (1, true),
+        }
+    }
 }
 
 /// Flips a bit, chosen by a random number, of the bytes that count; false if none does.
@@ -140,7 +182,7 @@ impl Message for MemReply {
     const DUPLICATE: Option<fn(&Self) -> Self> = Some(Clone::clone);
     const CORRUPT: Option<fn(&mut Self, u64) -> bool> = Some(|reply, bits| match &mut reply.result {
         MemResult::Line(mask, data) => flip_masked(*mask, data, bits),
-        MemResult::Written => false,
+        MemResult::Written(_) => false,
         MemResult::Old(lanes) => {
             let lane = lanes.len().checked_sub(1).map(|last| bits as usize % (last + 1));
             lane.map(|lane| lanes[lane].1 ^= 1 << (bits >> 32 & 31)).is_some()
@@ -151,7 +193,7 @@ impl Message for MemReply {
         HEADER_BYTES
             + match &self.result {
                 MemResult::Line(mask, _) => u64::from(mask.count_ones()),
-                MemResult::Written => 0,
+                MemResult::Written(_) => 0,
                 MemResult::Old(lanes) => 8 * lanes.len() as u64,
             }
     }
@@ -185,7 +227,7 @@ impl Hash for MemReply {
                 mask.hash(state);
                 state.write(data);
             }
-            MemResult::Written => state.write_u8(1),
+            MemResult::Written(sectors) => state.write_u8(*sectors),
             MemResult::Old(lanes) => lanes.hash(state),
         }
     }
@@ -230,7 +272,7 @@ mod tests {
             assert!(matches!(flipped.as_slice(), [66] | [67]), "{flipped:?}");
             assert_eq!(data[flipped[0]].count_ones(), 1);
         }
-        let mut written = MemReply { line: 0, tag: Tag(1), client: 0, result: MemResult::Written };
+        let mut written = MemReply { line: 0, tag: Tag(1), client: 0, result: MemResult::Written(1) };
         assert!(!corrupt(&mut written, 5));
     }
 }

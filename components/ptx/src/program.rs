@@ -126,6 +126,15 @@ impl RegisterSet {
     }
 }
 
+impl FromIterator<u16> for RegisterSet {
+    /// The ids; more than six do not fit.
+    fn from_iter<I: IntoIterator<Item = u16>>(ids: I) -> Self {
+        let mut set = RegisterSet::default();
+        ids.into_iter().for_each(|id| set.insert(id));
+        set
+    }
+}
+
 /// How a comparison's truth is combined with a third predicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Combine {

@@ -1,7 +1,8 @@
 //! `prelude:`, `postlude:` and `expect:`: the files that come in and go out, and what should be in them.
 
 use counterpoint_framework::model::{Diagnostic, Node, Span};
-use counterpoint_host_model::program::{BufferId, Transfer};
+use counterpoint_host_model::program::{Application, BufferId, Step, Transfer};
+use counterpoint_protocols::bus::Direction;
 use counterpoint_protocols::host::FileIndex;
 
 use super::keys::{EXPECTATION, READ, READ_STEP, WRITE, WRITE_STEP};
@@ -162,8 +163,11 @@ impl Reader<'_> {
     /// A buffer whose results the host sees.
     fn host_buffer(&mut self, node: &Node) -> Option<BufferId> {
         let buffer = self.buffer(node)?;
-        let known = self.application.copy_out.contains(&buffer)
-            || self.application.prelude.iter().any(|transfer| transfer.buffer == buffer);
+        let copied = |step: &Step| matches!(step, Step::Copy { direction: Direction::DeviceToHost, buffer: name, .. } if *name == buffer);
+        let Application { copy_out, prelude, steps, .. } = &self.application;
+        let known = copy_out.contains(&buffer)
+            || prelude.iter().any(|transfer| transfer.buffer == buffer)
+            || steps.iter().any(|step| step.any(&copied));
         if !known {
             let name = &self.application.buffers[buffer.0 as usize].name;
             let message = format!("the host never receives `{name}`");

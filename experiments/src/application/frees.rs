@@ -34,7 +34,7 @@ impl Reader<'_> {
         Some(Step::Free(name))
     }
 
-    /// The condition of a loop stands here.
+    /// A condition of a loop, or a copy among the steps, stands here.
     pub(super) fn looked_at(&mut self, span: Span) {
         self.places.push(span);
     }
@@ -43,7 +43,7 @@ impl Reader<'_> {
     pub(super) fn check_releases(&mut self, copy_out: Option<&Node>) {
         let steps = &self.application.steps;
         if self.diagnostics.reports() > 0
-            || !steps.iter().any(|step| step.any(|step| matches!(step, Step::Free(_))))
+            || !steps.iter().any(|step| step.any(&|step| matches!(step, Step::Free(_))))
         {
             return;
         }
@@ -69,10 +69,10 @@ impl Reader<'_> {
 /// How many of the places belong to these steps.
 fn places(steps: &[Step]) -> usize {
     let count = |step: &Step| match step {
-        Step::Free(_) => 1,
-        Step::Launch(_) | Step::Swap(..) => 0,
+        Step::Free(_) | Step::Copy { .. } => 1,
         Step::Repeat(_, steps) => places(steps),
         Step::Loop { steps, .. } => 1 + places(steps),
+        _ => 0,
     };
     steps.iter().map(count).sum()
 }
@@ -83,7 +83,12 @@ fn walk(steps: &[Step], mut spans: &[Span], state: &mut State, uses: &mut Uses) 
         let (own, rest) = spans.split_at(places(std::slice::from_ref(step)));
         spans = rest;
         match step {
-            Step::Launch(_) => {}
+            Step::Launch(_) | Step::Record(..) | Step::Wait(..) | Step::Synchronize(_) => {}
+            Step::Copy { buffer, .. } => {
+                if state.freed[state.place(*buffer)] {
+                    uses.insert(own[0], *buffer);
+                }
+            }
             Step::Swap(a, b) => state.meaning.swap(a.0 as usize, b.0 as usize),
             Step::Free(name) => {
                 let place = state.place(*name);

@@ -94,7 +94,8 @@ pub(super) static APPLICATION: Section = Section {
 };
 
 /// What `kernels`, and `do` in them, may hold.
-static STEPS: [&Section; 5] = [&LAUNCH, &REPEAT, &LOOP, &SWAP, &FREE];
+static STEPS: [&Section; 10] =
+    [&LAUNCH, &COPY_IN, &COPY_OUT, &RECORD, &WAIT, &SYNCHRONIZE, &REPEAT, &LOOP, &SWAP, &FREE];
 
 /// What `preload` may hold.
 static PRELOAD: [&Section; 4] = [&LOAD_STEP, &LAUNCH, &REPEAT, &LOOP];
@@ -155,7 +156,69 @@ pub(super) static LAUNCH: Section = Section {
             "One for each parameter of the kernel: a buffer (its address) or a number, which takes the parameter's type.",
         ),
         key("device", Single, "The device that runs it; 0 if not given."),
+        STREAM,
+        key(
+            "registers",
+            Single,
+            "Registers of a thread, as `nvcc -Xptxas -v` tells; an estimate from the PTX if not given.",
+        ),
     ],
+};
+
+/// On which stream a command goes.
+const STREAM: Key = key(
+    "stream",
+    Single,
+    "The stream, by a name of one's own; the default stream, which waits for all others and they for it, if not given.",
+);
+
+/// A copy to the device between launches.
+pub(super) static COPY_IN: Section = Section {
+    name: "a copy in",
+    keys: &[key("copy_in", Single, "A buffer that is copied to its device."), STREAM],
+};
+
+/// A copy to the host between launches.
+pub(super) static COPY_OUT: Section =
+    Section { name: "a copy out", keys: &[key("copy_out", Single, "A buffer that is copied back."), STREAM] };
+
+/// A record.
+pub(super) static RECORD: Section = Section {
+    name: "a record",
+    keys: &[key(
+        "record",
+        One(&EVENT),
+        "Records an event behind what has been sent on a stream, as by cudaEventRecord.",
+    )],
+};
+
+/// A wait on a device.
+pub(super) static WAIT: Section = Section {
+    name: "a wait",
+    keys: &[key(
+        "wait",
+        One(&EVENT),
+        "Holds a stream until an event, as it was recorded last, as by cudaStreamWaitEvent.",
+    )],
+};
+
+/// What `record` and `wait` say.
+pub(super) static EVENT: Section = Section {
+    name: "an event",
+    keys: &[
+        key("event", Single, "The event, by a name of one's own."),
+        key("stream", Single, "The stream; the default stream of device 0 if not given."),
+    ],
+};
+
+/// A wait of the host.
+pub(super) static SYNCHRONIZE: Section = Section {
+    name: "a synchronization",
+    keys: &[key(
+        "synchronize",
+        Single,
+        "Holds the host until an event, all of a stream, or `all` is done, as by cudaDeviceSynchronize and its kin.",
+    )],
 };
 
 /// A repetition.
@@ -246,7 +309,7 @@ pub(super) static COUNT: Section = Section {
 };
 
 /// Every section, the file itself first.
-static SECTIONS: [&Section; 16] = [
+static SECTIONS: [&Section; 22] = [
     &APPLICATION,
     &CODE,
     &BUFFER,
@@ -254,6 +317,12 @@ static SECTIONS: [&Section; 16] = [
     &LOAD_STEP,
     &READ,
     &LAUNCH,
+    &COPY_IN,
+    &COPY_OUT,
+    &RECORD,
+    &WAIT,
+    &EVENT,
+    &SYNCHRONIZE,
     &REPEAT,
     &LOOP,
     &CONDITION,

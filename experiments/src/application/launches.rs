@@ -1,12 +1,14 @@
-//! `kernels:`: launches, repetitions and swaps; the loops that a device ends are in `loops`, releases in `frees`.
+//! `kernels:`: launches, repetitions and swaps; the loops that a device ends are in `loops`, releases in `frees`, copies,
+//! streams and events in `streams`.
 
 use counterpoint_framework::model::{Diagnostic, Node, Span};
 use counterpoint_host_model::program::{LaunchStep, Step};
+use counterpoint_protocols::bus::Direction;
 use counterpoint_ptx::Program;
 
 use super::buffers::LAST_DEVICE;
 use super::code::Codes;
-use super::keys::{FREE, LAUNCH, REPEAT, SWAP};
+use super::keys::{COPY_IN, COPY_OUT, FREE, LAUNCH, RECORD, REPEAT, SWAP, SYNCHRONIZE, WAIT};
 use super::reader::Reader;
 
 /// Threads of a block, and its extents, at most (CUDA C programming guide, technical specifications).
@@ -18,7 +20,10 @@ const LARGEST_GRID: [u64; 3] = [i32::MAX as u64, 65535, 65535];
 const MOST_SHARED: u64 = 1 << 20;
 /// Rounds of a repetition with an index at most: each has steps of its own.
 const MOST_INDEXED: u64 = 1 << 16;
-const STEP_KEYS: [&str; 5] = ["launch", "swap", "free", "until", "repeat"];
+/// Registers of a thread at most (same table, compute capability 3.5).
+const MOST_REGISTERS: u64 = 255;
+const STEP_KEYS: [&str; 10] =
+    ["launch", "copy_in", "copy_out", "record", "wait", "synchronize", "swap", "free", "until", "repeat"];
 
 impl Reader<'_> {
     /// Reads steps; those with problems are left out.
@@ -27,12 +32,40 @@ impl Reader<'_> {
         nodes.iter().filter_map(|node| self.step(node, codes)).collect()
     }
 
+    /// Reads steps that are done several times.
+    pub(super) fn read_round(&mut self, node: Option<&Node>, codes: &mut Codes) -> Vec<Step> {
+        self.rounds += 1;
+        let steps = self.read_steps(node, codes);
+        self.rounds -= 1;
+        steps
+    }
+
     /// Reads a step, if there is no problem with it.
     pub(super) fn step(&mut self, node: &Node, codes: &mut Codes) -> Option<Step> {
         match STEP_KEYS.into_iter().find(|key| node.get(key).is_some()) {
             Some("launch") => {
                 self.section(node, &LAUNCH)?;
                 self.launch(node, codes).map(Step::Launch)
+            }
+            Some("copy_in") => {
+                self.section(node, &COPY_IN)?;
+                self.copy(node, node.get("copy_in")?, Direction::HostToDevice)
+            }
+            Some("copy_out") => {
+                self.section(node, &COPY_OUT)?;
+                self.copy(node, node.get("copy_out")?, Direction::DeviceToHost)
+            }
+            Some("record") => {
+                self.section(node, &RECORD)?;
+                self.record(node.get("record")?)
+            }
+            Some("wait") => {
+                self.section(node, &WAIT)?;
+                self.wait(node.get("wait")?)
+            }
+            Some("synchronize") => {
+                self.section(node, &SYNCHRONIZE)?;
+                self.synchronize(node.get("synchronize")?)
             }
             Some("swap") => {
                 self.section(node, &SWAP)?;
@@ -66,7 +99,7 @@ impl Reader<'_> {
         let times = node.get("repeat").and_then(|node| self.count(node, "repeat", 0, most));
         let inner = self.required(node, "do", "a repetition");
         let Some(index) = index else {
-            let steps = self.read_steps(inner, codes);
+            let steps = self.read_round(inner, codes);
             return Some(Step::Repeat(times? as u32, steps));
         };
         let name = self.text(index)?;
@@ -80,7 +113,7 @@ impl Reader<'_> {
         let before = self.diagnostics.reports();
         for round in 0..times? as u32 {
             self.parameters.bind(&name, Some(round));
-            steps.extend(self.read_steps(inner, codes));
+            steps.extend(self.read_round(inner, codes));
             // What is wrong in one round would be told again for each of the others.
             if self.diagnostics.reports() > before {
                 break;
@@ -116,6 +149,8 @@ impl Reader<'_> {
         let block_node = self.required(node, "block", "a launch");
         let block = block_node.and_then(|node| self.extent(node, "block", LARGEST_BLOCK));
         let device = node.get("device").map_or(Some(0), |node| self.count(node, "device", 0, LAST_DEVICE));
+        let stream = self.stream_of(node, device.unwrap_or(0) as u32);
+        let registers = node.get("registers").map(|node| self.count(node, "registers", 1, MOST_REGISTERS));
         let shared = node.get("shared").map_or(Some(0), |node| self.count(node, "shared", 0, MOST_SHARED));
         if let (Some(grid), Some(node)) = (grid, node.get("grid")) {
             let blocks: u128 = grid.iter().map(|&size| u128::from(size)).product();
@@ -132,13 +167,17 @@ impl Reader<'_> {
             let span = written.unwrap_or(name).span;
             self.arguments(kernel, nodes, span, device.unwrap_or(0) as u32)
         });
+        let (arguments, kernel) = (arguments?, kernel?);
         Some(LaunchStep {
-            arguments: arguments?,
-            kernel: kernel?,
+            arguments,
+            registers: registers
+                .map_or(Some(kernel.registers_per_thread()), |given| given.map(|n| n as u32))?,
+            kernel,
             grid: grid?,
             block: block?,
             shared: shared? as u32,
             device: device? as u32,
+            stream: stream?,
         })
     }
 

@@ -19,7 +19,7 @@ impl Reader<'_> {
         let most = most.and_then(|node| self.count(node, "at_most", 1, u32::MAX.into()));
         let inner = self.required(node, "do", "a loop");
         let before = self.diagnostics.reports();
-        let steps = self.read_steps(inner, codes);
+        let steps = self.read_round(inner, codes);
         if inner.is_some() && self.diagnostics.reports() == before && Step::launches(&steps).is_empty() {
             let diagnostic =
                 Diagnostic::new(node.span, "the loop launches nothing, so that nothing can end it");

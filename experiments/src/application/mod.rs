@@ -15,6 +15,7 @@ mod loops;
 mod preload;
 mod reader;
 mod sizes;
+mod streams;
 
 pub use counts::{Counts, PerLaunch};
 pub use keys::{explain, schema};

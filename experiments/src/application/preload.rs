@@ -1,7 +1,7 @@
 //! `preload:`: what devices hold before the run begins, from files and from kernels that take no time.
 
 use counterpoint_framework::model::{Diagnostic, Node};
-use counterpoint_host_model::program::Step;
+use counterpoint_host_model::program::{DEFAULT_STREAM, Step};
 
 use super::code::Codes;
 use super::keys::LOAD_STEP;
@@ -25,9 +25,19 @@ impl Reader<'_> {
                 continue;
             }
             let Some(step) = self.step(node, codes) else { continue };
-            if step.any(|step| matches!(step, Step::Swap(..) | Step::Free(_))) {
+            if step.any(&|step| matches!(step, Step::Swap(..) | Step::Free(_))) {
                 let message = "before the run, names cannot be swapped and buffers cannot be freed";
                 let help = "the run begins with all buffers where their names say";
+                self.diagnostics.report(Diagnostic::new(node.span, message).help(help));
+            }
+            let on_stream = |step: &Step| match step {
+                Step::Launch(launch) => launch.stream != DEFAULT_STREAM,
+                Step::Copy { .. } | Step::Record(..) | Step::Wait(..) | Step::Synchronize(_) => true,
+                _ => false,
+            };
+            if step.any(&on_stream) {
+                let message = "before the run there are neither streams nor copies";
+                let help = "what comes before the run takes no time, one launch after another";
                 self.diagnostics.report(Diagnostic::new(node.span, message).help(help));
             }
             self.application.preload.push(step);

@@ -7,6 +7,7 @@ use counterpoint_host_model::program::{Application, BufferId};
 
 use super::expressions::Parameters;
 use super::keys::{APPLICATION, Section};
+use super::streams::StreamNames;
 use super::{Expectation, Files, InputFile, LoadedApplication};
 use crate::element::Element;
 
@@ -24,8 +25,12 @@ pub(super) struct Reader<'a> {
     pub(super) outputs: Vec<String>,
     pub(super) expectations: Vec<Expectation>,
     pub(super) synthetic: Vec<(String, String)>,
-    /// Where the releases and the conditions of loops stand, in the order of the steps.
+    /// Where the releases, the copies and the conditions of loops stand, in the order of the steps.
     pub(super) places: Vec<Span>,
+    /// The streams and events that the steps name.
+    pub(super) names: StreamNames,
+    /// How many repetitions are around the steps that are read now.
+    pub(super) rounds: u32,
     /// The size that applies, if parameters have exactly its values.
     pub(super) size: Option<String>,
 }
@@ -46,6 +51,8 @@ impl<'a> Reader<'a> {
             expectations: Vec::new(),
             synthetic: Vec::new(),
             places: Vec::new(),
+            names: StreamNames::default(),
+            rounds: 0,
             size: None,
         }
     }
@@ -73,6 +80,7 @@ impl<'a> Reader<'a> {
         self.application.copy_in = self.buffer_list(root.get("copy_in"));
         let mut codes = self.read_code(root.get("code"));
         self.application.steps = self.read_steps(root.get("kernels"), &mut codes);
+        self.check_streams();
         self.application.copy_out = self.buffer_list(root.get("copy_out"));
         self.check_releases(root.get("copy_out"));
         self.read_preload(root.get("preload"), &mut codes);

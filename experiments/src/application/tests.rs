@@ -8,6 +8,7 @@ use super::*;
 use crate::element::Element;
 
 mod steps;
+mod streams;
 
 const PTX: &str = "\
 .version 7.8

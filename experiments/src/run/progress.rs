@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use counterpoint_framework::telemetry::Meter;
 use counterpoint_framework::time::SimTime;
 use counterpoint_host_model::Journal;
-use counterpoint_host_model::program::{Application, Step};
+use counterpoint_host_model::program::Application;
 
 /// A run's progress, and the way to interrupt it.
 #[derive(Default)]
@@ -85,7 +85,7 @@ impl Progress {
         let watched = Watched {
             journal: Arc::clone(journal),
             meter: Arc::clone(meter),
-            launches: launches(&application.steps),
+            launches: application.launches(),
             ctas: application.ctas(),
             bytes: application.bytes(),
         };
@@ -109,17 +109,6 @@ impl Progress {
             all_bytes: watched.bytes,
         })
     }
-}
-
-fn launches(steps: &[Step]) -> u64 {
-    let each = steps.iter().map(|step| match step {
-        Step::Launch(_) => 1,
-        Step::Swap(..) | Step::Free(_) => 0,
-        Step::Repeat(times, steps) => u64::from(*times) * launches(steps),
-        // Nobody knows how often; once at least.
-        Step::Loop { steps, .. } => launches(steps),
-    });
-    each.sum()
 }
 
 #[cfg(test)]

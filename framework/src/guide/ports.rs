@@ -137,4 +137,5 @@
 //! affect each other within an instant, and the order in which the kernel polls them never shows.
 //!
 //! In a machine file all this is a line:
-//! `{ from: a.out, to: b.input, latency: 3 cycles, capacity: 2, bandwidth: 2.5 GB/s }`.
+//! `{ from: a.out, to: b.input, latency: 3 cycles, capacity: 2, bandwidth: 2.5 GB/s }`. Between sockets `back` gives the
+//! latency of the other direction, where it differs.

@@ -100,10 +100,9 @@ pub fn process<C: Component>(
             Rc::new(Context::new(wiring.process(), place.clone(), level, resources, seed));
         let sim = Rc::clone(&context);
         let finish = move || {
-            let mut rows = Rows { path: &place, rows: Vec::new() };
-            context.stats.visit(&mut rows);
+            let stats = Rows::of(&place, &mut |visitor| context.stats.visit(visitor));
             let spans = context.spans.take(&place, context.now());
-            Box::new(Remains { stats: rows.rows, spans }) as Box<dyn std::any::Any + Send>
+            Box::new(Remains { stats, spans }) as Box<dyn std::any::Any + Send>
         };
         Started {
             body: Box::pin(async move { component.run(&mut io, &sim).await }),

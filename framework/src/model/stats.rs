@@ -27,6 +27,9 @@ pub struct StatLabel {
 pub trait StatVisitor {
     /// A statistic and its value.
     fn stat(&mut self, label: StatLabel, value: StatValue);
+
+    /// The statistics of a part, which `show` shows.
+    fn part(&mut self, name: &str, show: &mut dyn FnMut(&mut dyn StatVisitor));
 }
 
 /// The value of a statistic at the end of a run.
@@ -108,7 +111,7 @@ impl Stat for Distribution {
 /// A statistic with its place and value, as it leaves the run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StatRow {
-    /// Path of the component.
+    /// Path of the component, or of a part of it that has statistics of its own: `gpu.scheduler.kernels[step #1]`.
     pub path: String,
     /// Name, unit and meaning.
     pub label: StatLabel,
@@ -116,14 +119,29 @@ pub struct StatRow {
     pub value: StatValue,
 }
 
-/// Collects the rows of one component.
+/// Collects the rows of one component. Those of its parts come last, so that the rows of a path stand together.
 pub(crate) struct Rows<'a> {
-    pub(crate) path: &'a str,
-    pub(crate) rows: Vec<StatRow>,
+    path: &'a str,
+    own: Vec<StatRow>,
+    parts: Vec<StatRow>,
+}
+
+impl<'a> Rows<'a> {
+    /// What `show` shows, as rows of this path.
+    pub(crate) fn of(path: &'a str, show: &mut dyn FnMut(&mut dyn StatVisitor)) -> Vec<StatRow> {
+        let mut rows = Rows { path, own: Vec::new(), parts: Vec::new() };
+        show(&mut rows);
+        rows.own.append(&mut rows.parts);
+        rows.own
+    }
 }
 
 impl StatVisitor for Rows<'_> {
     fn stat(&mut self, label: StatLabel, value: StatValue) {
-        self.rows.push(StatRow { path: self.path.to_owned(), label, value });
+        self.own.push(StatRow { path: self.path.to_owned(), label, value });
+    }
+
+    fn part(&mut self, name: &str, show: &mut dyn FnMut(&mut dyn StatVisitor)) {
+        self.parts.extend(Rows::of(&format!("{}.{name}", self.path), show));
     }
 }

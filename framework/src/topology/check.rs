@@ -175,10 +175,17 @@ impl<'a> Checker<'a> {
             index: leaf.index,
         };
         let socket = matches!(from.shape, PortShape::Socket { .. });
+        if let (false, Some((_, span))) = (socket, wire.back)
+            && self.mismatched.insert(wire.span)
+        {
+            let diagnostic = Diagnostic::new(span, "a link of one direction has no way back");
+            self.diagnostics.report(diagnostic.help("`back` is for sockets, which join both directions"));
+        }
         let link = Link {
             from: end(&wire.from),
             to: end(&wire.to),
             latency: wire.latency,
+            back: wire.back.map_or(wire.latency, |(back, _)| back),
             capacity: wire.capacity,
             bandwidth: wire.bandwidth,
             sender_index: 0,
@@ -186,7 +193,8 @@ impl<'a> Checker<'a> {
             faults: Vec::new(),
         };
         if socket {
-            links.push(Link { from: link.to.clone(), to: link.from.clone(), ..link.clone() });
+            let (latency, back) = (link.back, link.latency);
+            links.push(Link { from: link.to.clone(), to: link.from.clone(), latency, back, ..link.clone() });
         }
         links.push(link);
     }

@@ -59,6 +59,8 @@ pub struct Link {
     pub to: Endpoint,
     /// The time a message takes.
     pub latency: Latency,
+    /// The time that it takes in the other direction of a socket.
+    pub back: Latency,
     /// The receiver's buffer, in messages, if the link says so.
     pub capacity: Option<u32>,
     /// The rate at which bytes pass, if it is limited.

@@ -87,6 +87,8 @@ pub(super) struct LinkEntry {
     pub to: Text,
     /// The time a message takes.
     pub latency: Option<Node>,
+    /// The time of the other direction of a socket.
+    pub back: Option<Node>,
     /// The receiver's buffer, in messages.
     pub capacity: Option<Node>,
     /// The rate at which bytes pass.
@@ -146,7 +148,7 @@ const MODULE_KEYS: [&str; 10] = [
     "exports",
 ];
 const PARAMETER_KEYS: [&str; 5] = ["type", "default", "min", "max", "doc"];
-const LINK_KEYS: [&str; 5] = ["from", "to", "latency", "capacity", "bandwidth"];
+const LINK_KEYS: [&str; 6] = ["from", "to", "latency", "back", "capacity", "bandwidth"];
 
 /// Takes a document apart.
 pub(super) fn parse(document: &Document, diagnostics: &mut Diagnostics) -> Module {
@@ -311,6 +313,7 @@ impl Parser<'_> {
                 from,
                 to,
                 latency: None,
+                back: None,
                 capacity: None,
                 bandwidth: None,
                 span: node.span,
@@ -332,7 +335,8 @@ impl Parser<'_> {
         };
         let (from, to) = (end("from"), end("to"));
         let part = |name| node.get(name).cloned();
-        let (latency, capacity, bandwidth) = (part("latency"), part("capacity"), part("bandwidth"));
-        Some(LinkEntry { from: from?, to: to?, latency, capacity, bandwidth, span: node.span })
+        let (latency, back) = (part("latency"), part("back"));
+        let (capacity, bandwidth) = (part("capacity"), part("bandwidth"));
+        Some(LinkEntry { from: from?, to: to?, latency, back, capacity, bandwidth, span: node.span })
     }
 }

@@ -68,6 +68,9 @@ impl Printer<'_> {
             if link.latency != Latency::default() {
                 text.push_str(&format!(", latency: {}", link.latency));
             }
+            if link.back != link.latency {
+                text.push_str(&format!(", back: {}", link.back));
+            }
             text.extend(link.capacity.map(|capacity| format!(", capacity: {capacity}")));
             text.extend(link.bandwidth.map(|bandwidth| format!(", bandwidth: {bandwidth}")));
             self.line(1, &format!("{text} }}"), None);

@@ -108,6 +108,7 @@ fn link() -> Value {
             "from": text("The sending port: component.port."),
             "to": text("The receiving port."),
             "latency": text("The time a message takes: cycles of the sender's clock, or a time."),
+            "back": text("The time in the other direction of a socket; the same if not given."),
             "capacity": described(scalar(), "The receiver's buffer, in messages."),
             "bandwidth": text("The rate at which bytes pass."),
         },

@@ -25,6 +25,8 @@ pub(super) struct Wire {
     pub to: Leaf,
     /// The time a message takes.
     pub latency: Latency,
+    /// The time of the other direction of a socket, if the link gives one, and where.
+    pub back: Option<(Latency, Span)>,
     /// The receiver's buffer, in messages.
     pub capacity: Option<u32>,
     /// The rate at which bytes pass.
@@ -151,6 +153,7 @@ pub(super) fn link(
 /// What a link says of itself beside its ends.
 struct Medium {
     latency: Latency,
+    back: Option<(Latency, Span)>,
     capacity: Option<u32>,
     bandwidth: Option<BytesPerSecond>,
 }
@@ -162,11 +165,16 @@ impl Medium {
         catalogue: &Catalogue,
         diagnostics: &mut Diagnostics,
     ) -> Medium {
-        let latency = value::<Latency>(&entry.latency, scope, catalogue, diagnostics);
-        if let (Some(true), Some(node)) = (latency.map(Latency::is_zero), &entry.latency) {
-            let diagnostic = Diagnostic::new(node.span, "a link takes time");
-            diagnostics.report(diagnostic.help("expected at least 1 cycle, or a time above zero"));
-        }
+        let mut time = |node: &Option<Node>| {
+            let latency = value::<Latency>(node, scope, catalogue, diagnostics);
+            if let (Some(true), Some(node)) = (latency.map(Latency::is_zero), node) {
+                let diagnostic = Diagnostic::new(node.span, "a link takes time");
+                diagnostics.report(diagnostic.help("expected at least 1 cycle, or a time above zero"));
+            }
+            latency
+        };
+        let (latency, back) = (time(&entry.latency), time(&entry.back));
+        let back = back.zip(entry.back.as_ref()).map(|(back, node)| (back, node.span));
         let capacity = value::<u32>(&entry.capacity, scope, catalogue, diagnostics);
         if let (Some(0), Some(node)) = (capacity, &entry.capacity) {
             let diagnostic = Diagnostic::new(node.span, "a link without room for a message");
@@ -177,11 +185,12 @@ impl Medium {
             let diagnostic = Diagnostic::new(node.span, "a link that nothing passes");
             diagnostics.report(diagnostic.help("expected a bandwidth of at least 1 B/s"));
         }
-        Medium { latency: latency.unwrap_or_default(), capacity, bandwidth }
+        Medium { latency: latency.unwrap_or_default(), back, capacity, bandwidth }
     }
 
     fn wire(&self, from: Leaf, to: Leaf, span: Span) -> Wire {
-        Wire { from, to, latency: self.latency, capacity: self.capacity, bandwidth: self.bandwidth, span }
+        let Medium { latency, back, capacity, bandwidth } = *self;
+        Wire { from, to, latency, back, capacity, bandwidth, span }
     }
 }
 

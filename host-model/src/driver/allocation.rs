@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::telemetry::SpanId;
 use counterpoint_protocols::bus::{Description, Work};
 use counterpoint_protocols::preload::Preloaded;
 use counterpoint_ptx::Allocation;
@@ -31,7 +30,7 @@ impl Driver<'_> {
             *next += buffer.bytes.next_multiple_of(self.page);
         }
         for device in devices {
-            let id = self.command(device, 0, Work::Describe, SpanId(0), 0).await;
+            let id = self.command(device, 0, Work::Describe, None, 0).await;
             while !self.descriptions.contains_key(&id) {
                 self.event().await?;
             }

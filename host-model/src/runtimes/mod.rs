@@ -2,15 +2,19 @@
 //!
 //! A runtime is one file with its parameters and one line in the list.
 
+mod steps;
+
 counterpoint_framework::variants! {
     /// Registers the runtimes.
     pub(crate) fn register, of dyn Runtime;
 
     mod serial::Serial;
+    mod streams::Streams;
 }
 
 use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
+use counterpoint_framework::telemetry::{Level, SpanId};
 
 use crate::driver::Driver;
 
@@ -19,4 +23,29 @@ use crate::driver::Driver;
 pub trait Runtime {
     /// Does everything from prelude to postlude and returns when it is done.
     async fn run(&self, driver: &mut Driver<'_>) -> Result<(), Fault>;
+}
+
+/// Begins the span of the whole run.
+fn begin_run(driver: &Driver<'_>) -> SpanId {
+    driver.begin(None, Level::Phases, format!("run {}", driver.application().name))
+}
+
+/// Reads the input files, one after another.
+async fn prelude(driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault> {
+    let prelude = driver.begin(Some(run), Level::Phases, "prelude");
+    for &transfer in &driver.application().prelude {
+        driver.read_file(transfer, Some(prelude)).await?;
+    }
+    driver.end(prelude);
+    Ok(())
+}
+
+/// Writes the output files, one after another.
+async fn postlude(driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault> {
+    let postlude = driver.begin(Some(run), Level::Phases, "postlude");
+    for &transfer in &driver.application().postlude {
+        driver.write_file(transfer, Some(postlude)).await?;
+    }
+    driver.end(postlude);
+    Ok(())
 }

@@ -1,14 +1,18 @@
 //! Nothing overlaps: prelude, copies in, kernels in order, copies out, postlude.
+//!
+//! Streams that an application names are one stream here, and the host waits for every copy. Launches are sent one behind
+//! the other, and the device keeps their order.
 
 use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::Variant;
 use counterpoint_framework::telemetry::{Level, SpanId};
-use counterpoint_protocols::bus::{CommandId, Direction};
+use counterpoint_protocols::bus::Direction;
 
-use super::Runtime;
+use super::steps::Sender;
+use super::{Runtime, begin_run, postlude, prelude};
 use crate::driver::Driver;
-use crate::program::{BufferId, Step};
+use crate::program::BufferId;
 
 /// The runtime `serial`.
 pub(super) struct Serial;
@@ -24,39 +28,22 @@ impl Variant<dyn Runtime> for Serial {
     }
 }
 
-/// The stream that everything uses.
-const STREAM: u32 = 0;
-
 #[async_trait(?Send)]
 impl Runtime for Serial {
     async fn run(&self, driver: &mut Driver<'_>) -> Result<(), Fault> {
         let application = driver.application();
-        let run = Some(driver.begin(None, Level::Phases, format!("run {}", application.name)));
-
-        let prelude = driver.begin(run, Level::Phases, "prelude");
-        for &transfer in &application.prelude {
-            driver.read_file(transfer, Some(prelude)).await?;
-        }
-        driver.end(prelude);
-
+        let run = begin_run(driver);
+        prelude(driver, run).await?;
         copies(driver, "H2D", Direction::HostToDevice, &application.copy_in, run).await?;
 
-        let kernels = driver.begin(run, Level::Phases, "kernels");
-        let mut launched = Vec::new();
-        launch_all(driver, &application.steps, Some(kernels), &mut launched).await?;
-        for id in launched {
-            driver.wait(id).await?;
-        }
+        let kernels = driver.begin(Some(run), Level::Phases, "kernels");
+        Sender::in_one_stream(kernels).steps(driver, &application.steps).await?;
+        driver.drain().await?;
         driver.end(kernels);
 
         copies(driver, "D2H", Direction::DeviceToHost, &application.copy_out, run).await?;
-
-        let postlude = driver.begin(run, Level::Phases, "postlude");
-        for &transfer in &application.postlude {
-            driver.write_file(transfer, Some(postlude)).await?;
-        }
-        driver.end(postlude);
-        run.into_iter().for_each(|run| driver.end(run));
+        postlude(driver, run).await?;
+        driver.end(run);
         Ok(())
     }
 }
@@ -67,48 +54,11 @@ async fn copies(
     name: &str,
     direction: Direction,
     buffers: &[BufferId],
-    run: Option<SpanId>,
+    run: SpanId,
 ) -> Result<(), Fault> {
-    let phase = driver.begin(run, Level::Phases, name);
-    for &buffer in buffers {
-        let id = driver.copy(direction, buffer, STREAM, Some(phase)).await?;
-        driver.wait(id).await?;
-    }
+    let phase = driver.begin(Some(run), Level::Phases, name);
+    let mut sender = Sender::in_one_stream(phase);
+    sender.copies(driver, direction, buffers).await?;
     driver.end(phase);
-    Ok(())
-}
-
-/// Sends every launch; the device keeps their order. Only a loop that the device ends has to wait for it.
-async fn launch_all(
-    driver: &mut Driver<'_>,
-    steps: &[Step],
-    parent: Option<SpanId>,
-    launched: &mut Vec<CommandId>,
-) -> Result<(), Fault> {
-    for step in steps {
-        match step {
-            Step::Launch(launch) => launched.push(driver.launch(launch, STREAM, parent).await?),
-            Step::Swap(a, b) => driver.swap(*a, *b),
-            Step::Free(name) => driver.free(*name)?,
-            Step::Repeat(times, steps) => {
-                for _ in 0..*times {
-                    Box::pin(launch_all(driver, steps, parent, launched)).await?;
-                }
-            }
-            Step::Loop { until, most, steps } => {
-                let mut rounds = 0;
-                loop {
-                    Box::pin(launch_all(driver, steps, parent, launched)).await?;
-                    rounds += 1;
-                    if driver.is_fulfilled(until, STREAM, parent).await? {
-                        break;
-                    }
-                    if rounds == *most {
-                        return Err(Fault::new(until.never(*most)));
-                    }
-                }
-            }
-        }
-    }
     Ok(())
 }

@@ -2,8 +2,18 @@
 //!
 //! Commands of one stream are done one after another, streams are independent. Copies go to the copy engine, launches
 //! to the CTA scheduler; what the copy engine and the host say to each other passes through.
+//!
+//! Commands wait in hardware queues, those of a stream in the queue of its number, modulo the queues. A queue is strictly
+//! first come, first served: its head is begun when the command before it *on its own stream* is done, and until then
+//! nothing behind it moves, whatever its stream. With one queue (Fermi) that is false serialisation: of streams filled one
+//! after another, each with a chain of kernels, only the last kernel of one and the first of the next run together. With a
+//! queue for each stream (Hyper-Q, 32 on Kepler) all streams do. (NVIDIA, CUDA sample `simpleHyperQ` and its guide "HyperQ
+//! Example"; Kepler GK110 whitepaper, "Hyper-Q".)
+//!
+//! An event is a command that is done as soon as it is its turn; a stream that waits for it stands until then. A wait
+//! names an event that was sent before it, so queues cannot wait for each other in a circle.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use counterpoint_framework::kernel::{Fault, Source};
 use counterpoint_framework::model::{Component, Context, Counter, Invalid, Params, Ports, Stats};
@@ -22,6 +32,10 @@ pub struct CommandProcessorParams {
     /// From a launch command's turn to its arrival at the CTA scheduler (GPGPU-Sim's kernel_launch_latency).
     #[param(default = "0 cycles")]
     launch_latency: Cycles,
+    /// Hardware queues; a stream waits in that of its number, modulo the queues. Fermi has 1, Kepler of compute capability
+    /// 3.5 and what follows have 32 (Hyper-Q), of which CUDA uses 8 unless CUDA_DEVICE_MAX_CONNECTIONS says otherwise.
+    #[param(default = "32", min = "1", max = "1024")]
+    queues: u32,
 }
 
 /// The ports of a command processor.
@@ -44,14 +58,20 @@ pub struct CommandProcessorStats {
     launches: Counter,
     /// Copies among them.
     copies: Counter,
+    /// Events among them that have been recorded.
+    events: Counter,
 }
 
 /// The command processor.
 pub struct CommandProcessor {
     params: CommandProcessorParams,
     description: Description,
-    /// Per stream its commands; the first one is under way if `busy`.
-    streams: BTreeMap<u32, Stream>,
+    /// The commands that have not begun, in the order of their arrival.
+    queues: Vec<VecDeque<Command>>,
+    /// By stream the command that is under way.
+    under_way: BTreeMap<u32, CommandId>,
+    /// The events that have not been recorded.
+    unrecorded: BTreeSet<CommandId>,
     /// The commands that launched kernels.
     launched: BTreeMap<LaunchId, CommandId>,
     to_host: VecDeque<BusMessage>,
@@ -59,55 +79,63 @@ pub struct CommandProcessor {
     to_scheduler: VecDeque<Start>,
 }
 
-#[derive(Default)]
-struct Stream {
-    commands: VecDeque<Command>,
-    busy: bool,
-}
-
 impl CommandProcessor {
-    /// Begins the first command of the stream, if none is under way.
-    fn advance(&mut self, number: u32, stats: &CommandProcessorStats) {
-        let Some(stream) = self.streams.get_mut(&number) else { return };
-        while !stream.busy
-            && let Some(command) = stream.commands.front()
-        {
-            let id = command.id;
-            match &command.work {
-                Work::Describe => {
-                    self.to_host.push_back(BusMessage::Description(id, self.description.clone()));
-                    stream.commands.pop_front();
-                }
-                Work::Copy(copy) if copy.bytes == 0 => {
-                    self.to_host.push_back(BusMessage::Done(id));
-                    stream.commands.pop_front();
-                }
-                Work::Copy(copy) => {
-                    stats.copies.add(1);
-                    self.to_copies.push_back(ToCopyEngine::Copy(id, *copy));
-                    stream.busy = true;
-                }
-                Work::Launch(launch) => {
-                    stats.launches.add(1);
-                    self.launched.insert(launch.id, id);
-                    self.to_scheduler.push_back(Start(launch.clone()));
-                    stream.busy = true;
+    /// Begins all commands whose turn it is.
+    fn advance(&mut self, stats: &CommandProcessorStats) {
+        // An event that one queue records may be what another one waits for.
+        let mut recorded = true;
+        while std::mem::take(&mut recorded) {
+            for index in 0..self.queues.len() {
+                while self.is_due(index)
+                    && let Some(command) = self.queues[index].pop_front()
+                {
+                    recorded |= matches!(command.work, Work::Record);
+                    self.begin(command, stats);
                 }
             }
         }
     }
 
+    /// Whether the head of a queue can begin.
+    fn is_due(&self, index: usize) -> bool {
+        self.queues[index].front().is_some_and(|head| {
+            let held = matches!(&head.work, Work::Wait(event) if self.unrecorded.contains(event));
+            !held && !self.under_way.contains_key(&head.stream)
+        })
+    }
+
+    fn begin(&mut self, Command { id, stream, work, title }: Command, stats: &CommandProcessorStats) {
+        match work {
+            Work::Describe => {
+                self.to_host.push_back(BusMessage::Description(id, self.description.clone()));
+            }
+            Work::Copy(copy) if copy.bytes > 0 => {
+                stats.copies.add(1);
+                self.to_copies.push_back(ToCopyEngine::Copy(id, copy, title));
+                self.under_way.insert(stream, id);
+            }
+            Work::Launch(launch) => {
+                stats.launches.add(1);
+                self.launched.insert(launch.id, id);
+                self.to_scheduler.push_back(Start(launch));
+                self.under_way.insert(stream, id);
+            }
+            Work::Record => {
+                stats.events.add(1);
+                self.unrecorded.remove(&id);
+                self.to_host.push_back(BusMessage::Done(id));
+            }
+            Work::Copy(_) | Work::Wait(_) => self.to_host.push_back(BusMessage::Done(id)),
+        }
+    }
+
     /// The command under way is done.
     fn done(&mut self, id: CommandId, stats: &CommandProcessorStats) -> Result<(), Fault> {
-        let under_way =
-            |stream: &Stream| stream.busy && stream.commands.front().is_some_and(|first| first.id == id);
-        let found = self.streams.iter_mut().find(|(_, stream)| under_way(stream));
-        let (&number, stream) =
-            found.ok_or_else(|| Fault::new(format!("command {} is not under way", id.0)))?;
-        stream.commands.pop_front();
-        stream.busy = false;
+        let found = self.under_way.iter().find(|(_, under_way)| **under_way == id);
+        let (&stream, _) = found.ok_or_else(|| Fault::new(format!("command {} is not under way", id.0)))?;
+        self.under_way.remove(&stream);
         self.to_host.push_back(BusMessage::Done(id));
-        self.advance(number, stats);
+        self.advance(stats);
         Ok(())
     }
 
@@ -115,9 +143,12 @@ impl CommandProcessor {
         match message {
             BusMessage::Command(command) => {
                 stats.commands.add(1);
-                let number = command.stream;
-                self.streams.entry(number).or_default().commands.push_back(command);
-                self.advance(number, stats);
+                if matches!(command.work, Work::Record) {
+                    self.unrecorded.insert(command.id);
+                }
+                let queue = command.stream as usize % self.queues.len();
+                self.queues[queue].push_back(command);
+                self.advance(stats);
             }
             message @ (BusMessage::Values { .. } | BusMessage::Written { .. }) => {
                 self.to_copies.push_back(ToCopyEngine::Bus(message));
@@ -140,8 +171,10 @@ impl Component for CommandProcessor {
     fn new(params: CommandProcessorParams) -> Result<Self, Invalid> {
         Ok(CommandProcessor {
             description: Description { memory: params.memory.get(), path: String::new() },
+            queues: (0..params.queues).map(|_| VecDeque::new()).collect(),
             params,
-            streams: BTreeMap::new(),
+            under_way: BTreeMap::new(),
+            unrecorded: BTreeSet::new(),
             launched: BTreeMap::new(),
             to_host: VecDeque::new(),
             to_copies: VecDeque::new(),
@@ -196,7 +229,7 @@ impl Component for CommandProcessor {
                 io.copies.tx.when(!self.to_copies.is_empty()),
                 io.launches.tx.when(!self.to_scheduler.is_empty()),
             ];
-            sim.set_busy(!self.launched.is_empty() || self.streams.values().any(|stream| stream.busy));
+            sim.set_busy(!self.under_way.is_empty());
             sim.wait(SimTime::MAX, sources).await;
         }
     }

@@ -3,19 +3,19 @@
 
 use counterpoint_framework::kernel::{Fault, In, Out, Socket};
 use counterpoint_framework::model::{Component, Context, Counter, Invalid, Params, Ports, Stats};
-use counterpoint_framework::time::Bytes;
 use counterpoint_protocols::memory::{MemReply, MemRequest, MemoryServer};
 use futures::future::try_join;
 
-use super::lane::{LaneStats, pass};
+use super::lane::{LaneStats, PacketParams, pass};
 use crate::memory::address_map::{AddressMap, AddressMapParams};
 
 /// Width and routing.
 #[derive(Clone, Debug, Params)]
 pub struct ClientSwitchParams {
-    /// Bytes that pass in a cycle, each way.
-    #[param(default = "32 B", min = "1 B")]
-    flit: Bytes,
+    /// Packets of requests.
+    requests: PacketParams,
+    /// Packets of replies.
+    replies: PacketParams,
     /// Which server holds an address: the servers are the map's slices.
     map: AddressMapParams,
 }
@@ -38,17 +38,15 @@ pub struct ClientSwitchStats {
     requests: Counter,
     /// Replies delivered.
     replies: Counter,
-    /// Bytes of requests.
-    #[stat(unit = "bytes")]
-    request_bytes: Counter,
-    /// Bytes of replies.
-    #[stat(unit = "bytes")]
-    reply_bytes: Counter,
+    /// Flits of requests.
+    request_flits: Counter,
+    /// Flits of replies.
+    reply_flits: Counter,
 }
 
 /// A crossbar's port for one client.
 pub struct ClientSwitch {
-    flit: u64,
+    params: ClientSwitchParams,
     map: AddressMap,
 }
 
@@ -63,7 +61,7 @@ impl Component for ClientSwitch {
 
     fn new(params: ClientSwitchParams) -> Result<Self, Invalid> {
         let map = AddressMap::new(&params.map)?;
-        Ok(ClientSwitch { flit: params.flit.get(), map })
+        Ok(ClientSwitch { params, map })
     }
 
     async fn run(
@@ -71,7 +69,7 @@ impl Component for ClientSwitch {
         io: &mut ClientSwitchPorts,
         sim: &Context<ClientSwitchStats>,
     ) -> Result<(), Fault> {
-        let ClientSwitch { flit, map } = *self;
+        let ClientSwitch { params, map } = self;
         let ClientSwitchPorts { client, requests, replies } = io;
         let Socket { tx, rx } = client;
         let stats = &sim.stats;
@@ -85,8 +83,8 @@ impl Component for ClientSwitch {
                 };
                 let permit = out.reserve().await;
                 if let Some(request) = rx.try_recv() {
-                    let stats = LaneStats { messages: &stats.requests, bytes: &stats.request_bytes };
-                    pass(sim, permit, request, flit, stats).await;
+                    let stats = LaneStats { messages: &stats.requests, flits: &stats.request_flits };
+                    pass(sim, permit, request, &params.requests, stats).await;
                 }
             }
         };
@@ -94,8 +92,8 @@ impl Component for ClientSwitch {
             loop {
                 let permit = tx.reserve().await;
                 let reply = replies.recv().await;
-                let stats = LaneStats { messages: &stats.replies, bytes: &stats.reply_bytes };
-                pass(sim, permit, reply, flit, stats).await;
+                let stats = LaneStats { messages: &stats.replies, flits: &stats.reply_flits };
+                pass(sim, permit, reply, &params.replies, stats).await;
             }
         };
         sim.concurrently(try_join(outward, inward)).await.map(|((), ())| ())

@@ -3,18 +3,18 @@
 
 use counterpoint_framework::kernel::{Fault, In, Out, Socket};
 use counterpoint_framework::model::{Component, Context, Counter, Invalid, Params, Ports, Stats};
-use counterpoint_framework::time::Bytes;
 use counterpoint_protocols::memory::{MemReply, MemRequest, MemoryClient};
 use futures::future::try_join;
 
-use super::lane::{LaneStats, pass};
+use super::lane::{LaneStats, PacketParams, pass};
 
 /// Width.
 #[derive(Clone, Debug, Params)]
 pub struct ServerSwitchParams {
-    /// Bytes that pass in a cycle, each way.
-    #[param(default = "32 B", min = "1 B")]
-    flit: Bytes,
+    /// Packets of requests.
+    requests: PacketParams,
+    /// Packets of replies.
+    replies: PacketParams,
 }
 
 /// The ports of a server's switch.
@@ -35,17 +35,15 @@ pub struct ServerSwitchStats {
     requests: Counter,
     /// Replies sent.
     replies: Counter,
-    /// Bytes of requests.
-    #[stat(unit = "bytes")]
-    request_bytes: Counter,
-    /// Bytes of replies.
-    #[stat(unit = "bytes")]
-    reply_bytes: Counter,
+    /// Flits of requests.
+    request_flits: Counter,
+    /// Flits of replies.
+    reply_flits: Counter,
 }
 
 /// A crossbar's switch for one server.
 pub struct ServerSwitch {
-    flit: u64,
+    params: ServerSwitchParams,
 }
 
 impl Component for ServerSwitch {
@@ -58,7 +56,7 @@ impl Component for ServerSwitch {
     type Stats = ServerSwitchStats;
 
     fn new(params: ServerSwitchParams) -> Result<Self, Invalid> {
-        Ok(ServerSwitch { flit: params.flit.get() })
+        Ok(ServerSwitch { params })
     }
 
     async fn run(
@@ -66,7 +64,7 @@ impl Component for ServerSwitch {
         io: &mut ServerSwitchPorts,
         sim: &Context<ServerSwitchStats>,
     ) -> Result<(), Fault> {
-        let flit = self.flit;
+        let params = &self.params;
         let ServerSwitchPorts { server: Socket { tx, rx }, requests, replies } = io;
         let stats = &sim.stats;
         let inward = async {
@@ -76,8 +74,8 @@ impl Component for ServerSwitch {
                 if let Some((client, mut request)) = requests.try_recv_from() {
                     // The client's place among the senders is its address for the reply.
                     request.client = client;
-                    let stats = LaneStats { messages: &stats.requests, bytes: &stats.request_bytes };
-                    pass(sim, permit, request, flit, stats).await;
+                    let stats = LaneStats { messages: &stats.requests, flits: &stats.request_flits };
+                    pass(sim, permit, request, &params.requests, stats).await;
                 }
             }
         };
@@ -91,8 +89,8 @@ impl Component for ServerSwitch {
                 };
                 let permit = out.reserve().await;
                 if let Some(reply) = rx.try_recv() {
-                    let stats = LaneStats { messages: &stats.replies, bytes: &stats.reply_bytes };
-                    pass(sim, permit, reply, flit, stats).await;
+                    let stats = LaneStats { messages: &stats.replies, flits: &stats.reply_flits };
+                    pass(sim, permit, reply, &params.replies, stats).await;
                 }
             }
         };

@@ -9,9 +9,10 @@ use std::collections::VecDeque;
 
 use counterpoint_framework::kernel::{Fault, Source};
 use counterpoint_framework::model::{Component, Context, Counter, Invalid, Params, Ports, Stats};
+use counterpoint_framework::telemetry::{Attribute, Level, SpanId};
 use counterpoint_framework::time::{Bytes, SimTime};
 use counterpoint_protocols::bus::{
-    BusMessage, CommandId, Copy, CopyServer, Direction, FromCopyEngine, ToCopyEngine,
+    BusMessage, CommandId, Copy, CopyServer, Direction, FromCopyEngine, Title, ToCopyEngine,
 };
 use counterpoint_protocols::memory::{
     ByteMask, LINE_BYTES, Label, MemAccess, MemReply, MemRequest, MemResult, MemoryClient, Tag, line_of,
@@ -69,12 +70,13 @@ struct Active {
     begun: u64,
     /// Chunks that are not done.
     chunks: u32,
+    span: Option<SpanId>,
 }
 
 /// The copy engine.
 pub struct CopyEngine {
     chunk: u64,
-    queue: VecDeque<(CommandId, Copy)>,
+    queue: VecDeque<(CommandId, Copy, Option<Title>)>,
     active: Option<Active>,
     chunks: Vec<Option<Chunk>>,
     to_memory: VecDeque<MemRequest>,
@@ -83,19 +85,20 @@ pub struct CopyEngine {
 
 impl CopyEngine {
     /// Begins chunks of copies while there is room.
-    fn begin(&mut self, stats: &CopyEngineStats) {
-        self.begin_copy(stats);
+    fn begin(&mut self, sim: &Context<CopyEngineStats>) {
+        self.begin_copy(sim);
         // The next copy begins in the cycle in which one ends: no message would come to begin it later.
-        while self.finish_copy() && !self.queue.is_empty() {
-            self.begin_copy(stats);
+        while self.finish_copy(sim) && !self.queue.is_empty() {
+            self.begin_copy(sim);
         }
     }
 
     /// Begins chunks of the copy under way, or of the next one.
-    fn begin_copy(&mut self, stats: &CopyEngineStats) {
+    fn begin_copy(&mut self, sim: &Context<CopyEngineStats>) {
         if self.active.is_none()
-            && let Some((id, copy)) = self.queue.pop_front()
+            && let Some((id, copy, title)) = self.queue.pop_front()
         {
+            let stats = &sim.stats;
             match copy.direction {
                 Direction::HostToDevice => {
                     stats.copies_to_device.add(1);
@@ -106,7 +109,9 @@ impl CopyEngine {
                     stats.bytes_to_host.add(copy.bytes);
                 }
             }
-            self.active = Some(Active { id, copy, begun: 0, chunks: 0 });
+            let open =
+                |Title { name, parent }| sim.open_span(Level::Kernels, parent, String::from(&*name), 0);
+            self.active = Some(Active { id, copy, begun: 0, chunks: 0, span: title.map(open) });
         }
         while let Some(active) = &mut self.active
             && active.begun < active.copy.bytes
@@ -142,12 +147,15 @@ impl CopyEngine {
     }
 
     /// Reports the copy under way if all of it is done.
-    fn finish_copy(&mut self) -> bool {
+    fn finish_copy(&mut self, sim: &Context<CopyEngineStats>) -> bool {
         if let Some(active) = &self.active
             && active.begun == active.copy.bytes
             && active.chunks == 0
         {
             self.to_control.push_back(FromCopyEngine::Copied(active.id));
+            if let Some(span) = active.span {
+                sim.close_span(span, vec![("bytes", Attribute::Number(active.copy.bytes))]);
+            }
             self.active = None;
             return true;
         }
@@ -253,14 +261,14 @@ impl Component for CopyEngine {
         loop {
             if let Some(message) = io.control.rx.try_recv() {
                 match message {
-                    ToCopyEngine::Copy(id, copy) => self.queue.push_back((id, copy)),
+                    ToCopyEngine::Copy(id, copy, title) => self.queue.push_back((id, copy, title)),
                     ToCopyEngine::Bus(message) => self.take_host_message(message)?,
                 }
             }
             if let Some(reply) = io.memory.rx.try_recv() {
                 self.take_reply(reply)?;
             }
-            self.begin(&sim.stats);
+            self.begin(sim);
             // One line a cycle is the width of the engine's path to the network.
             if !self.to_memory.is_empty()
                 && let Some(permit) = io.memory.tx.try_reserve()

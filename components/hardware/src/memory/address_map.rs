@@ -9,7 +9,7 @@ use counterpoint_framework::model::{Invalid, Params};
 use counterpoint_framework::time::Bytes;
 
 use super::dram::divisor::Divisor;
-use super::dram::mask::AddressMask;
+use super::dram::mask::DramOrder;
 
 /// How addresses are spread over slices and channels.
 #[derive(Clone, Debug, Params)]
@@ -23,9 +23,9 @@ pub struct AddressMapParams {
     /// Bytes that lie together in one slice; a power of two.
     #[param(default = "256 B", min = "128 B", max = "4 GiB")]
     pub interleave: Bytes,
-    /// Which bits of an address are row, bank and column of the DRAM; row, bank, column from high to low where it is
-    /// not set.
-    pub dram: Option<AddressMask>,
+    /// Which bits of an address are row, bank and column of the DRAM.
+    #[param(default = "row-bank-column")]
+    pub dram: DramOrder,
 }
 
 /// The address map in the form in which it is used.
@@ -56,7 +56,7 @@ impl AddressMap {
             return Err("slices must be a multiple of slices_per_channel".into());
         }
         let chunk = interleave.trailing_zeros();
-        let Some(mask) = dram else {
+        let DramOrder(Some(mask)) = dram else {
             let (parts, parts_per_channel) = (Divisor::new(slices), slices_per_channel);
             return Ok(AddressMap {
                 chunk,

@@ -1,11 +1,6 @@
 //! Atomics on the values of a line, lane after lane.
 
-use counterpoint_protocols::memory::{AtomicLane, ByteMask, Line};
-
-/// The bytes that the lanes touch.
-pub fn bytes(lanes: &[AtomicLane]) -> ByteMask {
-    lanes.iter().fold(0, |mask, lane| mask | (((1 << lane.kind.bytes()) - 1) << lane.offset))
-}
+use counterpoint_protocols::memory::{AtomicLane, Line};
 
 /// Executes the lanes in order; gives what each found.
 pub fn execute(line: &mut Line, lanes: &[AtomicLane]) -> Box<[(u8, u64)]> {

@@ -1,9 +1,19 @@
 //! A set-associative cache with data: tags, valid and dirty bytes, least-recently-used replacement, and the misses
 //! that are under way. It keeps no time; L1 and L2 add their own.
 
-use counterpoint_framework::model::{Invalid, Params};
+use counterpoint_framework::model::{Choice, Invalid, Params};
 use counterpoint_framework::time::Bytes;
 use counterpoint_protocols::memory::{ByteMask, LINE_BYTES, Line, merge};
+
+/// Which set of a cache a line belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum SetIndex {
+    /// Lines go to the sets in turn.
+    Linear,
+    /// Low bits of the line's number, mixed with higher ones of its address as Fermi's L1 does (Nugteren et al., "A
+    /// Detailed GPU Cache Model Based on Reuse Distance Theory", HPCA 2014). For 32 or 64 sets.
+    FermiHash,
+}
 
 /// Size and shape of a cache.
 #[derive(Clone, Debug, Params)]
@@ -20,6 +30,9 @@ pub struct CacheParams {
     /// Accesses that one miss can serve (MSHR merges).
     #[param(default = "8", min = "1")]
     pub merges: u32,
+    /// Which set a line belongs to.
+    #[param(default = "linear")]
+    pub set_index: SetIndex,
 }
 
 /// A way of a set.
@@ -60,6 +73,7 @@ struct Miss<T> {
 pub struct Cache<T> {
     ways: usize,
     sets: u64,
+    set_index: SetIndex,
     tags: Vec<Way>,
     data: Vec<Line>,
     misses: Vec<Option<Miss<T>>>,
@@ -79,9 +93,14 @@ impl<T> Cache<T> {
             return Err(format!("capacity must be a multiple of ways × {LINE_BYTES} B").into());
         }
         let lines = (capacity / LINE_BYTES) as usize;
+        let sets = capacity / (LINE_BYTES * ways);
+        if params.set_index == SetIndex::FermiHash && sets != 32 && sets != 64 {
+            return Err(format!("set_index: fermi-hash is for 32 or 64 sets, and these are {sets}").into());
+        }
         Ok(Cache {
             ways: params.ways as usize,
-            sets: capacity / (LINE_BYTES * ways),
+            sets,
+            set_index: params.set_index,
             tags: vec![Way { line: NO_LINE, used: 0, valid: 0, dirty: 0, miss: NO_MISS }; lines],
             data: vec![[0; LINE_BYTES as usize]; lines],
             misses: (0..params.mshrs).map(|_| None).collect(),
@@ -93,7 +112,11 @@ impl<T> Cache<T> {
 
     #[inline]
     fn set(&self, index: u64) -> std::ops::Range<usize> {
-        let first = (index % self.sets) as usize * self.ways;
+        let set = match self.set_index {
+            SetIndex::Linear => index % self.sets,
+            SetIndex::FermiHash => fermi_hash(index, self.sets),
+        };
+        let first = set as usize * self.ways;
         first..first + self.ways
     }
 
@@ -235,12 +258,26 @@ impl<T> Cache<T> {
     }
 }
 
+/// The set of a line among 32 or 64: bits 7 to 11 of its address, each crossed with one of the bits 13, 14, 15, 17 and
+/// 19; with 64 sets, bit 12 as well.
+#[inline]
+fn fermi_hash(index: u64, sets: u64) -> u64 {
+    let high = index >> 6 & 0b111 | (index >> 10 & 1) << 3 | (index >> 12 & 1) << 4;
+    (index & 31 ^ high) | index & (sets - 32)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn cache() -> Cache<u32> {
-        let params = CacheParams { capacity: Bytes::new(1024), ways: 2, mshrs: 2, merges: 2 };
+        let params = CacheParams {
+            capacity: Bytes::new(1024),
+            ways: 2,
+            mshrs: 2,
+            merges: 2,
+            set_index: SetIndex::Linear,
+        };
         Cache::new(&params).unwrap()
     }
 

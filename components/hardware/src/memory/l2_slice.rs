@@ -1,6 +1,7 @@
 //! One slice of the L2 cache: write-back, write-allocate without fetching, atomics executed here.
 //!
-//! Valid and dirty state is kept per byte; misses fetch whole sectors. One request and one fill are handled per cycle.
+//! Valid and dirty state is kept per byte; misses fetch whole sectors. A request occupies the slice for a cycle a sector
+//! of 32 bytes; a fill is taken beside it.
 
 use std::collections::VecDeque;
 
@@ -8,7 +9,8 @@ use counterpoint_framework::kernel::{Fault, Source};
 use counterpoint_framework::model::{Component, Context, Counter, Invalid, Params, Ports, Stats};
 use counterpoint_framework::time::{Bytes, Cycles, SimTime};
 use counterpoint_protocols::memory::{
-    ByteMask, LINE_BYTES, Line, MemAccess, MemReply, MemRequest, MemResult, MemoryClient, MemoryServer, Tag,
+    AtomicLane, ByteMask, LINE_BYTES, Line, MemAccess, MemReply, MemRequest, MemResult, MemoryClient,
+    MemoryServer, Packets, SECTOR_BYTES, Tag, sectors,
 };
 
 use super::address_map::{AddressMap, AddressMapParams};
@@ -42,10 +44,10 @@ pub struct L2Ports {
 /// What an L2 slice counts.
 #[derive(Default, Stats)]
 pub struct L2Stats {
-    /// Requests taken.
+    /// Sectors accessed.
     #[stat(name = "L2_total_cache_accesses")]
     accesses: Counter,
-    /// Requests that needed bytes that were not here, and began a fetch.
+    /// Sectors of these that were not here, or not enough of them.
     #[stat(name = "L2_total_cache_misses")]
     misses: Counter,
     /// Requests that joined a fetch under way.
@@ -70,6 +72,8 @@ pub struct L2Slice {
     map: AddressMap,
     sector: u32,
     hit_latency: u64,
+    /// The slice takes the next request in this cycle.
+    free: u64,
     to_memory: VecDeque<MemRequest>,
     /// Replies that have no credit yet, with the cycle in which they were ready.
     replies: VecDeque<(u64, MemReply)>,
@@ -82,13 +86,8 @@ const WRITE_BACK: Tag = Tag(u32::MAX);
 
 impl L2Slice {
     /// Whole sectors around the given bytes.
-    fn sectors(&self, mask: ByteMask) -> ByteMask {
-        let all = if self.sector >= 128 { ByteMask::MAX } else { (1 << self.sector) - 1 };
-        (0..LINE_BYTES as u32)
-            .step_by(self.sector as usize)
-            .map(|start| all << start)
-            .filter(|sector| sector & mask != 0)
-            .fold(0, |sum, sector| sum | sector)
+    fn whole(&self, mask: ByteMask) -> ByteMask {
+        whole(mask, self.sector)
     }
 
     /// The way of a line, made if need be. `None`: every way of its set waits.
@@ -126,15 +125,16 @@ impl L2Slice {
             stats.pending_hits.add(u64::from(refused.is_none()));
             return refused;
         }
-        let missing = wanted(&request.access) & !found.map_or(0, |way| self.cache.valid(way));
+        let here = found.map_or(0, |way| self.cache.valid(way));
+        let missing = wanted(&request.access) & !here;
         if missing != 0 && !self.cache.has_free_miss() {
             return Some(request);
         }
         let Some(way) = self.way(request.line, stats) else { return Some(request) };
+        stats.misses.add(sectors(missing | unknown(&request.access, here)).into());
         if missing == 0 {
             self.finish(way, request, cycle + self.hit_latency, stats);
         } else {
-            stats.misses.add(1);
             self.fetch(way, request);
         }
         None
@@ -142,7 +142,7 @@ impl L2Slice {
 
     fn fetch(&mut self, way: WayId, request: MemRequest) {
         let (line, label) = (request.line, request.label);
-        let access = MemAccess::Read(self.sectors(wanted(&request.access) & !self.cache.valid(way)));
+        let access = MemAccess::Read(self.whole(wanted(&request.access) & !self.cache.valid(way)));
         let tag = Tag(self.cache.begin_miss(way, request));
         self.to_memory.push_back(MemRequest { line, tag, client: 0, label, access });
     }
@@ -158,13 +158,13 @@ impl L2Slice {
             MemAccess::Write(mask, data) => {
                 stats.writes.add(1);
                 self.cache.write(way, mask, &data);
-                MemResult::Written
+                MemResult::Written(sectors(mask) as u8)
             }
             MemAccess::Atomic(lanes) => {
                 stats.atomics.add(1);
                 let mut data: Line = *self.cache.data(way);
                 let old = atomic::execute(&mut data, &lanes);
-                self.cache.write(way, atomic::bytes(&lanes), &data);
+                self.cache.write(way, AtomicLane::bytes(&lanes), &data);
                 MemResult::Old(old)
             }
         };
@@ -193,11 +193,26 @@ impl L2Slice {
     }
 }
 
+/// The bytes that an access writes in sectors of which nothing was here.
+fn unknown(access: &MemAccess, here: ByteMask) -> ByteMask {
+    match access {
+        MemAccess::Write(mask, _) => mask & !whole(here, SECTOR_BYTES as u32),
+        MemAccess::Read(_) | MemAccess::Atomic(_) => 0,
+    }
+}
+
+/// Whole sectors of so many bytes around the given bytes.
+fn whole(mask: ByteMask, sector: u32) -> ByteMask {
+    let all = if sector >= 128 { ByteMask::MAX } else { (1 << sector) - 1 };
+    let each = (0..LINE_BYTES as u32).step_by(sector as usize).map(|start| all << start);
+    each.filter(|sector| sector & mask != 0).fold(0, |sum, sector| sum | sector)
+}
+
 /// The bytes that must be here before an access can be done.
 fn wanted(access: &MemAccess) -> ByteMask {
     match access {
         MemAccess::Read(mask) => *mask,
-        MemAccess::Atomic(lanes) => atomic::bytes(lanes),
+        MemAccess::Atomic(lanes) => AtomicLane::bytes(lanes),
         MemAccess::Write(..) => 0,
     }
 }
@@ -221,6 +236,7 @@ impl Component for L2Slice {
             map: AddressMap::new(&params.map)?,
             sector: sector as u32,
             hit_latency: params.hit_latency.get(),
+            free: 0,
             to_memory: VecDeque::new(),
             replies: VecDeque::new(),
         })
@@ -234,15 +250,20 @@ impl Component for L2Slice {
                 self.fill(reply, cycle, &sim.stats);
             }
             let (first_time, mut refused) = (held.is_none(), false);
-            if self.replies.len() < OUTGOING
+            if self.free <= cycle
+                && self.replies.len() < OUTGOING
                 && self.to_memory.len() < OUTGOING
                 && let Some(request) = held.take().or_else(|| io.requests.rx.try_recv())
             {
+                let sectors = u64::from(request.sectors().0);
                 if first_time {
-                    sim.stats.accesses.add(1);
+                    sim.stats.accesses.add(sectors);
                 }
                 held = self.handle(request, cycle, &sim.stats);
                 refused = held.is_some();
+                if !refused {
+                    self.free = cycle + sectors;
+                }
                 sim.stats.reservation_fails.add(u64::from(refused));
             }
             while let Some((ready, _)) = self.replies.front()
@@ -261,13 +282,18 @@ impl Component for L2Slice {
                 }
             }
             let room = self.replies.len() < OUTGOING && self.to_memory.len() < OUTGOING;
-            let accepting = held.is_none() && room;
+            let occupied = self.free > cycle + 1;
+            let accepting = held.is_none() && room && !occupied;
             // A request that was refused can go on once a fill has freed something. One that was not tried, because what
             // leaves the slice had piled up, goes on now that it has left.
             let untried = held.is_some() && !refused && room;
             let leaving = !self.replies.is_empty() || !self.to_memory.is_empty();
             sim.set_busy(held.is_some() || leaving || self.cache.has_misses());
-            let deadline = if untried { sim.cycles_from_now(1) } else { SimTime::MAX };
+            let deadline = if untried || occupied && room {
+                sim.cycles_from_now(self.free.max(cycle + 1) - cycle)
+            } else {
+                SimTime::MAX
+            };
             let sources = [
                 io.memory.rx.when(true),
                 io.requests.rx.when(accepting),

@@ -1,130 +1,25 @@
-//! What hands out work: the CTA scheduler with the policy `fifo`, and the command processor.
+//! The command processor: streams, hardware queues and events.
 
 use std::sync::Arc;
 
-use counterpoint_framework::kernel::Socket;
-use counterpoint_framework::testing::Probe;
 use counterpoint_hardware::gpu::command_processor::CommandProcessor;
-use counterpoint_hardware::gpu::cta_scheduler::{CtaScheduler, demand};
 use counterpoint_protocols::bus::{
     BusMessage, Command, CommandId, Copy, Description, Direction, FromCopyEngine, ToCopyEngine, Work,
 };
-use counterpoint_protocols::launch::{Launch, LaunchDone, LaunchId, RunCta, SmEvent, SmResources, Start};
+use counterpoint_protocols::launch::{Launch, LaunchDone, LaunchId, Start};
 
 use super::programs::{kernel, launch};
 use super::*;
 
-const PLENTY: SmResources = SmResources { threads: 2048, ctas: 32, registers: 1 << 20, shared: 1 << 20 };
-
-/// A block that an SM was given: launch and index.
-type Given = (u32, u32);
 /// Numbers, each with the cycle in which it was sent.
 type Numbers = Vec<(u64, u32)>;
-
-/// Runs launches on SMs that offer the given resources and end a block `duration` cycles after it was sent. Gives what
-/// each SM was given and when, and when launches were done.
-fn schedule(
-    sms: &[SmResources],
-    duration: u64,
-    launches: Vec<(u64, Arc<Launch>)>,
-) -> (Vec<Vec<(u64, Given)>>, Numbers) {
-    let mut bench = bench::<CtaScheduler>("{ policy: fifo }");
-    let count = launches.len();
-    let script = launches.into_iter().map(|(cycle, launch)| (cycle, Start(launch))).collect();
-    let done = bench.client::<Start, LaunchDone>("launches", None, script, count);
-    let mut logs = Vec::new();
-    for (index, &resources) in sms.iter().enumerate() {
-        let log: Probe<Given> = Probe::default();
-        logs.push(log.clone());
-        bench.script("sms", Some(index as u32), true, move |socket, process| {
-            let Socket { mut tx, mut rx } = socket;
-            async move {
-                tx.send(SmEvent::Resources(resources)).await;
-                loop {
-                    let RunCta { launch, index, .. } = rx.recv().await;
-                    log.log(process.cycle() - 1, (launch.id.0, index));
-                    let event = SmEvent::CtaDone { launch: launch.id, index };
-                    tx.send_after(process.span(duration), event).await;
-                }
-            }
-        });
-    }
-    assert_finished(&bench.run());
-    let done = done.take().into_iter().map(|(cycle, done)| (cycle, done.0.0)).collect();
-    (logs.iter().map(Probe::take).collect(), done)
-}
 
 fn simple(id: u32, grid: u32, block: u32) -> Arc<Launch> {
     launch(id, &kernel("st.shared.u32 [scratch], %r1;"), grid, block)
 }
 
-#[test]
-fn a_small_grid_is_spread_and_placed_at_once() {
-    let (logs, done) = schedule(&[PLENTY; 4], 100, vec![(5, simple(1, 6, 32))]);
-    let expected = [
-        vec![(5, (1, 0)), (6, (1, 4))],
-        vec![(5, (1, 1)), (6, (1, 5))],
-        vec![(5, (1, 2))],
-        vec![(5, (1, 3))],
-    ];
-    assert_eq!(logs, expected);
-    // The SM's script hears of it a cycle later, and its answer takes another.
-    assert_eq!(done, [(6 + 1 + 100 + 1, 1)]);
-}
-
-/// Blocks that one SM holds at a time.
-fn resident(offer: SmResources, block: u32) -> usize {
-    let (logs, _) = schedule(&[offer], 1000, vec![(5, simple(1, 40, block))]);
-    logs[0].iter().filter(|(cycle, _)| *cycle < 1000).count()
-}
-
-#[test]
-fn each_resource_limits_how_many_blocks_fit() {
-    let need = demand(&simple(1, 1, 33));
-    assert_eq!((need.threads, need.ctas, need.shared), (64, 1, 8192), "33 threads are two warps");
-    assert!(
-        need.registers > 0 && need.registers.is_multiple_of(64 * 4),
-        "registers come in fours for whole warps"
-    );
-    assert_eq!(resident(PLENTY, 33), 32);
-    assert_eq!(resident(SmResources { threads: 64 * 5 + 63, ..PLENTY }, 33), 5);
-    assert_eq!(resident(SmResources { ctas: 3, ..PLENTY }, 33), 3);
-    assert_eq!(resident(SmResources { registers: need.registers * 7 - 1, ..PLENTY }, 33), 6);
-    assert_eq!(resident(SmResources { shared: 8192 * 4, ..PLENTY }, 33), 4);
-}
-
-#[test]
-fn an_end_makes_room_in_the_same_cycle() {
-    let one = SmResources { ctas: 1, ..PLENTY };
-    let (logs, done) = schedule(&[one], 10, vec![(5, simple(1, 3, 32))]);
-    assert_eq!(logs[0], [(5, (1, 0)), (17, (1, 1)), (29, (1, 2))]);
-    assert_eq!(done, [(41, 1)]);
-}
-
-#[test]
-fn kernels_run_strictly_one_after_another() {
-    // The second kernel is there from the start and would fit; it begins when the first one's last block has ended.
-    let launches = vec![(5, simple(1, 5, 32)), (6, simple(2, 2, 32))];
-    let two = SmResources { ctas: 2, ..PLENTY };
-    let (logs, done) = schedule(&[two, two], 100, launches);
-    let all: Vec<(u64, Given)> = logs.into_iter().flatten().collect();
-    let last = all.iter().filter(|(_, given)| given.0 == 1).map(|(cycle, _)| *cycle).max().unwrap();
-    let first = all.iter().filter(|(_, given)| given.0 == 2).map(|(cycle, _)| *cycle).min().unwrap();
-    assert_eq!((last, first), (107, 107 + 102));
-    assert_eq!(done, [(209, 1), (311, 2)]);
-}
-
-#[test]
-fn a_block_that_fits_nowhere_is_a_fault() {
-    let mut bench = bench::<CtaScheduler>("{}");
-    bench.client::<Start, LaunchDone>("launches", None, vec![(5, Start(simple(1, 1, 96)))], 1);
-    let offer = SmResources { threads: 64, ..PLENTY };
-    bench.client::<SmEvent, RunCta>("sms", Some(0), vec![(1, SmEvent::Resources(offer))], 0);
-    assert!(fault(&bench.run()).starts_with("a block of k needs 96 threads"));
-}
-
 fn command(id: u32, stream: u32, work: Work) -> BusMessage {
-    BusMessage::Command(Command { id: CommandId(id), stream, work })
+    BusMessage::Command(Command { id: CommandId(id), stream, work, title: None })
 }
 
 fn copy(bytes: u64) -> Work {
@@ -138,14 +33,14 @@ fn commands(params: &str, script: Vec<(u64, BusMessage)>) -> (Numbers, Numbers, 
     let count = script.len();
     let told = bench.client::<BusMessage, BusMessage>("bus", None, script, count);
     let copies = bench.server::<FromCopyEngine, ToCopyEngine>("copies", None, |message| match message {
-        ToCopyEngine::Copy(id, _) => Some((100, FromCopyEngine::Copied(id))),
+        ToCopyEngine::Copy(id, ..) => Some((100, FromCopyEngine::Copied(id))),
         ToCopyEngine::Bus(_) => None,
     });
     let launches = bench
         .server::<LaunchDone, Start>("launches", None, |Start(launch)| Some((30, LaunchDone(launch.id))));
     assert_finished(&bench.run());
     let copies = copies.take().into_iter().map(|(cycle, message)| match message {
-        ToCopyEngine::Copy(id, _) => (cycle, id.0),
+        ToCopyEngine::Copy(id, ..) => (cycle, id.0),
         ToCopyEngine::Bus(_) => panic!("nothing came from the host"),
     });
     let launches = launches.take().into_iter().map(|(cycle, Start(launch))| (cycle, launch.id.0));
@@ -214,4 +109,65 @@ fn a_launch_that_is_not_under_way_cannot_end() {
     bench.client::<FromCopyEngine, ToCopyEngine>("copies", None, vec![], 0);
     bench.client::<LaunchDone, Start>("launches", None, vec![(5, LaunchDone(LaunchId(9)))], 0);
     assert_eq!(fault(&bench.run()), "launch 9 is not under way");
+}
+
+/// Launches with the number of the command as their own, each a cycle after the one before, by stream. Gives when each
+/// went to the scheduler.
+fn launched(params: &str, streams: &[u32]) -> Numbers {
+    let script = streams
+        .iter()
+        .zip(1..)
+        .map(|(&stream, id)| (4 + u64::from(id), command(id, stream, Work::Launch(simple(id, 1, 32)))));
+    commands(params, script.collect()).1
+}
+
+/// Three streams of two kernels each, filled one after another.
+const DEPTH_FIRST: [u32; 6] = [1, 1, 2, 2, 3, 3];
+
+#[test]
+fn with_one_queue_only_neighbours_overlap() {
+    // A stream's second kernel holds up all that stands behind it; when it may go, the next stream's first goes with it.
+    let found = launched("{ queues: 1 }", &DEPTH_FIRST);
+    assert_eq!(found, [(5, 1), (36, 2), (37, 3), (68, 4), (69, 5), (100, 6)]);
+}
+
+#[test]
+fn with_a_queue_for_each_stream_all_of_them_overlap() {
+    let found = launched("{ queues: 32 }", &DEPTH_FIRST);
+    assert_eq!(found, [(5, 1), (7, 3), (9, 5), (36, 2), (38, 4), (40, 6)]);
+    assert_eq!(found, launched("{}", &DEPTH_FIRST), "Hyper-Q is the default");
+}
+
+#[test]
+fn one_queue_is_enough_for_streams_that_are_filled_in_turn() {
+    let found = launched("{ queues: 1 }", &[1, 2, 3, 1, 2, 3]);
+    assert_eq!(found, [(5, 1), (6, 2), (7, 3), (36, 4), (37, 5), (38, 6)]);
+}
+
+#[test]
+fn streams_share_queues_by_their_number() {
+    // With two queues streams 1 and 3 are in one, stream 2 has the other.
+    let found = launched("{ queues: 2 }", &DEPTH_FIRST);
+    assert_eq!(found, [(5, 1), (7, 3), (36, 2), (37, 5), (38, 4), (68, 6)]);
+}
+
+#[test]
+fn a_stream_stands_until_the_event_that_it_waits_for() {
+    let run = |id| Work::Launch(simple(id, 1, 32));
+    let script = vec![
+        (5, command(1, 1, run(1))),
+        (6, command(2, 1, Work::Record)),
+        (7, command(3, 1, run(3))),
+        (8, command(4, 2, Work::Wait(CommandId(2)))),
+        (9, command(5, 2, run(5))),
+        (50, command(6, 3, Work::Wait(CommandId(2)))),
+        (51, command(7, 3, run(7))),
+    ];
+    let (_, launches, told) = commands("{}", script.clone());
+    // The event is recorded when the first kernel is done, and does not wait for the second one.
+    assert_eq!(launches, [(5, 1), (36, 3), (37, 5), (51, 7)]);
+    assert_eq!(done(&told), [(36, 1), (37, 2), (38, 4), (50, 6), (67, 3), (68, 5), (82, 7)]);
+    // In one queue the wait is behind what it waits for, and behind the second kernel.
+    let (_, launches, _) = commands("{ queues: 1 }", script);
+    assert_eq!(launches, [(5, 1), (36, 3), (37, 5), (51, 7)]);
 }

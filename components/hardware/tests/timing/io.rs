@@ -155,7 +155,7 @@ fn copy(params: &str, copies: Vec<(u64, Copy)>) -> Copies {
             while missing > 0 {
                 let cycle = process.cycle();
                 if let Some((number, (_, copy))) = copies.next_if(|(_, (due, _))| due - 1 <= cycle) {
-                    tx.send(ToCopyEngine::Copy(CommandId(number as u32), copy)).await;
+                    tx.send(ToCopyEngine::Copy(CommandId(number as u32), copy, None)).await;
                     continue;
                 }
                 let Some(message) = rx.try_recv() else {

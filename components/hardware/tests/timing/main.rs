@@ -8,6 +8,7 @@ mod dram;
 mod io;
 mod l2;
 mod programs;
+mod scheduling;
 mod sm;
 mod switches;
 
@@ -15,7 +16,7 @@ use counterpoint_framework::model::{Component, Environment};
 use counterpoint_framework::testing::{Bench, BenchReport};
 use counterpoint_framework::time::Hertz;
 use counterpoint_protocols::memory::{
-    ByteMask, LINE_BYTES, Label, Line, MemAccess, MemReply, MemRequest, MemResult, Tag,
+    ByteMask, LINE_BYTES, Label, Line, MemAccess, MemReply, MemRequest, MemResult, Tag, sectors,
 };
 
 const CLOCK: Hertz = Hertz::new(1_000_000_000);
@@ -42,7 +43,7 @@ fn write(tag: u32, line: u64, mask: ByteMask, byte: u8) -> MemRequest {
 fn numbered(request: &MemRequest) -> MemReply {
     let result = match &request.access {
         MemAccess::Read(mask) => MemResult::Line(*mask, [number(request.line); LINE_BYTES as usize]),
-        MemAccess::Write(..) => MemResult::Written,
+        MemAccess::Write(mask, _) => MemResult::Written(sectors(*mask) as u8),
         MemAccess::Atomic(_) => panic!("an atomic reached the memory"),
     };
     MemReply { line: request.line, tag: request.tag, client: request.client, result }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use counterpoint_protocols::launch::{Launch, LaunchId};
 use counterpoint_protocols::memory::{
-    LINE_BYTES, Line, MemAccess, MemReply, MemRequest, MemResult, line_of, merge,
+    LINE_BYTES, Line, MemAccess, MemReply, MemRequest, MemResult, line_of, merge, sectors,
 };
 use counterpoint_ptx::{Allocation, Allocations, Program};
 
@@ -53,6 +53,7 @@ pub(super) fn launch(id: u32, source: &str, grid: u32, block: u32) -> Arc<Launch
     Arc::new(Launch {
         id: LaunchId(id),
         stream: 0,
+        registers: program.registers_per_thread(),
         program: Arc::new(program),
         grid: [grid, 1, 1],
         block: [block, 1, 1],
@@ -91,7 +92,7 @@ impl Memory {
             MemAccess::Read(mask) => MemResult::Line(*mask, *line),
             MemAccess::Write(mask, data) => {
                 merge(line, *mask, data);
-                MemResult::Written
+                MemResult::Written(sectors(*mask) as u8)
             }
             MemAccess::Atomic(lanes) => {
                 MemResult::Old(counterpoint_hardware::memory::atomic::execute(line, lanes))

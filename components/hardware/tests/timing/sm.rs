@@ -1,8 +1,8 @@
 //! The SM with small PTX programs: latencies of chains, loads and bank conflicts, the L1's rules, barriers, the end of
 //! blocks, and faults.
 //!
-//! An instruction issues in the cycle in which its operands arrive. A memory instruction reaches the load-store unit a
-//! cycle after its issue, and its request leaves then. Programs mark a moment by a store (`MARK`) and what follows by
+//! An instruction issues in the cycle in which its operands arrive. The request of a memory instruction leaves `LOOKUP`
+//! cycles after its issue. Programs mark a moment by a store (`MARK`) and what follows by
 //! another (`END`): an instruction right behind the mark issues in the cycle in which the mark's store leaves.
 
 use std::sync::Arc;
@@ -21,8 +21,14 @@ const MARKED: u64 = BUFFER;
 const ENDED: u64 = BUFFER + 0x1000;
 /// Cycles from a request's arrival to its answer.
 const MEMORY: u64 = 100;
-/// Latency of the pipeline that adds to everything.
+/// From issue to execution, and from the result to the register, together: adds to every latency.
 const PIPELINE: u64 = 5;
+/// From the issue of an access to its lookup in the L1, where its request leaves.
+const LOOKUP: u64 = PIPELINE + 35;
+/// From the arrival of a value to the register.
+const TO_REGISTER: u64 = 2;
+/// Instructions are always there.
+const FETCHED: &str = "{ fetch_width: 8 }";
 
 struct Run {
     requests: Vec<(u64, MemRequest)>,
@@ -46,7 +52,7 @@ fn block(launch: &Arc<Launch>, index: u32) -> RunCta {
 /// Runs one block of these instructions.
 fn run(body: &str, threads: u32) -> Run {
     let launch = launch(1, &kernel(body), 1, threads);
-    let run = run_blocks("{}", Memory::default(), vec![(5, block(&launch, 0))]);
+    let run = run_blocks(FETCHED, Memory::default(), vec![(5, block(&launch, 0))]);
     assert_finished(&run.report);
     run
 }
@@ -110,8 +116,8 @@ fn a_unit_takes_the_next_instruction_after_its_initiation() {
 fn a_miss_asks_for_its_line_and_delivers_a_cycle_after_the_answer() {
     let run = run(&format!("{MARK}ld.global.u32 %r3, [%rd1+512];\nst.global.u32 [%rd1+4096], %r3;"), 32);
     assert_eq!(run.reads(), [(BUFFER + 512, 128)]);
-    // Leaves a cycle after the mark, one more to the memory, its answer, one to the register, one to the unit.
-    assert_eq!(run.between(), 1 + 1 + MEMORY + 1 + 1);
+    // Leaves a cycle after the mark, one more to the memory, its answer, the way to the register, the way of the end.
+    assert_eq!(run.between(), 1 + 1 + MEMORY + TO_REGISTER + LOOKUP);
 }
 
 #[test]
@@ -126,7 +132,7 @@ fn a_hit_takes_its_latency() {
         st.global.u32 [%rd1+4096], %r4;";
     let run = run(body, 32);
     assert_eq!(run.reads().len(), 1);
-    assert_eq!(run.between(), 30 + PIPELINE + 1);
+    assert_eq!(run.between(), 1 + LOOKUP + TO_REGISTER);
 }
 
 #[test]
@@ -172,7 +178,7 @@ fn a_load_behind_a_store_behind_a_miss_sees_the_store() {
     let launch = launch(1, &kernel(body), 1, 1);
     let mut memory = Memory::default();
     memory.set_word(BUFFER + 512, 7);
-    let run = run_blocks("{}", memory, vec![(5, block(&launch, 0))]);
+    let run = run_blocks(FETCHED, memory, vec![(5, block(&launch, 0))]);
     assert_finished(&run.report);
     assert_eq!(run.reads().len(), 2, "the second load does not join the first one's miss");
     assert_eq!((run.store(ENDED).1, run.store(ENDED + 4).1), (7, 99));
@@ -208,7 +214,7 @@ fn the_l1_is_flushed_between_launches_and_not_between_their_blocks() {
     let (first, second) = (launch(1, &source, 2, 32), launch(2, &source, 1, 32));
     let blocks = |second| vec![(5, block(&first, 0)), (500, block(&first, 1)), (1000, block(second, 0))];
     let cycles = |run: &Run| run.requests.iter().map(|(cycle, _)| *cycle / 500).collect::<Vec<_>>();
-    let run = run_blocks("{}", Memory::default(), blocks(&second));
+    let run = run_blocks(FETCHED, Memory::default(), blocks(&second));
     assert_finished(&run.report);
     assert_eq!(cycles(&run), [0, 2]);
     let run = run_blocks("{ l1d: { flush: never } }", Memory::default(), blocks(&second));
@@ -241,12 +247,12 @@ fn a_result_of_a_block_that_has_ended_does_not_reach_the_next_one() {
     let long = kernel("add.u32 %r3, %r2, 1;\nadd.u32 %r4, %r2, 1;\ndiv.u32 %r2, %r2, %r2;");
     let short = kernel("ld.global.u32 %r3, [%rd1];");
     let (first, second) = (launch(1, &long, 1, 32), launch(2, &short, 1, 32));
-    let run = run_blocks("{ threads: 32 }", Memory::default(), vec![(5, block(&first, 0))]);
+    let run = run_blocks("{ threads: 32, fetch_width: 8 }", Memory::default(), vec![(5, block(&first, 0))]);
     let ended = run.events.take()[1].0;
     // One block at a time: the second one takes the first one's place, and its warp, as soon as it may. Its program is
     // shorter, so that a late result of the first would name an instruction that it has not.
     let blocks = vec![(5, block(&first, 0)), (ended + 2, block(&second, 0))];
-    assert_finished(&run_blocks("{ threads: 32 }", Memory::default(), blocks).report);
+    assert_finished(&run_blocks("{ threads: 32, fetch_width: 8 }", Memory::default(), blocks).report);
 }
 
 #[test]
@@ -262,14 +268,14 @@ fn a_barrier_holds_a_warp_until_the_other_has_come() {
     let launch = launch(1, &kernel(body), 1, 64);
     let mut memory = Memory::default();
     memory.set_word(BUFFER + 512, 1234);
-    let run = run_blocks("{}", memory, vec![(5, block(&launch, 0))]);
+    let run = run_blocks(FETCHED, memory, vec![(5, block(&launch, 0))]);
     assert_finished(&run.report);
     let (ended, value) = run.store(ENDED);
     assert_eq!(value, 1234);
-    // From the load's request: the value's way, the store to shared memory, the barrier a cycle later; then the other
-    // warp's load a cycle later, its latency, and the store's request.
-    let arrived = run.requests[0].0 + 1 + MEMORY + 1;
-    assert_eq!(ended, arrived + 1 + 1 + 26 + PIPELINE + 1);
+    // From the load's request: the value's way, the store to shared memory, the barrier a cycle later and with it, from
+    // the other scheduler, the other warp's load; its latency, and the store's request.
+    let arrived = run.requests[0].0 + 1 + MEMORY + TO_REGISTER;
+    assert_eq!(ended, arrived + 1 + 26 + PIPELINE + LOOKUP);
 }
 
 #[test]
@@ -279,7 +285,7 @@ fn a_barrier_gives_every_warp_what_all_threads_voted() {
         setp.eq.u32 %p2, %r1, 0;
         @%p2 st.global.u32 [%rd1+4096], %r3;";
     let launch = launch(1, &kernel(body), 1, 64);
-    let run = run_blocks("{}", Memory::default(), vec![(5, block(&launch, 0))]);
+    let run = run_blocks(FETCHED, Memory::default(), vec![(5, block(&launch, 0))]);
     assert_finished(&run.report);
     assert_eq!(run.store(ENDED).1, 40);
 }
@@ -299,7 +305,7 @@ fn a_recursive_call_waits_for_the_loads_of_its_caller() {
     for level in 0..6u64 {
         memory.set_word(BUFFER + 256 * level, 10u32.pow(level as u32));
     }
-    let run = run_blocks("{}", memory, vec![(5, block(&launch(1, &source, 1, 32), 0))]);
+    let run = run_blocks(FETCHED, memory, vec![(5, block(&launch(1, &source, 1, 32), 0))]);
     assert_finished(&run.report);
     assert_eq!(run.store(ENDED).1, 111_111);
 }
@@ -310,7 +316,7 @@ fn vprintf_and_local_memory_are_refused_with_their_line() {
         ".visible .entry",
         ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n.visible .entry",
     );
-    let run = run_blocks("{}", Memory::default(), vec![(5, block(&launch(1, &print, 1, 32), 0))]);
+    let run = run_blocks(FETCHED, Memory::default(), vec![(5, block(&launch(1, &print, 1, 32), 0))]);
     let message = fault(&run.report);
     let line = line_of_text(&print, "call (");
     assert!(
@@ -325,13 +331,13 @@ fn vprintf_and_local_memory_are_refused_with_their_line() {
 fn a_fence_waits_for_the_acknowledgement() {
     let run = run(&format!("{MARK}membar.gl;\nst.global.u32 [%rd1+4096], %r1;"), 32);
     // The fence ends in the cycle of the answer, and the store behind it issues in that cycle.
-    assert_eq!(run.between(), 1 + MEMORY + 1);
+    assert_eq!(run.between(), 1 + MEMORY + LOOKUP);
 }
 
 fn faults(body: &str, threads: u32) -> (String, String) {
     let source = kernel(body);
     let launch = launch(3, &source, 4, threads);
-    let run = run_blocks("{}", Memory::default(), vec![(5, block(&launch, 2))]);
+    let run = run_blocks(FETCHED, Memory::default(), vec![(5, block(&launch, 2))]);
     let last = body.lines().last().unwrap_or_default();
     (fault(&run.report).to_owned(), format!("line {}", line_of_text(&source, last)))
 }

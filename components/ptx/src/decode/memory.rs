@@ -130,11 +130,12 @@ impl Line<'_, '_, '_> {
             self.out.memory.wide_value = register.kind == RegisterType::Wide;
         }
         if form.param {
-            // Parameters lie in the constant bank, whose hits cost no more than an operand.
-            self.book(self.out.action, Unit::Sp, Latency::IntAdd);
             if self.out.action == Action::LoadFrame {
+                self.book(self.out.action, Unit::Sp, Latency::IntAdd);
                 return Ok(());
             }
+            // Parameters lie in constant memory, behind the load-store unit (GPGPU-Sim).
+            self.book(self.out.action, Unit::LdSt, Latency::Load);
             let end = self.out.offset.saturating_add(i64::from(form.bytes * form.elements));
             let inside = self.out.offset >= 0 && end <= i64::from(self.decoder.storage.param_bytes);
             if self.out.address == NONE && !inside {

@@ -97,6 +97,20 @@ impl Access {
         format!("{verb} {} at {:#x}", bytes_of(self.width.into()), self.addresses[lane as usize])
     }
 
+    /// The bytes of the 128 from `base` on that `lanes`, all of which lie there, touch; one bit each.
+    pub fn bytes_within(&self, lanes: u32, base: u64) -> u128 {
+        if let Some((first, count)) = self.run(lanes) {
+            let length = count as u32 * u32::from(self.width);
+            return (u128::MAX >> (128 - length)) << (self.addresses[first] - base);
+        }
+        let (width, mut mask, mut rest) = ((1 << self.width) - 1, 0, lanes);
+        while rest != 0 {
+            mask |= width << (self.addresses[rest.trailing_zeros() as usize] - base);
+            rest &= rest - 1;
+        }
+        mask
+    }
+
     /// The lanes of `lanes` whose bytes all lie in `length` bytes from `base`.
     pub fn lanes_within(&self, lanes: u32, base: u64, length: u64) -> u32 {
         match length.checked_sub(u64::from(self.width)) {

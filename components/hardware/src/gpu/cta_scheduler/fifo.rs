@@ -4,13 +4,11 @@
 
 use counterpoint_framework::model::Variant;
 
-use super::{CtaPolicy, Placement, View};
+use super::policy::{CtaPolicy, Placement, Turn, View};
 
 /// The policy `fifo`.
-#[derive(Default)]
 pub(super) struct Fifo {
-    /// The SM that is asked first.
-    turn: usize,
+    turn: Turn,
 }
 
 impl Variant<dyn CtaPolicy> for Fifo {
@@ -20,19 +18,21 @@ impl Variant<dyn CtaPolicy> for Fifo {
     type Params = ();
 
     fn build((): &()) -> Result<Box<dyn CtaPolicy>, String> {
-        Ok(Box::new(Fifo::default()))
+        Ok(Box::new(Fifo { turn: Turn::new(0..0, 0) }))
     }
 }
 
 impl CtaPolicy for Fifo {
+    fn begin(&mut self, sms: usize) -> Result<(), String> {
+        self.turn = Turn::new(0..sms, 0);
+        Ok(())
+    }
+
     fn place(&mut self, view: &View<'_>) -> Option<Placement> {
         let oldest = view.launches.first()?;
         if oldest.waiting() == 0 {
             return None;
         }
-        let count = view.sms.len();
-        let sm = (0..count).map(|step| (self.turn + step) % count).find(|&sm| view.fits(0, sm))?;
-        self.turn = (sm + 1) % count;
-        Some(Placement { launch: 0, sm })
+        self.turn.find(|sm| view.fits(0, sm).then_some(Placement { launch: 0, sm }))
     }
 }

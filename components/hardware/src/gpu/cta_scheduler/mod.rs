@@ -3,126 +3,49 @@
 //! A policy is one file with its parameters and one line in the list. It sees launches and SMs as this component
 //! knows them from messages; resources, messages and the end of launches are handled here, once.
 
+pub mod occupancy;
+mod policy;
+mod running;
+mod stats;
+
 counterpoint_framework::variants! {
     /// Registers the policies.
     pub(crate) fn register, of dyn CtaPolicy;
 
     mod fifo::Fifo;
+    mod leftover::LeftOver;
+    mod fixed_split::FixedSplit;
 }
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 use std::sync::Arc;
 
 use counterpoint_framework::kernel::{Fault, Source};
-use counterpoint_framework::model::{
-    Choose, Component, Context, Counter, Distribution, Invalid, Params, Ports, Stats,
-};
+use counterpoint_framework::model::{Choose, Component, Context, Invalid, Params, Ports};
 use counterpoint_framework::telemetry::{Attribute, Level, Meter, SpanId};
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::launch::{
     Launch, LaunchDone, LaunchId, LaunchServer, RunCta, SmClient, SmEvent, SmResources, Start,
 };
 
-/// Decides which thread block goes where.
-pub trait CtaPolicy {
-    /// The next block to place, if any can and should be placed now. Called until it gives nothing; every placement is
-    /// in effect when it is called again.
-    fn place(&mut self, view: &View<'_>) -> Option<Placement>;
-}
+pub use occupancy::Occupancy;
+pub use policy::{CtaPolicy, Placement, View};
+pub use running::{Running, Sm};
+pub use stats::CtaSchedulerStats;
 
-/// The next block of a launch goes to an SM.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Placement {
-    /// Index among the launches in view.
-    pub launch: usize,
-    /// Index of the SM.
-    pub sm: usize,
-}
-
-/// What a policy sees.
-pub struct View<'a> {
-    /// The launches that have not ended, oldest first.
-    pub launches: &'a [Running],
-    /// The SMs.
-    pub sms: &'a [Sm],
-}
-
-impl View<'_> {
-    /// Whether the SM can take a block of the launch in this cycle.
-    pub fn fits(&self, launch: usize, sm: usize) -> bool {
-        let (sm, demand) = (&self.sms[sm], &self.launches[launch].demand);
-        sm.ready && covers(&sm.free, demand)
-    }
-}
-
-/// A launch that has not ended.
-#[derive(Clone, Debug)]
-pub struct Running {
-    /// The launch.
-    pub launch: Arc<Launch>,
-    /// What one block needs.
-    pub demand: SmResources,
-    /// Blocks placed so far; they are placed in the order of their index.
-    pub placed: u32,
-    /// Blocks that have ended.
-    pub ended: u32,
-    span: SpanId,
-}
-
-impl Running {
-    /// Blocks that have not been placed.
-    pub fn waiting(&self) -> u32 {
-        self.launch.ctas() - self.placed
-    }
-}
-
-/// An SM as the scheduler knows it.
-#[derive(Clone, Debug, Default)]
-pub struct Sm {
-    /// What is left of its resources.
-    pub free: SmResources,
-    /// Blocks on it, per launch.
-    pub resident: BTreeMap<LaunchId, u32>,
-    /// It can take a block in this cycle: one block a cycle, and a credit for the message.
-    pub ready: bool,
-    total: SmResources,
-}
-
-/// What one block of a launch needs, threads in whole warps.
-pub fn demand(launch: &Launch) -> SmResources {
-    let threads = launch.threads().next_multiple_of(32);
-    // Registers are allotted to warps in units of four a thread (GPGPU-Sim 3.x).
-    let registers = threads * launch.program.registers_per_thread().next_multiple_of(4);
-    SmResources { threads, ctas: 1, registers, shared: launch.program.shared_bytes() + launch.dynamic_shared }
-}
-
-fn covers(free: &SmResources, demand: &SmResources) -> bool {
-    free.threads >= demand.threads
-        && free.ctas >= demand.ctas
-        && free.registers >= demand.registers
-        && free.shared >= demand.shared
-}
-
-fn take(free: &mut SmResources, demand: &SmResources) {
-    free.threads -= demand.threads;
-    free.ctas -= demand.ctas;
-    free.registers -= demand.registers;
-    free.shared -= demand.shared;
-}
-
-fn give_back(free: &mut SmResources, demand: &SmResources) {
-    free.threads += demand.threads;
-    free.ctas += demand.ctas;
-    free.registers += demand.registers;
-    free.shared += demand.shared;
-}
-
-/// The policy.
+/// The policy, and what it reckons with.
 #[derive(Clone, Debug, Params)]
 pub struct CtaSchedulerParams {
     /// Which block goes where, and when.
     #[param(default = "fifo")]
     policy: Choose<dyn CtaPolicy>,
+    /// Kernels that run at a time at most; those beyond wait in the order of their arrival. GPGPU-Sim has 8
+    /// (gpgpu_max_concurrent_kernel), Fermi 16, Kepler of compute capability 3.5 has 32.
+    #[param(default = "8", min = "1", max = "1024")]
+    concurrent_kernels: u32,
+    /// How SMs allot their resources to blocks.
+    occupancy: Occupancy,
 }
 
 /// The ports of a CTA scheduler.
@@ -134,20 +57,22 @@ pub struct CtaSchedulerPorts {
     sms: Vec<SmClient>,
 }
 
-/// What a CTA scheduler counts.
-#[derive(Default, Stats)]
-pub struct CtaSchedulerStats {
-    /// Launches that have ended.
-    launches: Counter,
-    /// Blocks placed.
-    ctas: Counter,
-    /// Cycles from a block's placement to the message of its end.
-    cta_cycles: Distribution,
+/// A launch that is to run.
+struct Arrived {
+    launch: Arc<Launch>,
+    demand: SmResources,
+    share: Range<usize>,
+    cycle: u64,
 }
 
 /// The CTA scheduler.
 pub struct CtaScheduler {
     policy: Box<dyn CtaPolicy>,
+    concurrent_kernels: usize,
+    occupancy: Occupancy,
+    /// The launches that wait for an entry of the table.
+    arrived: VecDeque<Arrived>,
+    /// The table of running kernels, oldest first.
     launches: Vec<Running>,
     sms: Vec<Sm>,
     /// When each block under way was placed, and its span.
@@ -158,20 +83,50 @@ pub struct CtaScheduler {
 }
 
 impl CtaScheduler {
-    fn begin(&mut self, launch: Arc<Launch>, sim: &Context<CtaSchedulerStats>) -> Result<(), Fault> {
-        let demand = demand(&launch);
+    /// Takes a launch in.
+    fn arrive(&mut self, launch: Arc<Launch>, sim: &Context<CtaSchedulerStats>) -> Result<(), Fault> {
+        let demand = self.occupancy.demand(&launch);
         let name = launch.program.name();
-        if let Some(sm) = self.sms.iter().position(|sm| !covers(&sm.total, &demand)) {
+        let share = self.policy.share(&launch, self.sms.len());
+        let lacks = |&sm: &usize| occupancy::blocks(&self.sms[sm].total, &demand) == 0;
+        if let Some(sm) = share.clone().find(lacks) {
             let total = &self.sms[sm].total;
             return Err(Fault::new(format!(
                 "a block of {name} needs {} threads, {} registers and {} B of shared memory; SM {sm} has {}, {} and {}",
                 demand.threads, demand.registers, demand.shared, total.threads, total.registers, total.shared
             )));
         }
-        let title = format!("{name} #{}", launch.id.0);
-        let span = sim.open_span(Level::Kernels, launch.span, title, 0);
-        self.launches.push(Running { launch, demand, placed: 0, ended: 0, span });
+        self.arrived.push_back(Arrived { launch, demand, share, cycle: sim.cycle() });
+        self.begin(sim);
         Ok(())
+    }
+
+    /// Lets launches run while the table has room.
+    fn begin(&mut self, sim: &Context<CtaSchedulerStats>) {
+        while self.launches.len() < self.concurrent_kernels
+            && let Some(Arrived { launch, demand, share, cycle }) = self.arrived.pop_front()
+        {
+            let name = launch.name();
+            let span = sim.open_span(Level::Kernels, launch.span, name.to_string(), 0);
+            let (stats, stream_stats) = (sim.stats.kernels.of(name), sim.stats.streams.of(launch.stream));
+            stats.stream.add(launch.stream.into());
+            let offers: Vec<SmResources> = self.sms[share.clone()].iter().map(|sm| sm.total).collect();
+            let free = |slot: &u32| self.launches.iter().all(|running| running.slot != *slot);
+            self.launches.push(Running {
+                slot: (0..).find(free).unwrap_or_default(),
+                most_per_sm: self.occupancy.most_per_sm(launch.ctas(), &demand, &offers),
+                launch,
+                demand,
+                share,
+                placed: 0,
+                ended: 0,
+                came: cycle,
+                first_placed: None,
+                span,
+                stats,
+                stream_stats,
+            });
+        }
     }
 
     fn event(&mut self, sm: usize, event: SmEvent, sim: &Context<CtaSchedulerStats>) -> Result<(), Fault> {
@@ -196,25 +151,36 @@ impl CtaScheduler {
                 sim.stats.cta_cycles.record(sim.cycle() - placed);
                 sim.close_span(span, Vec::new());
                 let running = &mut self.launches[place];
-                give_back(&mut self.sms[sm].free, &running.demand);
-                let resident = self.sms[sm].resident.entry(launch).or_default();
-                *resident -= 1;
-                if *resident == 0 {
-                    self.sms[sm].resident.remove(&launch);
-                }
+                self.sms[sm].give_back(launch, &running.demand);
                 running.ended += 1;
                 self.meter.add(1);
                 if running.ended == running.launch.ctas() {
-                    sim.stats.launches.add(1);
-                    let ctas = Attribute::Number(u64::from(running.ended));
-                    let stream = Attribute::Number(u64::from(running.launch.stream));
-                    sim.close_span(running.span, vec![("ctas", ctas), ("stream", stream)]);
-                    self.done.push_back(LaunchDone(launch));
-                    self.launches.remove(place);
+                    self.end(place, sim);
                 }
             }
         }
         Ok(())
+    }
+
+    /// All blocks of a launch have ended.
+    fn end(&mut self, place: usize, sim: &Context<CtaSchedulerStats>) {
+        let running = self.launches.remove(place);
+        let Running { launch, came, first_placed, stats, stream_stats, .. } = running;
+        let now = sim.cycle();
+        let (whole, active) = (now - came, now - first_placed.unwrap_or(now));
+        stats.gpu_sim_cycle.add(whole);
+        stats.active_cycles.add(active);
+        stream_stats.launches.add(1);
+        stream_stats.gpu_sim_cycle.add(whole);
+        stream_stats.active_cycles.add(active);
+        sim.stats.launches.add(1);
+        let number = |number: u32| Attribute::Number(number.into());
+        sim.close_span(
+            running.span,
+            vec![("ctas", number(running.ended)), ("stream", number(launch.stream))],
+        );
+        self.done.push_back(LaunchDone(launch.id));
+        self.begin(sim);
     }
 
     /// Places what the policy wants placed in this cycle.
@@ -229,11 +195,12 @@ impl CtaScheduler {
             let running = &mut self.launches[launch];
             let index = running.placed;
             running.placed += 1;
+            running.first_placed.get_or_insert(sim.cycle());
             let id = running.launch.id;
-            take(&mut self.sms[sm].free, &running.demand);
-            *self.sms[sm].resident.entry(id).or_default() += 1;
-            self.sms[sm].ready = false;
+            self.sms[sm].take(id, &running.demand);
             sim.stats.ctas.add(1);
+            running.stats.ctas.add(1);
+            running.stream_stats.ctas.add(1);
             let span = if sim.wants_spans(Level::Ctas) {
                 sim.open_span(Level::Ctas, Some(running.span), format!("cta {index}"), sm as u32)
             } else {
@@ -258,9 +225,11 @@ impl Component for CtaScheduler {
     type Stats = CtaSchedulerStats;
 
     fn new(params: CtaSchedulerParams) -> Result<Self, Invalid> {
-        let policy = params.policy.build();
         Ok(CtaScheduler {
-            policy,
+            policy: params.policy.build(),
+            concurrent_kernels: params.concurrent_kernels as usize,
+            occupancy: params.occupancy,
+            arrived: VecDeque::new(),
             launches: Vec::new(),
             sms: Vec::new(),
             under_way: BTreeMap::new(),
@@ -276,6 +245,7 @@ impl Component for CtaScheduler {
     ) -> Result<(), Fault> {
         self.sms = vec![Sm::default(); io.sms.len()];
         self.meter = sim.resource().unwrap_or_default();
+        self.policy.begin(self.sms.len()).map_err(Fault::new)?;
         // Every SM introduces itself before it is given anything.
         for index in 0..io.sms.len() {
             let event = io.sms[index].rx.recv().await;
@@ -288,7 +258,7 @@ impl Component for CtaScheduler {
                 }
             }
             if let Some(Start(launch)) = io.launches.rx.try_recv() {
-                self.begin(launch, sim)?;
+                self.arrive(launch, sim)?;
             }
             let placed = sim.stats.ctas.get();
             self.place(io, sim);

@@ -1,16 +1,20 @@
 //! A streaming multiprocessor: warps, their schedulers, execution units, load-store unit with L1, shared memory.
 //!
-//! One process with a plain step from cycle to cycle; its parts are structs in this folder. A step takes results,
-//! then answers of memory, then makes a memory transaction, then issues, then starts a block. Values are computed at
-//! issue; a load's values reach the registers when memory answers. What a step could not do because nothing was ready
-//! tells when the next step is due: an SM that only waits costs nothing.
+//! One process with a plain step from cycle to cycle; its parts are structs in this folder. A step takes an answer of
+//! memory, makes a memory transaction and a lookup in the L1, takes results, issues, fetches, and starts a block: the
+//! stages of a pipeline from its end to its beginning, as GPGPU-Sim has them. Values are computed at issue; a load's
+//! values reach the registers when memory answers. What a step could not do because nothing was ready tells when the
+//! next step is due: an SM that only waits costs nothing.
 
-mod coalescer;
+mod blocks;
 mod cta;
+mod fetch;
+mod issue;
 mod load_store;
-mod params;
+mod operands;
+pub(crate) mod params;
 pub(crate) mod scheduler;
-mod shared_memory;
+mod stalls;
 mod units;
 mod warp;
 mod writeback;
@@ -20,17 +24,20 @@ use std::collections::VecDeque;
 use counterpoint_framework::kernel::{Fault, Source};
 use counterpoint_framework::model::{Component, Context, Counter, Invalid, Ports, Stats};
 use counterpoint_framework::time::SimTime;
-use counterpoint_protocols::launch::{LaunchId, RunCta, SmEvent, SmResources, SmServer};
+use counterpoint_protocols::launch::{LaunchId, SmEvent, SmResources, SmServer};
 use counterpoint_protocols::memory::MemoryClient;
-use counterpoint_ptx::{Access, Failure, Issue, Space, Unit, Waiting, Warp};
+use counterpoint_ptx::Access;
 
-use cta::{BARRIERS, Cta};
+use cta::Cta;
+use fetch::Fetch;
 use load_store::{LoadStore, Surroundings};
-use params::SmParams;
+use operands::{OperandCollector, RegisterFile};
+use params::{Pairing, SmParams};
 use scheduler::WarpPolicy;
-use units::Units;
-use warp::{State, UNITS, Warps};
-use writeback::{Writeback, WritebackRing};
+use stalls::IssueSlots;
+use units::{MEMORY, Units, WAYS};
+use warp::Warps;
+use writeback::WritebackRing;
 
 /// The ports of an SM.
 #[derive(Ports)]
@@ -47,9 +54,8 @@ pub struct SmStats {
     /// Cycles during which a block was on the SM.
     #[stat(name = "active_cycles", unit = "cycles")]
     active: Counter,
-    /// Cycles of these in which no instruction was issued.
-    #[stat(name = "stall_cycles", unit = "cycles")]
-    stalled: Counter,
+    /// Issue slots by what became of them.
+    slots: IssueSlots,
     /// Warp instructions issued, those without an active lane included.
     warp_insn: Counter,
     /// Thread instructions executed; lanes whose guard is false do not count.
@@ -86,21 +92,30 @@ pub struct SmStats {
     barriers: Counter,
 }
 
+/// A warp scheduler with its share of the warps.
+struct Scheduler {
+    policy: Box<dyn WarpPolicy>,
+    share: u64,
+    /// Its part of the SM: 0 but for sub-cores.
+    core: usize,
+}
+
 /// A streaming multiprocessor.
 pub struct Sm {
     resources: SmResources,
     warps: Warps,
     ctas: Vec<Option<Cta>>,
-    policies: Vec<Box<dyn WarpPolicy>>,
-    /// Per scheduler, the warp slots that it serves.
-    shares: Vec<u64>,
-    units: Units,
-    pipeline: u64,
+    schedulers: Vec<Scheduler>,
+    issue_width: u32,
+    pairing: Pairing,
+    /// Per part of the SM, the ways of instructions and the register file.
+    collectors: Vec<OperandCollector>,
+    registers: Vec<RegisterFile>,
+    fetch: Fetch,
     instruction_limit: u32,
     ring: WritebackRing,
     load_store: LoadStore,
     scratch: Box<Access>,
-    results: Vec<Writeback>,
     events: VecDeque<SmEvent>,
     /// Places of blocks that are occupied, and of those that may have ended: bits.
     occupied: u32,
@@ -109,7 +124,7 @@ pub struct Sm {
     fenced: u64,
     /// The launch whose data the L1 holds.
     launch: Option<LaunchId>,
-    /// Since when `active` has not been counted.
+    /// Up to which cycle `active` and the issue slots have been counted.
     counted: u64,
 }
 
@@ -118,109 +133,21 @@ impl Sm {
         self.occupied != 0
     }
 
-    /// Puts a block onto the SM.
-    fn start(&mut self, message: RunCta) -> Result<(), Fault> {
-        let RunCta { launch, index, sm, sms } = message;
-        if self.launch != Some(launch.id) {
-            self.launch = Some(launch.id);
-            self.load_store.launch_changed();
-        }
-        let free = self.ctas.iter().position(Option::is_none);
-        let place = free.ok_or_else(|| Fault::new("a block was sent to a full SM"))?;
-        let mut cta = Cta::new(launch, index, sm, sms);
-        let program = cta.launch.program.clone();
-        for number in 0..cta.live {
-            let slot = (0..self.warps.slots.len()).find(|&slot| self.warps.slots[slot].warp.is_none());
-            let slot =
-                slot.ok_or_else(|| Fault::new("a block was sent to an SM without warps for it"))? as u32;
-            let warp = Warp::new(&program, &cta.environment, number);
-            self.warps.start(slot, &program, warp, place);
-            cta.warps |= 1 << slot;
-        }
-        self.ctas[place] = Some(cta);
-        self.occupied |= 1 << place;
-        Ok(())
-    }
-
-    /// Frees a block's place if nothing of it is under way any more.
-    fn end_if_done(&mut self, place: usize, stats: &SmStats) {
-        if !self.ctas[place].as_ref().is_some_and(Cta::is_done) {
-            return;
-        }
-        let Some(cta) = self.ctas[place].take() else { return };
-        self.occupied &= !(1 << place);
-        for (slot, warp) in self.warps.slots.iter_mut().enumerate() {
-            if cta.warps >> slot & 1 != 0 {
-                warp.warp = None;
-            }
-        }
-        stats.ctas.add(1);
-        self.events.push_back(SmEvent::CtaDone { launch: cta.launch.id, index: cta.index });
-    }
-
-    /// Lets warps go on.
-    fn resume(&mut self, slots: u64, place: usize) {
-        let Some(cta) = &self.ctas[place] else { return };
-        let mut rest = slots;
-        while rest != 0 {
-            let slot = rest.trailing_zeros();
-            rest &= rest - 1;
-            self.warps.slots[slot as usize].state = State::Running;
-            self.warps.refresh(slot, &cta.launch.program);
-        }
-    }
-
-    /// Lets the warps go on whose barriers are complete.
-    fn open_barriers(&mut self, ids: std::ops::Range<usize>, place: usize) {
-        for id in ids {
-            let Some(cta) = &mut self.ctas[place] else { return };
-            let (released, votes) = cta.open(id);
-            let mut rest = released;
-            while rest != 0 {
-                let slot = rest.trailing_zeros();
-                rest &= rest - 1;
-                if let Some(warp) = &mut self.warps.slots[slot as usize].warp {
-                    cta.waiting[warp.index() as usize] = None;
-                    warp.pass_barrier(&cta.launch.program, votes);
-                }
-            }
-            self.resume(released, place);
-        }
-    }
-
-    /// A block of which every living warp waits at a barrier waits forever.
-    fn check_standstill(&self, place: usize) -> Result<(), Fault> {
-        match &self.ctas[place] {
-            Some(cta) if cta.stands_still() => Err(cta.standstill()),
-            _ => Ok(()),
-        }
-    }
-
-    /// Lets warps go on whose stores and loads are all answered.
-    fn pass_fences(&mut self) {
-        let mut rest = self.fenced;
-        while rest != 0 {
-            let slot = rest.trailing_zeros();
-            rest &= rest - 1;
-            let warp = &self.warps.slots[slot as usize];
-            if warp.outstanding == 0 {
-                self.fenced &= !(1 << slot);
-                self.resume(1 << slot, warp.cta);
-            }
-        }
-    }
-
     /// The load-store unit, and what it reaches beside itself.
     fn load_store<'a>(&'a mut self, stats: &'a SmStats, cycle: u64) -> (&'a mut LoadStore, Surroundings<'a>) {
-        let Sm { load_store, warps, ctas, ring, ended, .. } = self;
-        (load_store, Surroundings { warps, ctas, ring, ended, stats, cycle })
+        let Sm { load_store, warps, ctas, registers, ring, ended, .. } = self;
+        (load_store, Surroundings { warps, ctas, registers, ring, ended, stats, cycle })
     }
 
     /// Everything that happens in one cycle.
     fn step(&mut self, io: &mut SmPorts, sim: &Context<SmStats>) -> Result<(), Fault> {
         let (cycle, stats) = (sim.cycle(), &sim.stats);
-        self.ring.take(cycle, &mut self.results);
-        for result in self.results.drain(..) {
+        let (load_store, mut around) = self.load_store(stats, cycle);
+        if let Some(reply) = io.memory.rx.try_recv() {
+            load_store.reply(reply, &mut around);
+        }
+        load_store.step(&mut io.memory.tx, &mut around)?;
+        while let Some(result) = self.ring.take(cycle) {
             let place = self.warps.slots[result.warp as usize].cta;
             if let Some(cta) = &mut self.ctas[place] {
                 self.warps.release(result, &cta.launch.program);
@@ -228,13 +155,9 @@ impl Sm {
                 self.ended |= 1 << place;
             }
         }
-        let (load_store, mut around) = self.load_store(stats, cycle);
-        if let Some(reply) = io.memory.rx.try_recv() {
-            load_store.reply(reply, &mut around);
-        }
-        load_store.step(&mut io.memory.tx, &mut around)?;
         self.pass_fences();
         self.issue(sim)?;
+        self.fetch.step();
         while self.ended != 0 {
             let place = self.ended.trailing_zeros() as usize;
             self.ended &= self.ended - 1;
@@ -252,159 +175,46 @@ impl Sm {
         Ok(())
     }
 
-    /// Warps that may issue now, on units that are free.
-    fn candidates(&self, cycle: u64) -> u64 {
-        let mut candidates = 0;
-        for (index, unit) in UNITS.into_iter().enumerate() {
-            let wanting = self.warps.wanting(index);
-            let free = || match unit {
-                Unit::LdSt => self.load_store.has_room(),
-                unit => self.units.is_free(unit, cycle),
-            };
-            if wanting != 0 && free() {
-                candidates |= wanting;
-            }
-        }
-        candidates
-    }
-
-    fn issue(&mut self, sim: &Context<SmStats>) -> Result<(), Fault> {
-        let cycle = sim.cycle();
-        let mut issued = false;
-        for scheduler in 0..self.policies.len() {
-            let ready = self.candidates(cycle) & self.shares[scheduler];
-            if ready != 0 {
-                let slot = self.policies[scheduler].pick(ready, &self.warps.ages);
-                self.issue_from(slot, sim)?;
-                issued = true;
-            }
-        }
-        if !issued && self.resident() {
-            sim.stats.stalled.add(1);
-        }
-        Ok(())
-    }
-
-    fn issue_from(&mut self, slot: u32, sim: &Context<SmStats>) -> Result<(), Fault> {
-        let (cycle, stats) = (sim.cycle(), &sim.stats);
-        let warp_slot = &mut self.warps.slots[slot as usize];
-        let place = warp_slot.cta;
-        let (Some(warp), Some(cta)) = (warp_slot.warp.as_mut(), self.ctas[place].as_mut()) else {
-            return Ok(());
-        };
-        let program = &*cta.launch.program;
-        let pc = warp.pc().unwrap_or_default();
-        warp_slot.issued += 1;
-        if warp_slot.issued > self.instruction_limit {
-            let message = format!(
-                "the warp has executed {} instructions and has not ended: a loop runs forever (instruction_limit of the SM)",
-                self.instruction_limit
-            );
-            return Err(cta.fault_at(warp.index(), warp.active().trailing_zeros(), pc, message));
-        }
-        let instruction = &program.instructions()[pc as usize];
-        let (unit, latency, writes) = (instruction.unit, instruction.latency, instruction.writes);
-        self.scratch.clock = cycle;
-        let issued = warp.issue(program, &cta.environment, &mut self.scratch).map_err(|error| {
-            cta.fault(Failure::of_warp(program, cta.environment.ctaid, warp.index(), *error))
-        })?;
-        stats.warp_insn.add(1);
-        stats.thread_insn.add(u64::from(issued.lanes.count_ones()));
-        match issued.kind {
-            Issue::Done => {
-                let latency = self.units.start(unit, latency, cycle);
-                if !writes.as_slice().is_empty() {
-                    self.warps.reserve(slot, &writes);
-                    // The block keeps its place until the result has arrived, which would otherwise meet another one's warp.
-                    cta.outstanding += 1;
-                    self.ring.add(cycle, latency + self.pipeline, Writeback { warp: slot, pc });
-                }
-            }
-            Issue::Memory => {
-                if self.scratch.space == Space::Global {
-                    check_bounds(&self.scratch, cta, warp.index())?;
-                }
-                if self.scratch.wants_value {
-                    self.warps.reserve(slot, &writes);
-                }
-                let access = std::mem::replace(&mut self.scratch, self.load_store.empty_access());
-                let (load_store, mut around) = self.load_store(stats, cycle);
-                load_store.push(slot, access, &mut around);
-            }
-            Issue::Barrier { id, count, waits, votes } => {
-                stats.barriers.add(1);
-                if waits {
-                    warp_slot.state = State::AtBarrier;
-                    cta.waiting[warp.index() as usize] =
-                        Some(Waiting { barrier: id, pc: warp.last_barrier() });
-                }
-                cta.arrive(slot, id, count, waits, votes);
-                self.open_barriers(id as usize..id as usize + 1, place);
-                self.check_standstill(place)?;
-            }
-            Issue::Print => {
-                let message = "calls vprintf, which only a run without time has".to_owned();
-                return Err(cta.fault_at(warp.index(), issued.lanes.trailing_zeros(), pc, message));
-            }
-            Issue::Fence => {
-                if warp_slot.outstanding > 0 {
-                    warp_slot.state = State::AtFence;
-                    self.fenced |= 1 << slot;
-                }
-            }
-            Issue::Exit { finished: true } => {
-                warp_slot.state = State::Ended;
-                // Barriers that wait for all wait for one less.
-                cta.live -= 1;
-                self.ended |= 1 << place;
-                self.open_barriers(0..BARRIERS, place);
-                self.check_standstill(place)?;
-            }
-            Issue::Branch | Issue::Nothing | Issue::Exit { finished: false } => {}
-        }
-        if let Some(cta) = &self.ctas[place] {
-            self.warps.refresh(slot, &cta.launch.program);
-        }
-        Ok(())
-    }
-
     /// The next cycle in which something is to do, if nothing comes by message.
     fn next(&self, cycle: u64) -> Option<u64> {
-        let mut next = self.ring.next_after(cycle);
-        let mut consider = |time: Option<u64>| next = [next, time].into_iter().flatten().min();
+        if self.fetch.is_busy() {
+            return Some(cycle + 1);
+        }
+        let mut next = u64::MAX;
+        let mut consider = |time: Option<u64>| next = next.min(time.unwrap_or(u64::MAX));
+        consider(self.ring.next_after(cycle));
         consider(self.load_store.next(cycle));
-        for (index, unit) in UNITS.into_iter().enumerate() {
-            if self.warps.wanting(index) != 0 && (unit != Unit::LdSt || self.load_store.has_room()) {
-                consider(Some(self.units.next_free(unit, cycle)));
+        for way in 0..WAYS {
+            let wanting = self.warps.wanting(way) & self.fetch.buffered();
+            if wanting == 0 {
+                continue;
+            }
+            if way == MEMORY {
+                consider(self.load_store.has_room().then_some(cycle + 1));
+                continue;
+            }
+            for scheduler in &self.schedulers {
+                if wanting & scheduler.share != 0 {
+                    consider(Some(self.collectors[scheduler.core].accepts_from(way).max(cycle + 1)));
+                }
             }
         }
-        next
+        (next != u64::MAX).then_some(next)
     }
-}
 
-/// Whether every lane stays within one of the allocations.
-fn check_bounds(access: &Access, cta: &Cta, warp: u32) -> Result<(), Fault> {
-    let (addresses, width) = (&access.addresses, u64::from(access.width));
-    let memory = &cta.launch.memory;
-    let (mut low, mut high) = (32, 32);
-    for lane in (0..32).filter(|lane| access.mask >> lane & 1 != 0) {
-        if low == 32 || addresses[lane] < addresses[low] {
-            low = lane;
-        }
-        if high == 32 || addresses[lane] > addresses[high] {
-            high = lane;
+    /// Counts the cycles since the last step, in which nothing changed.
+    fn count_sleep(&mut self, cycle: u64, stats: &SmStats) {
+        let slept = (cycle - self.counted).saturating_sub(1);
+        if slept > 0 && self.resident() {
+            stats.active.add(slept);
+            for scheduler in &self.schedulers {
+                stats.slots.lost(self.stall(scheduler.share), slept);
+            }
+            if self.load_store.is_blocked() {
+                stats.lsu_stalls.add(slept);
+            }
         }
     }
-    let inside = |lane: usize| memory.holds(addresses[lane], width);
-    // Between two lanes in one allocation everything lies in it.
-    if low == 32 || (memory.same(addresses[low], addresses[high]) && inside(low) && inside(high)) {
-        return Ok(());
-    }
-    let Some(lane) = (0..32).find(|&lane| access.mask >> lane & 1 != 0 && !inside(lane)) else {
-        return Ok(());
-    };
-    let message = format!("{}, {}", access.describe(lane as u32), memory.locate(addresses[lane], width));
-    Err(cta.fault_at(warp, lane as u32, access.pc, message))
 }
 
 impl Component for Sm {
@@ -422,9 +232,25 @@ impl Component for Sm {
         if !params.threads.is_multiple_of(32) {
             return Err("threads must be whole warps of 32".into());
         }
-        let schedulers = params.schedulers as usize;
-        let share =
-            |scheduler: usize| (scheduler..slots).step_by(schedulers).fold(0, |mask, slot| mask | 1 << slot);
+        let cores = if params.sub_cores { params.schedulers } else { 1 };
+        let banks = params.register_banks / cores;
+        if !banks.is_power_of_two() {
+            return Err("register_banks, shared out among sub-cores, must be a power of two".into());
+        }
+        if params.sp.units == 0 || params.sfu.units == 0 {
+            return Err("sp and sfu need a unit at least".into());
+        }
+        let count = params.schedulers as usize;
+        let share = |first: usize| (first..slots).step_by(count).fold(0, |mask, slot| mask | 1 << slot);
+        let scheduler = |index: usize| Scheduler {
+            policy: params.warp_scheduler.build(),
+            share: share(index),
+            core: index % cores as usize,
+        };
+        let ways = [&params.sp, &params.sfu, &params.dp];
+        if ways.iter().any(|way| way.units > 0 && way.collectors + params.collectors == 0) {
+            return Err("a sort of units has no operand collector".into());
+        }
         Ok(Sm {
             resources: SmResources {
                 threads: params.threads,
@@ -432,17 +258,18 @@ impl Component for Sm {
                 registers: params.registers,
                 shared: u32::try_from(params.shared.get()).map_err(|_| "shared is beyond 4 GiB")?,
             },
-            warps: Warps::new(slots),
+            warps: Warps::new(slots, Units::new(&params)),
             ctas: (0..params.ctas).map(|_| None).collect(),
-            policies: (0..schedulers).map(|_| params.warp_scheduler.build()).collect(),
-            shares: (0..schedulers).map(share).collect(),
-            units: Units::new(&params),
-            pipeline: params.pipeline.get(),
+            schedulers: (0..count).map(scheduler).collect(),
+            issue_width: params.issue_width,
+            pairing: params.pairing,
+            collectors: (0..cores).map(|_| OperandCollector::new(&ways, params.collectors, cores)).collect(),
+            registers: (0..cores).map(|_| RegisterFile::new(banks, params.results.div_ceil(cores))).collect(),
+            fetch: Fetch::new(params.fetch_width),
             instruction_limit: params.instruction_limit,
             ring: WritebackRing::new(),
             load_store: LoadStore::new(&params)?,
             scratch: Box::default(),
-            results: Vec::new(),
             events: VecDeque::new(),
             occupied: 0,
             ended: 0,
@@ -455,22 +282,17 @@ impl Component for Sm {
     async fn run(&mut self, io: &mut SmPorts, sim: &Context<SmStats>) -> Result<(), Fault> {
         self.events = VecDeque::from([SmEvent::Resources(self.resources)]);
         loop {
-            let resident = self.resident();
-            self.step(io, sim)?;
             let cycle = sim.cycle();
-            if resident {
-                // Cycles that were slept through are stalls as well.
-                let passed = cycle - self.counted;
-                sim.stats.active.add(passed);
-                sim.stats.stalled.add(passed.saturating_sub(1));
-            }
+            self.count_sleep(cycle, &sim.stats);
             self.counted = cycle;
+            self.step(io, sim)?;
             match self.next(cycle) {
                 Some(next) if next == cycle + 1 => sim.tick().await,
                 next => {
                     let deadline = next.map_or(SimTime::MAX, |next| sim.cycles_from_now(next - cycle));
                     let sources = [
                         io.memory.rx.when(true),
+                        io.memory.tx.when(self.load_store.is_blocked()),
                         io.work.rx.when(true),
                         io.work.tx.when(!self.events.is_empty()),
                     ];

@@ -4,6 +4,7 @@ use counterpoint_framework::model::{Choice, Choose, Params};
 use counterpoint_framework::time::{Bytes, Cycles};
 
 use super::scheduler::WarpPolicy;
+use crate::memory::cache::SetIndex;
 
 /// When an SM forgets what its L1 data cache holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
@@ -12,6 +13,15 @@ pub enum L1Flush {
     LaunchChange,
     /// Never: what another launch has written meanwhile may be missed. For experiments.
     Never,
+}
+
+/// What global loads do with the L1 data cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum GlobalLoads {
+    /// They look there.
+    Cached,
+    /// They pass it by (GPGPU-Sim's gmem_skip_L1D), in sectors of 32 bytes.
+    Bypass,
 }
 
 /// The L1 data cache: write-through, no allocation on writes, a written line is evicted.
@@ -29,9 +39,18 @@ pub struct L1Params {
     /// Accesses that one miss can serve.
     #[param(default = "8", min = "1")]
     pub merges: u32,
-    /// From the access to its value, on a hit.
-    #[param(default = "30 cycles", min = "1 cycle", max = "500 cycles")]
-    pub hit_latency: Cycles,
+    /// Which set a line belongs to.
+    #[param(default = "fermi-hash")]
+    pub set_index: SetIndex,
+    /// Bytes fetched together on a miss.
+    #[param(default = "128 B", min = "32 B", max = "128 B")]
+    pub sector: Bytes,
+    /// Which global loads look here.
+    #[param(default = "cached")]
+    pub global: GlobalLoads,
+    /// From the access to the lookup: what a hit takes, and what a miss takes before its request leaves.
+    #[param(default = "35 cycles", min = "1 cycle", max = "500 cycles")]
+    pub latency: Cycles,
     /// When everything is forgotten.
     #[param(default = "launch-change")]
     pub flush: L1Flush,
@@ -57,7 +76,33 @@ pub struct ClassCycles {
     pub div: u32,
 }
 
-/// Size and timing of an SM.
+/// The way of one sort of instruction from its issue to its units. All are totals of the SM; sub-cores share them out.
+#[derive(Clone, Debug, Params)]
+pub struct WayParams {
+    /// Units that execute.
+    #[param(max = "64")]
+    pub units: u32,
+    /// Instructions that may stand between issue and operand collectors (the width of GPGPU-Sim's ID_OC).
+    #[param(min = "1", max = "64")]
+    pub issue_width: u32,
+    /// Operand collectors of this sort alone.
+    #[param(max = "64")]
+    pub collectors: u32,
+    /// Instructions that may stand between operand collectors and units (the width of GPGPU-Sim's OC_EX).
+    #[param(min = "1", max = "64")]
+    pub dispatch_width: u32,
+}
+
+/// What the two instructions that one scheduler issues in a cycle may have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Pairing {
+    /// They go to different sorts of units.
+    DifferentUnits,
+    /// They may go to the same one.
+    Any,
+}
+
+/// Size and timing of an SM. Defaults are GPGPU-Sim 4's GTX 480.
 #[derive(Clone, Debug, Params)]
 pub struct SmParams {
     /// Threads at most.
@@ -69,15 +114,30 @@ pub struct SmParams {
     /// 32-bit registers.
     #[param(default = "32768", min = "1024")]
     pub registers: u32,
+    /// Banks of the register file, a power of two.
+    #[param(default = "16", min = "1", max = "32")]
+    pub register_banks: u32,
     /// Shared memory.
     #[param(default = "48 KiB")]
     pub shared: Bytes,
-    /// Warp schedulers; each issues one instruction a cycle from its share of the warps.
-    #[param(default = "1", min = "1", max = "4")]
+    /// Warp schedulers; each issues in every cycle from its share of the warps.
+    #[param(default = "2", min = "1", max = "4")]
     pub schedulers: u32,
     /// Which of the ready warps issues.
-    #[param(default = "lrr")]
+    #[param(default = "gto")]
     pub warp_scheduler: Choose<dyn WarpPolicy>,
+    /// Instructions of one warp that a scheduler issues in a cycle.
+    #[param(default = "1", min = "1", max = "2")]
+    pub issue_width: u32,
+    /// Which instructions may be issued together.
+    #[param(default = "different-units")]
+    pub pairing: Pairing,
+    /// Every scheduler has collectors, register banks and units of its own.
+    #[param(default = "false")]
+    pub sub_cores: bool,
+    /// Instruction buffers that are filled in a cycle, two instructions each.
+    #[param(default = "1", min = "1", max = "16")]
+    pub fetch_width: u32,
     /// Instructions after which a warp is taken to run forever: the run ends and names it.
     #[param(default = "50000000", min = "1")]
     pub instruction_limit: u32,
@@ -89,21 +149,24 @@ pub struct SmParams {
     /// Banks of shared memory, four bytes wide each.
     #[param(default = "32", min = "1", max = "32")]
     pub shared_banks: u32,
-    /// Units for integers and single precision.
-    #[param(default = "2", min = "1", max = "8")]
-    pub sp_units: u32,
-    /// Units for approximations.
-    #[param(default = "1", min = "1", max = "8")]
-    pub sfu_units: u32,
-    /// Units for double precision.
-    #[param(default = "1", min = "1", max = "8")]
-    pub dp_units: u32,
-    /// Memory instructions that wait for the load-store unit at most.
+    /// Integers, single precision and control.
+    #[param(default = "{ units: 2, issue_width: 2, collectors: 6, dispatch_width: 2 }")]
+    pub sp: WayParams,
+    /// Approximations and divisions.
+    #[param(default = "{ units: 1, issue_width: 1, collectors: 8, dispatch_width: 1 }")]
+    pub sfu: WayParams,
+    /// Double precision; without units it goes the way of approximations.
+    #[param(default = "{ units: 0, issue_width: 1, collectors: 0, dispatch_width: 1 }")]
+    pub dp: WayParams,
+    /// Memory accesses; their one unit is the load-store unit.
+    #[param(default = "{ units: 1, issue_width: 1, collectors: 2, dispatch_width: 1 }")]
+    pub memory: WayParams,
+    /// Operand collectors that serve every sort of instruction.
+    #[param(default = "0", max = "64")]
+    pub collectors: u32,
+    /// Results of fixed latency that are written in a cycle (the width of GPGPU-Sim's EX_WB).
     #[param(default = "2", min = "1", max = "64")]
-    pub lsu_queue: u32,
-    /// From issue to execution and from result to write-back, together: added to every latency.
-    #[param(default = "5 cycles", min = "1 cycle", max = "100 cycles")]
-    pub pipeline: Cycles,
+    pub results: u32,
     /// Latency of integer instructions (GPGPU-Sim 3.1.1, GTX 480, opcode_latency_int).
     #[param(default = "{ add: 4, max: 13, mul: 4, mad: 5, div: 145 }")]
     pub int_latency: ClassCycles,

@@ -2,12 +2,10 @@
 //!
 //! A bit of a mask stands for a warp slot. The masks follow events (an issue, a result, a barrier); nothing polls.
 
-use counterpoint_ptx::{Program, RegisterSet, Unit, Warp};
+use counterpoint_ptx::{Program, RegisterSet, Warp};
 
+use super::units::{Units, WAYS};
 use super::writeback::Writeback;
-
-/// Sorts of units, as indices of the masks.
-pub(super) const UNITS: [Unit; 5] = [Unit::Sp, Unit::Sfu, Unit::Dp, Unit::LdSt, Unit::Control];
 
 /// What keeps a warp from going on, besides its registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,14 +45,21 @@ pub(super) struct Warps {
     /// Grows with the start of a slot's warp.
     pub(super) ages: Vec<u64>,
     next_age: u64,
-    /// Warps whose next instruction has its operands.
+    /// Warps that have not ended.
+    pub(super) live: u64,
+    /// Of these, the warps that do not at a barrier or a fence.
+    pub(super) running: u64,
+    /// Of these, the warps whose next instruction has its operands.
     pub(super) ready: u64,
-    /// Per sort of unit, the warps whose next instruction needs it.
-    wants: [u64; UNITS.len()],
+    /// Warps with memory accesses that have not ended.
+    pub(super) accessing: u64,
+    /// Per way through the SM, the warps whose next instruction takes it.
+    wants: [u64; WAYS],
+    units: Units,
 }
 
 impl Warps {
-    pub(super) fn new(count: usize) -> Self {
+    pub(super) fn new(count: usize, units: Units) -> Self {
         let empty = || WarpSlot {
             warp: None,
             cta: 0,
@@ -67,15 +72,25 @@ impl Warps {
             slots: (0..count).map(|_| empty()).collect(),
             ages: vec![0; count],
             next_age: 0,
+            live: 0,
+            running: 0,
             ready: 0,
-            wants: [0; UNITS.len()],
+            accessing: 0,
+            wants: [0; WAYS],
+            units,
         }
     }
 
-    /// The warps that may issue to this sort of unit.
+    /// How long instructions take, and which way they go.
     #[inline]
-    pub(super) fn wanting(&self, unit: usize) -> u64 {
-        self.wants[unit] & self.ready
+    pub(super) fn units(&self) -> &Units {
+        &self.units
+    }
+
+    /// The warps whose next instruction has its operands and takes this way.
+    #[inline]
+    pub(super) fn wanting(&self, way: usize) -> u64 {
+        self.wants[way] & self.ready
     }
 
     /// Puts a warp into a slot. The previous warp's registers are used again.
@@ -88,6 +103,7 @@ impl Warps {
         place.outstanding = 0;
         place.pending.clear();
         place.pending.resize((program.scoreboard_registers() as usize).div_ceil(64), 0);
+        self.live |= 1 << slot;
         self.next_age += 1;
         self.ages[slot as usize] = self.next_age;
         self.refresh(slot, program);
@@ -116,29 +132,19 @@ impl Warps {
     #[inline]
     pub(super) fn refresh(&mut self, slot: u32, program: &Program) {
         let bit = 1 << slot;
+        self.running &= !bit;
         self.ready &= !bit;
         self.wants.iter_mut().for_each(|wants| *wants &= !bit);
         let place = &self.slots[slot as usize];
         let pc = place.warp.as_ref().and_then(Warp::pc);
         let (State::Running, Some(pc)) = (place.state, pc) else { return };
         let instruction = &program.instructions()[pc as usize];
-        self.wants[unit_index(instruction.unit)] |= bit;
+        self.running |= bit;
+        self.wants[self.units.way(instruction.unit)] |= bit;
         // A recursive call saves all registers, so none may be under way.
         let drained = !instruction.drains() || place.pending.iter().all(|word| *word == 0);
         if drained && !place.waits_for(&instruction.reads) && !place.waits_for(&instruction.writes) {
             self.ready |= bit;
         }
-    }
-}
-
-/// The position of a unit's sort in [`UNITS`].
-#[inline]
-pub(super) const fn unit_index(unit: Unit) -> usize {
-    match unit {
-        Unit::Sp => 0,
-        Unit::Sfu => 1,
-        Unit::Dp => 2,
-        Unit::LdSt => 3,
-        Unit::Control => 4,
     }
 }

@@ -11,7 +11,7 @@ use counterpoint_framework::model::{
 };
 use counterpoint_framework::time::{Bytes, Cycles, SimTime};
 use counterpoint_protocols::memory::{
-    ByteMask, LINE_BYTES, MemAccess, MemReply, MemRequest, MemResult, MemoryServer,
+    ByteMask, LINE_BYTES, MemAccess, MemReply, MemRequest, MemResult, MemoryServer, sectors,
 };
 use counterpoint_protocols::preload::Preloaded;
 
@@ -154,7 +154,7 @@ impl DramController {
             }
             MemAccess::Write(mask, data) => {
                 self.backing.write(line, request.line, mask, &data);
-                (mask, true, MemResult::Written)
+                (mask, true, MemResult::Written(sectors(mask) as u8))
             }
             MemAccess::Atomic(_) => return Err(Fault::new("atomics are executed in front of the DRAM")),
         };
@@ -220,7 +220,7 @@ impl Component for DramController {
         Ok(DramController {
             timing,
             map: AddressMap::new(&params.map)?,
-            layout: Layout::new(&timing, params.map.dram)?,
+            layout: Layout::new(&timing, params.map.dram.0)?,
             backing: Backing::new(params.capacity.get()),
             scheduler: Scheduler::new(timing, params.overtaking),
             active: 0,

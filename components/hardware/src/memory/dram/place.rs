@@ -92,7 +92,7 @@ mod tests {
     fn fermi() -> (AddressMap, Layout) {
         let map: AddressMapParams = params(&Families::default(), FERMI);
         let timing = Timing::new(&params(&Families::default(), "{}")).unwrap();
-        (AddressMap::new(&map).unwrap(), Layout::new(&timing, map.dram).unwrap())
+        (AddressMap::new(&map).unwrap(), Layout::new(&timing, map.dram.0).unwrap())
     }
 
     /// Slice, row, bank and column of an address.
@@ -133,7 +133,7 @@ mod tests {
     fn a_mask_needs_the_banks_of_the_dram() {
         let timing = Timing::new(&params(&Families::default(), "{ banks: 8 }")).unwrap();
         let map: AddressMapParams = params(&Families::default(), FERMI);
-        let refused = Layout::new(&timing, map.dram).map(|_| ()).unwrap_err();
+        let refused = Layout::new(&timing, map.dram.0).map(|_| ()).unwrap_err();
         assert_eq!(refused.0, "the address mask has 16 banks, and the DRAM has 8");
     }
 

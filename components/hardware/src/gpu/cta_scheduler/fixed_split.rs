@@ -1,0 +1,83 @@
+//! A fixed split: every share of the SMs is a GPU of its own, on which kernels run one after another.
+//!
+//! The first share has the first SMs, the next share those behind them; SMs beyond the last share stay idle. A launch runs
+//! on the share of its stream: the first named stream of the application (number 1) on the first share, the second on the
+//! second, and so on, round and round; the default stream (number 0) on the first. Where several launches want one
+//! share, the oldest has it until its last block has ended.
+
+use std::ops::Range;
+
+use counterpoint_framework::model::{Params, Variant};
+use counterpoint_protocols::launch::Launch;
+
+use super::policy::{CtaPolicy, Placement, Turn, View};
+
+/// How the SMs are split.
+#[derive(Clone, Debug, Params)]
+pub(super) struct FixedSplitParams {
+    /// SMs of each share.
+    sms: Vec<u32>,
+}
+
+/// The policy `fixed-split`.
+pub(super) struct FixedSplit {
+    shares: Vec<Range<usize>>,
+    turns: Vec<Turn>,
+}
+
+impl Variant<dyn CtaPolicy> for FixedSplit {
+    const NAME: &'static str = "fixed-split";
+    const DOC: &'static str = "Whole SMs for each stream: its kernels run one after another on its share.";
+    type Params = FixedSplitParams;
+
+    fn build(params: &FixedSplitParams) -> Result<Box<dyn CtaPolicy>, String> {
+        if params.sms.is_empty() || params.sms.contains(&0) {
+            return Err("every share needs an SM, and there must be a share".to_owned());
+        }
+        let ends = params.sms.iter().scan(0, |end, &sms| {
+            let start = *end;
+            *end += sms as usize;
+            Some(start..*end)
+        });
+        let shares: Vec<Range<usize>> = ends.collect();
+        let turns = shares.iter().map(|share| Turn::new(share.clone(), share.start)).collect();
+        Ok(Box::new(FixedSplit { shares, turns }))
+    }
+}
+
+impl CtaPolicy for FixedSplit {
+    fn begin(&mut self, sms: usize) -> Result<(), String> {
+        match self.shares.last() {
+            Some(last) if last.end > sms => {
+                Err(format!("the shares of `fixed-split` have {} SMs, the GPU has {sms}", last.end))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn share(&self, launch: &Launch, _sms: usize) -> Range<usize> {
+        self.shares[launch.stream.saturating_sub(1) as usize % self.shares.len()].clone()
+    }
+
+    fn place(&mut self, view: &View<'_>) -> Option<Placement> {
+        self.shares.iter().zip(&mut self.turns).find_map(|(share, turn)| {
+            let launch = view.launches.iter().position(|running| running.share == *share)?;
+            if view.launches[launch].waiting() == 0 {
+                return None;
+            }
+            turn.find(|sm| view.fits(launch, sm).then_some(Placement { launch, sm }))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_without_sms_are_refused() {
+        for sms in [vec![], vec![8, 0]] {
+            assert!(FixedSplit::build(&FixedSplitParams { sms }).is_err());
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! What a policy decides, and what it sees for it.
+
+use std::ops::Range;
+
+use counterpoint_protocols::launch::Launch;
+
+use super::running::{Running, Sm};
+
+/// Decides which thread block goes where.
+pub trait CtaPolicy {
+    /// Told once, before all else, how many SMs there are.
+    ///
+    /// # Errors
+    /// A sentence that says why it cannot work with so many.
+    fn begin(&mut self, _sms: usize) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// The SMs that may hold blocks of a launch which begins: neighbours, of all that there are.
+    fn share(&self, _launch: &Launch, sms: usize) -> Range<usize> {
+        0..sms
+    }
+
+    /// The next block to place, if any can and should be placed now. Called until it gives nothing; every placement is
+    /// in effect when it is called again.
+    fn place(&mut self, view: &View<'_>) -> Option<Placement>;
+}
+
+/// The next block of a launch goes to an SM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placement {
+    /// Index among the launches in view.
+    pub launch: usize,
+    /// Index of the SM.
+    pub sm: usize,
+}
+
+/// What a policy sees.
+pub struct View<'a> {
+    /// The launches that run, oldest first.
+    pub launches: &'a [Running],
+    /// The SMs.
+    pub sms: &'a [Sm],
+}
+
+impl View<'_> {
+    /// Whether an SM can take a block of the launch in this cycle: it has room, and not yet as many as it may have.
+    pub fn fits(&self, launch: usize, sm: usize) -> bool {
+        let (place, running) = (&self.sms[sm], &self.launches[launch]);
+        running.share.contains(&sm)
+            && place.ready
+            && place.blocks_of(running.launch.id) < running.most_per_sm
+            && place.has_room(&running.demand)
+    }
+}
+
+/// Which of some SMs is asked first.
+#[derive(Clone, Debug)]
+pub(super) struct Turn {
+    sms: Range<usize>,
+    first: usize,
+}
+
+impl Turn {
+    /// Turns among these SMs, beginning with one of them.
+    pub(super) fn new(sms: Range<usize>, first: usize) -> Self {
+        Turn { sms, first }
+    }
+
+    /// Asks each SM once until one says yes; the next turn begins behind it.
+    pub(super) fn find<T>(&mut self, mut ask: impl FnMut(usize) -> Option<T>) -> Option<T> {
+        let (from, to) = (self.first..self.sms.end, self.sms.start..self.first);
+        let (sm, found) = from.chain(to).find_map(|sm| ask(sm).map(|found| (sm, found)))?;
+        self.first = if sm + 1 == self.sms.end { self.sms.start } else { sm + 1 };
+        Some(found)
+    }
+}

@@ -1,0 +1,91 @@
+//! Launches that run, and SMs as the scheduler knows them from messages.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use counterpoint_framework::telemetry::SpanId;
+use counterpoint_protocols::launch::{Launch, LaunchId, SmResources};
+
+use super::occupancy::blocks;
+use super::stats::{KernelStats, StreamStats};
+
+/// A launch that runs.
+pub struct Running {
+    /// The launch.
+    pub launch: Arc<Launch>,
+    /// Its entry in the table of running kernels: the lowest that was free when it began.
+    pub slot: u32,
+    /// What one block is allotted.
+    pub demand: SmResources,
+    /// The SMs that may hold blocks of it.
+    pub share: Range<usize>,
+    /// How many blocks of it each of these may hold at a time, room permitting.
+    pub most_per_sm: u32,
+    /// Blocks placed so far; they are placed in the order of their index.
+    pub placed: u32,
+    /// Blocks that have ended.
+    pub ended: u32,
+    /// The cycle in which it came, and that of its first block's placement.
+    pub(super) came: u64,
+    pub(super) first_placed: Option<u64>,
+    pub(super) span: SpanId,
+    pub(super) stats: Rc<KernelStats>,
+    pub(super) stream_stats: Rc<StreamStats>,
+}
+
+impl Running {
+    /// Blocks that have not been placed.
+    pub fn waiting(&self) -> u32 {
+        self.launch.ctas() - self.placed
+    }
+}
+
+/// An SM.
+#[derive(Clone, Debug, Default)]
+pub struct Sm {
+    /// What is left of its resources.
+    pub free: SmResources,
+    /// Blocks on it, per launch.
+    pub resident: BTreeMap<LaunchId, u32>,
+    /// It can take a block in this cycle: one block a cycle, and a credit for the message.
+    pub ready: bool,
+    /// What it has.
+    pub(super) total: SmResources,
+}
+
+impl Sm {
+    /// How many blocks of a launch it holds.
+    pub fn blocks_of(&self, launch: LaunchId) -> u32 {
+        self.resident.get(&launch).copied().unwrap_or(0)
+    }
+
+    /// Whether a block with this demand fits beside what is there.
+    pub fn has_room(&self, demand: &SmResources) -> bool {
+        blocks(&self.free, demand) > 0
+    }
+
+    /// A block arrives.
+    pub(super) fn take(&mut self, launch: LaunchId, demand: &SmResources) {
+        self.free.threads -= demand.threads;
+        self.free.ctas -= demand.ctas;
+        self.free.registers -= demand.registers;
+        self.free.shared -= demand.shared;
+        *self.resident.entry(launch).or_default() += 1;
+        self.ready = false;
+    }
+
+    /// A block has ended.
+    pub(super) fn give_back(&mut self, launch: LaunchId, demand: &SmResources) {
+        self.free.threads += demand.threads;
+        self.free.ctas += demand.ctas;
+        self.free.registers += demand.registers;
+        self.free.shared += demand.shared;
+        let resident = self.resident.entry(launch).or_default();
+        *resident -= 1;
+        if *resident == 0 {
+            self.resident.remove(&launch);
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Thread blocks on an SM: their start, their barriers and fences, their end.
+
+use counterpoint_framework::kernel::Fault;
+use counterpoint_protocols::launch::{RunCta, SmEvent};
+use counterpoint_ptx::Warp;
+
+use super::cta::Cta;
+use super::warp::State;
+use super::{Sm, SmStats};
+
+impl Sm {
+    /// Puts a block onto the SM.
+    pub(super) fn start(&mut self, message: RunCta) -> Result<(), Fault> {
+        let RunCta { launch, index, sm, sms } = message;
+        if self.launch != Some(launch.id) {
+            self.launch = Some(launch.id);
+            self.load_store.launch_changed();
+        }
+        let free = self.ctas.iter().position(Option::is_none);
+        let place = free.ok_or_else(|| Fault::new("a block was sent to a full SM"))?;
+        let mut cta = Cta::new(launch, index, sm, sms);
+        let program = cta.launch.program.clone();
+        for number in 0..cta.live {
+            let slot = (0..self.warps.slots.len()).find(|&slot| self.warps.slots[slot].warp.is_none());
+            let slot =
+                slot.ok_or_else(|| Fault::new("a block was sent to an SM without warps for it"))? as u32;
+            let warp = Warp::new(&program, &cta.environment, number);
+            self.warps.start(slot, &program, warp, place);
+            self.fetch.start(slot);
+            cta.warps |= 1 << slot;
+        }
+        self.ctas[place] = Some(cta);
+        self.occupied |= 1 << place;
+        Ok(())
+    }
+
+    /// Frees a block's place if nothing of it is under way any more.
+    pub(super) fn end_if_done(&mut self, place: usize, stats: &SmStats) {
+        if !self.ctas[place].as_ref().is_some_and(Cta::is_done) {
+            return;
+        }
+        let Some(cta) = self.ctas[place].take() else { return };
+        self.occupied &= !(1 << place);
+        for (slot, warp) in self.warps.slots.iter_mut().enumerate() {
+            if cta.warps >> slot & 1 != 0 {
+                warp.warp = None;
+            }
+        }
+        stats.ctas.add(1);
+        self.events.push_back(SmEvent::CtaDone { launch: cta.launch.id, index: cta.index });
+    }
+
+    /// Lets warps go on.
+    fn resume(&mut self, slots: u64, place: usize) {
+        let Some(cta) = &self.ctas[place] else { return };
+        let mut rest = slots;
+        while rest != 0 {
+            let slot = rest.trailing_zeros();
+            rest &= rest - 1;
+            self.warps.slots[slot as usize].state = State::Running;
+            self.warps.refresh(slot, &cta.launch.program);
+        }
+    }
+
+    /// Lets the warps go on whose barriers are complete.
+    pub(super) fn open_barriers(&mut self, ids: std::ops::Range<usize>, place: usize) {
+        for id in ids {
+            let Some(cta) = &mut self.ctas[place] else { return };
+            let (released, votes) = cta.open(id);
+            let mut rest = released;
+            while rest != 0 {
+                let slot = rest.trailing_zeros();
+                rest &= rest - 1;
+                if let Some(warp) = &mut self.warps.slots[slot as usize].warp {
+                    cta.waiting[warp.index() as usize] = None;
+                    warp.pass_barrier(&cta.launch.program, votes);
+                }
+            }
+            self.resume(released, place);
+        }
+    }
+
+    /// A block of which every living warp waits at a barrier waits forever.
+    pub(super) fn check_standstill(&self, place: usize) -> Result<(), Fault> {
+        match &self.ctas[place] {
+            Some(cta) if cta.stands_still() => Err(cta.standstill()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Lets warps go on whose stores and loads are all answered.
+    pub(super) fn pass_fences(&mut self) {
+        let mut rest = self.fenced;
+        while rest != 0 {
+            let slot = rest.trailing_zeros();
+            rest &= rest - 1;
+            let warp = &self.warps.slots[slot as usize];
+            if warp.outstanding == 0 {
+                self.fenced &= !(1 << slot);
+                self.resume(1 << slot, warp.cta);
+            }
+        }
+    }
+}

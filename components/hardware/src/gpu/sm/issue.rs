@@ -1,0 +1,238 @@
+//! Issue: which warps may go on, and what becomes of the instruction that a scheduler chooses.
+
+use counterpoint_framework::kernel::Fault;
+use counterpoint_framework::model::Context;
+use counterpoint_ptx::{Access, Failure, Issue, Latency, RegisterSet, Space, Unit, Waiting};
+
+use super::cta::{BARRIERS, Cta};
+use super::params::Pairing;
+use super::stalls::{Held, Stall};
+use super::units::{MEMORY, WAYS};
+use super::warp::State;
+use super::writeback::Writeback;
+use super::{Sm, SmStats};
+
+impl Sm {
+    /// Lets every scheduler issue.
+    #[inline]
+    pub(super) fn issue(&mut self, sim: &Context<SmStats>) -> Result<(), Fault> {
+        if !self.resident() {
+            return Ok(());
+        }
+        let cycle = sim.cycle();
+        sim.stats.active.add(1);
+        for scheduler in 0..self.schedulers.len() {
+            let candidates = self.candidates(scheduler, cycle);
+            if candidates == 0 {
+                let stall = self.stall(self.schedulers[scheduler].share);
+                sim.stats.slots.lost(stall, 1);
+                continue;
+            }
+            let slot = self.schedulers[scheduler].policy.pick(candidates, &self.warps.ages);
+            sim.stats.slots.used.add(1);
+            let first = self.way_of_next(slot);
+            self.issue_from(slot, sim)?;
+            for _ in 1..self.issue_width {
+                let alike = self.pairing == Pairing::DifferentUnits && self.way_of_next(slot) == first;
+                if alike || self.candidates(scheduler, cycle) >> slot & 1 == 0 {
+                    break;
+                }
+                self.issue_from(slot, sim)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The warps of a scheduler that may issue now, on ways that are free.
+    #[inline]
+    fn candidates(&self, scheduler: usize, cycle: u64) -> u64 {
+        let scheduler = &self.schedulers[scheduler];
+        let mine = self.fetch.buffered() & scheduler.share;
+        let mut candidates = 0;
+        for way in 0..WAYS {
+            let wanting = self.warps.wanting(way) & mine;
+            let free = || match way {
+                MEMORY => self.load_store.has_room(),
+                way => self.collectors[scheduler.core].accepts_from(way) <= cycle,
+            };
+            if wanting != 0 && free() {
+                candidates |= wanting;
+            }
+        }
+        candidates
+    }
+
+    /// The way that a warp's next instruction takes.
+    fn way_of_next(&self, slot: u32) -> Option<usize> {
+        (0..WAYS).find(|&way| self.warps.wanting(way) >> slot & 1 != 0)
+    }
+
+    /// Why a scheduler with these warps issues nothing.
+    #[inline]
+    pub(super) fn stall(&self, share: u64) -> Stall {
+        let warps = &self.warps;
+        let held = Held {
+            live: warps.live & share,
+            running: warps.running & share,
+            ready: warps.ready & share,
+            buffered: self.fetch.buffered(),
+            wants_memory: warps.wanting(MEMORY),
+            accessing: warps.accessing,
+        };
+        held.stall()
+    }
+
+    /// Sends an instruction other than a memory access on its way; what it writes is written at the end of it.
+    #[inline]
+    fn send(
+        &mut self,
+        slot: u32,
+        pc: u32,
+        (way, latency): (usize, Latency),
+        sets: [&RegisterSet; 2],
+        cycle: u64,
+    ) {
+        let [reads, writes] = sets;
+        let core = slot as usize % self.registers.len();
+        let registers = &mut self.registers[core];
+        let (latency, initiation) = self.warps.units().cycles(latency);
+        let starts = self.collectors[core].issue(way, (slot, reads), registers, cycle, initiation);
+        if writes.as_slice().is_empty() {
+            return;
+        }
+        let at = registers.write(slot, writes, cycle, starts + latency + 1, true);
+        self.warps.reserve(slot, writes);
+        self.ring.add(cycle, at, Writeback { warp: slot, pc });
+        // The block keeps its place until the result has arrived, which would otherwise meet another one's warp.
+        if let Some(cta) = self.ctas[self.warps.slots[slot as usize].cta].as_mut() {
+            cta.outstanding += 1;
+        }
+    }
+
+    fn issue_from(&mut self, slot: u32, sim: &Context<SmStats>) -> Result<(), Fault> {
+        let (cycle, stats) = (sim.cycle(), &sim.stats);
+        let warp_slot = &mut self.warps.slots[slot as usize];
+        let place = warp_slot.cta;
+        let (Some(warp), Some(cta)) = (warp_slot.warp.as_mut(), self.ctas[place].as_mut()) else {
+            return Ok(());
+        };
+        let program = &*cta.launch.program;
+        let pc = warp.pc().unwrap_or_default();
+        warp_slot.issued += 1;
+        if warp_slot.issued > self.instruction_limit {
+            let message = format!(
+                "the warp has executed {} instructions and has not ended: a loop runs forever (instruction_limit of the SM)",
+                self.instruction_limit
+            );
+            return Err(cta.fault_at(warp.index(), warp.active().trailing_zeros(), pc, message));
+        }
+        let instruction = &program.instructions()[pc as usize];
+        let (unit, latency) = (instruction.unit, instruction.latency);
+        let (reads, writes) = (instruction.reads, instruction.writes);
+        self.scratch.clock = cycle;
+        let issued = warp.issue(program, &cta.environment, &mut self.scratch).map_err(|error| {
+            cta.fault(Failure::of_warp(program, cta.environment.ctaid, warp.index(), *error))
+        })?;
+        stats.warp_insn.add(1);
+        stats.thread_insn.add(u64::from(issued.lanes.count_ones()));
+        self.fetch.issued(slot, warp.pc() != Some(pc + 1));
+        if issued.kind == Issue::Memory {
+            if self.scratch.space == Space::Global {
+                check_bounds(&self.scratch, cta, warp.index())?;
+            }
+            if self.scratch.wants_value {
+                self.warps.reserve(slot, &writes);
+            }
+            let access = std::mem::replace(&mut self.scratch, self.load_store.empty_access());
+            let (load_store, mut around) = self.load_store(stats, cycle);
+            load_store.push(slot, access, reads, &mut around)?;
+        } else if unit == Unit::LdSt {
+            // The value is there: a parameter, or nothing because no lane takes part.
+            self.warps.reserve(slot, &writes);
+            let (load_store, mut around) = self.load_store(stats, cycle);
+            load_store.push_parameter((slot, pc), reads, &mut around);
+        } else {
+            let way = self.warps.units().way(unit);
+            self.send(slot, pc, (way, latency), [&reads, &writes], cycle);
+        }
+        self.meet(slot, place, issued.kind, sim)?;
+        if let Some(cta) = &self.ctas[place] {
+            self.warps.refresh(slot, &cta.launch.program);
+        }
+        Ok(())
+    }
+
+    /// What an instruction means for its warp's state: barriers, fences, the end.
+    #[inline]
+    fn meet(&mut self, slot: u32, place: usize, kind: Issue, sim: &Context<SmStats>) -> Result<(), Fault> {
+        let warp_slot = &mut self.warps.slots[slot as usize];
+        let (Some(warp), Some(cta)) = (warp_slot.warp.as_mut(), self.ctas[place].as_mut()) else {
+            return Ok(());
+        };
+        match kind {
+            Issue::Barrier { id, count, waits, votes } => {
+                sim.stats.barriers.add(1);
+                if waits {
+                    warp_slot.state = State::AtBarrier;
+                    cta.waiting[warp.index() as usize] =
+                        Some(Waiting { barrier: id, pc: warp.last_barrier() });
+                }
+                cta.arrive(slot, id, count, waits, votes);
+                self.open_barriers(id as usize..id as usize + 1, place);
+                self.check_standstill(place)?;
+            }
+            Issue::Print => {
+                let message = "calls vprintf, which only a run without time has".to_owned();
+                let (lane, pc) = (warp.active().trailing_zeros(), warp.pc().unwrap_or_default());
+                return Err(cta.fault_at(warp.index(), lane, pc, message));
+            }
+            Issue::Fence => {
+                if warp_slot.outstanding > 0 {
+                    warp_slot.state = State::AtFence;
+                    self.fenced |= 1 << slot;
+                }
+            }
+            Issue::Exit { finished: true } => {
+                warp_slot.state = State::Ended;
+                self.warps.live &= !(1 << slot);
+                self.fetch.stop(slot);
+                // Barriers that wait for all wait for one less.
+                cta.live -= 1;
+                self.ended |= 1 << place;
+                self.open_barriers(0..BARRIERS, place);
+                self.check_standstill(place)?;
+            }
+            Issue::Done
+            | Issue::Memory
+            | Issue::Branch
+            | Issue::Nothing
+            | Issue::Exit { finished: false } => {}
+        }
+        Ok(())
+    }
+}
+
+/// Whether every lane stays within one of the allocations.
+fn check_bounds(access: &Access, cta: &Cta, warp: u32) -> Result<(), Fault> {
+    let (addresses, width) = (&access.addresses, u64::from(access.width));
+    let memory = &cta.launch.memory;
+    let (mut low, mut high) = (32, 32);
+    for lane in (0..32).filter(|lane| access.mask >> lane & 1 != 0) {
+        if low == 32 || addresses[lane] < addresses[low] {
+            low = lane;
+        }
+        if high == 32 || addresses[lane] > addresses[high] {
+            high = lane;
+        }
+    }
+    let inside = |lane: usize| memory.holds(addresses[lane], width);
+    // Between two lanes in one allocation everything lies in it.
+    if low == 32 || (memory.same(addresses[low], addresses[high]) && inside(low) && inside(high)) {
+        return Ok(());
+    }
+    let Some(lane) = (0..32).find(|&lane| access.mask >> lane & 1 != 0 && !inside(lane)) else {
+        return Ok(());
+    };
+    let message = format!("{}, {}", access.describe(lane as u32), memory.locate(addresses[lane], width));
+    Err(cta.fault_at(warp, lane as u32, access.pc, message))
+}

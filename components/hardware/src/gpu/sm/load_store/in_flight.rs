@@ -1,0 +1,86 @@
+//! Memory instructions under way, and the places where their answers belong.
+
+use counterpoint_protocols::memory::Tag;
+use counterpoint_ptx::Access;
+
+/// A memory instruction that has reached the load-store unit and is not done.
+pub(super) struct InFlight {
+    pub(super) warp: u32,
+    pub(super) access: Box<Access>,
+    /// Transactions made that have not been served.
+    pub(super) pending: u32,
+    /// All transactions have been made.
+    pub(super) complete: bool,
+}
+
+/// Lanes of an instruction that wait for a line.
+#[derive(Clone, Copy)]
+pub(super) struct Waiter {
+    pub(super) instruction: u32,
+    pub(super) lanes: u32,
+}
+
+/// A table whose places keep their index while they are taken.
+pub(super) struct Table<T> {
+    places: Vec<Option<T>>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Table { places: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T> Table<T> {
+    pub(super) fn insert(&mut self, value: T) -> u32 {
+        if let Some(index) = self.free.pop() {
+            self.places[index as usize] = Some(value);
+            return index;
+        }
+        self.places.push(Some(value));
+        self.places.len() as u32 - 1
+    }
+
+    /// # Panics
+    /// If nothing has this index.
+    pub(super) fn get(&mut self, index: u32) -> &mut T {
+        self.places[index as usize].as_mut().expect("it is under way")
+    }
+
+    /// # Panics
+    /// If nothing has this index.
+    pub(super) fn take(&mut self, index: u32) -> T {
+        self.free.push(index);
+        self.places[index as usize].take().expect("it is under way")
+    }
+}
+
+/// Where the answer to a request belongs.
+pub(super) enum Answer {
+    /// The L1's miss.
+    Miss(u32),
+    /// An access that passed the L1 by.
+    Bypass(u32),
+    /// A store of a warp.
+    Store(u32),
+}
+
+impl Answer {
+    pub(super) fn tag(self) -> Tag {
+        match self {
+            Answer::Miss(index) => Tag(index),
+            Answer::Bypass(index) => Tag(1 << 30 | index),
+            Answer::Store(warp) => Tag(2 << 30 | warp),
+        }
+    }
+
+    pub(super) fn of(tag: Tag) -> Self {
+        let index = tag.0 & ((1 << 30) - 1);
+        match tag.0 >> 30 {
+            0 => Answer::Miss(index),
+            1 => Answer::Bypass(index),
+            _ => Answer::Store(index),
+        }
+    }
+}

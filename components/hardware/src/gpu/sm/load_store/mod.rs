@@ -1,0 +1,384 @@
+//! The load-store unit: memory instructions in the order of their issue, one transaction a cycle.
+//!
+//! Shared memory is read and written here at once and takes as many cycles as its banks conflict. Global accesses are
+//! coalesced into lines and pass the L1's pipeline in order; there loads look up their line, stores evict it and go on,
+//! and atomics and volatile loads forget it and go on. What must wait for memory waits in the L1's misses or in the table
+//! of accesses that pass it by.
+
+mod coalescer;
+mod in_flight;
+mod l1;
+mod queue;
+mod shared_memory;
+
+use counterpoint_framework::kernel::{Fault, Out};
+use counterpoint_framework::model::Invalid;
+use counterpoint_protocols::memory::{Line, MemReply, MemRequest, MemResult};
+use counterpoint_ptx::{Access, AccessKind, RegisterSet, Row, Space};
+
+use super::SmStats;
+use super::cta::Cta;
+use super::operands::RegisterFile;
+use super::params::SmParams;
+use super::warp::Warps;
+use super::writeback::{Writeback, WritebackRing};
+use coalescer::next_line;
+use in_flight::{Answer, InFlight, Table, Waiter};
+use l1::{L1, Outcome};
+use queue::{Queue, Work};
+
+/// From the arrival of a load's last value to its register.
+const TO_REGISTER: u64 = 2;
+
+/// What the unit reaches in its SM.
+pub(super) struct Surroundings<'a> {
+    pub(super) warps: &'a mut Warps,
+    pub(super) ctas: &'a mut [Option<Cta>],
+    pub(super) registers: &'a mut [RegisterFile],
+    pub(super) ring: &'a mut WritebackRing,
+    /// Bits of the blocks that may have ended.
+    pub(super) ended: &'a mut u32,
+    pub(super) stats: &'a SmStats,
+    pub(super) cycle: u64,
+}
+
+impl Surroundings<'_> {
+    fn cta(&mut self, warp: u32) -> &mut Cta {
+        let cta = self.warps.slots[warp as usize].cta;
+        self.ctas[cta].as_mut().expect("a warp with an access under way has a block")
+    }
+
+    /// The number in its block of the warp in a slot.
+    fn number(&self, slot: u32) -> u32 {
+        self.warps.slots[slot as usize].warp.as_ref().map_or(0, |warp| warp.index())
+    }
+
+    /// The warp waits for one thing more: an instruction's end or a store's answer.
+    fn expect(&mut self, warp: u32) {
+        self.warps.slots[warp as usize].outstanding += 1;
+        self.warps.accessing |= 1 << warp;
+        self.cta(warp).outstanding += 1;
+    }
+
+    fn done(&mut self, warp: u32) {
+        let slot = &mut self.warps.slots[warp as usize];
+        slot.outstanding -= 1;
+        *self.ended |= 1 << slot.cta;
+        if slot.outstanding == 0 {
+            self.warps.accessing &= !(1 << warp);
+        }
+        self.cta(warp).outstanding -= 1;
+    }
+
+    /// Puts loaded words into the registers of a warp.
+    fn deliver(&mut self, warp: u32, pc: u32, lanes: u32, words: &[Row; 4]) {
+        let slot = &mut self.warps.slots[warp as usize];
+        if let (Some(cta), Some(warp)) = (self.ctas[slot.cta].as_ref(), slot.warp.as_mut()) {
+            warp.complete_load(&cta.launch.program, pc, lanes, words);
+        }
+    }
+
+    /// The registers that an instruction writes have their values from a cycle on, or as soon as their banks are free.
+    fn write_back(&mut self, warp: u32, pc: u32, from: u64) {
+        let cta = self.warps.slots[warp as usize].cta;
+        let Some(cta) = self.ctas[cta].as_mut() else { return };
+        let writes = &cta.launch.program.instructions()[pc as usize].writes;
+        let core = warp as usize % self.registers.len();
+        let at = self.registers[core].write(warp, writes, self.cycle, from, false);
+        cta.outstanding += 1;
+        self.ring.add(self.cycle, at, Writeback { warp, pc });
+    }
+}
+
+/// The load-store unit with its L1.
+pub(super) struct LoadStore {
+    queue: Queue,
+    /// The unit takes the next transaction in this cycle.
+    free: u64,
+    /// The unit cannot go on before memory has answered, or given credit.
+    blocked: bool,
+    l1: L1,
+    instructions: Table<InFlight>,
+    bypasses: Table<Waiter>,
+    shared_latency: u64,
+    banks: u32,
+    /// The last cycle in which a value of memory reached a register: one does in a cycle.
+    delivered: u64,
+    /// Accesses that nothing uses; they move by pointer between here and the instructions.
+    #[allow(clippy::vec_box, reason = "an access is 800 bytes and moves often")]
+    spare: Vec<Box<Access>>,
+}
+
+impl LoadStore {
+    pub(super) fn new(params: &SmParams) -> Result<Self, Invalid> {
+        Ok(LoadStore {
+            queue: Queue::new(&params.memory, params.collectors),
+            free: 0,
+            blocked: false,
+            l1: L1::new(&params.l1d)?,
+            instructions: Table::default(),
+            bypasses: Table::default(),
+            shared_latency: params.shared_latency.get(),
+            banks: params.shared_banks,
+            delivered: 0,
+            spare: Vec::new(),
+        })
+    }
+
+    /// Whether another memory instruction can be issued.
+    #[inline]
+    pub(super) fn has_room(&self) -> bool {
+        self.queue.has_room()
+    }
+
+    /// Whether the unit waits for an answer or for credit.
+    #[inline]
+    pub(super) fn is_blocked(&self) -> bool {
+        self.blocked
+    }
+
+    /// Another launch begins here.
+    pub(super) fn launch_changed(&mut self) {
+        self.l1.launch_changed();
+    }
+
+    /// An access to be filled in.
+    pub(super) fn empty_access(&mut self) -> Box<Access> {
+        self.spare.pop().unwrap_or_default()
+    }
+
+    /// Takes a load of a kernel parameter.
+    pub(super) fn push_parameter(
+        &mut self,
+        place: (u32, u32),
+        reads: RegisterSet,
+        around: &mut Surroundings<'_>,
+    ) {
+        around.expect(place.0);
+        let core = place.0 as usize % around.registers.len();
+        self.queue.push(place, Work::Parameter, reads, &mut around.registers[core], around.cycle);
+    }
+
+    /// Takes a memory instruction.
+    pub(super) fn push(
+        &mut self,
+        warp: u32,
+        access: Box<Access>,
+        reads: RegisterSet,
+        around: &mut Surroundings<'_>,
+    ) -> Result<(), Fault> {
+        around.expect(warp);
+        let (pc, lanes) = (access.pc, access.mask);
+        let work = match access.space {
+            Space::Shared => Work::Shared(access),
+            Space::Global => {
+                let instruction = InFlight { warp, access, pending: 0, complete: false };
+                Work::Global(self.instructions.insert(instruction), lanes)
+            }
+            Space::Local | Space::Const => {
+                let (lane, number) = (lanes.trailing_zeros(), around.number(warp));
+                let message = "local and constant memory are not part of this SM".to_owned();
+                return Err(around.cta(warp).fault_at(number, lane, pc, message));
+            }
+        };
+        let core = warp as usize % around.registers.len();
+        self.queue.push((warp, pc), work, reads, &mut around.registers[core], around.cycle);
+        Ok(())
+    }
+
+    /// When the unit has something to do by itself.
+    #[inline]
+    pub(super) fn next(&self, cycle: u64) -> Option<u64> {
+        let transaction = self.queue.ready().filter(|_| self.l1.has_room()).map(|ready| ready.max(self.free));
+        let lookup = self.l1.next().filter(|_| !self.blocked);
+        [transaction, lookup].into_iter().flatten().min().map(|at| at.max(cycle + 1))
+    }
+
+    /// Makes the next transaction and the next lookup, if they can be made in this cycle.
+    #[inline]
+    pub(super) fn step(
+        &mut self,
+        memory: &mut Out<MemRequest>,
+        around: &mut Surroundings<'_>,
+    ) -> Result<(), Fault> {
+        let cycle = around.cycle;
+        if self.free <= cycle && self.queue.ready().is_some_and(|ready| ready <= cycle) {
+            self.transact(around)?;
+        }
+        self.blocked = false;
+        if self.l1.next().is_some_and(|ready| ready <= cycle) {
+            self.look_up(memory, around);
+        }
+        Ok(())
+    }
+
+    /// Makes the next transaction of the first instruction.
+    fn transact(&mut self, around: &mut Surroundings<'_>) -> Result<(), Fault> {
+        let cycle = around.cycle;
+        let Some(first) = self.queue.first() else { return Ok(()) };
+        let (warp, pc) = (first.warp, first.pc);
+        let taken = match &mut first.work {
+            Work::Parameter => {
+                around.write_back(warp, pc, cycle);
+                around.done(warp);
+                1
+            }
+            Work::Shared(access) => {
+                let taken = shared(access, warp, (self.banks, self.shared_latency), around)?;
+                self.spare.push(std::mem::take(access));
+                around.done(warp);
+                taken
+            }
+            Work::Global(index, lanes) => {
+                if !self.l1.has_room() {
+                    return Ok(());
+                }
+                let index = *index;
+                let instruction = self.instructions.get(index);
+                let (line, group) = next_line(*lanes, &instruction.access.addresses);
+                *lanes &= !group;
+                instruction.pending += 1;
+                let taken = self.l1.enter(index, &instruction.access, line, group, cycle);
+                if *lanes != 0 {
+                    self.free = cycle + taken;
+                    return Ok(());
+                }
+                instruction.complete = true;
+                taken
+            }
+        };
+        self.free = cycle + taken;
+        self.queue.pop(around.registers, cycle);
+        Ok(())
+    }
+
+    /// Takes the first transaction of the L1's pipeline, if what it needs is there.
+    fn look_up(&mut self, memory: &mut Out<MemRequest>, around: &mut Surroundings<'_>) {
+        let Some(transaction) = self.l1.first() else { return };
+        let instruction = self.instructions.get(transaction.instruction);
+        let (warp, pc) = (instruction.warp, instruction.access.pc);
+        let launch = &around.cta(warp).launch;
+        let label = (launch.id.0, launch.stream);
+        let mut words = [Row::ZERO; 4];
+        let outcome =
+            self.l1.look_up(&instruction.access, warp, label, memory, &mut self.bypasses, &mut words);
+        match outcome {
+            Outcome::Blocked => {
+                self.blocked = true;
+                around.stats.lsu_stalls.add(1);
+                return;
+            }
+            Outcome::Hit => {
+                around.stats.l1_accesses.add(1);
+                around.deliver(warp, pc, transaction.lanes, &words);
+                self.served(transaction.instruction, around);
+            }
+            Outcome::Joined => {
+                around.stats.l1_accesses.add(1);
+                around.stats.l1_pending_hits.add(1);
+            }
+            Outcome::Missed => {
+                around.stats.l1_accesses.add(1);
+                around.stats.l1_misses.add(1);
+            }
+            Outcome::Bypassed => match self.instructions.get(transaction.instruction).access.kind {
+                AccessKind::Atomic(..) => around.stats.atomics.add(1),
+                _ => around.stats.l1_bypasses.add(1),
+            },
+            Outcome::Stored => {
+                around.stats.l1_writes.add(1);
+                around.expect(warp);
+                self.served(transaction.instruction, around);
+            }
+        }
+        self.l1.leave();
+    }
+
+    /// A transaction of an instruction is served: a load's values are there, a store's have left.
+    fn served(&mut self, index: u32, around: &mut Surroundings<'_>) {
+        let instruction = self.instructions.get(index);
+        instruction.pending -= 1;
+        if instruction.pending > 0 || !instruction.complete {
+            return;
+        }
+        let InFlight { warp, access, .. } = self.instructions.take(index);
+        if access.wants_value {
+            self.delivered = (self.delivered + 1).max(around.cycle + TO_REGISTER);
+            around.write_back(warp, access.pc, self.delivered);
+        }
+        around.done(warp);
+        self.spare.push(access);
+    }
+
+    /// Takes an answer of memory.
+    pub(super) fn reply(&mut self, reply: MemReply, around: &mut Surroundings<'_>) {
+        match (Answer::of(reply.tag), reply.result) {
+            (Answer::Store(warp), _) => around.done(warp),
+            (Answer::Miss(miss), MemResult::Line(mask, data)) => {
+                for waiter in self.l1.fill(miss, mask, &data) {
+                    self.fill(waiter, reply.line, &data, around);
+                }
+            }
+            (Answer::Bypass(place), result) => {
+                let waiter = self.bypasses.take(place);
+                match result {
+                    MemResult::Line(_, data) => self.fill(waiter, reply.line, &data, around),
+                    MemResult::Old(lanes) => self.atomic_result(waiter, &lanes, around),
+                    MemResult::Written(_) => {}
+                }
+            }
+            (Answer::Miss(_), _) => {}
+        }
+    }
+
+    fn fill(&mut self, waiter: Waiter, line: u64, data: &Line, around: &mut Surroundings<'_>) {
+        let instruction = self.instructions.get(waiter.instruction);
+        let mut words = [Row::ZERO; 4];
+        instruction.access.gather(waiter.lanes, line, data, &mut words);
+        around.deliver(instruction.warp, instruction.access.pc, waiter.lanes, &words);
+        self.served(waiter.instruction, around);
+    }
+
+    fn atomic_result(&mut self, waiter: Waiter, lanes: &[(u8, u64)], around: &mut Surroundings<'_>) {
+        let instruction = self.instructions.get(waiter.instruction);
+        if instruction.access.wants_value {
+            let mut words = [Row::ZERO; 4];
+            for &(lane, old) in lanes {
+                words[0].0[lane as usize] = old as u32;
+                words[1].0[lane as usize] = (old >> 32) as u32;
+            }
+            around.deliver(instruction.warp, instruction.access.pc, waiter.lanes, &words);
+        }
+        self.served(waiter.instruction, around);
+    }
+}
+
+/// Executes an access to shared memory; gives the cycles for which it occupies the unit.
+fn shared(
+    access: &Access,
+    warp: u32,
+    (banks, latency): (u32, u64),
+    around: &mut Surroundings<'_>,
+) -> Result<u64, Fault> {
+    let number = around.number(warp);
+    let cta = around.cta(warp);
+    if let Some(lane) = shared_memory::out_of_bounds(access, cta.shared.len() as u64) {
+        let size = cta.shared.len();
+        let message =
+            format!("{}, outside of the block's shared memory ({size} bytes)", access.describe(lane));
+        return Err(cta.fault_at(number, lane, access.pc, message));
+    }
+    let mut words = [Row::ZERO; 4];
+    shared_memory::execute(access, &mut cta.shared, &mut words);
+    let degree = match access.kind {
+        AccessKind::Load | AccessKind::Store if shared_memory::is_narrow(access, banks) => 1,
+        _ => shared_memory::conflict_degree(access, banks),
+    };
+    around.stats.shared_accesses.add(1);
+    around.stats.shared_conflicts.add(degree - 1);
+    if access.wants_value {
+        around.deliver(warp, access.pc, access.mask, &words);
+        around.write_back(warp, access.pc, around.cycle + degree - 1 + latency);
+    }
+    Ok(degree)
+}

@@ -1,0 +1,288 @@
+//! The CTA scheduler and its policies.
+
+use std::sync::Arc;
+
+use counterpoint_framework::kernel::Socket;
+use counterpoint_framework::model::{Families, StatRow, StatValue};
+use counterpoint_framework::testing::{Probe, params};
+use counterpoint_hardware::gpu::cta_scheduler::{CtaScheduler, Occupancy};
+use counterpoint_protocols::launch::{Launch, LaunchDone, RunCta, SmEvent, SmResources, Start};
+
+use super::programs::{kernel, launch};
+use super::*;
+
+const PLENTY: SmResources = SmResources { threads: 2048, ctas: 32, registers: 1 << 20, shared: 1 << 20 };
+
+/// A block that an SM was given: launch and index.
+type Given = (u32, u32);
+/// Numbers, each with the cycle in which it was sent.
+type Numbers = Vec<(u64, u32)>;
+
+/// What came of a schedule.
+struct Scheduled {
+    /// What each SM was given, and when.
+    given: Vec<Vec<(u64, Given)>>,
+    /// When launches were done.
+    done: Numbers,
+    stats: Vec<StatRow>,
+}
+
+/// Runs launches on SMs that offer the given resources and end a block `duration` cycles after it was sent.
+fn schedule_with(
+    params: &str,
+    sms: &[SmResources],
+    duration: u64,
+    launches: Vec<(u64, Arc<Launch>)>,
+) -> Scheduled {
+    let mut bench = bench::<CtaScheduler>(params);
+    let count = launches.len();
+    let script = launches.into_iter().map(|(cycle, launch)| (cycle, Start(launch))).collect();
+    let done = bench.client::<Start, LaunchDone>("launches", None, script, count);
+    let mut logs = Vec::new();
+    for (index, &resources) in sms.iter().enumerate() {
+        let log: Probe<Given> = Probe::default();
+        logs.push(log.clone());
+        bench.script("sms", Some(index as u32), true, move |socket, process| {
+            let Socket { mut tx, mut rx } = socket;
+            async move {
+                tx.send(SmEvent::Resources(resources)).await;
+                loop {
+                    let RunCta { launch, index, .. } = rx.recv().await;
+                    log.log(process.cycle() - 1, (launch.id.0, index));
+                    let event = SmEvent::CtaDone { launch: launch.id, index };
+                    tx.send_after(process.span(duration), event).await;
+                }
+            }
+        });
+    }
+    let report = bench.run();
+    assert_finished(&report);
+    let done = done.take().into_iter().map(|(cycle, done)| (cycle, done.0.0)).collect();
+    Scheduled { given: logs.iter().map(Probe::take).collect(), done, stats: report.stats }
+}
+
+/// The same under the policy `fifo`: what each SM was given, and when launches were done.
+fn schedule(
+    sms: &[SmResources],
+    duration: u64,
+    launches: Vec<(u64, Arc<Launch>)>,
+) -> (Vec<Vec<(u64, Given)>>, Numbers) {
+    let Scheduled { given, done, .. } = schedule_with("{ policy: fifo }", sms, duration, launches);
+    (given, done)
+}
+
+fn simple(id: u32, grid: u32, block: u32) -> Arc<Launch> {
+    launch(id, &kernel("st.shared.u32 [scratch], %r1;"), grid, block)
+}
+
+#[test]
+fn a_small_grid_is_spread_and_placed_at_once() {
+    let (logs, done) = schedule(&[PLENTY; 4], 100, vec![(5, simple(1, 6, 32))]);
+    let expected = [
+        vec![(5, (1, 0)), (6, (1, 4))],
+        vec![(5, (1, 1)), (6, (1, 5))],
+        vec![(5, (1, 2))],
+        vec![(5, (1, 3))],
+    ];
+    assert_eq!(logs, expected);
+    // The SM's script hears of it a cycle later, and its answer takes another.
+    assert_eq!(done, [(6 + 1 + 100 + 1, 1)]);
+}
+
+/// Blocks that one SM holds at a time.
+fn resident(offer: SmResources, block: u32) -> usize {
+    let (logs, _) = schedule(&[offer], 1000, vec![(5, simple(1, 40, block))]);
+    logs[0].iter().filter(|(cycle, _)| *cycle < 1000).count()
+}
+
+#[test]
+fn each_resource_limits_how_many_blocks_fit() {
+    let occupancy: Occupancy = params(&Families::default(), "{}");
+    let need = occupancy.demand(&simple(1, 1, 33));
+    assert_eq!((need.threads, need.ctas, need.shared), (64, 1, 8192), "33 threads are two warps");
+    assert!(
+        need.registers > 0 && need.registers.is_multiple_of(64 * 4),
+        "registers come in fours for whole warps"
+    );
+    assert_eq!(resident(PLENTY, 33), 32);
+    assert_eq!(resident(SmResources { threads: 64 * 5 + 63, ..PLENTY }, 33), 5);
+    assert_eq!(resident(SmResources { ctas: 3, ..PLENTY }, 33), 3);
+    assert_eq!(resident(SmResources { registers: need.registers * 7 - 1, ..PLENTY }, 33), 6);
+    assert_eq!(resident(SmResources { shared: 8192 * 4, ..PLENTY }, 33), 4);
+}
+
+#[test]
+fn an_end_makes_room_in_the_same_cycle() {
+    let one = SmResources { ctas: 1, ..PLENTY };
+    let (logs, done) = schedule(&[one], 10, vec![(5, simple(1, 3, 32))]);
+    assert_eq!(logs[0], [(5, (1, 0)), (17, (1, 1)), (29, (1, 2))]);
+    assert_eq!(done, [(41, 1)]);
+}
+
+#[test]
+fn kernels_run_strictly_one_after_another() {
+    // The second kernel is there from the start and would fit; it begins when the first one's last block has ended.
+    let launches = vec![(5, simple(1, 5, 32)), (6, simple(2, 2, 32))];
+    let two = SmResources { ctas: 2, ..PLENTY };
+    let (logs, done) = schedule(&[two, two], 100, launches);
+    let all: Vec<(u64, Given)> = logs.into_iter().flatten().collect();
+    let last = all.iter().filter(|(_, given)| given.0 == 1).map(|(cycle, _)| *cycle).max().unwrap();
+    let first = all.iter().filter(|(_, given)| given.0 == 2).map(|(cycle, _)| *cycle).min().unwrap();
+    assert_eq!((last, first), (107, 107 + 102));
+    assert_eq!(done, [(209, 1), (311, 2)]);
+}
+
+#[test]
+fn a_block_that_fits_nowhere_is_a_fault() {
+    let mut bench = bench::<CtaScheduler>("{}");
+    bench.client::<Start, LaunchDone>("launches", None, vec![(5, Start(simple(1, 1, 96)))], 1);
+    let offer = SmResources { threads: 64, ..PLENTY };
+    bench.client::<SmEvent, RunCta>("sms", Some(0), vec![(1, SmEvent::Resources(offer))], 0);
+    assert!(fault(&bench.run()).starts_with("a block of k needs 96 threads"));
+}
+
+/// What a launch demands is that of its own registers, not of the estimate.
+#[test]
+fn a_launch_says_how_many_registers_it_has() {
+    let occupancy: Occupancy = params(&Families::default(), "{}");
+    let launch = Launch { registers: 29, ..(*simple(1, 1, 256)).clone() };
+    assert_eq!(occupancy.demand(&launch).registers, 256 * 32);
+    let gtx_480 = SmResources { threads: 1536, ctas: 8, registers: 32768, shared: 48 << 10 };
+    let (logs, _) = schedule(&[gtx_480], 1000, vec![(5, Arc::new(launch))]);
+    assert_eq!(logs[0].len(), 1);
+}
+
+/// Under `fifo` a grid that cannot fill the GPU is spread by the turns alone: the limit changes nothing.
+#[test]
+fn turns_spread_a_small_grid_without_the_limit() {
+    for grid in [1, 3, 6, 31] {
+        let run = |params: &str| schedule_with(params, &[PLENTY; 4], 20, vec![(5, simple(1, grid, 32))]);
+        let (spread, packed) = (run("{}"), run("{ occupancy: { spread: off } }"));
+        assert_eq!((&spread.given, &spread.done), (&packed.given, &packed.done), "{grid} blocks");
+        let most = spread.given.iter().map(Vec::len).max();
+        assert_eq!(most, Some(grid.div_ceil(4) as usize));
+    }
+}
+
+const LEFTOVER: &str = "{ policy: leftover }";
+const ONE: SmResources = SmResources { ctas: 1, ..PLENTY };
+const TWO: SmResources = SmResources { ctas: 2, ..PLENTY };
+
+#[test]
+fn what_is_left_over_is_sms_that_are_wholly_empty() {
+    let launches = vec![(5, simple(1, 9, 32)), (6, simple(2, 5, 32))];
+    let found = schedule_with(LEFTOVER, &[TWO; 4], 100, launches);
+    // The second SM is asked first. It takes the first kernel's ninth block, so that it has half its room and is not the
+    // second kernel's, which begins where the last blocks of the first have ended.
+    let expected = [
+        vec![(5, (1, 3)), (6, (1, 7)), (108, (2, 2))],
+        vec![(5, (1, 0)), (6, (1, 4)), (107, (1, 8))],
+        vec![(5, (1, 1)), (6, (1, 5)), (108, (2, 0)), (109, (2, 3))],
+        vec![(5, (1, 2)), (6, (1, 6)), (108, (2, 1)), (109, (2, 4))],
+    ];
+    assert_eq!(found.given, expected);
+    assert_eq!(found.done, [(209, 1), (211, 2)]);
+}
+
+#[test]
+fn empty_sms_take_the_running_kernels_in_turn() {
+    // When all four are empty, the first kernel has two blocks left: it is not chosen before its turn comes, nor alone.
+    let launches = vec![(5, simple(1, 6, 32)), (6, simple(2, 3, 32)), (7, simple(3, 3, 32))];
+    let found = schedule_with(LEFTOVER, &[ONE; 4], 100, launches);
+    let expected = [
+        vec![(5, (1, 3)), (107, (2, 1)), (209, (3, 2))],
+        vec![(5, (1, 0)), (107, (2, 0)), (209, (3, 1))],
+        vec![(5, (1, 1)), (107, (3, 0)), (209, (1, 5))],
+        vec![(5, (1, 2)), (107, (1, 4)), (209, (2, 2))],
+    ];
+    assert_eq!(found.given, expected);
+    assert_eq!(found.done, [(311, 3), (312, 1), (313, 2)]);
+}
+
+#[test]
+fn a_kernel_waits_for_an_entry_of_the_table() {
+    let launches = || vec![(5, simple(1, 1, 32)), (6, simple(2, 1, 32)), (7, simple(3, 1, 32))];
+    let third = |params: &str| schedule_with(params, &[PLENTY; 4], 100, launches()).given[3].clone();
+    assert_eq!(third(LEFTOVER), [(7, (3, 0))]);
+    assert_eq!(third("{ policy: leftover, concurrent_kernels: 2 }"), [(107, (3, 0))]);
+}
+
+#[test]
+fn a_small_grid_does_not_crowd_the_sm_that_is_free() {
+    let launches = || vec![(5, simple(1, 3, 32)), (6, simple(2, 8, 32))];
+    let spread = schedule_with(LEFTOVER, &[PLENTY; 4], 100, launches());
+    // Eight blocks are two for each of four SMs, although three of these are not to be had yet.
+    let expected = [
+        vec![(6, (2, 0)), (7, (2, 1)), (108, (2, 5))],
+        vec![(5, (1, 0)), (107, (2, 2)), (108, (2, 6))],
+        vec![(5, (1, 1)), (107, (2, 3)), (108, (2, 7))],
+        vec![(5, (1, 2)), (107, (2, 4))],
+    ];
+    assert_eq!(spread.given, expected);
+    let packed = "{ policy: leftover, occupancy: { spread: off } }";
+    let packed = schedule_with(packed, &[PLENTY; 4], 100, launches());
+    let crowd: Vec<(u64, Given)> = (0..8).map(|index| (6 + u64::from(index), (2, index))).collect();
+    assert_eq!(packed.given[0], crowd);
+}
+
+/// A launch on a stream.
+fn on_stream(stream: u32, id: u32, grid: u32) -> Arc<Launch> {
+    Arc::new(Launch { stream, ..(*simple(id, grid, 32)).clone() })
+}
+
+#[test]
+fn a_share_of_the_sms_is_a_gpu_of_its_own() {
+    let params = "{ policy: { fixed-split: { sms: [1, 2] } } }";
+    // The third stream shares the first one's SM, and waits for it; the fourth SM is nobody's.
+    let launches = vec![(5, on_stream(1, 1, 3)), (6, on_stream(2, 2, 4)), (7, on_stream(3, 3, 1))];
+    let found = schedule_with(params, &[TWO; 4], 100, launches);
+    let expected = [
+        vec![(5, (1, 0)), (6, (1, 1)), (107, (1, 2)), (209, (3, 0))],
+        vec![(6, (2, 0)), (7, (2, 2))],
+        vec![(6, (2, 1)), (7, (2, 3))],
+        vec![],
+    ];
+    assert_eq!(found.given, expected);
+    assert_eq!(found.done, [(109, 2), (209, 1), (311, 3)]);
+    // The default stream has the first share, and its grid is spread over that alone.
+    let found = schedule_with(params, &[TWO; 4], 100, vec![(5, on_stream(0, 1, 2))]);
+    assert_eq!(found.given[0], [(5, (1, 0)), (6, (1, 1))]);
+}
+
+#[test]
+fn shares_beyond_the_sms_are_a_fault() {
+    let mut bench = bench::<CtaScheduler>("{ policy: { fixed-split: { sms: [1, 2] } } }");
+    bench.client::<Start, LaunchDone>("launches", None, vec![], 1);
+    for sm in 0..2 {
+        bench.client::<SmEvent, RunCta>("sms", Some(sm), vec![], 0);
+    }
+    assert_eq!(fault(&bench.run()), "the shares of `fixed-split` have 3 SMs, the GPU has 2");
+}
+
+#[test]
+fn launches_and_streams_are_counted_one_by_one() {
+    let launches = vec![(5, on_stream(1, 1, 2)), (6, on_stream(2, 2, 3)), (8, on_stream(1, 3, 1))];
+    let params = "{ policy: leftover, concurrent_kernels: 2 }";
+    let Scheduled { stats, .. } = schedule_with(params, &[ONE; 4], 100, launches);
+    let of = |part: &str| -> Vec<(&str, u64)> {
+        let path = format!("unit.{part}");
+        let rows = stats.iter().filter(|row| row.path == path);
+        let count = |row: &StatRow| match row.value {
+            StatValue::Count(count) => count,
+            StatValue::Distribution { .. } => panic!("a count"),
+        };
+        rows.map(|row| (row.label.name, count(row))).collect()
+    };
+    // The second kernel's third block has to wait for the first kernel's SM, and the third kernel for an entry.
+    let kernel = |stream, ctas, cycles, active| {
+        vec![("stream", stream), ("ctas", ctas), ("gpu_sim_cycle", cycles), ("active_cycles", active)]
+    };
+    assert_eq!(of("kernels[k #1]"), kernel(1, 2, 102, 102));
+    assert_eq!(of("kernels[k #2]"), kernel(2, 3, 203, 203));
+    assert_eq!(of("kernels[k #3]"), kernel(1, 1, 201, 102));
+    let stream = |launches, ctas, cycles, active| {
+        vec![("launches", launches), ("ctas", ctas), ("gpu_sim_cycle", cycles), ("active_cycles", active)]
+    };
+    assert_eq!(of("streams[1]"), stream(2, 3, 303, 204));
+    assert_eq!(of("streams[2]"), stream(1, 3, 203, 203));
+}

@@ -1,0 +1,227 @@
+//! Streams and events: copies, records and waits among the steps, and whether the names in them mean anything.
+//!
+//! Streams and events are not declared: what is launched or copied on a stream makes it, a record makes an event. So names
+//! that lead nowhere are found when all steps have been read. Streams are numbered from 1, in the order in which the file
+//! mentions them.
+
+use std::collections::BTreeSet;
+
+use counterpoint_framework::model::{Diagnostic, Node, Span};
+use counterpoint_host_model::program::{Awaited, DEFAULT_STREAM, EventId, Step, Stream};
+use counterpoint_protocols::bus::Direction;
+
+use super::keys::EVENT;
+use super::reader::Reader;
+
+/// What `synchronize` says for everything.
+const ALL: &str = "all";
+
+/// A stream that the file mentions.
+struct StreamUse {
+    name: String,
+    /// The device of what runs on it; none if nothing does.
+    device: Option<u32>,
+    mentioned: Span,
+}
+
+/// An event that the file mentions.
+struct EventUse {
+    name: String,
+    /// Where it is recorded, and on which stream.
+    recorded: Vec<(Span, u32)>,
+}
+
+/// Somebody waits for an event.
+struct Wait {
+    span: Span,
+    event: EventId,
+    /// The stream that waits, or the host.
+    stream: Option<u32>,
+    /// It may be reached after a record that stands behind it.
+    again: bool,
+}
+
+/// The streams and events that the steps name.
+#[derive(Default)]
+pub(super) struct StreamNames {
+    streams: Vec<StreamUse>,
+    events: Vec<EventUse>,
+    waits: Vec<Wait>,
+}
+
+impl StreamNames {
+    fn event(&mut self, name: String) -> EventId {
+        let known = self.events.iter().position(|event| event.name == name);
+        let index = known.unwrap_or_else(|| {
+            self.events.push(EventUse { name, recorded: Vec::new() });
+            self.events.len() - 1
+        });
+        EventId(index as u32)
+    }
+
+    /// The use of a stream that has a name.
+    fn named(&mut self, number: u32) -> Option<&mut StreamUse> {
+        (number as usize).checked_sub(1).and_then(|index| self.streams.get_mut(index))
+    }
+
+    fn device_of(&self, number: u32) -> u32 {
+        let named = (number as usize).checked_sub(1).and_then(|index| self.streams[index].device);
+        named.unwrap_or(0)
+    }
+}
+
+impl Reader<'_> {
+    /// The number of the stream on which a step runs something on a device.
+    pub(super) fn stream_of(&mut self, step: &Node, device: u32) -> Option<u32> {
+        let Some(node) = step.get("stream") else { return Some(DEFAULT_STREAM) };
+        let number = self.stream(node)?;
+        let stream = self.names.named(number)?;
+        let first = *stream.device.get_or_insert(device);
+        if first != device {
+            let message = format!("the stream `{}` is on device {first}, this is on {device}", stream.name);
+            let help = "a stream belongs to one device";
+            self.diagnostics.report(Diagnostic::new(node.span, message).help(help));
+        }
+        Some(number)
+    }
+
+    /// The number of a stream that is mentioned.
+    fn stream(&mut self, node: &Node) -> Option<u32> {
+        let name = self.text(node)?;
+        if name == ALL {
+            self.diagnostics.error(node.span, format!("`{ALL}` is everything, and no stream's name"));
+            return None;
+        }
+        let streams = &mut self.names.streams;
+        let known = streams.iter().position(|stream| stream.name == name);
+        let index = known.unwrap_or_else(|| {
+            streams.push(StreamUse { name, device: None, mentioned: node.span });
+            streams.len() - 1
+        });
+        Some(index as u32 + 1)
+    }
+
+    /// A copy of a buffer.
+    pub(super) fn copy(&mut self, step: &Node, node: &Node, direction: Direction) -> Option<Step> {
+        let buffer = self.buffer(node)?;
+        let stream = self.stream_of(step, self.application.buffers[buffer.0 as usize].device)?;
+        self.looked_at(node.span);
+        Some(Step::Copy { direction, buffer, stream })
+    }
+
+    /// What `record` and `wait` say: the event, its place, and the stream.
+    fn event_on_stream(&mut self, node: &Node) -> Option<(EventId, Span, u32)> {
+        self.section(node, &EVENT)?;
+        let event = self.required(node, "event", "an event")?;
+        let name = self.text(event)?;
+        if name == ALL {
+            self.diagnostics.error(event.span, format!("`{ALL}` is everything, and no event's name"));
+            return None;
+        }
+        let stream = node.get("stream").map_or(Some(DEFAULT_STREAM), |node| self.stream(node))?;
+        Some((self.names.event(name), event.span, stream))
+    }
+
+    /// A record.
+    pub(super) fn record(&mut self, node: &Node) -> Option<Step> {
+        let (event, span, stream) = self.event_on_stream(node)?;
+        self.names.events[event.0 as usize].recorded.push((span, stream));
+        Some(Step::Record(event, stream))
+    }
+
+    /// A wait of a stream.
+    pub(super) fn wait(&mut self, node: &Node) -> Option<Step> {
+        let (event, span, stream) = self.event_on_stream(node)?;
+        self.names.waits.push(Wait { span, event, stream: Some(stream), again: self.rounds > 0 });
+        Some(Step::Wait(event, stream))
+    }
+
+    /// A wait of the host.
+    pub(super) fn synchronize(&mut self, node: &Node) -> Option<Step> {
+        let name = self.text(node)?;
+        if name == ALL {
+            return Some(Step::Synchronize(Awaited::All));
+        }
+        if self.names.streams.iter().any(|stream| stream.name == name) {
+            return self.stream(node).map(|stream| Step::Synchronize(Awaited::Stream(stream)));
+        }
+        // Only an event can have been recorded in the round before.
+        let event = self.names.event(name);
+        self.names.waits.push(Wait { span: node.span, event, stream: None, again: self.rounds > 0 });
+        Some(Step::Synchronize(Awaited::Event(event)))
+    }
+
+    /// Reports streams on which nothing runs and events for which nobody can wait; numbers the streams.
+    pub(super) fn check_streams(&mut self) {
+        let names = std::mem::take(&mut self.names);
+        let used: BTreeSet<&str> = names
+            .streams
+            .iter()
+            .filter(|stream| stream.device.is_some())
+            .map(|stream| stream.name.as_str())
+            .collect();
+        for stream in names.streams.iter().filter(|stream| stream.device.is_none()) {
+            let message = format!("nothing runs on a stream `{}`", stream.name);
+            let diagnostic = Diagnostic::new(stream.mentioned, message);
+            self.diagnostics.report(diagnostic.suggest(&stream.name, used.iter().copied()));
+        }
+        let recorded = names.events.iter().filter(|event| !event.recorded.is_empty());
+        let events: BTreeSet<&str> = recorded.map(|event| event.name.as_str()).collect();
+        for event in names.events.iter().filter(|event| used.contains(event.name.as_str())) {
+            if let Some((span, _)) = event.recorded.first() {
+                let message = format!("`{}` is the name of a stream, too", event.name);
+                let help = "`synchronize` could mean either";
+                self.diagnostics.report(Diagnostic::new(*span, message).help(help));
+            }
+        }
+        let mut seen = BTreeSet::new();
+        // A repetition with an index is read once a round.
+        for wait in names.waits.iter().filter(|wait| seen.insert(wait.span)) {
+            self.check_wait(wait, &names, &used, &events);
+        }
+        let default = Stream { name: "default".to_owned(), device: 0 };
+        let named = names
+            .streams
+            .into_iter()
+            .map(|stream| Stream { name: stream.name, device: stream.device.unwrap_or(0) });
+        self.application.streams = std::iter::once(default).chain(named).collect();
+    }
+
+    fn check_wait(
+        &mut self,
+        wait: &Wait,
+        names: &StreamNames,
+        streams: &BTreeSet<&str>,
+        events: &BTreeSet<&str>,
+    ) {
+        let EventUse { name, recorded } = &names.events[wait.event.0 as usize];
+        let diagnostic = |message: String| Diagnostic::new(wait.span, message);
+        let Some((first, _)) = recorded.first() else {
+            let problem = match wait.stream {
+                None if streams.contains(name.as_str()) => {
+                    let help = "the host would wait for nothing";
+                    diagnostic(format!("nothing has been sent on the stream `{name}` before")).help(help)
+                }
+                None => diagnostic(format!("there is no stream and no event `{name}`"))
+                    .suggest(name, events.iter().chain(streams).copied()),
+                Some(_) => diagnostic(format!("no step records an event `{name}`"))
+                    .suggest(name, events.iter().copied()),
+            };
+            self.diagnostics.report(problem);
+            return;
+        };
+        if !wait.again && first.start > wait.span.start {
+            let help = "who waits for an event that has not been recorded goes on at once, as in CUDA";
+            self.diagnostics.report(diagnostic(format!("`{name}` is recorded only after this")).help(help));
+        }
+        let Some(stream) = wait.stream else { return };
+        let here = names.device_of(stream);
+        if let Some((_, other)) = recorded.iter().find(|(_, other)| names.device_of(*other) != here) {
+            let there = names.device_of(*other);
+            let message =
+                format!("`{name}` is recorded on device {there}, the stream that waits is on {here}");
+            let help = "let the host wait for it, by `synchronize`";
+            self.diagnostics.report(diagnostic(message).help(help));
+        }
+    }
+}

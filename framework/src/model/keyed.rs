@@ -1,0 +1,108 @@
+//! Statistics by key: the same numbers for each kernel, for each stream, for whatever a component tells apart.
+//!
+//! ```
+//! use counterpoint_framework::model::{Counter, Keyed, Stats};
+//!
+//! /// What is counted of a kernel.
+//! #[derive(Default, Stats)]
+//! struct KernelStats {
+//!     /// Instructions executed.
+//!     instructions: Counter,
+//! }
+//!
+//! /// What a processor counts.
+//! #[derive(Default, Stats)]
+//! struct ProcessorStats {
+//!     /// By number of the kernel.
+//!     kernels: Keyed<u32, KernelStats>,
+//! }
+//!
+//! let stats = ProcessorStats::default();
+//! let kernel = stats.kernels.of(3);
+//! kernel.instructions.add(2);
+//! assert_eq!(stats.kernels.of(3).instructions.get(), 2);
+//! ```
+//!
+//! `stats.txt` has them as `processor.kernels[3].instructions`, behind the component's other numbers and in the order of
+//! the keys. A component that counts often keeps what [`Keyed::of`] gives: it then counts without looking anything up.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::rc::Rc;
+
+use super::stats::{Stat, StatLabel, StatVisitor, Stats};
+use crate::kernel::Local;
+
+/// A set of statistics for each key, made when the key is first asked for.
+pub struct Keyed<K, S>(Local<BTreeMap<K, Rc<S>>>);
+
+impl<K, S> Default for Keyed<K, S> {
+    fn default() -> Self {
+        Keyed(Local::new(BTreeMap::new()))
+    }
+}
+
+impl<K: Ord, S: Stats> Keyed<K, S> {
+    /// The statistics of a key.
+    pub fn of(&self, key: K) -> Rc<S> {
+        self.0.with(|sets| Rc::clone(sets.entry(key).or_default()))
+    }
+}
+
+impl<K: Ord + Display, S: Stats> Stat for Keyed<K, S> {
+    fn visit(&self, label: StatLabel, visitor: &mut dyn StatVisitor) {
+        self.0.with(|sets| {
+            for (key, stats) in sets.iter() {
+                visitor.part(&format!("{}[{key}]", label.name), &mut |part| stats.visit(part));
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::stats::Rows;
+    use crate::model::{Counter, StatRow, StatValue};
+
+    #[derive(Default)]
+    struct Inner(Counter);
+
+    impl Stats for Inner {
+        fn visit(&self, visitor: &mut dyn StatVisitor) {
+            self.0.visit(StatLabel { name: "hits", unit: "", doc: "Hits." }, visitor);
+        }
+    }
+
+    #[derive(Default)]
+    struct Outer {
+        streams: Keyed<u32, Inner>,
+        total: Counter,
+    }
+
+    impl Stats for Outer {
+        fn visit(&self, visitor: &mut dyn StatVisitor) {
+            self.streams.visit(StatLabel { name: "streams", unit: "", doc: "" }, visitor);
+            self.total.visit(StatLabel { name: "total", unit: "", doc: "All." }, visitor);
+        }
+    }
+
+    #[test]
+    fn parts_stand_behind_the_component_in_the_order_of_their_keys() {
+        let stats = Outer::default();
+        let tenth = stats.streams.of(10);
+        stats.streams.of(2).0.add(1);
+        tenth.0.add(3);
+        tenth.0.add(4);
+        stats.total.add(8);
+        let rows = Rows::of("l2", &mut |visitor| stats.visit(visitor));
+        let found: Vec<(&str, &str, StatValue)> =
+            rows.iter().map(|StatRow { path, label, value }| (path.as_str(), label.name, *value)).collect();
+        let expected = [
+            ("l2", "total", StatValue::Count(8)),
+            ("l2.streams[2]", "hits", StatValue::Count(1)),
+            ("l2.streams[10]", "hits", StatValue::Count(7)),
+        ];
+        assert_eq!(found, expected);
+    }
+}

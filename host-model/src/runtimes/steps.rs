@@ -1,0 +1,185 @@
+//! Sends an application's steps to its devices, each in the stream that it names, or all in one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use counterpoint_framework::kernel::Fault;
+use counterpoint_framework::telemetry::SpanId;
+use counterpoint_protocols::bus::{CommandId, Direction};
+
+use crate::driver::Driver;
+use crate::program::{Awaited, BufferId, DEFAULT_STREAM, EventId, Step};
+
+/// What has been sent to a device.
+#[derive(Default)]
+struct Device {
+    /// By stream the last command.
+    last: BTreeMap<u32, CommandId>,
+    /// The streams for whose commands the default stream has not waited.
+    ahead: BTreeSet<u32>,
+    /// An event behind all that is on the default stream, if one has been recorded since.
+    barrier: Option<CommandId>,
+    /// The streams that have waited for that event.
+    behind: BTreeSet<u32>,
+}
+
+/// The host as the sender of commands.
+pub(super) struct Sender {
+    /// What names a stream is sent on the default stream all the same, and the host waits for every copy.
+    one_stream: bool,
+    /// What the commands are part of.
+    parent: Option<SpanId>,
+    devices: BTreeMap<u32, Device>,
+    /// By event the command that recorded it last.
+    recorded: BTreeMap<EventId, CommandId>,
+}
+
+impl Sender {
+    /// Sends everything in one stream.
+    pub(super) fn in_one_stream(parent: SpanId) -> Self {
+        Sender { one_stream: true, ..Sender::in_streams(parent) }
+    }
+
+    /// Sends everything in the stream that it names.
+    pub(super) fn in_streams(parent: SpanId) -> Self {
+        Sender {
+            one_stream: false,
+            parent: Some(parent),
+            devices: BTreeMap::new(),
+            recorded: BTreeMap::new(),
+        }
+    }
+
+    /// Sends copies on the default stream.
+    pub(super) async fn copies(
+        &mut self,
+        driver: &mut Driver<'_>,
+        direction: Direction,
+        buffers: &[BufferId],
+    ) -> Result<(), Fault> {
+        for &buffer in buffers {
+            self.copy(driver, direction, buffer, DEFAULT_STREAM).await?;
+        }
+        Ok(())
+    }
+
+    /// Sends steps; the host stands only where a step says so.
+    pub(super) async fn steps(&mut self, driver: &mut Driver<'_>, steps: &[Step]) -> Result<(), Fault> {
+        for step in steps {
+            match step {
+                Step::Launch(launch) => {
+                    let stream = self.enter(driver, launch.device, launch.stream).await;
+                    let id = driver.launch(launch, stream, self.parent).await?;
+                    self.sent(launch.device, stream, id);
+                }
+                Step::Copy { direction, buffer, stream } => {
+                    self.copy(driver, *direction, *buffer, *stream).await?;
+                }
+                Step::Record(event, stream) => {
+                    let device = driver.application().device_of(*stream);
+                    let stream = self.enter(driver, device, *stream).await;
+                    let id = driver.record(device, stream).await;
+                    self.sent(device, stream, id);
+                    self.recorded.insert(*event, id);
+                }
+                Step::Wait(event, stream) => {
+                    let Some(&event) = self.recorded.get(event) else { continue };
+                    let device = driver.application().device_of(*stream);
+                    let stream = self.enter(driver, device, *stream).await;
+                    let id = driver.hold(device, stream, event).await;
+                    self.sent(device, stream, id);
+                }
+                Step::Synchronize(awaited) => self.synchronize(driver, *awaited).await?,
+                Step::Swap(a, b) => driver.swap(*a, *b),
+                Step::Free(name) => driver.free(*name)?,
+                Step::Repeat(times, steps) => {
+                    for _ in 0..*times {
+                        Box::pin(self.steps(driver, steps)).await?;
+                    }
+                }
+                Step::Loop { until, most, steps } => {
+                    let mut rounds = 0;
+                    loop {
+                        Box::pin(self.steps(driver, steps)).await?;
+                        rounds += 1;
+                        let device = driver.device_of(until.buffer);
+                        let stream = self.enter(driver, device, DEFAULT_STREAM).await;
+                        if driver.is_fulfilled(until, stream, self.parent).await? {
+                            break;
+                        }
+                        if rounds == *most {
+                            return Err(Fault::new(until.never(*most)));
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn copy(
+        &mut self,
+        driver: &mut Driver<'_>,
+        direction: Direction,
+        buffer: BufferId,
+        stream: u32,
+    ) -> Result<(), Fault> {
+        let device = driver.device_of(buffer);
+        let stream = self.enter(driver, device, stream).await;
+        let id = driver.copy(direction, buffer, stream, self.parent).await?;
+        self.sent(device, stream, id);
+        if self.one_stream {
+            driver.wait(id).await?;
+        }
+        Ok(())
+    }
+
+    /// Waits on the host.
+    async fn synchronize(&self, driver: &mut Driver<'_>, awaited: Awaited) -> Result<(), Fault> {
+        let last = match awaited {
+            Awaited::Event(event) => self.recorded.get(&event),
+            Awaited::Stream(stream) if !self.one_stream => {
+                let device = self.devices.get(&driver.application().device_of(stream));
+                device.and_then(|device| device.last.get(&stream))
+            }
+            Awaited::All | Awaited::Stream(_) => return driver.drain().await,
+        };
+        match last {
+            Some(&last) => driver.wait(last).await,
+            None => Ok(()),
+        }
+    }
+
+    /// The stream in which a command goes that names `stream`, behind what the default stream has it wait for.
+    async fn enter(&mut self, driver: &mut Driver<'_>, device: u32, stream: u32) -> u32 {
+        if self.one_stream {
+            return DEFAULT_STREAM;
+        }
+        let state = self.devices.entry(device).or_default();
+        if stream == DEFAULT_STREAM {
+            for other in std::mem::take(&mut state.ahead) {
+                let event = driver.record(device, other).await;
+                driver.hold(device, DEFAULT_STREAM, event).await;
+            }
+        } else if state.last.contains_key(&DEFAULT_STREAM) && state.behind.insert(stream) {
+            let event = match state.barrier {
+                Some(event) => event,
+                None => driver.record(device, DEFAULT_STREAM).await,
+            };
+            state.barrier = Some(event);
+            driver.hold(device, stream, event).await;
+        }
+        stream
+    }
+
+    /// A command has been sent.
+    fn sent(&mut self, device: u32, stream: u32, id: CommandId) {
+        let state = self.devices.entry(device).or_default();
+        state.last.insert(stream, id);
+        if stream == DEFAULT_STREAM {
+            state.barrier = None;
+            state.behind.clear();
+        } else {
+            state.ahead.insert(stream);
+        }
+    }
+}

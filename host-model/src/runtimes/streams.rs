@@ -1,0 +1,51 @@
+//! Streams as a CUDA program uses them: the host sends everything and goes on.
+//!
+//! Copies and kernels of different streams overlap as far as the device allows, and events hold streams there; the host
+//! stands only where the application synchronises or a loop looks at the device. What names no stream is on the default
+//! stream of its device, copies in and copies out too. That is the legacy one (CUDA C Programming Guide, "Default
+//! Stream"): it waits for all streams of the device, and they wait for it. Input files are read before, output files are
+//! written when all is done.
+
+use async_trait::async_trait;
+use counterpoint_framework::kernel::Fault;
+use counterpoint_framework::model::Variant;
+use counterpoint_framework::telemetry::Level;
+use counterpoint_protocols::bus::Direction;
+
+use super::steps::Sender;
+use super::{Runtime, begin_run, postlude, prelude};
+use crate::driver::Driver;
+
+/// The runtime `streams`.
+pub(super) struct Streams;
+
+impl Variant<dyn Runtime> for Streams {
+    const NAME: &'static str = "streams";
+    const DOC: &'static str = "Copies and kernels overlap as the application's streams and events allow; the host sends \
+                               them and goes on.";
+    type Params = ();
+
+    fn build((): &()) -> Result<Box<dyn Runtime>, String> {
+        Ok(Box::new(Streams))
+    }
+}
+
+#[async_trait(?Send)]
+impl Runtime for Streams {
+    async fn run(&self, driver: &mut Driver<'_>) -> Result<(), Fault> {
+        let application = driver.application();
+        let run = begin_run(driver);
+        prelude(driver, run).await?;
+        // Copies and kernels are not phases of their own here.
+        let device = driver.begin(Some(run), Level::Phases, "device");
+        let mut sender = Sender::in_streams(device);
+        sender.copies(driver, Direction::HostToDevice, &application.copy_in).await?;
+        sender.steps(driver, &application.steps).await?;
+        sender.copies(driver, Direction::DeviceToHost, &application.copy_out).await?;
+        driver.drain().await?;
+        driver.end(device);
+        postlude(driver, run).await?;
+        driver.end(run);
+        Ok(())
+    }
+}

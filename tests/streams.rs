@@ -1,0 +1,289 @@
+//! Streams and events on a whole machine: what overlaps, what waits, and that the values are right.
+
+use counterpoint_experiments::run::{RunRequest, RunSummary};
+use counterpoint_framework::model::StatValue;
+
+use crate::support::{assert_verified, assert_wrong, request, root, run_request};
+
+const STREAMS: &str = "host.cpu.runtime=streams";
+const LEFTOVER: &str = "gpu.scheduler.policy=leftover";
+
+/// An application of vectors of 256 elements: `a` and `b` are read, and `e` is compared with a file.
+struct Steps {
+    folder: tempfile::TempDir,
+}
+
+const VECTORS: &str = r#"counterpoint: 1
+application: vectors
+code: { add: KERNEL }
+buffers:
+  a: { type: f32, elements: 256 }
+  b: { type: f32, elements: 256 }
+  c: { type: f32, elements: 256 }
+  d: { type: f32, elements: 256 }
+  e: { type: f32, elements: 256 }
+prelude:
+  - read: { file: a.f32, into: a, generate: { ramp: { start: 1, step: 1 } } }
+  - read: { file: b.f32, into: b, generate: { ramp: { start: 0, step: 0.5 } } }
+copy_in: [a, b, c, d, e]
+kernels:
+STEPS
+copy_out: [e]
+postlude:
+  - write: { from: e, file: e.f32 }
+expect:
+  - { buffer: e, file: expected.f32 }
+"#;
+
+/// What `a` and `b` hold.
+fn inputs() -> [Vec<f32>; 2] {
+    let ramp = |start: f32, step: f32| (0..256_u16).map(|index| start + step * f32::from(index)).collect();
+    [ramp(1.0, 1.0), ramp(0.0, 0.5)]
+}
+
+/// A launch of one block that adds two vectors.
+fn add(left: &str, right: &str, sum: &str, stream: Option<&str>) -> String {
+    let stream = stream.map_or_else(String::new, |stream| format!(", stream: {stream}"));
+    format!(
+        "  - {{ launch: add.vecadd, grid: 1, block: 256, arguments: [{left}, {right}, {sum}, 256]{stream} }}\n"
+    )
+}
+
+impl Steps {
+    /// Steps after which `e` holds a and so many times b.
+    fn new(steps: &str, times: f32) -> Self {
+        let [a, b] = inputs();
+        Steps::with_result(steps, &a.iter().zip(b).map(|(a, b)| a + times * b).collect::<Vec<_>>())
+    }
+
+    /// Steps after which `e` holds these values.
+    fn with_result(steps: &str, expected: &[f32]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let kernel = root().join("experiments/applications/vecadd/kernel.nvrtc-sm_35.ptx");
+        let text = VECTORS.replace("KERNEL", &kernel.display().to_string()).replace("STEPS", steps);
+        std::fs::write(folder.path().join("vectors.yaml"), text).unwrap();
+        let expected: Vec<u8> = expected.iter().flat_map(|value| value.to_le_bytes()).collect();
+        std::fs::write(folder.path().join("expected.f32"), expected).unwrap();
+        Steps { folder }
+    }
+
+    fn request(&self, sets: &[&str]) -> RunRequest {
+        request("tiny", &self.folder.path().join("vectors.yaml").display().to_string(), sets)
+    }
+
+    fn run(&self, sets: &[&str]) -> RunSummary {
+        run_request(&self.request(sets))
+    }
+}
+
+/// Beginning and end of each launch on the device, in picoseconds, by their number.
+fn launches(summary: &RunSummary) -> Vec<(u64, u64)> {
+    let mut found: Vec<(u64, (u64, u64))> = summary
+        .report
+        .spans
+        .iter()
+        .filter_map(|span| Some((span.name.strip_prefix("vecadd #")?, span)))
+        .map(|(number, span)| (number.parse().unwrap(), (span.start.as_ps(), span.end.as_ps())))
+        .collect();
+    found.sort();
+    found.into_iter().map(|(_, times)| times).collect()
+}
+
+fn overlap(a: (u64, u64), b: (u64, u64)) -> bool {
+    a.0 < b.1 && b.0 < a.1
+}
+
+#[test]
+fn a_queue_for_each_stream_lets_all_of_them_overlap_and_a_single_one_only_neighbours() {
+    let chain = |stream: &str| add("a", "b", stream, Some(stream)).repeat(2);
+    let steps = Steps::new(&format!("{}{}{}", chain("c"), chain("d"), chain("e")), 1.0);
+    let with = |queues: &str| {
+        let summary = steps.run(&[STREAMS, LEFTOVER, queues]);
+        assert_verified(&summary);
+        let found = launches(&summary);
+        <[(u64, u64); 6]>::try_from(found).unwrap()
+    };
+    let [a1, b1, a2, b2, a3, b3] = with("gpu.front.queues=32");
+    assert!(overlap(a1, a2) && overlap(a2, a3) && overlap(a1, a3) && overlap(b1, b2) && overlap(b2, b3));
+    let [a1, b1, a2, b2, a3, b3] = with("gpu.front.queues=1");
+    assert!(overlap(b1, a2) && overlap(b2, a3), "the boundaries overlap");
+    assert!(!overlap(a1, a2) && !overlap(a2, a3) && !overlap(b1, b2) && !overlap(b2, b3), "and nothing else");
+}
+
+#[test]
+fn an_event_holds_a_stream_until_what_it_needs_is_there() {
+    let (first, second) = (add("a", "b", "c", Some("s")), add("c", "b", "e", Some("t")));
+    let tie = "  - record: { event: sum, stream: s }\n  - wait: { event: sum, stream: t }\n";
+    let tied = Steps::new(&format!("{first}{tie}{second}"), 2.0);
+    for runtime in [STREAMS, "host.cpu.runtime=serial"] {
+        assert_verified(&tied.run(&[runtime, LEFTOVER]));
+        assert_verified(&tied.run(&[runtime, LEFTOVER, "gpu.front.queues=1"]));
+    }
+    assert_verified(&run_request(&RunRequest { functional: true, ..tied.request(&[]) }));
+    // Without the event the second kernel reads too early, if the kernels may run side by side.
+    let loose = Steps::new(&format!("{first}{second}"), 2.0);
+    assert_wrong(&loose.run(&[STREAMS, LEFTOVER]));
+    assert_verified(&loose.run(&["host.cpu.runtime=serial", LEFTOVER]));
+}
+
+#[test]
+fn the_default_stream_waits_for_all_streams_and_they_for_it() {
+    let steps = format!(
+        "{}{}{}",
+        add("a", "b", "c", Some("s")),
+        add("c", "b", "d", None),
+        add("d", "b", "e", Some("t"))
+    );
+    let summary = Steps::new(&steps, 3.0).run(&[STREAMS, LEFTOVER]);
+    assert_verified(&summary);
+    let found = launches(&summary);
+    assert!(found[0].1 <= found[1].0 && found[1].1 <= found[2].0, "{found:?}");
+}
+
+#[test]
+fn the_host_stands_where_it_synchronizes() {
+    for (awaited, waits) in [("s", true), ("t", false), ("late", true), ("early", false), ("all", true)] {
+        let steps = format!(
+            "  - record: {{ event: early, stream: s }}\n{}{}  - record: {{ event: late, stream: s }}\n  - synchronize: {awaited}\n{}",
+            add("a", "b", "d", Some("t")),
+            add("a", "b", "c", Some("s")).repeat(4),
+            add("a", "b", "e", Some("u")),
+        );
+        let summary = Steps::new(&steps, 1.0).run(&[STREAMS, LEFTOVER]);
+        assert_verified(&summary);
+        let found = launches(&summary);
+        let (last_of_s, of_u) = (found[4], found[5]);
+        assert_eq!(last_of_s.1 <= of_u.0, waits, "{awaited}: {found:?}");
+    }
+}
+
+#[test]
+fn an_event_is_recorded_anew_in_every_round() {
+    // e = e + b on one stream, d = d + b on another, each round of the second behind that of the first.
+    let steps = format!(
+        "{}  - repeat: 3\n    do:\n    - wait: {{ event: turn, stream: s }}\n  {}    - record: {{ event: done, stream: s }}\n    - wait: {{ event: done, stream: t }}\n  {}    - record: {{ event: turn, stream: t }}\n",
+        add("a", "b", "e", None),
+        add("e", "b", "d", Some("s")),
+        add("d", "b", "e", Some("t")),
+    );
+    let steps = Steps::new(&steps, 7.0);
+    assert_verified(&steps.run(&[STREAMS, LEFTOVER]));
+    assert_verified(&steps.run(&[STREAMS, LEFTOVER, "gpu.front.queues=1"]));
+    assert_verified(&run_request(&RunRequest { functional: true, ..steps.request(&[]) }));
+}
+
+#[test]
+fn parts_of_a_vector_overlap_their_copies_and_kernels() {
+    let run = |sets: &[&str]| {
+        let summary = run_request(&request("tiny", "vecadd-streams", &[&["app.size=small"], sets].concat()));
+        assert_verified(&summary);
+        summary
+    };
+    let time = |sets: &[&str]| run(sets).phases[0].elapsed;
+    let (serial, one) = (time(&[]), time(&[STREAMS, LEFTOVER, "gpu.front.queues=1"]));
+    let many = time(&[STREAMS, LEFTOVER]);
+    assert!(many < one && one < serial, "{many}, {one} and {serial}");
+    // The copy engine makes one copy at a time, and meanwhile kernels run.
+    let summary = run(&[STREAMS, LEFTOVER]);
+    let spans = summary.report.spans.iter().filter(|span| span.path == "gpu.copy");
+    let copies: Vec<(u64, u64)> = spans.map(|span| (span.start.as_ps(), span.end.as_ps())).collect();
+    assert_eq!(copies.len(), 12);
+    assert!(copies.is_sorted_by(|before, after| before.1 <= after.0), "{copies:?}");
+    let beside = |launch: &(u64, u64)| copies.iter().any(|copy| overlap(*launch, *copy));
+    assert!(launches(&summary).iter().filter(|launch| beside(launch)).count() >= 3);
+}
+
+#[test]
+fn streams_give_the_same_bits_on_two_threads() {
+    let hash = |threads| {
+        let request = request("tiny", "vecadd-streams", &["app.size=small", STREAMS, LEFTOVER]);
+        run_request(&RunRequest { hash: true, threads, ..request }).report.hash.expect("asked for")
+    };
+    assert_eq!(hash(1), hash(2));
+}
+
+#[test]
+fn each_launch_and_each_stream_has_its_numbers() {
+    let request = request("tiny", "vecadd-streams", &["app.size=small", STREAMS, LEFTOVER]);
+    let summary = run_request(&request);
+    let value = |path: &str, name: &str| {
+        let rows = &summary.report.stats;
+        let row =
+            rows.iter().find(|row| row.path == format!("gpu.scheduler.{path}") && row.label.name == name);
+        match row.map(|row| row.value) {
+            Some(StatValue::Count(count)) => count,
+            other => panic!("{path}.{name}: {other:?}"),
+        }
+    };
+    let found = launches(&summary);
+    for (number, (start, end)) in (1..).zip(found) {
+        let kernel = format!("kernels[vecadd #{number}]");
+        assert_eq!((value(&kernel, "stream"), value(&kernel, "ctas")), (number, 2));
+        let cycles = value(&kernel, "gpu_sim_cycle");
+        assert_eq!(cycles, ((end - start) * 7 + 5000) / 10_000, "{kernel} at 700 MHz");
+        assert!(value(&kernel, "active_cycles") <= cycles);
+        let stream = format!("streams[{number}]");
+        assert_eq!((value(&stream, "launches"), value(&stream, "gpu_sim_cycle")), (1, cycles));
+    }
+}
+
+#[test]
+fn shares_of_the_sms_go_to_streams() {
+    let split = |sms: &str| {
+        let policy = format!("gpu.scheduler.policy={{ fixed-split: {{ sms: {sms} }} }}");
+        run_request(&request("tiny", "vecadd-streams", &["app.size=small", STREAMS, &policy]))
+    };
+    assert_verified(&split("[1, 1]"));
+    let beyond = split("[1, 2]");
+    let text = beyond.report.outcome.to_string();
+    assert!(text.contains("the shares of `fixed-split` have 3 SMs, the GPU has 2"), "{text}");
+}
+
+/// Launches on random streams, as many events as their buffers need, and what comes of them.
+fn random_steps(seed: u64) -> Steps {
+    const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
+    const STREAMS: [Option<&str>; 4] = [None, Some("p"), Some("q"), Some("r")];
+    let mut state = seed;
+    let mut draw = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((state >> 33) % below) as usize
+    };
+    let [a, b] = inputs();
+    let mut values = [a, b, vec![0.0; 256], vec![0.0; 256], vec![0.0; 256]];
+    // By buffer who has touched it since it was written last, its writer first: launch and stream.
+    let mut touched: [Vec<(usize, usize)>; 5] = Default::default();
+    let mut text = String::new();
+    for launch in 0..14 {
+        let (stream, left, right, sum) = (draw(4), draw(5), draw(5), draw(5));
+        let writers = [left, right].map(|read| touched[read].first().copied());
+        let before = touched[sum].iter().copied().chain(writers.into_iter().flatten());
+        if let Some(name) = STREAMS[stream] {
+            for (other, _) in before.filter(|&(_, on)| on != stream && STREAMS[on].is_some()) {
+                text.push_str(&format!("  - wait: {{ event: done{other}, stream: {name} }}\n"));
+            }
+        }
+        text.push_str(&add(NAMES[left], NAMES[right], NAMES[sum], STREAMS[stream]));
+        if let Some(name) = STREAMS[stream] {
+            text.push_str(&format!("  - record: {{ event: done{launch}, stream: {name} }}\n"));
+        }
+        touched[left].push((launch, stream));
+        touched[right].push((launch, stream));
+        touched[sum] = vec![(launch, stream)];
+        values[sum] = values[left].iter().zip(&values[right]).map(|(left, right)| left + right).collect();
+    }
+    Steps::with_result(&text, &values[4])
+}
+
+#[test]
+fn programs_with_the_events_that_they_need_compute_the_same_however_they_overlap() {
+    for seed in 0..12 {
+        let steps = random_steps(seed);
+        assert_verified(&run_request(&RunRequest { functional: true, ..steps.request(&[]) }));
+        for policy in ["fifo", "leftover", "{ fixed-split: { sms: [1, 1] } }"] {
+            let policy = format!("gpu.scheduler.policy={policy}");
+            for queues in ["gpu.front.queues=1", "gpu.front.queues=2", "gpu.front.queues=32"] {
+                assert_verified(&steps.run(&[STREAMS, &policy, queues]));
+            }
+        }
+    }
+}
