@@ -40,3 +40,30 @@ fn wrong_names_are_answered_with_the_nearest() {
     let called = call(&["ptx", "show", "nothing.ptx"]);
     assert!(called.status == FAILURE && called.err.contains("nothing.ptx"), "{}", called.err);
 }
+
+#[test]
+fn described_kernels_are_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("app.yaml");
+    let text = "counterpoint: 1\napplication: a\ncode:\n  one: { synthetic: { mix: { int: 1 } } }\n  \
+                two: { synthetic: { mix: { fp: 1 } } }\n";
+    std::fs::write(&path, text).unwrap();
+    let path = path.display().to_string();
+    let called = call(&["ptx", "synth", &path]);
+    assert_eq!(called.status, SUCCESS, "{}", called.err);
+    assert!(called.out.contains(".entry one(") && called.out.contains(".entry two("), "{}", called.out);
+    let one = call(&["ptx", "synth", &path, "--kernel", "two"]).out;
+    assert!(one.contains("fma.rn.f32") && !one.contains(".entry one("), "{one}");
+    let shown = folder.path().join("two.ptx");
+    std::fs::write(&shown, one).unwrap();
+    let called = call(&["ptx", "show", &shown.display().to_string()]);
+    assert!(called.status == SUCCESS && called.out.contains("kernel two("), "{}", called.err);
+    let called = call(&["ptx", "synth", &path, "--kernel", "tow"]);
+    assert!(called.status == FAILURE && called.err.contains("did you mean `two`?"), "{}", called.err);
+    let vecadd = root().join("experiments/applications/vecadd/vecadd.yaml").display().to_string();
+    let called = call(&["ptx", "synth", &vecadd]);
+    assert!(called.err.contains("describes no synthetic kernel"), "{}", called.err);
+    let called = call(&["explain", "synthetic"]);
+    assert!(called.out.contains("dependence: a count, 1 to 64, default 1"), "{}", called.out);
+    assert!(called.out.contains("hot-set"), "{}", called.out);
+}

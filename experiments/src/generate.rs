@@ -209,10 +209,10 @@ impl Generator {
 }
 
 /// SplitMix64, by Steele, Lea and Flood (OOPSLA 2014).
-struct SplitMix(u64);
+pub(crate) struct SplitMix(pub(crate) u64);
 
 impl SplitMix {
-    fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -225,7 +225,7 @@ impl SplitMix {
     }
 
     /// A whole number from 0 up to but not including `span`.
-    fn below(&mut self, span: u128) -> i128 {
+    pub(crate) fn below(&mut self, span: u128) -> i128 {
         ((u128::from(self.next()) * span) >> 64) as i128
     }
 }

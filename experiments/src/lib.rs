@@ -12,6 +12,7 @@ pub mod output;
 pub mod references;
 pub mod run;
 pub mod summary;
+pub mod synthetic;
 pub mod verify;
 
 use counterpoint_framework::model::Registry;

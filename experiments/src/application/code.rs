@@ -1,14 +1,16 @@
-//! `code:`: PTX files, and the kernels in them.
+//! `code:`: PTX files and descriptions of synthetic kernels, and the kernels in them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use counterpoint_framework::model::{Diagnostic, FileId, Node, Span, Value};
+use counterpoint_framework::model::{self, Diagnostic, FileId, Node, Params, Registry, Span, Value};
 use counterpoint_ptx::{Program, PtxError};
 
+use super::keys::CODE;
 use super::reader::Reader;
+use crate::synthetic::{self, Synthetic};
 
-/// A PTX file.
+/// A PTX file, or the text made from a description.
 struct Code {
     file: FileId,
     path: String,
@@ -31,7 +33,57 @@ impl Reader<'_> {
             self.diagnostics.error(node.span, message);
             return Codes::default();
         };
-        Codes(entries.iter().map(|(key, value)| (key.name.clone(), self.code(value))).collect())
+        let mut code = |(key, value): &(model::Key, Node)| {
+            let code = if value.as_map().is_some() { self.synthetic(key, value) } else { self.code(value) };
+            (key.name.clone(), code)
+        };
+        Codes(entries.iter().map(&mut code).collect())
+    }
+
+    /// A kernel that is described.
+    fn synthetic(&mut self, key: &model::Key, value: &Node) -> Option<Code> {
+        self.section(value, &CODE)?;
+        let described = self.required(value, "synthetic", CODE.name)?;
+        if !is_name(&key.name) {
+            let message = format!("`{}` cannot be the name of a kernel", key.name);
+            let help = "expected a letter and then letters, digits and `_`";
+            self.diagnostics.report(Diagnostic::new(key.span, message).help(help));
+            return None;
+        }
+        let evaluated = self.evaluated(described)?;
+        let mut registry = Registry::default();
+        synthetic::register(&mut registry);
+        let before = self.diagnostics.reports();
+        let mut reader = model::Reader::new(registry.families(), &mut self.diagnostics);
+        let description =
+            Synthetic::read(&evaluated, &mut reader).filter(|_| before == self.diagnostics.reports())?;
+        match synthetic::kernel(&key.name, &description) {
+            Ok(text) => {
+                let path = format!("{} (synthetic)", key.name);
+                let file = self.sources.add(&path, text.clone());
+                self.synthetic.push((key.name.clone(), text.clone()));
+                Some(Code { file, path, text, programs: BTreeMap::new() })
+            }
+            Err(refusal) => {
+                let place = described.get(refusal.parameter).unwrap_or(described);
+                self.diagnostics.report(Diagnostic::new(place.span, refusal.message).help(refusal.help));
+                None
+            }
+        }
+    }
+
+    /// The same tree with the values of its expressions.
+    fn evaluated(&mut self, node: &Node) -> Option<Node> {
+        let value = match &node.value {
+            Value::Map(entries) => {
+                let entries = entries.iter().map(|(key, node)| Some((key.clone(), self.evaluated(node)?)));
+                Value::Map(entries.collect::<Option<_>>()?)
+            }
+            Value::Scalar { .. } => return Some(Node::scalar(self.text(node)?, node.span)),
+            // Wrong here, as the parameters' reader will say.
+            other => other.clone(),
+        };
+        Some(Node { value, span: node.span })
     }
 
     fn code(&mut self, value: &Node) -> Option<Code> {
@@ -87,6 +139,12 @@ impl Reader<'_> {
         code.programs.insert(key, compiled.clone());
         compiled
     }
+}
+
+/// Whether PTX can call a kernel so.
+fn is_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 /// The names behind `.entry` in a PTX text.

@@ -13,6 +13,8 @@ pub(super) enum Shape {
     Sizes,
     /// A map from names to single values.
     Names,
+    /// A map from names to single values or maps with the keys of a section.
+    NamesOr(&'static Section),
     /// A map with the keys of a section.
     One(&'static Section),
     /// A map from names to maps from names to single values.
@@ -27,9 +29,13 @@ pub(super) enum Shape {
     Steps(&'static [&'static Section]),
     /// One of the generators with its parameters.
     Generator,
+    /// The parameters of a synthetic kernel.
+    Synthetic,
 }
 
-use Shape::{Counted, Generator, List, Named, Names, One, OneOrMore, Single, Sizes, Steps, Tables};
+use Shape::{
+    Counted, Generator, List, Named, Names, NamesOr, One, OneOrMore, Single, Sizes, Steps, Synthetic, Tables,
+};
 
 /// A key.
 pub(super) struct Key {
@@ -66,7 +72,11 @@ pub(super) static APPLICATION: Section = Section {
             Tables,
             "Values of parameters by name of a size; `--set app.size=name` takes them, and `--set app.name=value` wins.",
         ),
-        key("code", Names, "PTX files by name, relative to this file."),
+        key(
+            "code",
+            NamesOr(&CODE),
+            "PTX files by name, relative to this file, or kernels that are described.",
+        ),
         key("buffers", Named(&BUFFER), "Memory by name, on the host and on a device."),
         key(
             "preload",
@@ -89,6 +99,16 @@ static STEPS: [&Section; 10] =
 
 /// What `preload` may hold.
 static PRELOAD: [&Section; 4] = [&LOAD_STEP, &LAUNCH, &REPEAT, &LOOP];
+
+/// An entry of `code` that is no file.
+pub(super) static CODE: Section = Section {
+    name: "a described kernel",
+    keys: &[key(
+        "synthetic",
+        Synthetic,
+        "What the kernel is like: `counterpoint explain synthetic` tells its parameters.",
+    )],
+};
 
 /// An entry of `buffers`.
 pub(super) static BUFFER: Section = Section {
@@ -289,8 +309,9 @@ pub(super) static COUNT: Section = Section {
 };
 
 /// Every section, the file itself first.
-static SECTIONS: [&Section; 21] = [
+static SECTIONS: [&Section; 22] = [
     &APPLICATION,
+    &CODE,
     &BUFFER,
     &READ_STEP,
     &LOAD_STEP,
@@ -383,6 +404,18 @@ fn shape(shape: &Shape) -> Value {
         List => json!({ "type": "array", "items": single() }),
         Sizes => json!({ "anyOf": [single(), { "type": "array", "items": single(), "maxItems": 3 }] }),
         Names => json!({ "type": "object", "additionalProperties": single() }),
+        NamesOr(section) => {
+            let either = json!({ "anyOf": [single(), refer(section)] });
+            json!({ "type": "object", "additionalProperties": either })
+        }
+        Synthetic => {
+            let field = |field: counterpoint_framework::model::Field| {
+                (field.name.to_owned(), json!({ "description": field.doc }))
+            };
+            let fields = <crate::synthetic::Synthetic as counterpoint_framework::model::Params>::fields();
+            let fields: Map<String, Value> = fields.into_iter().map(field).collect();
+            json!({ "type": "object", "additionalProperties": false, "properties": fields })
+        }
         Tables => {
             let table = json!({ "type": "object", "additionalProperties": single() });
             json!({ "type": "object", "additionalProperties": table })

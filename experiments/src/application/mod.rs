@@ -118,6 +118,8 @@ pub struct LoadedApplication {
     pub outputs: Vec<String>,
     /// What is expected.
     pub expectations: Vec<Expectation>,
+    /// The PTX of its synthetic kernels, by name.
+    pub synthetic: Vec<(String, String)>,
     /// By kernel what its launches come to, if the file says it of this size and no other setting was given.
     pub counts: Option<BTreeMap<String, Counts>>,
 }

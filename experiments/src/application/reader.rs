@@ -24,6 +24,7 @@ pub(super) struct Reader<'a> {
     pub(super) preloaded: Vec<InputFile>,
     pub(super) outputs: Vec<String>,
     pub(super) expectations: Vec<Expectation>,
+    pub(super) synthetic: Vec<(String, String)>,
     /// Where the releases, the copies and the conditions of loops stand, in the order of the steps.
     pub(super) places: Vec<Span>,
     /// The streams and events that the steps name.
@@ -48,6 +49,7 @@ impl<'a> Reader<'a> {
             preloaded: Vec::new(),
             outputs: Vec::new(),
             expectations: Vec::new(),
+            synthetic: Vec::new(),
             places: Vec::new(),
             names: StreamNames::default(),
             rounds: 0,
@@ -97,6 +99,7 @@ impl<'a> Reader<'a> {
             preloaded: std::mem::take(&mut self.preloaded),
             outputs: std::mem::take(&mut self.outputs),
             expectations: std::mem::take(&mut self.expectations),
+            synthetic: std::mem::take(&mut self.synthetic),
             counts,
         })
     }

@@ -98,6 +98,37 @@ fn an_application_becomes_steps_and_files() {
 }
 
 #[test]
+fn a_kernel_can_be_described() {
+    let described = "code: { k: { synthetic: { mix: { int: 1 }, rounds: \"${n}\", threads: 32 } } }";
+    let yaml = GOOD.replace("code: { k: k.ptx }", described).replace("k.scale", "k");
+    let yaml = yaml.replace("arguments: [a, \"${n}\", 0.2f]", "arguments: [a]");
+    let app = loaded(&yaml, &[]).unwrap();
+    let [(name, text)] = &app.synthetic[..] else { panic!("one kernel") };
+    assert!(
+        name == "k" && text.contains(".visible .entry k(") && text.contains("setp.lt.u32 %more, %round, 8;")
+    );
+    for (from, to, expected) in [
+        (
+            "synthetic:",
+            "synthetik:",
+            ["unknown key `synthetik` in a described kernel", "did you mean `synthetic`?"],
+        ),
+        ("mix:", "miks:", ["unknown key `miks`", "did you mean `mix`?"]),
+        ("{ int: 1", "{ itn: 1", ["unknown key `itn`", "did you mean `int`?"]),
+        ("threads: 32", "threads: 32, footprint: 64", ["`64` has no unit", "^^"]),
+        ("threads: 32", "threads: 40", ["40 threads are not whole warps", "expected a multiple of 32"]),
+        ("threads: 32", "pattern: randon", ["unknown Pattern `randon`", "did you mean `random`?"]),
+        ("{ k:", "{ 1k:", ["`1k` cannot be the name of a kernel", "letters, digits and `_`"]),
+        ("\"${n}\", threads", "\"${m}\", threads", ["`m`", "^"]),
+    ] {
+        assert!(yaml.contains(from), "{from}");
+        let report = loaded(&yaml.replacen(from, to, 1), &[]).expect_err(to);
+        assert!(expected.iter().all(|part| report.contains(part)), "{report}");
+        assert!(report.contains("x/app.yaml:5:"), "{report}");
+    }
+}
+
+#[test]
 fn numbers_without_a_finite_decimal_are_kept_exactly() {
     let yaml = GOOD
         .replace("half: \"${n / 2}\"", "half: 4, third: \"${1.0 / 3.5}\"")

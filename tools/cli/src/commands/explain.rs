@@ -3,7 +3,7 @@
 use std::io;
 
 use clap::Args;
-use counterpoint_experiments::{application, registry};
+use counterpoint_experiments::{application, registry, synthetic};
 use counterpoint_framework::model::diagnostics::nearest;
 use counterpoint_framework::topology;
 
@@ -12,8 +12,8 @@ use crate::{Console, FAILURE, SUCCESS};
 /// The command's arguments.
 #[derive(Args)]
 pub(crate) struct Explain {
-    /// The component kind, such as `memory/l2-slice`; or `application`, for the keys of an application file; or
-    /// `faults`, for what can go wrong on links.
+    /// The component kind, such as `memory/l2-slice`; or `application`, for the keys of an application file;
+    /// `synthetic`, for kernels that are described in one; or `faults`, for what can go wrong on links.
     kind: String,
 }
 
@@ -21,6 +21,10 @@ impl Explain {
     pub(super) fn execute(&self, console: &mut Console<'_>) -> io::Result<u8> {
         if self.kind == "application" {
             write!(console.out, "{}", application::explain())?;
+            return Ok(SUCCESS);
+        }
+        if self.kind == "synthetic" {
+            write!(console.out, "{}", synthetic::explain())?;
             return Ok(SUCCESS);
         }
         if self.kind == "faults" {

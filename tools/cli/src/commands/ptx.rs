@@ -11,6 +11,7 @@ use counterpoint_ptx::analysis::ranges::{Launch, Touched, ranges};
 use counterpoint_ptx::ast::{Function, Module};
 use counterpoint_ptx::{NO_PC, Program, decode, parser};
 
+use super::synth::Synth;
 use crate::{Console, FAILURE, SUCCESS};
 
 /// The command's arguments.
@@ -32,6 +33,17 @@ enum What {
     },
     /// Classify memory accesses and say which bytes of each array a block may touch.
     Analyse(Analyse),
+    /// Print the PTX of the synthetic kernels that an application describes.
+    Synth(Synth),
+}
+
+/// There is no such kernel, and which there are.
+pub(super) fn no_kernel(place: &str, name: &str, known: &[String]) -> Vec<String> {
+    let help = match nearest(name, known.iter().map(String::as_str)) {
+        Some(near) => format!("  help: did you mean `{near}`?"),
+        None => format!("  help: it has {}", known.join(", ")),
+    };
+    vec![format!("error: {place} has no kernel `{name}`"), help]
 }
 
 #[derive(Args)]
@@ -77,7 +89,7 @@ impl Loaded {
 }
 
 /// Says what is wrong; the status of the command.
-fn refuse(console: &mut Console<'_>, lines: &[String]) -> io::Result<u8> {
+pub(super) fn refuse(console: &mut Console<'_>, lines: &[String]) -> io::Result<u8> {
     for line in lines {
         writeln!(console.err, "{line}")?;
     }
@@ -97,11 +109,7 @@ fn load(file: &PathBuf, kernel: Option<&str>) -> Result<Loaded, Vec<String>> {
         let names: Vec<String> = loaded.programs.iter().map(|program| program.name().to_owned()).collect();
         loaded.programs.retain(|program| program.name() == name);
         if loaded.programs.is_empty() {
-            let help = match nearest(name, names.iter().map(String::as_str)) {
-                Some(near) => format!("  help: did you mean `{near}`?"),
-                None => format!("  help: it has {}", names.join(", ")),
-            };
-            return Err(vec![format!("error: {place} has no kernel `{name}`"), help]);
+            return Err(no_kernel(&place.to_string(), name, &names));
         }
     }
     Ok(loaded)
@@ -109,7 +117,11 @@ fn load(file: &PathBuf, kernel: Option<&str>) -> Result<Loaded, Vec<String>> {
 
 impl Ptx {
     pub(super) fn execute(&self, console: &mut Console<'_>) -> io::Result<u8> {
-        let (What::Show { file, kernel } | What::Analyse(Analyse { file, kernel, .. })) = &self.what;
+        let (file, kernel, analyse) = match &self.what {
+            What::Synth(synth) => return synth.execute(console),
+            What::Show { file, kernel } => (file, kernel, None),
+            What::Analyse(analyse) => (&analyse.file, &analyse.kernel, Some(analyse)),
+        };
         let loaded = match load(file, kernel.as_deref()) {
             Ok(loaded) => loaded,
             Err(lines) => return refuse(console, &lines),
@@ -119,19 +131,18 @@ impl Ptx {
                 writeln!(console.out)?;
             }
             let accesses = KernelAccesses::new(&loaded.module, written);
-            match &self.what {
-                What::Show { .. } => show(&loaded.module, program, &accesses, console)?,
-                What::Analyse(analyse) => {
-                    let launch = match analyse.launch(program, &accesses) {
-                        Ok(launch) => launch,
-                        Err(lines) => return refuse(console, &lines),
-                    };
-                    describe(program, &accesses, console)?;
-                    match launch {
-                        Some(launch) => print_ranges(program, &accesses, &launch, console)?,
-                        None => print_formulas(program, &accesses, console)?,
-                    }
-                }
+            let Some(analyse) = analyse else {
+                show(&loaded.module, program, &accesses, console)?;
+                continue;
+            };
+            let launch = match analyse.launch(program, &accesses) {
+                Ok(launch) => launch,
+                Err(lines) => return refuse(console, &lines),
+            };
+            describe(program, &accesses, console)?;
+            match launch {
+                Some(launch) => print_ranges(program, &accesses, &launch, console)?,
+                None => print_formulas(program, &accesses, console)?,
             }
         }
         Ok(SUCCESS)

@@ -184,10 +184,14 @@ impl Parameter for DramOrder {
     }
 
     fn from_node(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
-        if node.as_scalar() == Some("row-bank-column") {
-            return Some(DramOrder(None));
+        match node.as_scalar() {
+            Some("row-bank-column") => Some(DramOrder(None)),
+            Some(text) if !text.starts_with("dramid@") => {
+                reader.unknown_choice(node, &["row-bank-column", "dramid@BIT;MASK"]);
+                None
+            }
+            _ => AddressMask::from_node(node, reader).map(|mask| DramOrder(Some(mask))),
         }
-        AddressMask::from_node(node, reader).map(|mask| DramOrder(Some(mask)))
     }
 }
 
@@ -198,12 +202,12 @@ mod tests {
 
     const FERMI: &str = "dramid@8;00000000.00000000.00000000.00000000.0000RRRR.RRRRRRRR.BBBCCCCB.CCSSSSSS";
 
-    fn refusal(text: &str) -> String {
+    fn refusal<T: Parameter>(text: &str) -> String {
         let (mut sources, mut diagnostics) = (SourceMap::default(), Diagnostics::default());
         let file = sources.add("m.yaml", text);
         let node = yaml::parse(file, &sources, &mut diagnostics).unwrap();
         let families = Families::default();
-        assert!(AddressMask::from_node(&node, &mut Reader::new(&families, &mut diagnostics)).is_none());
+        assert!(T::from_node(&node, &mut Reader::new(&families, &mut diagnostics)).is_none());
         Report::new(&diagnostics, sources).render()
     }
 
@@ -231,10 +235,12 @@ mod tests {
             ("dramid@8;R", ["m.yaml:1:10: error: the mask has 1 bits", "64 letters"]),
             ("[1]", ["m.yaml:1:1: error: expected an address mask, found a list", "^"]),
         ] {
-            let report = refusal(text);
+            let report = refusal::<AddressMask>(text);
             assert!(messages.iter().all(|message| report.contains(message)), "{report}");
         }
-        let long = refusal(&format!("{FERMI}.BB"));
+        let long = refusal::<DramOrder>(&format!("{FERMI}.BB"));
         assert!(long.contains("m.yaml:1:82: error: the mask has more than 64 bits"), "{long}");
+        let near = refusal::<DramOrder>("row-bank-colum");
+        assert!(near.contains("did you mean `row-bank-column`?"), "{near}");
     }
 }

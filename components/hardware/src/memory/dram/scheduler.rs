@@ -2,8 +2,8 @@
 //!
 //! Each bank has a queue and wants one access at a time: the oldest to its open row, or the oldest of all where none is
 //! or where so many have overtaken that one that it has its turn. Among the banks whose next command is allowed, column
-//! commands go before row commands, then the older access. A bank's choice is kept until something changes it, so a step
-//! looks at one access a bank, and tells when the next step can issue something.
+//! commands go before row commands, then the older access. A bank's choice is kept until something changes it, so a
+//! step looks at one access a bank, and tells when the next step can issue something.
 
 use super::bank::{Banks, Command};
 use super::timing::Timing;

@@ -1,0 +1,125 @@
+//! Synthetic kernels: PTX made from a description of what a kernel is like, without saying what it computes.
+//!
+//! The text is a kernel like any other: all tools take it, and it runs with and without time, with the same values. A
+//! round of its loop is a list of rows, and a row is one instruction for each of several *strands*, which share no
+//! register that they write. A strand's instruction needs at most the strand's earlier ones, so from a value to its
+//! first use it is as many instructions as there are strands: the dependence distance. Branches and barriers lie
+//! between. The same description and seed give the same text on every machine.
+
+mod emit;
+mod mix;
+mod pattern;
+mod plan;
+
+use counterpoint_framework::model::{Choose, KindInfo, Params, Registry};
+use counterpoint_framework::time::Bytes;
+use counterpoint_framework::topology;
+use counterpoint_ptx::Program;
+
+pub use mix::{Class, Counts, Mix};
+pub use pattern::{Pattern, Step, Walk};
+use plan::Plan;
+
+/// What a synthetic kernel is like.
+#[derive(Clone, Debug, Params)]
+pub struct Synthetic {
+    /// Shares of the classes of instructions.
+    pub mix: Mix,
+    /// Instructions of a round, besides the three that count rounds: a multiple of `dependence`, at least twice that.
+    #[param(default = "64", min = "2", max = "65536")]
+    pub instructions: u32,
+    /// Rounds of the loop.
+    #[param(default = "16", min = "1", max = "1000000000")]
+    pub rounds: u32,
+    /// Instructions from one that makes a value to the first that uses it.
+    #[param(default = "1", min = "1", max = "64")]
+    pub dependence: u32,
+    /// Bytes of the buffer that is read and of the one that is written, each a power of two.
+    #[param(default = "1 MiB", min = "4 KiB", max = "2 GiB")]
+    pub footprint: Bytes,
+    /// Where global accesses go.
+    #[param(default = "sequential")]
+    pub pattern: Choose<dyn Pattern>,
+    /// 128-byte lines that a warp's global access touches: 1, 2, 4, 8, 16 or 32.
+    #[param(default = "1", min = "1", max = "32")]
+    pub lines: u32,
+    /// Lanes of each warp that take a branch.
+    #[param(default = "16", min = "0", max = "31")]
+    pub jumping: u32,
+    /// Instructions that a taken branch passes over; fewer where a branch, a barrier or a global store follows.
+    #[param(default = "4", min = "0", max = "1024")]
+    pub skipped: u32,
+    /// Most threads of a block, a multiple of 32.
+    #[param(default = "256", min = "32", max = "1024")]
+    pub threads: u32,
+    /// Bytes of a block's shared memory; where it is not set, 4 a thread if it is accessed.
+    #[param(min = "0 B", max = "1 MiB")]
+    pub shared: Option<Bytes>,
+    /// Registers of a thread; what the instructions need where it is not set.
+    #[param(min = "4", max = "255")]
+    pub registers: Option<u32>,
+    /// Chooses the order of the instructions and the numbers in them.
+    #[param(default = "1")]
+    pub seed: u64,
+}
+
+/// Why a description cannot be met.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The parameter that says too much or too little.
+    pub parameter: &'static str,
+    /// What is wrong with it.
+    pub message: String,
+    /// What would be right.
+    pub help: String,
+}
+
+/// Registers the patterns.
+pub fn register(registry: &mut Registry) {
+    pattern::register(registry);
+}
+
+/// The documentation of all parameters.
+pub fn explain() -> String {
+    let mut registry = Registry::default();
+    register(&mut registry);
+    let kind = KindInfo {
+        name: "synthetic",
+        doc: "A kernel made from a description, under `code` of an application: `NAME: { synthetic: { … } }`. Its \
+              arguments are the buffer that it reads, if it loads; the one that it writes, if it stores; and one \
+              with a u32 a thread, which takes a digest of what the thread computed.",
+        fields: Synthetic::fields,
+        check: |_, _| {},
+        ports: Vec::new,
+    };
+    topology::explain(&kind, registry.families())
+}
+
+/// The PTX of a kernel with this name, which must be one.
+///
+/// # Errors
+/// When parameters contradict each other.
+pub fn kernel(name: &str, description: &Synthetic) -> Result<String, Refusal> {
+    let plan = Plan::new(description)?;
+    let bare = emit::kernel(name, description, &plan, 0);
+    let Some(wanted) = description.registers else { return Ok(bare) };
+    let needed = registers(&bare, wanted)?;
+    if needed > wanted {
+        return Err(Refusal {
+            parameter: "registers",
+            message: format!("the kernel needs {needed} registers, more than {wanted}"),
+            help: "a smaller `dependence` needs fewer".to_owned(),
+        });
+    }
+    Ok(emit::kernel(name, description, &plan, wanted - needed))
+}
+
+/// The registers that a thread of a kernel needs.
+fn registers(text: &str, wanted: u32) -> Result<u32, Refusal> {
+    let program = Program::compile(text, None).map_err(|errors| Refusal {
+        parameter: "registers",
+        message: format!("{wanted} registers cannot be counted"),
+        help: errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
+    })?;
+    Ok(program.registers_per_thread())
+}

@@ -1,0 +1,50 @@
+//! `counterpoint ptx synth`: the PTX of synthetic kernels.
+
+use std::io;
+use std::path::PathBuf;
+
+use clap::Args;
+use counterpoint_experiments::application::{self, RealFiles};
+
+use super::ptx::{no_kernel, refuse};
+use crate::{Console, SUCCESS};
+
+/// The command's arguments.
+#[derive(Args)]
+pub(super) struct Synth {
+    /// The application's file.
+    file: PathBuf,
+    /// Only this kernel.
+    #[arg(long)]
+    kernel: Option<String>,
+    /// A parameter of the application: `app.n=256`.
+    #[arg(long = "set", value_name = "app.NAME=VALUE")]
+    sets: Vec<String>,
+}
+
+impl Synth {
+    pub(super) fn execute(&self, console: &mut Console<'_>) -> io::Result<u8> {
+        let place = self.file.display().to_string();
+        let mut kernels = match application::load(&place, &self.sets, &RealFiles) {
+            Ok(loaded) => loaded.synthetic,
+            Err(report) => return refuse(console, &[report.render()]),
+        };
+        if kernels.is_empty() {
+            return refuse(console, &[format!("error: {place} describes no synthetic kernel")]);
+        }
+        if let Some(wanted) = &self.kernel {
+            let names: Vec<String> = kernels.iter().map(|(name, _)| name.clone()).collect();
+            kernels.retain(|(name, _)| name == wanted);
+            if kernels.is_empty() {
+                return refuse(console, &no_kernel(&place, wanted, &names));
+            }
+        }
+        for (index, (_, text)) in kernels.iter().enumerate() {
+            if index > 0 {
+                writeln!(console.out)?;
+            }
+            write!(console.out, "{text}")?;
+        }
+        Ok(SUCCESS)
+    }
+}
