@@ -78,6 +78,8 @@ pub struct Cache<T> {
     data: Vec<Line>,
     misses: Vec<Option<Miss<T>>>,
     free: Vec<u32>,
+    /// Empty lists for accesses that wait.
+    lists: Vec<Vec<T>>,
     merges: usize,
     clock: u64,
 }
@@ -105,6 +107,7 @@ impl<T> Cache<T> {
             data: vec![[0; LINE_BYTES as usize]; lines],
             misses: (0..params.mshrs).map(|_| None).collect(),
             free: (0..params.mshrs).rev().collect(),
+            lists: Vec::new(),
             merges: params.merges as usize,
             clock: 0,
         })
@@ -221,7 +224,9 @@ impl<T> Cache<T> {
         let tag = &mut self.tags[way.0 as usize];
         assert_eq!(tag.miss, NO_MISS, "one miss per line");
         tag.miss = miss;
-        self.misses[miss as usize] = Some(Miss { way, waiting: vec![access] });
+        let mut waiting = self.lists.pop().unwrap_or_default();
+        waiting.push(access);
+        self.misses[miss as usize] = Some(Miss { way, waiting });
         miss
     }
 
@@ -238,6 +243,12 @@ impl<T> Cache<T> {
             }
             _ => Err(access),
         }
+    }
+
+    /// Takes back a list of accesses that waited, so that another miss uses its memory.
+    pub fn give_back(&mut self, mut list: Vec<T>) {
+        list.clear();
+        self.lists.push(list);
     }
 
     /// Ends a miss: what came fills the bytes that are not here yet (those that are may be newer). Gives the way, unless

@@ -174,9 +174,9 @@ impl L2Slice {
     /// Takes what DRAM answered.
     fn fill(&mut self, reply: MemReply, cycle: u64, stats: &L2Stats) {
         let MemResult::Line(mask, data) = reply.result else { return };
-        let (way, waiting) = self.cache.end_miss(reply.tag.0, mask, &data);
+        let (way, mut list) = self.cache.end_miss(reply.tag.0, mask, &data);
         let way = way.expect("L2 lines stay while they wait");
-        let mut waiting = waiting.into_iter();
+        let mut waiting = list.drain(..);
         for request in waiting.by_ref() {
             if wanted(&request.access) & !self.cache.valid(way) == 0 {
                 self.finish(way, request, cycle + 1, stats);
@@ -190,6 +190,7 @@ impl L2Slice {
             let joined = self.cache.join_miss(way, request);
             assert!(joined.is_ok(), "fewer wait than before");
         }
+        self.cache.give_back(list);
     }
 }
 

@@ -97,6 +97,19 @@ impl Access {
         format!("{verb} {} at {:#x}", bytes_of(self.width.into()), self.addresses[lane as usize])
     }
 
+    /// The lowest address of the lanes that take part, and the highest one.
+    #[inline]
+    pub fn extent(&self) -> (u64, u64) {
+        if self.contiguous && self.mask != 0 {
+            let (first, last) = (self.mask.trailing_zeros(), 31 - self.mask.leading_zeros());
+            let (low, high) = (self.addresses[first as usize], self.addresses[last as usize]);
+            if low <= high {
+                return (low, high);
+            }
+        }
+        vector::extent(&self.addresses, self.mask)
+    }
+
     /// The bytes of the 128 from `base` on that `lanes`, all of which lie there, touch; one bit each.
     pub fn bytes_within(&self, lanes: u32, base: u64) -> u128 {
         if let Some((first, count)) = self.run(lanes) {

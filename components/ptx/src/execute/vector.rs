@@ -67,6 +67,19 @@ twice! {
         shape(addresses, step)
     }
 
+    /// The lowest and the highest address of some lanes, of which there is one at least.
+    extent(addresses: &[u64; 32], lanes: u32) -> (u64, u64) {
+        // A lane that does not take part counts as the first one that does.
+        let first = addresses[(lanes.trailing_zeros() & 31) as usize];
+        let (mut low, mut high) = (first, first);
+        for lane in 0..32 {
+            let address = if lanes >> lane & 1 != 0 { addresses[lane] } else { first };
+            low = low.min(address);
+            high = high.max(address);
+        }
+        (low, high)
+    }
+
     /// The lanes whose addresses lie at most `last` behind `base`.
     lanes_within(addresses: &[u64; 32], base: u64, last: u64) -> u32 {
         let mut inside = 0;

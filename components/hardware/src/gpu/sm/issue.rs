@@ -47,8 +47,11 @@ impl Sm {
     #[inline]
     fn candidates(&self, scheduler: usize, cycle: u64) -> u64 {
         let scheduler = &self.schedulers[scheduler];
-        let mine = self.fetch.buffered() & scheduler.share;
+        let mine = self.fetch.buffered() & self.warps.ready & scheduler.share;
         let mut candidates = 0;
+        if mine == 0 {
+            return candidates;
+        }
         for way in 0..WAYS {
             let wanting = self.warps.wanting(way) & mine;
             let free = || match way {
@@ -216,20 +219,12 @@ impl Sm {
 fn check_bounds(access: &Access, cta: &Cta, warp: u32) -> Result<(), Fault> {
     let (addresses, width) = (&access.addresses, u64::from(access.width));
     let memory = &cta.launch.memory;
-    let (mut low, mut high) = (32, 32);
-    for lane in (0..32).filter(|lane| access.mask >> lane & 1 != 0) {
-        if low == 32 || addresses[lane] < addresses[low] {
-            low = lane;
-        }
-        if high == 32 || addresses[lane] > addresses[high] {
-            high = lane;
-        }
-    }
-    let inside = |lane: usize| memory.holds(addresses[lane], width);
+    let (low, high) = access.extent();
     // Between two lanes in one allocation everything lies in it.
-    if low == 32 || (memory.same(addresses[low], addresses[high]) && inside(low) && inside(high)) {
+    if memory.same(low, high) && memory.holds(low, width) && memory.holds(high, width) {
         return Ok(());
     }
+    let inside = |lane: usize| memory.holds(addresses[lane], width);
     let Some(lane) = (0..32).find(|&lane| access.mask >> lane & 1 != 0 && !inside(lane)) else {
         return Ok(());
     };

@@ -125,7 +125,10 @@ impl Warps {
         for &id in program.instructions()[result.pc as usize].writes.as_slice() {
             slot.pending[id as usize / 64] &= !(1 << (id % 64));
         }
-        self.refresh(result.warp, program);
+        // What was ready before is ready still.
+        if self.ready >> result.warp & 1 == 0 {
+            self.refresh(result.warp, program);
+        }
     }
 
     /// Looks again at what the warp of a slot would do next.

@@ -191,6 +191,11 @@ impl L1 {
     pub(super) fn fill(&mut self, miss: u32, mask: ByteMask, data: &Line) -> Vec<Waiter> {
         self.cache.end_miss(miss, mask, data).1
     }
+
+    /// Takes back the list of those that waited, for another miss.
+    pub(super) fn give_back(&mut self, list: Vec<Waiter>) {
+        self.cache.give_back(list);
+    }
 }
 
 /// What lanes ask of a line past the cache.

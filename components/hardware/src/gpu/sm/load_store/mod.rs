@@ -25,7 +25,7 @@ use super::writeback::{Writeback, WritebackRing};
 use coalescer::next_line;
 use in_flight::{Answer, InFlight, Table, Waiter};
 use l1::{L1, Outcome};
-use queue::{Queue, Work};
+use queue::{Queue, Queued, Work};
 
 /// From the arrival of a load's last value to its register.
 const TO_REGISTER: u64 = 2;
@@ -104,6 +104,8 @@ pub(super) struct LoadStore {
     banks: u32,
     /// The last cycle in which a value of memory reached a register: one does in a cycle.
     delivered: u64,
+    /// Loaded words on their way to registers. What lanes hold that a load does not serve is of no meaning.
+    words: Box<[Row; 4]>,
     /// Accesses that nothing uses; they move by pointer between here and the instructions.
     #[allow(clippy::vec_box, reason = "an access is 800 bytes and moves often")]
     spare: Vec<Box<Access>>,
@@ -121,6 +123,7 @@ impl LoadStore {
             shared_latency: params.shared_latency.get(),
             banks: params.shared_banks,
             delivered: 0,
+            words: Box::new([Row::ZERO; 4]),
             spare: Vec::new(),
         })
     }
@@ -224,8 +227,8 @@ impl LoadStore {
                 1
             }
             Work::Shared(access) => {
-                let taken = shared(access, warp, (self.banks, self.shared_latency), around)?;
-                self.spare.push(std::mem::take(access));
+                let memory = (self.banks, self.shared_latency);
+                let taken = shared(access, warp, memory, &mut self.words, around)?;
                 around.done(warp);
                 taken
             }
@@ -235,7 +238,7 @@ impl LoadStore {
                 }
                 let index = *index;
                 let instruction = self.instructions.get(index);
-                let (line, group) = next_line(*lanes, &instruction.access.addresses);
+                let (line, group) = next_line(*lanes, &instruction.access);
                 *lanes &= !group;
                 instruction.pending += 1;
                 let taken = self.l1.enter(index, &instruction.access, line, group, cycle);
@@ -248,7 +251,9 @@ impl LoadStore {
             }
         };
         self.free = cycle + taken;
-        self.queue.pop(around.registers, cycle);
+        if let Some(Queued { work: Work::Shared(access), .. }) = self.queue.pop(around.registers, cycle) {
+            self.spare.push(access);
+        }
         Ok(())
     }
 
@@ -259,9 +264,8 @@ impl LoadStore {
         let (warp, pc) = (instruction.warp, instruction.access.pc);
         let launch = &around.cta(warp).launch;
         let label = (launch.id.0, launch.stream);
-        let mut words = [Row::ZERO; 4];
-        let outcome =
-            self.l1.look_up(&instruction.access, warp, label, memory, &mut self.bypasses, &mut words);
+        let words = &mut *self.words;
+        let outcome = self.l1.look_up(&instruction.access, warp, label, memory, &mut self.bypasses, words);
         match outcome {
             Outcome::Blocked => {
                 self.blocked = true;
@@ -270,7 +274,7 @@ impl LoadStore {
             }
             Outcome::Hit => {
                 around.stats.l1_accesses.add(1);
-                around.deliver(warp, pc, transaction.lanes, &words);
+                around.deliver(warp, pc, transaction.lanes, words);
                 self.served(transaction.instruction, around);
             }
             Outcome::Joined => {
@@ -315,9 +319,11 @@ impl LoadStore {
         match (Answer::of(reply.tag), reply.result) {
             (Answer::Store(warp), _) => around.done(warp),
             (Answer::Miss(miss), MemResult::Line(mask, data)) => {
-                for waiter in self.l1.fill(miss, mask, &data) {
+                let mut waiting = self.l1.fill(miss, mask, &data);
+                for waiter in waiting.drain(..) {
                     self.fill(waiter, reply.line, &data, around);
                 }
+                self.l1.give_back(waiting);
             }
             (Answer::Bypass(place), result) => {
                 let waiter = self.bypasses.take(place);
@@ -333,21 +339,19 @@ impl LoadStore {
 
     fn fill(&mut self, waiter: Waiter, line: u64, data: &Line, around: &mut Surroundings<'_>) {
         let instruction = self.instructions.get(waiter.instruction);
-        let mut words = [Row::ZERO; 4];
-        instruction.access.gather(waiter.lanes, line, data, &mut words);
-        around.deliver(instruction.warp, instruction.access.pc, waiter.lanes, &words);
+        instruction.access.gather(waiter.lanes, line, data, &mut self.words);
+        around.deliver(instruction.warp, instruction.access.pc, waiter.lanes, &self.words);
         self.served(waiter.instruction, around);
     }
 
     fn atomic_result(&mut self, waiter: Waiter, lanes: &[(u8, u64)], around: &mut Surroundings<'_>) {
         let instruction = self.instructions.get(waiter.instruction);
         if instruction.access.wants_value {
-            let mut words = [Row::ZERO; 4];
             for &(lane, old) in lanes {
-                words[0].0[lane as usize] = old as u32;
-                words[1].0[lane as usize] = (old >> 32) as u32;
+                self.words[0].0[lane as usize] = old as u32;
+                self.words[1].0[lane as usize] = (old >> 32) as u32;
             }
-            around.deliver(instruction.warp, instruction.access.pc, waiter.lanes, &words);
+            around.deliver(instruction.warp, instruction.access.pc, waiter.lanes, &self.words);
         }
         self.served(waiter.instruction, around);
     }
@@ -358,26 +362,24 @@ fn shared(
     access: &Access,
     warp: u32,
     (banks, latency): (u32, u64),
+    words: &mut [Row; 4],
     around: &mut Surroundings<'_>,
 ) -> Result<u64, Fault> {
     let number = around.number(warp);
     let cta = around.cta(warp);
-    if let Some(lane) = shared_memory::out_of_bounds(access, cta.shared.len() as u64) {
+    let (low, high) = access.extent();
+    if let Some(lane) = shared_memory::out_of_bounds(access, high, cta.shared.len() as u64) {
         let size = cta.shared.len();
         let message =
             format!("{}, outside of the block's shared memory ({size} bytes)", access.describe(lane));
         return Err(cta.fault_at(number, lane, access.pc, message));
     }
-    let mut words = [Row::ZERO; 4];
-    shared_memory::execute(access, &mut cta.shared, &mut words);
-    let degree = match access.kind {
-        AccessKind::Load | AccessKind::Store if shared_memory::is_narrow(access, banks) => 1,
-        _ => shared_memory::conflict_degree(access, banks),
-    };
+    shared_memory::execute(access, &mut cta.shared, words);
+    let degree = shared_memory::conflict_degree(access, (low, high), banks);
     around.stats.shared_accesses.add(1);
     around.stats.shared_conflicts.add(degree - 1);
     if access.wants_value {
-        around.deliver(warp, access.pc, access.mask, &words);
+        around.deliver(warp, access.pc, access.mask, words);
         around.write_back(warp, access.pc, around.cycle + degree - 1 + latency);
     }
     Ok(degree)

@@ -2,54 +2,62 @@
 
 use counterpoint_ptx::{Access, AccessKind, Row};
 
-/// Cycles that an access takes: the most different words that one bank must deliver. Lanes that read the same word share
-/// it; atomics on the same word take turns.
-pub(super) fn conflict_degree(access: &Access, banks: u32) -> u64 {
-    let banks = banks as usize;
-    let words = (access.width as u64).div_ceil(4);
-    let atomic = matches!(access.kind, AccessKind::Atomic(..));
-    let mut heads = [(0_u64, 0_u64); 32];
-    let mut lists: [[u64; 64]; 32] = [[0; 64]; 32];
-    let mut most = 1;
+/// Words among which those that an access touches are marked one by one.
+const MARKED: usize = 4096;
+
+/// Cycles that an access, from the lowest address to the highest one, takes: the most different words that one bank must
+/// deliver. Lanes that read the same word share it; atomics on the same word take turns.
+#[inline]
+pub(super) fn conflict_degree(access: &Access, (low, high): (u64, u64), banks: u32) -> u64 {
+    let words = u64::from(access.width).div_ceil(4);
+    let span = high / 4 + words - low / 4;
+    if matches!(access.kind, AccessKind::Atomic(..)) {
+        return turns(access, banks, |_| false);
+    }
+    if span <= u64::from(banks) {
+        // No two of these words lie in one bank.
+        return 1;
+    }
+    if span <= MARKED as u64 {
+        let (first, mut marks) = (low / 4, [0_u64; MARKED / 64]);
+        return turns(access, banks, |word| {
+            let (marks, bit) = (&mut marks[(word - first) as usize / 64], 1 << ((word - first) % 64));
+            let known = *marks & bit != 0;
+            *marks |= bit;
+            known
+        });
+    }
+    let mut seen = Vec::new();
+    turns(access, banks, |word| {
+        let known = seen.contains(&word);
+        seen.extend((!known).then_some(word));
+        known
+    })
+}
+
+/// The most words that one bank delivers, but for those that are `known` already.
+fn turns(access: &Access, banks: u32, mut known: impl FnMut(u64) -> bool) -> u64 {
+    let (words, banks) = (u64::from(access.width).div_ceil(4), u64::from(banks));
+    let mut turns = [0_u64; 32];
     let mut lanes = access.mask;
     while lanes != 0 {
-        let lane = lanes.trailing_zeros() as usize;
+        let word = access.addresses[lanes.trailing_zeros() as usize] / 4;
         lanes &= lanes - 1;
-        for word in 0..words {
-            let word = access.addresses[lane] / 4 + word;
-            let bank = word as usize % banks;
-            let (count, turns) = &mut heads[bank];
-            let known = lists[bank][..*count as usize].contains(&word);
-            if !known && (*count as usize) < 64 {
-                lists[bank][*count as usize] = word;
-                *count += 1;
-            }
-            *turns += u64::from(!known || atomic);
-            most = most.max(*turns);
+        for word in word..word + words {
+            turns[(word % banks) as usize] += u64::from(!known(word));
         }
     }
-    most
+    turns.into_iter().max().unwrap_or(1).max(1)
 }
 
-/// Whether an access touches at most 32 consecutive words, in which no bank can conflict.
+/// The first lane that reaches beyond the CTA's shared memory; `high` is the highest address of all.
 #[inline]
-pub(super) fn is_narrow(access: &Access, banks: u32) -> bool {
-    let (mut low, mut high) = (u64::MAX, 0);
-    let mut lanes = access.mask;
-    while lanes != 0 {
-        let address = access.addresses[lanes.trailing_zeros() as usize];
-        (low, high) = (low.min(address), high.max(address));
-        lanes &= lanes - 1;
+pub(super) fn out_of_bounds(access: &Access, high: u64, bytes: u64) -> Option<u32> {
+    let beyond = |address: u64| address.saturating_add(u64::from(access.width)) > bytes;
+    if !beyond(high) {
+        return None;
     }
-    (high / 4 + u64::from(access.width).div_ceil(4)).saturating_sub(low / 4) <= u64::from(banks)
-}
-
-/// The first lane that reaches beyond the CTA's shared memory.
-pub(super) fn out_of_bounds(access: &Access, bytes: u64) -> Option<u32> {
-    (0..32).find(|&lane| {
-        access.mask >> lane & 1 != 0
-            && access.addresses[lane as usize].saturating_add(u64::from(access.width)) > bytes
-    })
+    (0..32).find(|&lane| access.mask >> lane & 1 != 0 && beyond(access.addresses[lane as usize]))
 }
 
 /// Does what the access asks; loads and atomics leave their values in `words`.
@@ -65,6 +73,10 @@ pub(super) fn execute(access: &Access, bytes: &mut [u8], words: &mut [Row; 4]) {
 mod tests {
     use super::*;
 
+    fn degree_of(access: &Access) -> u64 {
+        conflict_degree(access, access.extent(), 32)
+    }
+
     fn strided(stride: u64) -> Access {
         let addresses = std::array::from_fn(|lane| lane as u64 * stride);
         Access { addresses, mask: u32::MAX, ..Access::default() }
@@ -72,18 +84,22 @@ mod tests {
 
     #[test]
     fn conflicts_are_counted_in_words_per_bank() {
-        for (stride, degree) in [(0, 1), (4, 1), (8, 2), (12, 1), (16, 4), (128, 32), (132, 1)] {
-            assert_eq!(conflict_degree(&strided(stride), 32), degree, "stride {stride}");
+        let far = [(2048, 32), (2052, 1), (4096, 32)];
+        for (stride, degree) in
+            [(0, 1), (4, 1), (8, 2), (12, 1), (16, 4), (128, 32), (132, 1)].into_iter().chain(far)
+        {
+            assert_eq!(degree_of(&strided(stride)), degree, "stride {stride}");
         }
-        assert!(is_narrow(&strided(4), 32) && !is_narrow(&strided(8), 32));
         let wide = Access { width: 8, elements: 1, element_bytes: 8, ..strided(8) };
-        assert_eq!(conflict_degree(&wide, 32), 2);
+        assert_eq!(degree_of(&wide), 2);
+        let alike = Access { addresses: std::array::from_fn(|lane| lane as u64 / 2 * 128), ..strided(0) };
+        assert_eq!(degree_of(&alike), 16, "two lanes share a word");
     }
 
     #[test]
     fn atomics_on_one_word_take_turns() {
         let kind =
             AccessKind::Atomic(counterpoint_ptx::AtomicOperation::Add, counterpoint_ptx::AtomicType::U32);
-        assert_eq!(conflict_degree(&Access { kind, ..strided(0) }, 32), 32);
+        assert_eq!(degree_of(&Access { kind, ..strided(0) }), 32);
     }
 }
