@@ -10,7 +10,7 @@ use super::stalls::{Held, Stall};
 use super::units::{MEMORY, WAYS};
 use super::warp::State;
 use super::writeback::Writeback;
-use super::{Sm, SmStats};
+use super::{Scheduler, Sm, SmStats};
 
 impl Sm {
     /// Lets every scheduler issue.
@@ -28,7 +28,11 @@ impl Sm {
                 sim.stats.issue_slots.lost(stall, 1);
                 continue;
             }
-            let slot = self.schedulers[scheduler].policy.pick(candidates, &self.warps.ages);
+            let Scheduler { policy, share, .. } = &mut self.schedulers[scheduler];
+            let Some(slot) = policy.pick(&self.warps.view(candidates, *share)) else {
+                sim.stats.issue_slots.lost(Stall::Policy, 1);
+                continue;
+            };
             sim.stats.issue_slots.used.add(1);
             let first = self.way_of_next(slot);
             self.issue_from(slot, sim)?;

@@ -11,6 +11,8 @@ pub(crate) struct IssueSlots {
     pipeline: Counter,
     /// Slots lost because the load-store unit was occupied.
     memory_pipeline: Counter,
+    /// Slots lost because the policy kept the ready warps back.
+    policy: Counter,
     /// Slots lost because the next instruction had not been fetched.
     fetch: Counter,
     /// Slots lost because a result of a unit was awaited.
@@ -28,6 +30,7 @@ pub(crate) struct IssueSlots {
 pub(super) enum Stall {
     Pipeline,
     MemoryPipeline,
+    Policy,
     Fetch,
     Data,
     Memory,
@@ -78,6 +81,7 @@ impl IssueSlots {
         let counter = match stall {
             Stall::Pipeline => &self.pipeline,
             Stall::MemoryPipeline => &self.memory_pipeline,
+            Stall::Policy => &self.policy,
             Stall::Fetch => &self.fetch,
             Stall::Data => &self.data,
             Stall::Memory => &self.memory,

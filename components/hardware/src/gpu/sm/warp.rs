@@ -4,6 +4,7 @@
 
 use counterpoint_ptx::{Program, RegisterSet, Warp};
 
+use super::scheduler::View;
 use super::units::{Units, WAYS};
 use super::writeback::Writeback;
 
@@ -79,6 +80,15 @@ impl Warps {
             wants: [0; WAYS],
             units,
         }
+    }
+
+    /// What a policy sees of a scheduler's share of the warps, of which these are ready.
+    #[inline]
+    pub(super) fn view(&self, ready: u64, share: u64) -> View<'_> {
+        let live = self.live & share;
+        // A warp with an access under way that is not ready waits for it, or for a result that comes sooner.
+        let waiting = live & (!self.running | self.accessing & !self.ready);
+        View { ready, live, waiting, ages: &self.ages }
     }
 
     /// How long instructions take, and which way they go.

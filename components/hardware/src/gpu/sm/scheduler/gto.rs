@@ -2,7 +2,7 @@
 
 use counterpoint_framework::model::Variant;
 
-use super::WarpPolicy;
+use super::{View, WarpPolicy};
 
 /// The policy `gto`.
 #[derive(Default)]
@@ -22,7 +22,7 @@ impl Variant<dyn WarpPolicy> for GreedyThenOldest {
 }
 
 impl WarpPolicy for GreedyThenOldest {
-    fn pick(&mut self, ready: u64, ages: &[u64]) -> u32 {
+    fn pick(&mut self, &View { ready, ages, .. }: &View<'_>) -> Option<u32> {
         if ready >> self.last & 1 == 0 {
             let mut rest = ready;
             let mut oldest = ready.trailing_zeros();
@@ -35,7 +35,7 @@ impl WarpPolicy for GreedyThenOldest {
             }
             self.last = oldest;
         }
-        self.last
+        Some(self.last)
     }
 }
 
@@ -47,8 +47,7 @@ mod tests {
     fn the_last_one_goes_on_and_then_the_oldest() {
         let mut policy = GreedyThenOldest::default();
         let ages = [5, 3, 9, 1];
-        assert_eq!(policy.pick(0b0110, &ages), 1);
-        assert_eq!(policy.pick(0b1110, &ages), 1);
-        assert_eq!(policy.pick(0b1101, &ages), 3);
+        let mut pick = |ready| policy.pick(&View { ready, ages: &ages, ..View::default() });
+        assert_eq!([0b0110, 0b1110, 0b1101].map(&mut pick), [1, 1, 3].map(Some));
     }
 }

@@ -2,7 +2,7 @@
 
 use counterpoint_framework::model::Variant;
 
-use super::WarpPolicy;
+use super::{View, WarpPolicy};
 
 /// The policy `lrr`.
 #[derive(Default)]
@@ -20,11 +20,16 @@ impl Variant<dyn WarpPolicy> for LooseRoundRobin {
     }
 }
 
+/// The next of the slots, of which there is one at least, after the last one.
+pub(super) fn next_after(last: u32, slots: u64) -> u32 {
+    let after = slots.checked_shr(last + 1).unwrap_or(0);
+    if after == 0 { slots.trailing_zeros() } else { last + 1 + after.trailing_zeros() }
+}
+
 impl WarpPolicy for LooseRoundRobin {
-    fn pick(&mut self, ready: u64, _ages: &[u64]) -> u32 {
-        let after = ready.checked_shr(self.last + 1).unwrap_or(0);
-        self.last = if after == 0 { ready.trailing_zeros() } else { self.last + 1 + after.trailing_zeros() };
-        self.last
+    fn pick(&mut self, warps: &View<'_>) -> Option<u32> {
+        self.last = next_after(self.last, warps.ready);
+        Some(self.last)
     }
 }
 
@@ -36,8 +41,9 @@ mod tests {
     fn warps_take_turns() {
         let mut policy = LooseRoundRobin::default();
         let ready = 1 << 63 | 0b1011;
-        let order: Vec<u32> = (0..6).map(|_| policy.pick(ready, &[])).collect();
-        assert_eq!(order, [1, 3, 63, 0, 1, 3]);
-        assert_eq!(policy.pick(0b1000, &[]), 3);
+        let mut pick = |ready| policy.pick(&View { ready, ..View::default() });
+        let order: Vec<_> = (0..6).map(|_| pick(ready)).collect();
+        assert_eq!(order, [1, 3, 63, 0, 1, 3].map(Some));
+        assert_eq!(pick(0b1000), Some(3));
     }
 }

@@ -8,11 +8,24 @@ counterpoint_framework::variants! {
 
     mod lrr::LooseRoundRobin;
     mod gto::GreedyThenOldest;
+    mod two_level::TwoLevel;
+}
+
+/// What a policy sees of its scheduler's warps: bits of their slots.
+#[derive(Clone, Copy, Default)]
+pub struct View<'a> {
+    /// Warps that can issue now; one at least.
+    pub ready: u64,
+    /// Warps that have not ended.
+    pub live: u64,
+    /// Of these, warps that wait for memory, at a barrier or at a fence.
+    pub waiting: u64,
+    /// By slot, numbers that grow with the time at which its warp began.
+    pub ages: &'a [u64],
 }
 
 /// Chooses among ready warps.
 pub trait WarpPolicy {
-    /// The slot of the warp that issues: one whose bit is set in `ready`, which is not zero. `ages` grows with the
-    /// time at which a slot's warp began.
-    fn pick(&mut self, ready: u64, ages: &[u64]) -> u32;
+    /// The slot of the warp that issues, one of those that are ready, or none if the policy keeps all of them back.
+    fn pick(&mut self, warps: &View<'_>) -> Option<u32>;
 }
