@@ -58,7 +58,7 @@ fn a_misaligned_access_is_found_where_it_happens() {
         folder.path(),
         &[
             "vecadd #1, block (",
-            "warp 1, lane 0: ",
+            "warp 0, lane 0: ",
             "kernel.nvrtc-sm_35.ptx:44, `ld.global.f32 ",
             "`: address 0x",
             "is no multiple of the 4 bytes accessed",

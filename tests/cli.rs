@@ -249,8 +249,8 @@ fn check_tells_what_every_link_carries() {
         line.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     assert_eq!(
-        row("network.client[*].requests[*]"),
-        "12 gpu.network.client[*].requests[*] -> gpu.network.server[*].requests 1 20 credits for a round trip of 16 cycles"
+        row("gpu.sm[*].memory -> "),
+        "2 gpu.sm[*].memory -> gpu.network.clients[*] 1 20 credits for a round trip of 16 cycles"
     );
     // 1 GHz to 700 MHz: two cycles there and back, and at worst more than one until the receiver's edge.
     assert_eq!(

@@ -46,7 +46,7 @@ fn count(summary: &RunSummary, path: &str, name: &str) -> u64 {
 #[test]
 fn a_fault_that_never_happens_changes_nothing() {
     // Eight cycles long: there is room for the injector.
-    let summary = run_with_fault("to: \"gpu.l2[0].requests\", fault: drop, nth: 1000000");
+    let summary = run_with_fault("to: \"gpu.scheduler.sms[0]\", fault: drop, nth: 1000000");
     assert_verified(&summary);
     let without = run_request(&request("tiny", "hotspot", &SETS));
     assert_eq!(summary.report.outcome, without.report.outcome);
@@ -63,7 +63,7 @@ fn a_lost_reply_ends_in_a_deadlock_that_names_who_waits_for_it() {
     let report = &called.err[called.err.find("error: deadlock at ").expect("a deadlock")..];
     for line in [
         "gpu.sm[0] has begun work that it has not finished",
-        "gpu.sm[0].memory waits for a message from gpu.network.client[1].client!fault",
+        "gpu.sm[0].memory waits for a message from gpu.network.clients[1]!fault",
         "host.cpu.devices waits for a message from host.bridge",
     ] {
         assert!(report.contains(line), "`{line}` is missing in\n{report}");
@@ -72,7 +72,7 @@ fn a_lost_reply_ends_in_a_deadlock_that_names_who_waits_for_it() {
     let read = |name: &str| std::fs::read_to_string(folder.path().join("out").join(name)).unwrap();
     assert!(read("manifest.yaml").contains("partial: true"));
     assert!(read("manifest.yaml").contains("outcome: |-\n  deadlock at "), "{}", read("manifest.yaml"));
-    assert!(read("stats.txt").contains("gpu.network.client[1].client!fault.dropped"));
+    assert!(read("stats.txt").contains("gpu.network.clients[1]!fault.dropped"));
     // The machine that was written has the fault, and runs as it stands.
     assert!(read("machine.yaml").contains("fault: drop, nth: 5"), "{}", read("machine.yaml"));
 }

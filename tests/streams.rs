@@ -181,8 +181,8 @@ fn parts_of_a_vector_overlap_their_copies_and_kernels() {
     };
     let time = |sets: &[&str]| run(sets).phases[0].elapsed;
     let (serial, one) = (time(&[]), time(&[STREAMS, LEFTOVER, "gpu.front.queues=1"]));
-    let many = time(&[STREAMS, LEFTOVER]);
-    assert!(many < one && one < serial, "{many}, {one} and {serial}");
+    let (many, both) = (time(&[STREAMS, LEFTOVER]), time(&[STREAMS, LEFTOVER, "gpu.copy.engines=2"]));
+    assert!(both < many && many < one && one < serial, "{both}, {many}, {one} and {serial}");
     // The copy engine makes one copy at a time, and meanwhile kernels run.
     let summary = run(&[STREAMS, LEFTOVER]);
     let spans = summary.report.spans.iter().filter(|span| span.path == "gpu.copy");
@@ -217,7 +217,7 @@ fn each_launch_and_each_stream_has_its_numbers() {
     };
     let found = launches(&summary);
     for (number, (start, end)) in (1..).zip(found) {
-        let kernel = format!("kernels[vecadd #{number}]");
+        let kernel = format!("kernels[vecadd#{number}]");
         assert_eq!((value(&kernel, "stream"), value(&kernel, "ctas")), (number, 2));
         let cycles = value(&kernel, "gpu_sim_cycle");
         assert_eq!(cycles, ((end - start) * 7 + 5000) / 10_000, "{kernel} at 700 MHz");
@@ -239,7 +239,25 @@ fn shares_of_the_sms_go_to_streams() {
     assert!(text.contains("the shares of `fixed-split` have 3 SMs, the GPU has 2"), "{text}");
 }
 
-/// Launches on random streams, as many events as their buffers need, and what comes of them.
+#[test]
+fn applications_without_streams_compute_the_same_under_the_runtime() {
+    for (machine, name) in [("tiny", "bfs"), ("tiny", "convolution"), ("two-gpus", "vecadd-two-devices")] {
+        assert_verified(&run_request(&request(machine, name, &["app.size=small", STREAMS])));
+    }
+}
+
+#[test]
+fn registers_of_a_launch_decide_what_fits() {
+    let with = |registers: u32| {
+        let launch = add("a", "b", "e", None).replace(" }", &format!(", registers: {registers} }}"));
+        Steps::new(&launch, 1.0).run(&[])
+    };
+    assert_verified(&with(128));
+    let text = with(129).report.outcome.to_string();
+    assert!(text.contains("a block of vecadd needs 256 threads, 33792 registers"), "{text}");
+}
+
+/// Launches and copies on random streams, as many events as their buffers need, and what comes of them.
 fn random_steps(seed: u64) -> Steps {
     const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
     const STREAMS: [Option<&str>; 4] = [None, Some("p"), Some("q"), Some("r")];
@@ -250,26 +268,38 @@ fn random_steps(seed: u64) -> Steps {
     };
     let [a, b] = inputs();
     let mut values = [a, b, vec![0.0; 256], vec![0.0; 256], vec![0.0; 256]];
-    // By buffer who has touched it since it was written last, its writer first: launch and stream.
+    // By buffer who has touched it since it was written last, its writer first: step and stream.
     let mut touched: [Vec<(usize, usize)>; 5] = Default::default();
     let mut text = String::new();
-    for launch in 0..14 {
+    for number in 0..16 {
         let (stream, left, right, sum) = (draw(4), draw(5), draw(5), draw(5));
-        let writers = [left, right].map(|read| touched[read].first().copied());
-        let before = touched[sum].iter().copied().chain(writers.into_iter().flatten());
+        let moves = draw(4) == 0;
+        let reads: &[usize] = if moves { &[] } else { &[left, right] };
+        let writers = reads.iter().filter_map(|&read| touched[read].first().copied());
+        let before: Vec<(usize, usize)> = touched[sum].iter().copied().chain(writers).collect();
         if let Some(name) = STREAMS[stream] {
-            for (other, _) in before.filter(|&(_, on)| on != stream && STREAMS[on].is_some()) {
+            for (other, _) in before.into_iter().filter(|&(_, on)| on != stream && STREAMS[on].is_some()) {
                 text.push_str(&format!("  - wait: {{ event: done{other}, stream: {name} }}\n"));
             }
         }
-        text.push_str(&add(NAMES[left], NAMES[right], NAMES[sum], STREAMS[stream]));
-        if let Some(name) = STREAMS[stream] {
-            text.push_str(&format!("  - record: {{ event: done{launch}, stream: {name} }}\n"));
+        if moves {
+            // There and back: the values stay.
+            let on = STREAMS[stream].map_or_else(String::new, |stream| format!(", stream: {stream}"));
+            for way in ["copy_out", "copy_in"] {
+                text.push_str(&format!("  - {{ {way}: {}{on} }}\n", NAMES[sum]));
+            }
+        } else {
+            text.push_str(&add(NAMES[left], NAMES[right], NAMES[sum], STREAMS[stream]));
+            let sums = values[left].iter().zip(&values[right]).map(|(left, right)| left + right);
+            values[sum] = sums.collect();
         }
-        touched[left].push((launch, stream));
-        touched[right].push((launch, stream));
-        touched[sum] = vec![(launch, stream)];
-        values[sum] = values[left].iter().zip(&values[right]).map(|(left, right)| left + right).collect();
+        if let Some(name) = STREAMS[stream] {
+            text.push_str(&format!("  - record: {{ event: done{number}, stream: {name} }}\n"));
+        }
+        for &read in reads {
+            touched[read].push((number, stream));
+        }
+        touched[sum] = vec![(number, stream)];
     }
     Steps::with_result(&text, &values[4])
 }
@@ -281,8 +311,11 @@ fn programs_with_the_events_that_they_need_compute_the_same_however_they_overlap
         assert_verified(&run_request(&RunRequest { functional: true, ..steps.request(&[]) }));
         for policy in ["fifo", "leftover", "{ fixed-split: { sms: [1, 1] } }"] {
             let policy = format!("gpu.scheduler.policy={policy}");
-            for queues in ["gpu.front.queues=1", "gpu.front.queues=2", "gpu.front.queues=32"] {
-                assert_verified(&steps.run(&[STREAMS, &policy, queues]));
+            for (queues, copy_queues) in [(1, 0), (1, 2), (2, 1), (32, 0)] {
+                let queues = format!("gpu.front.queues={queues}");
+                let copy_queues = format!("gpu.front.copy_queues={copy_queues}");
+                let engines = format!("gpu.copy.engines={}", 1 + seed % 2);
+                assert_verified(&steps.run(&[STREAMS, &policy, &queues, &copy_queues, &engines]));
             }
         }
     }

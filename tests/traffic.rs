@@ -295,17 +295,14 @@ fn crossbar(behind: &str, links: &str) -> RunReport {
     for number in 0..3 {
         components += &format!("  client{number}: {{ {CLIENT}, first: {} }}\n", number * 24 * 128);
     }
-    components += "  near: { type: interconnect/client-switch, count: 3, clock: slow, map: { slices: 2 } }
-  far: { type: interconnect/server-switch, count: 2, clock: slow }\n";
+    components += "  network: { type: interconnect/crossbar, clock: slow, map: { slices: 2 } }\n";
     components += behind;
     let mut wires = String::new();
     for number in 0..3 {
         wires += &format!(
-            "  - {{ from: client{number}.memory, to: \"near[{number}].client\", latency: 3 ns, capacity: 1 }}\n"
+            "  - {{ from: client{number}.memory, to: \"network.clients[{number}]\", latency: 3 ns, capacity: 1 }}\n"
         );
     }
-    wires += "  - { from: \"near[i].requests[j]\", to: \"far[j].requests\", latency: 3 ns, capacity: 2 }
-  - { from: \"far[j].replies[i]\", to: \"near[i].replies\", latency: 3 ns, capacity: 2 }\n";
     traffic(&components, &(wires + links), 3)
 }
 
@@ -313,7 +310,7 @@ fn crossbar(behind: &str, links: &str) -> RunReport {
 fn a_crossbar_under_back_pressure() {
     crossbar(
         "  server: { type: test/memory-server, count: 2, clock: fast }",
-        "  - { from: \"far[i].server\", to: \"server[i].clients[0]\", latency: 3 ns, capacity: 1 }",
+        "  - { from: \"network.servers[i]\", to: \"server[i].clients[0]\", latency: 3 ns, capacity: 1 }",
     );
 }
 
@@ -325,7 +322,7 @@ fn a_whole_memory_system() {
     );
     let report = crossbar(
         &behind,
-        "  - { from: \"far[i].server\", to: \"l2[i].requests\", latency: 3 ns, capacity: 1 }
+        "  - { from: \"network.servers[i]\", to: \"l2[i].requests\", latency: 3 ns, capacity: 1 }
   - { from: \"l2[i].memory\", to: \"dram.clients[i]\", latency: 3 ns, capacity: 1 }",
     );
     let conflicts = report.stats.iter().find(|row| row.label.name == "row_conflicts");

@@ -32,13 +32,13 @@ fn assert_command_says(machine: &str, application: &str, sets: &[&str], first: u
 }
 
 /// An L1 that holds all that a launch reads, so that what it should have forgotten is still there.
-const LARGE_L1: &str = "gpu.sm.l1d.capacity=256 KiB";
+const LARGE_L1: [&str; 2] = ["gpu.sm.l1d.capacity=256 KiB", "gpu.sm.l1d.set_index=linear"];
 
 #[test]
 fn without_the_flush_between_launches_stale_lines_are_read() {
-    let sets = ["app.n=128", "app.launches=4", LARGE_L1];
+    let sets = ["app.n=128", "app.launches=4", LARGE_L1[0], LARGE_L1[1]];
     assert_verified(&run_request(&request("tiny", "hotspot", &sets)));
-    let never = ["app.n=128", "app.launches=4", LARGE_L1, "gpu.sm.l1d.flush=never"];
+    let never = ["app.n=128", "app.launches=4", LARGE_L1[0], LARGE_L1[1], "gpu.sm.l1d.flush=never"];
     let request = request("tiny", "hotspot", &never);
     let first = assert_wrong(&run_request(&request));
     assert_command_says(&request.machine, &request.application, &never, first);
@@ -128,16 +128,16 @@ fn copies_that_pass_the_l2_by_miss_its_dirty_lines() {
     // The same GPU, but with a way of its own from the copy engine to DRAM.
     let gpu = std::fs::read_to_string(root().join("topologies/modules/gpu.yaml")).unwrap();
     let modules = root().join("topologies/modules").display().to_string();
-    let through = "  - \"copy.memory -> network.clients[0]\"";
-    assert!(
-        gpu.contains(through) && gpu.contains("clients: \"${sms + 1}\"") && gpu.contains("clients[i + 1]")
-    );
+    let through = "  - { from: copy.memory, to: \"network.clients[0]\", latency: \"${network_latency}\" }";
+    assert!(gpu.contains(through) && gpu.contains("clients[i + 1]"));
+    let side = "  side: { type: interconnect/crossbar, clock: icnt, map: { slices: \"${controllers}\" } }\n";
     let gpu = gpu
-        .replace("include: [crossbar.yaml]", &format!("include: [{modules}/crossbar.yaml]"))
-        .replace("clients: \"${sms + 1}\"", "clients: \"${sms}\"")
         .replace("clients[i + 1]", "clients[i]")
-        .replace("  network:\n", "  side:\n    module: crossbar\n    set: { clients: 1, servers: \"${controllers}\" }\n  network:\n")
-        .replace(through, "  - \"copy.memory -> side.clients[0]\"\n  - \"side.servers[i] -> dram[i].clients[1]\"");
+        .replace("  network:\n", &format!("{side}  network:\n"))
+        .replace(
+            through,
+            "  - \"copy.memory -> side.clients[0]\"\n  - \"side.servers[i] -> dram[i].clients[1]\"",
+        );
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("gpu.yaml"), gpu).unwrap();
     let machine = std::fs::read_to_string(root().join("topologies/systems/integrated.yaml")).unwrap();

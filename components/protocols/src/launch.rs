@@ -37,7 +37,7 @@ pub struct Launch {
     pub span: Option<SpanId>,
 }
 
-/// A launch as people are told of it: `step #3`.
+/// A launch as a key of records, without a space: `step#3`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LaunchName {
     id: LaunchId,
@@ -46,12 +46,12 @@ pub struct LaunchName {
 
 impl fmt::Display for LaunchName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} #{}", self.kernel, self.id.0)
+        write!(f, "{}#{}", self.kernel, self.id.0)
     }
 }
 
 impl Launch {
-    /// What the launch is called.
+    /// What records call the launch.
     pub fn name(&self) -> LaunchName {
         LaunchName { id: self.id, kernel: self.program.name().to_owned() }
     }

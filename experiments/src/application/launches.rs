@@ -8,7 +8,7 @@ use counterpoint_ptx::Program;
 
 use super::buffers::LAST_DEVICE;
 use super::code::Codes;
-use super::keys::{COPY_IN, COPY_OUT, FREE, LAUNCH, RECORD, REPEAT, SWAP, SYNCHRONIZE, WAIT};
+use super::keys::{COPY_IN, COPY_OUT, FREE, LAUNCH, LOOP, RECORD, REPEAT, SWAP, SYNCHRONIZE, Section, WAIT};
 use super::reader::Reader;
 
 /// Threads of a block, and its extents, at most (CUDA C programming guide, technical specifications).
@@ -22,8 +22,25 @@ const MOST_SHARED: u64 = 1 << 20;
 const MOST_INDEXED: u64 = 1 << 16;
 /// Registers of a thread at most (same table, compute capability 3.5).
 const MOST_REGISTERS: u64 = 255;
-const STEP_KEYS: [&str; 10] =
-    ["launch", "copy_in", "copy_out", "record", "wait", "synchronize", "swap", "free", "until", "repeat"];
+
+/// Reads a step whose keys are known.
+type Read = fn(&mut Reader<'_>, &Node, &mut Codes) -> Option<Step>;
+
+/// The kinds of steps: the key that tells one, what else may stand beside it, and who reads it.
+static KINDS: [(&str, &Section, Read); 10] = [
+    ("launch", &LAUNCH, |reader, node, codes| reader.launch(node, codes).map(Step::Launch)),
+    ("copy_in", &COPY_IN, |reader, node, _| reader.copy(node, node.get("copy_in")?, Direction::HostToDevice)),
+    ("copy_out", &COPY_OUT, |reader, node, _| {
+        reader.copy(node, node.get("copy_out")?, Direction::DeviceToHost)
+    }),
+    ("record", &RECORD, |reader, node, _| reader.record(node.get("record")?)),
+    ("wait", &WAIT, |reader, node, _| reader.wait(node.get("wait")?)),
+    ("synchronize", &SYNCHRONIZE, |reader, node, _| reader.synchronize(node.get("synchronize")?)),
+    ("swap", &SWAP, |reader, node, _| reader.swap(node.get("swap")?)),
+    ("free", &FREE, |reader, node, _| reader.free(node.get("free")?)),
+    ("until", &LOOP, |reader, node, codes| reader.until(node, codes)),
+    ("repeat", &REPEAT, |reader, node, codes| reader.repeat(node, codes)),
+];
 
 impl Reader<'_> {
     /// Reads steps; those with problems are left out.
@@ -42,55 +59,19 @@ impl Reader<'_> {
 
     /// Reads a step, if there is no problem with it.
     pub(super) fn step(&mut self, node: &Node, codes: &mut Codes) -> Option<Step> {
-        match STEP_KEYS.into_iter().find(|key| node.get(key).is_some()) {
-            Some("launch") => {
-                self.section(node, &LAUNCH)?;
-                self.launch(node, codes).map(Step::Launch)
-            }
-            Some("copy_in") => {
-                self.section(node, &COPY_IN)?;
-                self.copy(node, node.get("copy_in")?, Direction::HostToDevice)
-            }
-            Some("copy_out") => {
-                self.section(node, &COPY_OUT)?;
-                self.copy(node, node.get("copy_out")?, Direction::DeviceToHost)
-            }
-            Some("record") => {
-                self.section(node, &RECORD)?;
-                self.record(node.get("record")?)
-            }
-            Some("wait") => {
-                self.section(node, &WAIT)?;
-                self.wait(node.get("wait")?)
-            }
-            Some("synchronize") => {
-                self.section(node, &SYNCHRONIZE)?;
-                self.synchronize(node.get("synchronize")?)
-            }
-            Some("swap") => {
-                self.section(node, &SWAP)?;
-                self.swap(node.get("swap")?)
-            }
-            Some("free") => {
-                self.section(node, &FREE)?;
-                self.free(node.get("free")?)
-            }
-            Some("until") => self.until(node, codes),
-            Some(_) => {
-                self.section(node, &REPEAT)?;
-                self.repeat(node, codes)
-            }
-            None => {
-                let diagnostic = match node.as_map().and_then(<[_]>::first) {
-                    Some((key, _)) => Diagnostic::new(key.span, format!("there is no step `{}`", key.name))
-                        .suggest(&key.name, STEP_KEYS),
-                    None => Diagnostic::new(node.span, format!("expected a step, found {}", node.shape()))
-                        .suggest("", STEP_KEYS),
-                };
-                self.diagnostics.report(diagnostic);
-                None
-            }
-        }
+        let Some((_, section, read)) = KINDS.iter().find(|(key, ..)| node.get(key).is_some()) else {
+            let keys = KINDS.map(|(key, ..)| key);
+            let diagnostic = match node.as_map().and_then(<[_]>::first) {
+                Some((key, _)) => Diagnostic::new(key.span, format!("there is no step `{}`", key.name))
+                    .suggest(&key.name, keys),
+                None => Diagnostic::new(node.span, format!("expected a step, found {}", node.shape()))
+                    .suggest("", keys),
+            };
+            self.diagnostics.report(diagnostic);
+            return None;
+        };
+        self.section(node, section)?;
+        read(self, node, codes)
     }
 
     fn repeat(&mut self, node: &Node, codes: &mut Codes) -> Option<Step> {

@@ -5,13 +5,12 @@ use counterpoint_host_model::program::{Condition, Step};
 
 use super::arguments::number_bytes;
 use super::code::Codes;
-use super::keys::{CONDITION, LOOP};
+use super::keys::CONDITION;
 use super::reader::Reader;
 
 impl Reader<'_> {
     /// A loop.
     pub(super) fn until(&mut self, node: &Node, codes: &mut Codes) -> Option<Step> {
-        self.section(node, &LOOP)?;
         let written = node.get("until")?;
         self.looked_at(written.span);
         let until = self.condition(written);

@@ -151,33 +151,11 @@ impl Reader<'_> {
         Some(Step::Synchronize(Awaited::Event(event)))
     }
 
-    /// Reports streams on which nothing runs and events for which nobody can wait; numbers the streams.
+    /// Numbers the streams, and reports names that lead nowhere. Steps with problems of their own are left for later.
     pub(super) fn check_streams(&mut self) {
         let names = std::mem::take(&mut self.names);
-        let used: BTreeSet<&str> = names
-            .streams
-            .iter()
-            .filter(|stream| stream.device.is_some())
-            .map(|stream| stream.name.as_str())
-            .collect();
-        for stream in names.streams.iter().filter(|stream| stream.device.is_none()) {
-            let message = format!("nothing runs on a stream `{}`", stream.name);
-            let diagnostic = Diagnostic::new(stream.mentioned, message);
-            self.diagnostics.report(diagnostic.suggest(&stream.name, used.iter().copied()));
-        }
-        let recorded = names.events.iter().filter(|event| !event.recorded.is_empty());
-        let events: BTreeSet<&str> = recorded.map(|event| event.name.as_str()).collect();
-        for event in names.events.iter().filter(|event| used.contains(event.name.as_str())) {
-            if let Some((span, _)) = event.recorded.first() {
-                let message = format!("`{}` is the name of a stream, too", event.name);
-                let help = "`synchronize` could mean either";
-                self.diagnostics.report(Diagnostic::new(*span, message).help(help));
-            }
-        }
-        let mut seen = BTreeSet::new();
-        // A repetition with an index is read once a round.
-        for wait in names.waits.iter().filter(|wait| seen.insert(wait.span)) {
-            self.check_wait(wait, &names, &used, &events);
+        if self.diagnostics.reports() == 0 {
+            self.check_names(&names);
         }
         let default = Stream { name: "default".to_owned(), device: 0 };
         let named = names
@@ -185,6 +163,31 @@ impl Reader<'_> {
             .into_iter()
             .map(|stream| Stream { name: stream.name, device: stream.device.unwrap_or(0) });
         self.application.streams = std::iter::once(default).chain(named).collect();
+    }
+
+    fn check_names(&mut self, names: &StreamNames) {
+        let (used, idle): (Vec<&StreamUse>, Vec<&StreamUse>) =
+            names.streams.iter().partition(|stream| stream.device.is_some());
+        let streams: BTreeSet<&str> = used.iter().map(|stream| stream.name.as_str()).collect();
+        let recorded = names.events.iter().filter(|event| !event.recorded.is_empty());
+        let events: BTreeSet<&str> = recorded.map(|event| event.name.as_str()).collect();
+        // A repetition with an index is read once a round, and may have other names in each.
+        let mut seen = BTreeSet::new();
+        for stream in idle.into_iter().filter(|stream| seen.insert(stream.mentioned)) {
+            let message = format!("nothing runs on a stream `{}`", stream.name);
+            let diagnostic = Diagnostic::new(stream.mentioned, message);
+            self.diagnostics.report(diagnostic.suggest(&stream.name, streams.iter().copied()));
+        }
+        for event in names.events.iter().filter(|event| streams.contains(event.name.as_str())) {
+            if let Some((span, _)) = event.recorded.first() {
+                let message = format!("`{}` is the name of a stream, too", event.name);
+                let help = "`synchronize` could mean either";
+                self.diagnostics.report(Diagnostic::new(*span, message).help(help));
+            }
+        }
+        for wait in names.waits.iter().filter(|wait| seen.insert(wait.span)) {
+            self.check_wait(wait, names, &streams, &events);
+        }
     }
 
     fn check_wait(

@@ -1,4 +1,5 @@
-//! Statistics by key: the same numbers for each kernel, for each stream, for whatever a component tells apart.
+//! Statistics in parts, and by key: the same numbers for each kernel, for each stream, for whatever a component tells
+//! apart.
 //!
 //! ```
 //! use counterpoint_framework::model::{Counter, Keyed, Stats};
@@ -28,10 +29,29 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
+use std::ops::Deref;
 use std::rc::Rc;
 
 use super::stats::{Stat, StatLabel, StatVisitor, Stats};
 use crate::kernel::Local;
+
+/// The statistics of a part: `stats.txt` has them as `processor.part.number`.
+#[derive(Default)]
+pub struct Part<S>(S);
+
+impl<S> Deref for Part<S> {
+    type Target = S;
+
+    fn deref(&self) -> &S {
+        &self.0
+    }
+}
+
+impl<S: Stats> Stat for Part<S> {
+    fn visit(&self, label: StatLabel, visitor: &mut dyn StatVisitor) {
+        visitor.part(label.name, &mut |part| self.0.visit(part));
+    }
+}
 
 /// A set of statistics for each key, made when the key is first asked for.
 pub struct Keyed<K, S>(Local<BTreeMap<K, Rc<S>>>);

@@ -53,7 +53,7 @@ pub use diagnostics::{Diagnostic, Diagnostics, Report};
 pub use families::{Choose, Families, Variant};
 pub use faults::{FaultKind, FaultParams, InjectorParams, InjectorSite};
 pub(crate) use faults::{INPUT as INJECTOR_INPUT, OUTPUT as INJECTOR_OUTPUT};
-pub use keyed::Keyed;
+pub use keyed::{Keyed, Part};
 pub use node::{FileId, Key, Node, SourceMap, Span, Value};
 pub use params::{Bounds, ChoiceInfo, Field, FieldSpec, MapReader, Parameter, Params, Reader, TypeInfo};
 pub use ports::{MessageType, Port, PortField, PortInfo, PortShape, Ports};

@@ -111,7 +111,7 @@ impl Stat for Distribution {
 /// A statistic with its place and value, as it leaves the run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StatRow {
-    /// Path of the component, or of a part of it that has statistics of its own: `gpu.scheduler.kernels[step #1]`.
+    /// Path of the component, or of a part of it that has statistics of its own: `gpu.scheduler.kernels[step#1]`.
     pub path: String,
     /// Name, unit and meaning.
     pub label: StatLabel,

@@ -4,11 +4,12 @@
 //! to the CTA scheduler; what the copy engine and the host say to each other passes through.
 //!
 //! Commands wait in hardware queues, those of a stream in the queue of its number, modulo the queues. A queue is strictly
-//! first come, first served: its head is begun when the command before it *on its own stream* is done, and until then
+//! first come, first served: its head is begun when the commands before it *on its own stream* are done, and until then
 //! nothing behind it moves, whatever its stream. With one queue (Fermi) that is false serialisation: of streams filled one
 //! after another, each with a chain of kernels, only the last kernel of one and the first of the next run together. With a
 //! queue for each stream (Hyper-Q, 32 on Kepler) all streams do. (NVIDIA, CUDA sample `simpleHyperQ` and its guide "HyperQ
-//! Example"; Kepler GK110 whitepaper, "Hyper-Q".)
+//! Example"; Kepler GK110 whitepaper, "Hyper-Q".) Copies may have queues of their own, as engines do on Fermi: one, or one each
+//! way (NVIDIA, "CUDA C/C++ Streams and Concurrency", 2011).
 //!
 //! An event is a command that is done as soon as it is its turn; a stream that waits for it stands until then. A wait
 //! names an event that was sent before it, so queues cannot wait for each other in a circle.
@@ -36,6 +37,10 @@ pub struct CommandProcessorParams {
     /// 3.5 and what follows have 32 (Hyper-Q), of which CUDA uses 8 unless CUDA_DEVICE_MAX_CONNECTIONS says otherwise.
     #[param(default = "32", min = "1", max = "1024")]
     queues: u32,
+    /// Queues for copies alone: none, so that copies wait with the other commands of their stream, one, or 2, one each way,
+    /// as on a Fermi with two copy engines.
+    #[param(default = "0", max = "2")]
+    copy_queues: u32,
 }
 
 /// The ports of a command processor.
@@ -66,10 +71,12 @@ pub struct CommandProcessorStats {
 pub struct CommandProcessor {
     params: CommandProcessorParams,
     description: Description,
-    /// The commands that have not begun, in the order of their arrival.
+    /// The commands that have not begun, in the order of their arrival; the queues for copies come last.
     queues: Vec<VecDeque<Command>>,
-    /// By stream the command that is under way.
-    under_way: BTreeMap<u32, CommandId>,
+    /// By stream the commands that are not done, in their order: only the first can be under way.
+    streams: BTreeMap<u32, VecDeque<CommandId>>,
+    /// The copies and launches that are under way, with their streams.
+    under_way: BTreeMap<CommandId, u32>,
     /// The events that have not been recorded.
     unrecorded: BTreeSet<CommandId>,
     /// The commands that launched kernels.
@@ -82,14 +89,14 @@ pub struct CommandProcessor {
 impl CommandProcessor {
     /// Begins all commands whose turn it is.
     fn advance(&mut self, stats: &CommandProcessorStats) {
-        // An event that one queue records may be what another one waits for.
-        let mut recorded = true;
-        while std::mem::take(&mut recorded) {
+        // What is done at once, such as an event, may be what another queue waits for.
+        let mut begun = true;
+        while std::mem::take(&mut begun) {
             for index in 0..self.queues.len() {
                 while self.is_due(index)
                     && let Some(command) = self.queues[index].pop_front()
                 {
-                    recorded |= matches!(command.work, Work::Record);
+                    begun = true;
                     self.begin(command, stats);
                 }
             }
@@ -100,41 +107,58 @@ impl CommandProcessor {
     fn is_due(&self, index: usize) -> bool {
         self.queues[index].front().is_some_and(|head| {
             let held = matches!(&head.work, Work::Wait(event) if self.unrecorded.contains(event));
-            !held && !self.under_way.contains_key(&head.stream)
+            let first = self.streams.get(&head.stream).and_then(VecDeque::front);
+            !held && first == Some(&head.id)
         })
+    }
+
+    /// The queue in which a command waits.
+    fn queue_of(&self, command: &Command) -> usize {
+        let (all, own) = (self.params.queues as usize, self.params.copy_queues as usize);
+        match &command.work {
+            Work::Copy(copy) if own > 0 => all + copy.direction as usize % own,
+            _ => command.stream as usize % all,
+        }
     }
 
     fn begin(&mut self, Command { id, stream, work, title }: Command, stats: &CommandProcessorStats) {
         match work {
-            Work::Describe => {
-                self.to_host.push_back(BusMessage::Description(id, self.description.clone()));
-            }
             Work::Copy(copy) if copy.bytes > 0 => {
                 stats.copies.add(1);
                 self.to_copies.push_back(ToCopyEngine::Copy(id, copy, title));
-                self.under_way.insert(stream, id);
+                self.under_way.insert(id, stream);
             }
             Work::Launch(launch) => {
                 stats.launches.add(1);
                 self.launched.insert(launch.id, id);
                 self.to_scheduler.push_back(Start(launch));
-                self.under_way.insert(stream, id);
+                self.under_way.insert(id, stream);
+            }
+            Work::Describe => {
+                self.end(stream, BusMessage::Description(id, self.description.clone()));
             }
             Work::Record => {
                 stats.events.add(1);
                 self.unrecorded.remove(&id);
-                self.to_host.push_back(BusMessage::Done(id));
+                self.end(stream, BusMessage::Done(id));
             }
-            Work::Copy(_) | Work::Wait(_) => self.to_host.push_back(BusMessage::Done(id)),
+            Work::Copy(_) | Work::Wait(_) => self.end(stream, BusMessage::Done(id)),
         }
     }
 
-    /// The command under way is done.
+    /// The first command of a stream is done, and the host is told.
+    fn end(&mut self, stream: u32, answer: BusMessage) {
+        self.to_host.push_back(answer);
+        if let Some(commands) = self.streams.get_mut(&stream) {
+            commands.pop_front();
+        }
+    }
+
+    /// A copy or a launch is done.
     fn done(&mut self, id: CommandId, stats: &CommandProcessorStats) -> Result<(), Fault> {
-        let found = self.under_way.iter().find(|(_, under_way)| **under_way == id);
-        let (&stream, _) = found.ok_or_else(|| Fault::new(format!("command {} is not under way", id.0)))?;
-        self.under_way.remove(&stream);
-        self.to_host.push_back(BusMessage::Done(id));
+        let stream = self.under_way.remove(&id);
+        let stream = stream.ok_or_else(|| Fault::new(format!("command {} is not under way", id.0)))?;
+        self.end(stream, BusMessage::Done(id));
         self.advance(stats);
         Ok(())
     }
@@ -146,7 +170,8 @@ impl CommandProcessor {
                 if matches!(command.work, Work::Record) {
                     self.unrecorded.insert(command.id);
                 }
-                let queue = command.stream as usize % self.queues.len();
+                self.streams.entry(command.stream).or_default().push_back(command.id);
+                let queue = self.queue_of(&command);
                 self.queues[queue].push_back(command);
                 self.advance(stats);
             }
@@ -171,8 +196,9 @@ impl Component for CommandProcessor {
     fn new(params: CommandProcessorParams) -> Result<Self, Invalid> {
         Ok(CommandProcessor {
             description: Description { memory: params.memory.get(), path: String::new() },
-            queues: (0..params.queues).map(|_| VecDeque::new()).collect(),
+            queues: vec![VecDeque::new(); (params.queues + params.copy_queues) as usize],
             params,
+            streams: BTreeMap::new(),
             under_way: BTreeMap::new(),
             unrecorded: BTreeSet::new(),
             launched: BTreeMap::new(),

@@ -1,13 +1,19 @@
-//! One direction of a switch: messages pass one after another, a flit a cycle.
+//! One direction of a crossbar: inputs with a queue each, outputs that serve one of them at a time.
+//!
+//! A message waits at the head of its input until its output is free, and holds back all behind it: a queue has one
+//! head, so that a busy output costs the others as well (head-of-line blocking). Outputs choose among the heads that want
+//! them in turn (iSLIP). Time passes in steps of the switch, `speedup` of them a cycle. A packet takes a step for the
+//! allocation of its output and one for each of its flits, as in the input-queued router of BookSim with one virtual
+//! channel; behind the switch an output sends a flit a cycle.
 
-use counterpoint_framework::kernel::{Message, Permit, Process};
-use counterpoint_framework::model::{Counter, Params};
+use counterpoint_framework::kernel::{Message, Process, Socket};
+use counterpoint_framework::model::{Counter, Params, Stats};
 use counterpoint_framework::time::Bytes;
 use counterpoint_protocols::memory::{Packets, SECTOR_BYTES};
 
 /// How messages are cut into packets, and packets into flits.
 #[derive(Clone, Copy, Debug, Params)]
-pub(crate) struct PacketParams {
+pub(super) struct PacketParams {
     /// Bytes that pass in a cycle: the width of the network.
     #[param(default = "40 B", min = "1 B")]
     flit: Bytes,
@@ -20,40 +26,147 @@ pub(crate) struct PacketParams {
 }
 
 impl PacketParams {
-    /// Flits of a message.
+    /// Packets and flits of a message.
     #[inline]
-    fn flits(&self, message: &impl Packets) -> u64 {
+    fn cut(&self, message: &impl Packets) -> (u64, u64) {
         let (sectors, carries) = message.sectors();
         let mut rest = u64::from(sectors) * SECTOR_BYTES;
         let (packet, header, flit) = (self.packet.get(), self.header.get(), self.flit.get());
-        let mut flits = 0;
+        let (mut packets, mut flits) = (0, 0);
         while rest > 0 {
             let values = rest.min(packet);
-            flits += (header + if carries { values } else { 0 }).div_ceil(flit);
+            packets += 1;
+            flits += (header + if carries { values } else { 0 }).div_ceil(flit).max(1);
             rest -= values;
         }
-        flits.max(1)
+        (packets.max(1), flits.max(1))
     }
 }
 
-/// What a lane counts.
-pub(crate) struct LaneStats<'a> {
-    pub(crate) messages: &'a Counter,
-    pub(crate) flits: &'a Counter,
+/// What a direction of a crossbar counts.
+#[derive(Default, Stats)]
+pub(super) struct LaneStats {
+    /// Messages that have passed.
+    messages: Counter,
+    /// Flits that have passed.
+    flits: Counter,
+    /// Cycles that messages waited at the head of their queue for an output that was busy.
+    #[stat(unit = "cycles")]
+    conflicts: Counter,
 }
 
-/// Passes a message that starts in this cycle; returns when the next one may start.
-pub(crate) async fn pass<M: Message + Packets>(
-    process: &Process,
-    permit: Permit<'_, M>,
-    message: M,
-    packets: &PacketParams,
-    stats: LaneStats<'_>,
-) {
-    let flits = packets.flits(&message);
-    stats.messages.add(1);
-    stats.flits.add(flits);
-    // The message has arrived when its last flit has.
-    permit.send_after(process.span(flits - 1), message);
-    process.cycles(flits).await;
+/// What is known of an input.
+#[derive(Clone, Copy, Default)]
+struct Source {
+    /// The step from which on it can pass another message.
+    free: u64,
+    /// The cycle in which its head came into sight.
+    head: Option<u64>,
+}
+
+/// What is known of an output.
+#[derive(Clone, Copy, Default)]
+struct Sink {
+    /// The step from which on it can take another message.
+    free: u64,
+    /// The cycle from which on its channel can send another flit.
+    channel: u64,
+    /// Inputs whose head wants it: bits.
+    wanted: u128,
+    /// The input that has its turn.
+    turn: u32,
+}
+
+/// One direction of a crossbar.
+pub(super) struct Lane {
+    packets: PacketParams,
+    speedup: u64,
+    sources: Vec<Source>,
+    sinks: Vec<Sink>,
+    /// Messages at a head.
+    waiting: u32,
+}
+
+impl Lane {
+    pub(super) fn new(packets: PacketParams, speedup: u32) -> Self {
+        Lane { packets, speedup: speedup.into(), sources: Vec::new(), sinks: Vec::new(), waiting: 0 }
+    }
+
+    /// The ends that there are.
+    pub(super) fn connect(&mut self, inputs: usize, outputs: usize) {
+        self.sources = vec![Source::default(); inputs];
+        self.sinks = vec![Sink::default(); outputs];
+    }
+
+    /// Passes what can pass in this cycle. `route` gives a message's output, `arrive` learns its input as it passes. The
+    /// result is the next cycle in which something may be to do, if nothing comes.
+    ///
+    /// # Errors
+    /// The output of a message, if it does not exist.
+    pub(super) fn step<M: Message + Packets, A: Message, B: Message>(
+        &mut self,
+        process: &Process,
+        inputs: &mut [Socket<A, M>],
+        outputs: &mut [Socket<M, B>],
+        stats: &LaneStats,
+        (route, arrive): (impl Fn(&M) -> u32, impl Fn(&mut M, u32)),
+    ) -> Result<Option<u64>, u32> {
+        let cycle = process.cycle();
+        let steps = cycle * self.speedup..(cycle + 1) * self.speedup;
+        for step in steps.clone() {
+            for (index, (source, input)) in self.sources.iter_mut().zip(inputs.iter()).enumerate() {
+                if source.head.is_none()
+                    && source.free <= step
+                    && input.rx.has_message()
+                    && let Some(output) = input.rx.peek(&route)
+                {
+                    let sink = self.sinks.get_mut(output as usize).ok_or(output)?;
+                    source.head = Some(cycle);
+                    sink.wanted |= 1 << index;
+                    self.waiting += 1;
+                }
+            }
+            if self.waiting == 0 {
+                continue;
+            }
+            for (sink, output) in self.sinks.iter_mut().zip(outputs.iter_mut()) {
+                if sink.wanted == 0 || sink.free > step {
+                    continue;
+                }
+                let Some(permit) = output.tx.try_reserve() else { continue };
+                let index = sink.choose();
+                let Some(mut message) = inputs[index as usize].rx.try_recv() else { continue };
+                sink.turn = (index + 1) % inputs.len() as u32;
+                sink.wanted &= !(1 << index);
+                self.waiting -= 1;
+                let source = &mut self.sources[index as usize];
+                let since = source.head.take().unwrap_or(cycle);
+                let (packets, flits) = self.packets.cut(&message);
+                source.free = step + packets + flits;
+                sink.free = source.free;
+                sink.channel = sink.channel.max(cycle) + flits;
+                stats.messages.add(1);
+                stats.flits.add(flits);
+                stats.conflicts.add(cycle - since);
+                arrive(&mut message, index);
+                // The message has arrived when its last flit has.
+                permit.send_after(process.span(sink.channel - cycle - 1), message);
+            }
+        }
+        if self.waiting > 0 {
+            return Ok(Some(cycle + 1));
+        }
+        // Behind a message that still passes there may be another one.
+        let passing = self.sources.iter().map(|source| source.free).filter(|&free| free >= steps.end);
+        Ok(passing.min().map(|free| free / self.speedup))
+    }
+}
+
+impl Sink {
+    /// The input whose turn it is among those that want this output.
+    #[inline]
+    fn choose(&self) -> u32 {
+        let after = self.wanted >> self.turn;
+        if after == 0 { self.wanted.trailing_zeros() } else { self.turn + after.trailing_zeros() }
+    }
 }

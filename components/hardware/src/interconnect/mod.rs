@@ -6,6 +6,5 @@ counterpoint_framework::components! {
     /// Registers the components of this folder.
     pub(crate) fn register;
 
-    pub mod client_switch::ClientSwitch;
-    pub mod server_switch::ServerSwitch;
+    pub mod crossbar::Crossbar;
 }

@@ -1,7 +1,8 @@
 //! The copy engine (DMA) of a device: moves data between host memory, across the bus, and device memory, through the
 //! L2 like any other client.
 //!
-//! Copies are made one after another, each in chunks, several chunks in flight. A chunk to the device is read from the
+//! Copies are made one after another, or one each way at a time where there are two engines. Each is made in chunks, several
+//! of them in flight. A chunk to the device is read from the
 //! host and written line by line; the copy is done when every line is acknowledged. A chunk to the host is read line
 //! by line and written to the host; the copy is done when the host has acknowledged every chunk.
 
@@ -24,9 +25,13 @@ pub struct CopyEngineParams {
     /// Bytes of a chunk: one access to host memory.
     #[param(default = "4 KiB", min = "128 B", max = "64 KiB")]
     chunk: Bytes,
-    /// Chunks in flight at most.
+    /// Chunks of an engine in flight at most.
     #[param(default = "8", min = "1", max = "1024")]
     outstanding: u32,
+    /// 1 makes all copies one after another, as a GeForce of Fermi; with 2, as a Tesla has, each way has its own
+    /// (asyncEngineCount of CUDA's device properties).
+    #[param(default = "1", min = "1", max = "2")]
+    engines: u32,
 }
 
 /// The ports of a copy engine.
@@ -53,7 +58,7 @@ pub struct CopyEngineStats {
     bytes_to_host: Counter,
 }
 
-/// A chunk of the copy under way.
+/// A chunk of a copy under way.
 struct Chunk {
     host: u64,
     device: u64,
@@ -73,11 +78,20 @@ struct Active {
     span: Option<SpanId>,
 }
 
+/// What makes one copy at a time.
+#[derive(Default)]
+struct Engine {
+    queue: VecDeque<(CommandId, Copy, Option<Title>)>,
+    active: Option<Active>,
+}
+
 /// The copy engine.
 pub struct CopyEngine {
     chunk: u64,
-    queue: VecDeque<(CommandId, Copy, Option<Title>)>,
-    active: Option<Active>,
+    /// Chunks of an engine in flight at most.
+    outstanding: usize,
+    engines: Vec<Engine>,
+    /// The chunks in flight: those of the first engine, then those of the second.
     chunks: Vec<Option<Chunk>>,
     to_memory: VecDeque<MemRequest>,
     to_control: VecDeque<FromCopyEngine>,
@@ -86,17 +100,20 @@ pub struct CopyEngine {
 impl CopyEngine {
     /// Begins chunks of copies while there is room.
     fn begin(&mut self, sim: &Context<CopyEngineStats>) {
-        self.begin_copy(sim);
-        // The next copy begins in the cycle in which one ends: no message would come to begin it later.
-        while self.finish_copy(sim) && !self.queue.is_empty() {
-            self.begin_copy(sim);
+        for index in 0..self.engines.len() {
+            self.begin_copy(index, sim);
+            // The next copy begins in the cycle in which one ends: no message would come to begin it later.
+            while self.finish_copy(index, sim) && !self.engines[index].queue.is_empty() {
+                self.begin_copy(index, sim);
+            }
         }
     }
 
-    /// Begins chunks of the copy under way, or of the next one.
-    fn begin_copy(&mut self, sim: &Context<CopyEngineStats>) {
-        if self.active.is_none()
-            && let Some((id, copy, title)) = self.queue.pop_front()
+    /// Begins chunks of an engine's copy under way, or of its next one.
+    fn begin_copy(&mut self, index: usize, sim: &Context<CopyEngineStats>) {
+        let Engine { queue, active } = &mut self.engines[index];
+        if active.is_none()
+            && let Some((id, copy, title)) = queue.pop_front()
         {
             let stats = &sim.stats;
             match copy.direction {
@@ -111,11 +128,12 @@ impl CopyEngine {
             }
             let open =
                 |Title { name, parent }| sim.open_span(Level::Kernels, parent, String::from(&*name), 0);
-            self.active = Some(Active { id, copy, begun: 0, chunks: 0, span: title.map(open) });
+            *active = Some(Active { id, copy, begun: 0, chunks: 0, span: title.map(open) });
         }
-        while let Some(active) = &mut self.active
+        let mut slots = index * self.outstanding..(index + 1) * self.outstanding;
+        while let Some(active) = active
             && active.begun < active.copy.bytes
-            && let Some(slot) = self.chunks.iter().position(Option::is_none)
+            && let Some(slot) = slots.find(|&slot| self.chunks[slot].is_none())
         {
             let Active { copy, begun, chunks, .. } = active;
             let bytes = self.chunk.min(copy.bytes - *begun);
@@ -146,9 +164,10 @@ impl CopyEngine {
         }
     }
 
-    /// Reports the copy under way if all of it is done.
-    fn finish_copy(&mut self, sim: &Context<CopyEngineStats>) -> bool {
-        if let Some(active) = &self.active
+    /// Reports an engine's copy under way if all of it is done.
+    fn finish_copy(&mut self, index: usize, sim: &Context<CopyEngineStats>) -> bool {
+        let engine = &mut self.engines[index];
+        if let Some(active) = &engine.active
             && active.begun == active.copy.bytes
             && active.chunks == 0
         {
@@ -156,7 +175,7 @@ impl CopyEngine {
             if let Some(span) = active.span {
                 sim.close_span(span, vec![("bytes", Attribute::Number(active.copy.bytes))]);
             }
-            self.active = None;
+            engine.active = None;
             return true;
         }
         false
@@ -164,7 +183,7 @@ impl CopyEngine {
 
     fn finish_chunk(&mut self, slot: usize) {
         self.chunks[slot] = None;
-        if let Some(active) = &mut self.active {
+        if let Some(active) = &mut self.engines[slot / self.outstanding].active {
             active.chunks -= 1;
         }
     }
@@ -249,9 +268,9 @@ impl Component for CopyEngine {
     fn new(params: CopyEngineParams) -> Result<Self, Invalid> {
         Ok(CopyEngine {
             chunk: params.chunk.get(),
-            queue: VecDeque::new(),
-            active: None,
-            chunks: (0..params.outstanding).map(|_| None).collect(),
+            outstanding: params.outstanding as usize,
+            engines: (0..params.engines).map(|_| Engine::default()).collect(),
+            chunks: (0..params.engines * params.outstanding).map(|_| None).collect(),
             to_memory: VecDeque::new(),
             to_control: VecDeque::new(),
         })
@@ -261,7 +280,10 @@ impl Component for CopyEngine {
         loop {
             if let Some(message) = io.control.rx.try_recv() {
                 match message {
-                    ToCopyEngine::Copy(id, copy, title) => self.queue.push_back((id, copy, title)),
+                    ToCopyEngine::Copy(id, copy, title) => {
+                        let engine = copy.direction as usize % self.engines.len();
+                        self.engines[engine].queue.push_back((id, copy, title));
+                    }
                     ToCopyEngine::Bus(message) => self.take_host_message(message)?,
                 }
             }
@@ -288,7 +310,7 @@ impl Component for CopyEngine {
                 io.memory.tx.when(!self.to_memory.is_empty()),
                 io.control.tx.when(!self.to_control.is_empty()),
             ];
-            sim.set_busy(self.active.is_some());
+            sim.set_busy(self.engines.iter().any(|engine| engine.active.is_some()));
             sim.wait(SimTime::MAX, sources).await;
         }
     }

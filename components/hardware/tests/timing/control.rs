@@ -152,6 +152,33 @@ fn streams_share_queues_by_their_number() {
 }
 
 #[test]
+fn copies_may_have_queues_of_their_own() {
+    // Two streams, each a copy to the device, a kernel and a copy to the host, filled one after another.
+    let back = || Work::Copy(Copy { direction: Direction::DeviceToHost, host: 0, device: 0, bytes: 4 });
+    let run = |copy_queues: u32| {
+        let mut script = Vec::new();
+        for (stream, first) in [(1, 1), (2, 4)] {
+            let works = [copy(4), Work::Launch(simple(first + 1, 1, 32)), back()];
+            script.extend(
+                works
+                    .into_iter()
+                    .zip(first..)
+                    .map(|(work, id)| (4 + u64::from(id), command(id, stream, work))),
+            );
+        }
+        let (copies, launches, _) = commands(&format!("{{ queues: 1, copy_queues: {copy_queues} }}"), script);
+        (copies, launches)
+    };
+    // The second stream's copy waits for the first one's kernel, in front of which it cannot get.
+    let behind = (vec![(5, 1), (137, 3), (138, 4), (270, 6)], vec![(106, 2), (239, 5)]);
+    assert_eq!(run(0), behind);
+    // In the one queue for copies it is behind the copy that waits for that kernel.
+    assert_eq!(run(1), behind);
+    // With a queue each way nothing is before it.
+    assert_eq!(run(2), (vec![(5, 1), (8, 4), (137, 3), (140, 6)], vec![(106, 2), (109, 5)]));
+}
+
+#[test]
 fn a_stream_stands_until_the_event_that_it_waits_for() {
     let run = |id| Work::Launch(simple(id, 1, 32));
     let script = vec![

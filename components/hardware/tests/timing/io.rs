@@ -244,3 +244,17 @@ fn a_copy_that_waits_begins_when_the_one_before_it_is_done() {
     assert_eq!(done, [0, 1, 2]);
     assert_eq!(copies.host.lock().unwrap()[128..256], (0..128).collect::<Vec<u8>>());
 }
+
+#[test]
+fn two_engines_make_a_copy_each_way_at_a_time() {
+    let copies = || vec![(5, to_device(0, 0, 128)), (5, to_host(128, 512, 128)), (6, to_device(0, 256, 128))];
+    let done = |params: &str| -> Vec<(u64, u32)> {
+        copy(params, copies()).done.take().into_iter().map(|(cycle, id)| (cycle, id.0)).collect()
+    };
+    let (there, back) = (1 + HOST_LATENCY + 1 + 1 + 20, 1 + 20 + 1 + HOST_LATENCY + 1);
+    // The report of one copy goes to the host before the first request of the next.
+    let one = [(5 + there, 0), (5 + there + back, 1), (5 + there + back + 1 + there, 2)];
+    assert_eq!(done("{ engines: 1 }"), one);
+    // The copy to the host is taken a cycle later, and waits for nobody; but that same request comes before its report.
+    assert_eq!(done("{ engines: 2 }"), [(5 + there, 0), (6 + back + 1, 1), (5 + there + 1 + there, 2)]);
+}

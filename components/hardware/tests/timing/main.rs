@@ -4,13 +4,13 @@
 //! up by hand.
 
 mod control;
+mod crossbar;
 mod dram;
 mod io;
 mod l2;
 mod programs;
 mod scheduling;
 mod sm;
-mod switches;
 
 use counterpoint_framework::model::{Component, Environment};
 use counterpoint_framework::testing::{Bench, BenchReport};

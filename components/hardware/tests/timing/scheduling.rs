@@ -200,6 +200,19 @@ fn empty_sms_take_the_running_kernels_in_turn() {
 }
 
 #[test]
+fn empty_sms_may_stay_with_the_kernel_that_was_chosen_last() {
+    let launches = vec![(5, simple(1, 6, 32)), (6, simple(2, 3, 32)), (7, simple(3, 3, 32))];
+    let found = schedule_with("{ policy: { leftover: { choice: same } } }", &[ONE; 4], 100, launches);
+    let expected = [
+        vec![(5, (1, 3)), (107, (2, 1)), (209, (3, 2))],
+        vec![(5, (1, 0)), (107, (1, 4)), (209, (2, 2))],
+        vec![(5, (1, 1)), (107, (1, 5)), (209, (3, 0))],
+        vec![(5, (1, 2)), (107, (2, 0)), (209, (3, 1))],
+    ];
+    assert_eq!(found.given, expected);
+}
+
+#[test]
 fn a_kernel_waits_for_an_entry_of_the_table() {
     let launches = || vec![(5, simple(1, 1, 32)), (6, simple(2, 1, 32)), (7, simple(3, 1, 32))];
     let third = |params: &str| schedule_with(params, &[PLENTY; 4], 100, launches()).given[3].clone();
@@ -277,9 +290,9 @@ fn launches_and_streams_are_counted_one_by_one() {
     let kernel = |stream, ctas, cycles, active| {
         vec![("stream", stream), ("ctas", ctas), ("gpu_sim_cycle", cycles), ("active_cycles", active)]
     };
-    assert_eq!(of("kernels[k #1]"), kernel(1, 2, 102, 102));
-    assert_eq!(of("kernels[k #2]"), kernel(2, 3, 203, 203));
-    assert_eq!(of("kernels[k #3]"), kernel(1, 1, 201, 102));
+    assert_eq!(of("kernels[k#1]"), kernel(1, 2, 102, 102));
+    assert_eq!(of("kernels[k#2]"), kernel(2, 3, 203, 203));
+    assert_eq!(of("kernels[k#3]"), kernel(1, 1, 201, 102));
     let stream = |launches, ctas, cycles, active| {
         vec![("launches", launches), ("ctas", ctas), ("gpu_sim_cycle", cycles), ("active_cycles", active)]
     };

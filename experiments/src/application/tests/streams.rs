@@ -61,6 +61,19 @@ fn streams_are_numbered_and_events_tie_them() {
 }
 
 #[test]
+fn rounds_may_have_streams_of_their_own() {
+    let rounds = format!("  - repeat: 3\n    index: i\n    do: [{LAUNCH}, stream: \"s${{i % 2}}\" }}]\n");
+    let app = loaded(&with(&rounds), &[]).unwrap().application;
+    let streams: Vec<u32> = Step::launches(&app.steps).iter().map(|launch| launch.stream).collect();
+    assert_eq!((streams, app.streams.len()), (vec![1, 2, 1], 3));
+    // What is wrong in one round is told once.
+    let untied = format!(
+        "  - repeat: 3\n    index: i\n    do: [{{ wait: {{ event: \"e${{i}}\" }} }}]\n  - {LAUNCH} }}\n"
+    );
+    assert_eq!(problems(&with(&untied)), ["x/app.yaml:16:27: error: no step records an event `e0`"]);
+}
+
+#[test]
 fn a_launch_without_registers_has_the_estimate() {
     let app = loaded(GOOD, &[]).unwrap().application;
     let launches = Step::launches(&app.steps);
@@ -95,11 +108,7 @@ fn names_that_lead_nowhere_are_reported_where_they_stand() {
     ];
     for (from, to, expected) in cases {
         let found = problems(&good().replacen(from, to, 1));
-        assert_eq!(
-            found.first().map(String::as_str),
-            Some(&*format!("x/app.yaml:{expected}")),
-            "{to}: {found:?}"
-        );
+        assert_eq!(found, [format!("x/app.yaml:{expected}")], "{to}");
     }
     let report =
         loaded(&good().replace("synchronize: copied", "synchronize: copid"), &[]).expect_err("a problem");

@@ -1,6 +1,7 @@
 //! Kernels one after another: the oldest launch has the GPU until its last block has ended.
 //!
-//! Blocks go to the SMs in turn, one per SM and cycle, so that a small grid is spread over the GPU (GPGPU-Sim).
+//! Blocks go to the SMs in turn, one per SM and cycle, so that a small grid is spread over the GPU (GPGPU-Sim), whether or
+//! not the occupancy limits it to an even share: all SMs are empty when a kernel begins.
 
 use counterpoint_framework::model::Variant;
 

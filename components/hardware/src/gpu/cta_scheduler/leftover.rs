@@ -1,20 +1,39 @@
 //! What is left over: kernels run side by side, each SM serving one of them at a time.
 //!
-//! This is how GPGPU-Sim 3.0 to 3.2 places the blocks of concurrent kernels (`gpgpu_sim::select_kernel` in gpu-sim.cc,
+//! This is how GPGPU-Sim places the blocks of concurrent kernels (`gpgpu_sim::select_kernel` in gpu-sim.cc,
 //! `simt_core_cluster::issue_block2core` in shader.cc), and what Fermi and Kepler are usually said to do. An SM takes a
 //! kernel when it is wholly empty, and keeps it until all its blocks there have ended, whether or not the kernel has more
-//! blocks to give. The choice goes round the table of running kernels, from behind the one that was chosen last to the
-//! first that has blocks to give: neither the oldest first, nor one until it has nothing left. (GPGPU-Sim 4 stays with
-//! the kernel that it chose last while that has blocks to give.) Nothing that runs is ever taken from its SM.
+//! blocks to give. Nothing that runs is ever taken from its SM. Which kernel an empty SM takes depends on the version: the
+//! next one in the table of running kernels (3.0 to 3.2), or the one that was chosen last while it has blocks to give (4).
+//! Neither is the oldest first.
 //!
-//! The first choice begins behind the first entry of the table, and the first block goes to the second SM, as in GPGPU-Sim.
+//! Its clusters have one SM here, as those of its Fermi configurations do: a cluster is given a block a cycle, whatever its
+//! SMs. The first choice begins behind the first entry of the table, and the first block goes to the second SM, as in GPGPU-Sim.
 
-use counterpoint_framework::model::Variant;
+use counterpoint_framework::model::{Choice, Params, Variant};
 
 use super::policy::{CtaPolicy, Placement, Turn, View};
 
+/// Which kernel an empty SM takes.
+#[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    /// The next in the table behind the one that was chosen last (GPGPU-Sim 3.0 to 3.2).
+    Next,
+    /// The one that was chosen last, while it has blocks to give, and then the next (GPGPU-Sim 4).
+    Same,
+}
+
+/// The choice of a kernel.
+#[derive(Clone, Debug, Params)]
+pub(super) struct LeftOverParams {
+    /// Which of the running kernels that have blocks to give an empty SM takes.
+    #[param(default = "next")]
+    choice: Order,
+}
+
 /// The policy `leftover`.
 pub(super) struct LeftOver {
+    choice: Order,
     turn: Turn,
     /// The entry of the table that was chosen last.
     chosen: u32,
@@ -22,18 +41,20 @@ pub(super) struct LeftOver {
 
 impl Variant<dyn CtaPolicy> for LeftOver {
     const NAME: &'static str = "leftover";
-    const DOC: &'static str = "Kernels side by side, each SM serving one at a time: it takes the next in turn when it is wholly empty.";
-    type Params = ();
+    const DOC: &'static str =
+        "Kernels side by side, each SM serving one at a time: it takes another when it is wholly empty.";
+    type Params = LeftOverParams;
 
-    fn build((): &()) -> Result<Box<dyn CtaPolicy>, String> {
-        Ok(Box::new(LeftOver { turn: Turn::new(0..0, 0), chosen: 0 }))
+    fn build(params: &LeftOverParams) -> Result<Box<dyn CtaPolicy>, String> {
+        Ok(Box::new(LeftOver { choice: params.choice, turn: Turn::new(0..0, 0), chosen: 0 }))
     }
 }
 
-/// The launch that an empty SM takes: the next behind `chosen` in the table, round and round, that has blocks to give.
-fn choose(view: &View<'_>, chosen: u32) -> Option<usize> {
+/// The launch that an empty SM takes: round the table, from the entry that was chosen last or from behind it.
+fn choose(view: &View<'_>, choice: Order, chosen: u32) -> Option<usize> {
+    let first = if choice == Order::Same { chosen } else { chosen + 1 };
     let able = view.launches.iter().enumerate().filter(|(_, running)| running.waiting() > 0);
-    able.min_by_key(|(_, running)| (running.slot <= chosen, running.slot)).map(|(launch, _)| launch)
+    able.min_by_key(|(_, running)| (running.slot < first, running.slot)).map(|(launch, _)| launch)
 }
 
 impl CtaPolicy for LeftOver {
@@ -43,11 +64,11 @@ impl CtaPolicy for LeftOver {
     }
 
     fn place(&mut self, view: &View<'_>) -> Option<Placement> {
-        let chosen = self.chosen;
+        let (choice, chosen) = (self.choice, self.chosen);
         let placement = self.turn.find(|sm| {
             let launch = match view.sms[sm].resident.keys().next() {
                 Some(serves) => view.launches.iter().position(|running| running.launch.id == *serves),
-                None => choose(view, chosen),
+                None => choose(view, choice, chosen),
             }?;
             let can = view.launches[launch].waiting() > 0 && view.fits(launch, sm);
             can.then_some(Placement { launch, sm })

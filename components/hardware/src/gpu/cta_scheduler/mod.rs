@@ -106,9 +106,10 @@ impl CtaScheduler {
         while self.launches.len() < self.concurrent_kernels
             && let Some(Arrived { launch, demand, share, cycle }) = self.arrived.pop_front()
         {
-            let name = launch.name();
-            let span = sim.open_span(Level::Kernels, launch.span, name.to_string(), 0);
-            let (stats, stream_stats) = (sim.stats.kernels.of(name), sim.stats.streams.of(launch.stream));
+            let title = format!("{} #{}", launch.program.name(), launch.id.0);
+            let span = sim.open_span(Level::Kernels, launch.span, title, 0);
+            let stats = sim.stats.kernels.of(launch.name());
+            let stream_stats = sim.stats.streams.of(launch.stream);
             stats.stream.add(launch.stream.into());
             let offers: Vec<SmResources> = self.sms[share.clone()].iter().map(|sm| sm.total).collect();
             let free = |slot: &u32| self.launches.iter().all(|running| running.slot != *slot);

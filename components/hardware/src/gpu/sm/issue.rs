@@ -25,11 +25,11 @@ impl Sm {
             let candidates = self.candidates(scheduler, cycle);
             if candidates == 0 {
                 let stall = self.stall(self.schedulers[scheduler].share);
-                sim.stats.slots.lost(stall, 1);
+                sim.stats.issue_slots.lost(stall, 1);
                 continue;
             }
             let slot = self.schedulers[scheduler].policy.pick(candidates, &self.warps.ages);
-            sim.stats.slots.used.add(1);
+            sim.stats.issue_slots.used.add(1);
             let first = self.way_of_next(slot);
             self.issue_from(slot, sim)?;
             for _ in 1..self.issue_width {

@@ -22,7 +22,7 @@ mod writeback;
 use std::collections::VecDeque;
 
 use counterpoint_framework::kernel::{Fault, Source};
-use counterpoint_framework::model::{Component, Context, Counter, Invalid, Ports, Stats};
+use counterpoint_framework::model::{Component, Context, Counter, Invalid, Part, Ports, Stats};
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::launch::{LaunchId, SmEvent, SmResources, SmServer};
 use counterpoint_protocols::memory::MemoryClient;
@@ -55,7 +55,7 @@ pub struct SmStats {
     #[stat(name = "active_cycles", unit = "cycles")]
     active: Counter,
     /// Issue slots by what became of them.
-    slots: IssueSlots,
+    issue_slots: Part<IssueSlots>,
     /// Warp instructions issued, those without an active lane included.
     warp_insn: Counter,
     /// Thread instructions executed; lanes whose guard is false do not count.
@@ -208,7 +208,7 @@ impl Sm {
         if slept > 0 && self.resident() {
             stats.active.add(slept);
             for scheduler in &self.schedulers {
-                stats.slots.lost(self.stall(scheduler.share), slept);
+                stats.issue_slots.lost(self.stall(scheduler.share), slept);
             }
             if self.load_store.is_blocked() {
                 stats.lsu_stalls.add(slept);

@@ -1,33 +1,25 @@
 //! Where issue slots go: in every cycle with a block on the SM, each scheduler either issues or has a reason not to.
 
-use counterpoint_framework::model::{Counter, Stat, StatLabel, StatVisitor, Stats};
+use counterpoint_framework::model::{Counter, Stats};
 
 /// Issue slots of an SM by what became of them. Together they are the cycles with a block times the schedulers.
 #[derive(Default, Stats)]
 pub(crate) struct IssueSlots {
     /// Slots in which an instruction was issued.
-    #[stat(name = "issue_slots_used")]
     pub(super) used: Counter,
     /// Slots lost because a unit's collectors or pipeline registers were occupied.
-    #[stat(name = "issue_slots_pipeline")]
     pipeline: Counter,
     /// Slots lost because the load-store unit was occupied.
-    #[stat(name = "issue_slots_memory_pipeline")]
     memory_pipeline: Counter,
     /// Slots lost because the next instruction had not been fetched.
-    #[stat(name = "issue_slots_fetch")]
     fetch: Counter,
     /// Slots lost because a result of a unit was awaited.
-    #[stat(name = "issue_slots_data")]
     data: Counter,
     /// Slots lost because memory was awaited.
-    #[stat(name = "issue_slots_memory")]
     memory: Counter,
     /// Slots lost because all warps waited at a barrier or a fence.
-    #[stat(name = "issue_slots_barrier")]
     barrier: Counter,
     /// Slots of schedulers without a warp.
-    #[stat(name = "issue_slots_idle")]
     idle: Counter,
 }
 
@@ -76,12 +68,6 @@ impl Held {
         } else {
             Stall::Idle
         }
-    }
-}
-
-impl Stat for IssueSlots {
-    fn visit(&self, _label: StatLabel, visitor: &mut dyn StatVisitor) {
-        Stats::visit(self, visitor);
     }
 }
 

@@ -27,7 +27,8 @@ use crate::memory::address_map::{AddressMap, AddressMapParams};
 pub struct DramParams {
     /// Timings and shape of the DRAM.
     timing: TimingParams,
-    /// Accesses that the scheduler chooses from: GPGPU-Sim's `frfcfs_dram_sched_queue_size`.
+    /// Accesses that the scheduler chooses from, of `access` bytes each: GPGPU-Sim's `frfcfs_dram_sched_queue_size`. A
+    /// line that is written back is one of them.
     #[param(default = "64", min = "1", max = "1024")]
     queue: u32,
     /// Accesses to an open row that may overtake a bank's oldest, which wants another row; then it has its turn.
@@ -124,9 +125,11 @@ pub struct DramController {
     layout: Layout,
     backing: Backing,
     scheduler: Scheduler<(usize, MemReply)>,
+    /// Accesses in its queue.
+    queued: u64,
     /// Since when something has been queued.
     active: u64,
-    depth: usize,
+    depth: u64,
     return_queue: usize,
     latency: u64,
     /// Replies that have no credit yet, with the cycle in which they were ready.
@@ -163,12 +166,13 @@ impl DramController {
         count.add(parts);
         stats.n_req.add(1);
         stats.bytes.add(u64::from(mask.count_ones()));
-        stats.queue_length.record(self.scheduler.len() as u64);
+        stats.queue_length.record(self.queued);
         if self.scheduler.is_empty() {
             self.active = cycle;
         }
         let Place { bank, row, .. } = self.layout.place(local);
         let columns = self.timing.columns(parts, write);
+        self.queued += places(&result, parts);
         let reply = MemReply { line: request.line, tag: request.tag, client: request.client, result };
         self.scheduler.push(cycle, Request { bank, row, write, columns, payload: (client, reply) });
         Ok(())
@@ -187,6 +191,8 @@ impl DramController {
         if let Some(finished) = step.finished {
             stats.mrq_latency.record(cycle - finished.since);
             let (client, reply) = finished.payload;
+            let asked = if let MemResult::Line(mask, _) = reply.result { mask } else { 0 };
+            self.queued -= places(&reply.result, parts(asked, self.timing.access));
             self.replies.push_back((finished.end + self.latency, client, reply));
             if self.scheduler.is_empty() {
                 stats.n_activity.add(cycle + 1 - self.active);
@@ -194,6 +200,11 @@ impl DramController {
         }
         step.next
     }
+}
+
+/// Places in the queue: a read takes one for each of its parts, a write one.
+fn places(result: &MemResult, parts: u64) -> u64 {
+    if matches!(result, MemResult::Line(..)) { parts } else { 1 }
 }
 
 /// How many parts of `size` bytes of a line hold some of these bytes; an access of none touches one.
@@ -223,8 +234,9 @@ impl Component for DramController {
             layout: Layout::new(&timing, params.map.dram.0)?,
             backing: Backing::new(params.capacity.get()),
             scheduler: Scheduler::new(timing, params.overtaking),
+            queued: 0,
             active: 0,
-            depth: params.queue as usize,
+            depth: params.queue.into(),
             return_queue: params.return_queue as usize,
             latency: params.latency.get(),
             replies: VecDeque::new(),
@@ -241,7 +253,7 @@ impl Component for DramController {
             let cycle = sim.cycle();
             for step in 0..clients {
                 let client = (self.turn + step) % clients;
-                if self.scheduler.len() < self.depth
+                if self.queued < self.depth
                     && let Some(request) = io.clients[client].rx.try_recv()
                 {
                     self.accept(client, request, cycle, &sim.stats)?;
@@ -263,7 +275,7 @@ impl Component for DramController {
             }
             let deadline = if next == u64::MAX { SimTime::MAX } else { sim.cycles_from_now(next - cycle) };
             sim.set_busy(!self.scheduler.is_empty() || !self.replies.is_empty());
-            let room = self.scheduler.len() < self.depth;
+            let room = self.queued < self.depth;
             let blocked = self.replies.front().map(|&(_, client, _)| client);
             let requests = io.clients.iter().map(|client| client.rx.when(room));
             let credit =

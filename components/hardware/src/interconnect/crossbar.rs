@@ -1,0 +1,102 @@
+//! A crossbar between the clients of memory and its servers: a network for requests and one for replies.
+
+use counterpoint_framework::kernel::{Fault, Source};
+use counterpoint_framework::model::{Component, Context, Invalid, Params, Part, Ports, Stats};
+use counterpoint_framework::time::SimTime;
+use counterpoint_protocols::memory::{MemReply, MemRequest, MemoryClient, MemoryServer};
+
+use super::lane::{Lane, LaneStats, PacketParams};
+use crate::memory::address_map::{AddressMap, AddressMapParams};
+
+/// Width, speed and routing.
+#[derive(Clone, Debug, Params)]
+pub struct CrossbarParams {
+    /// Packets of requests.
+    requests: PacketParams,
+    /// Packets of replies.
+    replies: PacketParams,
+    /// Steps of the switches in a cycle (BookSim's internal_speedup).
+    #[param(default = "2", min = "1", max = "8")]
+    speedup: u32,
+    /// Which server holds an address: the servers are the map's slices.
+    map: AddressMapParams,
+}
+
+/// The ports of a crossbar.
+#[derive(Ports)]
+pub struct CrossbarPorts {
+    /// Those who ask.
+    clients: Vec<MemoryServer>,
+    /// Those who answer.
+    servers: Vec<MemoryClient>,
+}
+
+/// What a crossbar counts.
+#[derive(Default, Stats)]
+pub struct CrossbarStats {
+    /// The network for requests.
+    requests: Part<LaneStats>,
+    /// The network for replies.
+    replies: Part<LaneStats>,
+}
+
+/// A crossbar.
+pub struct Crossbar {
+    map: AddressMap,
+    requests: Lane,
+    replies: Lane,
+}
+
+impl Component for Crossbar {
+    const KIND: &'static str = "interconnect/crossbar";
+    const DOC: &'static str = "A crossbar between clients and servers of memory: input-queued switches, one for requests \
+                               and one for replies.";
+    const DAEMON: bool = true;
+    type Params = CrossbarParams;
+    type Ports = CrossbarPorts;
+    type Stats = CrossbarStats;
+
+    fn new(params: CrossbarParams) -> Result<Self, Invalid> {
+        Ok(Crossbar {
+            map: AddressMap::new(&params.map)?,
+            requests: Lane::new(params.requests, params.speedup),
+            replies: Lane::new(params.replies, params.speedup),
+        })
+    }
+
+    async fn run(&mut self, io: &mut CrossbarPorts, sim: &Context<CrossbarStats>) -> Result<(), Fault> {
+        let (clients, servers) = (io.clients.len(), io.servers.len());
+        if clients.max(servers) > MOST {
+            return Err(Fault::new(format!("a crossbar has at most {MOST} clients and servers")));
+        }
+        let Crossbar { map, requests, replies } = self;
+        requests.connect(clients, servers);
+        replies.connect(servers, clients);
+        loop {
+            let (clients, servers) = (io.clients.as_mut_slice(), io.servers.as_mut_slice());
+            let route = |request: &MemRequest| map.slice(request.line);
+            let arrive = |request: &mut MemRequest, client| request.client = client;
+            let asked = requests.step(sim, clients, servers, &sim.stats.requests, (route, arrive));
+            let asked = asked
+                .map_err(|server| Fault::new(format!("the map names slice {server} of {}", servers.len())))?;
+            let route = |reply: &MemReply| reply.client;
+            let answered =
+                replies.step(sim, servers, clients, &sim.stats.replies, (route, |_: &mut _, _| ()));
+            let answered = answered
+                .map_err(|client| Fault::new(format!("a reply to client {client} of {}", clients.len())))?;
+            let next = [asked, answered].into_iter().flatten().min();
+            let cycle = sim.cycle();
+            if next == Some(cycle + 1) {
+                sim.tick().await;
+                continue;
+            }
+            let deadline = next.map_or(SimTime::MAX, |next| sim.cycles_from_now(next - cycle));
+            let requests = io.clients.iter().map(|client| client.rx.when(true));
+            let replies = io.servers.iter().map(|server| server.rx.when(true));
+            sim.wait(deadline, requests.chain(replies)).await;
+        }
+    }
+}
+
+/// Clients or servers at most.
+const MOST: usize = 128;
