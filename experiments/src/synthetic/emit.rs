@@ -86,7 +86,8 @@ impl Writer<'_> {
         line!(self, ".visible .entry {name}(\n{}\n)", params.join(",\n"));
         line!(self, ".maxntid {threads}, 1, 1\n{{");
         line!(self, "\t.reg .pred %jump, %more;");
-        line!(self, "\t.reg .b32 %x, %nx, %y, %ny, %z, %thread, %block, %blocks, %lane, %warp, %within;");
+        line!(self, "\t.reg .b32 %x, %nx, %y, %ny, %z, %thread, %threads, %block, %blocks;");
+        line!(self, "\t.reg .b32 %lane, %warp, %within;");
         line!(self, "\t.reg .b32 %first, %step, %number, %round, %sum, %bits, %value<{strands}>;");
         line!(self, "\t.reg .b64 %result, %long;");
         line!(self, "\t.reg .f32 %real<{strands}>;\n\t.reg .f64 %wide<{strands}>;");
@@ -107,14 +108,16 @@ impl Writer<'_> {
 
     /// Thread, block, lane and warp as numbers, whatever the shapes of block and grid.
     fn who(&mut self) {
-        for (number, index, size) in [("thread", "tid", "ntid"), ("block", "ctaid", "nctaid")] {
+        for (number, count, index, size) in
+            [("thread", "threads", "tid", "ntid"), ("block", "blocks", "ctaid", "nctaid")]
+        {
             line!(self, "\tmov.u32 %x, %{index}.x;\n\tmov.u32 %y, %{index}.y;\n\tmov.u32 %z, %{index}.z;");
             line!(self, "\tmov.u32 %nx, %{size}.x;\n\tmov.u32 %ny, %{size}.y;");
             line!(self, "\tmad.lo.u32 %y, %z, %ny, %y;\n\tmad.lo.u32 %{number}, %y, %nx, %x;");
+            line!(self, "\tmov.u32 %z, %{size}.z;\n\tmul.lo.u32 %{count}, %nx, %ny;");
+            line!(self, "\tmul.lo.u32 %{count}, %{count}, %z;");
         }
-        line!(self, "\tmov.u32 %z, %nctaid.z;\n\tmul.lo.u32 %blocks, %nx, %ny;");
-        line!(self, "\tmul.lo.u32 %blocks, %blocks, %z;");
-        line!(self, "\tmad.lo.u32 %number, %block, {}, %thread;", self.description.threads);
+        line!(self, "\tmad.lo.u32 %number, %block, %threads, %thread;");
         line!(self, "\tand.b32 %lane, %thread, 31;\n\tshr.u32 %warp, %thread, 5;");
         line!(self, "\tsetp.lt.u32 %jump, %lane, {};", self.description.jumping);
     }

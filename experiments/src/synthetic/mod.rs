@@ -49,7 +49,7 @@ pub struct Synthetic {
     /// Instructions that a taken branch passes over; fewer where a branch, a barrier or a global store follows.
     #[param(default = "4", min = "0", max = "1024")]
     pub skipped: u32,
-    /// Most threads of a block, a multiple of 32.
+    /// Most threads of a block, a multiple of 32; a launch with fewer leaves their places out.
     #[param(default = "256", min = "32", max = "1024")]
     pub threads: u32,
     /// Bytes of a block's shared memory; where it is not set, 4 a thread if it is accessed.

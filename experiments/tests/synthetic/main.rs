@@ -108,6 +108,8 @@ fn shapes_of_blocks_and_grids_do_not_matter() {
     let flat = run(&text, 16 << 10, [4, 1, 1], [64, 1, 1]);
     let solid = run(&text, 16 << 10, [2, 1, 2], [8, 4, 2]);
     assert_eq!((flat.written, flat.digests), (solid.written, solid.digests));
+    let half = run(&text, 16 << 10, [4, 1, 1], [32, 1, 1]);
+    assert_eq!(half.digests.len(), 4 * 32, "every thread of a smaller block has its digest");
 }
 
 #[test]
