@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use crate::memory::{LINE_BYTES, Line};
+use crate::memory::{LINE_BYTES, Line, line_of};
 
 /// What buffers hold, by their number.
 pub type Contents = Vec<(u32, Vec<u8>)>;
@@ -55,6 +55,18 @@ impl Preloaded {
     }
 }
 
+impl Preloaded {
+    /// Lines that hold something, of the memory at `path`, in the order in which the buffers were given; a line that two
+    /// buffers share comes twice.
+    pub fn lines<'a>(&'a self, path: &'a str) -> impl Iterator<Item = u64> + 'a {
+        let placed = self.0.iter().filter_map(|piece| Some((piece.place.get()?, piece.bytes.len() as u64)));
+        let here = placed.filter(move |(place, bytes)| *bytes > 0 && is_part(path, &place.device));
+        here.flat_map(|(place, bytes)| {
+            (line_of(place.address)..place.address + bytes).step_by(LINE_BYTES as usize)
+        })
+    }
+}
+
 /// Whether a component is a part of what has the other path.
 fn is_part(path: &str, whole: &str) -> bool {
     whole.is_empty() || path.strip_prefix(whole).is_some_and(|rest| rest.starts_with('.'))
@@ -78,6 +90,8 @@ mod tests {
         assert_eq!(line("gpu[1].dram[0]", 1152), [128, 0, 0, 0]);
         assert_eq!(line("gpu[1].memory.dram[3]", 1280), [44, 0, 0, 84]);
         assert_eq!(line("gpu[1].dram[0]", 1408), [0, 0, 0, 128]);
+        assert_eq!(preloaded.lines("gpu[1].l2[0]").collect::<Vec<_>>(), [1024, 1152, 1280, 1024]);
+        assert_eq!(preloaded.lines("gpu[10].l2[0]").count(), 0, "another device");
         assert_eq!(line("gpu[10].dram[0]", 1152), [0, 0, 0, 128], "another device");
         assert_eq!(line("gpu[0].dram[0]", 1152), [0, 0, 0, 128], "another device");
     }

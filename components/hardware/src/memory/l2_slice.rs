@@ -12,6 +12,7 @@ use counterpoint_protocols::memory::{
     AtomicLane, ByteMask, LINE_BYTES, Line, MemAccess, MemReply, MemRequest, MemResult, MemoryClient,
     MemoryServer, Packets, SECTOR_BYTES, Tag, sectors,
 };
+use counterpoint_protocols::preload::Preloaded;
 
 use super::address_map::{AddressMap, AddressMapParams};
 use super::atomic;
@@ -28,6 +29,10 @@ pub struct L2Params {
     /// From taking a request to its reply leaving, on a hit.
     #[param(default = "34 cycles")]
     hit_latency: Cycles,
+    /// What is preloaded goes through the L2 and leaves its last lines there, as copies to the device do that take no
+    /// time (GPGPU-Sim). For comparisons.
+    #[param(default = "off")]
+    warm_on_copy: bool,
     /// Where addresses lie.
     map: AddressMapParams,
 }
@@ -72,6 +77,8 @@ pub struct L2Slice {
     map: AddressMap,
     sector: u32,
     hit_latency: u64,
+    /// The preloaded lines have not been put here yet.
+    cold: bool,
     /// The slice takes the next request in this cycle.
     free: u64,
     to_memory: VecDeque<MemRequest>,
@@ -88,6 +95,18 @@ impl L2Slice {
     /// Whole sectors around the given bytes.
     fn whole(&self, mask: ByteMask) -> ByteMask {
         whole(mask, self.sector)
+    }
+
+    /// Puts preloaded lines here, as far as they belong to the slice that a line belongs to.
+    #[cold]
+    fn warm_up(&mut self, line: u64, preloaded: &Preloaded, path: &str) {
+        self.cold = false;
+        let own = self.map.slice(line);
+        for line in preloaded.lines(path).filter(|&line| self.map.slice(line) == own) {
+            let mut data = [0; LINE_BYTES as usize];
+            preloaded.fill(path, line, &mut data);
+            self.cache.warm(line, self.map.within_slice(line) / LINE_BYTES, &data);
+        }
     }
 
     /// The way of a line, made if need be. `None`: every way of its set waits.
@@ -237,6 +256,7 @@ impl Component for L2Slice {
             map: AddressMap::new(&params.map)?,
             sector: sector as u32,
             hit_latency: params.hit_latency.get(),
+            cold: params.warm_on_copy,
             free: 0,
             to_memory: VecDeque::new(),
             replies: VecDeque::new(),
@@ -245,6 +265,8 @@ impl Component for L2Slice {
 
     async fn run(&mut self, io: &mut L2Ports, sim: &Context<L2Stats>) -> Result<(), Fault> {
         let mut held: Option<MemRequest> = None;
+        let preloaded = sim.resource::<Preloaded>();
+        self.cold &= preloaded.is_some();
         loop {
             let cycle = sim.cycle();
             if let Some(reply) = io.memory.rx.try_recv() {
@@ -256,6 +278,12 @@ impl Component for L2Slice {
                 && self.to_memory.len() < OUTGOING
                 && let Some(request) = held.take().or_else(|| io.requests.rx.try_recv())
             {
+                if self.cold
+                    && let Some(preloaded) = &preloaded
+                {
+                    // The buffers have their places when the first request comes, which tells what slice this is.
+                    self.warm_up(request.line, preloaded, sim.path());
+                }
                 let sectors = u64::from(request.sectors().0);
                 if first_time {
                     sim.stats.accesses.add(sectors);
