@@ -42,9 +42,9 @@ pub struct CacheParams {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WayId(u32);
 
+/// What is known of a way beside its line.
 #[derive(Clone)]
 struct Way {
-    line: u64,
     used: u64,
     valid: ByteMask,
     dirty: ByteMask,
@@ -79,6 +79,8 @@ pub struct Cache<T> {
     set_index: SetIndex,
     /// By bit of the polynomial's remainder, the bits of a line's number that decide about it.
     parities: Vec<u64>,
+    /// The line in each way: by themselves, because a look-up reads those of a whole set.
+    lines: Vec<u64>,
     tags: Vec<Way>,
     data: Vec<Line>,
     misses: Vec<Option<Miss<T>>>,
@@ -117,7 +119,8 @@ impl<T> Cache<T> {
             sets,
             set_index: params.set_index,
             parities: parities(sets),
-            tags: vec![Way { line: NO_LINE, used: 0, valid: 0, dirty: 0, miss: NO_MISS }; lines],
+            lines: vec![NO_LINE; lines],
+            tags: vec![Way { used: 0, valid: 0, dirty: 0, miss: NO_MISS }; lines],
             data: vec![[0; LINE_BYTES as usize]; lines],
             misses: (0..params.mshrs).map(|_| None).collect(),
             free: (0..params.mshrs).rev().collect(),
@@ -143,7 +146,7 @@ impl<T> Cache<T> {
     pub fn find(&self, line: u64, index: u64) -> Option<WayId> {
         let set = self.set(index);
         let first = set.start;
-        self.tags[set].iter().position(|way| way.line == line).map(|way| WayId((first + way) as u32))
+        self.lines[set].iter().position(|&found| found == line).map(|way| WayId((first + way) as u32))
     }
 
     /// Notes a use of the line.
@@ -158,16 +161,19 @@ impl<T> Cache<T> {
     pub fn allocate(&mut self, line: u64, index: u64) -> Option<(WayId, Option<Evicted>)> {
         let set = self.set(index);
         let first = set.start;
-        let free = self.tags[set].iter().enumerate().filter(|(_, way)| way.miss == NO_MISS);
-        let (offset, _) = free.min_by_key(|(_, way)| if way.line == NO_LINE { 0 } else { way.used + 1 })?;
+        let ways = self.lines[set.clone()].iter().zip(&self.tags[set]).enumerate();
+        let free = ways.filter(|(_, (_, way))| way.miss == NO_MISS);
+        let (offset, _) =
+            free.min_by_key(|(_, (line, way))| if **line == NO_LINE { 0 } else { way.used + 1 })?;
         let place = first + offset;
-        let way = &mut self.tags[place];
-        let evicted = (way.line != NO_LINE && way.dirty != 0).then(|| Evicted {
-            line: way.line,
+        let before = std::mem::replace(&mut self.lines[place], line);
+        let empty = Way { used: 0, valid: 0, dirty: 0, miss: NO_MISS };
+        let way = std::mem::replace(&mut self.tags[place], empty);
+        let evicted = (before != NO_LINE && way.dirty != 0).then(|| Evicted {
+            line: before,
             dirty: way.dirty,
             data: self.data[place],
         });
-        *way = Way { line, used: 0, valid: 0, dirty: 0, miss: NO_MISS };
         let way = WayId(place as u32);
         self.touch(way);
         Some((way, evicted))
@@ -216,8 +222,8 @@ impl<T> Cache<T> {
 
     /// Forgets a line; a miss under way for it still ends, for those that wait.
     pub fn invalidate(&mut self, way: WayId) {
+        self.lines[way.0 as usize] = NO_LINE;
         let way = &mut self.tags[way.0 as usize];
-        way.line = NO_LINE;
         way.valid = 0;
         way.dirty = 0;
     }
@@ -290,7 +296,7 @@ impl<T> Cache<T> {
         self.free.push(miss);
         let tag = &mut self.tags[way.0 as usize];
         tag.miss = NO_MISS;
-        if tag.line == NO_LINE {
+        if self.lines[way.0 as usize] == NO_LINE {
             return (None, waiting);
         }
         let missing = mask & !tag.valid;

@@ -109,25 +109,15 @@ impl L2Slice {
         }
     }
 
-    /// The way of a line, made if need be. `None`: every way of its set waits.
-    fn way(&mut self, line: u64, stats: &L2Stats) -> Option<WayId> {
-        let index = self.map.within_slice(line) / LINE_BYTES;
-        if let Some(way) = self.cache.find(line, index) {
-            self.cache.touch(way);
-            return Some(way);
-        }
+    /// A way for a line that is not here. `None`: every way of its set waits.
+    fn allocate(&mut self, line: u64, index: u64, stats: &L2Stats) -> Option<WayId> {
         let (way, evicted) = self.cache.allocate(line, index)?;
         if let Some(evicted) = evicted {
             stats.write_backs.add(1);
             let access = MemAccess::Write(evicted.dirty, evicted.data);
             let label = Default::default();
-            self.to_memory.push_back(MemRequest {
-                line: evicted.line,
-                tag: WRITE_BACK,
-                client: 0,
-                label,
-                access,
-            });
+            let line = evicted.line;
+            self.to_memory.push_back(MemRequest { line, tag: WRITE_BACK, client: 0, label, access });
         }
         Some(way)
     }
@@ -149,7 +139,14 @@ impl L2Slice {
         if missing != 0 && !self.cache.has_free_miss() {
             return Some(request);
         }
-        let Some(way) = self.way(request.line, stats) else { return Some(request) };
+        let way = match found {
+            Some(way) => way,
+            None => match self.allocate(request.line, index, stats) {
+                Some(way) => way,
+                None => return Some(request),
+            },
+        };
+        self.cache.touch(way);
         stats.misses.add(sectors(missing | unknown(&request.access, here)).into());
         if missing == 0 {
             self.finish(way, request, cycle + self.hit_latency, stats);
