@@ -1,17 +1,17 @@
 //! Whole machines run whole applications, and the results are right.
 
+use counterpoint_experiments::find::{Sort, list};
 use counterpoint_framework::time::SimTime;
 
-use crate::support::{assert_verified, request, run_request};
+use crate::support::{assert_verified, request, root, run_request};
 
 #[test]
 fn hotspot_runs_on_the_tiny_machine_in_both_dialects() {
     let nvrtc = run_request(&request("tiny", "hotspot", &["app.n=64", "app.launches=4"]));
     assert_verified(&nvrtc);
-    let text =
-        std::fs::read_to_string(crate::support::root().join("experiments/applications/hotspot/hotspot.yaml"));
+    let text = std::fs::read_to_string(root().join("experiments/applications/hotspot/hotspot.yaml"));
     let folder = tempfile::tempdir().unwrap();
-    let applications = crate::support::root().join("experiments/applications/hotspot");
+    let applications = root().join("experiments/applications/hotspot");
     let clang = text.unwrap().replace(
         "kernel.nvrtc-sm_35.ptx",
         &applications.join("kernel.clang-sm_35.ptx").display().to_string(),
@@ -20,6 +20,25 @@ fn hotspot_runs_on_the_tiny_machine_in_both_dialects() {
     std::fs::write(&file, clang).unwrap();
     let sets = ["app.n=64", "app.launches=4"];
     assert_verified(&run_request(&request("tiny", &file.display().to_string(), &sets)));
+}
+
+#[test]
+fn every_machine_runs_a_small_application() {
+    let machines = list(Sort::Machine, &root());
+    assert!(machines.len() >= 13, "the walk found {machines:?} only");
+    for machine in machines {
+        assert_verified(&run_request(&request(&machine, "vecadd", &["app.size=small"])));
+    }
+}
+
+#[test]
+fn a_machine_of_dka_has_channels_as_it_has_sms() {
+    for (sets, channels) in [(&["sms=8"][..], 3), (&["sms=24"], 9), (&["sms=24", "controllers=6"], 6)] {
+        let summary = run_request(&request("dka", "vecadd", &[sets, &["app.size=small"]].concat()));
+        assert_verified(&summary);
+        let controllers = summary.report.stats.iter().filter(|row| row.label.name == "total_dram_reads");
+        assert_eq!(controllers.count(), channels, "{sets:?}");
+    }
 }
 
 #[test]

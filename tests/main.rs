@@ -18,4 +18,5 @@ mod support;
 mod tidy;
 mod traffic;
 mod tutorial;
+mod validation;
 mod wrong_machines;

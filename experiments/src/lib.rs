@@ -13,6 +13,7 @@ pub mod references;
 pub mod run;
 pub mod summary;
 pub mod synthetic;
+pub mod validation;
 pub mod verify;
 
 use counterpoint_framework::model::Registry;

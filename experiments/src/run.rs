@@ -57,6 +57,8 @@ pub struct RunSummary {
     pub partial: bool,
     /// Files that could not be written because a component that hangs was left behind with what belongs into them.
     pub missing: &'static [&'static str],
+    /// What the application wrote, by name of the file.
+    pub results: Vec<(String, Vec<u8>)>,
     /// The comparisons that the application asks for.
     pub checks: Vec<Check>,
     /// The hashes of the components at the times asked for; empty if none were.
@@ -198,6 +200,7 @@ pub fn run_watched(
         application: program.name.clone(),
         partial,
         missing,
+        results: record::results(&loaded, &disk),
         checks,
         hashes: Hashes {
             outcome: report.outcome.to_string().lines().next().unwrap_or_default().to_owned(),

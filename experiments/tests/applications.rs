@@ -70,7 +70,13 @@ fn run_and_count(loaded: &LoadedApplication, options: Options) -> (Journal, Vec<
     let journal = Journal::default();
     let meter = Meter::default();
     let inputs: Vec<&[u8]> = loaded.inputs.iter().map(|input| &*input.contents).collect();
-    let mut host = FunctionalHost::new(&loaded.application, &journal, &meter, options, 0xa5);
+    let host = || FunctionalHost::new(&loaded.application, &journal, &meter, options.clone(), 0xa5);
+    let files: Vec<&[u8]> = loaded.preloaded.iter().map(|file| &*file.contents).collect();
+    let preloaded = host().preload(&files).unwrap_or_else(|fault| panic!("{fault}"));
+    let mut host = host();
+    for (buffer, contents) in preloaded.continue_value().unwrap() {
+        host.load(buffer, &contents).unwrap();
+    }
     let ended = host.run(&inputs, |_, _| {});
     assert!(ended.unwrap_or_else(|fault| panic!("{fault}")).is_continue());
     let (launched, found) = host.into_results();

@@ -15,9 +15,11 @@ mod lu_panel;
 mod mandelbrot;
 mod matmul;
 mod pathfinder;
+mod probes;
 mod reduction;
 mod spmv;
 mod stencil3d;
+mod stencil5;
 mod tea;
 mod vecadd;
 
@@ -137,6 +139,8 @@ pub const REFERENCES: &[Reference] = &[
     Reference { name: "3mm", compute: matmul::three },
     Reference { name: "bfs", compute: bfs::reference },
     Reference { name: "black-scholes", compute: black_scholes::reference },
+    Reference { name: "chains", compute: probes::chains },
+    Reference { name: "chase", compute: probes::chase },
     Reference { name: "convolution", compute: convolution::reference },
     Reference { name: "dct8x8", compute: dct8x8::reference },
     Reference { name: "fir-bank", compute: fir_bank::reference },
@@ -150,6 +154,7 @@ pub const REFERENCES: &[Reference] = &[
     Reference { name: "reduction", compute: reduction::reference },
     Reference { name: "spmv", compute: spmv::reference },
     Reference { name: "stencil3d", compute: stencil3d::reference },
+    Reference { name: "stencil5", compute: stencil5::reference },
     Reference { name: "tea", compute: tea::reference },
     Reference { name: "vecadd", compute: vecadd::reference },
 ];

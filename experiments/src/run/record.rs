@@ -48,6 +48,13 @@ pub(super) fn checks(
     loaded.expectations.iter().map(check).collect()
 }
 
+/// What the application wrote, by name of the file.
+pub(super) fn results(loaded: &LoadedApplication, disk: &Disk) -> Vec<(String, Vec<u8>)> {
+    let file = |index| FileIndex((loaded.inputs.len() + index) as u32);
+    let contents = |(index, name): (usize, &String)| (name.clone(), disk.contents(file(index)));
+    loaded.outputs.iter().enumerate().map(contents).collect()
+}
+
 /// What the manifest tells.
 pub(super) struct Facts<'a> {
     pub(super) request: &'a RunRequest,
@@ -69,9 +76,8 @@ pub(super) fn write(folder: &Folder, facts: &Facts<'_>, disk: &Disk) -> Result<V
     let resolved = resolve(&facts.machine.machine, &facts.machine.sources);
     folder.write(MACHINE, |out| out.write_all(resolved.as_bytes()))?;
     let mut outputs = Vec::new();
-    for (index, name) in facts.loaded.outputs.iter().enumerate() {
-        let contents = disk.contents(FileIndex((facts.loaded.inputs.len() + index) as u32));
-        outputs.extend(folder.write_output(name, &contents, !facts.partial)?);
+    for (name, contents) in results(facts.loaded, disk) {
+        outputs.extend(folder.write_output(&name, &contents, !facts.partial)?);
     }
     let manifest = manifest(facts, &outputs);
     folder.write(MANIFEST, |out| out.write_all(manifest.as_bytes()))?;

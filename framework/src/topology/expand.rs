@@ -125,7 +125,15 @@ impl expression::Scope for Environment {
 
 /// Unfolds a machine.
 pub(super) fn expand(sources: &Sources, catalogue: &Catalogue, diagnostics: &mut Diagnostics) -> Flat {
-    let machine = module::parse(&sources.machine, diagnostics);
+    let mut machine = module::parse(&sources.machine, diagnostics);
+    let (mut set, mut faults) = (Vec::new(), Vec::new());
+    for base in &sources.bases {
+        let (more, wrong) = module::parse_overlay(base, diagnostics);
+        set.extend(more);
+        faults.extend(wrong);
+    }
+    machine.set.splice(0..0, set);
+    machine.faults.splice(0..0, faults);
     let mut modules = BTreeMap::new();
     for (name, document) in &sources.modules {
         modules.insert(name.clone(), module::parse(document, diagnostics));

@@ -46,6 +46,8 @@ pub(super) struct Sources {
     pub machine: Document,
     /// All modules that it includes, however indirectly.
     pub modules: BTreeMap<String, Document>,
+    /// The overlays that the machine includes: what it sets itself wins over them.
+    pub bases: Vec<Document>,
     /// The overlays, in the order in which they apply.
     pub overlays: Vec<Document>,
     /// The settings of the command line as keys and values, in the order in which they apply.
@@ -67,15 +69,17 @@ pub(super) fn read(
     sources: &mut SourceMap,
     diagnostics: &mut Diagnostics,
 ) -> Option<Sources> {
-    let mut reader = Reader { files, sources, diagnostics, modules: BTreeMap::new(), seen: BTreeMap::new() };
+    let (modules, seen, bases) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+    let mut reader = Reader { files, sources, diagnostics, modules, bases, seen };
     let machine = reader.document(path, None, "machine", &mut Vec::new());
     let overlays: Vec<_> =
         overlays.iter().map(|overlay| reader.document(overlay, None, "overlay", &mut Vec::new())).collect();
     let sets: Vec<_> = sets.iter().map(|set| reader.setting(set)).collect();
-    let modules = reader.modules;
+    let Reader { modules, bases, .. } = reader;
     Some(Sources {
         machine: machine?,
         modules,
+        bases,
         overlays: overlays.into_iter().flatten().collect(),
         sets: sets.into_iter().flatten().collect(),
     })
@@ -86,6 +90,7 @@ struct Reader<'a> {
     sources: &'a mut SourceMap,
     diagnostics: &'a mut Diagnostics,
     modules: BTreeMap<String, Document>,
+    bases: Vec<Document>,
     /// Paths that were read, so that a module included twice is read once.
     seen: BTreeMap<String, FileId>,
 }
@@ -130,7 +135,9 @@ impl Reader<'_> {
         };
         self.header(&node, head);
         self.includes(&node, &path, chain);
-        self.name(node, head, role)
+        // Only the machine knows the places that an overlay speaks of.
+        let is_base = chain.len() == 1 && node.get("overlay").is_some();
+        self.name(node, head, if is_base { "overlay" } else { role })
     }
 
     fn header(&mut self, node: &Node, head: Span) {
@@ -171,9 +178,12 @@ impl Reader<'_> {
                 circle.push(&target);
                 self.diagnostics.error(item.span, format!("include cycle: {}", circle.join(" -> ")));
             } else if !self.seen.contains_key(&target)
-                && let Some(module) = self.document(&target, Some(item.span), "module", chain)
+                && let Some(document) = self.document(&target, Some(item.span), "module", chain)
             {
-                self.add_module(module);
+                match document.node.get("overlay") {
+                    Some(_) => self.bases.push(document),
+                    None => self.add_module(document),
+                }
             }
         }
         chain.pop();

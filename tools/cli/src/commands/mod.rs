@@ -12,6 +12,7 @@ mod run;
 mod schema;
 mod synth;
 mod throughput;
+mod validate;
 
 use std::io;
 
@@ -42,6 +43,8 @@ pub(crate) enum Command {
     Schema(schema::Schema),
     /// Show what a PTX file holds, analyse the memory accesses of its kernels, or print kernels that are described.
     Ptx(ptx::Ptx),
+    /// Compare the reference kernels and latencies with what GPGPU-Sim measures.
+    Validate(validate::Validate),
 }
 
 impl Command {
@@ -56,6 +59,7 @@ impl Command {
             Command::Explain(command) => command.execute(console),
             Command::Schema(command) => command.execute(console),
             Command::Ptx(command) => command.execute(console),
+            Command::Validate(command) => command.execute(console),
         }
     }
 }

@@ -1,0 +1,153 @@
+//! Counts and cycles of the launches that are compared.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use counterpoint_framework::model::{Registry, StatRow, StatValue};
+use counterpoint_framework::time::SimTime;
+use counterpoint_framework::topology::Machine;
+use serde::Deserialize;
+
+use super::{cpu_seconds, request, verified};
+use crate::run::{Progress, RunError, RunSummary, load_machine, run};
+
+/// A kernel, and what the other simulator says of it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Kernel {
+    /// The application.
+    pub application: String,
+    /// Launches before those that are compared; the application then has a parameter `launches`.
+    #[serde(default)]
+    pub warm: usize,
+    /// Settings of machine and application.
+    #[serde(default)]
+    pub sets: Vec<String>,
+    /// What was counted, by the names of [`QUANTITIES`] and `cycles`.
+    pub figures: BTreeMap<String, f64>,
+    /// Processor seconds that it took.
+    pub cpu_seconds: f64,
+}
+
+/// A count, and where ours comes from.
+#[derive(Debug)]
+pub struct Quantity {
+    /// Its name in the file of figures.
+    pub name: &'static str,
+    kind: &'static str,
+    statistics: &'static [&'static str],
+}
+
+const fn quantity(name: &'static str, kind: &'static str, statistics: &'static [&'static str]) -> Quantity {
+    Quantity { name, kind, statistics }
+}
+
+/// The counts in the order in which they are shown.
+pub static QUANTITIES: [Quantity; 7] = [
+    quantity("warp_insn", "gpu/sm", &["warp_insn"]),
+    quantity("gpu_sim_insn", "gpu/sm", &["gpu_sim_insn"]),
+    quantity("l1_accesses", "gpu/sm", &["L1D_total_cache_accesses", "L1D_writes"]),
+    quantity("l2_accesses", "memory/l2-slice", &["L2_total_cache_accesses"]),
+    quantity("dram_reads", "memory/dram-controller", &["n_rd"]),
+    quantity("dram_writes", "memory/dram-controller", &["n_wr"]),
+    quantity("dram_activates", "memory/dram-controller", &["n_act"]),
+];
+
+/// What a run of a kernel came to.
+#[derive(Clone, Debug)]
+pub struct KernelRun {
+    /// Cycles first, then the counts.
+    pub figures: Vec<(&'static str, u64)>,
+    /// Processor seconds that simulating the launches took, of all threads.
+    pub cpu_seconds: f64,
+}
+
+impl KernelRun {
+    /// Cycles of the launches.
+    pub fn cycles(&self) -> u64 {
+        self.figures.first().map_or(0, |(_, cycles)| *cycles)
+    }
+}
+
+/// Runs a kernel and takes its figures.
+///
+/// # Errors
+/// When a run cannot begin, fails, or computes something wrong.
+pub fn kernel(
+    machine: &str,
+    kernel: &Kernel,
+    folder: &Path,
+    registry: &Arc<Registry>,
+) -> Result<KernelRun, Vec<RunError>> {
+    let mut sets = kernel.sets.clone();
+    if kernel.warm > 0 {
+        sets.push(format!("app.launches={}", kernel.warm + 1));
+    }
+    let request = request(machine, &kernel.application, &sets, folder);
+    let loaded = load_machine(&request, registry).map_err(|error| vec![error])?.machine;
+    let whole = verified(&request, registry)?;
+    let ends = ends(&whole);
+    let upto = |launches: usize| -> Result<BTreeMap<&'static str, u64>, Vec<RunError>> {
+        let Some(end) = launches.checked_sub(1).and_then(|last| ends.get(last)) else {
+            return Ok(BTreeMap::new());
+        };
+        let stop_at = Some(SimTime::from_ps(end.as_ps() + 1));
+        let part = crate::run::RunRequest { stop_at, ..request.clone() };
+        Ok(counts(&loaded, &run(&part, registry, &Progress::default())?.report.stats))
+    };
+    let begun = cpu_seconds();
+    let all = upto(ends.len())?;
+    let between = cpu_seconds();
+    let before = upto(kernel.warm)?;
+    let cpu_seconds = (between - begun) - (cpu_seconds() - between);
+    let mut figures = vec![("cycles", cycles(&loaded, &whole, kernel.warm))];
+    figures.extend(QUANTITIES.iter().map(|quantity| {
+        let of = |counts: &BTreeMap<&str, u64>| counts.get(quantity.name).copied().unwrap_or(0);
+        (quantity.name, of(&all) - of(&before))
+    }));
+    Ok(KernelRun { figures, cpu_seconds })
+}
+
+/// When each launch ended.
+fn ends(summary: &RunSummary) -> Vec<SimTime> {
+    let launches = summary.report.spans.iter().filter(|span| span.name.contains(" #"));
+    let mut ends: Vec<SimTime> = launches.map(|span| span.end).collect();
+    ends.sort();
+    ends
+}
+
+/// Cycles of the launches from `warm` on: each from its arrival at the CTA scheduler to its end, and before that the launch
+/// latency that the command processor holds it for, as GPGPU-Sim counts it.
+fn cycles(machine: &Machine, summary: &RunSummary, warm: usize) -> u64 {
+    let latency = machine.instances.iter().find(|one| one.kind == "gpu/command-processor").and_then(|one| {
+        let text = one.params.get("launch_latency")?.as_scalar()?;
+        text.split_whitespace().next()?.parse::<u64>().ok()
+    });
+    let number = |path: &str| path.strip_suffix(']')?.rsplit_once('#')?.1.parse::<usize>().ok();
+    let launches = summary.report.stats.iter().filter(|row| {
+        row.label.name == "gpu_sim_cycle" && number(&row.path).is_some_and(|number| number > warm)
+    });
+    launches.map(|row| count(row) + latency.unwrap_or(0)).sum()
+}
+
+/// The sums of the statistics over the components of a kind.
+fn counts(machine: &Machine, rows: &[StatRow]) -> BTreeMap<&'static str, u64> {
+    let kinds: BTreeMap<&str, &str> =
+        machine.instances.iter().map(|one| (one.path.as_str(), one.kind.as_str())).collect();
+    let sum = |quantity: &Quantity| -> u64 {
+        let own = |row: &&StatRow| {
+            kinds.get(row.path.as_str()) == Some(&quantity.kind)
+                && quantity.statistics.contains(&row.label.name)
+        };
+        rows.iter().filter(own).map(count).sum()
+    };
+    QUANTITIES.iter().map(|quantity| (quantity.name, sum(quantity))).collect()
+}
+
+fn count(row: &StatRow) -> u64 {
+    match row.value {
+        StatValue::Count(count) => count,
+        StatValue::Distribution { .. } => 0,
+    }
+}

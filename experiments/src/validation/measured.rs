@@ -1,0 +1,42 @@
+//! The figures of another simulator, as `experiments/validation` keeps them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::figures::Kernel;
+
+/// A file of figures.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measured {
+    /// Processor seconds of [`calibration_loop`](super::calibration_loop) where the figures were measured.
+    pub calibration: f64,
+    /// Machine by machine.
+    pub machines: Vec<Machine>,
+}
+
+/// What was measured of a machine.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Machine {
+    /// Its name here.
+    pub machine: String,
+    /// The kernels.
+    pub kernels: Vec<Kernel>,
+    /// Core cycles, by name of the probe.
+    pub latencies: BTreeMap<String, f64>,
+}
+
+impl Measured {
+    /// Reads the file of a project.
+    ///
+    /// # Errors
+    /// When it cannot be read or understood.
+    pub fn read(folder: &Path) -> Result<Self, String> {
+        let path = folder.join("experiments/validation/gpgpu-sim-4.2.yaml");
+        let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        serde_yaml::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
+    }
+}

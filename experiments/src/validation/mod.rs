@@ -1,0 +1,134 @@
+//! How close a machine comes to measurements of another simulator: the reference kernels and the probes, run on the
+//! machines that it has as well, beside the figures that are kept in `experiments/validation`.
+//!
+//! A kernel is run to its end first, with its results compared. A second run ends with the last launch, so that its counts
+//! hold nothing of the copies back; where launches come before, a third run's counts up to there are taken off.
+
+mod calibration;
+mod figures;
+mod measured;
+mod page;
+mod probes;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use counterpoint_framework::model::Registry;
+
+use crate::run::{Progress, RunError, RunRequest, RunSummary, run};
+
+pub use calibration::{calibration_loop, cpu_seconds};
+pub use figures::{Kernel, KernelRun, QUANTITIES, Quantity, kernel};
+pub use measured::{Machine, Measured};
+pub use page::page;
+pub use probes::{PROBES, latencies};
+
+/// One figure of both simulators.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// The machine.
+    pub machine: String,
+    /// The application, or `latency`.
+    pub of: String,
+    /// What was counted or timed.
+    pub quantity: String,
+    /// Ours.
+    pub ours: f64,
+    /// Theirs.
+    pub theirs: f64,
+}
+
+impl Row {
+    /// The difference as a share of theirs; none where they counted nothing.
+    pub fn difference(&self) -> Option<f64> {
+        (self.theirs != 0.0).then(|| self.ours / self.theirs - 1.0)
+    }
+}
+
+/// What a run of a kernel cost.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Speed {
+    /// The machine.
+    pub machine: String,
+    /// The application.
+    pub of: String,
+    /// Cycles simulated.
+    pub cycles: f64,
+    /// Processor seconds for them, of all threads.
+    pub ours: f64,
+    /// Processor seconds that the other simulator took.
+    pub theirs: f64,
+}
+
+/// Everything that is compared.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Validation {
+    /// Counts and cycles, then latencies, machine by machine.
+    pub rows: Vec<Row>,
+    /// The kernels by their cost.
+    pub speeds: Vec<Speed>,
+}
+
+/// Runs everything that `measured` has, for the project that lies in a folder.
+///
+/// # Errors
+/// When a run cannot begin, fails, or computes something wrong.
+pub fn validate(
+    measured: &Measured,
+    folder: &Path,
+    registry: &Arc<Registry>,
+) -> Result<Validation, Vec<RunError>> {
+    let mut validation = Validation::default();
+    for machine in &measured.machines {
+        let row = |of: &str, quantity: &str, ours, theirs| Row {
+            machine: machine.machine.clone(),
+            of: of.to_owned(),
+            quantity: quantity.to_owned(),
+            ours,
+            theirs,
+        };
+        for wanted in &machine.kernels {
+            let found = kernel(&machine.machine, wanted, folder, registry)?;
+            for (name, value) in &found.figures {
+                if let Some(theirs) = wanted.figures.get(*name) {
+                    validation.rows.push(row(&wanted.application, name, *value as f64, *theirs));
+                }
+            }
+            validation.speeds.push(Speed {
+                machine: machine.machine.clone(),
+                of: wanted.application.clone(),
+                cycles: found.cycles() as f64,
+                ours: found.cpu_seconds,
+                theirs: wanted.cpu_seconds,
+            });
+        }
+        for (name, ours) in latencies(&machine.machine, folder, registry)? {
+            if let Some(theirs) = machine.latencies.get(name) {
+                validation.rows.push(row("latency", name, ours, *theirs));
+            }
+        }
+    }
+    Ok(validation)
+}
+
+/// Mean and largest absolute difference of the rows that have one.
+pub fn spread<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<(f64, f64)> {
+    let differences: Vec<f64> = rows.filter_map(|row| Some(row.difference()?.abs())).collect();
+    let worst = differences.iter().copied().reduce(f64::max)?;
+    Some((differences.iter().sum::<f64>() / differences.len() as f64, worst))
+}
+
+/// A request for a run whose names are found from a folder.
+fn request(machine: &str, application: &str, sets: &[String], folder: &Path) -> RunRequest {
+    RunRequest { folder: PathBuf::from(folder), sets: sets.to_vec(), ..RunRequest::new(machine, application) }
+}
+
+/// Runs to the end, with results as expected.
+fn verified(request: &RunRequest, registry: &Arc<Registry>) -> Result<RunSummary, Vec<RunError>> {
+    let summary = run(request, registry, &Progress::default())?;
+    if summary.is_good() {
+        return Ok(summary);
+    }
+    let ending = format!("{} on {}: {}", request.application, request.machine, summary.ending());
+    Err(vec![RunError::Usage(format!("{ending}; its results are not as expected"))])
+}
