@@ -12,6 +12,7 @@ mod determinism;
 mod ends;
 mod faults;
 mod machines;
+mod microbenchmarks;
 mod ptx_command;
 mod streams;
 mod support;

@@ -102,7 +102,7 @@ pub fn validate(
                 theirs: wanted.cpu_seconds,
             });
         }
-        for (name, ours) in latencies(&machine.machine, folder, registry)? {
+        for (name, ours) in latencies(&machine.machine, &[], folder, registry)? {
             if let Some(theirs) = machine.latencies.get(name) {
                 validation.rows.push(row("latency", name, ours, *theirs));
             }

@@ -49,29 +49,32 @@ pub static PROBES: [Probe; 4] = [
 /// When the run cannot begin, fails, or computes something wrong.
 fn cycles(
     machine: &str,
+    sets: &[String],
     probe: &Probe,
     folder: &Path,
     registry: &Arc<Registry>,
 ) -> Result<Vec<u32>, Vec<RunError>> {
-    let sets: Vec<String> = (!probe.size.is_empty()).then(|| probe.size.to_owned()).into_iter().collect();
+    let size = (!probe.size.is_empty()).then(|| probe.size.to_owned());
+    let sets: Vec<String> = sets.iter().cloned().chain(size).collect();
     let summary = verified(&request(machine, probe.application, &sets, folder), registry)?;
     let file = summary.results.iter().find(|(name, _)| name == "cycles.u32");
     let bytes = file.map(|(_, contents)| contents.as_slice()).unwrap_or_default();
     Ok(bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect())
 }
 
-/// Core cycles of one step, by name.
+/// Core cycles of one step, by name, on a machine with settings.
 ///
 /// # Errors
-/// As [`cycles`].
+/// When a run cannot begin, fails, or computes something wrong.
 pub fn latencies(
     machine: &str,
+    sets: &[String],
     folder: &Path,
     registry: &Arc<Registry>,
 ) -> Result<Vec<(&'static str, f64)>, Vec<RunError>> {
     let mut latencies = Vec::new();
     for probe in &PROBES {
-        let cycles = cycles(machine, probe, folder, registry)?;
+        let cycles = cycles(machine, sets, probe, folder, registry)?;
         for (name, shorter) in probe.names {
             if let Some([short, long]) = cycles.get(*shorter..shorter + 2) {
                 latencies.push((*name, f64::from(long.wrapping_sub(*short)) / f64::from(probe.steps)));
