@@ -12,6 +12,7 @@ mod determinism;
 mod ends;
 mod faults;
 mod machines;
+mod modules;
 mod ptx_command;
 mod streams;
 mod support;

@@ -15,9 +15,11 @@ mod lu_panel;
 mod mandelbrot;
 mod matmul;
 mod pathfinder;
+mod rank_filter;
 mod reduction;
 mod spmv;
 mod stencil3d;
+mod tally;
 mod tea;
 mod vecadd;
 
@@ -138,6 +140,7 @@ pub const REFERENCES: &[Reference] = &[
     Reference { name: "bfs", compute: bfs::reference },
     Reference { name: "black-scholes", compute: black_scholes::reference },
     Reference { name: "convolution", compute: convolution::reference },
+    Reference { name: "convolution-constant", compute: convolution::of_signal },
     Reference { name: "dct8x8", compute: dct8x8::reference },
     Reference { name: "fir-bank", compute: fir_bank::reference },
     Reference { name: "histogram", compute: histogram::reference },
@@ -147,9 +150,11 @@ pub const REFERENCES: &[Reference] = &[
     Reference { name: "mandelbrot", compute: mandelbrot::reference },
     Reference { name: "matmul", compute: matmul::matmul },
     Reference { name: "pathfinder", compute: pathfinder::reference },
+    Reference { name: "rank-filter", compute: rank_filter::reference },
     Reference { name: "reduction", compute: reduction::reference },
     Reference { name: "spmv", compute: spmv::reference },
     Reference { name: "stencil3d", compute: stencil3d::reference },
+    Reference { name: "tally", compute: tally::reference },
     Reference { name: "tea", compute: tea::reference },
     Reference { name: "vecadd", compute: vecadd::reference },
 ];
