@@ -68,3 +68,63 @@ fn image(symbols: &[Symbol], bases: VariableBases) -> Vec<u8> {
     }
     bytes
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::functional::FlatMemory;
+
+    /// Kernels and a function with variables of their own, besides those of the module.
+    const SOURCE: &str = ".version 7.8
+.target sm_35
+.address_size 64
+.global .align 4 .u32 word = 5;
+.const .align 8 .u64 back = generic(word);
+.global .align 8 .u64 constant = generic(back);
+.func helper() { .global .align 4 .u32 calls = 6; ret; }
+.visible .entry first() { .global .align 4 .u32 own = 7; .const .align 4 .u32 two = 2; ret; }
+.visible .entry second() {
+.reg .b32 %r<2>;
+.global .align 4 .u32 own = 8;
+ld.global.u32 %r1, [own];
+ret;
+}
+";
+
+    fn kernel(name: &str) -> Program {
+        Program::compile(SOURCE, Some(name)).unwrap_or_else(|errors| panic!("{errors:?}"))
+    }
+
+    #[test]
+    fn kernels_of_a_module_agree_on_its_variables() {
+        let (first, second) = (kernel("first"), kernel("second"));
+        assert_eq!(first.global_symbols(), second.global_symbols());
+        assert_eq!(first.constant_symbols(), second.constant_symbols());
+        assert_eq!((first.global_bytes(), first.constant_bytes()), (28, 12));
+        assert_eq!((first.code_bytes(), second.code_bytes()), (8, 16));
+    }
+
+    #[test]
+    fn images_hold_first_values_and_addresses() {
+        let bases = VariableBases { globals: 0x1000, constants: 0x2000 };
+        let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+        let program = kernel("second");
+        assert_eq!(program.global_image(bases), words(&[5, 0, 0x2000, 0, 6, 7, 8]));
+        assert_eq!(program.constant_image(bases), words(&[0x1000, 0, 2]));
+        let mut changed = words(&[1, 2, 3, 4, 5, 6, 7]);
+        program.point(&mut changed, bases);
+        assert_eq!(changed, words(&[1, 2, 0x2000, 0, 5, 6, 7]), "only the address is put right");
+    }
+
+    #[test]
+    fn a_flat_memory_holds_them_by_name() {
+        let mut memory = FlatMemory::new(0);
+        let bases = memory.load("m", &kernel("first"));
+        let all = memory.allocations();
+        assert!(all.allow(bases.globals, 28, true) && all.allow(bases.constants, 12, false));
+        assert!(!all.allow(bases.constants, 4, true));
+        assert_eq!(all.locate(bases.constants, 4), "in `constants of m`, which kernels can only read");
+        let start = (bases.globals - memory.base) as usize;
+        assert_eq!(memory.bytes[start..start + 28], kernel("first").global_image(bases));
+    }
+}
