@@ -140,7 +140,24 @@ pub enum SmEvent {
         launch: LaunchId,
         /// Which block.
         index: u32,
+        /// What it came to.
+        counts: CtaCounts,
     },
+}
+
+/// What a block came to on its SM.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct CtaCounts {
+    /// Warp instructions issued.
+    pub warp_insn: u64,
+    /// Thread instructions executed.
+    pub thread_insn: u64,
+    /// Load transactions that looked into the L1.
+    pub l1_accesses: u64,
+    /// Those that found nothing.
+    pub l1_misses: u64,
+    /// Bank conflicts in shared memory, in cycles.
+    pub shared_conflicts: u64,
 }
 
 /// What an SM offers to thread blocks.

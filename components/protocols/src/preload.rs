@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use crate::memory::{LINE_BYTES, Line};
+use crate::memory::{LINE_BYTES, Line, line_of};
 
 /// What allocations hold, by their number: that of the buffer, or the one that the application gives a module's variables.
 pub type Contents = Vec<(u32, Vec<u8>)>;
@@ -22,6 +22,8 @@ struct Placed {
     device: String,
     address: u64,
     bytes: Arc<[u8]>,
+    /// What a program would have copied, and not part of a module.
+    is_buffer: bool,
 }
 
 impl Preloaded {
@@ -36,9 +38,19 @@ impl Preloaded {
         self.contents.iter().find(|(known, _)| *known == number).map(|(_, bytes)| bytes)
     }
 
-    /// Puts bytes into the memory of the device whose components' paths begin with `device`, from `address` on.
+    /// Puts bytes of a module into the memory of the device whose components' paths begin with `device`, from `address` on.
     pub fn place(&self, device: &str, address: u64, bytes: Arc<[u8]>) {
-        let placed = Placed { device: device.to_owned(), address, bytes };
+        self.put(Placed { device: device.to_owned(), address, bytes, is_buffer: false });
+    }
+
+    /// Says where a buffer lies, likewise.
+    pub fn place_buffer(&self, number: u32, device: &str, address: u64) {
+        if let Some(bytes) = self.contents(number).cloned() {
+            self.put(Placed { device: device.to_owned(), address, bytes, is_buffer: true });
+        }
+    }
+
+    fn put(&self, placed: Placed) {
         self.placed.write().unwrap_or_else(PoisonError::into_inner).push(placed);
     }
 
@@ -56,6 +68,18 @@ impl Preloaded {
             }
         }
     }
+
+    /// Lines that hold something of a buffer, of the memory at `path`, in the order in which the buffers were placed; a line
+    /// that two buffers share comes twice.
+    pub fn lines(&self, path: &str) -> Vec<u64> {
+        let all = self.placed.read().unwrap_or_else(PoisonError::into_inner);
+        let buffers = all.iter().filter(|placed| placed.is_buffer && !placed.bytes.is_empty());
+        let here = buffers.filter(|placed| is_part(path, &placed.device));
+        let lines = here.flat_map(|Placed { address, bytes, .. }| {
+            (line_of(*address)..address + bytes.len() as u64).step_by(LINE_BYTES as usize)
+        });
+        lines.collect()
+    }
 }
 
 /// Whether a component is a part of what has the other path.
@@ -70,10 +94,10 @@ mod tests {
     #[test]
     fn lines_hold_what_lies_in_them() {
         let preloaded = Preloaded::new(vec![(4, vec![1; 200]), (7, vec![2; 8]), (9, vec![3; 999])]);
-        let known = |number| Arc::clone(preloaded.contents(number).expect("it was given"));
-        assert!(preloaded.contents(5).is_none());
-        preloaded.place("gpu[1]", 1024 + 100, known(4));
-        preloaded.place("gpu[1]", 1024 + 90, known(7));
+        preloaded.place_buffer(4, "gpu[1]", 1024 + 100);
+        preloaded.place_buffer(7, "gpu[1]", 1024 + 90);
+        preloaded.place_buffer(5, "gpu[1]", 1024);
+        preloaded.place("gpu[1]", 4096, vec![3; 100].into());
         let line = |path: &str, address: u64| {
             let mut line = [9; LINE_BYTES as usize];
             preloaded.fill(path, address, &mut line);
@@ -83,6 +107,9 @@ mod tests {
         assert_eq!(line("gpu[1].dram[0]", 1152), [128, 0, 0, 0]);
         assert_eq!(line("gpu[1].memory.dram[3]", 1280), [44, 0, 0, 84]);
         assert_eq!(line("gpu[1].dram[0]", 1408), [0, 0, 0, 128]);
+        assert_eq!(line("gpu[1].dram[0]", 4096), [0, 0, 100, 28]);
+        assert_eq!(preloaded.lines("gpu[1].l2[0]"), [1024, 1152, 1280, 1024], "a module is no buffer");
+        assert_eq!(preloaded.lines("gpu[10].l2[0]"), [0; 0], "another device");
         assert_eq!(line("gpu[10].dram[0]", 1152), [0, 0, 0, 128], "another device");
         assert_eq!(line("gpu[0].dram[0]", 1152), [0, 0, 0, 128], "another device");
     }

@@ -61,9 +61,7 @@ impl Driver<'_> {
     fn load_buffers(&self, device: u32, path: &str, memory: &Preloaded) {
         let buffers = self.application.buffers.iter().zip(&self.device_address).zip(0..);
         for ((_, &address), number) in buffers.filter(|((buffer, _), _)| buffer.device == device) {
-            if let Some(contents) = memory.contents(number) {
-                memory.place(path, address, Arc::clone(contents));
-            }
+            memory.place_buffer(number, path, address);
         }
     }
 

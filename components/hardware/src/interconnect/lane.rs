@@ -9,7 +9,7 @@
 use counterpoint_framework::kernel::{Message, Process, Socket};
 use counterpoint_framework::model::{Counter, Params, Stats};
 use counterpoint_framework::time::Bytes;
-use counterpoint_protocols::memory::{Packets, SECTOR_BYTES};
+use counterpoint_protocols::memory::{LINE_BYTES, Packets, SECTOR_BYTES};
 
 /// How messages are cut into packets, and packets into flits.
 #[derive(Clone, Copy, Debug, Params)]
@@ -26,11 +26,9 @@ pub(super) struct PacketParams {
 }
 
 impl PacketParams {
-    /// Packets and flits of a message.
-    #[inline]
-    fn cut(&self, message: &impl Packets) -> (u64, u64) {
-        let (sectors, carries) = message.sectors();
-        let mut rest = u64::from(sectors) * SECTOR_BYTES;
+    /// Packets and flits of a message about so many sectors, which carries their values or does not.
+    fn cut(&self, sectors: u64, carries: bool) -> (u64, u64) {
+        let mut rest = sectors * SECTOR_BYTES;
         let (packet, header, flit) = (self.packet.get(), self.header.get(), self.flit.get());
         let (mut packets, mut flits) = (0, 0);
         while rest > 0 {
@@ -42,6 +40,12 @@ impl PacketParams {
         (packets.max(1), flits.max(1))
     }
 }
+
+/// Packets and flits of messages by whether they carry values, and by sectors.
+type Cuts = [[(u64, u64); SECTORS + 1]; 2];
+
+/// Sectors of a line.
+const SECTORS: usize = (LINE_BYTES / SECTOR_BYTES) as usize;
 
 /// What a direction of a crossbar counts.
 #[derive(Default, Stats)]
@@ -79,7 +83,7 @@ struct Sink {
 
 /// One direction of a crossbar.
 pub(super) struct Lane {
-    packets: PacketParams,
+    cuts: Cuts,
     speedup: u64,
     sources: Vec<Source>,
     sinks: Vec<Sink>,
@@ -89,7 +93,9 @@ pub(super) struct Lane {
 
 impl Lane {
     pub(super) fn new(packets: PacketParams, speedup: u32) -> Self {
-        Lane { packets, speedup: speedup.into(), sources: Vec::new(), sinks: Vec::new(), waiting: 0 }
+        let cuts =
+            [false, true].map(|carries| std::array::from_fn(|sectors| packets.cut(sectors as u64, carries)));
+        Lane { cuts, speedup: speedup.into(), sources: Vec::new(), sinks: Vec::new(), waiting: 0 }
     }
 
     /// The ends that there are.
@@ -115,8 +121,10 @@ impl Lane {
         let steps = cycle * self.speedup..(cycle + 1) * self.speedup;
         for step in steps.clone() {
             for (index, (source, input)) in self.sources.iter_mut().zip(inputs.iter()).enumerate() {
-                if source.head.is_none()
-                    && source.free <= step
+                // What comes in a cycle is there from its first step on.
+                let looks = if step == steps.start { source.free <= step } else { source.free == step };
+                if looks
+                    && source.head.is_none()
                     && input.rx.has_message()
                     && let Some(output) = input.rx.peek(&route)
                 {
@@ -141,7 +149,8 @@ impl Lane {
                 self.waiting -= 1;
                 let source = &mut self.sources[index as usize];
                 let since = source.head.take().unwrap_or(cycle);
-                let (packets, flits) = self.packets.cut(&message);
+                let (sectors, carries) = message.sectors();
+                let (packets, flits) = self.cuts[usize::from(carries)][SECTORS.min(sectors as usize)];
                 source.free = step + packets + flits;
                 sink.free = source.free;
                 sink.channel = sink.channel.max(cycle) + flits;

@@ -13,6 +13,9 @@ pub enum SetIndex {
     /// Low bits of the line's number, mixed with higher ones of its address as Fermi's L1 does (Nugteren et al., "A
     /// Detailed GPU Cache Model Based on Reuse Distance Theory", HPCA 2014). For 32 or 64 sets.
     FermiHash,
+    /// The remainder of the line's number, its bits taken as a polynomial, by an irreducible one (Rau, "Pseudo-Randomly
+    /// Interleaved Memory", ISCA 1991; GPGPU-Sim's set function P). For 4 to 1024 sets, a power of two.
+    Polynomial,
 }
 
 /// Size and shape of a cache.
@@ -39,9 +42,9 @@ pub struct CacheParams {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WayId(u32);
 
+/// What is known of a way beside its line.
 #[derive(Clone)]
 struct Way {
-    line: u64,
     used: u64,
     valid: ByteMask,
     dirty: ByteMask,
@@ -74,6 +77,10 @@ pub struct Cache<T> {
     ways: usize,
     sets: u64,
     set_index: SetIndex,
+    /// By bit of the polynomial's remainder, the bits of a line's number that decide about it.
+    parities: Vec<u64>,
+    /// The line in each way: by themselves, because a look-up reads those of a whole set.
+    lines: Vec<u64>,
     tags: Vec<Way>,
     data: Vec<Line>,
     misses: Vec<Option<Miss<T>>>,
@@ -96,14 +103,24 @@ impl<T> Cache<T> {
         }
         let lines = (capacity / LINE_BYTES) as usize;
         let sets = capacity / (LINE_BYTES * ways);
-        if params.set_index == SetIndex::FermiHash && sets != 32 && sets != 64 {
-            return Err(format!("set_index: fermi-hash is for 32 or 64 sets, and these are {sets}").into());
+        let (fits, wanted) = match params.set_index {
+            SetIndex::Linear => (true, ""),
+            SetIndex::FermiHash => (sets == 32 || sets == 64, "fermi-hash is for 32 or 64 sets"),
+            SetIndex::Polynomial => (
+                sets.is_power_of_two() && (4..=1024).contains(&sets),
+                "polynomial is for 4 to 1024 sets, a power of two",
+            ),
+        };
+        if !fits {
+            return Err(format!("set_index: {wanted}, and these are {sets}").into());
         }
         Ok(Cache {
             ways: params.ways as usize,
             sets,
             set_index: params.set_index,
-            tags: vec![Way { line: NO_LINE, used: 0, valid: 0, dirty: 0, miss: NO_MISS }; lines],
+            parities: parities(sets),
+            lines: vec![NO_LINE; lines],
+            tags: vec![Way { used: 0, valid: 0, dirty: 0, miss: NO_MISS }; lines],
             data: vec![[0; LINE_BYTES as usize]; lines],
             misses: (0..params.mshrs).map(|_| None).collect(),
             free: (0..params.mshrs).rev().collect(),
@@ -118,6 +135,7 @@ impl<T> Cache<T> {
         let set = match self.set_index {
             SetIndex::Linear => index % self.sets,
             SetIndex::FermiHash => fermi_hash(index, self.sets),
+            SetIndex::Polynomial => remainder(&self.parities, index),
         };
         let first = set as usize * self.ways;
         first..first + self.ways
@@ -128,7 +146,7 @@ impl<T> Cache<T> {
     pub fn find(&self, line: u64, index: u64) -> Option<WayId> {
         let set = self.set(index);
         let first = set.start;
-        self.tags[set].iter().position(|way| way.line == line).map(|way| WayId((first + way) as u32))
+        self.lines[set].iter().position(|&found| found == line).map(|way| WayId((first + way) as u32))
     }
 
     /// Notes a use of the line.
@@ -143,16 +161,19 @@ impl<T> Cache<T> {
     pub fn allocate(&mut self, line: u64, index: u64) -> Option<(WayId, Option<Evicted>)> {
         let set = self.set(index);
         let first = set.start;
-        let free = self.tags[set].iter().enumerate().filter(|(_, way)| way.miss == NO_MISS);
-        let (offset, _) = free.min_by_key(|(_, way)| if way.line == NO_LINE { 0 } else { way.used + 1 })?;
+        let ways = self.lines[set.clone()].iter().zip(&self.tags[set]).enumerate();
+        let free = ways.filter(|(_, (_, way))| way.miss == NO_MISS);
+        let (offset, _) =
+            free.min_by_key(|(_, (line, way))| if **line == NO_LINE { 0 } else { way.used + 1 })?;
         let place = first + offset;
-        let way = &mut self.tags[place];
-        let evicted = (way.line != NO_LINE && way.dirty != 0).then(|| Evicted {
-            line: way.line,
+        let before = std::mem::replace(&mut self.lines[place], line);
+        let empty = Way { used: 0, valid: 0, dirty: 0, miss: NO_MISS };
+        let way = std::mem::replace(&mut self.tags[place], empty);
+        let evicted = (before != NO_LINE && way.dirty != 0).then(|| Evicted {
+            line: before,
             dirty: way.dirty,
             data: self.data[place],
         });
-        *way = Way { line, used: 0, valid: 0, dirty: 0, miss: NO_MISS };
         let way = WayId(place as u32);
         self.touch(way);
         Some((way, evicted))
@@ -183,10 +204,26 @@ impl<T> Cache<T> {
         way.dirty |= mask;
     }
 
+    /// Puts a line that memory has, too, into an empty way or in the place of the one that was used least recently, which
+    /// must not differ from memory. For a cache that is warm before time 0.
+    pub fn warm(&mut self, line: u64, index: u64, data: &Line) {
+        let way = match self.find(line, index) {
+            Some(way) => {
+                self.touch(way);
+                Some(way)
+            }
+            None => self.allocate(line, index).map(|(way, _)| way),
+        };
+        if let Some(way) = way {
+            self.tags[way.0 as usize].valid = ByteMask::MAX;
+            self.data[way.0 as usize] = *data;
+        }
+    }
+
     /// Forgets a line; a miss under way for it still ends, for those that wait.
     pub fn invalidate(&mut self, way: WayId) {
+        self.lines[way.0 as usize] = NO_LINE;
         let way = &mut self.tags[way.0 as usize];
-        way.line = NO_LINE;
         way.valid = 0;
         way.dirty = 0;
     }
@@ -259,7 +296,7 @@ impl<T> Cache<T> {
         self.free.push(miss);
         let tag = &mut self.tags[way.0 as usize];
         tag.miss = NO_MISS;
-        if tag.line == NO_LINE {
+        if self.lines[way.0 as usize] == NO_LINE {
             return (None, waiting);
         }
         let missing = mask & !tag.valid;
@@ -275,6 +312,34 @@ impl<T> Cache<T> {
 fn fermi_hash(index: u64, sets: u64) -> u64 {
     let high = index >> 6 & 0b111 | (index >> 10 & 1) << 3 | (index >> 12 & 1) << 4;
     (index & 31 ^ high) | index & (sets - 32)
+}
+
+/// Irreducible polynomials of degree 2 to 10, the smallest primitive one of each.
+const IRREDUCIBLE: [u64; 9] = [0x7, 0xb, 0x13, 0x25, 0x43, 0x83, 0x11d, 0x211, 0x409];
+
+/// For each bit of the remainder by the polynomial of so many sets, the bits of a number that decide about it.
+fn parities(sets: u64) -> Vec<u64> {
+    let degree = sets.trailing_zeros();
+    let Some(polynomial) = degree.checked_sub(2).and_then(|place| IRREDUCIBLE.get(place as usize)) else {
+        return Vec::new();
+    };
+    let (mut masks, mut power) = (vec![0; degree as usize], 1);
+    for bit in 0..u64::BITS {
+        for (place, mask) in masks.iter_mut().enumerate() {
+            *mask |= (power >> place & 1) << bit;
+        }
+        power <<= 1;
+        if power >> degree & 1 != 0 {
+            power ^= polynomial;
+        }
+    }
+    masks
+}
+
+#[inline]
+fn remainder(parities: &[u64], index: u64) -> u64 {
+    let bit = |(place, mask): (usize, &u64)| u64::from((index & mask).count_ones() & 1) << place;
+    parities.iter().enumerate().map(bit).sum()
 }
 
 #[cfg(test)]
@@ -303,6 +368,25 @@ mod tests {
         assert!(cache.allocate(1024, 8).unwrap().1.is_none(), "b was clean");
         let evicted = cache.allocate(1536, 12).unwrap().1.unwrap();
         assert_eq!((evicted.line, evicted.dirty, evicted.data[1]), (0, 0b11, 7));
+    }
+
+    #[test]
+    fn hashes_spread_lines_that_a_plain_index_does_not() {
+        let spread = |hash: &dyn Fn(u64) -> u64, stride: u64| {
+            (0..64).map(|n| hash(n * stride)).collect::<std::collections::BTreeSet<_>>().len()
+        };
+        let masks = parities(64);
+        for stride in [1, 16, 64, 128, 1024, 4096] {
+            assert_eq!(spread(&|index| remainder(&masks, index), stride), 64, "stride {stride}");
+        }
+        // x^6 = x + 1 and x^12 = x^2 + 1 by x^6 + x + 1.
+        assert_eq!([1, 32, 64, 4096, 64 | 1].map(|index| remainder(&masks, index)), [1, 32, 3, 5, 2]);
+        // Bits 13 to 15 of an address are bits 6 to 8 of its line's number.
+        assert_eq!(
+            [0, 31, 64, 64 * 7, 1 << 10, 1 << 12].map(|index| fermi_hash(index, 32)),
+            [0, 31, 1, 7, 8, 16]
+        );
+        assert_eq!([32, 33].map(|index| fermi_hash(index, 64)), [32, 33]);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use counterpoint_protocols::memory::{
     AtomicLane, ByteMask, LINE_BYTES, Line, MemAccess, MemReply, MemRequest, MemResult, MemoryClient,
     MemoryServer, Packets, SECTOR_BYTES, Tag, sectors,
 };
+use counterpoint_protocols::preload::Preloaded;
 
 use super::address_map::{AddressMap, AddressMapParams};
 use super::atomic;
@@ -28,6 +29,10 @@ pub struct L2Params {
     /// From taking a request to its reply leaving, on a hit.
     #[param(default = "34 cycles")]
     hit_latency: Cycles,
+    /// What is preloaded goes through the L2 and leaves its last lines there, as copies to the device do that take no
+    /// time (GPGPU-Sim). For comparisons.
+    #[param(default = "off")]
+    warm_on_copy: bool,
     /// Where addresses lie.
     map: AddressMapParams,
 }
@@ -72,6 +77,8 @@ pub struct L2Slice {
     map: AddressMap,
     sector: u32,
     hit_latency: u64,
+    /// The preloaded lines have not been put here yet.
+    cold: bool,
     /// The slice takes the next request in this cycle.
     free: u64,
     to_memory: VecDeque<MemRequest>,
@@ -90,25 +97,27 @@ impl L2Slice {
         whole(mask, self.sector)
     }
 
-    /// The way of a line, made if need be. `None`: every way of its set waits.
-    fn way(&mut self, line: u64, stats: &L2Stats) -> Option<WayId> {
-        let index = self.map.within_slice(line) / LINE_BYTES;
-        if let Some(way) = self.cache.find(line, index) {
-            self.cache.touch(way);
-            return Some(way);
+    /// Puts preloaded lines here, as far as they belong to the slice that a line belongs to.
+    #[cold]
+    fn warm_up(&mut self, line: u64, preloaded: &Preloaded, path: &str) {
+        self.cold = false;
+        let own = self.map.slice(line);
+        for line in preloaded.lines(path).into_iter().filter(|&line| self.map.slice(line) == own) {
+            let mut data = [0; LINE_BYTES as usize];
+            preloaded.fill(path, line, &mut data);
+            self.cache.warm(line, self.map.within_slice(line) / LINE_BYTES, &data);
         }
+    }
+
+    /// A way for a line that is not here. `None`: every way of its set waits.
+    fn allocate(&mut self, line: u64, index: u64, stats: &L2Stats) -> Option<WayId> {
         let (way, evicted) = self.cache.allocate(line, index)?;
         if let Some(evicted) = evicted {
             stats.write_backs.add(1);
             let access = MemAccess::Write(evicted.dirty, evicted.data);
             let label = Default::default();
-            self.to_memory.push_back(MemRequest {
-                line: evicted.line,
-                tag: WRITE_BACK,
-                client: 0,
-                label,
-                access,
-            });
+            let line = evicted.line;
+            self.to_memory.push_back(MemRequest { line, tag: WRITE_BACK, client: 0, label, access });
         }
         Some(way)
     }
@@ -130,7 +139,14 @@ impl L2Slice {
         if missing != 0 && !self.cache.has_free_miss() {
             return Some(request);
         }
-        let Some(way) = self.way(request.line, stats) else { return Some(request) };
+        let way = match found {
+            Some(way) => way,
+            None => match self.allocate(request.line, index, stats) {
+                Some(way) => way,
+                None => return Some(request),
+            },
+        };
+        self.cache.touch(way);
         stats.misses.add(sectors(missing | unknown(&request.access, here)).into());
         if missing == 0 {
             self.finish(way, request, cycle + self.hit_latency, stats);
@@ -237,6 +253,7 @@ impl Component for L2Slice {
             map: AddressMap::new(&params.map)?,
             sector: sector as u32,
             hit_latency: params.hit_latency.get(),
+            cold: params.warm_on_copy,
             free: 0,
             to_memory: VecDeque::new(),
             replies: VecDeque::new(),
@@ -245,6 +262,8 @@ impl Component for L2Slice {
 
     async fn run(&mut self, io: &mut L2Ports, sim: &Context<L2Stats>) -> Result<(), Fault> {
         let mut held: Option<MemRequest> = None;
+        let preloaded = sim.resource::<Preloaded>();
+        self.cold &= preloaded.is_some();
         loop {
             let cycle = sim.cycle();
             if let Some(reply) = io.memory.rx.try_recv() {
@@ -256,6 +275,12 @@ impl Component for L2Slice {
                 && self.to_memory.len() < OUTGOING
                 && let Some(request) = held.take().or_else(|| io.requests.rx.try_recv())
             {
+                if self.cold
+                    && let Some(preloaded) = &preloaded
+                {
+                    // The buffers have their places when the first request comes, which tells what slice this is.
+                    self.warm_up(request.line, preloaded, sim.path());
+                }
                 let sectors = u64::from(request.sectors().0);
                 if first_time {
                     sim.stats.accesses.add(sectors);

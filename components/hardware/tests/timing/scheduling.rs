@@ -6,7 +6,7 @@ use counterpoint_framework::kernel::Socket;
 use counterpoint_framework::model::{Families, StatRow, StatValue};
 use counterpoint_framework::testing::{Probe, params};
 use counterpoint_hardware::gpu::cta_scheduler::{CtaScheduler, Occupancy};
-use counterpoint_protocols::launch::{Launch, LaunchEvent, RunCta, SmEvent, SmResources, Start};
+use counterpoint_protocols::launch::{CtaCounts, Launch, LaunchEvent, RunCta, SmEvent, SmResources, Start};
 
 use super::programs::{kernel, launch};
 use super::*;
@@ -50,7 +50,7 @@ fn schedule_with(
                 loop {
                     let RunCta { launch, index, .. } = rx.recv().await;
                     log.log(process.cycle() - 1, (launch.id.0, index));
-                    let event = SmEvent::CtaDone { launch: launch.id, index };
+                    let event = SmEvent::CtaDone { launch: launch.id, index, counts: COUNTS };
                     tx.send_after(process.span(duration), event).await;
                 }
             }
@@ -277,6 +277,21 @@ fn shares_beyond_the_sms_are_a_fault() {
     assert_eq!(fault(&bench.run()), "the shares of `fixed-split` have 3 SMs, the GPU has 2");
 }
 
+/// What every block comes to.
+const COUNTS: CtaCounts =
+    CtaCounts { warp_insn: 10, thread_insn: 300, l1_accesses: 5, l1_misses: 3, shared_conflicts: 2 };
+
+/// What so many blocks come to.
+fn counted(ctas: u64) -> [(&'static str, u64); 5] {
+    [
+        ("warp_insn", 10 * ctas),
+        ("gpu_sim_insn", 300 * ctas),
+        ("L1D_total_cache_accesses", 5 * ctas),
+        ("L1D_total_cache_misses", 3 * ctas),
+        ("gpgpu_n_shmem_bkconflict", 2 * ctas),
+    ]
+}
+
 #[test]
 fn launches_and_streams_are_counted_one_by_one() {
     let launches = vec![(5, on_stream(1, 1, 2)), (6, on_stream(2, 2, 3)), (8, on_stream(1, 3, 1))];
@@ -293,13 +308,23 @@ fn launches_and_streams_are_counted_one_by_one() {
     };
     // The second kernel's third block has to wait for the first kernel's SM, and the third kernel for an entry.
     let kernel = |stream, ctas, cycles, active| {
-        vec![("stream", stream), ("ctas", ctas), ("gpu_sim_cycle", cycles), ("active_cycles", active)]
+        let mut rows =
+            vec![("stream", stream), ("ctas", ctas), ("gpu_sim_cycle", cycles), ("active_cycles", active)];
+        rows.extend(counted(ctas));
+        rows
     };
     assert_eq!(of("kernels[k#1]"), kernel(1, 2, 102, 102));
     assert_eq!(of("kernels[k#2]"), kernel(2, 3, 203, 203));
     assert_eq!(of("kernels[k#3]"), kernel(1, 1, 201, 102));
     let stream = |launches, ctas, cycles, active| {
-        vec![("launches", launches), ("ctas", ctas), ("gpu_sim_cycle", cycles), ("active_cycles", active)]
+        let mut rows = vec![
+            ("launches", launches),
+            ("ctas", ctas),
+            ("gpu_sim_cycle", cycles),
+            ("active_cycles", active),
+        ];
+        rows.extend(counted(ctas));
+        rows
     };
     assert_eq!(of("streams[1]"), stream(2, 3, 303, 204));
     assert_eq!(of("streams[2]"), stream(1, 3, 203, 203));

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use counterpoint_framework::testing::Probe;
 use counterpoint_hardware::gpu::sm::Sm;
-use counterpoint_protocols::launch::{Launch, LaunchId, RunCta, SmEvent, SmResources};
+use counterpoint_protocols::launch::{CtaCounts, Launch, LaunchId, RunCta, SmEvent, SmResources};
 use counterpoint_protocols::memory::{MemAccess, MemRequest};
 
 use super::programs::{BUFFER, Memory, kernel, launch, line_of_text, stored};
@@ -226,7 +226,9 @@ fn a_block_ends_when_its_last_store_is_acknowledged() {
     let run = run("st.global.u32 [%rd2+4096], %r1;", 32);
     let (stored, _) = run.store(ENDED);
     run.events.assert_earliest(stored + 1 + MEMORY, |event| {
-        *event == SmEvent::CtaDone { launch: LaunchId(1), index: 0 }
+        // Seven instructions of the kernel, one of the body, and `ret`, in 32 lanes.
+        let counts = CtaCounts { warp_insn: 9, thread_insn: 9 * 32, ..CtaCounts::default() };
+        *event == SmEvent::CtaDone { launch: LaunchId(1), index: 0, counts }
     });
     let first = run.events.take().remove(0);
     let resources = SmResources { threads: 1536, ctas: 8, registers: 32768, shared: 48 << 10 };

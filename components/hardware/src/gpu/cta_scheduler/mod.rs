@@ -136,7 +136,7 @@ impl CtaScheduler {
                 self.sms[sm].total = resources;
                 self.sms[sm].free = resources;
             }
-            SmEvent::CtaDone { launch, index } => {
+            SmEvent::CtaDone { launch, index, counts } => {
                 let unknown = || {
                     Fault::new(format!(
                         "SM {sm} ended block {index} of launch {}, which it has not",
@@ -154,6 +154,8 @@ impl CtaScheduler {
                 let running = &mut self.launches[place];
                 self.sms[sm].give_back(launch, &running.demand);
                 running.ended += 1;
+                running.stats.counts.add(&counts);
+                running.stream_stats.counts.add(&counts);
                 self.meter.add(1);
                 if running.ended == running.launch.ctas() {
                     self.end(place, sim);

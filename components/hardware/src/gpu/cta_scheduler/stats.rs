@@ -1,7 +1,7 @@
 //! What a CTA scheduler counts: in all, of each launch, and of each stream.
 
-use counterpoint_framework::model::{Counter, Distribution, Keyed, Stats};
-use counterpoint_protocols::launch::LaunchName;
+use counterpoint_framework::model::{Counter, Distribution, Keyed, Stat, StatLabel, StatVisitor, Stats};
+use counterpoint_protocols::launch::{CtaCounts, LaunchName};
 
 /// What a CTA scheduler counts.
 #[derive(Default, Stats)]
@@ -31,6 +31,8 @@ pub(super) struct KernelStats {
     /// From the placement of the first block to the end of the last one.
     #[stat(unit = "cycles")]
     pub(super) active_cycles: Counter,
+    /// What its blocks have come to.
+    pub(super) counts: Sums,
 }
 
 /// What is counted of a stream, whose launches come one after another.
@@ -46,4 +48,42 @@ pub(super) struct StreamStats {
     /// From the placement of a launch's first block to the end of its last one, summed up.
     #[stat(unit = "cycles")]
     pub(super) active_cycles: Counter,
+    /// What its blocks have come to.
+    pub(super) counts: Sums,
+}
+
+/// What blocks that have ended came to on their SMs.
+#[derive(Default, Stats)]
+pub(super) struct Sums {
+    /// Warp instructions issued.
+    warp_insn: Counter,
+    /// Thread instructions executed.
+    #[stat(name = "gpu_sim_insn")]
+    thread_insn: Counter,
+    /// Load transactions that looked into an L1.
+    #[stat(name = "L1D_total_cache_accesses")]
+    l1_accesses: Counter,
+    /// Those that found nothing.
+    #[stat(name = "L1D_total_cache_misses")]
+    l1_misses: Counter,
+    /// Cycles lost to bank conflicts in shared memory.
+    #[stat(name = "gpgpu_n_shmem_bkconflict", unit = "cycles")]
+    shared_conflicts: Counter,
+}
+
+impl Sums {
+    /// Adds what a block came to.
+    pub(super) fn add(&self, counts: &CtaCounts) {
+        self.warp_insn.add(counts.warp_insn);
+        self.thread_insn.add(counts.thread_insn);
+        self.l1_accesses.add(counts.l1_accesses);
+        self.l1_misses.add(counts.l1_misses);
+        self.shared_conflicts.add(counts.shared_conflicts);
+    }
+}
+
+impl Stat for Sums {
+    fn visit(&self, _label: StatLabel, visitor: &mut dyn StatVisitor) {
+        Stats::visit(self, visitor);
+    }
 }

@@ -47,7 +47,11 @@ impl Sm {
             }
         }
         stats.ctas.add(1);
-        self.events.push_back(SmEvent::CtaDone { launch: cta.launch.id, index: cta.index });
+        self.events.push_back(SmEvent::CtaDone {
+            launch: cta.launch.id,
+            index: cta.index,
+            counts: cta.counts,
+        });
     }
 
     /// Lets warps go on.

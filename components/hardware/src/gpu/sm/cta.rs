@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use counterpoint_framework::kernel::Fault;
-use counterpoint_protocols::launch::Launch;
+use counterpoint_protocols::launch::{CtaCounts, Launch};
 use counterpoint_ptx::{CtaEnvironment, ExecError, Failure, Votes, Waiting, Windows, standstill};
 
 /// Barriers of a block (PTX ISA, bar).
@@ -26,6 +26,8 @@ pub(super) struct Cta {
     pub(super) outstanding: u32,
     /// The barrier at which each warp waits.
     pub(super) waiting: Vec<Option<Waiting>>,
+    /// What it has come to.
+    pub(super) counts: CtaCounts,
     barriers: [Barrier; BARRIERS],
 }
 
@@ -59,7 +61,8 @@ impl Cta {
         let live = launch.threads().div_ceil(32);
         let barriers = [Barrier::default(); BARRIERS];
         let waiting = vec![None; live as usize];
-        Cta { launch, index, environment, shared, warps: 0, live, outstanding: 0, waiting, barriers }
+        let counts = CtaCounts::default();
+        Cta { launch, index, environment, shared, warps: 0, live, outstanding: 0, waiting, counts, barriers }
     }
 
     /// A warp arrives at a barrier, and waits there if it `waits`.

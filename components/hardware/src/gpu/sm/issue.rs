@@ -142,6 +142,8 @@ impl Sm {
         })?;
         stats.warp_insn.add(1);
         stats.thread_insn.add(u64::from(issued.lanes.count_ones()));
+        cta.counts.warp_insn += 1;
+        cta.counts.thread_insn += u64::from(issued.lanes.count_ones());
         self.fetch.issued(slot, warp.pc() != Some(pc + 1));
         if issued.kind == Issue::Memory {
             if self.scratch.space == Space::Global {

@@ -22,7 +22,7 @@ mod writeback;
 use std::collections::VecDeque;
 
 use counterpoint_framework::kernel::{Fault, Source};
-use counterpoint_framework::model::{Component, Context, Counter, Invalid, Part, Ports, Stats};
+use counterpoint_framework::model::{Component, Context, Counter, Distribution, Invalid, Part, Ports, Stats};
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::launch::{LaunchId, SmEvent, SmResources, SmServer};
 use counterpoint_protocols::memory::MemoryClient;
@@ -88,6 +88,9 @@ pub struct SmStats {
     /// Cycles in which the load-store unit waited for a credit or an entry.
     #[stat(unit = "cycles")]
     lsu_stalls: Counter,
+    /// Cycles from the issue of a global load or atomic to its last value.
+    #[stat(unit = "cycles")]
+    load_latency: Distribution,
     /// Warps that arrived at barriers.
     barriers: Counter,
 }

@@ -7,6 +7,8 @@ use counterpoint_ptx::Access;
 pub(super) struct InFlight {
     pub(super) warp: u32,
     pub(super) access: Box<Access>,
+    /// The cycle of its issue.
+    pub(super) since: u64,
     /// Transactions made that have not been served.
     pub(super) pending: u32,
     /// All transactions have been made.

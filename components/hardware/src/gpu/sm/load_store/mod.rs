@@ -175,7 +175,7 @@ impl LoadStore {
         let work = match access.space {
             Space::Shared => Work::Shared(access),
             Space::Global => {
-                let instruction = InFlight { warp, access, pending: 0, complete: false };
+                let instruction = InFlight { warp, access, since: around.cycle, pending: 0, complete: false };
                 Work::Global(self.instructions.insert(instruction), lanes)
             }
             Space::Local | Space::Const => {
@@ -274,16 +274,21 @@ impl LoadStore {
             }
             Outcome::Hit => {
                 around.stats.l1_accesses.add(1);
+                around.cta(warp).counts.l1_accesses += 1;
                 around.deliver(warp, pc, transaction.lanes, words);
                 self.served(transaction.instruction, around);
             }
             Outcome::Joined => {
                 around.stats.l1_accesses.add(1);
+                around.cta(warp).counts.l1_accesses += 1;
                 around.stats.l1_pending_hits.add(1);
             }
             Outcome::Missed => {
                 around.stats.l1_accesses.add(1);
                 around.stats.l1_misses.add(1);
+                let counts = &mut around.cta(warp).counts;
+                counts.l1_accesses += 1;
+                counts.l1_misses += 1;
             }
             Outcome::Bypassed => match self.instructions.get(transaction.instruction).access.kind {
                 AccessKind::Atomic(..) => around.stats.atomics.add(1),
@@ -305,8 +310,9 @@ impl LoadStore {
         if instruction.pending > 0 || !instruction.complete {
             return;
         }
-        let InFlight { warp, access, .. } = self.instructions.take(index);
+        let InFlight { warp, access, since, .. } = self.instructions.take(index);
         if access.wants_value {
+            around.stats.load_latency.record(around.cycle - since);
             self.delivered = (self.delivered + 1).max(around.cycle + TO_REGISTER);
             around.write_back(warp, access.pc, self.delivered);
         }
@@ -378,6 +384,7 @@ fn shared(
     let degree = shared_memory::conflict_degree(access, (low, high), banks);
     around.stats.shared_accesses.add(1);
     around.stats.shared_conflicts.add(degree - 1);
+    around.cta(warp).counts.shared_conflicts += degree - 1;
     if access.wants_value {
         around.deliver(warp, access.pc, access.mask, words);
         around.write_back(warp, access.pc, around.cycle + degree - 1 + latency);
