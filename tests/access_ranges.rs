@@ -17,6 +17,8 @@ use crate::support::root;
 
 const DIALECTS: [&str; 4] = ["nvrtc-sm_35", "nvrtc-sm_70", "clang-sm_20", "clang-sm_35"];
 const CONSTANTS: u64 = 1 << 30;
+/// Applications that access more than what they are given and constants: variables, or local memory.
+const WITH_MORE: [&str; 2] = ["rank-filter", "tally"];
 
 /// The repository's files, with the kernels in another dialect and without inputs that someone put there.
 struct InDialect(&'static str);
@@ -211,6 +213,7 @@ fn blocks_stay_in_their_ranges() {
     let mut names: Vec<String> = entries
         .filter(|e| e.path().join("kernel.nvrtc-sm_35.ptx").is_file())
         .map(|e| e.file_name().into_string().unwrap())
+        .filter(|name| !WITH_MORE.contains(&name.as_str()))
         .collect();
     names.sort();
     assert!(names.len() >= 20);

@@ -13,6 +13,7 @@ mod ends;
 mod faults;
 mod machines;
 mod microbenchmarks;
+mod modules;
 mod ptx_command;
 mod streams;
 mod support;

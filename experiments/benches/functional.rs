@@ -50,8 +50,8 @@ fn functional(criterion: &mut Criterion) {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("applications/{name}/{name}.yaml"));
         let loaded = load(&path.display().to_string(), &[], &RealFiles)
             .unwrap_or_else(|report| panic!("{}", report.render()));
-        let Application { name: full_name, buffers, steps, .. } = loaded.application.clone();
-        let kernels = Application { name: full_name, buffers, steps, ..Application::default() };
+        let Application { name: full_name, buffers, modules, steps, .. } = loaded.application.clone();
+        let kernels = Application { name: full_name, buffers, modules, steps, ..Application::default() };
         let watch = (Journal::default(), Meter::default());
         let launched = run(ready(&kernels, &loaded, &watch));
         group.throughput(Throughput::Elements(launched.iter().map(|launch| launch.warp_instructions).sum()));

@@ -2,6 +2,7 @@
 //! devices, with as many under way as the parameters allow.
 
 mod allocation;
+mod modules;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -16,12 +17,14 @@ use counterpoint_protocols::bus::{
 };
 use counterpoint_protocols::host::{DeviceMessage, HostAccess, HostReply, StorageReply, StorageRequest};
 use counterpoint_protocols::launch::{Launch, LaunchId};
+use counterpoint_protocols::local::LocalMemory;
 use counterpoint_protocols::memory::Tag;
 use counterpoint_ptx::Allocations;
 
 use crate::cpu::{CpuPorts, CpuStats};
 use crate::journal::Journal;
 use crate::program::{Application, BufferId, Condition, LaunchStep, Transfer};
+use modules::{Hidden, Loaded};
 
 /// What a page under way is for.
 enum Page {
@@ -55,6 +58,10 @@ pub struct Driver<'a> {
     meaning: Vec<BufferId>,
     /// By device, what its kernels may touch.
     mapped: BTreeMap<u32, Arc<Allocations>>,
+    /// Per module where it lies.
+    loaded: Vec<Loaded>,
+    /// By device, what it holds besides buffers.
+    hidden: BTreeMap<u32, Hidden>,
     /// Per buffer, by where it lies, after how many launches it was freed.
     freed: Vec<Option<u32>>,
     commands: BTreeMap<CommandId, Issued>,
@@ -89,6 +96,8 @@ impl<'a> Driver<'a> {
             device_address: Vec::new(),
             meaning,
             mapped: BTreeMap::new(),
+            loaded: Vec::new(),
+            hidden: BTreeMap::new(),
             commands: BTreeMap::new(),
             descriptions: BTreeMap::new(),
             next_command: 1,
@@ -244,12 +253,17 @@ impl<'a> Driver<'a> {
         let params = step.params(|name| self.device_address[self.place(name)]);
         let id = LaunchId(self.next_launch);
         self.next_launch += 1;
-        let memory = self.mapped.get(&step.device).cloned();
-        let memory = memory.ok_or_else(|| Fault::new(format!("no buffer lies on device {}", step.device)))?;
+        let unknown = || Fault::new(format!("`{}` is not on device {}", step.code, step.device));
+        let place = self.application.place_of(step).ok_or_else(unknown)?;
+        let memory = self.mapped.get(&step.device).cloned().ok_or_else(unknown)?;
+        let Loaded { variables, code } = &self.loaded[place.module];
         let launch = Launch {
             id,
             stream,
             program: Arc::clone(&step.kernel),
+            code: code[place.kernel],
+            variables: *variables,
+            local: self.hidden.get(&step.device).map_or_else(LocalMemory::default, |hidden| hidden.local),
             grid: step.grid,
             block: step.block,
             dynamic_shared: step.shared,

@@ -13,6 +13,7 @@ use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::telemetry::Meter;
 use counterpoint_protocols::bus::Direction;
 use counterpoint_protocols::preload::Contents;
+use counterpoint_ptx::VariableBases;
 use counterpoint_ptx::functional::{Check, Finding, FlatMemory, Grid, Options, ctas};
 
 use crate::journal::Journal;
@@ -71,6 +72,8 @@ pub struct FunctionalHost<'a> {
     memories: BTreeMap<u32, FlatMemory>,
     /// Per buffer where it lies on its device.
     addresses: Vec<u64>,
+    /// Per module where its variables begin on its device.
+    variables: Vec<VariableBases>,
     /// What each buffer's name means now.
     meaning: Vec<usize>,
     /// Which buffers have been freed, by where they lie.
@@ -94,11 +97,20 @@ impl<'a> FunctionalHost<'a> {
         let mut memories = BTreeMap::new();
         let mut addresses = Vec::new();
         let mut host = Vec::new();
+        for device in application.devices() {
+            memories.insert(device, FlatMemory::new(0));
+        }
         for buffer in &application.buffers {
             host.push(vec![unwritten; buffer.bytes as usize]);
             let memory = memories.entry(buffer.device).or_insert_with(|| FlatMemory::new(0));
             addresses.push(memory.allocate(&buffer.name, buffer.bytes as usize, unwritten));
         }
+        let variables = application.modules.iter().map(|module| {
+            let memory = memories.entry(module.device).or_insert_with(|| FlatMemory::new(0));
+            let any = module.kernels.first();
+            any.map_or_else(VariableBases::default, |kernel| memory.load(&module.name, kernel))
+        });
+        let variables = variables.collect();
         FunctionalHost {
             application,
             journal,
@@ -107,6 +119,7 @@ impl<'a> FunctionalHost<'a> {
             host,
             memories,
             addresses,
+            variables,
             meaning: (0..application.buffers.len()).collect(),
             freed: vec![false; application.buffers.len()],
             launched: Vec::new(),
@@ -116,7 +129,7 @@ impl<'a> FunctionalHost<'a> {
     }
 
     /// Does what comes before the run, on the contents of the files that are loaded, in their order; returns what devices
-    /// hold then, by the number of the buffer: those that are loaded or handed to a launch.
+    /// hold then, by number: buffers that are loaded or handed to a launch, and variables of the modules that ran.
     ///
     /// # Errors
     /// As [`FunctionalHost::run`].
@@ -135,19 +148,30 @@ impl<'a> FunctionalHost<'a> {
                 wanted.insert(*buffer);
             }
         }
-        let contents = wanted.into_iter().map(|buffer| {
+        let mut contents = Contents::new();
+        for buffer in wanted {
             let (_, device) = self.both(buffer.0 as usize)?;
-            Ok((buffer.0, device.to_vec()))
-        });
-        contents.collect::<Result<_, Fault>>().map(ControlFlow::Continue)
+            contents.push((buffer.0, device.to_vec()));
+        }
+        let launches = Step::launches(&application.preload);
+        let ran: BTreeSet<usize> =
+            launches.into_iter().filter_map(|launch| Some(application.place_of(launch)?.module)).collect();
+        for module in ran {
+            contents.push((application.number_of(module), self.variables(module)?.to_vec()));
+        }
+        Ok(ControlFlow::Continue(contents))
     }
 
-    /// Puts bytes into a buffer on its device.
+    /// Puts bytes into a buffer, or the variables of a module, on its device.
     ///
     /// # Errors
-    /// When the buffer's device has no memory.
-    pub fn load(&mut self, buffer: u32, contents: &[u8]) -> Result<(), Fault> {
-        let place = buffer as usize;
+    /// When that device has no memory.
+    pub fn load(&mut self, number: u32, contents: &[u8]) -> Result<(), Fault> {
+        let place = number as usize;
+        if let Some(module) = place.checked_sub(self.application.buffers.len()) {
+            self.variables(module)?.copy_from_slice(contents);
+            return Ok(());
+        }
         let (_, device) = self.both(place)?;
         device.copy_from_slice(contents);
         let address = self.addresses[place];
@@ -211,6 +235,15 @@ impl<'a> FunctionalHost<'a> {
         let memory = memory.ok_or_else(|| no_buffer(buffer.device))?;
         let start = (self.addresses[place] - memory.base) as usize;
         Ok((&mut self.host[place], &mut memory.bytes[start..start + buffer.bytes as usize]))
+    }
+
+    /// The bytes of a module's variables.
+    fn variables(&mut self, module: usize) -> Result<&mut [u8], Fault> {
+        let (place, base) = (&self.application.modules[module], self.variables[module].globals);
+        let memory = self.memories.get_mut(&place.device).ok_or_else(|| no_buffer(place.device))?;
+        let bytes = place.kernels.first().map_or(0, |kernel| kernel.global_bytes()) as usize;
+        let start = if bytes > 0 { (base - memory.base) as usize } else { 0 };
+        Ok(&mut memory.bytes[start..start + bytes])
     }
 
     /// The memory in which a buffer lies.
@@ -306,7 +339,9 @@ impl<'a> FunctionalHost<'a> {
         let kernel = step.kernel.name();
         let name = format!("{kernel} #{}", self.launched.len() + 1);
         let memory = self.memories.get_mut(&step.device).ok_or_else(|| no_buffer(step.device))?;
-        let grid = Grid::new(&step.kernel, step.grid, step.block, &params, memory, &self.options);
+        let place = self.application.place_of(step);
+        let variables = place.map_or_else(VariableBases::default, |place| self.variables[place.module]);
+        let grid = Grid::new(&step.kernel, step.grid, step.block, &params, variables, &self.options);
         let mut grid = grid.map_err(|error| Fault::new(format!("{name}: {}", error.message)))?;
         let mut flow = ControlFlow::Continue(());
         let mut failure = None;

@@ -3,6 +3,7 @@
 mod driver;
 pub mod functional;
 mod journal;
+pub mod modules;
 pub mod program;
 pub mod runtimes;
 

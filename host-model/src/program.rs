@@ -2,11 +2,14 @@
 //!
 //! Names have been resolved to indices and expressions to numbers; where an application comes from is not known here.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use counterpoint_protocols::bus::Direction;
 use counterpoint_protocols::host::FileIndex;
 use counterpoint_ptx::Program as Kernel;
+
+use crate::modules::Module;
 
 /// Position of a buffer in the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -81,8 +84,10 @@ pub enum Argument {
 /// A kernel launch.
 #[derive(Clone, Debug)]
 pub struct LaunchStep {
-    /// The code.
+    /// The kernel.
     pub kernel: Arc<Kernel>,
+    /// The name of the module that it comes from.
+    pub code: Arc<str>,
     /// Thread blocks.
     pub grid: [u32; 3],
     /// Threads per block.
@@ -206,6 +211,8 @@ pub struct Application {
     pub name: String,
     /// Its buffers.
     pub buffers: Vec<Buffer>,
+    /// The modules of all launches.
+    pub modules: Vec<Module>,
     /// Its streams by number; number 0 stands for the default streams of all devices.
     pub streams: Vec<Stream>,
     /// Buffers whose contents are on their device before time 0, in the order of the files that hold them.
@@ -230,6 +237,12 @@ impl Application {
     /// Whether devices hold something when the run begins.
     pub fn preloads(&self) -> bool {
         !self.preloaded.is_empty() || !self.preload.is_empty()
+    }
+
+    /// The devices that hold something of it.
+    pub fn devices(&self) -> BTreeSet<u32> {
+        let buffers = self.buffers.iter().map(|buffer| buffer.device);
+        buffers.chain(self.modules.iter().map(|module| module.device)).collect()
     }
 
     /// The device of a stream; of the default streams that of device 0.

@@ -8,6 +8,7 @@ use counterpoint_framework::telemetry::SpanId;
 
 use crate::flip;
 use crate::launch::Launch;
+use crate::local::Capacity;
 use crate::memory::Tag;
 
 /// Names a command within a run.
@@ -83,6 +84,8 @@ pub enum Direction {
 pub struct Description {
     /// Bytes of device memory.
     pub memory: u64,
+    /// How many warps it holds at once.
+    pub capacity: Capacity,
     /// What the paths of the device's parts begin with, such as `gpu[0]`; nothing if it is the whole machine.
     pub path: String,
 }

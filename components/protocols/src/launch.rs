@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use counterpoint_framework::kernel::{Message, Socket};
 use counterpoint_framework::telemetry::SpanId;
-use counterpoint_ptx::{Allocations, Program};
+use counterpoint_ptx::{Allocations, Program, VariableBases};
+
+use crate::local::{Capacity, LocalMemory};
 
 /// Names a launch within a run, counted from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,6 +23,12 @@ pub struct Launch {
     pub stream: u32,
     /// The code.
     pub program: Arc<Program>,
+    /// Where its instructions lie, [`Program::INSTRUCTION_BYTES`] each.
+    pub code: u64,
+    /// Where the `.global` and `.const` variables of its module begin.
+    pub variables: VariableBases,
+    /// Local memory of the device's threads.
+    pub local: LocalMemory,
     /// Thread blocks.
     pub grid: [u32; 3],
     /// Threads per block.
@@ -78,6 +86,7 @@ impl Hash for Launch {
         self.program.name().hash(state);
         (self.id, self.stream, self.grid, self.block, self.dynamic_shared, self.registers).hash(state);
         self.params.hash(state);
+        (self.code, self.variables.globals, self.variables.constants, self.local).hash(state);
     }
 }
 
@@ -85,22 +94,27 @@ impl Hash for Launch {
 #[derive(Clone, Debug, Hash)]
 pub struct Start(pub Arc<Launch>);
 
-/// From the CTA scheduler: every block of the launch has ended and its stores are visible.
+/// From the CTA scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct LaunchDone(pub LaunchId);
+pub enum LaunchEvent {
+    /// Sent once, at the start: how much the SMs hold.
+    Capacity(Capacity),
+    /// Every block of the launch has ended and its stores are visible.
+    Done(LaunchId),
+}
 
 impl Message for Start {
     const DUPLICATE: Option<fn(&Self) -> Self> = Some(Clone::clone);
 }
 
-impl Message for LaunchDone {
+impl Message for LaunchEvent {
     const DUPLICATE: Option<fn(&Self) -> Self> = Some(Clone::clone);
 }
 
 /// The command processor's side.
-pub type LaunchClient = Socket<Start, LaunchDone>;
+pub type LaunchClient = Socket<Start, LaunchEvent>;
 /// The CTA scheduler's side.
-pub type LaunchServer = Socket<LaunchDone, Start>;
+pub type LaunchServer = Socket<LaunchEvent, Start>;
 
 /// To an SM: run a thread block.
 #[derive(Clone, Debug, Hash)]

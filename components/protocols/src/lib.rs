@@ -6,6 +6,7 @@
 pub mod bus;
 pub mod host;
 pub mod launch;
+pub mod local;
 pub mod memory;
 pub mod preload;
 

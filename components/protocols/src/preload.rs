@@ -1,69 +1,84 @@
-//! What device memory holds before time 0: states that were made without time, for studies that begin on the device.
+//! What device memory holds before time 0: states that were made without time, for studies that begin on the device, and
+//! the variables, constants and code of modules.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::memory::{LINE_BYTES, Line, line_of};
 
-/// What buffers hold, by their number.
+/// What allocations hold, by their number: that of the buffer, or the one that the application gives a module's variables.
 pub type Contents = Vec<(u32, Vec<u8>)>;
 
-/// Contents of buffers, given to a run as a resource. Who allocates the buffers says where each lies; memories take from
-/// here what lines hold that nobody has written yet.
+/// Contents of device memory, given to a run as a resource. Who allocates says where each piece lies; memories take from
+/// here what lines hold that nobody has written yet. All is placed before anybody asks for it, and holds for the whole run,
+/// so that the lock cannot show in a result.
 #[derive(Debug, Default)]
-pub struct Preloaded(Vec<Piece>);
-
-#[derive(Debug)]
-struct Piece {
-    buffer: u32,
-    bytes: Vec<u8>,
-    place: OnceLock<Place>,
+pub struct Preloaded {
+    contents: Vec<(u32, Arc<[u8]>)>,
+    placed: RwLock<Vec<Placed>>,
 }
 
 #[derive(Debug)]
-struct Place {
+struct Placed {
     device: String,
     address: u64,
+    bytes: Arc<[u8]>,
+    /// What a program would have copied, and not part of a module.
+    is_buffer: bool,
 }
 
 impl Preloaded {
-    /// Of these buffers, which nobody has placed yet.
+    /// With these contents, which nobody has placed yet.
     pub fn new(contents: Contents) -> Self {
-        let piece = |(buffer, bytes)| Piece { buffer, bytes, place: OnceLock::new() };
-        Preloaded(contents.into_iter().map(piece).collect())
+        let contents = contents.into_iter().map(|(number, bytes)| (number, bytes.into())).collect();
+        Preloaded { contents, placed: RwLock::default() }
     }
 
-    /// Says where a buffer lies: on the device whose components' paths begin with `device`, from `address` on. Must be
-    /// said before anybody asks for what is there, and holds for the whole run.
-    pub fn place(&self, buffer: u32, device: &str, address: u64) {
-        for piece in self.0.iter().filter(|piece| piece.buffer == buffer) {
-            piece.place.get_or_init(|| Place { device: device.to_owned(), address });
+    /// What an allocation holds, if that was made before the run.
+    pub fn contents(&self, number: u32) -> Option<&Arc<[u8]>> {
+        self.contents.iter().find(|(known, _)| *known == number).map(|(_, bytes)| bytes)
+    }
+
+    /// Puts bytes of a module into the memory of the device whose components' paths begin with `device`, from `address` on.
+    pub fn place(&self, device: &str, address: u64, bytes: Arc<[u8]>) {
+        self.put(Placed { device: device.to_owned(), address, bytes, is_buffer: false });
+    }
+
+    /// Says where a buffer lies, likewise.
+    pub fn place_buffer(&self, number: u32, device: &str, address: u64) {
+        if let Some(bytes) = self.contents(number).cloned() {
+            self.put(Placed { device: device.to_owned(), address, bytes, is_buffer: true });
         }
+    }
+
+    fn put(&self, placed: Placed) {
+        self.placed.write().unwrap_or_else(PoisonError::into_inner).push(placed);
     }
 
     /// Puts what lies in the line at `address`, of the memory at `path`, over what it would hold otherwise.
     pub fn fill(&self, path: &str, address: u64, line: &mut Line) {
-        for Piece { bytes, place, .. } in &self.0 {
-            let Some(place) = place.get().filter(|place| is_part(path, &place.device)) else { continue };
+        let all = self.placed.read().unwrap_or_else(PoisonError::into_inner);
+        for Placed { address: begin, bytes, .. } in all.iter().filter(|placed| is_part(path, &placed.device))
+        {
             // Both ends in bytes of the piece, which may begin or end within the line.
-            let start = address.max(place.address);
-            let end = (address + LINE_BYTES).min(place.address + bytes.len() as u64);
+            let start = address.max(*begin);
+            let end = (address + LINE_BYTES).min(begin + bytes.len() as u64);
             if start < end {
-                let from = (start - place.address) as usize..(end - place.address) as usize;
+                let from = (start - begin) as usize..(end - begin) as usize;
                 line[(start - address) as usize..(end - address) as usize].copy_from_slice(&bytes[from]);
             }
         }
     }
-}
 
-impl Preloaded {
-    /// Lines that hold something, of the memory at `path`, in the order in which the buffers were given; a line that two
-    /// buffers share comes twice.
-    pub fn lines<'a>(&'a self, path: &'a str) -> impl Iterator<Item = u64> + 'a {
-        let placed = self.0.iter().filter_map(|piece| Some((piece.place.get()?, piece.bytes.len() as u64)));
-        let here = placed.filter(move |(place, bytes)| *bytes > 0 && is_part(path, &place.device));
-        here.flat_map(|(place, bytes)| {
-            (line_of(place.address)..place.address + bytes).step_by(LINE_BYTES as usize)
-        })
+    /// Lines that hold something of a buffer, of the memory at `path`, in the order in which the buffers were placed; a line
+    /// that two buffers share comes twice.
+    pub fn lines(&self, path: &str) -> Vec<u64> {
+        let all = self.placed.read().unwrap_or_else(PoisonError::into_inner);
+        let buffers = all.iter().filter(|placed| placed.is_buffer && !placed.bytes.is_empty());
+        let here = buffers.filter(|placed| is_part(path, &placed.device));
+        let lines = here.flat_map(|Placed { address, bytes, .. }| {
+            (line_of(*address)..address + bytes.len() as u64).step_by(LINE_BYTES as usize)
+        });
+        lines.collect()
     }
 }
 
@@ -79,8 +94,10 @@ mod tests {
     #[test]
     fn lines_hold_what_lies_in_them() {
         let preloaded = Preloaded::new(vec![(4, vec![1; 200]), (7, vec![2; 8]), (9, vec![3; 999])]);
-        preloaded.place(4, "gpu[1]", 1024 + 100);
-        preloaded.place(7, "gpu[1]", 1024 + 90);
+        preloaded.place_buffer(4, "gpu[1]", 1024 + 100);
+        preloaded.place_buffer(7, "gpu[1]", 1024 + 90);
+        preloaded.place_buffer(5, "gpu[1]", 1024);
+        preloaded.place("gpu[1]", 4096, vec![3; 100].into());
         let line = |path: &str, address: u64| {
             let mut line = [9; LINE_BYTES as usize];
             preloaded.fill(path, address, &mut line);
@@ -90,8 +107,9 @@ mod tests {
         assert_eq!(line("gpu[1].dram[0]", 1152), [128, 0, 0, 0]);
         assert_eq!(line("gpu[1].memory.dram[3]", 1280), [44, 0, 0, 84]);
         assert_eq!(line("gpu[1].dram[0]", 1408), [0, 0, 0, 128]);
-        assert_eq!(preloaded.lines("gpu[1].l2[0]").collect::<Vec<_>>(), [1024, 1152, 1280, 1024]);
-        assert_eq!(preloaded.lines("gpu[10].l2[0]").count(), 0, "another device");
+        assert_eq!(line("gpu[1].dram[0]", 4096), [0, 0, 100, 28]);
+        assert_eq!(preloaded.lines("gpu[1].l2[0]"), [1024, 1152, 1280, 1024], "a module is no buffer");
+        assert_eq!(preloaded.lines("gpu[10].l2[0]"), [0; 0], "another device");
         assert_eq!(line("gpu[10].dram[0]", 1152), [0, 0, 0, 128], "another device");
         assert_eq!(line("gpu[0].dram[0]", 1152), [0, 0, 0, 128], "another device");
     }

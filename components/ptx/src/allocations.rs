@@ -2,6 +2,29 @@
 
 use std::ops::Range;
 
+/// What a kernel may do with a piece of device memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rights {
+    /// Read and write it, as a buffer.
+    #[default]
+    All,
+    /// Read it, as constants.
+    Read,
+    /// Nothing: code is there for the fetch alone.
+    None,
+}
+
+impl Rights {
+    /// Whether a kernel may read it, or write it if it `stores`.
+    pub(crate) fn allow(self, stores: bool) -> bool {
+        match self {
+            Rights::All => true,
+            Rights::Read => !stores,
+            Rights::None => false,
+        }
+    }
+}
+
 /// A piece of device memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allocation {
@@ -11,31 +34,36 @@ pub struct Allocation {
     pub range: Range<u64>,
     /// If it has been freed, after how many launches.
     pub freed_after: Option<u32>,
+    /// What a kernel may do with it.
+    pub rights: Rights,
 }
 
 /// The allocations of a device, those that were freed included.
 #[derive(Clone, Debug, Default)]
 pub struct Allocations {
     all: Vec<Allocation>,
-    /// Those that may be touched, in the order of their addresses.
-    live: Vec<Range<u64>>,
+    /// Those that lie there now, in the order of their addresses.
+    live: Vec<(Range<u64>, Rights)>,
 }
 
 impl FromIterator<Allocation> for Allocations {
     fn from_iter<T: IntoIterator<Item = Allocation>>(all: T) -> Self {
         let all: Vec<Allocation> = all.into_iter().collect();
         let usable = |it: &&Allocation| it.freed_after.is_none() && !it.range.is_empty();
-        let mut live: Vec<Range<u64>> = all.iter().filter(usable).map(|it| it.range.clone()).collect();
-        live.sort_by_key(|range| range.start);
+        let mut live: Vec<_> = all.iter().filter(usable).map(|it| (it.range.clone(), it.rights)).collect();
+        live.sort_by_key(|(range, _)| range.start);
         Allocations { all, live }
     }
 }
 
 impl Allocations {
-    /// Whether these bytes lie in one allocation.
+    /// Whether these bytes lie in one allocation that a kernel may read, or write if it `stores`.
     #[inline]
-    pub fn holds(&self, address: u64, bytes: u64) -> bool {
-        self.position(address).is_some_and(|place| address.saturating_add(bytes) <= self.live[place].end)
+    pub fn allow(&self, address: u64, bytes: u64, stores: bool) -> bool {
+        self.position(address).is_some_and(|place| {
+            let (range, rights) = &self.live[place];
+            address.saturating_add(bytes) <= range.end && rights.allow(stores)
+        })
     }
 
     /// Whether the last allocation that begins at or below either address is the same one.
@@ -45,7 +73,7 @@ impl Allocations {
     }
 
     fn position(&self, address: u64) -> Option<usize> {
-        self.live.partition_point(|range| range.start <= address).checked_sub(1)
+        self.live.partition_point(|(range, _)| range.start <= address).checked_sub(1)
     }
 
     /// The name of the allocation that an address lies in, for messages.
@@ -57,13 +85,21 @@ impl Allocations {
         )
     }
 
-    /// Where these bytes lie, which no allocation holds: beside the nearest one, by name, or in one that was freed.
+    /// Where these bytes lie, which a kernel may not touch so: beside the nearest allocation, by name, or in one that was
+    /// freed or is not a kernel's to touch.
     pub fn locate(&self, address: u64, bytes: u64) -> String {
         let holds = |it: &&Allocation| it.range.contains(&address);
         if let Some(Allocation { name, freed_after: Some(launches), .. }) = self.all.iter().find(holds) {
             return match launches {
                 0 => format!("in `{name}`, which was freed before the first launch"),
                 _ => format!("in `{name}`, which was freed after launch {launches}"),
+            };
+        }
+        let within = |it: &&Allocation| holds(it) && address.saturating_add(bytes) <= it.range.end;
+        if let Some(Allocation { name, rights, .. }) = self.all.iter().find(within) {
+            return match rights {
+                Rights::None => format!("in `{name}`, which kernels cannot touch"),
+                _ => format!("in `{name}`, which kernels can only read"),
             };
         }
         let distance = |it: &&Allocation| match address < it.range.start {
@@ -99,7 +135,12 @@ mod tests {
     use super::*;
 
     fn three() -> Allocations {
-        let piece = |name: &str, range, freed_after| Allocation { name: name.into(), range, freed_after };
+        let piece = |name: &str, range, freed_after| Allocation {
+            name: name.into(),
+            range,
+            freed_after,
+            rights: Rights::All,
+        };
         let all =
             [piece("a", 1000..1100, None), piece("b", 2000..2004, Some(2)), piece("c", 3000..3001, None)];
         all.into_iter().collect()
@@ -108,12 +149,30 @@ mod tests {
     #[test]
     fn bytes_are_held_by_one_live_allocation() {
         let memory = three();
-        assert!(memory.holds(1000, 100) && memory.holds(3000, 1));
+        assert!(memory.allow(1000, 100, true) && memory.allow(3000, 1, false));
         for (address, bytes) in [(999, 1), (1099, 2), (1100, 1), (2000, 1), (3001, 1), (0, 1), (u64::MAX, 4)]
         {
-            assert!(!memory.holds(address, bytes), "{address}");
+            assert!(!memory.allow(address, bytes, false), "{address}");
         }
         assert!(memory.same(1000, 1099) && !memory.same(1000, 3000));
+    }
+
+    #[test]
+    fn rights_tell_reading_from_writing() {
+        let piece =
+            |name: &str, range, rights| Allocation { name: name.into(), range, freed_after: None, rights };
+        let all =
+            [piece("constants of c", 1000..1100, Rights::Read), piece("code of k", 2000..2100, Rights::None)];
+        let memory: Allocations = all.into_iter().collect();
+        assert!(
+            memory.allow(1096, 4, false) && !memory.allow(1096, 4, true) && !memory.allow(2000, 8, false)
+        );
+        assert_eq!(memory.locate(1096, 4), "in `constants of c`, which kernels can only read");
+        assert_eq!(memory.locate(2000, 8), "in `code of k`, which kernels cannot touch");
+        assert_eq!(
+            memory.locate(1098, 4),
+            "outside of every buffer: 2 bytes of them past the end of `constants of c` (100 bytes)"
+        );
     }
 
     #[test]

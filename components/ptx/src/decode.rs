@@ -43,7 +43,7 @@ pub fn decode(module: &Module) -> Result<Vec<Program>, Vec<PtxError>> {
             errors.push(error);
         }
     }
-    for function in module.functions.iter().filter(|function| !function.entry) {
+    for function in &module.functions {
         hoist(function, function.body.as_deref().unwrap_or(&[]), &mut storage, &mut errors);
     }
     let (mut kernels, mut functions) = (Vec::new(), Vec::new());
@@ -93,13 +93,13 @@ fn origin(module: &Module) -> Origin {
     }
 }
 
-/// Gives the shared variables of a function their place beside those of the module: every kernel that calls
-/// the function has them at the same offset.
+/// Gives the variables of a function that outlive it their place beside those of the module: every kernel of the module has
+/// them at the same offset. Only what a kernel declares in shared memory is its own.
 fn hoist(function: &Function, statements: &[Statement], storage: &mut Storage, errors: &mut Vec<PtxError>) {
     for statement in statements {
         match &statement.kind {
             StatementKind::Block(inner) => hoist(function, inner, storage, errors),
-            StatementKind::Variable(variable) if variable.space == StorageSpace::Shared => {
+            StatementKind::Variable(variable) if is_hoisted(variable, function.entry) => {
                 let name = hoisted(&function.name, &variable.name);
                 if let Err(error) = storage.declare(&Variable { name, ..variable.clone() }) {
                     errors.push(error);
@@ -110,7 +110,16 @@ fn hoist(function: &Function, statements: &[Statement], storage: &mut Storage, e
     }
 }
 
-/// The name of a function's shared variable; no name of the text has blanks.
+/// Whether a variable in a function, which may be a kernel, lies beside those of the module.
+fn is_hoisted(variable: &Variable, entry: bool) -> bool {
+    match variable.space {
+        StorageSpace::Global | StorageSpace::Const => true,
+        StorageSpace::Shared => !entry,
+        _ => false,
+    }
+}
+
+/// The name of a function's variable among the module's; no name of the text has blanks.
 fn hoisted(function: &str, variable: &str) -> String {
     format!("{variable} of {function}")
 }
@@ -393,7 +402,7 @@ impl<'m> Decoder<'m> {
             }
             return Ok(());
         }
-        if variable.space == StorageSpace::Shared && !self.entry {
+        if is_hoisted(variable, self.entry) {
             return self.storage.alias(variable, &hoisted(&self.name, &variable.name));
         }
         if variable.space != StorageSpace::Register {

@@ -15,7 +15,8 @@ use std::sync::atomic::AtomicBool;
 
 use crate::error::{ExecError, Failure};
 use crate::execute::CtaEnvironment;
-use crate::program::{Program, Symbol};
+use crate::image::VariableBases;
+use crate::program::Program;
 use crate::texture::Textures;
 use cta::Cta;
 pub use findings::{Check, Finding};
@@ -74,7 +75,7 @@ pub struct Grid<'a> {
 }
 
 impl<'a> Grid<'a> {
-    /// Prepares a launch; the module's `.global` variables are allocated.
+    /// Prepares a launch of a kernel whose module is loaded.
     ///
     /// # Errors
     /// When the launch cannot be, whatever its kernel does.
@@ -83,7 +84,7 @@ impl<'a> Grid<'a> {
         grid: [u32; 3],
         block: [u32; 3],
         params: &[u8],
-        memory: &mut FlatMemory,
+        variables: VariableBases,
         options: &'a Options,
     ) -> Result<Self, ExecError> {
         let threads = block.iter().try_fold(1u32, |all, size| all.checked_mul(*size)).unwrap_or(0);
@@ -98,16 +99,8 @@ impl<'a> Grid<'a> {
         let mut env = CtaEnvironment::new(grid, block, Arc::from(params));
         env.textures = Arc::clone(&options.textures);
         env.dynamic_shared_bytes = options.dynamic_shared_bytes;
-        env.constant_base = CONSTANTS;
-        // The bytes are placed twice, since what they hold may be their own address.
-        let size = place_symbols(program.global_symbols(), &env).len();
-        if size > 0 {
-            env.global_base = memory.push(&vec![0; size]);
-            let start = memory.bytes.len() - size;
-            memory.bytes[start..].copy_from_slice(&place_symbols(program.global_symbols(), &env));
-        }
-        let constants = place_symbols(program.constant_symbols(), &env);
-        let cta = Cta::new(program, &env, constants, options);
+        (env.global_base, env.constant_base) = (variables.globals, variables.constants);
+        let cta = Cta::new(program, &env, options);
         Ok(Grid { env, options, cta })
     }
 
@@ -141,7 +134,7 @@ pub fn ctas(grid: [u32; 3]) -> impl Iterator<Item = [u32; 3]> {
     (0..grid[2]).flat_map(move |z| (0..grid[1]).flat_map(move |y| row(z, y)))
 }
 
-/// Runs every CTA of a grid, or those up to an interruption.
+/// Loads a kernel's module and runs every CTA of a grid, or those up to an interruption.
 ///
 /// # Errors
 /// When the launch cannot be, or the kernel does what it must not.
@@ -153,7 +146,8 @@ pub fn run(
     memory: &mut FlatMemory,
     options: &Options,
 ) -> Result<Statistics, ExecError> {
-    let mut launch = Grid::new(program, grid, block, params, memory, options)?;
+    let variables = memory.load(program.name(), program);
+    let mut launch = Grid::new(program, grid, block, params, variables, options)?;
     for ctaid in ctas(grid) {
         if launch.run_cta(ctaid, memory).map_err(|failure| failure.error)?.is_break() {
             break;
@@ -164,19 +158,4 @@ pub fn run(
 
 fn launch_error(message: String) -> ExecError {
     ExecError { line: 0, lane: 0, message }
-}
-
-/// Where constant memory lies.
-const CONSTANTS: u64 = 1 << 30;
-
-/// The bytes of a space's variables.
-fn place_symbols(symbols: &[Symbol], env: &CtaEnvironment) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for symbol in symbols {
-        let start = symbol.offset as usize;
-        bytes.resize(bytes.len().max(start + symbol.size as usize), 0);
-        let initial = symbol.initial_bytes(env.global_base, env.constant_base);
-        bytes[start..start + initial.len()].copy_from_slice(&initial);
-    }
-    bytes
 }

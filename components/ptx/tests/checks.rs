@@ -79,7 +79,8 @@ fn run_with(target: u32, threads: u32, body: &str, change: impl Fn(&mut FlatMemo
     let params: Vec<u8> = [a, b].into_iter().flat_map(u64::to_le_bytes).collect();
     let options = Options { limit: 100_000, racecheck: true, ..Options::default() };
     let grid = [2, 1, 1];
-    let mut launch = Grid::new(&program, grid, [threads, 1, 1], &params, &mut memory, &options).unwrap();
+    let variables = memory.load("k", &program);
+    let mut launch = Grid::new(&program, grid, [threads, 1, 1], &params, variables, &options).unwrap();
     let all = ctas(grid).skip(1);
     let end = all.map(|ctaid| launch.run_cta(ctaid, &mut memory)).find_map(Result::err);
     let end = end.map_or(Ok(()), |failure| Err(*failure));
@@ -171,7 +172,8 @@ ret;
     let source = source(35, body).replace(".visible .entry", recursive);
     let program = Program::compile(&source, None).unwrap_or_else(|errors| panic!("{errors:?}"));
     let (mut memory, options) = (FlatMemory::new(0), Options::default());
-    let mut launch = Grid::new(&program, [1; 3], [32, 1, 1], &[0; 16], &mut memory, &options).unwrap();
+    let variables = memory.load("k", &program);
+    let mut launch = Grid::new(&program, [1; 3], [32, 1, 1], &[0; 16], variables, &options).unwrap();
     let failure = launch.run_cta([0; 3], &mut memory).expect_err("it fails").to_string();
     let place = format!(
         "block (0, 0, 0), warp 0, lane 0: PTX line {}, `call (result), down, (n);`: ",

@@ -93,8 +93,12 @@ impl Reader<'_> {
         Some(Code { file, path, text, programs: BTreeMap::new() })
     }
 
-    /// `code.entry`, or `code` alone where it holds one kernel.
-    pub(super) fn kernel(&mut self, node: &Node, Codes(codes): &mut Codes) -> Option<Arc<Program>> {
+    /// `code.entry`, or `code` alone where it holds one kernel: the code's name, and the kernel.
+    pub(super) fn kernel(
+        &mut self,
+        node: &Node,
+        Codes(codes): &mut Codes,
+    ) -> Option<(Arc<str>, Arc<Program>)> {
         let text = self.text(node)?;
         let (code_name, entry) = text.split_once('.').map_or((text.as_str(), None), |(c, e)| (c, Some(e)));
         let Some(index) = codes.iter().position(|(name, _)| name == code_name) else {
@@ -107,7 +111,7 @@ impl Reader<'_> {
         let code = codes[index].1.as_mut()?;
         let key = entry.map(str::to_owned);
         if let Some(known) = code.programs.get(&key) {
-            return known.clone();
+            return Some((code_name.into(), Arc::clone(known.as_ref()?)));
         }
         let kernels = kernels_of(&code.text);
         if let Some(entry) = entry
@@ -137,7 +141,7 @@ impl Reader<'_> {
             }
         };
         code.programs.insert(key, compiled.clone());
-        compiled
+        Some((code_name.into(), compiled?))
     }
 }
 

@@ -124,7 +124,7 @@ impl Reader<'_> {
 
     fn launch(&mut self, node: &Node, codes: &mut Codes) -> Option<LaunchStep> {
         let name = self.required(node, "launch", "a launch")?;
-        let kernel = self.kernel(name, codes);
+        let (code, kernel) = self.kernel(name, codes).unzip();
         let grid =
             self.required(node, "grid", "a launch").and_then(|node| self.extent(node, "grid", LARGEST_GRID));
         let block_node = self.required(node, "block", "a launch");
@@ -148,12 +148,13 @@ impl Reader<'_> {
             let span = written.unwrap_or(name).span;
             self.arguments(kernel, nodes, span, device.unwrap_or(0) as u32)
         });
-        let (arguments, kernel) = (arguments?, kernel?);
+        let (arguments, code, kernel) = (arguments?, code?, kernel?);
         Some(LaunchStep {
             arguments,
             registers: registers
                 .map_or(Some(kernel.registers_per_thread()), |given| given.map(|n| n as u32))?,
             kernel,
+            code,
             grid: grid?,
             block: block?,
             shared: shared? as u32,

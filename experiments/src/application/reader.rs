@@ -3,7 +3,8 @@
 use counterpoint_framework::model::{
     Diagnostic, Diagnostics, FileId, Key, Node, SourceMap, Span, Value, yaml,
 };
-use counterpoint_host_model::program::{Application, BufferId};
+use counterpoint_host_model::modules::Module;
+use counterpoint_host_model::program::{Application, BufferId, Step};
 
 use super::expressions::Parameters;
 use super::keys::{APPLICATION, Section};
@@ -84,6 +85,7 @@ impl<'a> Reader<'a> {
         self.application.copy_out = self.buffer_list(root.get("copy_out"));
         self.check_releases(root.get("copy_out"));
         self.read_preload(root.get("preload"), &mut codes);
+        self.gather_modules();
         self.read_postlude(root.get("postlude"));
         self.read_expectations(root.get("expect"));
         let counts = self.read_counts(root.get("counts"), root.get("sizes"));
@@ -102,6 +104,13 @@ impl<'a> Reader<'a> {
             synthetic: std::mem::take(&mut self.synthetic),
             counts,
         })
+    }
+
+    /// The modules that launches before the run and in it need.
+    fn gather_modules(&mut self) {
+        let Application { preload, steps, .. } = &self.application;
+        let launches = [preload, steps].into_iter().flat_map(|steps| Step::launches(steps));
+        self.application.modules = Module::of(launches);
     }
 
     fn header(&mut self, root: &Node, head: Span) -> Option<()> {

@@ -15,7 +15,13 @@ pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     Ok(bytes_of_f32s(&image))
 }
 
-/// The filter along one axis of an n x n image; `stride` is 1 or n.
+/// The same filter over a signal: parameter `n`, input buffer `signal`.
+pub(super) fn of_signal(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
+    let n = input.size("n")?;
+    Ok(bytes_of_f32s(&along(&input.f32s_of("signal", n)?, n, 1)))
+}
+
+/// The filter along one axis of an n x n image, or of a single row; `stride` is 1 or n.
 fn along(image: &[f32], n: usize, stride: usize) -> Vec<f32> {
     let taps = taps();
     let value = |index: usize| {
@@ -26,7 +32,7 @@ fn along(image: &[f32], n: usize, stride: usize) -> Vec<f32> {
             .sum();
         sum as f32
     };
-    (0..n * n).map(value).collect()
+    (0..image.len()).map(value).collect()
 }
 
 /// The binomial coefficients of order 16, as shares of their sum.

@@ -16,10 +16,12 @@ mod mandelbrot;
 mod matmul;
 mod pathfinder;
 mod probes;
+mod rank_filter;
 mod reduction;
 mod spmv;
 mod stencil3d;
 mod stencil5;
+mod tally;
 mod tea;
 mod vecadd;
 
@@ -142,6 +144,7 @@ pub const REFERENCES: &[Reference] = &[
     Reference { name: "chains", compute: probes::chains },
     Reference { name: "chase", compute: probes::chase },
     Reference { name: "convolution", compute: convolution::reference },
+    Reference { name: "convolution-constant", compute: convolution::of_signal },
     Reference { name: "dct8x8", compute: dct8x8::reference },
     Reference { name: "fir-bank", compute: fir_bank::reference },
     Reference { name: "histogram", compute: histogram::reference },
@@ -151,10 +154,12 @@ pub const REFERENCES: &[Reference] = &[
     Reference { name: "mandelbrot", compute: mandelbrot::reference },
     Reference { name: "matmul", compute: matmul::matmul },
     Reference { name: "pathfinder", compute: pathfinder::reference },
+    Reference { name: "rank-filter", compute: rank_filter::reference },
     Reference { name: "reduction", compute: reduction::reference },
     Reference { name: "spmv", compute: spmv::reference },
     Reference { name: "stencil3d", compute: stencil3d::reference },
     Reference { name: "stencil5", compute: stencil5::reference },
+    Reference { name: "tally", compute: tally::reference },
     Reference { name: "tea", compute: tea::reference },
     Reference { name: "vecadd", compute: vecadd::reference },
 ];

@@ -37,9 +37,7 @@ impl Surroundings {
         resources.insert(Arc::clone(&disk));
         resources.insert(Arc::clone(&journal));
         resources.insert(Arc::clone(&meter));
-        if !contents.is_empty() {
-            resources.insert(Arc::new(Preloaded::new(contents.clone())));
-        }
+        resources.insert(Arc::new(Preloaded::new(contents.clone())));
         let environment =
             Environment { resources: Arc::new(resources), level: request.level, seed: request.seed };
         Surroundings { program, journal, disk, meter, environment }
@@ -54,8 +52,8 @@ pub(super) fn lacks(
     machine: &Loaded,
     loaded: &LoadedApplication,
 ) -> Option<Outcome> {
-    let Application { name, buffers, .. } = &loaded.application;
-    let application = Application { name: name.clone(), buffers: buffers.clone(), ..Application::default() };
+    let Application { name, buffers, modules, .. } = loaded.application.clone();
+    let application = Application { name, buffers, modules, ..Application::default() };
     let nothing = LoadedApplication { application, ..LoadedApplication::default() };
     let environment = Surroundings::new(request, &nothing, &Contents::new()).environment;
     let report = topology::run(&machine.machine, registry, &environment, &RunOptions::default());

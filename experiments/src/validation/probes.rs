@@ -13,8 +13,8 @@ use crate::run::RunError;
 pub struct Probe {
     /// The application.
     pub application: &'static str,
-    /// Its size.
-    size: &'static str,
+    /// What is set of it and of the machine.
+    sets: &'static [&'static str],
     /// Steps by which the longer of two launches exceeds the shorter one.
     steps: u32,
     /// Names, and where the shorter of the two launches is.
@@ -25,7 +25,7 @@ pub struct Probe {
 pub static PROBES: [Probe; 4] = [
     Probe {
         application: "probe-chains",
-        size: "",
+        sets: &[],
         steps: 512,
         names: &[
             ("add.s32", 0),
@@ -38,9 +38,15 @@ pub static PROBES: [Probe; 4] = [
             ("ld.shared", 14),
         ],
     },
-    Probe { application: "probe-chase", size: "app.size=l1", steps: 256, names: &[("chase L1", 1)] },
-    Probe { application: "probe-chase", size: "app.size=l2", steps: 512, names: &[("chase L2", 1)] },
-    Probe { application: "probe-chase", size: "app.size=dram", steps: 1024, names: &[("chase DRAM", 1)] },
+    Probe { application: "probe-chase", sets: &["app.size=l1"], steps: 256, names: &[("chase L1", 1)] },
+    Probe { application: "probe-chase", sets: &["app.size=l2"], steps: 512, names: &[("chase L2", 1)] },
+    // The ring is smaller than an L2, so it must not lie there.
+    Probe {
+        application: "probe-chase",
+        sets: &["app.size=dram", "gpu.l2.warm_on_copy=off"],
+        steps: 1024,
+        names: &[("chase DRAM", 1)],
+    },
 ];
 
 /// The cycles that the launches of a probe took, by the device's clock.
@@ -54,8 +60,8 @@ fn cycles(
     folder: &Path,
     registry: &Arc<Registry>,
 ) -> Result<Vec<u32>, Vec<RunError>> {
-    let size = (!probe.size.is_empty()).then(|| probe.size.to_owned());
-    let sets: Vec<String> = sets.iter().cloned().chain(size).collect();
+    let own = probe.sets.iter().map(|&set| set.to_owned());
+    let sets: Vec<String> = sets.iter().cloned().chain(own).collect();
     let summary = verified(&request(machine, probe.application, &sets, folder), registry)?;
     let file = summary.results.iter().find(|(name, _)| name == "cycles.u32");
     let bytes = file.map(|(_, contents)| contents.as_slice()).unwrap_or_default();

@@ -55,7 +55,8 @@ fn run(text: &str, footprint: usize, grid: [u32; 3], block: [u32; 3]) -> Ran {
     });
     let arguments: Vec<u8> = arguments.collect();
     let options = Options { racecheck: true, ..Options::default() };
-    let mut launch = Grid::new(&program, grid, block, &arguments, &mut memory, &options).unwrap();
+    let variables = memory.load("k", &program);
+    let mut launch = Grid::new(&program, grid, block, &arguments, variables, &options).unwrap();
     for ctaid in ctas(grid) {
         let ended = launch.run_cta(ctaid, &mut memory);
         assert!(ended.unwrap_or_else(|failure| panic!("{failure:?}\n{text}")).is_continue());

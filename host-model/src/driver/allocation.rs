@@ -6,7 +6,7 @@ use std::sync::Arc;
 use counterpoint_framework::kernel::Fault;
 use counterpoint_protocols::bus::{Description, Work};
 use counterpoint_protocols::preload::Preloaded;
-use counterpoint_ptx::Allocation;
+use counterpoint_ptx::{Allocation, Rights};
 
 use super::Driver;
 use crate::program::BufferId;
@@ -18,7 +18,7 @@ impl Driver<'_> {
     /// Gives every buffer its place on host and device, after asking each device how much memory it has.
     pub(crate) async fn allocate(&mut self) -> Result<(), Fault> {
         let application = self.application();
-        let devices: BTreeSet<u32> = application.buffers.iter().map(|buffer| buffer.device).collect();
+        let devices: BTreeSet<u32> = application.devices();
         let mut next_host = 0;
         let mut next_device: BTreeMap<u32, u64> =
             devices.iter().map(|&device| (device, FIRST_DEVICE_ADDRESS)).collect();
@@ -34,24 +34,35 @@ impl Driver<'_> {
             while !self.descriptions.contains_key(&id) {
                 self.event().await?;
             }
-            let Description { memory, path } = self.descriptions.remove(&id).unwrap_or_default();
-            if let Some(preloaded) = self.sim.resource::<Preloaded>() {
-                let buffers = application.buffers.iter().zip(&self.device_address).enumerate();
-                for (index, (_, &address)) in buffers.filter(|(_, (buffer, _))| buffer.device == device) {
-                    preloaded.place(index as u32, &path, address);
-                }
-            }
-            let needed = next_device[&device];
+            let Description { memory, capacity, path } = self.descriptions.remove(&id).unwrap_or_default();
+            let buffers = next_device[&device];
+            let all = self.place_modules(device, buffers, capacity);
+            let (what, needed) = match buffers > memory {
+                true => ("the buffers need", buffers),
+                false => ("the buffers and the kernels' code, variables and local memory need", all),
+            };
             if needed > memory {
                 let (needed, memory) =
                     (needed - FIRST_DEVICE_ADDRESS, memory.saturating_sub(FIRST_DEVICE_ADDRESS));
                 return Err(Fault::new(format!(
-                    "the buffers need {needed} bytes on device {device}, which has room for {memory}"
+                    "{what} {needed} bytes on device {device}, which has room for {memory}"
                 )));
+            }
+            if let Some(preloaded) = self.sim.resource::<Preloaded>() {
+                self.load_buffers(device, &path, &preloaded);
+                self.load_modules(device, &path, &preloaded);
             }
             self.map(device);
         }
         Ok(())
+    }
+
+    /// Puts what a device's buffers hold before the run where they have their places.
+    fn load_buffers(&self, device: u32, path: &str, memory: &Preloaded) {
+        let buffers = self.application.buffers.iter().zip(&self.device_address).zip(0..);
+        for ((_, &address), number) in buffers.filter(|((buffer, _), _)| buffer.device == device) {
+            memory.place_buffer(number, path, address);
+        }
     }
 
     /// What the kernels of a device may touch from now on.
@@ -62,8 +73,11 @@ impl Driver<'_> {
             name: buffer.name.clone(),
             range: start..start + buffer.bytes,
             freed_after,
+            rights: Rights::All,
         });
-        self.mapped.insert(device, Arc::new(allocations.collect()));
+        let hidden =
+            self.hidden.get(&device).into_iter().flat_map(|hidden| hidden.allocations.iter().cloned());
+        self.mapped.insert(device, Arc::new(allocations.chain(hidden).collect()));
     }
 
     /// Gives a buffer's memory on its device back, after the launches so far.

@@ -22,7 +22,8 @@ use counterpoint_framework::time::{Bytes, Cycles, SimTime};
 use counterpoint_protocols::bus::{
     BusMessage, BusSocket, Command, CommandId, CopyClient, Description, FromCopyEngine, ToCopyEngine, Work,
 };
-use counterpoint_protocols::launch::{LaunchClient, LaunchId, Start};
+use counterpoint_protocols::launch::{LaunchClient, LaunchEvent, LaunchId, Start};
+use counterpoint_protocols::local::Capacity;
 
 /// What the device is and how fast commands are taken.
 #[derive(Clone, Debug, Params)]
@@ -70,7 +71,9 @@ pub struct CommandProcessorStats {
 /// The command processor.
 pub struct CommandProcessor {
     params: CommandProcessorParams,
-    description: Description,
+    path: String,
+    /// What the CTA scheduler has said of the SMs; nobody is told what the device is before.
+    capacity: Option<Capacity>,
     /// The commands that have not begun, in the order of their arrival; the queues for copies come last.
     queues: Vec<VecDeque<Command>>,
     /// By stream the commands that are not done, in their order: only the first can be under way.
@@ -106,7 +109,11 @@ impl CommandProcessor {
     /// Whether the head of a queue can begin.
     fn is_due(&self, index: usize) -> bool {
         self.queues[index].front().is_some_and(|head| {
-            let held = matches!(&head.work, Work::Wait(event) if self.unrecorded.contains(event));
+            let held = match &head.work {
+                Work::Wait(event) => self.unrecorded.contains(event),
+                Work::Describe => self.capacity.is_none(),
+                _ => false,
+            };
             let first = self.streams.get(&head.stream).and_then(VecDeque::front);
             !held && first == Some(&head.id)
         })
@@ -135,7 +142,12 @@ impl CommandProcessor {
                 self.under_way.insert(id, stream);
             }
             Work::Describe => {
-                self.end(stream, BusMessage::Description(id, self.description.clone()));
+                let description = Description {
+                    memory: self.params.memory.get(),
+                    capacity: self.capacity.unwrap_or_default(),
+                    path: self.path.clone(),
+                };
+                self.end(stream, BusMessage::Description(id, description));
             }
             Work::Record => {
                 stats.events.add(1);
@@ -195,7 +207,8 @@ impl Component for CommandProcessor {
 
     fn new(params: CommandProcessorParams) -> Result<Self, Invalid> {
         Ok(CommandProcessor {
-            description: Description { memory: params.memory.get(), path: String::new() },
+            path: String::new(),
+            capacity: None,
             queues: vec![VecDeque::new(); (params.queues + params.copy_queues) as usize],
             params,
             streams: BTreeMap::new(),
@@ -214,7 +227,7 @@ impl Component for CommandProcessor {
         sim: &Context<CommandProcessorStats>,
     ) -> Result<(), Fault> {
         // The device is what this is a part of.
-        self.description.path = sim.path().rsplit_once('.').map_or("", |(device, _)| device).to_owned();
+        self.path = sim.path().rsplit_once('.').map_or("", |(device, _)| device).to_owned();
         loop {
             if let Some(message) = io.bus.rx.try_recv() {
                 self.take_host_message(message, &sim.stats)?;
@@ -224,10 +237,17 @@ impl Component for CommandProcessor {
                 Some(FromCopyEngine::Bus(message)) => self.to_host.push_back(message),
                 None => {}
             }
-            if let Some(done) = io.launches.rx.try_recv() {
-                let id = self.launched.remove(&done.0);
-                let id = id.ok_or_else(|| Fault::new(format!("launch {} is not under way", done.0.0)))?;
-                self.done(id, &sim.stats)?;
+            match io.launches.rx.try_recv() {
+                Some(LaunchEvent::Capacity(capacity)) => {
+                    self.capacity = Some(capacity);
+                    self.advance(&sim.stats);
+                }
+                Some(LaunchEvent::Done(launch)) => {
+                    let id = self.launched.remove(&launch);
+                    let id = id.ok_or_else(|| Fault::new(format!("launch {} is not under way", launch.0)))?;
+                    self.done(id, &sim.stats)?;
+                }
+                None => {}
             }
             if !self.to_host.is_empty()
                 && let Some(permit) = io.bus.tx.try_reserve()

@@ -102,7 +102,7 @@ impl L2Slice {
     fn warm_up(&mut self, line: u64, preloaded: &Preloaded, path: &str) {
         self.cold = false;
         let own = self.map.slice(line);
-        for line in preloaded.lines(path).filter(|&line| self.map.slice(line) == own) {
+        for line in preloaded.lines(path).into_iter().filter(|&line| self.map.slice(line) == own) {
             let mut data = [0; LINE_BYTES as usize];
             preloaded.fill(path, line, &mut data);
             self.cache.warm(line, self.map.within_slice(line) / LINE_BYTES, &data);

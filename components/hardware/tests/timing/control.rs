@@ -6,7 +6,8 @@ use counterpoint_hardware::gpu::command_processor::CommandProcessor;
 use counterpoint_protocols::bus::{
     BusMessage, Command, CommandId, Copy, Description, Direction, FromCopyEngine, ToCopyEngine, Work,
 };
-use counterpoint_protocols::launch::{Launch, LaunchDone, LaunchId, Start};
+use counterpoint_protocols::launch::{Launch, LaunchEvent, LaunchId, Start};
+use counterpoint_protocols::local::Capacity;
 
 use super::programs::{kernel, launch};
 use super::*;
@@ -36,8 +37,9 @@ fn commands(params: &str, script: Vec<(u64, BusMessage)>) -> (Numbers, Numbers, 
         ToCopyEngine::Copy(id, ..) => Some((100, FromCopyEngine::Copied(id))),
         ToCopyEngine::Bus(_) => None,
     });
-    let launches = bench
-        .server::<LaunchDone, Start>("launches", None, |Start(launch)| Some((30, LaunchDone(launch.id))));
+    let launches = bench.server::<LaunchEvent, Start>("launches", None, |Start(launch)| {
+        Some((30, LaunchEvent::Done(launch.id)))
+    });
     assert_finished(&bench.run());
     let copies = copies.take().into_iter().map(|(cycle, message)| match message {
         ToCopyEngine::Copy(id, ..) => (cycle, id.0),
@@ -90,16 +92,31 @@ fn a_launch_takes_its_latency() {
 
 #[test]
 fn what_needs_no_engine_is_answered_in_its_turn() {
-    let script =
-        vec![(5, command(1, 0, Work::Describe)), (8, command(2, 0, copy(4))), (9, command(3, 0, copy(0)))];
-    let (copies, _, told) = commands("{ memory: 64 MiB }", script);
+    let script = vec![(8, command(2, 0, copy(4))), (9, command(3, 0, copy(0)))];
+    let (copies, _, told) = commands("{}", script);
     assert_eq!(copies, [(8, 2)], "an empty copy is no work for the engine");
-    let description = matches!(
-        &told[0],
-        (5, BusMessage::Description(CommandId(1), Description { memory, path })) if *memory == 64 << 20 && path.is_empty()
-    );
-    assert!(description, "{:?}", told[0]);
     assert_eq!(done(&told), [(109, 2), (110, 3)]);
+}
+
+#[test]
+fn a_device_describes_itself_as_soon_as_it_knows_its_sms() {
+    let capacity = Capacity { sms: 15, warps: 48 };
+    // The question comes in cycle 5: it waits, or what it asks for is there.
+    for (introduced, answered) in [(3, 5), (20, 20)] {
+        let mut bench = bench::<CommandProcessor>("{ memory: 64 MiB }");
+        let told =
+            bench.client::<BusMessage, BusMessage>("bus", None, vec![(5, command(1, 0, Work::Describe))], 1);
+        bench.client::<FromCopyEngine, ToCopyEngine>("copies", None, vec![], 0);
+        let event = LaunchEvent::Capacity(capacity);
+        bench.client::<LaunchEvent, Start>("launches", None, vec![(introduced, event)], 0);
+        assert_finished(&bench.run());
+        let told = told.take();
+        let [(cycle, BusMessage::Description(CommandId(1), description))] = &told[..] else {
+            panic!("one answer: {told:?}")
+        };
+        assert_eq!(*description, Description { memory: 64 << 20, capacity, path: String::new() });
+        assert_eq!(*cycle, answered);
+    }
 }
 
 #[test]
@@ -107,7 +124,7 @@ fn a_launch_that_is_not_under_way_cannot_end() {
     let mut bench = bench::<CommandProcessor>("{}");
     bench.client::<BusMessage, BusMessage>("bus", None, vec![], 1);
     bench.client::<FromCopyEngine, ToCopyEngine>("copies", None, vec![], 0);
-    bench.client::<LaunchDone, Start>("launches", None, vec![(5, LaunchDone(LaunchId(9)))], 0);
+    bench.client::<LaunchEvent, Start>("launches", None, vec![(5, LaunchEvent::Done(LaunchId(9)))], 0);
     assert_eq!(fault(&bench.run()), "launch 9 is not under way");
 }
 

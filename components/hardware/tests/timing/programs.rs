@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use counterpoint_protocols::launch::{Launch, LaunchId};
+use counterpoint_protocols::local::LocalMemory;
 use counterpoint_protocols::memory::{
     LINE_BYTES, Line, MemAccess, MemReply, MemRequest, MemResult, line_of, merge, sectors,
 };
-use counterpoint_ptx::{Allocation, Allocations, Program};
+use counterpoint_ptx::{Allocation, Allocations, Program, Rights, VariableBases};
 
 /// Where the buffer that a kernel is given begins; it has 64 KiB.
 pub(super) const BUFFER: u64 = 0x10000;
@@ -55,6 +56,9 @@ pub(super) fn launch(id: u32, source: &str, grid: u32, block: u32) -> Arc<Launch
         stream: 0,
         registers: program.registers_per_thread(),
         program: Arc::new(program),
+        code: 0,
+        variables: VariableBases::default(),
+        local: LocalMemory::default(),
         grid: [grid, 1, 1],
         block: [block, 1, 1],
         dynamic_shared: 0,
@@ -63,6 +67,7 @@ pub(super) fn launch(id: u32, source: &str, grid: u32, block: u32) -> Arc<Launch
             name: "buffer".to_owned(),
             range: BUFFER..BUFFER + BUFFER_BYTES,
             freed_after: None,
+            rights: Rights::All,
         }])),
         span: None,
     })

@@ -6,7 +6,7 @@ use counterpoint_framework::kernel::Socket;
 use counterpoint_framework::model::{Families, StatRow, StatValue};
 use counterpoint_framework::testing::{Probe, params};
 use counterpoint_hardware::gpu::cta_scheduler::{CtaScheduler, Occupancy};
-use counterpoint_protocols::launch::{CtaCounts, Launch, LaunchDone, RunCta, SmEvent, SmResources, Start};
+use counterpoint_protocols::launch::{CtaCounts, Launch, LaunchEvent, RunCta, SmEvent, SmResources, Start};
 
 use super::programs::{kernel, launch};
 use super::*;
@@ -35,9 +35,10 @@ fn schedule_with(
     launches: Vec<(u64, Arc<Launch>)>,
 ) -> Scheduled {
     let mut bench = bench::<CtaScheduler>(params);
-    let count = launches.len();
+    // The scheduler introduces the SMs first.
+    let count = launches.len() + 1;
     let script = launches.into_iter().map(|(cycle, launch)| (cycle, Start(launch))).collect();
-    let done = bench.client::<Start, LaunchDone>("launches", None, script, count);
+    let done = bench.client::<Start, LaunchEvent>("launches", None, script, count);
     let mut logs = Vec::new();
     for (index, &resources) in sms.iter().enumerate() {
         let log: Probe<Given> = Probe::default();
@@ -57,7 +58,11 @@ fn schedule_with(
     }
     let report = bench.run();
     assert_finished(&report);
-    let done = done.take().into_iter().map(|(cycle, done)| (cycle, done.0.0)).collect();
+    let done = done.take().into_iter().filter_map(|(cycle, event)| match event {
+        LaunchEvent::Done(id) => Some((cycle, id.0)),
+        LaunchEvent::Capacity(_) => None,
+    });
+    let done = done.collect();
     Scheduled { given: logs.iter().map(Probe::take).collect(), done, stats: report.stats }
 }
 
@@ -135,7 +140,7 @@ fn kernels_run_strictly_one_after_another() {
 #[test]
 fn a_block_that_fits_nowhere_is_a_fault() {
     let mut bench = bench::<CtaScheduler>("{}");
-    bench.client::<Start, LaunchDone>("launches", None, vec![(5, Start(simple(1, 1, 96)))], 1);
+    bench.client::<Start, LaunchEvent>("launches", None, vec![(5, Start(simple(1, 1, 96)))], 2);
     let offer = SmResources { threads: 64, ..PLENTY };
     bench.client::<SmEvent, RunCta>("sms", Some(0), vec![(1, SmEvent::Resources(offer))], 0);
     assert!(fault(&bench.run()).starts_with("a block of k needs 96 threads"));
@@ -265,7 +270,7 @@ fn a_share_of_the_sms_is_a_gpu_of_its_own() {
 #[test]
 fn shares_beyond_the_sms_are_a_fault() {
     let mut bench = bench::<CtaScheduler>("{ policy: { fixed-split: { sms: [1, 2] } } }");
-    bench.client::<Start, LaunchDone>("launches", None, vec![], 1);
+    bench.client::<Start, LaunchEvent>("launches", None, vec![], 1);
     for sm in 0..2 {
         bench.client::<SmEvent, RunCta>("sms", Some(sm), vec![], 0);
     }

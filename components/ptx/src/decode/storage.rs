@@ -57,7 +57,9 @@ impl Storage {
     /// Position of a `.texref` among the global variables.
     pub(super) fn texture(&self, name: &str) -> Option<usize> {
         let &(space, index) = self.places.get(name)?;
-        (space == StorageSpace::Global && self.textures.contains(name)).then_some(index)
+        let is_texture =
+            space == StorageSpace::Global && self.textures.contains(&self.global.symbols[index].name);
+        is_texture.then_some(index)
     }
 
     /// Gives a variable that is declared already the name that it has in a function.

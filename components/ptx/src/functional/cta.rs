@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use super::findings::{Check, Findings, mistake};
 use super::races::{Race, Races};
 use super::shadow::Shadow;
-use super::{CONSTANTS, FlatMemory, Options, Statistics};
+use super::{FlatMemory, Options, Statistics};
 use crate::allocations::{Allocations, bytes_of};
 use crate::error::{ExecError, Failure};
 use crate::execute::{Access, AccessKind, CtaEnvironment, Issue, Votes, Warp};
@@ -37,7 +37,6 @@ pub(super) struct Cta<'a> {
     arrived: [Arrived; 16],
     shared: Vec<u8>,
     local: Vec<u8>,
-    constants: Vec<u8>,
     /// What has been written of shared and local memory; a thread's part of the latter begins with a word.
     shared_shadow: Shadow,
     local_shadow: Shadow,
@@ -50,12 +49,7 @@ pub(super) struct Cta<'a> {
 
 impl<'a> Cta<'a> {
     /// The warps and memories of a launch's CTAs.
-    pub(super) fn new(
-        program: &'a Program,
-        env: &CtaEnvironment,
-        constants: Vec<u8>,
-        options: &Options,
-    ) -> Self {
+    pub(super) fn new(program: &'a Program, env: &CtaEnvironment, options: &Options) -> Self {
         let count = env.warps() as usize;
         let mut warps: Vec<Warp> = (0..env.warps()).map(|index| Warp::new(program, env, index)).collect();
         if options.baseline {
@@ -70,7 +64,6 @@ impl<'a> Cta<'a> {
             arrived: [Arrived::default(); 16],
             shared: vec![0; shared],
             local: vec![0; local * 32 * count],
-            constants,
             shared_shadow: Shadow::new(shared),
             local_shadow: Shadow::new(local.next_multiple_of(64) * 32 * count),
             races: options.racecheck.then(|| Box::new(Races::new(count, shared, program.target()))),
@@ -233,7 +226,8 @@ impl<'a> Cta<'a> {
         if self.races.is_some() && self.access.space == Space::Shared {
             self.look_for_races(index, env);
         }
-        let Cta { access, words, shared, constants, shared_shadow, .. } = self;
+        let Cta { access, words, shared, shared_shadow, .. } = self;
+        let stores = access.kind != AccessKind::Load;
         let mut unwritten = 0;
         let served = match access.space {
             Space::Global => {
@@ -241,6 +235,7 @@ impl<'a> Cta<'a> {
                 // One allocation serves all lanes, as a rule.
                 while let rest @ 1.. = access.mask & !served
                     && let Some(found) = memory.allocation(access.addresses[rest.trailing_zeros() as usize])
+                    && found.rights.allow(stores)
                     && let some @ 1.. = serve(access, rest, found.start, found.bytes, words)
                 {
                     served |= some;
@@ -251,10 +246,6 @@ impl<'a> Cta<'a> {
                         }
                     }
                 }
-                if served != access.mask && access.kind == AccessKind::Load {
-                    // A generic address may be one of constant memory.
-                    served |= access.gather(access.mask & !served, CONSTANTS, constants, words);
-                }
                 served
             }
             Space::Shared => {
@@ -264,7 +255,9 @@ impl<'a> Cta<'a> {
                 }
                 served
             }
-            Space::Const => serve(access, access.mask, CONSTANTS, constants, words),
+            Space::Const => memory
+                .allocation(env.constant_base)
+                .map_or(0, |found| access.gather(access.mask, found.start, found.bytes, words)),
             Space::Local => return self.local(index, env),
         };
         if served != self.access.mask {
@@ -311,19 +304,19 @@ impl<'a> Cta<'a> {
         env: &CtaEnvironment,
         memory: &FlatMemory,
     ) -> Result<(), Box<ExecError>> {
-        let Cta { access, shared, local, constants, program, statistics, warps, .. } = self;
+        let Cta { access, shared, local, program, statistics, warps, .. } = self;
         let size = program.local_bytes() as usize;
         let windows = env.windows;
         let byte = |bytes: &[u8], offset: u64| bytes.get(usize::try_from(offset).ok()?).copied();
         let mut read = |lane: usize, address: u64| {
-            let [in_shared, in_local, constant] =
-                [windows.shared, windows.local, CONSTANTS].map(|base| address.wrapping_sub(base));
+            let [in_shared, in_local] =
+                [windows.shared, windows.local].map(|base| address.wrapping_sub(base));
             if in_shared < windows.size {
                 byte(shared, in_shared)
             } else if in_local < windows.size {
                 byte(&local[(index * 32 + lane) * size..][..size], in_local)
             } else {
-                byte(&memory.bytes, address.wrapping_sub(memory.base)).or_else(|| byte(constants, constant))
+                byte(&memory.bytes, address.wrapping_sub(memory.base))
             }
         };
         let printed = print(access, &mut read, &mut statistics.output);
@@ -365,7 +358,7 @@ impl<'a> Cta<'a> {
         let place = match space {
             Space::Global => allocations.locate(addresses[lane as usize], (*width).into()),
             Space::Shared => beyond("the block's shared memory", self.shared.len()),
-            Space::Const => beyond("constant memory", self.constants.len()),
+            Space::Const => beyond("constant memory", self.program.constant_bytes() as usize),
             Space::Local => beyond("the thread's local memory", self.program.local_bytes() as usize),
         };
         let message = format!("{}, {place}", self.access.describe(lane));

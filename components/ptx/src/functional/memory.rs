@@ -3,7 +3,9 @@
 use std::ops::Range;
 
 use super::shadow::Shadow;
-use crate::allocations::{Allocation, Allocations};
+use crate::allocations::{Allocation, Allocations, Rights};
+use crate::image::VariableBases;
+use crate::program::Program;
 
 /// Memory as one run of bytes, of which only what was allocated can be accessed.
 #[derive(Clone, Debug)]
@@ -25,6 +27,7 @@ struct Piece {
     range: Range<usize>,
     /// Absent where every byte has been written.
     shadow: Option<Shadow>,
+    rights: Rights,
 }
 
 /// What an access finds.
@@ -33,6 +36,7 @@ pub(super) struct Found<'a> {
     pub(super) start: u64,
     pub(super) bytes: &'a mut [u8],
     pub(super) shadow: &'a mut Option<Shadow>,
+    pub(super) rights: Rights,
 }
 
 impl FlatMemory {
@@ -49,13 +53,40 @@ impl FlatMemory {
     /// Allocates bytes that have been written, at a multiple of 256, and returns their address.
     pub fn push(&mut self, bytes: &[u8]) -> u64 {
         let name = format!("allocation {}", self.pieces.len() + 1);
-        self.add(name, bytes.len(), None, |place| place.extend_from_slice(bytes))
+        self.add(name, bytes.len(), None, Rights::All, |place| place.extend_from_slice(bytes))
     }
 
     /// Allocates bytes that nobody has written and that hold `content`, at a multiple of 256; returns their address.
     pub fn allocate(&mut self, name: &str, size: usize, content: u8) -> u64 {
         let shadow = (size > 0).then(|| Shadow::new(size));
-        self.add(name.to_owned(), size, shadow, |place| place.resize(place.len() + size, content))
+        self.add(name.to_owned(), size, shadow, Rights::All, |place| {
+            place.resize(place.len() + size, content)
+        })
+    }
+
+    /// Gives a module's variables their places and first bytes; any of its kernels will do.
+    pub fn load(&mut self, module: &str, program: &Program) -> VariableBases {
+        let mut place = |space: &str, size: u64, rights| {
+            let (name, size) = (format!("{space} of {module}"), size as usize);
+            let fill = |place: &mut Vec<u8>| place.resize(place.len() + size, 0);
+            if size > 0 { self.add(name, size, None, rights, fill) } else { 0 }
+        };
+        let bases = VariableBases {
+            globals: place("variables", program.global_bytes(), Rights::All),
+            constants: place("constants", program.constant_bytes(), Rights::Read),
+        };
+        // What they hold may be their own addresses.
+        self.fill(bases.globals, &program.global_image(bases));
+        self.fill(bases.constants, &program.constant_image(bases));
+        bases
+    }
+
+    /// Puts bytes at an address where memory is.
+    fn fill(&mut self, address: u64, bytes: &[u8]) {
+        if !bytes.is_empty() {
+            let start = (address - self.base) as usize;
+            self.bytes[start..start + bytes.len()].copy_from_slice(bytes);
+        }
     }
 
     fn add(
@@ -63,13 +94,14 @@ impl FlatMemory {
         name: String,
         size: usize,
         shadow: Option<Shadow>,
+        rights: Rights,
         fill: impl FnOnce(&mut Vec<u8>),
     ) -> u64 {
         // Between two allocations lies at least one byte that belongs to none.
         let start = (self.bytes.len() + usize::from(!self.bytes.is_empty())).next_multiple_of(256);
         self.bytes.resize(start, 0);
         fill(&mut self.bytes);
-        self.pieces.push(Piece { name, range: start..start + size, shadow });
+        self.pieces.push(Piece { name, range: start..start + size, shadow, rights });
         self.base + start as u64
     }
 
@@ -83,18 +115,19 @@ impl FlatMemory {
     /// Takes back the allocation that begins at an address, after so many launches. Its bytes stay, untouchable.
     pub fn free(&mut self, address: u64, launches: u32) {
         if let Some(piece) = self.piece(address) {
-            let Piece { name, range, .. } = self.pieces.remove(piece);
+            let Piece { name, range, rights, .. } = self.pieces.remove(piece);
             let range = self.base + range.start as u64..self.base + range.end as u64;
-            self.freed.push(Allocation { name, range, freed_after: Some(launches) });
+            self.freed.push(Allocation { name, range, freed_after: Some(launches), rights });
         }
     }
 
     /// Everything that was ever allocated, for messages.
     pub fn allocations(&self) -> Allocations {
-        let live = self.pieces.iter().map(|Piece { name, range, .. }| Allocation {
+        let live = self.pieces.iter().map(|Piece { name, range, rights, .. }| Allocation {
             name: name.clone(),
             range: self.base + range.start as u64..self.base + range.end as u64,
             freed_after: None,
+            rights: *rights,
         });
         live.chain(self.freed.iter().cloned()).collect()
     }
@@ -127,12 +160,12 @@ impl FlatMemory {
     #[inline]
     pub(super) fn allocation(&mut self, address: u64) -> Option<Found<'_>> {
         let index = self.piece(address)?;
-        let Piece { range, shadow, .. } = &mut self.pieces[index];
+        let Piece { range, shadow, rights, .. } = &mut self.pieces[index];
         let start = self.base + range.start as u64;
         if address.wrapping_sub(start) >= range.len() as u64 {
             return None;
         }
-        Some(Found { start, bytes: self.bytes.get_mut(range.clone())?, shadow })
+        Some(Found { start, bytes: self.bytes.get_mut(range.clone())?, shadow, rights: *rights })
     }
 }
 
@@ -162,6 +195,6 @@ mod tests {
         assert_eq!(memory.bytes[..8], [0xa5; 8]);
         let all = memory.allocations();
         assert_eq!(all.locate(a + 4, 4), "in `a`, which was freed after launch 3");
-        assert!(all.holds(b, 8) && !all.holds(a, 1));
+        assert!(all.allow(b, 8, true) && !all.allow(a, 1, false));
     }
 }

@@ -26,7 +26,7 @@ use counterpoint_framework::model::{Choose, Component, Context, Invalid, Params,
 use counterpoint_framework::telemetry::{Attribute, Level, Meter, SpanId};
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::launch::{
-    Launch, LaunchDone, LaunchId, LaunchServer, RunCta, SmClient, SmEvent, SmResources, Start,
+    Launch, LaunchEvent, LaunchId, LaunchServer, RunCta, SmClient, SmEvent, SmResources, Start,
 };
 
 pub use occupancy::Occupancy;
@@ -77,7 +77,7 @@ pub struct CtaScheduler {
     sms: Vec<Sm>,
     /// When each block under way was placed, and its span.
     under_way: BTreeMap<(LaunchId, u32), (u64, SpanId)>,
-    done: VecDeque<LaunchDone>,
+    done: VecDeque<LaunchId>,
     /// Tells how far the run is.
     meter: Arc<Meter>,
 }
@@ -182,7 +182,7 @@ impl CtaScheduler {
             running.span,
             vec![("ctas", number(running.ended)), ("stream", number(launch.stream))],
         );
-        self.done.push_back(LaunchDone(launch.id));
+        self.done.push_back(launch.id);
         self.begin(sim);
     }
 
@@ -254,6 +254,7 @@ impl Component for CtaScheduler {
             let event = io.sms[index].rx.recv().await;
             self.event(index, event, sim)?;
         }
+        io.launches.tx.send(LaunchEvent::Capacity(running::capacity(&self.sms))).await;
         loop {
             for index in 0..io.sms.len() {
                 if let Some(event) = io.sms[index].rx.try_recv() {
@@ -269,7 +270,7 @@ impl Component for CtaScheduler {
                 && let Some(permit) = io.launches.tx.try_reserve()
                 && let Some(done) = self.done.pop_front()
             {
-                permit.send(done);
+                permit.send(LaunchEvent::Done(done));
             }
             if sim.stats.ctas.get() > placed {
                 // An SM takes one block a cycle: there may be more to place.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use counterpoint_framework::telemetry::SpanId;
 use counterpoint_protocols::launch::{Launch, LaunchId, SmResources};
+use counterpoint_protocols::local::Capacity;
 
 use super::occupancy::blocks;
 use super::stats::{KernelStats, StreamStats};
@@ -40,6 +41,12 @@ impl Running {
     pub fn waiting(&self) -> u32 {
         self.launch.ctas() - self.placed
     }
+}
+
+/// How many warps these SMs hold.
+pub(super) fn capacity(sms: &[Sm]) -> Capacity {
+    let warps = sms.iter().map(|sm| sm.total.threads / 32).max().unwrap_or(0);
+    Capacity { sms: sms.len() as u32, warps }
 }
 
 /// An SM.

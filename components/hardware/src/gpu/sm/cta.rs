@@ -53,6 +53,8 @@ impl Cta {
             grid: u64::from(launch.id.0),
             dynamic_shared_bytes: launch.dynamic_shared,
             windows: WINDOWS,
+            global_base: launch.variables.globals,
+            constant_base: launch.variables.constants,
             ..CtaEnvironment::new(launch.grid, launch.block, Arc::clone(&launch.params))
         };
         let shared = vec![0; (launch.program.shared_bytes() + launch.dynamic_shared) as usize];

@@ -2,7 +2,7 @@
 
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::Context;
-use counterpoint_ptx::{Access, Failure, Issue, Latency, RegisterSet, Space, Unit, Waiting};
+use counterpoint_ptx::{Access, AccessKind, Failure, Issue, Latency, RegisterSet, Space, Unit, Waiting};
 
 use super::cta::{BARRIERS, Cta};
 use super::params::Pairing;
@@ -226,11 +226,12 @@ fn check_bounds(access: &Access, cta: &Cta, warp: u32) -> Result<(), Fault> {
     let (addresses, width) = (&access.addresses, u64::from(access.width));
     let memory = &cta.launch.memory;
     let (low, high) = access.extent();
+    let stores = access.kind != AccessKind::Load;
     // Between two lanes in one allocation everything lies in it.
-    if memory.same(low, high) && memory.holds(low, width) && memory.holds(high, width) {
+    if memory.same(low, high) && memory.allow(low, width, stores) && memory.allow(high, width, stores) {
         return Ok(());
     }
-    let inside = |lane: usize| memory.holds(addresses[lane], width);
+    let inside = |lane: usize| memory.allow(addresses[lane], width, stores);
     let Some(lane) = (0..32).find(|&lane| access.mask >> lane & 1 != 0 && !inside(lane)) else {
         return Ok(());
     };

@@ -114,10 +114,10 @@ mod tests {
 
     #[test]
     fn what_was_loaded_is_there_until_it_is_written() {
-        let preloaded = Arc::new(Preloaded::new(vec![(0, vec![5; 256])]));
+        let preloaded = Arc::new(Preloaded::default());
         let mut backing = Backing::new(1 << 20);
         backing.begin_with(Arc::clone(&preloaded), "gpu.dram[0]");
-        preloaded.place(0, "gpu", 4096);
+        preloaded.place("gpu", 4096, vec![5; 256].into());
         // The channel's lines 8 and 9 have these addresses on the device; others of their page have not been asked for.
         assert_eq!(backing.read(8, 4096), [5; 128]);
         backing.write(9, 4224, 0b1, &[7; 128]);

@@ -1,0 +1,91 @@
+//! Local memory of kernels: where each thread's part lies in device memory.
+//!
+//! A device has room for the local memory of all threads that it can hold at once, whichever kernels they belong to: what a
+//! warp uses depends on its SM and its slot there, and warps that run at the same time never share. The words of a
+//! warp's 32 lanes lie side by side, so that lanes which all access the same word of theirs access one line, as NVIDIA's
+//! GPUs do it (CUDA C programming guide, "Local Memory"):
+//!
+//! ```text
+//! base + ((sm * warps + slot) * words + word) * 128 + lane * 4
+//! ```
+
+/// Threads of a warp, and bytes of a word.
+const LANES: u64 = 32;
+const WORD: u64 = 4;
+
+/// How many warps a device holds at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Capacity {
+    /// SMs.
+    pub sms: u32,
+    /// Slots for warps of an SM; of the largest, where they differ.
+    pub warps: u32,
+}
+
+impl Capacity {
+    /// All threads.
+    pub fn threads(&self) -> u64 {
+        u64::from(self.sms) * u64::from(self.warps) * LANES
+    }
+}
+
+/// The local memory of a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct LocalMemory {
+    /// Where it begins, at a multiple of 128.
+    pub base: u64,
+    /// Bytes of a thread, a multiple of 4: what the kernel of the device that needs most needs; 0 if none needs any.
+    pub bytes_per_thread: u32,
+    /// For whom there is room.
+    pub capacity: Capacity,
+}
+
+impl LocalMemory {
+    /// Bytes of all threads.
+    pub fn bytes(&self) -> u64 {
+        self.capacity.threads() * u64::from(self.bytes_per_thread)
+    }
+
+    /// The address of a byte of a thread's local memory: of a lane of the warp in a slot of an SM.
+    #[inline]
+    pub fn address(&self, sm: u32, slot: u32, lane: u32, offset: u32) -> u64 {
+        let warp = u64::from(sm) * u64::from(self.capacity.warps) + u64::from(slot);
+        let (word, byte) = (u64::from(offset) / WORD, u64::from(offset) % WORD);
+        let line = warp * (u64::from(self.bytes_per_thread) / WORD) + word;
+        self.base + line * (LANES * WORD) + u64::from(lane) * WORD + byte
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    const LOCAL: LocalMemory =
+        LocalMemory { base: 4096, bytes_per_thread: 12, capacity: Capacity { sms: 2, warps: 3 } };
+
+    #[test]
+    fn a_word_of_all_lanes_is_one_line() {
+        let lanes = |sm, slot, offset| (0..32).map(move |lane| LOCAL.address(sm, slot, lane, offset));
+        assert!(lanes(0, 0, 0).eq((4096..4224).step_by(4)));
+        assert!(
+            lanes(0, 0, 6).eq((4096 + 128 + 2..4096 + 256).step_by(4)),
+            "the third byte of the second word"
+        );
+        assert!(lanes(0, 1, 0).eq((4096 + 3 * 128..4096 + 4 * 128).step_by(4)));
+        assert!(lanes(1, 2, 8).eq((4096 + 17 * 128..4096 + 18 * 128).step_by(4)), "the last line of 18");
+    }
+
+    #[test]
+    fn every_byte_has_an_address_of_its_own() {
+        let mut seen = BTreeSet::new();
+        for (sm, slot, lane, offset) in
+            (0..2 * 3 * 32 * 12).map(|n| (n / 1152, n / 384 % 3, n / 12 % 32, n % 12))
+        {
+            assert!(seen.insert(LOCAL.address(sm, slot, lane, offset)));
+        }
+        assert_eq!((seen.first(), seen.last()), (Some(&4096), Some(&(4095 + LOCAL.bytes()))));
+        assert_eq!((LOCAL.bytes(), LOCAL.capacity.threads()), (2304, 192));
+    }
+}

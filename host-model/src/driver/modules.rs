@@ -1,0 +1,88 @@
+//! Modules in device memory: variables, constants, code, and local memory of the threads, behind the buffers.
+
+use counterpoint_protocols::local::{Capacity, LocalMemory};
+use counterpoint_protocols::preload::Preloaded;
+use counterpoint_ptx::{Allocation, Rights, VariableBases};
+
+use super::Driver;
+
+/// Where a module lies on its device.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Loaded {
+    pub(super) variables: VariableBases,
+    /// Per kernel where its code begins.
+    pub(super) code: Vec<u64>,
+}
+
+/// What a device holds besides buffers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Hidden {
+    pub(super) allocations: Vec<Allocation>,
+    pub(super) local: LocalMemory,
+}
+
+/// Gives out addresses, one allocation after another.
+struct Bump {
+    next: u64,
+    page: u64,
+    given: Vec<Allocation>,
+}
+
+impl Bump {
+    /// A place for some bytes, if there are any; between two allocations lies at least one byte that belongs to none.
+    fn take(&mut self, name: String, bytes: u64, rights: Rights) -> u64 {
+        if bytes == 0 {
+            return 0;
+        }
+        let start = (self.next + 1).next_multiple_of(self.page);
+        self.next = start + bytes;
+        self.given.push(Allocation { name, range: start..self.next, freed_after: None, rights });
+        start
+    }
+}
+
+impl Driver<'_> {
+    /// Gives everything besides buffers its place on a device, whose buffers end at `next`; returns where all ends.
+    pub(super) fn place_modules(&mut self, device: u32, next: u64, capacity: Capacity) -> u64 {
+        let application = self.application();
+        let mut bump = Bump { next, page: self.page, given: Vec::new() };
+        let mut bytes_per_thread = 0;
+        self.loaded.resize(application.modules.len(), Loaded::default());
+        for (module, loaded) in application.modules.iter().zip(&mut self.loaded) {
+            let Some(any) = module.kernels.first().filter(|_| module.device == device) else { continue };
+            let name = &module.name;
+            loaded.variables = VariableBases {
+                globals: bump.take(format!("variables of {name}"), any.global_bytes(), Rights::All),
+                constants: bump.take(format!("constants of {name}"), any.constant_bytes(), Rights::Read),
+            };
+            for kernel in &module.kernels {
+                let title = format!("code of {}", kernel.name());
+                loaded.code.push(bump.take(title, kernel.code_bytes(), Rights::None));
+                bytes_per_thread = kernel.local_bytes().next_multiple_of(4).max(bytes_per_thread);
+            }
+        }
+        let mut local = LocalMemory { base: 0, bytes_per_thread, capacity };
+        local.base = bump.take("local memory".to_owned(), local.bytes(), Rights::All);
+        self.hidden.insert(device, Hidden { allocations: bump.given, local });
+        bump.next
+    }
+
+    /// Puts the first bytes of a device's modules where they have their places.
+    pub(super) fn load_modules(&self, device: u32, path: &str, memory: &Preloaded) {
+        let application = &self.application;
+        for (index, (module, loaded)) in application.modules.iter().zip(&self.loaded).enumerate() {
+            let Some(any) = module.kernels.first().filter(|_| module.device == device) else { continue };
+            let bases = loaded.variables;
+            let mut variables = any.global_image(bases);
+            if let Some(before) = memory.contents(application.number_of(index)) {
+                variables = before.to_vec();
+                any.point(&mut variables, bases);
+            }
+            memory.place(path, bases.globals, variables.into());
+            memory.place(path, bases.constants, any.constant_image(bases).into());
+            for (kernel, &address) in module.kernels.iter().zip(&loaded.code) {
+                memory.place(path, address, vec![0; kernel.code_bytes() as usize].into());
+            }
+        }
+    }
+}

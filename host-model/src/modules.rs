@@ -1,0 +1,64 @@
+//! Modules: what one name under `code:` stands for on one device. A device that launches a kernel of a module holds the
+//! module's variables once, and the code of each kernel that it launches.
+
+use std::sync::Arc;
+
+use counterpoint_ptx::Program as Kernel;
+
+use crate::program::{Application, LaunchStep};
+
+/// A module on a device.
+#[derive(Clone, Debug)]
+pub struct Module {
+    /// Its name.
+    pub name: Arc<str>,
+    /// The device.
+    pub device: u32,
+    /// The kernels that are launched there, in the order of their first launch; all have the same variables.
+    pub kernels: Vec<Arc<Kernel>>,
+}
+
+impl Module {
+    /// The modules of launches, in the order of their first launch.
+    pub fn of<'a>(launches: impl IntoIterator<Item = &'a LaunchStep>) -> Vec<Module> {
+        let mut modules: Vec<Module> = Vec::new();
+        for LaunchStep { code, device, kernel, .. } in launches {
+            match modules.iter_mut().find(|module| module.is(code, *device)) {
+                Some(module) if module.kernels.iter().any(|known| known.name() == kernel.name()) => {}
+                Some(module) => module.kernels.push(Arc::clone(kernel)),
+                None => modules.push(Module {
+                    name: Arc::clone(code),
+                    device: *device,
+                    kernels: vec![Arc::clone(kernel)],
+                }),
+            }
+        }
+        modules
+    }
+
+    fn is(&self, name: &str, device: u32) -> bool {
+        *self.name == *name && self.device == device
+    }
+}
+
+/// Where a launch finds its kernel: the module's position in the application, and the kernel's in the module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct KernelPlace {
+    pub(crate) module: usize,
+    pub(crate) kernel: usize,
+}
+
+impl Application {
+    /// Where a launch finds its kernel.
+    pub(crate) fn place_of(&self, step: &LaunchStep) -> Option<KernelPlace> {
+        let module = self.modules.iter().position(|module| module.is(&step.code, step.device))?;
+        let kernels = &self.modules[module].kernels;
+        let kernel = kernels.iter().position(|kernel| kernel.name() == step.kernel.name())?;
+        Some(KernelPlace { module, kernel })
+    }
+
+    /// The number of a module's variables among the contents of device memory: behind those of the buffers.
+    pub(crate) fn number_of(&self, module: usize) -> u32 {
+        (self.buffers.len() + module) as u32
+    }
+}
