@@ -92,11 +92,6 @@ const OUTGOING: usize = 16;
 const WRITE_BACK: Tag = Tag(u32::MAX);
 
 impl L2Slice {
-    /// Whole sectors around the given bytes.
-    fn whole(&self, mask: ByteMask) -> ByteMask {
-        whole(mask, self.sector)
-    }
-
     /// Puts preloaded lines here, as far as they belong to the slice that a line belongs to.
     #[cold]
     fn warm_up(&mut self, line: u64, preloaded: &Preloaded, path: &str) {
@@ -158,7 +153,7 @@ impl L2Slice {
 
     fn fetch(&mut self, way: WayId, request: MemRequest) {
         let (line, label) = (request.line, request.label);
-        let access = MemAccess::Read(self.whole(wanted(&request.access) & !self.cache.valid(way)));
+        let access = MemAccess::Read(whole(wanted(&request.access) & !self.cache.valid(way), self.sector));
         let tag = Tag(self.cache.begin_miss(way, request));
         self.to_memory.push_back(MemRequest { line, tag, client: 0, label, access });
     }

@@ -154,8 +154,8 @@ impl CtaScheduler {
                 let running = &mut self.launches[place];
                 self.sms[sm].give_back(launch, &running.demand);
                 running.ended += 1;
-                running.stats.counts.add(&counts);
-                running.stream_stats.counts.add(&counts);
+                running.stats.work.add_block(&counts);
+                running.stream_stats.work.add_block(&counts);
                 self.meter.add(1);
                 if running.ended == running.launch.ctas() {
                     self.end(place, sim);
@@ -171,11 +171,9 @@ impl CtaScheduler {
         let Running { launch, came, first_placed, stats, stream_stats, .. } = running;
         let now = sim.cycle();
         let (whole, active) = (now - came, now - first_placed.unwrap_or(now));
-        stats.gpu_sim_cycle.add(whole);
-        stats.active_cycles.add(active);
+        stats.work.add_launch(whole, active);
+        stream_stats.work.add_launch(whole, active);
         stream_stats.launches.add(1);
-        stream_stats.gpu_sim_cycle.add(whole);
-        stream_stats.active_cycles.add(active);
         sim.stats.launches.add(1);
         let number = |number: u32| Attribute::Number(number.into());
         sim.close_span(
@@ -202,8 +200,8 @@ impl CtaScheduler {
             let id = running.launch.id;
             self.sms[sm].take(id, &running.demand);
             sim.stats.ctas.add(1);
-            running.stats.ctas.add(1);
-            running.stream_stats.ctas.add(1);
+            running.stats.work.ctas.add(1);
+            running.stream_stats.work.ctas.add(1);
             let span = if sim.wants_spans(Level::Ctas) {
                 sim.open_span(Level::Ctas, Some(running.span), format!("cta {index}"), sm as u32)
             } else {

@@ -18,21 +18,13 @@ pub struct CtaSchedulerStats {
     pub(super) streams: Keyed<u32, StreamStats>,
 }
 
-/// What is counted of a launch. Cycles are those of the scheduler; they are 0 until the launch has ended.
+/// What is counted of a launch.
 #[derive(Default, Stats)]
 pub(super) struct KernelStats {
     /// Number of its stream.
     pub(super) stream: Counter,
-    /// Blocks placed.
-    pub(super) ctas: Counter,
-    /// From the launch's arrival to its end.
-    #[stat(unit = "cycles")]
-    pub(super) gpu_sim_cycle: Counter,
-    /// From the placement of the first block to the end of the last one.
-    #[stat(unit = "cycles")]
-    pub(super) active_cycles: Counter,
-    /// What its blocks have come to.
-    pub(super) counts: Sums,
+    /// What it has come to.
+    pub(super) work: Work,
 }
 
 /// What is counted of a stream, whose launches come one after another.
@@ -40,21 +32,22 @@ pub(super) struct KernelStats {
 pub(super) struct StreamStats {
     /// Launches that have ended.
     pub(super) launches: Counter,
-    /// Blocks placed.
-    pub(super) ctas: Counter,
-    /// From the arrival of a launch to its end, summed up.
-    #[stat(unit = "cycles")]
-    pub(super) gpu_sim_cycle: Counter,
-    /// From the placement of a launch's first block to the end of its last one, summed up.
-    #[stat(unit = "cycles")]
-    pub(super) active_cycles: Counter,
-    /// What its blocks have come to.
-    pub(super) counts: Sums,
+    /// What its launches have come to.
+    pub(super) work: Work,
 }
 
-/// What blocks that have ended came to on their SMs.
+/// What launches have come to. Cycles are those of the scheduler, and of launches that have ended; what blocks come to on
+/// their SMs is that of blocks that have ended.
 #[derive(Default, Stats)]
-pub(super) struct Sums {
+pub(super) struct Work {
+    /// Blocks placed.
+    pub(super) ctas: Counter,
+    /// From a launch's arrival to its end, summed up.
+    #[stat(unit = "cycles")]
+    gpu_sim_cycle: Counter,
+    /// From the placement of a launch's first block to the end of its last one, summed up.
+    #[stat(unit = "cycles")]
+    active_cycles: Counter,
     /// Warp instructions issued.
     warp_insn: Counter,
     /// Thread instructions executed.
@@ -71,9 +64,15 @@ pub(super) struct Sums {
     shared_conflicts: Counter,
 }
 
-impl Sums {
-    /// Adds what a block came to.
-    pub(super) fn add(&self, counts: &CtaCounts) {
+impl Work {
+    /// A launch has ended, so many cycles after it came, and after its first block was placed.
+    pub(super) fn add_launch(&self, whole: u64, active: u64) {
+        self.gpu_sim_cycle.add(whole);
+        self.active_cycles.add(active);
+    }
+
+    /// A block has ended.
+    pub(super) fn add_block(&self, counts: &CtaCounts) {
         self.warp_insn.add(counts.warp_insn);
         self.thread_insn.add(counts.thread_insn);
         self.l1_accesses.add(counts.l1_accesses);
@@ -82,7 +81,7 @@ impl Sums {
     }
 }
 
-impl Stat for Sums {
+impl Stat for Work {
     fn visit(&self, _label: StatLabel, visitor: &mut dyn StatVisitor) {
         Stats::visit(self, visitor);
     }
