@@ -12,6 +12,7 @@ mod l2;
 mod programs;
 mod scheduling;
 mod sm;
+mod translation;
 
 use counterpoint_framework::model::{Component, Environment};
 use counterpoint_framework::testing::{Bench, BenchReport};
