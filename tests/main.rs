@@ -17,6 +17,7 @@ mod modules;
 mod ptx_command;
 mod streams;
 mod support;
+mod textures;
 mod tidy;
 mod traffic;
 mod tutorial;
