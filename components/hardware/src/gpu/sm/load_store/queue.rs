@@ -89,15 +89,22 @@ impl Queue {
         self.instructions.push_back(Queued { warp, pc, work, reads, ready });
     }
 
+    /// The unit is not done with the first instruction.
+    #[inline]
+    pub(super) fn go_on(&mut self, rest: Work) {
+        if let Some(first) = self.instructions.front_mut() {
+            first.work = rest;
+        }
+    }
+
     /// The unit is done with the first instruction; those behind it move up.
     #[inline]
-    pub(super) fn pop(&mut self, registers: &mut [RegisterFile], cycle: u64) -> Option<Queued> {
-        let first = self.instructions.pop_front();
+    pub(super) fn pop(&mut self, registers: &mut [RegisterFile], cycle: u64) {
+        self.instructions.pop_front();
         if let Some(last) = self.instructions.get_mut(self.collected - 1) {
             let core = last.warp as usize % registers.len();
             last.ready = collect(last.warp, &last.reads, &mut registers[core], cycle, cycle);
         }
-        first
     }
 }
 

@@ -7,7 +7,7 @@ use counterpoint_ptx::{Access, ExecError, Failure, RegisterSet, Row};
 
 use super::in_flight::{InFlight, Waiter};
 use super::queue::Work;
-use super::{LoadStore, Surroundings, TO_REGISTER};
+use super::{LoadStore, Surroundings, TO_REGISTER, Taken};
 use crate::gpu::sm::read_cache::Lookup;
 
 /// What a fetch of a warp gives, where its texels are read as `read` says.
@@ -50,14 +50,13 @@ impl LoadStore {
         Ok(())
     }
 
-    /// Looks up one of the lines of a fetch. Gives whether there are more, or `None` if the cache can do nothing before
-    /// an answer has come.
+    /// Looks up one of the lines of a fetch.
     pub(super) fn texels(
         &mut self,
         index: u32,
         line: u32,
         around: &mut Surroundings<'_>,
-    ) -> Result<Option<bool>, Fault> {
+    ) -> Result<Taken, Fault> {
         let instruction = self.instructions.get(index);
         let label = around.label(instruction.warp);
         let count = instruction.texels.len();
@@ -66,7 +65,8 @@ impl LoadStore {
             let waiter = || Waiter { instruction: index, lanes: 0, part: line };
             let found = self.textures.look_up(*address, label, waiter);
             if !around.stats.l1t.count(&found) {
-                return Ok(None);
+                self.starved = true;
+                return Ok(Taken::part(0, Work::Texels(index, line)));
             }
             match found {
                 Lookup::Hit(data) => *texels = *data,
@@ -74,13 +74,13 @@ impl LoadStore {
             }
         }
         if line as usize + 1 < count {
-            return Ok(Some(true));
+            return Ok(Taken::part(1, Work::Texels(index, line + 1)));
         }
         instruction.complete = true;
         if instruction.pending == 0 {
             self.finish_texture(index, around)?;
         }
-        Ok(Some(false))
+        Ok(Taken::all(1))
     }
 
     /// A line of texels has come.
