@@ -1,5 +1,7 @@
 //! Streams and events on a whole machine: what overlaps, what waits, and that the values are right.
 
+use std::collections::BTreeMap;
+
 use counterpoint_experiments::run::{RunRequest, RunSummary};
 use counterpoint_framework::model::StatValue;
 
@@ -225,6 +227,42 @@ fn each_launch_and_each_stream_has_its_numbers() {
         let stream = format!("streams[{number}]");
         assert_eq!((value(&stream, "launches"), value(&stream, "gpu_sim_cycle")), (1, cycles));
     }
+}
+
+#[test]
+fn what_launches_and_copies_ask_of_memory_adds_up_to_all_of_it() {
+    let sets = ["app.n=512", "gpu.l2.cache.capacity=2 KiB", STREAMS, LEFTOVER];
+    let summary = run_request(&request("tiny", "vecadd-streams", &sets));
+    assert_verified(&summary);
+    // By name and part, over all slices and channels.
+    let mut sums: BTreeMap<&str, BTreeMap<&str, u64>> = BTreeMap::new();
+    for row in &summary.report.stats {
+        let after = |prefix: &&str| row.path.strip_prefix(prefix)?.split_once(']');
+        if let Some((_, part)) = ["gpu.l2[", "gpu.dram["].iter().find_map(after)
+            && let StatValue::Count(count) = row.value
+        {
+            *sums.entry(row.label.name).or_default().entry(part).or_default() += count;
+        }
+    }
+    let mut added = 0;
+    for (name, sums) in &sums {
+        let of = |prefix: &str| -> u64 {
+            sums.iter().filter(|(part, _)| part.starts_with(prefix)).map(|(_, count)| count).sum()
+        };
+        let (kernels, copies, streams) = (of(".kernels["), of(".copies"), of(".streams["));
+        if sums.len() > 1 {
+            assert_eq!((kernels + copies, streams), (sums[""], sums[""]), "{name}");
+            added += u64::from(sums[""] > 0);
+        }
+    }
+    assert!(added >= 14, "the L2 is too small for all of it, so that DRAM is asked: {sums:?}");
+    // Each of four launches reads two parts of 512 elements, in sectors of 32 bytes, and writes a third; so do the copies.
+    let accesses = &sums["L2_total_cache_accesses"];
+    for number in 1..=4 {
+        assert_eq!(accesses[&*format!(".kernels[{number}]")], 3 * 64);
+        assert_eq!(accesses[&*format!(".streams[{number}]")], 2 * 3 * 64);
+    }
+    assert_eq!(accesses[".copies"], 4 * 3 * 64);
 }
 
 #[test]
