@@ -346,7 +346,8 @@ fn random_steps(seed: u64) -> Steps {
 fn programs_with_the_events_that_they_need_compute_the_same_however_they_overlap() {
     for seed in 0..12 {
         let steps = random_steps(seed);
-        assert_verified(&run_request(&RunRequest { functional: true, ..steps.request(&[]) }));
+        let functional = RunRequest { functional: true, racecheck: true, ..steps.request(&[]) };
+        assert_verified(&run_request(&functional));
         for policy in ["fifo", "leftover", "{ fixed-split: { sms: [1, 1] } }"] {
             let policy = format!("gpu.scheduler.policy={policy}");
             for (queues, copy_queues) in [(1, 0), (1, 2), (2, 1), (32, 0)] {
@@ -357,4 +358,65 @@ fn programs_with_the_events_that_they_need_compute_the_same_however_they_overlap
             }
         }
     }
+}
+
+/// What is found of these steps without time.
+fn races(steps: &str) -> Vec<String> {
+    let steps = Steps::new(steps, 1.0);
+    let request = RunRequest { functional: true, racecheck: true, ..steps.request(&[]) };
+    run_request(&request).found.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn kernels_of_two_streams_that_nothing_orders_race() {
+    let (first, second) = (add("a", "b", "c", Some("s")), add("c", "b", "e", Some("t")));
+    let found = races(&format!("{first}{second}"));
+    let [race] = &found[..] else { panic!("{found:?}") };
+    let told = "race between streams: vecadd #1 on stream `s` writes what vecadd #2 on stream `t` reads, in no order: \
+                byte 0x0 (0x1";
+    assert!(race.starts_with(told), "{race}");
+    assert!(race.ends_with(") of `c` (1024 bytes) and 1023 more (once)"), "{race}");
+    // Every pair counts, and is told once for its kernels, streams and buffer.
+    let found = races(&format!("{first}{second}").repeat(3));
+    assert!(found[0].ends_with(" more (6 times in all)"), "{found:?}");
+    assert_eq!(found.len(), 2, "and the other way round, between rounds: {found:?}");
+    // Kernels that only read the same, or write different buffers, do not race.
+    let none: [String; 0] = [];
+    assert_eq!(races(&(add("a", "b", "c", Some("s")) + &add("a", "b", "e", Some("t")))), none);
+}
+
+#[test]
+fn what_is_ordered_does_not_race() {
+    let (first, second) = (add("a", "b", "c", Some("s")), add("c", "b", "e", Some("t")));
+    let none: [String; 0] = [];
+    for between in [
+        "  - record: { event: sum, stream: s }\n  - wait: { event: sum, stream: t }\n",
+        "  - record: { event: sum, stream: s }\n  - synchronize: sum\n",
+        "  - synchronize: s\n",
+        "  - synchronize: all\n",
+        "  - { copy_out: a }\n",
+    ] {
+        assert_eq!(races(&format!("{first}{between}{second}")), none, "{between}");
+    }
+    let beside = add("a", "b", "d", Some("t"));
+    for between in ["  - synchronize: t\n", "  - record: { event: sum, stream: t }\n  - synchronize: sum\n"] {
+        assert_eq!(races(&format!("{first}{beside}{between}{second}")).len(), 1, "{between}");
+    }
+}
+
+#[test]
+fn copies_race_with_kernels_and_with_copies() {
+    let kernel = add("a", "b", "e", Some("s"));
+    let found = races(&format!("{kernel}  - {{ copy_in: b, stream: t }}\n"));
+    let [race] = &found[..] else { panic!("{found:?}") };
+    let told =
+        "vecadd #1 on stream `s` reads what the copy in of `b` on stream `t` writes, in no order: byte 0x0";
+    assert!(race.contains(told), "{race}");
+    // A copy out reads what the kernel reads, and writes to the host only.
+    let none: [String; 0] = [];
+    assert_eq!(races(&format!("{kernel}  - {{ copy_out: b, stream: t }}\n")), none);
+    let both = "  - { copy_out: d, stream: s }\n  - { copy_in: d, stream: t }\n";
+    let found = races(&format!("{kernel}{both}"));
+    assert_eq!(found.len(), 2, "on the device and on the host: {found:?}");
+    assert!(found.iter().any(|race| race.ends_with("of `d` on the host and 1023 more (once)")), "{found:?}");
 }

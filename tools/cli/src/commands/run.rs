@@ -30,7 +30,8 @@ pub(crate) struct Run {
     /// time, threads and hashes mean nothing then.
     #[arg(long, conflicts_with_all = ["hash", "hashes", "stop_at", "warm_up"])]
     functional: bool,
-    /// With --functional: look for races in shared memory, as compute-sanitizer does; takes several times as long.
+    /// With --functional: look for races in shared memory, as compute-sanitizer does, and between streams, whatever the
+    /// runtime; takes several times as long.
     #[arg(long, requires = "functional")]
     racecheck: bool,
     /// With --functional: give a block up, naming kernel, warp and PTX line, when it has executed so many warp instructions.
