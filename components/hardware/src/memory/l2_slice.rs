@@ -253,6 +253,7 @@ impl Component for L2Slice {
     const DOC: &'static str = "One slice of the L2 cache: write-back, write-allocate without fetching, sectored; \
                                atomics are executed here.";
     const DAEMON: bool = true;
+    const WEIGHT: u32 = 60;
     type Params = L2Params;
     type Ports = L2Ports;
     type Stats = L2Stats;

@@ -232,6 +232,7 @@ impl Component for DramController {
     const DOC: &'static str =
         "A DRAM channel with its controller: banks, open rows, FR-FCFS, and the bytes themselves.";
     const DAEMON: bool = true;
+    const WEIGHT: u32 = 35;
     type Params = DramParams;
     type Ports = DramPorts;
     type Stats = DramStats;
