@@ -35,7 +35,7 @@ pub const fn line_of(address: u64) -> u64 {
 /// that wrote to them last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Label {
-    /// The launch, counted from 1; 0 for accesses that belong to no kernel, such as copies.
+    /// The launch, counted from 1; 0 for accesses that belong to no kernel, such as copies and page walks.
     pub kernel: u32,
     /// The stream of the launch or of the copy.
     pub stream: u32,

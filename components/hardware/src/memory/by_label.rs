@@ -1,7 +1,7 @@
-//! Statistics of memory by the label of its requests: of each launch, of copies, and of each stream.
+//! Statistics of memory by the label of its requests: of each launch, of what belongs to none, and of each stream.
 //!
 //! Only the sets of the labels are counted in. What the component comes to, and each stream, is the sum of its sets when
-//! the run is over, so that what launches and copies come to is all that there is.
+//! the run is over, so that what launches and others come to is all that there is.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use counterpoint_framework::model::{Keyed, Stat, StatLabel, StatVisitor, Stats};
 use counterpoint_protocols::memory::Label;
 
 /// A set of statistics for each label. Shown are the sums as the component's own, `kernels[N]` for each launch by its
-/// number, `copies` for what belongs to no launch, and `streams[N]`.
+/// number, `no_kernel` for copies and walks through page tables, and `streams[N]`.
 pub(super) struct ByLabel<S> {
     sets: Keyed<Label, S>,
     /// The label that was counted last: most come many times in a row.
@@ -54,7 +54,7 @@ impl<S: Stats> Stat for ByLabel<S> {
         }
         all.visit(visitor);
         for (kernel, set) in &kernels {
-            let name = if *kernel == 0 { "copies".to_owned() } else { format!("kernels[{kernel}]") };
+            let name = if *kernel == 0 { "no_kernel".to_owned() } else { format!("kernels[{kernel}]") };
             visitor.part(&name, &mut |part| set.visit(part));
         }
         for (stream, set) in &streams {

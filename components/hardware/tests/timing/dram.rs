@@ -260,7 +260,7 @@ fn commands_are_counted_for_the_launch_that_needs_them() {
         ([1, 1, 0, 2, 0, 128, 0, 0], [1, 1, 1, 0, 2, 128, 0, 1], [1, 0, 0, 1, 0, 1, 1, 0]);
     assert_eq!(counted(&report, "kernels[1]", names), first);
     assert_eq!(counted(&report, "kernels[2]", names), second);
-    assert_eq!(counted(&report, "copies", names), copy);
+    assert_eq!(counted(&report, "no_kernel", names), copy);
     assert_eq!(counted(&report, "streams[3]", names), first);
     let sum = |a: [u64; 8], b: [u64; 8]| std::array::from_fn::<u64, 8, _>(|place| a[place] + b[place]);
     assert_eq!(counted(&report, "streams[4]", names), sum(second, copy));
