@@ -1,7 +1,13 @@
-//! The same machine and application give the same bits: again, on more threads, with the lines of the file shuffled. That
+//! The same machine and application give the same bits: again, on more threads, on every cut and with windows of every
+//! length, with the lines of the file shuffled. That
 //! debug and release builds agree too is checked where both are built, in `.ci/run`.
 
+use std::collections::BTreeSet;
+
 use counterpoint_experiments::run::RunRequest;
+use counterpoint_framework::kernel::{Islands, SnapshotTimes};
+use counterpoint_framework::telemetry::{Level, Span};
+use counterpoint_framework::time::SimTime;
 
 use crate::support::{request, root, run_request};
 
@@ -20,6 +26,50 @@ fn ten_repeats_and_several_thread_counts_agree() {
     for repeat in 1..10 {
         let threads = 1 + repeat % 3;
         assert_eq!(hash(&RunRequest { threads, ..hotspot() }), first, "repeat {repeat}, {threads} threads");
+    }
+}
+
+/// Runs that differ in nothing but threads, islands and windows.
+fn cuts(request: &RunRequest) -> Vec<RunRequest> {
+    let at = |ps| Islands::AtLatency(SimTime::from_ps(ps));
+    let mut cuts = Vec::new();
+    // Every component is an island with `at(0)`; with the others, those that are near each other are one.
+    for islands in [Islands::Auto, Islands::One, at(0), at(1_500), at(20_000), at(400_000)] {
+        for threads in [1, 2, 3] {
+            cuts.push(RunRequest { threads, islands, ..request.clone() });
+        }
+    }
+    // A window ends before each look at the hashes, here shorter than every latency, and than a clock's cycle.
+    for (threads, every) in [(1, 499), (1, 10_007), (2, 983), (3, 7_919)] {
+        let snapshots = Some(SnapshotTimes { from: SimTime::ZERO, every: SimTime::from_ps(every) });
+        let islands = if threads == 1 { Islands::One } else { at(0) };
+        cuts.push(RunRequest { threads, islands, snapshots, ..request.clone() });
+    }
+    cuts
+}
+
+#[test]
+fn cycles_are_identical_for_every_window_length_and_thread_count() {
+    let streams = ["app.n=300", "host.cpu.runtime=streams", "gpu.scheduler.policy=leftover"];
+    let streams = request("tiny", "vecadd-streams", &streams);
+    let stencil = request("tiny", "hotspot", &["app.n=20", "app.launches=2"]);
+    for request in [stencil, streams] {
+        let request = RunRequest { hash: true, level: Level::Ctas, ..request };
+        let first = run_request(&request).report;
+        let ended = first.outcome.to_string();
+        let (mut lookaheads, mut islands) = (BTreeSet::new(), BTreeSet::new());
+        for cut in cuts(&request) {
+            let report = run_request(&cut).report;
+            let which = format!("{}: {} threads, {:?}", cut.application, cut.threads, cut.islands);
+            assert_eq!((report.hash, report.outcome.to_string()), (first.hash, ended.clone()), "{which}");
+            assert!(report.stats == first.stats, "statistics of {which}");
+            let times = |span: &Span| (span.path.clone(), span.name.clone(), span.start, span.end);
+            assert!(report.spans.iter().map(times).eq(first.spans.iter().map(times)), "spans of {which}");
+            lookaheads.insert(report.lookahead);
+            islands.insert(report.islands);
+        }
+        assert!(lookaheads.len() >= 4, "{lookaheads:?}");
+        assert!(islands.contains(&1) && islands.last() > Some(&15), "{islands:?}");
     }
 }
 

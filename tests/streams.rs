@@ -1,5 +1,7 @@
 //! Streams and events on a whole machine: what overlaps, what waits, and that the values are right.
 
+use std::collections::BTreeMap;
+
 use counterpoint_experiments::run::{RunRequest, RunSummary};
 use counterpoint_framework::model::StatValue;
 
@@ -230,6 +232,44 @@ fn each_launch_and_each_stream_has_its_numbers() {
 }
 
 #[test]
+fn what_launches_and_copies_ask_of_memory_adds_up_to_all_of_it() {
+    // Only loads and stores ask the L2.
+    let perfect = ["gpu.sm.l1i.perfect=on", "gpu.sm.l1c.perfect=on"];
+    let sets = ["app.n=512", "gpu.l2.cache.capacity=2 KiB", STREAMS, LEFTOVER];
+    let summary = run_request(&request("tiny", "vecadd-streams", &[&sets[..], &perfect].concat()));
+    assert_verified(&summary);
+    // By name and part, over all slices and channels.
+    let mut sums: BTreeMap<&str, BTreeMap<&str, u64>> = BTreeMap::new();
+    for row in &summary.report.stats {
+        let after = |prefix: &&str| row.path.strip_prefix(prefix)?.split_once(']');
+        if let Some((_, part)) = ["gpu.l2[", "gpu.dram["].iter().find_map(after)
+            && let StatValue::Count(count) = row.value
+        {
+            *sums.entry(row.label.name).or_default().entry(part).or_default() += count;
+        }
+    }
+    let mut added = 0;
+    for (name, sums) in &sums {
+        let of = |prefix: &str| -> u64 {
+            sums.iter().filter(|(part, _)| part.starts_with(prefix)).map(|(_, count)| count).sum()
+        };
+        let (kernels, copies, streams) = (of(".kernels["), of(".no_kernel"), of(".streams["));
+        if sums.len() > 1 {
+            assert_eq!((kernels + copies, streams), (sums[""], sums[""]), "{name}");
+            added += u64::from(sums[""] > 0);
+        }
+    }
+    assert!(added >= 14, "the L2 is too small for all of it, so that DRAM is asked: {sums:?}");
+    // Each of four launches reads two parts of 512 elements, in sectors of 32 bytes, and writes a third; so do the copies.
+    let accesses = &sums["L2_total_cache_accesses"];
+    for number in 1..=4 {
+        assert_eq!(accesses[&*format!(".kernels[{number}]")], 3 * 64);
+        assert_eq!(accesses[&*format!(".streams[{number}]")], 2 * 3 * 64);
+    }
+    assert_eq!(accesses[".no_kernel"], 4 * 3 * 64);
+}
+
+#[test]
 fn shares_of_the_sms_go_to_streams() {
     let split = |sms: &str| {
         let policy = format!("gpu.scheduler.policy={{ fixed-split: {{ sms: {sms} }} }}");
@@ -310,7 +350,8 @@ fn random_steps(seed: u64) -> Steps {
 fn programs_with_the_events_that_they_need_compute_the_same_however_they_overlap() {
     for seed in 0..12 {
         let steps = random_steps(seed);
-        assert_verified(&run_request(&RunRequest { functional: true, ..steps.request(&[]) }));
+        let functional = RunRequest { functional: true, racecheck: true, ..steps.request(&[]) };
+        assert_verified(&run_request(&functional));
         for policy in ["fifo", "leftover", "{ fixed-split: { sms: [1, 1] } }"] {
             let policy = format!("gpu.scheduler.policy={policy}");
             for (queues, copy_queues) in [(1, 0), (1, 2), (2, 1), (32, 0)] {
@@ -321,4 +362,65 @@ fn programs_with_the_events_that_they_need_compute_the_same_however_they_overlap
             }
         }
     }
+}
+
+/// What is found of these steps without time.
+fn races(steps: &str) -> Vec<String> {
+    let steps = Steps::new(steps, 1.0);
+    let request = RunRequest { functional: true, racecheck: true, ..steps.request(&[]) };
+    run_request(&request).found.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn kernels_of_two_streams_that_nothing_orders_race() {
+    let (first, second) = (add("a", "b", "c", Some("s")), add("c", "b", "e", Some("t")));
+    let found = races(&format!("{first}{second}"));
+    let [race] = &found[..] else { panic!("{found:?}") };
+    let told = "race between streams: vecadd #1 on stream `s` writes what vecadd #2 on stream `t` reads, in no order: \
+                byte 0x0 (0x1";
+    assert!(race.starts_with(told), "{race}");
+    assert!(race.ends_with(") of `c` (1024 bytes) and 1023 more (once)"), "{race}");
+    // Every pair counts, and is told once for its kernels, streams and buffer.
+    let found = races(&format!("{first}{second}").repeat(3));
+    assert!(found[0].ends_with(" more (6 times in all)"), "{found:?}");
+    assert_eq!(found.len(), 2, "and the other way round, between rounds: {found:?}");
+    // Kernels that only read the same, or write different buffers, do not race.
+    let none: [String; 0] = [];
+    assert_eq!(races(&(add("a", "b", "c", Some("s")) + &add("a", "b", "e", Some("t")))), none);
+}
+
+#[test]
+fn what_is_ordered_does_not_race() {
+    let (first, second) = (add("a", "b", "c", Some("s")), add("c", "b", "e", Some("t")));
+    let none: [String; 0] = [];
+    for between in [
+        "  - record: { event: sum, stream: s }\n  - wait: { event: sum, stream: t }\n",
+        "  - record: { event: sum, stream: s }\n  - synchronize: sum\n",
+        "  - synchronize: s\n",
+        "  - synchronize: all\n",
+        "  - { copy_out: a }\n",
+    ] {
+        assert_eq!(races(&format!("{first}{between}{second}")), none, "{between}");
+    }
+    let beside = add("a", "b", "d", Some("t"));
+    for between in ["  - synchronize: t\n", "  - record: { event: sum, stream: t }\n  - synchronize: sum\n"] {
+        assert_eq!(races(&format!("{first}{beside}{between}{second}")).len(), 1, "{between}");
+    }
+}
+
+#[test]
+fn copies_race_with_kernels_and_with_copies() {
+    let kernel = add("a", "b", "e", Some("s"));
+    let found = races(&format!("{kernel}  - {{ copy_in: b, stream: t }}\n"));
+    let [race] = &found[..] else { panic!("{found:?}") };
+    let told =
+        "vecadd #1 on stream `s` reads what the copy in of `b` on stream `t` writes, in no order: byte 0x0";
+    assert!(race.contains(told), "{race}");
+    // A copy out reads what the kernel reads, and writes to the host only.
+    let none: [String; 0] = [];
+    assert_eq!(races(&format!("{kernel}  - {{ copy_out: b, stream: t }}\n")), none);
+    let both = "  - { copy_out: d, stream: s }\n  - { copy_in: d, stream: t }\n";
+    let found = races(&format!("{kernel}{both}"));
+    assert_eq!(found.len(), 2, "on the device and on the host: {found:?}");
+    assert!(found.iter().any(|race| race.ends_with("of `d` on the host and 1023 more (once)")), "{found:?}");
 }

@@ -144,6 +144,7 @@ pub fn run_watched(
         Surroundings::new(request, &loaded, contents);
     let options = RunOptions {
         threads: request.threads.max(1),
+        islands: request.islands,
         weights,
         stop_at: request.stop_at,
         hash: request.hash,
@@ -235,7 +236,8 @@ pub fn cut(request: &RunRequest, registry: &Arc<Registry>) -> Result<(Machine, C
         let weights = weigh(request, registry, &machine, &loaded, &contents, Arc::default());
         (machine, weights)
     };
-    let options = RunOptions { threads: request.threads.max(1), weights, ..RunOptions::default() };
+    let (threads, islands) = (request.threads.max(1), request.islands);
+    let options = RunOptions { threads, islands, weights, ..RunOptions::default() };
     let cut = topology::build(&machine.machine, registry, &Environment::default()).cut(&options);
     Ok((machine.machine, cut))
 }

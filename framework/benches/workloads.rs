@@ -73,6 +73,7 @@ fn add<B>(
         daemon: false,
         blocking,
         weight: DEFAULT_WEIGHT,
+        link_weight: 0,
         start,
     });
 }

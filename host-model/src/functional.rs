@@ -3,10 +3,14 @@
 //! Kernels run on the functional executor of `ptx`, one launch and one CTA after another, in the order in which the host
 //! sends them: streams and events allow it, because an event that a stream waits for has been sent before. Nothing of a machine is
 //! asked here; what an application computes, and how many instructions that takes, does not depend on it. Mistakes after
-//! which a kernel can go on are collected.
+//! which a kernel can go on are collected, and so are races between streams, which run one after another here.
+
+mod found;
+mod order;
+mod races;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::atomic::Ordering;
 
 use counterpoint_framework::kernel::Fault;
@@ -14,10 +18,14 @@ use counterpoint_framework::telemetry::Meter;
 use counterpoint_protocols::bus::Direction;
 use counterpoint_protocols::preload::Contents;
 use counterpoint_ptx::VariableBases;
-use counterpoint_ptx::functional::{Check, Finding, FlatMemory, Grid, Options, ctas};
+use counterpoint_ptx::functional::{Check, FlatMemory, Grid, Options, Touched, ctas};
+
+pub use found::{Found, StreamRace};
+use order::Order;
+use races::{Name, Place, Race, Races, Touches};
 
 use crate::journal::Journal;
-use crate::program::{Application, Argument, BufferId, LaunchStep, Step};
+use crate::program::{Application, Argument, Awaited, BufferId, DEFAULT_STREAM, LaunchStep, Step};
 
 /// What a launch executed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,34 +38,6 @@ pub struct Launched {
     pub warp_instructions: u64,
     /// Instructions, counted for every lane that executed them.
     pub thread_instructions: u64,
-}
-
-/// A mistake of a kernel after which it went on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
-    /// The kernel, and the number of the launch that made it first.
-    pub launch: String,
-    /// The first time in full, and how often in all launches of the kernel.
-    pub finding: Finding,
-}
-
-impl Found {
-    /// In short: what, where and how often.
-    pub fn brief(&self) -> String {
-        let Finding { check, first, count, .. } = &self.finding;
-        format!("{check}: {}, {} ({})", self.launch, first.place, times(*count))
-    }
-}
-
-fn times(count: u64) -> String {
-    if count == 1 { "once".to_owned() } else { format!("{count} times in all") }
-}
-
-impl std::fmt::Display for Found {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Finding { check, first, count, .. } = &self.finding;
-        write!(f, "{check}: {}, {first} ({})", self.launch, times(*count))
-    }
 }
 
 /// The host and its devices, without time.
@@ -82,6 +62,10 @@ pub struct FunctionalHost<'a> {
     found: Vec<Found>,
     /// Where the mistakes of a kernel are in the list.
     places: BTreeMap<(String, Check, [u32; 2]), usize>,
+    /// Looks for races between streams, if that is wanted and there are streams.
+    races: Option<Races>,
+    /// Where the races of two streams are in the list: by what is done to what.
+    raced: BTreeMap<([(String, u32); 2], Place), usize>,
 }
 
 impl<'a> FunctionalHost<'a> {
@@ -111,6 +95,11 @@ impl<'a> FunctionalHost<'a> {
             any.map_or_else(VariableBases::default, |kernel| memory.load(&module.name, kernel))
         });
         let variables = variables.collect();
+        let streams = options.racecheck && application.streams.len() > 1;
+        let races = streams.then(|| Races::new(Order::new(application)));
+        if races.is_some() {
+            memories.values_mut().for_each(FlatMemory::watch);
+        }
         FunctionalHost {
             application,
             journal,
@@ -125,6 +114,8 @@ impl<'a> FunctionalHost<'a> {
             launched: Vec::new(),
             found: Vec::new(),
             places: BTreeMap::new(),
+            races,
+            raced: BTreeMap::new(),
         }
     }
 
@@ -135,6 +126,8 @@ impl<'a> FunctionalHost<'a> {
     /// As [`FunctionalHost::run`].
     pub fn preload(mut self, load: &[&[u8]]) -> Result<ControlFlow<(), Contents>, Fault> {
         let application = self.application;
+        // Before the run there are no streams.
+        self.races = None;
         for (&buffer, contents) in application.preloaded.iter().zip(load) {
             self.load(buffer.0, contents)?;
         }
@@ -196,13 +189,13 @@ impl<'a> FunctionalHost<'a> {
             self.journal.moved(contents.len() as u64);
         }
         for &buffer in &application.copy_in {
-            self.copy(Direction::HostToDevice, buffer)?;
+            self.copy(Direction::HostToDevice, buffer, DEFAULT_STREAM)?;
         }
         if self.steps(&application.steps)?.is_break() {
             return Ok(ControlFlow::Break(()));
         }
         for &buffer in &application.copy_out {
-            self.copy(Direction::DeviceToHost, buffer)?;
+            self.copy(Direction::DeviceToHost, buffer, DEFAULT_STREAM)?;
         }
         for (index, transfer) in application.postlude.iter().enumerate() {
             let contents = &self.host[self.place(transfer.buffer)];
@@ -252,8 +245,9 @@ impl<'a> FunctionalHost<'a> {
         self.memories.get_mut(&device).ok_or_else(|| no_buffer(device))
     }
 
-    fn copy(&mut self, direction: Direction, name: BufferId) -> Result<(), Fault> {
+    fn copy(&mut self, direction: Direction, name: BufferId, stream: u32) -> Result<(), Fault> {
         let place = self.place(name);
+        self.check_copy(direction, place, 0..self.application.buffers[place].bytes as usize, stream);
         let (host, device) = self.both(place)?;
         let bytes = host.len() as u64;
         match direction {
@@ -268,6 +262,67 @@ impl<'a> FunctionalHost<'a> {
         Ok(())
     }
 
+    /// Looks for races of a copy of a part of a buffer.
+    fn check_copy(&mut self, direction: Direction, place: usize, part: Range<usize>, stream: u32) {
+        if self.races.is_none() {
+            return;
+        }
+        let buffer = &self.application.buffers[place];
+        let bytes = buffer.bytes as usize;
+        let (way, [host, device]) = match direction {
+            Direction::HostToDevice => ("in", [Touched::reads, Touched::writes]),
+            Direction::DeviceToHost => ("out", [Touched::writes, Touched::reads]),
+        };
+        let on_device = Place::Device(buffer.device, self.addresses[place]);
+        let touches = [(Place::Host(place), host(bytes, part.clone())), (on_device, device(bytes, part))];
+        let name = format!("the copy {way} of `{}`", buffer.name);
+        self.check_races(buffer.device, stream, Name { title: name.clone(), full: name }, touches.into());
+    }
+
+    /// Looks for races of a command; those of commands of the same titles are the same.
+    fn check_races(&mut self, device: u32, stream: u32, name: Name, touches: Touches) {
+        let Some(races) = &mut self.races else { return };
+        for Race { commands, place, conflict } in races.send(device, stream, name, touches) {
+            let key = (commands.clone().map(|(name, stream)| (name.title, stream)), place);
+            if let Some(Found::BetweenStreams(known)) =
+                self.raced.get(&key).and_then(|&index| self.found.get_mut(index))
+            {
+                known.count += 1;
+                continue;
+            }
+            let commands = commands.map(|(Name { full, .. }, stream)| match stream {
+                DEFAULT_STREAM => format!("{full} on the default stream"),
+                named => format!("{full} on stream `{}`", self.application.streams[named as usize].name),
+            });
+            let (memory, address) = match place {
+                Place::Device(device, address) => {
+                    let memory = self.memories.get(&device);
+                    (memory.map(|memory| memory.name_of(address)).unwrap_or_default(), Some(address))
+                }
+                Place::Host(buffer) => {
+                    (format!("`{}` on the host", self.application.buffers[buffer].name), None)
+                }
+            };
+            self.raced.insert(key, self.found.len());
+            let race = StreamRace { commands, memory, address, conflict, count: 1 };
+            self.found.push(Found::BetweenStreams(race));
+        }
+    }
+
+    /// Notes what a step orders.
+    fn order(&mut self, step: &Step) {
+        let Some(Races { order, .. }) = &mut self.races else { return };
+        let device = |stream| self.application.device_of(stream);
+        match *step {
+            Step::Record(event, stream) => order.record(event, device(stream), stream),
+            Step::Wait(event, stream) => order.wait(event, device(stream), stream),
+            Step::Synchronize(Awaited::All) => order.await_all(),
+            Step::Synchronize(Awaited::Stream(stream)) => order.await_stream(device(stream), stream),
+            Step::Synchronize(Awaited::Event(event)) => order.await_event(event),
+            _ => {}
+        }
+    }
+
     fn free(&mut self, name: BufferId) -> Result<(), Fault> {
         let place = self.place(name);
         if std::mem::replace(&mut self.freed[place], true) {
@@ -279,14 +334,18 @@ impl<'a> FunctionalHost<'a> {
     }
 
     fn steps(&mut self, steps: &[Step]) -> Result<ControlFlow<()>, Fault> {
+        let application = self.application;
         for step in steps {
             let flow = match step {
                 Step::Launch(launch) => self.launch(launch)?,
-                Step::Copy { direction, buffer, .. } => {
-                    self.copy(*direction, *buffer)?;
+                Step::Copy { direction, buffer, stream } => {
+                    self.copy(*direction, *buffer, *stream)?;
                     ControlFlow::Continue(())
                 }
-                Step::Record(..) | Step::Wait(..) | Step::Synchronize(_) => ControlFlow::Continue(()),
+                Step::Record(..) | Step::Wait(..) | Step::Synchronize(_) => {
+                    self.order(step);
+                    ControlFlow::Continue(())
+                }
                 Step::Swap(a, b) => {
                     self.meaning.swap(a.0 as usize, b.0 as usize);
                     ControlFlow::Continue(())
@@ -315,6 +374,10 @@ impl<'a> FunctionalHost<'a> {
                         }
                         rounds += 1;
                         let place = self.place(until.buffer);
+                        self.check_copy(Direction::DeviceToHost, place, part.clone(), DEFAULT_STREAM);
+                        if let Some(races) = &mut self.races {
+                            races.order.await_stream(application.buffers[place].device, DEFAULT_STREAM);
+                        }
                         let (host, device) = self.both(place)?;
                         host[part.clone()].copy_from_slice(&device[part.clone()]);
                         if host[part.clone()] == *until.value {
@@ -367,20 +430,28 @@ impl<'a> FunctionalHost<'a> {
         for finding in grid.findings() {
             let key = (kernel.to_owned(), finding.check, finding.lines);
             match self.places.get(&key) {
-                Some(&index) => self.found[index].finding.count += finding.count,
+                Some(&index) => {
+                    if let Found::InKernel { finding: known, .. } = &mut self.found[index] {
+                        known.count += finding.count;
+                    }
+                }
                 None => {
                     self.places.insert(key, self.found.len());
-                    self.found.push(Found { launch: name.clone(), finding: finding.clone() });
+                    self.found.push(Found::InKernel { launch: name.clone(), finding: finding.clone() });
                 }
             }
         }
         let statistics = grid.statistics();
+        let touched = memory.take_touched();
         self.launched.push(Launched {
             kernel: kernel.to_owned(),
             ctas: done,
             warp_instructions: statistics.warp_instructions,
             thread_instructions: statistics.thread_instructions,
         });
+        let place = |(address, touched)| (Place::Device(step.device, address), touched);
+        let name = Name { title: kernel.to_owned(), full: name };
+        self.check_races(step.device, step.stream, name, touched.into_iter().map(place).collect());
         if let Some(fault) = failure {
             return Err(fault);
         }

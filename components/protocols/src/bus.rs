@@ -177,8 +177,17 @@ pub type BusSocket = Socket<BusMessage, BusMessage>;
 /// To the copy engine: work, and what the host answers to it.
 #[derive(Clone, Debug, Hash)]
 pub enum ToCopyEngine {
-    /// A copy to be made, and how it is recorded.
-    Copy(CommandId, Copy, Option<Title>),
+    /// A copy to be made.
+    Copy {
+        /// The command.
+        id: CommandId,
+        /// Its stream.
+        stream: u32,
+        /// What is copied.
+        copy: Copy,
+        /// How it is recorded.
+        title: Option<Title>,
+    },
     /// From the host: values or an acknowledgement.
     Bus(BusMessage),
 }
@@ -195,7 +204,7 @@ pub enum FromCopyEngine {
 impl Message for ToCopyEngine {
     const DUPLICATE: Option<fn(&Self) -> Self> = Some(Clone::clone);
     const CORRUPT: Option<fn(&mut Self, u64) -> bool> = Some(|message, bits| match message {
-        ToCopyEngine::Copy(..) => false,
+        ToCopyEngine::Copy { .. } => false,
         ToCopyEngine::Bus(message) => BusMessage::CORRUPT.is_some_and(|corrupt| corrupt(message, bits)),
     });
 }

@@ -31,12 +31,13 @@ pub const fn line_of(address: u64) -> u64 {
     address & !(LINE_BYTES - 1)
 }
 
-/// On whose behalf an access happens.
+/// On whose behalf an access happens: a launch's, or a copy's. Lines that a cache writes back bear the label of the store
+/// that wrote to them last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Label {
-    /// The launch, counted from 1; 0 for accesses that belong to no kernel.
+    /// The launch, counted from 1; 0 for accesses that belong to no kernel, such as copies and page walks.
     pub kernel: u32,
-    /// The stream.
+    /// The stream of the launch or of the copy.
     pub stream: u32,
 }
 

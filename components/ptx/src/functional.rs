@@ -8,6 +8,7 @@ mod findings;
 mod memory;
 mod races;
 mod shadow;
+mod touched;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use crate::texture::Textures;
 use cta::Cta;
 pub use findings::{Check, Finding};
 pub use memory::FlatMemory;
+pub use touched::{Conflict, Touched};
 
 /// Warp instructions that a block may execute if nobody says otherwise. The largest block of the applications has a
 /// thousandth of them; a hardware SM would work on it for several seconds.
@@ -33,7 +35,8 @@ pub struct Options {
     pub dynamic_shared_bytes: u32,
     /// Warp instructions of a block after which it is given up: something in it runs in circles.
     pub limit: u64,
-    /// Look for races in shared memory, which takes several times as long.
+    /// Look for races in shared memory, which takes several times as long. Who runs several launches may look for those
+    /// between them, too.
     pub racecheck: bool,
     /// Do without the host's vector extensions.
     pub baseline: bool,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use counterpoint_framework::kernel::{RunOptions, SnapshotTimes, Watchdog};
+use counterpoint_framework::kernel::{Islands, RunOptions, SnapshotTimes, Watchdog};
 use counterpoint_framework::model::Report;
 use counterpoint_framework::telemetry::Level;
 use counterpoint_framework::time::SimTime;
@@ -29,12 +29,14 @@ pub struct RunRequest {
     /// Without time: kernels run on the functional executor; of the machine nothing is asked but whether its devices hold
     /// the buffers.
     pub functional: bool,
-    /// Look for races in shared memory, in a run without time.
+    /// Look for races in shared memory and between streams, in a run without time.
     pub racecheck: bool,
     /// Warp instructions that a block may execute in a run without time.
     pub instruction_limit: u64,
     /// Threads to simulate with.
     pub threads: usize,
+    /// How to cut the machine; what happens does not depend on it.
+    pub islands: Islands,
     /// Run up to this time first to see what the components weigh, so that threads get even shares.
     pub warm_up: Option<SimTime>,
     /// The folder for the results; without one they are only returned.
@@ -73,6 +75,7 @@ impl RunRequest {
             racecheck: false,
             instruction_limit: DEFAULT_LIMIT,
             threads: 1,
+            islands: Islands::Auto,
             warm_up: None,
             out: None,
             hash: false,

@@ -7,7 +7,7 @@ use crate::fields::{doc, named};
 
 pub(crate) fn derive(input: syn::DeriveInput) -> syn::Result<TokenStream> {
     let name = &input.ident;
-    let mut visits = Vec::new();
+    let (mut visits, mut sums) = (Vec::new(), Vec::new());
     for field in named(&input)? {
         let (ident, doc) = (&field.ident, doc(&field.attrs));
         let mut text = ident.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -30,12 +30,18 @@ pub(crate) fn derive(input: syn::DeriveInput) -> syn::Result<TokenStream> {
                 visitor,
             );
         });
+        sums.push(quote!(::counterpoint_framework::model::Stat::absorb(&self.#ident, &other.#ident);));
     }
     Ok(quote! {
         impl ::counterpoint_framework::model::Stats for #name {
             fn visit(&self, visitor: &mut dyn ::counterpoint_framework::model::StatVisitor) {
                 let _ = &visitor;
                 #(#visits)*
+            }
+
+            fn absorb(&self, other: &Self) {
+                let _ = &other;
+                #(#sums)*
             }
         }
     })

@@ -67,6 +67,8 @@ pub struct ProcessSpec {
     pub blocking: bool,
     /// Nanoseconds of computing per cycle when it is busy: what it weighs when the machine is cut.
     pub weight: u32,
+    /// What it weighs more with every link that begins or ends at it.
+    pub link_weight: u32,
     /// Starts it, on the thread that will run it.
     pub start: Start,
 }
@@ -86,7 +88,15 @@ impl ProcessSpec {
             body: Box::pin(body(wiring)),
             finish: Box::new(|| Box::new(())),
         });
-        ProcessSpec { path: path.into(), clock, daemon, blocking: false, weight: DEFAULT_WEIGHT, start }
+        ProcessSpec {
+            path: path.into(),
+            clock,
+            daemon,
+            blocking: false,
+            weight: DEFAULT_WEIGHT,
+            link_weight: 0,
+            start,
+        }
     }
 
     /// The process, declared to wait for one thing at a time; see [`ProcessSpec::blocking`].
@@ -124,7 +134,7 @@ impl Machine {
 
     pub(crate) fn weigh(&mut self, weights: Option<&[u32]>) {
         for (process, &weight) in self.processes.iter_mut().zip(weights.unwrap_or_default()) {
-            process.weight = weight;
+            (process.weight, process.link_weight) = (weight, 0);
         }
     }
 

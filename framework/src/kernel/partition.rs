@@ -110,15 +110,21 @@ impl Partition {
         for &island in &island {
             sizes[island] += 1;
         }
+        let mut links = vec![0_u32; machine.processes.len()];
+        for link in &machine.links {
+            links[link.from.process] += 1;
+            links[link.to.process] += 1;
+        }
         let mut load = vec![0.0; sizes.len()];
-        for (process, &island) in machine.processes.iter().zip(&island) {
+        for ((process, links), &island) in machine.processes.iter().zip(links).zip(&island) {
             let wake = match sizes[island] {
                 1 => cost::WAKE[0],
                 few if few <= cost::FEW => cost::WAKE[1],
                 _ => cost::WAKE[2],
             };
             let cycles = 1e6 / process.clock.cycles(1).floor().as_ps().max(1) as f64;
-            load[island] += cycles * (f64::from(process.weight) + wake);
+            let weight = f64::from(process.weight) + f64::from(process.link_weight) * f64::from(links);
+            load[island] += cycles * (weight + wake);
         }
         let threads = threads.min(sizes.len()).max(1);
         let ends = machine.links.iter().map(|link| (island[link.from.process], island[link.to.process]));
@@ -290,6 +296,19 @@ mod tests {
         let alone = cut.thread[0];
         assert_eq!(cut.thread.iter().filter(|&&thread| thread == alone).count(), 1);
         assert!(loads[alone] > loads[1 - alone]);
+    }
+
+    #[test]
+    fn a_process_weighs_more_with_every_link() {
+        let load = |link_weight, measured: Option<&[u32]>| {
+            let mut machine = clusters(1, 100, 20);
+            machine.processes[0].link_weight = link_weight;
+            machine.weigh(measured);
+            Partition::new(&machine, 1, Islands::AtLatency(SimTime::from_ns(1))).load[0]
+        };
+        // Two links of its ring, and both ends of the one that leads from the cluster to itself.
+        assert_eq!(load(10, None) - load(0, None), 4.0 * 10.0 * 1_000.0);
+        assert_eq!(load(10, Some(&[20; 4])), load(0, None), "what was measured has it all");
     }
 
     #[test]

@@ -40,6 +40,9 @@ pub trait Component: Sized + 'static {
     /// Nanoseconds of computing per cycle when it is busy, roughly: what it weighs when the machine is cut into islands
     /// and given to threads. Results do not depend on it.
     const WEIGHT: u32 = DEFAULT_WEIGHT;
+    /// What it weighs more with every link that begins or ends at it: for a component that looks at all its ports in every
+    /// cycle.
+    const LINK_WEIGHT: u32 = 0;
     /// What can be set: a struct with `derive(Params)`, or `()`.
     type Params: Params;
     /// How it is connected: a struct with `derive(Ports)`.
@@ -115,6 +118,7 @@ pub fn process<C: Component>(
         daemon: C::DAEMON,
         blocking: C::BLOCKING,
         weight: C::WEIGHT,
+        link_weight: C::LINK_WEIGHT,
         start: Box::new(start),
     }
 }

@@ -51,6 +51,10 @@ impl<S: Stats> Stat for Part<S> {
     fn visit(&self, label: StatLabel, visitor: &mut dyn StatVisitor) {
         visitor.part(label.name, &mut |part| self.0.visit(part));
     }
+
+    fn absorb(&self, other: &Self) {
+        self.0.absorb(&other.0);
+    }
 }
 
 /// A set of statistics for each key, made when the key is first asked for.
@@ -67,15 +71,29 @@ impl<K: Ord, S: Stats> Keyed<K, S> {
     pub fn of(&self, key: K) -> Rc<S> {
         self.0.with(|sets| Rc::clone(sets.entry(key).or_default()))
     }
+
+    /// The keys so far, in their order, and their statistics.
+    pub fn sets(&self) -> Vec<(K, Rc<S>)>
+    where
+        K: Clone,
+    {
+        self.0.with(|sets| sets.iter().map(|(key, set)| (key.clone(), Rc::clone(set))).collect())
+    }
 }
 
-impl<K: Ord + Display, S: Stats> Stat for Keyed<K, S> {
+impl<K: Ord + Display + Clone, S: Stats> Stat for Keyed<K, S> {
     fn visit(&self, label: StatLabel, visitor: &mut dyn StatVisitor) {
         self.0.with(|sets| {
             for (key, stats) in sets.iter() {
                 visitor.part(&format!("{}[{key}]", label.name), &mut |part| stats.visit(part));
             }
         });
+    }
+
+    fn absorb(&self, other: &Self) {
+        for (key, stats) in other.sets() {
+            self.of(key).absorb(&stats);
+        }
     }
 }
 
@@ -92,6 +110,10 @@ mod tests {
         fn visit(&self, visitor: &mut dyn StatVisitor) {
             self.0.visit(StatLabel { name: "hits", unit: "", doc: "Hits." }, visitor);
         }
+
+        fn absorb(&self, other: &Self) {
+            self.0.absorb(&other.0);
+        }
     }
 
     #[derive(Default)]
@@ -105,16 +127,25 @@ mod tests {
             self.streams.visit(StatLabel { name: "streams", unit: "", doc: "" }, visitor);
             self.total.visit(StatLabel { name: "total", unit: "", doc: "All." }, visitor);
         }
+
+        fn absorb(&self, other: &Self) {
+            self.streams.absorb(&other.streams);
+            self.total.absorb(&other.total);
+        }
     }
 
     #[test]
-    fn parts_stand_behind_the_component_in_the_order_of_their_keys() {
+    fn parts_stand_behind_the_component_in_the_order_of_their_keys_and_add_up() {
         let stats = Outer::default();
         let tenth = stats.streams.of(10);
         stats.streams.of(2).0.add(1);
         tenth.0.add(3);
-        tenth.0.add(4);
-        stats.total.add(8);
+        stats.total.add(5);
+        let others = Outer::default();
+        others.streams.of(10).0.add(4);
+        others.streams.of(11).0.add(1);
+        others.total.add(3);
+        stats.absorb(&others);
         let rows = Rows::of("l2", &mut |visitor| stats.visit(visitor));
         let found: Vec<(&str, &str, StatValue)> =
             rows.iter().map(|StatRow { path, label, value }| (path.as_str(), label.name, *value)).collect();
@@ -122,6 +153,7 @@ mod tests {
             ("l2", "total", StatValue::Count(8)),
             ("l2.streams[2]", "hits", StatValue::Count(1)),
             ("l2.streams[10]", "hits", StatValue::Count(7)),
+            ("l2.streams[11]", "hits", StatValue::Count(1)),
         ];
         assert_eq!(found, expected);
     }

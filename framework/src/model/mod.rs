@@ -58,4 +58,6 @@ pub use node::{FileId, Key, Node, SourceMap, Span, Value};
 pub use params::{Bounds, ChoiceInfo, Field, FieldSpec, MapReader, Parameter, Params, Reader, TypeInfo};
 pub use ports::{MessageType, Port, PortField, PortInfo, PortShape, Ports};
 pub use registry::Registry;
-pub use stats::{Counter, Distribution, Stat, StatLabel, StatRow, StatValue, StatVisitor, Stats};
+pub use stats::{
+    Counter, Distribution, PERCENTILES, Stat, StatLabel, StatRow, StatValue, StatVisitor, Stats,
+};

@@ -2,14 +2,23 @@
 
 use std::cell::Cell;
 
+use hdrhistogram::Histogram;
+
+use crate::kernel::Local;
+
 /// A component's statistics, as `derive(Stats)` implements it.
 pub trait Stats: Default + 'static {
     /// Shows every statistic.
     fn visit(&self, visitor: &mut dyn StatVisitor);
+
+    /// Adds what another set has counted.
+    fn absorb(&self, other: &Self);
 }
 
 impl Stats for () {
     fn visit(&self, _visitor: &mut dyn StatVisitor) {}
+
+    fn absorb(&self, _other: &Self) {}
 }
 
 /// What a statistic is called and what it means.
@@ -37,7 +46,7 @@ pub trait StatVisitor {
 pub enum StatValue {
     /// A count.
     Count(u64),
-    /// Count, sum, smallest and largest of many values.
+    /// What many values come to.
     Distribution {
         /// Number of values.
         count: u64,
@@ -47,13 +56,22 @@ pub enum StatValue {
         min: u64,
         /// The largest.
         max: u64,
+        /// In the order of [`PERCENTILES`], the values that so many of a hundred do not exceed: exact below 256, beyond
+        /// it at most 1 % too large.
+        percentiles: [u64; PERCENTILES.len()],
     },
 }
+
+/// The percentiles of a distribution that are shown, and what they are called.
+pub const PERCENTILES: [(&str, f64); 4] = [("p50", 50.0), ("p90", 90.0), ("p99", 99.0), ("p99.9", 99.9)];
 
 /// A kind of statistic.
 pub trait Stat {
     /// Shows the statistic under its label.
     fn visit(&self, label: StatLabel, visitor: &mut dyn StatVisitor);
+
+    /// Adds what another one has counted.
+    fn absorb(&self, other: &Self);
 }
 
 /// A number that only grows.
@@ -78,33 +96,66 @@ impl Stat for Counter {
     fn visit(&self, label: StatLabel, visitor: &mut dyn StatVisitor) {
         visitor.stat(label, StatValue::Count(self.get()));
     }
+
+    fn absorb(&self, other: &Self) {
+        self.add(other.get());
+    }
 }
 
-/// Many values, of which count, sum and extremes are kept.
-#[derive(Default)]
+/// Many values: their sum and extremes, and a histogram of them (HdrHistogram) from which percentiles are read. Its memory
+/// grows with the largest value, a kibibyte each time that doubles, and not with the number of values.
 pub struct Distribution {
-    count: Cell<u64>,
     sum: Cell<u64>,
     min: Cell<u64>,
     max: Cell<u64>,
+    values: Local<Histogram<u64>>,
+}
+
+/// Decimal digits of a value that a histogram tells apart.
+const DIGITS: u8 = 2;
+
+impl Default for Distribution {
+    fn default() -> Self {
+        let values = Histogram::new(DIGITS).expect("as many digits as a histogram may have");
+        Distribution {
+            sum: Cell::new(0),
+            min: Cell::new(u64::MAX),
+            max: Cell::new(0),
+            values: Local::new(values),
+        }
+    }
 }
 
 impl Distribution {
     /// Adds a value.
     #[inline]
     pub fn record(&self, value: u64) {
-        let count = self.count.get();
-        self.min.set(if count == 0 { value } else { self.min.get().min(value) });
-        self.max.set(self.max.get().max(value));
         self.sum.set(self.sum.get() + value);
-        self.count.set(count + 1);
+        self.min.set(self.min.get().min(value));
+        self.max.set(self.max.get().max(value));
+        self.values.with(|values| values.record(value)).expect("a histogram that grows takes every value");
     }
 }
 
 impl Stat for Distribution {
     fn visit(&self, label: StatLabel, visitor: &mut dyn StatVisitor) {
-        let (count, sum, min, max) = (self.count.get(), self.sum.get(), self.min.get(), self.max.get());
-        visitor.stat(label, StatValue::Distribution { count, sum, min, max });
+        let (sum, max) = (self.sum.get(), self.max.get());
+        let value = self.values.with(|values| {
+            let count = values.len();
+            // A histogram names the end of the range that it cannot tell apart.
+            let percentiles = PERCENTILES.map(|(_, percent)| values.value_at_percentile(percent).min(max));
+            let min = if count == 0 { 0 } else { self.min.get() };
+            StatValue::Distribution { count, sum, min, max, percentiles }
+        });
+        visitor.stat(label, value);
+    }
+
+    fn absorb(&self, other: &Self) {
+        self.sum.set(self.sum.get() + other.sum.get());
+        self.min.set(self.min.get().min(other.min.get()));
+        self.max.set(self.max.get().max(other.max.get()));
+        let sum = self.values.with(|values| other.values.with(|others| values.add(&*others)));
+        sum.expect("a histogram that grows takes every value");
     }
 }
 
@@ -143,5 +194,62 @@ impl StatVisitor for Rows<'_> {
 
     fn part(&mut self, name: &str, show: &mut dyn FnMut(&mut dyn StatVisitor)) {
         self.parts.extend(Rows::of(&format!("{}.{name}", self.path), show));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a distribution shows.
+    fn value(distribution: &Distribution) -> StatValue {
+        let label = StatLabel { name: "wait", unit: "", doc: "" };
+        let rows = Rows::of("sm", &mut |visitor| distribution.visit(label, visitor));
+        rows[0].value
+    }
+
+    fn of(values: impl IntoIterator<Item = u64>) -> Distribution {
+        let distribution = Distribution::default();
+        values.into_iter().for_each(|value| distribution.record(value));
+        distribution
+    }
+
+    #[test]
+    fn small_values_have_exact_percentiles() {
+        let percentiles = [100, 180, 198, 200];
+        let expected = StatValue::Distribution { count: 200, sum: 20_100, min: 1, max: 200, percentiles };
+        assert_eq!(value(&of((1..=200).rev())), expected);
+        let nothing = StatValue::Distribution { count: 0, sum: 0, min: 0, max: 0, percentiles: [0; 4] };
+        assert_eq!(value(&Distribution::default()), nothing);
+    }
+
+    #[test]
+    fn percentiles_of_large_values_are_a_percent_too_large_at_most() {
+        let scale = 1_234_567;
+        let StatValue::Distribution { max, percentiles, .. } = value(&of((1..=10_000).map(|n| n * scale)))
+        else {
+            panic!("a distribution")
+        };
+        assert_eq!(max, 10_000 * scale);
+        for (found, exact) in percentiles.into_iter().zip([5_000, 9_000, 9_900, 9_990]) {
+            assert!((exact * scale..=exact * scale * 101 / 100).contains(&found), "{found} for {exact}");
+        }
+        assert!(percentiles[3] <= max);
+        let percentiles = [u64::MAX; 4];
+        let largest =
+            StatValue::Distribution { count: 1, sum: u64::MAX, min: u64::MAX, max: u64::MAX, percentiles };
+        assert_eq!(value(&of([u64::MAX])), largest);
+    }
+
+    #[test]
+    fn parts_of_many_values_come_to_the_same_as_all() {
+        let values = |part: u64| (0..500).map(move |number: u64| (number * 977 + part).pow(2) % 70_001);
+        let sum = Distribution::default();
+        for part in 0..3 {
+            sum.absorb(&of(values(part)));
+        }
+        assert_eq!(value(&sum), value(&of((0..3).flat_map(values))));
+        sum.absorb(&Distribution::default());
+        assert_eq!(value(&sum), value(&of((0..3).flat_map(values))), "nothing adds nothing");
     }
 }

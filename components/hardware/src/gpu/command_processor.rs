@@ -132,7 +132,7 @@ impl CommandProcessor {
         match work {
             Work::Copy(copy) if copy.bytes > 0 => {
                 stats.copies.add(1);
-                self.to_copies.push_back(ToCopyEngine::Copy(id, copy, title));
+                self.to_copies.push_back(ToCopyEngine::Copy { id, stream, copy, title });
                 self.under_way.insert(id, stream);
             }
             Work::Launch(launch) => {

@@ -5,7 +5,7 @@ use counterpoint_framework::model::{Component, Context, Invalid, Params, Part, P
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::memory::{MemReply, MemRequest, MemoryClient, MemoryServer};
 
-use super::lane::{Lane, LaneStats, PacketParams};
+use super::lane::{Lane, LaneStats, MOST, PacketParams};
 use crate::memory::address_map::{AddressMap, AddressMapParams};
 
 /// Width, speed and routing.
@@ -52,6 +52,7 @@ impl Component for Crossbar {
     const DOC: &'static str = "A crossbar between clients and servers of memory: input-queued switches, one for requests \
                                and one for replies.";
     const DAEMON: bool = true;
+    const LINK_WEIGHT: u32 = 10;
     type Params = CrossbarParams;
     type Ports = CrossbarPorts;
     type Stats = CrossbarStats;
@@ -97,6 +98,3 @@ impl Component for Crossbar {
         }
     }
 }
-
-/// Clients or servers at most.
-const MOST: usize = 128;

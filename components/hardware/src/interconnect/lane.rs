@@ -6,7 +6,7 @@
 //! allocation of its output and one for each of its flits, as in the input-queued router of BookSim with one virtual
 //! channel; behind the switch an output sends a flit a cycle.
 
-use counterpoint_framework::kernel::{Message, Process, Socket};
+use counterpoint_framework::kernel::{In, Message, Process, Socket};
 use counterpoint_framework::model::{Counter, Params, Stats};
 use counterpoint_framework::time::Bytes;
 use counterpoint_protocols::memory::{LINE_BYTES, Packets, SECTOR_BYTES};
@@ -65,7 +65,9 @@ struct Source {
     /// The step from which on it can pass another message.
     free: u64,
     /// The cycle in which its head came into sight.
-    head: Option<u64>,
+    head: u64,
+    /// Neither a message at the head nor one that passes is known of.
+    vacant: bool,
 }
 
 /// What is known of an output.
@@ -75,10 +77,28 @@ struct Sink {
     free: u64,
     /// The cycle from which on its channel can send another flit.
     channel: u64,
-    /// Inputs whose head wants it: bits.
-    wanted: u128,
+    /// Inputs whose head wants it.
+    wanted: Bits,
     /// The input that has its turn.
     turn: u32,
+}
+
+/// A set of inputs or outputs, a bit each: most steps concern few of them.
+type Bits = u128;
+
+/// Inputs or outputs at most.
+pub(super) const MOST: usize = Bits::BITS as usize;
+
+/// The members of a set, lowest first.
+fn each(set: Bits) -> impl Iterator<Item = usize> {
+    // In halves, which are what a processor has registers for.
+    let (mut low, mut high) = (set as u64, (set >> 64) as u64);
+    std::iter::from_fn(move || {
+        let (half, first) = if low != 0 { (&mut low, 0) } else { (&mut high, 64) };
+        let lowest = (*half != 0).then(|| first + half.trailing_zeros() as usize)?;
+        *half &= *half - 1;
+        Some(lowest)
+    })
 }
 
 /// One direction of a crossbar.
@@ -87,20 +107,23 @@ pub(super) struct Lane {
     speedup: u64,
     sources: Vec<Source>,
     sinks: Vec<Sink>,
-    /// Messages at a head.
-    waiting: u32,
+    /// Inputs whose message still passes.
+    passing: Bits,
+    /// Outputs that a head wants.
+    wanted: Bits,
 }
 
 impl Lane {
     pub(super) fn new(packets: PacketParams, speedup: u32) -> Self {
         let cuts =
             [false, true].map(|carries| std::array::from_fn(|sectors| packets.cut(sectors as u64, carries)));
-        Lane { cuts, speedup: speedup.into(), sources: Vec::new(), sinks: Vec::new(), waiting: 0 }
+        let (sources, sinks) = (Vec::new(), Vec::new());
+        Lane { cuts, speedup: speedup.into(), sources, sinks, passing: 0, wanted: 0 }
     }
 
     /// The ends that there are.
     pub(super) fn connect(&mut self, inputs: usize, outputs: usize) {
-        self.sources = vec![Source::default(); inputs];
+        self.sources = vec![Source { vacant: true, ..Source::default() }; inputs];
         self.sinks = vec![Sink::default(); outputs];
     }
 
@@ -120,35 +143,37 @@ impl Lane {
         let cycle = process.cycle();
         let steps = cycle * self.speedup..(cycle + 1) * self.speedup;
         for step in steps.clone() {
-            for (index, (source, input)) in self.sources.iter_mut().zip(inputs.iter()).enumerate() {
-                // What comes in a cycle is there from its first step on.
-                let looks = if step == steps.start { source.free <= step } else { source.free == step };
-                if looks
-                    && source.head.is_none()
-                    && input.rx.has_message()
-                    && let Some(output) = input.rx.peek(&route)
-                {
-                    let sink = self.sinks.get_mut(output as usize).ok_or(output)?;
-                    source.head = Some(cycle);
-                    sink.wanted |= 1 << index;
-                    self.waiting += 1;
+            let passed = each(self.passing).filter(|&input| self.sources[input].free <= step);
+            let passed: Bits = passed.fold(0, |set, input| set | 1 << input);
+            self.passing &= !passed;
+            each(passed).for_each(|input| self.sources[input].vacant = true);
+            // What comes in a cycle is there from its first step on.
+            if step == steps.start {
+                for (index, input) in inputs.iter().enumerate() {
+                    if self.sources[index].vacant {
+                        self.look(index, &input.rx, cycle, &route)?;
+                    }
+                }
+            } else {
+                for index in each(passed) {
+                    self.look(index, &inputs[index].rx, cycle, &route)?;
                 }
             }
-            if self.waiting == 0 {
-                continue;
-            }
-            for (sink, output) in self.sinks.iter_mut().zip(outputs.iter_mut()) {
-                if sink.wanted == 0 || sink.free > step {
+            for output in each(self.wanted) {
+                let sink = &mut self.sinks[output];
+                if sink.free > step {
                     continue;
                 }
-                let Some(permit) = output.tx.try_reserve() else { continue };
+                let Some(permit) = outputs[output].tx.try_reserve() else { continue };
                 let index = sink.choose();
                 let Some(mut message) = inputs[index as usize].rx.try_recv() else { continue };
                 sink.turn = (index + 1) % inputs.len() as u32;
                 sink.wanted &= !(1 << index);
-                self.waiting -= 1;
+                if sink.wanted == 0 {
+                    self.wanted &= !(1 << output);
+                }
+                self.passing |= 1 << index;
                 let source = &mut self.sources[index as usize];
-                let since = source.head.take().unwrap_or(cycle);
                 let (sectors, carries) = message.sectors();
                 let (packets, flits) = self.cuts[usize::from(carries)][SECTORS.min(sectors as usize)];
                 source.free = step + packets + flits;
@@ -156,18 +181,38 @@ impl Lane {
                 sink.channel = sink.channel.max(cycle) + flits;
                 stats.messages.add(1);
                 stats.flits.add(flits);
-                stats.conflicts.add(cycle - since);
+                stats.conflicts.add(cycle - source.head);
                 arrive(&mut message, index);
                 // The message has arrived when its last flit has.
                 permit.send_after(process.span(sink.channel - cycle - 1), message);
             }
         }
-        if self.waiting > 0 {
+        if self.wanted != 0 {
             return Ok(Some(cycle + 1));
         }
         // Behind a message that still passes there may be another one.
-        let passing = self.sources.iter().map(|source| source.free).filter(|&free| free >= steps.end);
-        Ok(passing.min().map(|free| free / self.speedup))
+        Ok(each(self.passing).map(|input| self.sources[input].free).min().map(|free| free / self.speedup))
+    }
+
+    /// Looks whether a message has come to the head of a vacant input.
+    #[inline(always)]
+    fn look<M: Message>(
+        &mut self,
+        index: usize,
+        input: &In<M>,
+        cycle: u64,
+        route: &impl Fn(&M) -> u32,
+    ) -> Result<(), u32> {
+        if input.has_message()
+            && let Some(output) = input.peek(route)
+        {
+            let sink = self.sinks.get_mut(output as usize).ok_or(output)?;
+            sink.wanted |= 1 << index;
+            self.wanted |= 1 << output;
+            let source = &mut self.sources[index];
+            (source.head, source.vacant) = (cycle, false);
+        }
+        Ok(())
     }
 }
 

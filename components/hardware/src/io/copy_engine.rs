@@ -62,15 +62,26 @@ pub struct CopyEngineStats {
 struct Chunk {
     host: u64,
     device: u64,
+    /// On whose behalf its accesses are.
+    label: Label,
     data: Box<[u8]>,
     /// Lines whose answer is missing.
     lines: u32,
+}
+
+/// A copy that is to be made.
+struct Queued {
+    id: CommandId,
+    copy: Copy,
+    label: Label,
+    title: Option<Title>,
 }
 
 /// The copy under way.
 struct Active {
     id: CommandId,
     copy: Copy,
+    label: Label,
     /// Bytes for which a chunk has been begun.
     begun: u64,
     /// Chunks that are not done.
@@ -81,7 +92,7 @@ struct Active {
 /// What makes one copy at a time.
 #[derive(Default)]
 struct Engine {
-    queue: VecDeque<(CommandId, Copy, Option<Title>)>,
+    queue: VecDeque<Queued>,
     active: Option<Active>,
 }
 
@@ -113,7 +124,7 @@ impl CopyEngine {
     fn begin_copy(&mut self, index: usize, sim: &Context<CopyEngineStats>) {
         let Engine { queue, active } = &mut self.engines[index];
         if active.is_none()
-            && let Some((id, copy, title)) = queue.pop_front()
+            && let Some(Queued { id, copy, label, title }) = queue.pop_front()
         {
             let stats = &sim.stats;
             match copy.direction {
@@ -128,14 +139,15 @@ impl CopyEngine {
             }
             let open =
                 |Title { name, parent }| sim.open_span(Level::Kernels, parent, String::from(&*name), 0);
-            *active = Some(Active { id, copy, begun: 0, chunks: 0, span: title.map(open) });
+            *active = Some(Active { id, copy, label, begun: 0, chunks: 0, span: title.map(open) });
         }
         let mut slots = index * self.outstanding..(index + 1) * self.outstanding;
         while let Some(active) = active
             && active.begun < active.copy.bytes
             && let Some(slot) = slots.find(|&slot| self.chunks[slot].is_none())
         {
-            let Active { copy, begun, chunks, .. } = active;
+            let Active { copy, begun, chunks, label, .. } = active;
+            let label = *label;
             let bytes = self.chunk.min(copy.bytes - *begun);
             let (host, device) = (copy.host + *begun, copy.device + *begun);
             let tag = Tag(slot as u32);
@@ -143,7 +155,7 @@ impl CopyEngine {
             *chunks += 1;
             match copy.direction {
                 Direction::HostToDevice => {
-                    self.chunks[slot] = Some(Chunk { host, device, data: Box::default(), lines: 0 });
+                    self.chunks[slot] = Some(Chunk { host, device, label, data: Box::default(), lines: 0 });
                     let read = BusMessage::Read { tag, address: host, bytes: bytes as u32 };
                     self.to_control.push_back(FromCopyEngine::Bus(read));
                 }
@@ -155,10 +167,10 @@ impl CopyEngine {
                         line,
                         tag,
                         client: 0,
-                        label: Label::default(),
+                        label,
                         access: MemAccess::Read(mask),
                     }));
-                    self.chunks[slot] = Some(Chunk { host, device, data, lines: count });
+                    self.chunks[slot] = Some(Chunk { host, device, label, data, lines: count });
                 }
             }
         }
@@ -198,7 +210,7 @@ impl CopyEngine {
         match message {
             BusMessage::Values { tag, data } => {
                 let chunk = self.chunk(tag)?;
-                let device = chunk.device;
+                let (device, label) = (chunk.device, chunk.label);
                 let mut count = 0;
                 let mut writes = VecDeque::new();
                 for (line, mask) in lines(device, data.len() as u64) {
@@ -207,7 +219,7 @@ impl CopyEngine {
                     let last = (line + LINE_BYTES).min(device + data.len() as u64);
                     values[(first - line) as usize..(last - line) as usize]
                         .copy_from_slice(&data[(first - device) as usize..(last - device) as usize]);
-                    let (label, access) = (Label::default(), MemAccess::Write(mask, values));
+                    let access = MemAccess::Write(mask, values);
                     writes.push_back(MemRequest { line, tag, client: 0, label, access });
                     count += 1;
                 }
@@ -280,9 +292,10 @@ impl Component for CopyEngine {
         loop {
             if let Some(message) = io.control.rx.try_recv() {
                 match message {
-                    ToCopyEngine::Copy(id, copy, title) => {
+                    ToCopyEngine::Copy { id, stream, copy, title } => {
                         let engine = copy.direction as usize % self.engines.len();
-                        self.engines[engine].queue.push_back((id, copy, title));
+                        let label = Label { kernel: 0, stream };
+                        self.engines[engine].queue.push_back(Queued { id, copy, label, title });
                     }
                     ToCopyEngine::Bus(message) => self.take_host_message(message)?,
                 }

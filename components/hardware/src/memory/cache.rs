@@ -42,6 +42,14 @@ pub struct CacheParams {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WayId(u32);
 
+impl WayId {
+    /// Its position among all ways of the cache, from 0.
+    #[inline]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// What is known of a way beside its line.
 #[derive(Clone)]
 struct Way {
@@ -204,6 +212,11 @@ impl<T> Cache<T> {
         let way = WayId(place as u32);
         self.touch(way);
         Some((way, evicted))
+    }
+
+    /// Lines that it holds at most.
+    pub fn lines(&self) -> usize {
+        self.lines.len()
     }
 
     /// The bytes of the line that are here.

@@ -9,13 +9,14 @@ use counterpoint_framework::kernel::{Fault, Source};
 use counterpoint_framework::model::{Component, Context, Counter, Invalid, Params, Ports, Stats};
 use counterpoint_framework::time::{Bytes, Cycles, SimTime};
 use counterpoint_protocols::memory::{
-    AtomicLane, ByteMask, LINE_BYTES, Line, MemAccess, MemReply, MemRequest, MemResult, MemoryClient,
+    AtomicLane, ByteMask, LINE_BYTES, Label, Line, MemAccess, MemReply, MemRequest, MemResult, MemoryClient,
     MemoryServer, Packets, SECTOR_BYTES, Tag, sectors,
 };
 use counterpoint_protocols::preload::Preloaded;
 
 use super::address_map::{AddressMap, AddressMapParams};
 use super::atomic;
+use super::by_label::ByLabel;
 use super::cache::{Cache, CacheParams, WayId};
 
 /// Size and timing of one L2 slice.
@@ -49,6 +50,13 @@ pub struct L2Ports {
 /// What an L2 slice counts.
 #[derive(Default, Stats)]
 pub struct L2Stats {
+    /// Of each launch and stream.
+    by_label: ByLabel<L2Counts>,
+}
+
+/// What is counted of requests.
+#[derive(Default, Stats)]
+struct L2Counts {
     /// Sectors accessed.
     #[stat(name = "L2_total_cache_accesses")]
     accesses: Counter,
@@ -58,7 +66,7 @@ pub struct L2Stats {
     /// Requests that joined a fetch under way.
     #[stat(name = "L2_total_cache_pending_hits")]
     pending_hits: Counter,
-    /// Cycles in which the first request found no way, no miss entry or no place to wait.
+    /// Cycles in which a request, the first, found no way, no miss entry or no place to wait.
     #[stat(name = "L2_total_cache_reservation_fails")]
     reservation_fails: Counter,
     /// Read requests.
@@ -67,7 +75,7 @@ pub struct L2Stats {
     writes: Counter,
     /// Atomic requests.
     atomics: Counter,
-    /// Dirty lines written to DRAM.
+    /// Dirty lines written to DRAM, counted for who wrote to them last.
     write_backs: Counter,
 }
 
@@ -77,6 +85,8 @@ pub struct L2Slice {
     map: AddressMap,
     sector: u32,
     hit_latency: u64,
+    /// By way, on whose behalf it was written last.
+    writers: Vec<Label>,
     /// The preloaded lines have not been put here yet.
     cold: bool,
     /// The slice takes the next request in this cycle.
@@ -108,9 +118,9 @@ impl L2Slice {
     fn allocate(&mut self, line: u64, index: u64, stats: &L2Stats) -> Option<WayId> {
         let (way, evicted) = self.cache.allocate(line, index)?;
         if let Some(evicted) = evicted {
-            stats.write_backs.add(1);
+            let label = self.writers[way.index()];
+            stats.by_label.of(label).write_backs.add(1);
             let access = MemAccess::Write(evicted.dirty, evicted.data);
-            let label = Default::default();
             let line = evicted.line;
             self.to_memory.push_back(MemRequest { line, tag: WRITE_BACK, client: 0, label, access });
         }
@@ -118,7 +128,13 @@ impl L2Slice {
     }
 
     /// Handles a request; gives it back if it cannot be handled now.
-    fn handle(&mut self, request: MemRequest, cycle: u64, stats: &L2Stats) -> Option<MemRequest> {
+    fn handle(
+        &mut self,
+        request: MemRequest,
+        cycle: u64,
+        stats: &L2Stats,
+        counts: &L2Counts,
+    ) -> Option<MemRequest> {
         let index = self.map.within_slice(request.line) / LINE_BYTES;
         let found = self.cache.find(request.line, index);
         // Behind a miss everything keeps its order: a store must not overtake a load that waits.
@@ -126,7 +142,7 @@ impl L2Slice {
             && self.cache.is_pending(way)
         {
             let refused = self.cache.join_miss(way, request).err();
-            stats.pending_hits.add(u64::from(refused.is_none()));
+            counts.pending_hits.add(u64::from(refused.is_none()));
             return refused;
         }
         let here = found.map_or(0, |way| self.cache.valid(way));
@@ -142,9 +158,9 @@ impl L2Slice {
             },
         };
         self.cache.touch(way);
-        stats.misses.add(sectors(missing | unknown(&request.access, here)).into());
+        counts.misses.add(sectors(missing | unknown(&request.access, here)).into());
         if missing == 0 {
-            self.finish(way, request, cycle + self.hit_latency, stats);
+            self.finish(way, request, cycle + self.hit_latency, counts);
         } else {
             self.fetch(way, request);
         }
@@ -159,23 +175,25 @@ impl L2Slice {
     }
 
     /// Does what the request asks, all its bytes being here; the reply is ready at `ready`.
-    fn finish(&mut self, way: WayId, request: MemRequest, ready: u64, stats: &L2Stats) {
-        let MemRequest { line, tag, client, access, .. } = request;
+    fn finish(&mut self, way: WayId, request: MemRequest, ready: u64, counts: &L2Counts) {
+        let MemRequest { line, tag, client, label, access } = request;
         let result = match access {
             MemAccess::Read(mask) => {
-                stats.reads.add(1);
+                counts.reads.add(1);
                 MemResult::Line(mask, *self.cache.data(way))
             }
             MemAccess::Write(mask, data) => {
-                stats.writes.add(1);
+                counts.writes.add(1);
                 self.cache.write(way, mask, &data);
+                self.writers[way.index()] = label;
                 MemResult::Written(sectors(mask) as u8)
             }
             MemAccess::Atomic(lanes) => {
-                stats.atomics.add(1);
+                counts.atomics.add(1);
                 let mut data: Line = *self.cache.data(way);
                 let old = atomic::execute(&mut data, &lanes);
                 self.cache.write(way, AtomicLane::bytes(&lanes), &data);
+                self.writers[way.index()] = label;
                 MemResult::Old(old)
             }
         };
@@ -190,7 +208,8 @@ impl L2Slice {
         let mut waiting = list.drain(..);
         for request in waiting.by_ref() {
             if wanted(&request.access) & !self.cache.valid(way) == 0 {
-                self.finish(way, request, cycle + 1, stats);
+                let counts = stats.by_label.of(request.label);
+                self.finish(way, request, cycle + 1, &counts);
                 continue;
             }
             // It joined for other sectors of the line: fetch those, with everyone behind it.
@@ -234,6 +253,7 @@ impl Component for L2Slice {
     const DOC: &'static str = "One slice of the L2 cache: write-back, write-allocate without fetching, sectored; \
                                atomics are executed here.";
     const DAEMON: bool = true;
+    const WEIGHT: u32 = 60;
     type Params = L2Params;
     type Ports = L2Ports;
     type Stats = L2Stats;
@@ -243,8 +263,10 @@ impl Component for L2Slice {
         if !sector.is_power_of_two() {
             return Err("sector must be a power of two".into());
         }
+        let cache = Cache::new(&params.cache)?;
         Ok(L2Slice {
-            cache: Cache::new(&params.cache)?,
+            writers: vec![Label::default(); cache.lines()],
+            cache,
             map: AddressMap::new(&params.map)?,
             sector: sector as u32,
             hit_latency: params.hit_latency.get(),
@@ -277,15 +299,16 @@ impl Component for L2Slice {
                     self.warm_up(request.line, preloaded, sim.path());
                 }
                 let sectors = u64::from(request.sectors().0);
+                let counts = sim.stats.by_label.of(request.label);
                 if first_time {
-                    sim.stats.accesses.add(sectors);
+                    counts.accesses.add(sectors);
                 }
-                held = self.handle(request, cycle, &sim.stats);
+                held = self.handle(request, cycle, &sim.stats, &counts);
                 refused = held.is_some();
                 if !refused {
                     self.free = cycle + sectors;
                 }
-                sim.stats.reservation_fails.add(u64::from(refused));
+                counts.reservation_fails.add(u64::from(refused));
             }
             while let Some((ready, _)) = self.replies.front()
                 && let Some(permit) = io.requests.tx.try_reserve()

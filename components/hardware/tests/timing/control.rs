@@ -34,7 +34,7 @@ fn commands(params: &str, script: Vec<(u64, BusMessage)>) -> (Numbers, Numbers, 
     let count = script.len();
     let told = bench.client::<BusMessage, BusMessage>("bus", None, script, count);
     let copies = bench.server::<FromCopyEngine, ToCopyEngine>("copies", None, |message| match message {
-        ToCopyEngine::Copy(id, ..) => Some((100, FromCopyEngine::Copied(id))),
+        ToCopyEngine::Copy { id, .. } => Some((100, FromCopyEngine::Copied(id))),
         ToCopyEngine::Bus(_) => None,
     });
     let launches = bench.server::<LaunchEvent, Start>("launches", None, |Start(launch)| {
@@ -42,7 +42,7 @@ fn commands(params: &str, script: Vec<(u64, BusMessage)>) -> (Numbers, Numbers, 
     });
     assert_finished(&bench.run());
     let copies = copies.take().into_iter().map(|(cycle, message)| match message {
-        ToCopyEngine::Copy(id, ..) => (cycle, id.0),
+        ToCopyEngine::Copy { id, .. } => (cycle, id.0),
         ToCopyEngine::Bus(_) => panic!("nothing came from the host"),
     });
     let launches = launches.take().into_iter().map(|(cycle, Start(launch))| (cycle, launch.id.0));

@@ -2,7 +2,6 @@
 //! 64 B and two cycles each for a line. Sixteen banks of 2-KiB rows in groups of four: row r of bank b starts at
 //! (16 r + b) × 2 KiB.
 
-use counterpoint_framework::model::StatValue;
 use counterpoint_framework::testing::Probe;
 use counterpoint_hardware::memory::dram::controller::DramController;
 use counterpoint_protocols::memory::{MemReply, MemRequest, MemoryClient};
@@ -245,4 +244,25 @@ fn what_is_counted_adds_up() {
     // The third, taken a cycle later, until the bus has turned round: 122 + 4 + 2 + 5.
     assert_eq!(latencies(&report), 15 + 22 + 32);
     assert_eq!(report.count("n_activity"), 16 + 34);
+}
+
+#[test]
+fn commands_are_counted_for_the_launch_that_needs_them() {
+    let script = vec![
+        (5, labelled(1, 3, read(1, place(0, 0, 0), ALL))),
+        (100, labelled(2, 4, write(2, place(0, 1, 0), ALL, 1))),
+        (200, labelled(0, 4, read(3, place(0, 1, 1), 1))),
+    ];
+    let (_, report) = run_with(PARAMS, script);
+    let names = ["n_req", "n_act", "n_pre", "n_rd", "n_wr", "bytes", "row_hits", "row_conflicts"];
+    // The second launch closes the row that the first has opened; the copy finds that of the second.
+    let (first, second, copy) =
+        ([1, 1, 0, 2, 0, 128, 0, 0], [1, 1, 1, 0, 2, 128, 0, 1], [1, 0, 0, 1, 0, 1, 1, 0]);
+    assert_eq!(counted(&report, "kernels[1]", names), first);
+    assert_eq!(counted(&report, "kernels[2]", names), second);
+    assert_eq!(counted(&report, "no_kernel", names), copy);
+    assert_eq!(counted(&report, "streams[3]", names), first);
+    let sum = |a: [u64; 8], b: [u64; 8]| std::array::from_fn::<u64, 8, _>(|place| a[place] + b[place]);
+    assert_eq!(counted(&report, "streams[4]", names), sum(second, copy));
+    assert_eq!(names.map(|name| report.count(name)), sum(first, sum(second, copy)));
 }

@@ -136,11 +136,13 @@ struct Copies {
     done: Probe<CommandId>,
     host: Arc<Mutex<Vec<u8>>>,
     memory: Arc<Mutex<Memory>>,
+    /// What was asked of the memory.
+    requests: Vec<(u64, MemRequest)>,
 }
 
 const HOST_LATENCY: u64 = 40;
 
-/// Makes copies between a host memory of ascending bytes and a device memory of zeros.
+/// Makes copies between a host memory of ascending bytes and a device memory of zeros, each on a stream of its own.
 fn copy(params: &str, copies: Vec<(u64, Copy)>) -> Copies {
     let mut bench = bench::<CopyEngine>(params);
     let host = Arc::new(Mutex::new((0..8192).map(|n| (n % 251) as u8).collect::<Vec<u8>>()));
@@ -155,7 +157,8 @@ fn copy(params: &str, copies: Vec<(u64, Copy)>) -> Copies {
             while missing > 0 {
                 let cycle = process.cycle();
                 if let Some((number, (_, copy))) = copies.next_if(|(_, (due, _))| due - 1 <= cycle) {
-                    tx.send(ToCopyEngine::Copy(CommandId(number as u32), copy, None)).await;
+                    let id = CommandId(number as u32);
+                    tx.send(ToCopyEngine::Copy { id, stream: id.0, copy, title: None }).await;
                     continue;
                 }
                 let Some(message) = rx.try_recv() else {
@@ -186,11 +189,11 @@ fn copy(params: &str, copies: Vec<(u64, Copy)>) -> Copies {
         }
     });
     let device = Arc::clone(&memory);
-    bench.server::<MemReply, MemRequest>("memory", None, move |request| {
+    let requests = bench.server::<MemReply, MemRequest>("memory", None, move |request| {
         Some((20, device.lock().expect(UNHARMED).answer(&request)))
     });
     assert_finished(&bench.run());
-    Copies { done, host, memory }
+    Copies { done, host, memory, requests: requests.take() }
 }
 
 fn to_device(host: u64, device: u64, bytes: u64) -> Copy {
@@ -257,4 +260,14 @@ fn two_engines_make_a_copy_each_way_at_a_time() {
     assert_eq!(done("{ engines: 1 }"), one);
     // The copy to the host is taken a cycle later, and waits for nobody; but that same request comes before its report.
     assert_eq!(done("{ engines: 2 }"), [(5 + there, 0), (6 + back + 1, 1), (5 + there + 1 + there, 2)]);
+}
+
+#[test]
+fn accesses_of_a_copy_bear_its_stream() {
+    let copies = copy("{ engines: 2 }", vec![(5, to_device(0, 0, 256)), (5, to_host(256, 512, 128))]);
+    let mut labels: Vec<(u64, Label)> =
+        copies.requests.iter().map(|(_, request)| (request.line, request.label)).collect();
+    labels.sort();
+    let label = |stream| Label { kernel: 0, stream };
+    assert_eq!(labels, [(0, label(0)), (128, label(0)), (512, label(1))]);
 }

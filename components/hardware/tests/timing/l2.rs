@@ -18,12 +18,19 @@ const MEMORY: u64 = 50;
 
 /// Runs a script; gives the replies and what went to memory.
 fn run(script: Vec<(u64, MemRequest)>) -> (Probe<MemReply>, Vec<(u64, MemRequest)>) {
+    let (replies, fetches, _) = run_and_count(script);
+    (replies, fetches)
+}
+
+/// Runs a script; gives what was counted as well.
+fn run_and_count(script: Vec<(u64, MemRequest)>) -> (Probe<MemReply>, Vec<(u64, MemRequest)>, BenchReport) {
     let mut bench = bench::<L2Slice>(PARAMS);
     let count = script.len();
     let replies = bench.client("requests", None, script, count);
     let fetches = bench.server("memory", None, |request| Some((MEMORY, numbered(&request))));
-    assert_finished(&bench.run());
-    (replies, fetches.take())
+    let report = bench.run();
+    assert_finished(&report);
+    (replies, fetches.take(), report)
 }
 
 fn reads(fetches: &[(u64, MemRequest)]) -> Vec<(u64, u64, ByteMask)> {
@@ -196,4 +203,28 @@ fn a_request_that_was_held_goes_on_when_replies_and_fills_meet_a_full_way_back()
     bench.server("memory", None, |request| Some((MEMORY, numbered(&request))));
     assert_finished(&bench.run());
     assert_eq!(answers.take().len(), 36);
+}
+
+#[test]
+fn requests_are_counted_for_their_launch_and_a_write_back_for_who_wrote_last() {
+    // Lines 0, 512 and 1024 share a set of two ways.
+    let script = vec![
+        (5, labelled(1, 3, write(1, 0, 1, 7))),
+        (20, labelled(2, 4, write(2, 0, 2, 8))),
+        (30, labelled(1, 3, read(3, 512, 1))),
+        (31, labelled(2, 4, read(4, 512, 2))),
+        (200, labelled(0, 4, read(5, 1024, ALL))),
+    ];
+    let (_, fetches, report) = run_and_count(script);
+    let names = ["accesses", "misses", "pending_hits"].map(|name| format!("L2_total_cache_{name}"));
+    let names = [&names[0], &names[1], &names[2], "reads", "writes", "write_backs"];
+    assert_eq!(counted(&report, "kernels[1]", names), [2, 2, 0, 1, 1, 0]);
+    assert_eq!(counted(&report, "kernels[2]", names), [2, 0, 1, 1, 1, 1]);
+    assert_eq!(counted(&report, "no_kernel", names), [4, 4, 0, 1, 0, 0]);
+    assert_eq!(counted(&report, "streams[3]", names), [2, 2, 0, 1, 1, 0]);
+    assert_eq!(counted(&report, "streams[4]", names), [6, 4, 1, 2, 1, 1]);
+    assert_eq!(names.map(|name| report.count(name)), [8, 6, 1, 3, 2, 1]);
+    let labels: Vec<_> = fetches.iter().map(|(_, request)| (request.line, request.label)).collect();
+    let label = |kernel, stream| Label { kernel, stream };
+    assert_eq!(labels, [(512, label(1, 3)), (0, label(2, 4)), (1024, label(0, 4))]);
 }

@@ -14,7 +14,7 @@ mod scheduling;
 mod sm;
 mod translation;
 
-use counterpoint_framework::model::{Component, Environment};
+use counterpoint_framework::model::{Component, Environment, StatValue};
 use counterpoint_framework::testing::{Bench, BenchReport};
 use counterpoint_framework::time::Hertz;
 use counterpoint_protocols::memory::{
@@ -76,6 +76,24 @@ fn fault(report: &BenchReport) -> &str {
         counterpoint_framework::kernel::Outcome::Failed { fault, .. } if !fault.panicked => &fault.message,
         other => panic!("expected a fault: {other}"),
     }
+}
+
+/// A request on behalf of a launch, or of a copy, of a stream.
+fn labelled(kernel: u32, stream: u32, request: MemRequest) -> MemRequest {
+    MemRequest { label: Label { kernel, stream }, ..request }
+}
+
+/// Counters of a part of the component, such as `kernels[1]`, in the order of their names here.
+#[track_caller]
+fn counted<const N: usize>(report: &BenchReport, part: &str, names: [&str; N]) -> [u64; N] {
+    let path = format!("unit.{part}");
+    names.map(|name| {
+        let row = report.stats.iter().find(|row| row.path == path && row.label.name == name);
+        match row.map(|row| row.value) {
+            Some(StatValue::Count(count)) => count,
+            other => panic!("no counter {name} of {part}: {other:?}"),
+        }
+    })
 }
 
 #[track_caller]

@@ -240,6 +240,9 @@ impl<'a> Cta<'a> {
                     && let some @ 1.. = serve(access, rest, found.start, found.bytes, words)
                 {
                     served |= some;
+                    if let Some(touched) = found.touched {
+                        touched.note(access, some, found.start);
+                    }
                     if let Some(shadow) = found.shadow {
                         unwritten |= shadow.note(access, some, found.start);
                         if shadow.is_complete() {

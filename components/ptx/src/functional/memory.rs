@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::shadow::Shadow;
+use super::touched::Touched;
 use crate::allocations::{Allocation, Allocations, Rights};
 use crate::image::VariableBases;
 use crate::program::Program;
@@ -17,6 +18,8 @@ pub struct FlatMemory {
     /// What may be accessed, in ascending order.
     pieces: Vec<Piece>,
     freed: Vec<Allocation>,
+    /// Note what is touched.
+    watched: bool,
 }
 
 /// An allocation.
@@ -27,6 +30,8 @@ struct Piece {
     range: Range<usize>,
     /// Absent where every byte has been written.
     shadow: Option<Shadow>,
+    /// What has been touched, if anything has and that is noted.
+    touched: Option<Box<Touched>>,
     rights: Rights,
 }
 
@@ -36,14 +41,21 @@ pub(super) struct Found<'a> {
     pub(super) start: u64,
     pub(super) bytes: &'a mut [u8],
     pub(super) shadow: &'a mut Option<Shadow>,
+    /// Where what is touched is noted, if it is.
+    pub(super) touched: Option<&'a mut Touched>,
     pub(super) rights: Rights,
 }
 
 impl FlatMemory {
     /// Memory with an allocation of `size` zero bytes that starts above the generic windows.
     pub fn new(size: usize) -> Self {
-        let mut memory =
-            FlatMemory { base: 1 << 32, bytes: Vec::new(), pieces: Vec::new(), freed: Vec::new() };
+        let mut memory = FlatMemory {
+            base: 1 << 32,
+            bytes: Vec::new(),
+            pieces: Vec::new(),
+            freed: Vec::new(),
+            watched: false,
+        };
         if size > 0 {
             memory.push(&vec![0; size]);
         }
@@ -101,7 +113,7 @@ impl FlatMemory {
         let start = (self.bytes.len() + usize::from(!self.bytes.is_empty())).next_multiple_of(256);
         self.bytes.resize(start, 0);
         fill(&mut self.bytes);
-        self.pieces.push(Piece { name, range: start..start + size, shadow, rights });
+        self.pieces.push(Piece { name, range: start..start + size, shadow, touched: None, rights });
         self.base + start as u64
     }
 
@@ -119,6 +131,23 @@ impl FlatMemory {
             let range = self.base + range.start as u64..self.base + range.end as u64;
             self.freed.push(Allocation { name, range, freed_after: Some(launches), rights });
         }
+    }
+
+    /// From now on notes what kernels touch.
+    pub fn watch(&mut self) {
+        self.watched = true;
+    }
+
+    /// What kernels have touched since this was asked last, by the addresses of the allocations.
+    pub fn take_touched(&mut self) -> Vec<(u64, Touched)> {
+        let base = self.base;
+        let touched = |piece: &mut Piece| Some((base + piece.range.start as u64, *piece.touched.take()?));
+        self.pieces.iter_mut().filter_map(touched).collect()
+    }
+
+    /// The name and size of the allocation in which an address lies, for messages.
+    pub fn name_of(&self, address: u64) -> String {
+        self.allocations().name_of(address)
     }
 
     /// Everything that was ever allocated, for messages.
@@ -160,12 +189,17 @@ impl FlatMemory {
     #[inline]
     pub(super) fn allocation(&mut self, address: u64) -> Option<Found<'_>> {
         let index = self.piece(address)?;
-        let Piece { range, shadow, rights, .. } = &mut self.pieces[index];
+        let Piece { range, shadow, touched, rights, .. } = &mut self.pieces[index];
         let start = self.base + range.start as u64;
         if address.wrapping_sub(start) >= range.len() as u64 {
             return None;
         }
-        Some(Found { start, bytes: self.bytes.get_mut(range.clone())?, shadow, rights: *rights })
+        let touched = if self.watched {
+            Some(&mut **touched.get_or_insert_with(|| Box::new(Touched::nothing(range.len()))))
+        } else {
+            None
+        };
+        Some(Found { start, bytes: self.bytes.get_mut(range.clone())?, shadow, touched, rights: *rights })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::quoted;
-use crate::model::{StatRow, StatValue};
+use crate::model::{PERCENTILES, StatRow, StatValue};
 
 /// Writes `path.name  value  # doc (unit)`, a line for each number.
 ///
@@ -21,11 +21,14 @@ pub fn write_text(rows: &[StatRow], partial: bool, out: &mut dyn Write) -> io::R
         };
         match row.value {
             StatValue::Count(count) => line(&name, count.to_string())?,
-            StatValue::Distribution { count, sum, min, max } => {
+            StatValue::Distribution { count, sum, min, max, percentiles } => {
                 line(&format!("{name}::count"), count.to_string())?;
                 line(&format!("{name}::sum"), sum.to_string())?;
                 line(&format!("{name}::mean"), mean(count, sum))?;
                 line(&format!("{name}::min"), min.to_string())?;
+                for ((percentile, _), value) in PERCENTILES.iter().zip(percentiles) {
+                    line(&format!("{name}::{percentile}"), value.to_string())?;
+                }
                 line(&format!("{name}::max"), max.to_string())?;
             }
         }
@@ -49,10 +52,13 @@ pub fn write_json(rows: &[StatRow], partial: bool, out: &mut dyn Write) -> io::R
             let comma = if index == 0 { "" } else { "," };
             let value = match row.value {
                 StatValue::Count(count) => format!("\"value\": {count}"),
-                StatValue::Distribution { count, sum, min, max } => {
+                StatValue::Distribution { count, sum, min, max, percentiles } => {
                     let mean = mean(count, sum);
+                    let percentiles = PERCENTILES.iter().zip(percentiles);
+                    let percentiles: String =
+                        percentiles.map(|((name, _), value)| format!("\"{name}\": {value}, ")).collect();
                     format!(
-                        "\"count\": {count}, \"sum\": {sum}, \"mean\": {mean}, \"min\": {min}, \"max\": {max}"
+                        "\"count\": {count}, \"sum\": {sum}, \"mean\": {mean}, \"min\": {min}, {percentiles}\"max\": {max}"
                     )
                 }
             };
@@ -86,7 +92,7 @@ mod tests {
             label: StatLabel { name, unit, doc },
             value,
         };
-        let spread = StatValue::Distribution { count: 4, sum: 10, min: 1, max: 4 };
+        let spread = StatValue::Distribution { count: 4, sum: 10, min: 1, max: 4, percentiles: [2, 4, 4, 4] };
         vec![
             row("gpu.sm[0]", "cycles", "cycles", " Cycles with\n a warp.", StatValue::Count(12)),
             row("gpu.sm[0]", "wait", "", "Waits.", spread),
@@ -110,6 +116,10 @@ mod tests {
                 "gpu.sm[0].wait::sum 10 # Waits. (count)",
                 "gpu.sm[0].wait::mean 2.500000 # Waits. (count)",
                 "gpu.sm[0].wait::min 1 # Waits. (count)",
+                "gpu.sm[0].wait::p50 2 # Waits. (count)",
+                "gpu.sm[0].wait::p90 4 # Waits. (count)",
+                "gpu.sm[0].wait::p99 4 # Waits. (count)",
+                "gpu.sm[0].wait::p99.9 4 # Waits. (count)",
                 "gpu.sm[0].wait::max 4 # Waits. (count)",
                 "host.commands 3 # Commands \"sent\". (count)",
                 "---------- End Simulation Statistics ----------",
@@ -126,7 +136,7 @@ mod tests {
         let sm = &value["components"]["gpu.sm[0]"];
         assert_eq!(sm["cycles"]["value"], 12);
         assert_eq!(sm["cycles"]["unit"], "cycles");
-        assert_eq!(sm["wait"]["mean"], 2.5);
+        assert_eq!((&sm["wait"]["mean"], &sm["wait"]["p99.9"]), (&2.5.into(), &4.into()));
         assert_eq!(value["components"]["host"]["commands"]["doc"], "Commands \"sent\".");
     }
 

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use clap::Args;
 use counterpoint_experiments::registry;
 use counterpoint_experiments::run::{RunRequest, cut};
-use counterpoint_framework::kernel::Cut;
+use counterpoint_framework::kernel::{Cut, Islands};
 use counterpoint_framework::time::SimTime;
 use counterpoint_framework::topology::Machine;
 
 use super::machine::MachineOptions;
-use super::run::time;
+use super::run::{islands as parse_islands, time};
 use super::{fail, note_unused};
 use crate::{Console, SUCCESS};
 
@@ -29,6 +29,9 @@ pub(crate) struct Graph {
     /// Threads to cut it for.
     #[arg(long, default_value_t = 1)]
     threads: usize,
+    /// How to cut it: `auto`, `one`, or at links of this latency or more, such as `10 ns`.
+    #[arg(long, value_name = "HOW", default_value = "auto", value_parser = parse_islands)]
+    cut: Islands,
     /// Simulate this much first, to see what each component costs.
     #[arg(long, value_name = "TIME", value_parser = time, requires = "application")]
     warm_up: Option<SimTime>,
@@ -41,6 +44,7 @@ impl Graph {
     pub(super) fn execute(&self, console: &mut Console<'_>) -> io::Result<u8> {
         let request = RunRequest {
             threads: self.threads,
+            islands: self.cut,
             warm_up: self.warm_up,
             ..self.machine.request(self.application.as_deref().unwrap_or_default())
         };

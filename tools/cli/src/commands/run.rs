@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use counterpoint_experiments::registry;
 use counterpoint_experiments::run::{Progress, RunRequest, RunSummary, run_watched};
-use counterpoint_framework::kernel::{Outcome, RunOptions, SnapshotTimes, Stuck};
+use counterpoint_framework::kernel::{Islands, Outcome, RunOptions, SnapshotTimes, Stuck};
 use counterpoint_framework::telemetry::Level;
 use counterpoint_framework::time::{Quantity, SimTime};
 use counterpoint_host_model::functional::Found;
@@ -30,7 +30,8 @@ pub(crate) struct Run {
     /// time, threads and hashes mean nothing then.
     #[arg(long, conflicts_with_all = ["hash", "hashes", "stop_at", "warm_up"])]
     functional: bool,
-    /// With --functional: look for races in shared memory, as compute-sanitizer does; takes several times as long.
+    /// With --functional: look for races in shared memory, as compute-sanitizer does, and between streams, whatever the
+    /// runtime; takes several times as long.
     #[arg(long, requires = "functional")]
     racecheck: bool,
     /// With --functional: give a block up, naming kernel, warp and PTX line, when it has executed so many warp instructions.
@@ -39,6 +40,10 @@ pub(crate) struct Run {
     /// Threads to simulate with; the results do not depend on it.
     #[arg(long, default_value_t = 1)]
     threads: usize,
+    /// How to cut the machine into islands: `auto`, `one`, or at links of this latency or more, such as `10 ns`. The
+    /// results do not depend on it.
+    #[arg(long, value_name = "HOW", default_value = "auto", value_parser = islands)]
+    cut: Islands,
     /// Simulate this much first, to see what each component costs, so that threads get even shares.
     #[arg(long, value_name = "TIME", value_parser = time)]
     warm_up: Option<SimTime>,
@@ -120,6 +125,17 @@ pub(super) fn time(text: &str) -> Result<SimTime, String> {
     SimTime::parse(text).map_err(|error| error.to_string())
 }
 
+pub(super) fn islands(text: &str) -> Result<Islands, String> {
+    match text {
+        "auto" => Ok(Islands::Auto),
+        "one" => Ok(Islands::One),
+        time => {
+            let latency = SimTime::parse(time).map_err(|error| format!("{error}; or auto, or one"))?;
+            Ok(Islands::AtLatency(latency))
+        }
+    }
+}
+
 /// A time that may be told not to come: `off`, or zero.
 fn time_or_off(text: &str) -> Result<SimTime, String> {
     if text == "off" {
@@ -142,6 +158,7 @@ impl Run {
             racecheck: self.racecheck,
             instruction_limit: self.instruction_limit,
             threads: self.threads,
+            islands: self.cut,
             warm_up: self.warm_up,
             out: Some(self.out.clone().unwrap_or_else(|| self.default_folder())),
             hash: self.hash,

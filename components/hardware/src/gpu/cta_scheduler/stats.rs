@@ -85,4 +85,8 @@ impl Stat for Work {
     fn visit(&self, _label: StatLabel, visitor: &mut dyn StatVisitor) {
         Stats::visit(self, visitor);
     }
+
+    fn absorb(&self, other: &Self) {
+        Stats::absorb(self, other);
+    }
 }

@@ -21,6 +21,7 @@ use super::place::{Layout, Place};
 use super::scheduler::{Issued, Request, Scheduler};
 use super::timing::{Timing, TimingParams};
 use crate::memory::address_map::{AddressMap, AddressMapParams};
+use crate::memory::by_label::ByLabel;
 
 /// Size and timing of one channel.
 #[derive(Clone, Debug, Params)]
@@ -57,6 +58,25 @@ pub struct DramPorts {
 /// What a controller counts.
 #[derive(Default, Stats)]
 pub struct DramStats {
+    /// Of each launch and stream.
+    by_label: ByLabel<DramCounts>,
+    /// Refreshes, up to the last command.
+    n_ref: Counter,
+    /// Cycles in which requests were queued.
+    #[stat(unit = "cycles")]
+    n_activity: Counter,
+    /// Requests in the queue when one is added.
+    #[stat(name = "mrqq")]
+    queue_length: Distribution,
+    /// From a request being queued to its last column command; its sum over the run's cycles is the queue's average.
+    #[stat(unit = "cycles")]
+    mrq_latency: Distribution,
+}
+
+/// What is counted of requests. A command is counted for the request that it brings forward; lines that are written back
+/// are requests of who wrote to them last.
+#[derive(Default, Stats)]
+struct DramCounts {
     /// Reads, counted in parts of `access` bytes.
     #[stat(name = "total_dram_reads")]
     reads: Counter,
@@ -73,8 +93,6 @@ pub struct DramStats {
     n_rd: Counter,
     /// Write commands.
     n_wr: Counter,
-    /// Refreshes, up to the last command.
-    n_ref: Counter,
     /// Requests that found their row open.
     row_hits: Counter,
     /// Requests that found their bank closed.
@@ -84,21 +102,12 @@ pub struct DramStats {
     /// Cycles in which data crossed the bus.
     #[stat(unit = "cycles")]
     bwutil: Counter,
-    /// Cycles in which requests were queued.
-    #[stat(unit = "cycles")]
-    n_activity: Counter,
     /// Bytes asked for and brought.
     #[stat(unit = "bytes")]
     bytes: Counter,
-    /// Requests in the queue when one is added.
-    #[stat(name = "mrqq")]
-    queue_length: Distribution,
-    /// From a request being queued to its last column command; its sum over the run's cycles is the queue's average.
-    #[stat(unit = "cycles")]
-    mrq_latency: Distribution,
 }
 
-impl DramStats {
+impl DramCounts {
     /// Counts a command.
     fn count(&self, issued: Issued, timing: &Timing) {
         match issued.command {
@@ -162,10 +171,11 @@ impl DramController {
             MemAccess::Atomic(_) => return Err(Fault::new("atomics are executed in front of the DRAM")),
         };
         let parts = parts(mask, self.timing.access);
-        let count = if write { &stats.writes } else { &stats.reads };
+        let (label, counts) = (request.label, stats.by_label.of(request.label));
+        let count = if write { &counts.writes } else { &counts.reads };
         count.add(parts);
-        stats.n_req.add(1);
-        stats.bytes.add(u64::from(mask.count_ones()));
+        counts.n_req.add(1);
+        counts.bytes.add(u64::from(mask.count_ones()));
         stats.queue_length.record(self.queued);
         if self.scheduler.is_empty() {
             self.active = cycle;
@@ -174,7 +184,7 @@ impl DramController {
         let columns = self.timing.columns(parts, write);
         self.queued += places(&result, parts);
         let reply = MemReply { line: request.line, tag: request.tag, client: request.client, result };
-        self.scheduler.push(cycle, Request { bank, row, write, columns, payload: (client, reply) });
+        self.scheduler.push(cycle, Request { bank, row, write, columns, label, payload: (client, reply) });
         Ok(())
     }
 
@@ -186,7 +196,7 @@ impl DramController {
         let step = self.scheduler.step(cycle, self.replies.len() < self.return_queue);
         stats.n_ref.add(step.refreshes);
         for issued in step.column.into_iter().chain(step.row) {
-            stats.count(issued, &self.timing);
+            stats.by_label.of(issued.label).count(issued, &self.timing);
         }
         if let Some(finished) = step.finished {
             stats.mrq_latency.record(cycle - finished.since);
@@ -222,6 +232,7 @@ impl Component for DramController {
     const DOC: &'static str =
         "A DRAM channel with its controller: banks, open rows, FR-FCFS, and the bytes themselves.";
     const DAEMON: bool = true;
+    const WEIGHT: u32 = 35;
     type Params = DramParams;
     type Ports = DramPorts;
     type Stats = DramStats;

@@ -5,6 +5,8 @@
 //! commands go before row commands, then the older access. A bank's choice is kept until something changes it, so a
 //! step looks at one access a bank, and tells when the next step can issue something.
 
+use counterpoint_protocols::memory::Label;
+
 use super::bank::{Banks, Command};
 use super::timing::Timing;
 
@@ -18,6 +20,8 @@ pub struct Request<T> {
     pub write: bool,
     /// Column commands that it takes.
     pub columns: u64,
+    /// On whose behalf.
+    pub label: Label,
     /// Given back with the last of them.
     pub payload: T,
 }
@@ -33,6 +37,8 @@ pub struct Issued {
     pub row: u64,
     /// Whether it is the first command for its access.
     pub first: bool,
+    /// On whose behalf.
+    pub label: Label,
 }
 
 /// An access that has had its last column command.
@@ -68,6 +74,7 @@ struct Slot<T> {
     order: u64,
     since: u64,
     columns: u64,
+    label: Label,
     write: bool,
     begun: bool,
     /// Neighbours in the bank's queue.
@@ -136,7 +143,7 @@ impl<T> Scheduler<T> {
 
     /// Queues an access.
     pub fn push(&mut self, cycle: u64, request: Request<T>) {
-        let Request { bank, row, write, columns, payload } = request;
+        let Request { bank, row, write, columns, label, payload } = request;
         let order = self.arrivals;
         self.arrivals += 1;
         let older = self.queues[bank].youngest;
@@ -145,6 +152,7 @@ impl<T> Scheduler<T> {
             order,
             since: cycle,
             columns,
+            label,
             write,
             begun: false,
             older,
@@ -244,7 +252,8 @@ impl<T> Scheduler<T> {
     /// The command that a bank's access gets now.
     fn issued(&mut self, bank: usize) -> Issued {
         let slot = &mut self.slots[self.queues[bank].wanted as usize];
-        let issued = Issued { command: self.banks.command(bank), bank, row: slot.row, first: !slot.begun };
+        let (command, first) = (self.banks.command(bank), !slot.begun);
+        let issued = Issued { command, bank, row: slot.row, first, label: slot.label };
         slot.begun = true;
         issued
     }

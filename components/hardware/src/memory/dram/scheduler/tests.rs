@@ -27,8 +27,8 @@ struct Naive {
     due: u64,
 }
 
-/// A command in a trace: when, what, to which bank and row.
-type Traced = (u64, Command, usize, u64);
+/// A command in a trace: when, what, to which bank and row, for which access.
+type Traced = (u64, Command, usize, u64, u64);
 
 impl Naive {
     fn new(timing: Timing, overtaking: u32) -> Self {
@@ -74,7 +74,7 @@ impl Naive {
             let access = &mut self.queue[place];
             access.columns -= 1;
             let (bank, row) = (access.bank, access.row);
-            trace.push((cycle, command, bank, row));
+            trace.push((cycle, command, bank, row, access.number));
             self.banks.want(bank, row, access.write);
             let end = self.banks.issue(bank, cycle);
             if self.queue[place].columns == 0 {
@@ -86,8 +86,8 @@ impl Naive {
         if (column.is_none() || self.timing.dual_command_bus)
             && let Some((place, command)) = self.best(cycle, false)
         {
-            let Plain { bank, row, write, .. } = self.queue[place];
-            trace.push((cycle, command, bank, row));
+            let Plain { bank, row, write, number, .. } = self.queue[place];
+            trace.push((cycle, command, bank, row, number));
             self.banks.want(bank, row, write);
             self.banks.issue(bank, cycle);
         }
@@ -134,14 +134,16 @@ fn jumping(timing: Timing, overtaking: u32, traffic: &[(u64, Plain)]) -> (Vec<Tr
     loop {
         while traffic.get(place).is_some_and(|(arrival, _)| *arrival == cycle) {
             let Plain { number, bank, row, write, columns } = traffic[place].1.clone();
-            scheduler.push(cycle, Request { bank, row, write, columns, payload: number });
+            let label = Label { kernel: number as u32, stream: 0 };
+            scheduler.push(cycle, Request { bank, row, write, columns, label, payload: number });
             place += 1;
         }
         if next <= cycle || traffic.get(place.wrapping_sub(1)).is_some_and(|last| last.0 == cycle) {
             let step = scheduler.step(cycle, true);
             refreshes += step.refreshes;
             for issued in step.column.iter().chain(&step.row) {
-                trace.push((cycle, issued.command, issued.bank, issued.row));
+                let number = issued.label.kernel.into();
+                trace.push((cycle, issued.command, issued.bank, issued.row, number));
             }
             finished.extend(step.finished.map(|finished| (finished.payload, finished.end)));
             assert!(step.next > cycle, "time must pass");
@@ -212,7 +214,7 @@ proptest! {
                 let least = distance(&timing, first, second);
                 prop_assert!(second.0 - first.0 >= least, "{first:?} {second:?}: {least}");
             }
-            let &(_, command, bank, row) = second;
+            let &(_, command, bank, row, _) = second;
             match command {
                 Command::Activate => open[bank] = Some(row),
                 Command::Precharge => open[bank] = None,
@@ -223,7 +225,7 @@ proptest! {
 }
 
 fn request(bank: usize, row: u64) -> Request<()> {
-    Request { bank, row, write: false, columns: 1, payload: () }
+    Request { bank, row, write: false, columns: 1, label: Label::default(), payload: () }
 }
 
 fn timing(text: &str) -> Timing {

@@ -1,0 +1,82 @@
+//! What was found that is wrong although the run could go on.
+
+use std::fmt;
+
+use counterpoint_ptx::functional::{Conflict, Finding};
+
+/// A mistake after which the run went on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// Of a kernel.
+    InKernel {
+        /// The kernel, and the number of the launch that made it first.
+        launch: String,
+        /// The first time in full, and how often in all launches of the kernel.
+        finding: Finding,
+    },
+    /// Of two commands, launches or copies, that nothing orders.
+    BetweenStreams(StreamRace),
+}
+
+/// Two commands of different streams that touch the same bytes in no order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamRace {
+    /// The commands as they were sent, with their streams: ``vecadd #1 on stream `s` ``.
+    pub commands: [String; 2],
+    /// What they touch, by name.
+    pub memory: String,
+    /// Its address on the device.
+    pub address: Option<u64>,
+    /// Where, and what either does.
+    pub conflict: Conflict,
+    /// How often commands of the same names do this to the same memory.
+    pub count: u64,
+}
+
+impl Found {
+    /// In short: what, where and how often.
+    pub fn brief(&self) -> String {
+        match self {
+            Found::InKernel { launch, finding: Finding { check, first, count, .. } } => {
+                format!("{check}: {launch}, {} ({})", first.place, times(*count))
+            }
+            Found::BetweenStreams(StreamRace { commands: [one, other], memory, count, .. }) => {
+                format!("race between streams: {one} and {other}, {memory} ({})", times(*count))
+            }
+        }
+    }
+}
+
+fn times(count: u64) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times in all") }
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Found::InKernel { launch, finding: Finding { check, first, count, .. } } => {
+                write!(f, "{check}: {launch}, {first} ({})", times(*count))
+            }
+            Found::BetweenStreams(race) => race.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for StreamRace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let StreamRace { commands: [one, other], memory, address, conflict, count } = self;
+        let Conflict { first, bytes, did: [does, and_does] } = conflict;
+        write!(
+            f,
+            "race between streams: {one} {does} what {other} {and_does}, in no order: byte {first:#x}"
+        )?;
+        if let Some(address) = address {
+            write!(f, " ({:#x})", address + first)?;
+        }
+        match bytes {
+            1 => write!(f, " of {memory}")?,
+            _ => write!(f, " of {memory} and {} more", bytes - 1)?,
+        }
+        write!(f, " ({})", times(*count))
+    }
+}

@@ -1,0 +1,198 @@
+//! In which order the commands of streams are, whatever runtime sends them: that of CUDA (C Programming Guide, "Streams" and
+//! "Events"), told by vector clocks.
+//!
+//! A stream is in order. An event takes its order to streams that wait for it, and synchronizing to the host, behind which is
+//! all that the host sends later. The default stream of a device is the legacy one: it waits for all streams of the
+//! device, and they wait for it.
+
+use std::collections::BTreeMap;
+
+use crate::program::{Application, DEFAULT_STREAM, EventId};
+
+/// A stream of a device, by its position among all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Lane(usize);
+
+/// How many commands of each lane are done before something.
+type Clock = Vec<u32>;
+
+/// A command: its lane, and its number there from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Epoch {
+    pub(super) lane: Lane,
+    number: u32,
+}
+
+/// The order of all commands so far.
+pub(super) struct Order {
+    /// By lane its device and stream.
+    lanes: Vec<(u32, u32)>,
+    /// By lane what is done before its next command.
+    clocks: Vec<Clock>,
+    /// What the host knows to be done.
+    host: Clock,
+    events: BTreeMap<EventId, Clock>,
+}
+
+impl Order {
+    /// Of an application none of whose commands has been sent.
+    pub(super) fn new(application: &Application) -> Self {
+        let named = application.streams.iter().enumerate().skip(1);
+        let named = named.map(|(number, stream)| (stream.device, number as u32));
+        let lanes: Vec<(u32, u32)> =
+            application.devices().into_iter().map(|device| (device, DEFAULT_STREAM)).chain(named).collect();
+        let nothing = vec![0; lanes.len()];
+        Order { clocks: vec![nothing.clone(); lanes.len()], host: nothing, lanes, events: BTreeMap::new() }
+    }
+
+    /// The lane of a stream.
+    fn lane(&self, device: u32, stream: u32) -> Option<Lane> {
+        self.lanes.iter().position(|lane| *lane == (device, stream)).map(Lane)
+    }
+
+    /// The stream of a lane.
+    pub(super) fn stream(&self, lane: Lane) -> u32 {
+        self.lanes[lane.0].1
+    }
+
+    /// What is done before a command that is sent to a lane now.
+    fn before(&self, lane: Lane) -> Clock {
+        let mut clock = self.clocks[lane.0].clone();
+        join(&mut clock, &self.host);
+        let (device, stream) = self.lanes[lane.0];
+        for (other, &(on, named)) in self.lanes.iter().enumerate() {
+            if on == device && (stream == DEFAULT_STREAM || named == DEFAULT_STREAM) {
+                join(&mut clock, &self.clocks[other]);
+            }
+        }
+        clock
+    }
+
+    /// A command is sent.
+    pub(super) fn send(&mut self, device: u32, stream: u32) -> Option<Epoch> {
+        let lane = self.lane(device, stream)?;
+        let mut clock = self.before(lane);
+        clock[lane.0] += 1;
+        let number = clock[lane.0];
+        self.clocks[lane.0] = clock;
+        Some(Epoch { lane, number })
+    }
+
+    /// An event is recorded.
+    pub(super) fn record(&mut self, event: EventId, device: u32, stream: u32) {
+        if let Some(Epoch { lane, .. }) = self.send(device, stream) {
+            self.events.insert(event, self.clocks[lane.0].clone());
+        }
+    }
+
+    /// A stream waits for an event, if it has been recorded.
+    pub(super) fn wait(&mut self, event: EventId, device: u32, stream: u32) {
+        if let Some(recorded) = self.events.get(&event).cloned()
+            && let Some(Epoch { lane, .. }) = self.send(device, stream)
+        {
+            join(&mut self.clocks[lane.0], &recorded);
+        }
+    }
+
+    /// The host waits for an event.
+    pub(super) fn await_event(&mut self, event: EventId) {
+        if let Some(recorded) = self.events.get(&event) {
+            join(&mut self.host, recorded);
+        }
+    }
+
+    /// The host waits for what it has sent to a stream.
+    pub(super) fn await_stream(&mut self, device: u32, stream: u32) {
+        if let Some(lane) = self.lane(device, stream) {
+            join(&mut self.host, &self.clocks[lane.0]);
+        }
+    }
+
+    /// The host waits for everything.
+    pub(super) fn await_all(&mut self) {
+        self.clocks.iter().for_each(|clock| join(&mut self.host, clock));
+    }
+
+    /// Whether a command is done before the one that was sent last to a lane.
+    pub(super) fn is_before(&self, earlier: Epoch, lane: Lane) -> bool {
+        self.clocks[lane.0][earlier.lane.0] >= earlier.number
+    }
+
+    /// Whether a command is done before all that can still be sent.
+    pub(super) fn is_past(&self, epoch: Epoch) -> bool {
+        (0..self.lanes.len()).all(|lane| self.before(Lane(lane))[epoch.lane.0] >= epoch.number)
+    }
+}
+
+/// What is done before either is done before both.
+fn join(clock: &mut Clock, other: &Clock) {
+    clock.iter_mut().zip(other).for_each(|(own, other)| *own = (*own).max(*other));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::{Buffer, Stream};
+
+    /// Streams 1 and 2 on device 0, stream 3 on device 1.
+    fn order() -> Order {
+        let stream = |name: &str, device| Stream { name: name.into(), device };
+        let buffer = |device| Buffer { name: "b".into(), bytes: 4, device };
+        Order::new(&Application {
+            streams: vec![stream("", 0), stream("s", 0), stream("t", 0), stream("u", 1)],
+            buffers: vec![buffer(0), buffer(1)],
+            ..Application::default()
+        })
+    }
+
+    /// Sends to a lane; gives whether what was sent before is done before it.
+    fn follows(order: &mut Order, earlier: Epoch, device: u32, stream: u32) -> bool {
+        let later = order.send(device, stream).unwrap();
+        order.is_before(earlier, later.lane)
+    }
+
+    #[test]
+    fn streams_of_a_device_meet_in_its_default_stream_only() {
+        let mut order = order();
+        let first = order.send(0, 1).unwrap();
+        assert!(follows(&mut order, first, 0, 1), "a stream is in order");
+        assert!(!follows(&mut order, first, 0, 2));
+        assert!(!follows(&mut order, first, 1, DEFAULT_STREAM), "another device");
+        assert!(!order.is_past(first));
+        assert!(follows(&mut order, first, 0, DEFAULT_STREAM));
+        assert!(follows(&mut order, first, 0, 2), "behind the default stream");
+        assert!(!follows(&mut order, first, 1, 3) && !order.is_past(first));
+    }
+
+    #[test]
+    fn an_event_orders_what_was_sent_before_it() {
+        let mut order = order();
+        let event = EventId(0);
+        order.wait(event, 0, 2);
+        let first = order.send(0, 1).unwrap();
+        order.record(event, 0, 1);
+        let second = order.send(0, 1).unwrap();
+        assert!(!follows(&mut order, first, 0, 2), "nobody waits yet");
+        order.wait(event, 0, 2);
+        assert!(follows(&mut order, first, 0, 2) && !follows(&mut order, second, 0, 2));
+        order.wait(event, 1, 3);
+        assert!(follows(&mut order, first, 1, 3), "also across devices");
+    }
+
+    #[test]
+    fn all_that_the_host_sends_is_behind_what_it_has_waited_for() {
+        let mut order = order();
+        let (first, other) = (order.send(0, 1).unwrap(), order.send(1, 3).unwrap());
+        order.await_stream(0, 1);
+        assert!(order.is_past(first) && !order.is_past(other));
+        let event = EventId(7);
+        order.await_event(event);
+        assert!(!order.is_past(other), "never recorded");
+        order.record(event, 1, 3);
+        order.await_event(event);
+        assert!(order.is_past(other));
+        let last = order.send(0, 2).unwrap();
+        order.await_all();
+        assert!(order.is_past(last));
+    }
+}
