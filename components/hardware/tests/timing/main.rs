@@ -11,6 +11,7 @@ mod l2;
 mod programs;
 mod scheduling;
 mod sm;
+mod waiting;
 
 use counterpoint_framework::model::{Component, Environment};
 use counterpoint_framework::testing::{Bench, BenchReport};
