@@ -20,5 +20,6 @@ mod support;
 mod tidy;
 mod traffic;
 mod tutorial;
+mod validate_command;
 mod validation;
 mod wrong_machines;

@@ -1,6 +1,6 @@
 //! Bytes a second of every level of memory, against what the machine is configured to move.
 
-use counterpoint_hardware::memory::dram::timing::{Timing, TimingParams};
+use counterpoint_hardware::memory::dram::timing::Timing;
 
 use super::probe::{Configured, Probe, close, lines, micros};
 
@@ -167,8 +167,7 @@ struct Dram {
 impl Dram {
     fn of(machine: &str, sets: &[&str]) -> Self {
         let machine = Configured::of(machine, sets);
-        let params = machine.group::<TimingParams>("gpu.dram[0]", "timing");
-        let timing = Timing::new(&params).unwrap_or_else(|invalid| panic!("{}", invalid.0));
+        let timing = machine.timing();
         let channels = machine.count("gpu.dram[");
         Dram { machine, timing, channels }
     }

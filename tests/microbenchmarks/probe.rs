@@ -8,6 +8,7 @@ use counterpoint_experiments::run::{RunRequest, RunSummary, load_machine};
 use counterpoint_framework::model::{Diagnostics, Node, Params, Reader, StatValue};
 use counterpoint_framework::time::SimTime;
 use counterpoint_framework::topology::{Instance, Machine};
+use counterpoint_hardware::memory::dram::timing::{Timing, TimingParams};
 
 use crate::support::{request, run_request};
 
@@ -133,6 +134,12 @@ impl Configured {
     pub(super) fn group<P: Params>(&self, path: &str, parameter: &str) -> P {
         let (registry, mut diagnostics) = (registry(), Diagnostics::default());
         P::read(self.node(path, parameter), &mut Reader::new(registry.families(), &mut diagnostics)).unwrap()
+    }
+
+    /// The timings of the DRAM.
+    pub(super) fn timing(&self) -> Timing {
+        let timing = Timing::new(&self.group::<TimingParams>("gpu.dram[0]", "timing"));
+        timing.unwrap_or_else(|invalid| panic!("{}", invalid.0))
     }
 
     /// Components whose path begins like this.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use clap::Args;
 use counterpoint_experiments::registry;
 use counterpoint_experiments::validation::{Measured, Validation, calibration_loop, page, spread, validate};
+use counterpoint_framework::model::diagnostics::nearest;
 
 use super::{fail, ptx::refuse};
 use crate::{Console, FAILURE, SUCCESS};
@@ -31,9 +32,17 @@ impl Validate {
             Ok(measured) => measured,
             Err(message) => return refuse(console, &[format!("error: {message}")]),
         };
-        measured.machines.retain(|one| self.machine.as_ref().is_none_or(|wanted| *wanted == one.machine));
-        if measured.machines.is_empty() {
-            return refuse(console, &["error: no figures are kept of this machine".to_owned()]);
+        if let Some(wanted) = &self.machine {
+            let known: Vec<String> = measured.machines.iter().map(|one| one.machine.clone()).collect();
+            measured.machines.retain(|one| one.machine == *wanted);
+            if measured.machines.is_empty() {
+                let help = match nearest(wanted, known.iter().map(String::as_str)) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("there are figures of {}", known.join(", ")),
+                };
+                let message = format!("error: no figures are kept of a machine `{wanted}`");
+                return refuse(console, &[message, format!("  help: {help}")]);
+            }
         }
         let validation = match validate(&measured, &folder, &Arc::new(registry())) {
             Ok(validation) => validation,
