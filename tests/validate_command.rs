@@ -37,7 +37,8 @@ fn a_page_that_cannot_be_written_is_an_error() {
 
 #[test]
 fn a_machine_without_figures_is_answered_with_those_that_have_some() {
-    for (name, help) in [("kepler-tita", "did you mean `kepler-titan`?"), ("xyz", "there are figures of gtx480, ")]
+    for (name, help) in
+        [("kepler-tita", "did you mean `kepler-titan`?"), ("xyz", "there are figures of gtx480, ")]
     {
         let called = call(&["validate", name]);
         assert_eq!((called.status, called.out.as_str()), (FAILURE, ""));

@@ -37,8 +37,8 @@ impl<'a> Walked<'a> {
         let params = machine.group::<AddressMapParams>("gpu.dram[0]", "map");
         let valid = "a machine that was loaded is valid";
         let timing = machine.timing();
-        let layout = Layout::new(&timing, params.dram.0).ok().expect(valid);
-        let map = AddressMap::new(&params).ok().expect(valid);
+        let layout = Layout::new(&timing, params.dram.0).expect(valid);
+        let map = AddressMap::new(&params).expect(valid);
         Walked { name, timing, layout, map, channels: machine.count("gpu.dram[") as u64 }
     }
 

@@ -31,8 +31,11 @@ fn register(number: u64) -> u64 {
     number % 16
 }
 
+/// An instruction of a number.
+type Line = fn(u64) -> String;
+
 /// An instruction, the sort of units that it goes to, and its class: `None` where its initiation interval is 1.
-type Case = (fn(u64) -> String, &'static str, Option<&'static str>);
+type Case = (Line, &'static str, Option<&'static str>);
 
 const CASES: [Case; 16] = [
     (|n| format!("add.s32 %r{}, 7, 1;", 8 + register(n)), "sp", Some("int_initiation.add")),
@@ -151,7 +154,7 @@ fn a_fetch_brings_two_instructions_and_a_bank_passes_an_operand_a_cycle() {
         close(&set, rate("titanx-sm6", &[&set], &add, expected), expected);
     }
     // With one bank, operands and results pass one after another.
-    let operands: [(fn(u64) -> String, f64); 3] = [
+    let operands: [(Line, f64); 3] = [
         (|n| format!("mov.u32 %r{}, %r4;", 8 + register(n)), 1.0),
         (|n| format!("add.s32 %r{}, %r4, %r5;", 8 + register(n)), 2.0),
         (|n| format!("mad.lo.s32 %r{}, %r4, %r5, %r6;", 8 + register(n)), 3.0),

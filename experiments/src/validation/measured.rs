@@ -11,7 +11,7 @@ use super::figures::Kernel;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measured {
-    /// Processor seconds of [`calibration_loop`](super::calibration_loop) where the figures were measured.
+    /// Processor seconds of [`calibration_loop`](crate::speed::calibration_loop) where the figures were measured.
     pub calibration: f64,
     /// Machine by machine.
     pub machines: Vec<Machine>,

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use clap::Args;
 use counterpoint_experiments::registry;
-use counterpoint_experiments::validation::{Measured, Validation, calibration_loop, page, spread, validate};
+use counterpoint_experiments::speed::calibration_loop;
+use counterpoint_experiments::validation::{Measured, Validation, page, spread, validate};
 use counterpoint_framework::model::diagnostics::nearest;
 
 use super::{fail, ptx::refuse};
