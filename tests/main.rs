@@ -15,6 +15,7 @@ mod machines;
 mod microbenchmarks;
 mod modules;
 mod ptx_command;
+mod speed;
 mod streams;
 mod support;
 mod tidy;

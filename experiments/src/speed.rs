@@ -89,3 +89,22 @@ impl Speed {
         if self.l2_accesses > self.warp_instructions { "L2" } else { "instructions" }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_is_bound_by_what_there_is_more_of() {
+        let speed =
+            |warp_instructions, l2_accesses| Speed { warp_instructions, l2_accesses, ..Speed::default() };
+        assert_eq!(speed(100.0, 99.0).bound(), "instructions");
+        assert_eq!(speed(100.0, 101.0).bound(), "L2");
+    }
+
+    #[test]
+    fn the_loop_takes_processor_time() {
+        // Where there is no `/proc` nothing can be told.
+        assert_eq!(calibration_loop() > 0.0, Path::new("/proc/self/stat").exists());
+    }
+}

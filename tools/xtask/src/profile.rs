@@ -16,8 +16,9 @@ const MACHINE: &str = "gtx480";
 const PROGRAMS: [&str; 3] = ["reference-vecadd", "reference-matmul", "reference-stencil"];
 
 /// Groups, and what the paths of their files begin with; a file belongs to the first that names it.
-const GROUPS: [(&str, &[&str]); 14] = [
-    ("SM: load-store unit, L1, shared memory", &["components/hardware/src/gpu/sm/load_store/"]),
+const GROUPS: [(&str, &[&str]); 19] = [
+    ("SM: issue", &["components/hardware/src/gpu/sm/issue.rs"]),
+    ("SM: steps and sleep", &["components/hardware/src/gpu/sm/mod.rs"]),
     (
         "SM: operands, units, results",
         &[
@@ -26,7 +27,8 @@ const GROUPS: [(&str, &[&str]); 14] = [
             "components/hardware/src/gpu/sm/writeback.rs",
         ],
     ),
-    ("SM: issue, warps, blocks", &["components/hardware/src/gpu/sm/"]),
+    ("SM: load-store unit, L1, shared memory", &["components/hardware/src/gpu/sm/load_store/"]),
+    ("SM: warps, schedulers, fetch, blocks", &["components/hardware/src/gpu/sm/"]),
     ("PTX: execution", &["components/ptx/src/execute", "components/ptx/src/isa"]),
     ("PTX: the rest, such as programs and registers", &["components/ptx/"]),
     ("crossbar", &["components/hardware/src/interconnect/"]),
@@ -41,9 +43,15 @@ const GROUPS: [(&str, &[&str]); 14] = [
         "kernel: links and ports",
         &["framework/src/kernel/link.rs", "framework/src/kernel/port.rs", "framework/src/kernel/ring.rs"],
     ),
-    ("kernel: processes, queues, time", &["framework/src/kernel/", "framework/src/time/"]),
+    (
+        "kernel: processes, queues, time",
+        &["framework/src/kernel/", "framework/src/time/", "framework/src/model/component.rs"],
+    ),
     ("around the run: files, machine, statistics, comparison", &["framework/", "experiments/", "tools/"]),
-    ("libraries: copies of messages and memory, allocation", &[""]),
+    ("copies of messages and memory", &["./string/"]),
+    ("allocation", &["./malloc/"]),
+    ("functions of Rust's own library", &["/rustc/"]),
+    ("other libraries", &[""]),
 ];
 
 /// Counts, and writes the page.
@@ -111,9 +119,10 @@ fn warp_instructions(statistics: &str) -> u64 {
 fn page(profiles: &[Profile]) -> String {
     let mut page = format!(
         "# Where the host's time goes\n\n\
-         Instructions that the host executes for a warp instruction, by the files that they come from, wherever they were inlined. What \
-         comes from\nRust's own library in a function of ours counts for this function. `cargo xtask profile` counts them with Valgrind's \
-         callgrind,\nwhich it needs, and writes this page: whole runs of the release build on `{MACHINE}`, one thread.\n\n|"
+         Instructions that the host executes for a warp instruction, by the files that they come from, wherever they were\n\
+         inlined. What of Rust's own library was inlined into a function of ours counts for this function. `cargo xtask profile`\n\
+         counts them with Valgrind's callgrind, which it needs, and writes this page: whole runs of the release build on\n\
+         `{MACHINE}`, one thread.\n\n|"
     );
     let row = |page: &mut String, name: &str, cells: Vec<String>| {
         let _ = writeln!(page, " {name} | {} |", cells.join(" | "));
@@ -151,9 +160,11 @@ mod tests {
             of("components/hardware/src/gpu/sm/load_store/l1.rs"),
             "SM: load-store unit, L1, shared memory"
         );
-        assert_eq!(of("components/hardware/src/gpu/sm/issue.rs"), "SM: issue, warps, blocks");
+        assert_eq!(of("components/hardware/src/gpu/sm/issue.rs"), "SM: issue");
+        assert_eq!(of("components/hardware/src/gpu/sm/warp.rs"), "SM: warps, schedulers, fetch, blocks");
         assert_eq!(of("components/protocols/src/memory.rs"), "other components, protocols, host");
-        assert_eq!(of("./string/memmove.S"), "libraries: copies of messages and memory, allocation");
+        assert_eq!(of("./string/memmove.S"), "copies of messages and memory");
+        assert_eq!(of("/home/somebody/crate.rs"), "other libraries");
     }
 
     #[test]
