@@ -55,7 +55,12 @@ fn block(launch: &LaunchStep, env: &CtaEnvironment, memory: &mut FlatMemory, see
         for (warp, waiting) in warps.iter_mut().zip(&mut waiting) {
             while warp.pc().is_some() && !*waiting {
                 match warp.issue(program, env, &mut access).unwrap().kind {
-                    Issue::Done | Issue::Branch | Issue::Fence | Issue::Nothing | Issue::Exit { .. } => {}
+                    Issue::Done
+                    | Issue::Parameter
+                    | Issue::Branch
+                    | Issue::Fence
+                    | Issue::Nothing
+                    | Issue::Exit { .. } => {}
                     Issue::Barrier { .. } => *waiting = true,
                     Issue::Print => panic!("no application prints"),
                     Issue::Memory => {

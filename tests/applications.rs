@@ -15,24 +15,11 @@ fn names() -> Vec<String> {
     names
 }
 
-/// Applications whose kernels have constants or local memory, which SMs refuse.
-const REFUSED: [&str; 2] = ["convolution-constant", "rank-filter"];
-
-#[test]
-fn constants_and_local_memory_are_refused_with_time_alone() {
-    for name in REFUSED {
-        let request = request("tiny", name, &["app.size=small"]);
-        let ending = run_request(&request).ending();
-        assert!(ending.contains("local and constant memory are not part of this SM"), "{ending}");
-        assert_verified(&run_request(&RunRequest { functional: true, ..request }));
-    }
-}
-
 #[test]
 fn small_sizes_run_from_prelude_to_postlude() {
     let names = names();
     assert!(names.len() >= 19, "the walk found {names:?} only");
-    for name in names.into_iter().filter(|name| !REFUSED.contains(&name.as_str())) {
+    for name in names {
         let request = request("tiny", &name, &["app.size=small"]);
         let timed = run_request(&request);
         assert_verified(&timed);

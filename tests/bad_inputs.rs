@@ -208,7 +208,7 @@ fn a_barrier_that_nobody_completes_names_who_waits_where() {
     let called = run_changed(folder.path(), same, never);
     let words = [
         "error: gpu.sm[",
-        "vecadd #1, block (0, 0, 0): no warp can go on: warps 0 to 7 wait at barrier 1, which has 256 of 512 threads (",
+        "): no warp can go on: warps 0 to 7 wait at barrier 1, which has 256 of 512 threads (",
         "kernel.nvrtc-sm_35.ptx:52, `bar.sync 1, 512;`)",
     ];
     assert_fails(&called, folder.path(), &words);

@@ -145,10 +145,10 @@ fn the_guard_against_livelocks_can_be_impatient_or_off() {
     };
     let manifest = || std::fs::read_to_string(out.join("manifest.yaml")).unwrap();
     // The SM computes for longer than this without a message.
-    let impatient = run("100 ns");
+    let impatient = run("50 ns");
     assert_eq!(impatient.status, FAILURE, "{}{}", impatient.out, impatient.err);
     assert!(impatient.err.contains("error: livelock at "), "{}", impatient.err);
-    assert!(manifest().contains("livelock_after: 100 ns"), "{}", manifest());
+    assert!(manifest().contains("livelock_after: 50 ns"), "{}", manifest());
     for never in ["off", "0 s"] {
         assert_eq!(run(never).status, SUCCESS, "{never}");
         assert!(!manifest().contains("livelock_after:"), "{}", manifest());

@@ -128,10 +128,11 @@ fn withheld_credits_end_in_a_deadlock_that_names_the_link() {
     assert!(called.err.contains("error: deadlock at ") && called.err.contains("!fault"), "{}", called.err);
 }
 
-/// Runs on an L2 so small that lines leave it, and gives the report of the deadlock that this fault makes.
+/// Runs on an L2 so small that lines leave it, with data alone behind it, and gives the report of the deadlock that this fault makes.
 fn deadlock_below_the_l2(fault: &str) -> String {
     let (_folder, file) = overlay(fault);
-    let sets = [&SETS[..], &["gpu.l2.cache.capacity=4 KiB"]].concat();
+    let small = ["gpu.l2.cache.capacity=4 KiB", "gpu.sm.l1i.perfect=on", "gpu.sm.l1c.perfect=on"];
+    let sets = [&SETS[..], &small].concat();
     let summary = run_request(&RunRequest { overlays: vec![file], ..request("tiny", "hotspot", &sets) });
     let Outcome::Deadlock(hang) = &summary.report.outcome else { panic!("{}", summary.report.outcome) };
     hang.to_string()

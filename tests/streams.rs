@@ -98,7 +98,9 @@ fn a_queue_for_each_stream_lets_all_of_them_overlap_and_a_single_one_only_neighb
     let chain = |stream: &str| add("a", "b", stream, Some(stream)).repeat(2);
     let steps = Steps::new(&format!("{}{}{}", chain("c"), chain("d"), chain("e")), 1.0);
     let with = |queues: &str| {
-        let summary = steps.run(&[STREAMS, LEFTOVER, queues]);
+        // All launches take equally long.
+        let alike = ["gpu.sm.l1i.perfect=on", "gpu.sm.l1c.perfect=on"];
+        let summary = steps.run(&[&[STREAMS, LEFTOVER, queues][..], &alike].concat());
         assert_verified(&summary);
         let found = launches(&summary);
         <[(u64, u64); 6]>::try_from(found).unwrap()

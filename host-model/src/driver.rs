@@ -17,7 +17,6 @@ use counterpoint_protocols::bus::{
 };
 use counterpoint_protocols::host::{DeviceMessage, HostAccess, HostReply, StorageReply, StorageRequest};
 use counterpoint_protocols::launch::{Launch, LaunchId};
-use counterpoint_protocols::local::LocalMemory;
 use counterpoint_protocols::memory::Tag;
 use counterpoint_ptx::Allocations;
 
@@ -257,18 +256,20 @@ impl<'a> Driver<'a> {
         let place = self.application.place_of(step).ok_or_else(unknown)?;
         let memory = self.mapped.get(&step.device).cloned().ok_or_else(unknown)?;
         let Loaded { variables, code } = &self.loaded[place.module];
+        let hidden = self.hidden.get(&step.device).ok_or_else(unknown)?;
         let launch = Launch {
             id,
             stream,
             program: Arc::clone(&step.kernel),
             code: code[place.kernel],
             variables: *variables,
-            local: self.hidden.get(&step.device).map_or_else(LocalMemory::default, |hidden| hidden.local),
+            local: hidden.local,
             grid: step.grid,
             block: step.block,
             dynamic_shared: step.shared,
             registers: step.registers,
             params: params.into(),
+            parameters: hidden.parameters.of(id),
             memory,
             span: parent,
         };

@@ -73,7 +73,9 @@ impl Probe<'_> {
         );
         let path = folder.path().join("probe.yaml");
         std::fs::write(&path, application).unwrap();
-        let request = request(self.machine, &path.display().to_string(), self.sets);
+        // Code and parameters are waited for once, and bodies are longer than what the caches hold of them.
+        let sets = [&["gpu.sm.l1i.perfect=on", "gpu.sm.l1c.perfect=on"], self.sets].concat();
+        let request = request(self.machine, &path.display().to_string(), &sets);
         let counts = Counts(run_request(&RunRequest { stop_at, ..request }));
         let ended = counts.sum("gpu.sm", "ctas");
         let (outcome, expected) = (&counts.0.report.outcome, if stop_at.is_some() { 0 } else { *blocks });

@@ -28,7 +28,7 @@ fn run(launch: &Arc<Launch>, statistic: &str) -> u64 {
         Hertz::new(700_000_000),
         Environment::default(),
         counterpoint_hardware::register,
-        "{ fetch_width: 2 }",
+        "{ fetch_width: 2, l1i: { perfect: on }, l1c: { perfect: on } }",
     );
     let work = Arc::clone(launch);
     bench.script("work", None, false, move |socket, _| {

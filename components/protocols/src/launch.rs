@@ -9,6 +9,7 @@ use counterpoint_framework::telemetry::SpanId;
 use counterpoint_ptx::{Allocations, Program, VariableBases};
 
 use crate::local::{Capacity, LocalMemory};
+use crate::memory::Label;
 
 /// Names a launch within a run, counted from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -39,6 +40,8 @@ pub struct Launch {
     pub registers: u32,
     /// The values of the kernel's parameters, laid out as PTX declares them.
     pub params: Arc<[u8]>,
+    /// Where constant caches look for them.
+    pub parameters: u64,
     /// The device memory that the kernel may touch.
     pub memory: Arc<Allocations>,
     /// What the launch is part of.
@@ -59,6 +62,11 @@ impl fmt::Display for LaunchName {
 }
 
 impl Launch {
+    /// On whose behalf its accesses happen.
+    pub fn label(&self) -> Label {
+        Label { kernel: self.id.0, stream: self.stream }
+    }
+
     /// What records call the launch.
     pub fn name(&self) -> LaunchName {
         LaunchName { id: self.id, kernel: self.program.name().to_owned() }
@@ -86,7 +94,8 @@ impl Hash for Launch {
         self.program.name().hash(state);
         (self.id, self.stream, self.grid, self.block, self.dynamic_shared, self.registers).hash(state);
         self.params.hash(state);
-        (self.code, self.variables.globals, self.variables.constants, self.local).hash(state);
+        (self.code, self.parameters, self.variables.globals, self.variables.constants, self.local)
+            .hash(state);
     }
 }
 

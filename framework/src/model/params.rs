@@ -5,7 +5,7 @@
 
 use super::diagnostics::{Diagnostic, Diagnostics};
 use super::families::{Families, FamilyId};
-use super::node::{FileId, Key, Node, SourceMap, Span};
+use super::node::{FileId, Key, Node, SourceMap, Span, Value};
 use super::yaml;
 
 /// A set of named parameters, usually derived.
@@ -210,7 +210,8 @@ impl MapReader<'_> {
         let Some((_, node)) = written else {
             return self.missing(spec, reader);
         };
-        let value = T::from_node(node, reader)?;
+        let completed = spec.default.and_then(|default| complete::<T>(node, default));
+        let value = T::from_node(completed.as_ref().unwrap_or(node), reader)?;
         if value.within(&spec.bounds) {
             return Some(value);
         }
@@ -239,6 +240,20 @@ impl MapReader<'_> {
     }
 }
 
+/// A nested set that is written in part, with the rest from its default.
+fn complete<T: Parameter>(node: &Node, default: &str) -> Option<Node> {
+    let info = T::describe();
+    let Value::Map(written) = &node.value else { return None };
+    if info.fields.is_empty() || info.list {
+        return None;
+    }
+    let Value::Map(defaults) = default_node(default, node.span).value else { return None };
+    let is_written = |key: &Key| written.iter().any(|(known, _)| known.name == key.name);
+    let rest = defaults.into_iter().filter(|(key, _)| !is_written(key));
+    let entries = written.iter().cloned().chain(rest).collect();
+    Some(Node { span: node.span, value: Value::Map(entries) })
+}
+
 /// A default as a tree whose every place is that of the map that leaves it out.
 ///
 /// # Panics
@@ -249,7 +264,7 @@ pub fn default_node(text: &str, span: Span) -> Node {
     let file: FileId = sources.add("default", text);
     let node = yaml::parse(file, &sources, &mut diagnostics);
     assert!(diagnostics.is_empty(), "the default `{text}` is not YAML");
-    let mut node = node.unwrap_or(Node { span, value: super::node::Value::Null });
+    let mut node = node.unwrap_or(Node { span, value: Value::Null });
     relocate(&mut node, span);
     node
 }
@@ -257,12 +272,12 @@ pub fn default_node(text: &str, span: Span) -> Node {
 fn relocate(node: &mut Node, span: Span) {
     node.span = span;
     match &mut node.value {
-        super::node::Value::List(items) => items.iter_mut().for_each(|item| relocate(item, span)),
-        super::node::Value::Map(entries) => entries.iter_mut().for_each(|(key, node)| {
+        Value::List(items) => items.iter_mut().for_each(|item| relocate(item, span)),
+        Value::Map(entries) => entries.iter_mut().for_each(|(key, node)| {
             key.span = span;
             relocate(node, span);
         }),
-        super::node::Value::Null | super::node::Value::Scalar { .. } => {}
+        Value::Null | Value::Scalar { .. } => {}
     }
 }
 
@@ -393,6 +408,33 @@ mod tests {
         assert_eq!(cache.replacement, Replacement::NotRecent);
         assert_eq!(cache.policy.build().name(), "ppcs guard=false slots=4");
         assert!(cache.banks.is_empty() && cache.label.is_none());
+    }
+
+    #[test]
+    fn a_nested_set_written_in_part_has_the_rest_from_its_default() {
+        #[derive(Params)]
+        struct Unit {
+            /// How many.
+            count: u32,
+            /// What one takes.
+            cycles: Cycles,
+        }
+        #[derive(Params)]
+        struct Units {
+            /// For sums.
+            #[param(default = "{ count: 2, cycles: 4 cycles }")]
+            sums: Unit,
+        }
+        for (text, expected) in
+            [("{}", (2, 4)), ("sums: { count: 3 }", (3, 4)), ("sums: { cycles: 9 cycles }", (2, 9))]
+        {
+            let mut sources = SourceMap::default();
+            let (file, mut diagnostics) = (sources.add("u.yaml", text), Diagnostics::default());
+            let node = yaml::parse(file, &sources, &mut diagnostics).unwrap();
+            let families = Families::default();
+            let Units { sums } = Units::read(&node, &mut Reader::new(&families, &mut diagnostics)).unwrap();
+            assert_eq!((sums.count, sums.cycles), (expected.0, Cycles::new(expected.1)), "{text}");
+        }
     }
 
     #[test]

@@ -316,7 +316,8 @@ impl BenchReport {
     /// If there is no counter of that name.
     #[track_caller]
     pub fn count(&self, name: &str) -> u64 {
-        let row = self.stats.iter().find(|row| row.label.name == name);
+        let (part, counter) = name.rsplit_once('.').unwrap_or(("", name));
+        let row = self.stats.iter().find(|row| row.label.name == counter && row.path.ends_with(part));
         match row.map(|row| row.value) {
             Some(crate::model::StatValue::Count(count)) => count,
             other => panic!("no counter {name}: {other:?}"),

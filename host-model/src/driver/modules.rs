@@ -1,6 +1,8 @@
 //! Modules in device memory: variables, constants, code, and local memory of the threads, behind the buffers.
 
+use counterpoint_protocols::launch::LaunchId;
 use counterpoint_protocols::local::{Capacity, LocalMemory};
+use counterpoint_protocols::memory::LINE_BYTES;
 use counterpoint_protocols::preload::Preloaded;
 use counterpoint_ptx::{Allocation, Rights, VariableBases};
 
@@ -19,6 +21,25 @@ pub(super) struct Loaded {
 pub(super) struct Hidden {
     pub(super) allocations: Vec<Allocation>,
     pub(super) local: LocalMemory,
+    pub(super) parameters: Parameters,
+}
+
+/// Where the parameters of launches lie: launches take turns, so that what a cache has of one is not taken for another's.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Parameters {
+    base: u64,
+    /// Bytes of a launch's, whole lines.
+    bytes: u64,
+}
+
+impl Parameters {
+    /// Launches that have places of their own: more than any device has under way.
+    const PLACES: u64 = 64;
+
+    /// Where those of a launch begin.
+    pub(super) fn of(&self, launch: LaunchId) -> u64 {
+        self.base + u64::from(launch.0) % Parameters::PLACES * self.bytes
+    }
 }
 
 /// Gives out addresses, one allocation after another.
@@ -47,6 +68,7 @@ impl Driver<'_> {
         let application = self.application();
         let mut bump = Bump { next, page: self.page, given: Vec::new() };
         let mut bytes_per_thread = 0;
+        let mut parameters = Parameters::default();
         self.loaded.resize(application.modules.len(), Loaded::default());
         for (module, loaded) in application.modules.iter().zip(&mut self.loaded) {
             let Some(any) = module.kernels.first().filter(|_| module.device == device) else { continue };
@@ -59,11 +81,15 @@ impl Driver<'_> {
                 let title = format!("code of {}", kernel.name());
                 loaded.code.push(bump.take(title, kernel.code_bytes(), Rights::None));
                 bytes_per_thread = kernel.local_bytes().next_multiple_of(4).max(bytes_per_thread);
+                let bytes = u64::from(kernel.param_bytes()).next_multiple_of(LINE_BYTES);
+                parameters.bytes = bytes.max(parameters.bytes);
             }
         }
         let mut local = LocalMemory { base: 0, bytes_per_thread, capacity };
         local.base = bump.take("local memory".to_owned(), local.bytes(), Rights::All);
-        self.hidden.insert(device, Hidden { allocations: bump.given, local });
+        let bytes = Parameters::PLACES * parameters.bytes;
+        parameters.base = bump.take("kernel parameters".to_owned(), bytes, Rights::None);
+        self.hidden.insert(device, Hidden { allocations: bump.given, local, parameters });
         bump.next
     }
 

@@ -55,6 +55,17 @@ struct Way {
 const NO_LINE: u64 = u64::MAX;
 const NO_MISS: u32 = u32::MAX;
 
+/// What a cache has of bytes that are to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// All of them.
+    Here(WayId),
+    /// A miss for their line is under way.
+    Pending(WayId),
+    /// Not all of them; of the line perhaps others.
+    Absent(Option<WayId>),
+}
+
 /// A line that must be written back because its way is taken.
 #[derive(Clone, Debug)]
 pub struct Evicted {
@@ -149,6 +160,22 @@ impl<T> Cache<T> {
         self.lines[set].iter().position(|&found| found == line).map(|way| WayId((first + way) as u32))
     }
 
+    /// Looks for bytes of a line.
+    #[inline]
+    pub fn seek(&self, line: u64, index: u64, bytes: ByteMask) -> Found {
+        match self.find(line, index) {
+            Some(way) if self.is_pending(way) => Found::Pending(way),
+            Some(way) if bytes & !self.valid(way) == 0 => Found::Here(way),
+            way => Found::Absent(way),
+        }
+    }
+
+    /// Whether a way holds the whole of a line.
+    #[inline]
+    pub fn holds(&self, way: WayId, line: u64) -> bool {
+        self.lines[way.0 as usize] == line && self.valid(way) == ByteMask::MAX
+    }
+
     /// Notes a use of the line.
     #[inline]
     pub fn touch(&mut self, way: WayId) {
@@ -228,10 +255,12 @@ impl<T> Cache<T> {
         way.dirty = 0;
     }
 
-    /// Forgets every line.
-    pub fn invalidate_all(&mut self) {
+    /// Forgets every line that memory has, too.
+    pub fn invalidate_clean(&mut self) {
         for place in 0..self.tags.len() {
-            self.invalidate(WayId(place as u32));
+            if self.tags[place].dirty == 0 {
+                self.invalidate(WayId(place as u32));
+            }
         }
     }
 
@@ -239,6 +268,13 @@ impl<T> Cache<T> {
     #[inline]
     pub fn is_pending(&self, way: WayId) -> bool {
         self.tags[way.0 as usize].miss != NO_MISS
+    }
+
+    /// Whether another access can wait for the miss under way for this line.
+    #[inline]
+    pub fn can_join(&self, way: WayId) -> bool {
+        let miss = self.misses.get(self.tags[way.0 as usize].miss as usize).and_then(Option::as_ref);
+        miss.is_some_and(|miss| miss.waiting.len() < self.merges)
     }
 
     /// Whether another miss can begin.

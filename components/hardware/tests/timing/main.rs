@@ -3,6 +3,7 @@
 //! Every component runs at 1 GHz between scripts that are one cycle away, so that a cycle is a nanosecond and times add
 //! up by hand.
 
+mod caches;
 mod control;
 mod crossbar;
 mod dram;

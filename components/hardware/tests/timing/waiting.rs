@@ -13,7 +13,7 @@ const LONG: u64 = 900_000_000;
 /// Runs one block of these instructions before a memory that takes that long, and gives the cycles that the block was there, with
 /// those of them in which its warps waited for memory, of both schedulers.
 fn run(body: &str, threads: u32) -> (u64, u64) {
-    let mut bench = bench::<Sm>("{ fetch_width: 8 }");
+    let mut bench = bench::<Sm>("{ fetch_width: 8, l1i: { perfect: on }, l1c: { perfect: on } }");
     let block = RunCta { launch: launch(1, &kernel(body), 1, threads), index: 0, sm: 0, sms: 1 };
     bench.client::<RunCta, SmEvent>("work", None, vec![(5, block)], 2);
     let mut memory = Memory::default();

@@ -10,10 +10,13 @@ impl Warp {
         env: &CtaEnvironment,
         instruction: &Instruction,
         lanes: u32,
+        access: &mut Access,
     ) -> Result<(), Box<ExecError>> {
         let form = &instruction.memory;
         let width = usize::from(form.bytes) * usize::from(form.elements);
         let uniform = instruction.address == NONE;
+        let of_first = || self.address_of(instruction, lanes.trailing_zeros() as usize);
+        access.addresses[0] = (instruction.offset as u64).wrapping_add(if uniform { 0 } else { of_first() });
         if uniform
             && form.elements == 1
             && instruction.destinations[0] != NONE

@@ -131,6 +131,9 @@ pub enum Issue {
     Fence,
     /// The access is filled in. A load's registers wait for [`Warp::complete_load`].
     Memory,
+    /// A kernel parameter was read; its registers are written. The access holds its offset among the parameters, of the
+    /// first lane's if they differ, as the address of lane 0.
+    Parameter,
     /// Text is to be written, lane by lane in their order. The access holds the lanes in `mask`, the generic
     /// address of each lane's format in `addresses`, and that of its arguments in `values`, low words in the
     /// first row. [`Warp::complete_print`] gives the results.
@@ -326,7 +329,10 @@ impl Warp {
                 self.access(program, env, instruction, lanes, access)?;
                 kind = Issue::Memory;
             }
-            Action::LoadParam => self.load_param(env, instruction, lanes)?,
+            Action::LoadParam => {
+                self.load_param(env, instruction, lanes, access)?;
+                kind = Issue::Parameter;
+            }
             Action::Barrier { waits } => kind = self.barrier(program, instruction, lanes, waits)?,
             Action::BarrierReduction(_) => kind = self.barrier(program, instruction, lanes, true)?,
             Action::Warp(op) => self.warp_wide(program, instruction, op, lanes)?,

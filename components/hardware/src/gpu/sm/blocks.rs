@@ -5,6 +5,7 @@ use counterpoint_protocols::launch::{RunCta, SmEvent};
 use counterpoint_ptx::Warp;
 
 use super::cta::Cta;
+use super::fetch::Code;
 use super::warp::State;
 use super::{Sm, SmStats};
 
@@ -20,13 +21,14 @@ impl Sm {
         let place = free.ok_or_else(|| Fault::new("a block was sent to a full SM"))?;
         let mut cta = Cta::new(launch, index, sm, sms);
         let program = cta.launch.program.clone();
+        let code = Code { address: cta.launch.code, label: cta.launch.label() };
         for number in 0..cta.live {
             let slot = (0..self.warps.slots.len()).find(|&slot| self.warps.slots[slot].warp.is_none());
             let slot =
                 slot.ok_or_else(|| Fault::new("a block was sent to an SM without warps for it"))? as u32;
             let warp = Warp::new(&program, &cta.environment, number);
             self.warps.start(slot, &program, warp, place);
-            self.fetch.start(slot);
+            self.fetch.start(slot, code);
             cta.warps |= 1 << slot;
         }
         self.ctas[place] = Some(cta);

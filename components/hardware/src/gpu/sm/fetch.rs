@@ -1,27 +1,66 @@
-//! Instruction buffers: two instructions a warp, filled in the cycle after their fetch.
+//! Instruction buffers and the instruction cache: a fetch brings two instructions of a warp, which are in its buffer a
+//! cycle later.
 //!
-//! A warp is fetched for when its buffer is empty, warps take turns (GPGPU-Sim). A jump empties the buffer.
+//! A warp is fetched for when its buffer is empty, warps take turns; one whose instructions are not in the cache waits
+//! for their line and goes first when it has come (GPGPU-Sim). A jump empties the buffer.
+
+use std::collections::VecDeque;
+
+use counterpoint_framework::kernel::Out;
+use counterpoint_framework::model::Invalid;
+use counterpoint_protocols::memory::{ByteMask, Label, Line, MemRequest, line_of};
+use counterpoint_ptx::Program;
+
+use super::answer::Answer;
+use super::params::ReadCacheParams;
+use super::read_cache::{Lookup, ReadCache, ReadCacheStats};
 
 /// Instructions that a fetch brings.
 const FETCHED: u8 = 2;
 
+/// The code of a warp's kernel.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Code {
+    /// Where its instructions lie.
+    pub(super) address: u64,
+    /// On whose behalf they are fetched.
+    pub(super) label: Label,
+}
+
 /// The instruction buffers of an SM.
 pub(super) struct Fetch {
-    /// Warps whose buffer is empty.
+    /// Warps whose buffer is empty and for which nothing has been fetched.
     hungry: u64,
+    /// Of these, the warps for which the cache can do nothing before an answer has come.
+    blocked: u64,
     /// Warps whose next instruction is in their buffer.
     buffered: u64,
     counts: [u8; 64],
+    code: [Code; 64],
     /// The warp whose instructions have been fetched and not yet decoded.
     decoding: Option<u32>,
+    /// Warps whose instructions have come from memory.
+    arrived: VecDeque<u32>,
     turn: u32,
     width: u32,
+    cache: ReadCache<u32>,
 }
 
 impl Fetch {
     /// Fills so many buffers a cycle.
-    pub(super) fn new(width: u32) -> Self {
-        Fetch { hungry: 0, buffered: 0, counts: [0; 64], decoding: None, turn: 0, width }
+    pub(super) fn new(width: u32, cache: &ReadCacheParams) -> Result<Self, Invalid> {
+        Ok(Fetch {
+            hungry: 0,
+            blocked: 0,
+            buffered: 0,
+            counts: [0; 64],
+            code: [Code::default(); 64],
+            decoding: None,
+            arrived: VecDeque::with_capacity(64),
+            turn: 0,
+            width,
+            cache: ReadCache::new(cache, Answer::Instruction)?,
+        })
     }
 
     /// Warps whose next instruction is in their buffer.
@@ -31,14 +70,16 @@ impl Fetch {
     }
 
     /// A warp begins in this slot.
-    pub(super) fn start(&mut self, slot: u32) {
+    pub(super) fn start(&mut self, slot: u32, code: Code) {
         self.stop(slot);
+        self.code[slot as usize] = code;
         self.hungry |= 1 << slot;
     }
 
     /// The warp in this slot has ended.
     pub(super) fn stop(&mut self, slot: u32) {
         self.hungry &= !(1 << slot);
+        self.blocked &= !(1 << slot);
         self.buffered &= !(1 << slot);
         self.counts[slot as usize] = 0;
         if self.decoding == Some(slot) {
@@ -60,41 +101,97 @@ impl Fetch {
     /// Whether something is to do in the next cycle.
     #[inline]
     pub(super) fn is_busy(&self) -> bool {
-        self.hungry != 0 || self.decoding.is_some()
+        self.hungry & !self.blocked != 0 || self.decoding.is_some() || !self.arrived.is_empty()
     }
 
-    /// Decodes what was fetched, and fetches for the next hungry warp.
+    /// Whether a request of the cache waits for credit.
     #[inline]
-    pub(super) fn step(&mut self) {
+    pub(super) fn wants_credit(&self) -> bool {
+        self.cache.wants_credit()
+    }
+
+    /// Sends a request of the cache.
+    #[inline]
+    pub(super) fn send(&mut self, memory: &mut Out<MemRequest>) {
+        self.cache.send(memory);
+    }
+
+    /// Decodes what was fetched, and fetches for the next hungry warp. `pc_of` gives a warp's next instruction.
+    #[inline]
+    pub(super) fn step(&mut self, pc_of: impl Fn(u32) -> u32, stats: &ReadCacheStats) {
         for _ in 0..self.width {
             if let Some(slot) = self.decoding.take() {
                 self.buffered |= 1 << slot;
                 self.counts[slot as usize] = FETCHED;
             }
-            if self.hungry == 0 {
+            if let Some(slot) = self.arrived.pop_front() {
+                self.decoding = Some(slot);
+                continue;
+            }
+            let hungry = self.hungry & !self.blocked;
+            if hungry == 0 {
                 return;
             }
-            let after = self.hungry >> self.turn;
-            let slot =
-                if after == 0 { self.hungry.trailing_zeros() } else { self.turn + after.trailing_zeros() };
+            let after = hungry >> self.turn;
+            let slot = if after == 0 { hungry.trailing_zeros() } else { self.turn + after.trailing_zeros() };
             self.turn = (slot + 1) % 64;
-            self.hungry &= !(1 << slot);
-            self.decoding = Some(slot);
+            self.fetch(slot, pc_of(slot), stats);
         }
+    }
+
+    /// Fetches for a warp that is at this instruction.
+    #[inline]
+    fn fetch(&mut self, slot: u32, pc: u32, stats: &ReadCacheStats) {
+        if !self.cache.is_perfect() {
+            let Code { address, label } = self.code[slot as usize];
+            let line = line_of(address + u64::from(pc) * Program::INSTRUCTION_BYTES);
+            let found = self.cache.look_up(line, label, || slot);
+            if !stats.count(&found) {
+                self.blocked |= 1 << slot;
+                return;
+            }
+            if !matches!(found, Lookup::Hit(_)) {
+                self.hungry &= !(1 << slot);
+                return;
+            }
+        }
+        self.hungry &= !(1 << slot);
+        self.decoding = Some(slot);
+    }
+
+    /// A line of instructions has come.
+    pub(super) fn fill(&mut self, miss: u32, mask: ByteMask, data: &Line) {
+        let waiting = self.cache.fill(miss, mask, data);
+        self.arrived.extend(waiting.iter().copied());
+        self.cache.give_back(waiting);
+        self.blocked = 0;
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use counterpoint_framework::time::Bytes;
+
     use super::*;
+
+    /// Fills so many buffers a cycle, and never misses.
+    fn fetch(width: u32) -> Fetch {
+        let capacity = Bytes::new(1024);
+        let perfect = ReadCacheParams { capacity, ways: 1, mshrs: 1, merges: 1, perfect: true };
+        Fetch::new(width, &perfect).unwrap()
+    }
+
+    fn step(fetch: &mut Fetch) {
+        fetch.step(|_| 0, &ReadCacheStats::default());
+    }
 
     #[test]
     fn a_buffer_is_filled_a_cycle_after_its_fetch_and_warps_take_turns() {
-        let mut fetch = Fetch::new(1);
-        [0, 1, 63].into_iter().for_each(|slot| fetch.start(slot));
+        let mut fetch = fetch(1);
+        [0, 1, 63].into_iter().for_each(|slot| fetch.start(slot, Code::default()));
         let states: Vec<u64> = (0..4)
             .map(|_| {
-                fetch.step();
+                step(&mut fetch);
                 fetch.buffered()
             })
             .collect();
@@ -109,19 +206,19 @@ mod tests {
 
     #[test]
     fn a_wide_fetch_decodes_in_its_cycle() {
-        let mut fetch = Fetch::new(4);
-        [3, 4].into_iter().for_each(|slot| fetch.start(slot));
-        fetch.step();
+        let mut fetch = fetch(4);
+        [3, 4].into_iter().for_each(|slot| fetch.start(slot, Code::default()));
+        step(&mut fetch);
         assert_eq!((fetch.buffered(), fetch.is_busy()), (0b11000, false));
     }
 
     #[test]
     fn what_was_fetched_for_a_warp_that_has_ended_is_dropped() {
-        let mut fetch = Fetch::new(1);
-        fetch.start(5);
-        fetch.step();
+        let mut fetch = fetch(1);
+        fetch.start(5, Code::default());
+        step(&mut fetch);
         fetch.stop(5);
-        fetch.step();
+        step(&mut fetch);
         assert_eq!((fetch.buffered(), fetch.is_busy()), (0, false));
     }
 }

@@ -10,7 +10,7 @@ use super::stalls::{Held, Stall};
 use super::units::{MEMORY, WAYS};
 use super::warp::State;
 use super::writeback::Writeback;
-use super::{Scheduler, Sm, SmStats};
+use super::{Scheduler, Sm, SmStats, load_store};
 
 impl Sm {
     /// Lets every scheduler issue.
@@ -146,20 +146,24 @@ impl Sm {
         cta.counts.thread_insn += u64::from(issued.lanes.count_ones());
         self.fetch.issued(slot, warp.pc() != Some(pc + 1));
         if issued.kind == Issue::Memory {
-            if self.scratch.space == Space::Global {
-                check_bounds(&self.scratch, cta, warp.index())?;
+            match self.scratch.space {
+                Space::Global | Space::Const => check_bounds(&self.scratch, cta, warp.index())?,
+                Space::Local => to_local(&mut self.scratch, cta, warp.index(), slot)?,
+                Space::Shared => {}
             }
             if self.scratch.wants_value {
                 self.warps.reserve(slot, &writes);
             }
             let access = std::mem::replace(&mut self.scratch, self.load_store.empty_access());
             let (load_store, mut around) = self.load_store(stats, cycle);
-            load_store.push(slot, access, reads, &mut around)?;
+            load_store.push(slot, access, reads, &mut around);
         } else if unit == Unit::LdSt {
             // The value is there: a parameter, or nothing because no lane takes part.
+            let address =
+                (issued.kind == Issue::Parameter).then(|| cta.launch.parameters + self.scratch.addresses[0]);
             self.warps.reserve(slot, &writes);
             let (load_store, mut around) = self.load_store(stats, cycle);
-            load_store.push_parameter((slot, pc), reads, &mut around);
+            load_store.push_parameter((slot, pc), address, reads, &mut around);
         } else {
             let way = self.warps.units().way(unit);
             self.send(slot, pc, (way, latency), [&reads, &writes], cycle);
@@ -213,6 +217,7 @@ impl Sm {
             }
             Issue::Done
             | Issue::Memory
+            | Issue::Parameter
             | Issue::Branch
             | Issue::Nothing
             | Issue::Exit { finished: false } => {}
@@ -237,4 +242,20 @@ fn check_bounds(access: &Access, cta: &Cta, warp: u32) -> Result<(), Fault> {
     };
     let message = format!("{}, {}", access.describe(lane as u32), memory.locate(addresses[lane], width));
     Err(cta.fault_at(warp, lane as u32, access.pc, message))
+}
+
+/// Turns the offsets of an access to local memory into addresses, for the warp in a slot.
+fn to_local(access: &mut Access, cta: &Cta, warp: u32, slot: u32) -> Result<(), Fault> {
+    let bytes = u64::from(cta.launch.program.local_bytes());
+    let outside = |lane: &u32| {
+        let offset = access.addresses[*lane as usize];
+        access.mask >> lane & 1 != 0 && offset.saturating_add(access.width.into()) > bytes
+    };
+    if let Some(lane) = (0..32).find(outside) {
+        let message =
+            format!("{}, outside of the thread's local memory ({bytes} bytes)", access.describe(lane));
+        return Err(cta.fault_at(warp, lane, access.pc, message));
+    }
+    load_store::to_local(access, &cta.launch.local, cta.environment.sm, slot);
+    Ok(())
 }

@@ -6,6 +6,7 @@
 //! values reach the registers when memory answers. What a step could not do because nothing was ready tells when the
 //! next step is due: an SM that only waits costs nothing.
 
+mod answer;
 mod blocks;
 mod cta;
 mod fetch;
@@ -13,6 +14,7 @@ mod issue;
 mod load_store;
 mod operands;
 pub(crate) mod params;
+mod read_cache;
 pub(crate) mod scheduler;
 mod stalls;
 mod units;
@@ -25,14 +27,16 @@ use counterpoint_framework::kernel::{Fault, Source};
 use counterpoint_framework::model::{Component, Context, Counter, Distribution, Invalid, Part, Ports, Stats};
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::launch::{LaunchId, SmEvent, SmResources, SmServer};
-use counterpoint_protocols::memory::MemoryClient;
-use counterpoint_ptx::Access;
+use counterpoint_protocols::memory::{MemResult, MemoryClient};
+use counterpoint_ptx::{Access, Warp};
 
+use answer::Answer;
 use cta::Cta;
 use fetch::Fetch;
 use load_store::{LoadStore, Surroundings};
 use operands::{OperandCollector, RegisterFile};
 use params::{Pairing, SmParams};
+use read_cache::ReadCacheStats;
 use scheduler::WarpPolicy;
 use stalls::IssueSlots;
 use units::{MEMORY, Units, WAYS};
@@ -93,6 +97,12 @@ pub struct SmStats {
     load_latency: Distribution,
     /// Warps that arrived at barriers.
     barriers: Counter,
+    /// The instruction cache.
+    #[stat(name = "L1I")]
+    l1i: Part<ReadCacheStats>,
+    /// The cache of constants and kernel parameters.
+    #[stat(name = "L1C")]
+    l1c: Part<ReadCacheStats>,
 }
 
 /// A warp scheduler with its share of the warps.
@@ -146,10 +156,17 @@ impl Sm {
     fn step(&mut self, io: &mut SmPorts, sim: &Context<SmStats>) -> Result<(), Fault> {
         let (cycle, stats) = (sim.cycle(), &sim.stats);
         let (load_store, mut around) = self.load_store(stats, cycle);
+        let mut fetched = None;
         if let Some(reply) = io.memory.rx.try_recv() {
-            load_store.reply(reply, &mut around);
+            match Answer::of(reply.tag) {
+                Answer::Instruction(miss) => fetched = Some((miss, reply.result)),
+                _ => load_store.reply(reply, &mut around),
+            }
         }
         load_store.step(&mut io.memory.tx, &mut around)?;
+        if let Some((miss, MemResult::Line(mask, data))) = fetched {
+            self.fetch.fill(miss, mask, &data);
+        }
         while let Some(result) = self.ring.take(cycle) {
             let place = self.warps.slots[result.warp as usize].cta;
             if let Some(cta) = &mut self.ctas[place] {
@@ -160,7 +177,10 @@ impl Sm {
         }
         self.pass_fences();
         self.issue(sim)?;
-        self.fetch.step();
+        let warps = &self.warps.slots;
+        let pc = |slot: u32| warps[slot as usize].warp.as_ref().and_then(Warp::pc).unwrap_or_default();
+        self.fetch.step(pc, &stats.l1i);
+        self.fetch.send(&mut io.memory.tx);
         while self.ended != 0 {
             let place = self.ended.trailing_zeros() as usize;
             self.ended &= self.ended - 1;
@@ -268,7 +288,7 @@ impl Component for Sm {
             pairing: params.pairing,
             collectors: (0..cores).map(|_| OperandCollector::new(&ways, params.collectors, cores)).collect(),
             registers: (0..cores).map(|_| RegisterFile::new(banks, params.results.div_ceil(cores))).collect(),
-            fetch: Fetch::new(params.fetch_width),
+            fetch: Fetch::new(params.fetch_width, &params.l1i)?,
             instruction_limit: params.instruction_limit,
             ring: WritebackRing::new(),
             load_store: LoadStore::new(&params)?,
@@ -295,7 +315,7 @@ impl Component for Sm {
                     let deadline = next.map_or(SimTime::MAX, |next| sim.cycles_from_now(next - cycle));
                     let sources = [
                         io.memory.rx.when(true),
-                        io.memory.tx.when(self.load_store.is_blocked()),
+                        io.memory.tx.when(self.load_store.wants_credit() || self.fetch.wants_credit()),
                         io.work.rx.when(true),
                         io.work.tx.when(!self.events.is_empty()),
                     ];

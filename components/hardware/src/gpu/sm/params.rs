@@ -24,7 +24,17 @@ pub enum GlobalLoads {
     Bypass,
 }
 
-/// The L1 data cache: write-through, no allocation on writes, a written line is evicted.
+/// What a store to local memory does when its line is not in the L1 data cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum LocalStores {
+    /// It goes to memory.
+    NoAllocate,
+    /// It takes a place, without asking for the rest of the line.
+    Allocate,
+}
+
+/// The L1 data cache. Stores to global memory are written through and evict their line; stores to local memory are written
+/// back (GPGPU-Sim's LOCAL_WB_GLOBAL_WT).
 #[derive(Clone, Debug, Params)]
 pub struct L1Params {
     /// Data capacity.
@@ -42,18 +52,38 @@ pub struct L1Params {
     /// Which set a line belongs to.
     #[param(default = "fermi-hash")]
     pub set_index: SetIndex,
-    /// Bytes fetched together on a miss.
-    #[param(default = "128 B", min = "32 B", max = "128 B")]
-    pub sector: Bytes,
-    /// Which global loads look here.
+    /// Which global loads look here. Local memory is always cached.
     #[param(default = "cached")]
     pub global: GlobalLoads,
+    /// What a store to local memory does when its line is not here.
+    #[param(default = "no-allocate")]
+    pub local_stores: LocalStores,
     /// From the access to the lookup: what a hit takes, and what a miss takes before its request leaves.
     #[param(default = "35 cycles", min = "1 cycle", max = "500 cycles")]
     pub latency: Cycles,
     /// When everything is forgotten.
     #[param(default = "launch-change")]
     pub flush: L1Flush,
+}
+
+/// A cache that is only read. Lines have 128 bytes.
+#[derive(Clone, Debug, Params)]
+pub struct ReadCacheParams {
+    /// Data capacity.
+    #[param(min = "128 B")]
+    pub capacity: Bytes,
+    /// Lines per set.
+    #[param(min = "1", max = "1024")]
+    pub ways: u32,
+    /// Misses under way at most.
+    #[param(min = "1", max = "1024")]
+    pub mshrs: u32,
+    /// Accesses that one miss can serve.
+    #[param(min = "1")]
+    pub merges: u32,
+    /// Instructions and kernel parameters are always there; constants of a module are read as they are otherwise.
+    #[param(default = "off")]
+    pub perfect: bool,
 }
 
 /// Cycles of the arithmetic classes that GPGPU-Sim's configurations distinguish.
@@ -143,6 +173,12 @@ pub struct SmParams {
     pub instruction_limit: u32,
     /// The L1 data cache.
     pub l1d: L1Params,
+    /// The instruction cache (GPGPU-Sim 4, GTX 480, gpgpu_cache:il1).
+    #[param(default = "{ capacity: 2 KiB, ways: 4, mshrs: 2, merges: 48 }")]
+    pub l1i: ReadCacheParams,
+    /// The cache of constants and kernel parameters (gpgpu_const_cache:l1, whose lines have 64 bytes).
+    #[param(default = "{ capacity: 8 KiB, ways: 2, mshrs: 2, merges: 64 }")]
+    pub l1c: ReadCacheParams,
     /// From the access to its value, in shared memory without bank conflicts.
     #[param(default = "26 cycles", min = "1 cycle", max = "500 cycles")]
     pub shared_latency: Cycles,

@@ -1,6 +1,5 @@
-//! Memory instructions under way, and the places where their answers belong.
+//! Memory instructions under way, and those of their lanes that wait for a line.
 
-use counterpoint_protocols::memory::Tag;
 use counterpoint_ptx::Access;
 
 /// A memory instruction that has reached the load-store unit and is not done.
@@ -20,6 +19,8 @@ pub(super) struct InFlight {
 pub(super) struct Waiter {
     pub(super) instruction: u32,
     pub(super) lanes: u32,
+    /// Which word of each lane, where the words of a lane lie in several lines.
+    pub(super) part: u32,
 }
 
 /// A table whose places keep their index while they are taken.
@@ -55,34 +56,5 @@ impl<T> Table<T> {
     pub(super) fn take(&mut self, index: u32) -> T {
         self.free.push(index);
         self.places[index as usize].take().expect("it is under way")
-    }
-}
-
-/// Where the answer to a request belongs.
-pub(super) enum Answer {
-    /// The L1's miss.
-    Miss(u32),
-    /// An access that passed the L1 by.
-    Bypass(u32),
-    /// A store of a warp.
-    Store(u32),
-}
-
-impl Answer {
-    pub(super) fn tag(self) -> Tag {
-        match self {
-            Answer::Miss(index) => Tag(index),
-            Answer::Bypass(index) => Tag(1 << 30 | index),
-            Answer::Store(warp) => Tag(2 << 30 | warp),
-        }
-    }
-
-    pub(super) fn of(tag: Tag) -> Self {
-        let index = tag.0 & ((1 << 30) - 1);
-        match tag.0 >> 30 {
-            0 => Answer::Miss(index),
-            1 => Answer::Bypass(index),
-            _ => Answer::Store(index),
-        }
     }
 }

@@ -1,8 +1,9 @@
 //! The L1 data cache: a pipeline of transactions in order, and the lookup at its end.
 //!
-//! Loads look up their line; stores are written through and evict it; volatile loads, atomics and, where the cache is
-//! bypassed, all global accesses pass it by and forget the line. These enter the pipeline at its end, so that nothing
-//! overtakes an older access of its warp.
+//! Loads look up their line; stores to global memory are written through and evict it; volatile loads, atomics and, where
+//! the cache is bypassed, all global accesses pass it by and forget the line. These enter the pipeline at its end, so that
+//! nothing overtakes an older access of its warp. Stores to local memory, which nobody else sees, stay here until their
+//! line is evicted.
 
 use std::collections::VecDeque;
 
@@ -11,17 +12,21 @@ use counterpoint_framework::model::Invalid;
 use counterpoint_protocols::memory::{
     AtomicLane, ByteMask, LINE_BYTES, Label, Line, MemAccess, MemRequest, sectors,
 };
-use counterpoint_ptx::{Access, AccessKind, CacheOperator, Row};
+use counterpoint_ptx::{Access, AccessKind, CacheOperator, Row, Space};
 
-use super::in_flight::{Answer, Table, Waiter};
-use crate::gpu::sm::params::{GlobalLoads, L1Flush, L1Params};
-use crate::memory::cache::{Cache, CacheParams};
+use super::in_flight::{Table, Waiter};
+use super::local;
+use crate::gpu::sm::answer::Answer;
+use crate::gpu::sm::params::{GlobalLoads, L1Flush, L1Params, LocalStores};
+use crate::memory::cache::{Cache, CacheParams, Found, WayId};
 
 /// The part of an instruction that touches one line.
 #[derive(Clone, Copy)]
 pub(super) struct Transaction {
     pub(super) instruction: u32,
     pub(super) lanes: u32,
+    /// Which word of the lanes, in local memory.
+    pub(super) part: u32,
     line: u64,
     /// The cycle of its lookup.
     ready: u64,
@@ -41,6 +46,8 @@ pub(super) enum Outcome {
     Bypassed,
     /// The store has left.
     Stored,
+    /// The store has been done here.
+    Kept,
 }
 
 /// The L1 data cache.
@@ -50,6 +57,9 @@ pub(super) struct L1 {
     bypass: bool,
     cache: Cache<Waiter>,
     flush: L1Flush,
+    allocates: bool,
+    /// A line of local memory that has been evicted and has not left.
+    evicted: Option<MemRequest>,
 }
 
 impl L1 {
@@ -67,13 +77,15 @@ impl L1 {
             bypass: params.global == GlobalLoads::Bypass,
             cache: Cache::new(&cache)?,
             flush: params.flush,
+            allocates: params.local_stores == LocalStores::Allocate,
+            evicted: None,
         })
     }
 
-    /// Another launch begins here.
+    /// Another launch begins here. What local memory holds is not forgotten: its warps may live.
     pub(super) fn launch_changed(&mut self) {
         if self.flush == L1Flush::LaunchChange {
-            self.cache.invalidate_all();
+            self.cache.invalidate_clean();
         }
     }
 
@@ -89,20 +101,14 @@ impl L1 {
         self.pipeline.front().map(|transaction| transaction.ready)
     }
 
-    /// Takes a transaction of an instruction into the pipeline; gives the cycles for which it occupies the load-store
-    /// unit: one, and past the cache one a sector.
+    /// Takes a transaction of an instruction, which waits for a line, into the pipeline; gives the cycles for which it
+    /// occupies the load-store unit: one, and past the cache one a sector.
     #[inline]
-    pub(super) fn enter(
-        &mut self,
-        instruction: u32,
-        access: &Access,
-        line: u64,
-        lanes: u32,
-        cycle: u64,
-    ) -> u64 {
+    pub(super) fn enter(&mut self, waiter: Waiter, access: &Access, line: u64, cycle: u64) -> u64 {
+        let Waiter { instruction, lanes, part } = waiter;
         let past = self.passes(access);
         let ready = cycle + if past { 0 } else { self.latency };
-        self.pipeline.push_back(Transaction { instruction, lanes, line, ready });
+        self.pipeline.push_back(Transaction { instruction, lanes, part, line, ready });
         if self.bypass && past { sectors(access.bytes_within(lanes, line)).into() } else { 1 }
     }
 
@@ -121,63 +127,148 @@ impl L1 {
     /// Whether an access must not be answered from here.
     fn passes(&self, access: &Access) -> bool {
         let global = self.bypass && access.cache != CacheOperator::All;
-        global
-            || access.volatile
-            || access.cache == CacheOperator::Global
-            || matches!(access.kind, AccessKind::Atomic(..))
+        access.space == Space::Global
+            && (global
+                || access.volatile
+                || access.cache == CacheOperator::Global
+                || matches!(access.kind, AccessKind::Atomic(..)))
     }
 
     /// Looks up the transaction at the end of the pipeline, which belongs to this access of a warp. The values of a hit
-    /// are left in `words`.
+    /// are left in `words`, those of local memory in the access.
     pub(super) fn look_up(
         &mut self,
-        access: &Access,
-        warp: u32,
-        (kernel, stream): (u32, u32),
+        access: &mut Access,
+        (warp, label): (u32, Label),
         memory: &mut Out<MemRequest>,
         bypasses: &mut Table<Waiter>,
         words: &mut [Row; 4],
     ) -> Outcome {
-        let Some(Transaction { instruction, lanes, line, .. }) = self.first() else {
+        let Some(Transaction { instruction, lanes, part, line, .. }) = self.first() else {
             return Outcome::Blocked;
         };
-        let waiter = Waiter { instruction, lanes };
-        let send = |permit: Permit<'_, MemRequest>, answer: Answer, access: MemAccess| {
-            let label = Label { kernel, stream };
-            permit.send(MemRequest { line, tag: answer.tag(), client: 0, label, access });
-        };
+        let waiter = Waiter { instruction, lanes, part };
+        if access.space == Space::Local {
+            if access.kind == AccessKind::Store {
+                return self.store_local(access, waiter, line, (warp, label), memory);
+            }
+            return match self.load(line, local::bytes(access, lanes), waiter, label, memory) {
+                Ok(way) => {
+                    local::gather(access, part, lanes, self.cache.data(way));
+                    Outcome::Hit
+                }
+                Err(outcome) => outcome,
+            };
+        }
         if access.kind == AccessKind::Store {
             let Some(permit) = memory.try_reserve() else { return Outcome::Blocked };
             let (mut data, mut mask) = ([0; LINE_BYTES as usize], 0);
             access.scatter(lanes, line, &mut data, &mut mask);
             self.forget(line);
-            send(permit, Answer::Store(warp), MemAccess::Write(mask, data));
+            send(permit, line, label, Answer::Store(warp), MemAccess::Write(mask, data));
             return Outcome::Stored;
         }
         if self.passes(access) {
             let Some(permit) = memory.try_reserve() else { return Outcome::Blocked };
             self.forget(line);
-            send(permit, Answer::Bypass(bypasses.insert(waiter)), past(access, lanes, line));
+            let answer = Answer::Bypass(bypasses.insert(waiter));
+            send(permit, line, label, answer, past(access, lanes, line));
             return Outcome::Bypassed;
         }
-        let index = line / LINE_BYTES;
-        if let Some(way) = self.cache.find(line, index) {
-            if self.cache.is_pending(way) {
-                let joined = self.cache.join_miss(way, waiter).is_ok();
-                return if joined { Outcome::Joined } else { Outcome::Blocked };
+        match self.load(line, ByteMask::MAX, waiter, label, memory) {
+            Ok(way) => {
+                access.gather(lanes, line, self.cache.data(way), words);
+                Outcome::Hit
             }
-            self.cache.touch(way);
-            access.gather(lanes, line, self.cache.data(way), words);
-            return Outcome::Hit;
+            Err(outcome) => outcome,
         }
-        if !self.cache.has_free_miss() {
-            return Outcome::Blocked;
+    }
+
+    /// Looks for bytes of a line, for a load; gives where they are, or what becomes of the load.
+    fn load(
+        &mut self,
+        line: u64,
+        bytes: ByteMask,
+        waiter: Waiter,
+        label: Label,
+        memory: &mut Out<MemRequest>,
+    ) -> Result<WayId, Outcome> {
+        let index = line / LINE_BYTES;
+        let way = match self.cache.seek(line, index, bytes) {
+            Found::Here(way) => {
+                self.cache.touch(way);
+                return Ok(way);
+            }
+            Found::Pending(way) => {
+                let joined = self.cache.join_miss(way, waiter).is_ok();
+                return Err(if joined { Outcome::Joined } else { Outcome::Blocked });
+            }
+            Found::Absent(way) => way,
+        };
+        if !self.cache.has_free_miss() || self.evicted.is_some() {
+            return Err(Outcome::Blocked);
+        }
+        let Some(permit) = memory.try_reserve() else { return Err(Outcome::Blocked) };
+        let Some(way) = way.or_else(|| self.allocate(line, label)) else { return Err(Outcome::Blocked) };
+        let miss = self.cache.begin_miss(way, waiter);
+        send(permit, line, label, Answer::Miss(miss), MemAccess::Read(ByteMask::MAX));
+        Err(Outcome::Missed)
+    }
+
+    /// Stores to local memory. What waits for its line waits for what it held before.
+    fn store_local(
+        &mut self,
+        access: &Access,
+        waiter: Waiter,
+        line: u64,
+        (warp, label): (u32, Label),
+        memory: &mut Out<MemRequest>,
+    ) -> Outcome {
+        let way = match self.cache.find(line, line / LINE_BYTES) {
+            Some(way) if self.cache.is_pending(way) => return Outcome::Blocked,
+            None if self.allocates && self.evicted.is_some() => return Outcome::Blocked,
+            None if self.allocates => self.allocate(line, label),
+            way => way,
+        };
+        let (mask, data) = local::scatter(access, waiter.part, waiter.lanes);
+        if let Some(way) = way {
+            self.cache.touch(way);
+            self.cache.write(way, mask, &data);
+            return Outcome::Kept;
         }
         let Some(permit) = memory.try_reserve() else { return Outcome::Blocked };
-        let Some((way, _)) = self.cache.allocate(line, index) else { return Outcome::Blocked };
-        let miss = self.cache.begin_miss(way, waiter);
-        send(permit, Answer::Miss(miss), MemAccess::Read(ByteMask::MAX));
-        Outcome::Missed
+        send(permit, line, label, Answer::Store(warp), MemAccess::Write(mask, data));
+        Outcome::Stored
+    }
+
+    /// Makes room for a line, if its set has a way that does not wait. What lay there is sent with the next credit.
+    fn allocate(&mut self, line: u64, label: Label) -> Option<WayId> {
+        let (way, evicted) = self.cache.allocate(line, line / LINE_BYTES)?;
+        self.evicted = evicted.map(|evicted| MemRequest {
+            line: evicted.line,
+            tag: Answer::WriteBack.tag(),
+            client: 0,
+            label,
+            access: MemAccess::Write(evicted.dirty, evicted.data),
+        });
+        Some(way)
+    }
+
+    /// Whether an evicted line waits for credit.
+    #[inline]
+    pub(super) fn wants_credit(&self) -> bool {
+        self.evicted.is_some()
+    }
+
+    /// Sends the line that has been evicted, if there is one and there is credit.
+    #[inline]
+    pub(super) fn write_back(&mut self, memory: &mut Out<MemRequest>) {
+        if self.evicted.is_some()
+            && let Some(permit) = memory.try_reserve()
+            && let Some(request) = self.evicted.take()
+        {
+            permit.send(request);
+        }
     }
 
     /// Evicts a line. A miss that is under way for it serves those that wait already and nobody else.
@@ -187,15 +278,24 @@ impl L1 {
         }
     }
 
-    /// A line has come; gives those that waited for it.
-    pub(super) fn fill(&mut self, miss: u32, mask: ByteMask, data: &Line) -> Vec<Waiter> {
-        self.cache.end_miss(miss, mask, data).1
+    /// A line has come; gives those that waited for it, and where the cache has it, if it has.
+    pub(super) fn fill(&mut self, miss: u32, mask: ByteMask, data: &Line) -> (Option<WayId>, Vec<Waiter>) {
+        self.cache.end_miss(miss, mask, data)
+    }
+
+    /// What a way holds.
+    pub(super) fn data(&self, way: WayId) -> &Line {
+        self.cache.data(way)
     }
 
     /// Takes back the list of those that waited, for another miss.
     pub(super) fn give_back(&mut self, list: Vec<Waiter>) {
         self.cache.give_back(list);
     }
+}
+
+fn send(permit: Permit<'_, MemRequest>, line: u64, label: Label, answer: Answer, access: MemAccess) {
+    permit.send(MemRequest { line, tag: answer.tag(), client: 0, label, access });
 }
 
 /// What lanes ask of a line past the cache.

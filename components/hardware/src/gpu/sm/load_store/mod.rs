@@ -1,94 +1,36 @@
 //! The load-store unit: memory instructions in the order of their issue, one transaction a cycle.
 //!
-//! Shared memory is read and written here at once and takes as many cycles as its banks conflict. Global accesses are
-//! coalesced into lines and pass the L1's pipeline in order; there loads look up their line, stores evict it and go on,
-//! and atomics and volatile loads forget it and go on. What must wait for memory waits in the L1's misses or in the table
-//! of accesses that pass it by.
+//! Shared memory is read and written here at once and takes as many cycles as its banks conflict; constants are looked up
+//! here in their cache. Accesses to global and local memory are coalesced into lines and pass the L1's pipeline in order;
+//! there loads look up their line, stores evict it and go on, and atomics and volatile loads forget it and go on. What must
+//! wait for memory waits in the misses of the caches or in the table of accesses that pass the L1 by.
 
 mod coalescer;
+mod constants;
 mod in_flight;
 mod l1;
+mod local;
 mod queue;
 mod shared_memory;
+mod surroundings;
 
 use counterpoint_framework::kernel::{Fault, Out};
 use counterpoint_framework::model::Invalid;
-use counterpoint_protocols::memory::{Line, MemReply, MemRequest, MemResult};
+use counterpoint_protocols::memory::{Line, MemReply, MemRequest, MemResult, line_of};
 use counterpoint_ptx::{Access, AccessKind, RegisterSet, Row, Space};
 
-use super::SmStats;
-use super::cta::Cta;
-use super::operands::RegisterFile;
+use super::answer::Answer;
 use super::params::SmParams;
-use super::warp::Warps;
-use super::writeback::{Writeback, WritebackRing};
+use super::read_cache::ReadCache;
 use coalescer::next_line;
-use in_flight::{Answer, InFlight, Table, Waiter};
+use in_flight::{InFlight, Table, Waiter};
 use l1::{L1, Outcome};
+pub(super) use local::translate as to_local;
 use queue::{Queue, Queued, Work};
+pub(super) use surroundings::Surroundings;
 
 /// From the arrival of a load's last value to its register.
 const TO_REGISTER: u64 = 2;
-
-/// What the unit reaches in its SM.
-pub(super) struct Surroundings<'a> {
-    pub(super) warps: &'a mut Warps,
-    pub(super) ctas: &'a mut [Option<Cta>],
-    pub(super) registers: &'a mut [RegisterFile],
-    pub(super) ring: &'a mut WritebackRing,
-    /// Bits of the blocks that may have ended.
-    pub(super) ended: &'a mut u32,
-    pub(super) stats: &'a SmStats,
-    pub(super) cycle: u64,
-}
-
-impl Surroundings<'_> {
-    fn cta(&mut self, warp: u32) -> &mut Cta {
-        let cta = self.warps.slots[warp as usize].cta;
-        self.ctas[cta].as_mut().expect("a warp with an access under way has a block")
-    }
-
-    /// The number in its block of the warp in a slot.
-    fn number(&self, slot: u32) -> u32 {
-        self.warps.slots[slot as usize].warp.as_ref().map_or(0, |warp| warp.index())
-    }
-
-    /// The warp waits for one thing more: an instruction's end or a store's answer.
-    fn expect(&mut self, warp: u32) {
-        self.warps.slots[warp as usize].outstanding += 1;
-        self.warps.accessing |= 1 << warp;
-        self.cta(warp).outstanding += 1;
-    }
-
-    fn done(&mut self, warp: u32) {
-        let slot = &mut self.warps.slots[warp as usize];
-        slot.outstanding -= 1;
-        *self.ended |= 1 << slot.cta;
-        if slot.outstanding == 0 {
-            self.warps.accessing &= !(1 << warp);
-        }
-        self.cta(warp).outstanding -= 1;
-    }
-
-    /// Puts loaded words into the registers of a warp.
-    fn deliver(&mut self, warp: u32, pc: u32, lanes: u32, words: &[Row; 4]) {
-        let slot = &mut self.warps.slots[warp as usize];
-        if let (Some(cta), Some(warp)) = (self.ctas[slot.cta].as_ref(), slot.warp.as_mut()) {
-            warp.complete_load(&cta.launch.program, pc, lanes, words);
-        }
-    }
-
-    /// The registers that an instruction writes have their values from a cycle on, or as soon as their banks are free.
-    fn write_back(&mut self, warp: u32, pc: u32, from: u64) {
-        let cta = self.warps.slots[warp as usize].cta;
-        let Some(cta) = self.ctas[cta].as_mut() else { return };
-        let writes = &cta.launch.program.instructions()[pc as usize].writes;
-        let core = warp as usize % self.registers.len();
-        let at = self.registers[core].write(warp, writes, self.cycle, from, false);
-        cta.outstanding += 1;
-        self.ring.add(self.cycle, at, Writeback { warp, pc });
-    }
-}
 
 /// The load-store unit with its L1.
 pub(super) struct LoadStore {
@@ -97,7 +39,10 @@ pub(super) struct LoadStore {
     free: u64,
     /// The unit cannot go on before memory has answered, or given credit.
     blocked: bool,
+    /// The unit cannot go on before the constant cache has an answer.
+    starved: bool,
     l1: L1,
+    constants: ReadCache<Waiter>,
     instructions: Table<InFlight>,
     bypasses: Table<Waiter>,
     shared_latency: u64,
@@ -117,7 +62,9 @@ impl LoadStore {
             queue: Queue::new(&params.memory, params.collectors),
             free: 0,
             blocked: false,
+            starved: false,
             l1: L1::new(&params.l1d)?,
+            constants: ReadCache::new(&params.l1c, Answer::Constant)?,
             instructions: Table::default(),
             bypasses: Table::default(),
             shared_latency: params.shared_latency.get(),
@@ -137,7 +84,13 @@ impl LoadStore {
     /// Whether the unit waits for an answer or for credit.
     #[inline]
     pub(super) fn is_blocked(&self) -> bool {
-        self.blocked
+        self.blocked | self.starved
+    }
+
+    /// Whether something waits for credit.
+    #[inline]
+    pub(super) fn wants_credit(&self) -> bool {
+        self.blocked || self.l1.wants_credit() || self.constants.wants_credit()
     }
 
     /// Another launch begins here.
@@ -150,16 +103,18 @@ impl LoadStore {
         self.spare.pop().unwrap_or_default()
     }
 
-    /// Takes a load of a kernel parameter.
+    /// Takes a load of a kernel parameter that lies at an address; at none, if no lane takes part.
     pub(super) fn push_parameter(
         &mut self,
         place: (u32, u32),
+        address: Option<u64>,
         reads: RegisterSet,
         around: &mut Surroundings<'_>,
     ) {
         around.expect(place.0);
         let core = place.0 as usize % around.registers.len();
-        self.queue.push(place, Work::Parameter, reads, &mut around.registers[core], around.cycle);
+        let work = Work::Parameter(address.map(line_of));
+        self.queue.push(place, work, reads, &mut around.registers[core], around.cycle);
     }
 
     /// Takes a memory instruction.
@@ -169,30 +124,25 @@ impl LoadStore {
         access: Box<Access>,
         reads: RegisterSet,
         around: &mut Surroundings<'_>,
-    ) -> Result<(), Fault> {
+    ) {
         around.expect(warp);
-        let (pc, lanes) = (access.pc, access.mask);
-        let work = match access.space {
-            Space::Shared => Work::Shared(access),
-            Space::Global => {
-                let instruction = InFlight { warp, access, since: around.cycle, pending: 0, complete: false };
-                Work::Global(self.instructions.insert(instruction), lanes)
-            }
-            Space::Local | Space::Const => {
-                let (lane, number) = (lanes.trailing_zeros(), around.number(warp));
-                let message = "local and constant memory are not part of this SM".to_owned();
-                return Err(around.cta(warp).fault_at(number, lane, pc, message));
-            }
+        let (pc, lanes, space) = (access.pc, access.mask, access.space);
+        let work = if space == Space::Shared {
+            Work::Shared(access)
+        } else {
+            let instruction = InFlight { warp, access, since: around.cycle, pending: 0, complete: false };
+            let index = self.instructions.insert(instruction);
+            if space == Space::Const { Work::Constant(index, lanes) } else { Work::Lines(index, lanes, 0) }
         };
         let core = warp as usize % around.registers.len();
         self.queue.push((warp, pc), work, reads, &mut around.registers[core], around.cycle);
-        Ok(())
     }
 
     /// When the unit has something to do by itself.
     #[inline]
     pub(super) fn next(&self, cycle: u64) -> Option<u64> {
-        let transaction = self.queue.ready().filter(|_| self.l1.has_room()).map(|ready| ready.max(self.free));
+        let may_go_on = self.l1.has_room() && !self.starved;
+        let transaction = self.queue.ready().filter(|_| may_go_on).map(|ready| ready.max(self.free));
         let lookup = self.l1.next().filter(|_| !self.blocked);
         [transaction, lookup].into_iter().flatten().min().map(|at| at.max(cycle + 1))
     }
@@ -205,13 +155,15 @@ impl LoadStore {
         around: &mut Surroundings<'_>,
     ) -> Result<(), Fault> {
         let cycle = around.cycle;
-        if self.free <= cycle && self.queue.ready().is_some_and(|ready| ready <= cycle) {
+        if self.free <= cycle && !self.starved && self.queue.ready().is_some_and(|ready| ready <= cycle) {
             self.transact(around)?;
         }
         self.blocked = false;
         if self.l1.next().is_some_and(|ready| ready <= cycle) {
             self.look_up(memory, around);
         }
+        self.l1.write_back(memory);
+        self.constants.send(memory);
         Ok(())
     }
 
@@ -221,9 +173,11 @@ impl LoadStore {
         let Some(first) = self.queue.first() else { return Ok(()) };
         let (warp, pc) = (first.warp, first.pc);
         let taken = match &mut first.work {
-            Work::Parameter => {
-                around.write_back(warp, pc, cycle);
-                around.done(warp);
+            &mut Work::Parameter(line) => {
+                self.starved = !self.parameter((warp, pc), line, around);
+                if self.starved {
+                    return Ok(());
+                }
                 1
             }
             Work::Shared(access) => {
@@ -232,16 +186,41 @@ impl LoadStore {
                 around.done(warp);
                 taken
             }
-            Work::Global(index, lanes) => {
+            &mut Work::Constant(index, lanes) => {
+                let rest = self.constant(index, lanes, around);
+                self.starved = rest.is_none();
+                if let Some(rest @ 1..) = rest {
+                    if let Some(Queued { work: Work::Constant(_, lanes), .. }) = self.queue.first() {
+                        *lanes = rest;
+                    }
+                    self.free = cycle + 1;
+                }
+                if rest != Some(0) {
+                    return Ok(());
+                }
+                1
+            }
+            Work::Lines(index, lanes, part) => {
                 if !self.l1.has_room() {
                     return Ok(());
                 }
                 let index = *index;
                 let instruction = self.instructions.get(index);
-                let (line, group) = next_line(*lanes, &instruction.access);
-                *lanes &= !group;
+                let access = &instruction.access;
+                let is_local = access.space == Space::Local;
+                let (line, group) = if is_local {
+                    local::next_line(*lanes, *part, access)
+                } else {
+                    next_line(*lanes, access)
+                };
+                let waiter = Waiter { instruction: index, lanes: group, part: *part };
+                *part += 1;
+                if !is_local || *part == local::parts(access) {
+                    *lanes &= !group;
+                    *part = 0;
+                }
                 instruction.pending += 1;
-                let taken = self.l1.enter(index, &instruction.access, line, group, cycle);
+                let taken = self.l1.enter(waiter, access, line, cycle);
                 if *lanes != 0 {
                     self.free = cycle + taken;
                     return Ok(());
@@ -262,10 +241,11 @@ impl LoadStore {
         let Some(transaction) = self.l1.first() else { return };
         let instruction = self.instructions.get(transaction.instruction);
         let (warp, pc) = (instruction.warp, instruction.access.pc);
-        let launch = &around.cta(warp).launch;
-        let label = (launch.id.0, launch.stream);
+        let is_local = instruction.access.space == Space::Local;
+        let label = around.label(warp);
         let words = &mut *self.words;
-        let outcome = self.l1.look_up(&instruction.access, warp, label, memory, &mut self.bypasses, words);
+        let outcome =
+            self.l1.look_up(&mut instruction.access, (warp, label), memory, &mut self.bypasses, words);
         match outcome {
             Outcome::Blocked => {
                 self.blocked = true;
@@ -275,7 +255,9 @@ impl LoadStore {
             Outcome::Hit => {
                 around.stats.l1_accesses.add(1);
                 around.cta(warp).counts.l1_accesses += 1;
-                around.deliver(warp, pc, transaction.lanes, words);
+                if !is_local {
+                    around.deliver(warp, pc, transaction.lanes, words);
+                }
                 self.served(transaction.instruction, around);
             }
             Outcome::Joined => {
@@ -299,6 +281,10 @@ impl LoadStore {
                 around.expect(warp);
                 self.served(transaction.instruction, around);
             }
+            Outcome::Kept => {
+                around.stats.l1_writes.add(1);
+                self.served(transaction.instruction, around);
+            }
         }
         self.l1.leave();
     }
@@ -312,7 +298,11 @@ impl LoadStore {
         }
         let InFlight { warp, access, since, .. } = self.instructions.take(index);
         if access.wants_value {
-            around.stats.load_latency.record(around.cycle - since);
+            match access.space {
+                Space::Local => around.deliver(warp, access.pc, access.mask, &access.values),
+                Space::Global => around.stats.load_latency.record(around.cycle - since),
+                Space::Shared | Space::Const => {}
+            }
             self.delivered = (self.delivered + 1).max(around.cycle + TO_REGISTER);
             around.write_back(warp, access.pc, self.delivered);
         }
@@ -322,24 +312,41 @@ impl LoadStore {
 
     /// Takes an answer of memory.
     pub(super) fn reply(&mut self, reply: MemReply, around: &mut Surroundings<'_>) {
-        match (Answer::of(reply.tag), reply.result) {
+        let MemReply { line, tag, result, .. } = reply;
+        match (Answer::of(tag), result) {
             (Answer::Store(warp), _) => around.done(warp),
             (Answer::Miss(miss), MemResult::Line(mask, data)) => {
-                let mut waiting = self.l1.fill(miss, mask, &data);
+                let (way, mut waiting) = self.l1.fill(miss, mask, &data);
                 for waiter in waiting.drain(..) {
-                    self.fill(waiter, reply.line, &data, around);
+                    let access = &mut self.instructions.get(waiter.instruction).access;
+                    if access.space == Space::Local {
+                        // What the cache had of the line is newer than what has come.
+                        let data = way.map_or(&data, |way| self.l1.data(way));
+                        local::gather(access, waiter.part, waiter.lanes, data);
+                        self.served(waiter.instruction, around);
+                    } else {
+                        self.fill(waiter, line, &data, around);
+                    }
                 }
                 self.l1.give_back(waiting);
+            }
+            (Answer::Constant(miss), MemResult::Line(mask, data)) => {
+                self.starved = false;
+                let mut waiting = self.constants.fill(miss, mask, &data);
+                for waiter in waiting.drain(..) {
+                    self.fill(waiter, line, &data, around);
+                }
+                self.constants.give_back(waiting);
             }
             (Answer::Bypass(place), result) => {
                 let waiter = self.bypasses.take(place);
                 match result {
-                    MemResult::Line(_, data) => self.fill(waiter, reply.line, &data, around),
+                    MemResult::Line(_, data) => self.fill(waiter, line, &data, around),
                     MemResult::Old(lanes) => self.atomic_result(waiter, &lanes, around),
                     MemResult::Written(_) => {}
                 }
             }
-            (Answer::Miss(_), _) => {}
+            _ => {}
         }
     }
 

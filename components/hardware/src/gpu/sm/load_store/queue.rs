@@ -12,12 +12,15 @@ use crate::gpu::sm::params::WayParams;
 
 /// What an instruction asks of the unit.
 pub(super) enum Work {
-    /// A kernel parameter, whose value the register has.
-    Parameter,
+    /// A kernel parameter, whose value the register has, in this line; none if no lane takes part.
+    Parameter(Option<u64>),
     /// Shared memory.
     Shared(Box<Access>),
-    /// An instruction under way, and the lanes whose transaction has not been made.
-    Global(u32, u32),
+    /// Constants: an instruction under way, and the lanes that have not been served.
+    Constant(u32, u32),
+    /// Global or local memory: an instruction under way, the lanes whose transaction has not been made, and which word
+    /// of the first of them comes next, where a lane's words lie in several lines.
+    Lines(u32, u32, u32),
 }
 
 /// A memory instruction on its way to the unit.

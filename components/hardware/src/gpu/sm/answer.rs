@@ -1,0 +1,67 @@
+//! Where the answers to an SM's requests belong: one port of memory serves all its caches.
+
+use counterpoint_protocols::memory::Tag;
+
+/// Bits of a tag that number what waits.
+const INDEX_BITS: u32 = 28;
+
+/// Where the answer to a request belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// The L1 data cache's miss.
+    Miss(u32),
+    /// An access that passed the L1 by.
+    Bypass(u32),
+    /// A store of a warp.
+    Store(u32),
+    /// A line that the L1 has evicted.
+    WriteBack,
+    /// The instruction cache's miss.
+    Instruction(u32),
+    /// The constant cache's miss.
+    Constant(u32),
+}
+
+impl Answer {
+    pub(super) fn tag(self) -> Tag {
+        let (kind, index) = match self {
+            Answer::Miss(index) => (0, index),
+            Answer::Bypass(index) => (1, index),
+            Answer::Store(warp) => (2, warp),
+            Answer::WriteBack => (3, 0),
+            Answer::Instruction(index) => (4, index),
+            Answer::Constant(index) => (5, index),
+        };
+        Tag(kind << INDEX_BITS | index)
+    }
+
+    pub(super) fn of(tag: Tag) -> Self {
+        let index = tag.0 & ((1 << INDEX_BITS) - 1);
+        match tag.0 >> INDEX_BITS {
+            0 => Answer::Miss(index),
+            1 => Answer::Bypass(index),
+            2 => Answer::Store(index),
+            3 => Answer::WriteBack,
+            4 => Answer::Instruction(index),
+            _ => Answer::Constant(index),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_names_its_answer() {
+        let all = [
+            Answer::Miss(7),
+            Answer::Bypass(0),
+            Answer::Store(63),
+            Answer::WriteBack,
+            Answer::Instruction(1),
+            Answer::Constant(9),
+        ];
+        assert_eq!(all.map(|answer| Answer::of(answer.tag())), all);
+    }
+}

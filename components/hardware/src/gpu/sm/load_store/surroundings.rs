@@ -1,0 +1,75 @@
+//! What the load-store unit reaches in its SM beside itself.
+
+use counterpoint_protocols::memory::Label;
+use counterpoint_ptx::Row;
+
+use crate::gpu::sm::SmStats;
+use crate::gpu::sm::cta::Cta;
+use crate::gpu::sm::operands::RegisterFile;
+use crate::gpu::sm::warp::Warps;
+use crate::gpu::sm::writeback::{Writeback, WritebackRing};
+
+/// What the unit reaches in its SM.
+pub(in crate::gpu::sm) struct Surroundings<'a> {
+    pub(in crate::gpu::sm) warps: &'a mut Warps,
+    pub(in crate::gpu::sm) ctas: &'a mut [Option<Cta>],
+    pub(in crate::gpu::sm) registers: &'a mut [RegisterFile],
+    pub(in crate::gpu::sm) ring: &'a mut WritebackRing,
+    /// Bits of the blocks that may have ended.
+    pub(in crate::gpu::sm) ended: &'a mut u32,
+    pub(in crate::gpu::sm) stats: &'a SmStats,
+    pub(in crate::gpu::sm) cycle: u64,
+}
+
+impl Surroundings<'_> {
+    pub(super) fn cta(&mut self, warp: u32) -> &mut Cta {
+        let cta = self.warps.slots[warp as usize].cta;
+        self.ctas[cta].as_mut().expect("a warp with an access under way has a block")
+    }
+
+    /// On whose behalf a warp's accesses happen.
+    pub(super) fn label(&mut self, warp: u32) -> Label {
+        self.cta(warp).launch.label()
+    }
+
+    /// The number in its block of the warp in a slot.
+    pub(super) fn number(&self, slot: u32) -> u32 {
+        self.warps.slots[slot as usize].warp.as_ref().map_or(0, |warp| warp.index())
+    }
+
+    /// The warp waits for one thing more: an instruction's end or a store's answer.
+    pub(super) fn expect(&mut self, warp: u32) {
+        self.warps.slots[warp as usize].outstanding += 1;
+        self.warps.accessing |= 1 << warp;
+        self.cta(warp).outstanding += 1;
+    }
+
+    pub(super) fn done(&mut self, warp: u32) {
+        let slot = &mut self.warps.slots[warp as usize];
+        slot.outstanding -= 1;
+        *self.ended |= 1 << slot.cta;
+        if slot.outstanding == 0 {
+            self.warps.accessing &= !(1 << warp);
+        }
+        self.cta(warp).outstanding -= 1;
+    }
+
+    /// Puts loaded words into the registers of a warp.
+    pub(super) fn deliver(&mut self, warp: u32, pc: u32, lanes: u32, words: &[Row; 4]) {
+        let slot = &mut self.warps.slots[warp as usize];
+        if let (Some(cta), Some(warp)) = (self.ctas[slot.cta].as_ref(), slot.warp.as_mut()) {
+            warp.complete_load(&cta.launch.program, pc, lanes, words);
+        }
+    }
+
+    /// The registers that an instruction writes have their values from a cycle on, or as soon as their banks are free.
+    pub(super) fn write_back(&mut self, warp: u32, pc: u32, from: u64) {
+        let cta = self.warps.slots[warp as usize].cta;
+        let Some(cta) = self.ctas[cta].as_mut() else { return };
+        let writes = &cta.launch.program.instructions()[pc as usize].writes;
+        let core = warp as usize % self.registers.len();
+        let at = self.registers[core].write(warp, writes, self.cycle, from, false);
+        cta.outstanding += 1;
+        self.ring.add(self.cycle, at, Writeback { warp, pc });
+    }
+}

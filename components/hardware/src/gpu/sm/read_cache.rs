@@ -1,0 +1,162 @@
+//! A cache that is only read: of instructions, or of constants and kernel parameters.
+
+use std::collections::VecDeque;
+
+use counterpoint_framework::kernel::Out;
+use counterpoint_framework::model::{Counter, Invalid, Stats};
+use counterpoint_protocols::memory::{ByteMask, LINE_BYTES, Label, Line, MemAccess, MemRequest};
+
+use super::answer::Answer;
+use super::params::ReadCacheParams;
+use crate::memory::cache::{Cache, CacheParams, Found, SetIndex, WayId};
+
+/// What a lookup came to.
+pub(super) enum Lookup<'a> {
+    /// The line is there.
+    Hit(&'a Line),
+    /// It is not; the one who asked waits for it.
+    Missed,
+    /// It is on its way already; the one who asked waits for it.
+    Joined,
+    /// Nobody can wait before an answer has come.
+    Blocked,
+}
+
+/// What a cache that is only read counts, under GPGPU-Sim's names.
+#[derive(Default, Stats)]
+pub(super) struct ReadCacheStats {
+    /// Lookups.
+    #[stat(name = "total_cache_accesses")]
+    accesses: Counter,
+    /// Those that found nothing.
+    #[stat(name = "total_cache_misses")]
+    misses: Counter,
+    /// Those that joined a miss under way.
+    #[stat(name = "total_cache_pending_hits")]
+    pending_hits: Counter,
+    /// Those that could neither miss nor join, and were made again.
+    #[stat(name = "total_cache_reservation_fails")]
+    reservation_fails: Counter,
+}
+
+impl ReadCacheStats {
+    /// Counts a lookup; false if it has to be made again.
+    #[inline]
+    pub(super) fn count(&self, lookup: &Lookup<'_>) -> bool {
+        match lookup {
+            Lookup::Blocked => {
+                self.reservation_fails.add(1);
+                return false;
+            }
+            Lookup::Hit(_) => {}
+            Lookup::Missed => self.misses.add(1),
+            Lookup::Joined => self.pending_hits.add(1),
+        }
+        self.accesses.add(1);
+        true
+    }
+}
+
+/// A cache that is only read, where `T` waits for lines.
+pub(super) struct ReadCache<T> {
+    cache: Cache<T>,
+    perfect: bool,
+    /// Makes the tag of a miss.
+    answer: fn(u32) -> Answer,
+    /// Where the line lay that was read last: as a rule the next one lies there, too.
+    last: Option<WayId>,
+    /// Requests that have not left.
+    requests: VecDeque<MemRequest>,
+}
+
+impl<T> ReadCache<T> {
+    pub(super) fn new(params: &ReadCacheParams, answer: fn(u32) -> Answer) -> Result<Self, Invalid> {
+        let cache = CacheParams {
+            capacity: params.capacity,
+            ways: params.ways,
+            mshrs: params.mshrs,
+            merges: params.merges,
+            set_index: SetIndex::Linear,
+        };
+        Ok(ReadCache {
+            cache: Cache::new(&cache)?,
+            perfect: params.perfect,
+            answer,
+            last: None,
+            requests: VecDeque::new(),
+        })
+    }
+
+    /// Whether what is read is always there.
+    #[inline]
+    pub(super) fn is_perfect(&self) -> bool {
+        self.perfect
+    }
+
+    /// Reads a line.
+    #[inline]
+    pub(super) fn look_up(&mut self, line: u64, label: Label, waiter: impl FnOnce() -> T) -> Lookup<'_> {
+        if let Some(last) = self.last
+            && self.cache.holds(last, line)
+        {
+            self.cache.touch(last);
+            return Lookup::Hit(self.cache.data(last));
+        }
+        self.search(line, label, waiter)
+    }
+
+    fn search(&mut self, line: u64, label: Label, waiter: impl FnOnce() -> T) -> Lookup<'_> {
+        let index = line / LINE_BYTES;
+        match self.cache.seek(line, index, ByteMask::MAX) {
+            Found::Here(way) => {
+                self.cache.touch(way);
+                self.last = Some(way);
+                Lookup::Hit(self.cache.data(way))
+            }
+            Found::Pending(way) => {
+                if self.cache.can_join(way) && self.cache.join_miss(way, waiter()).is_ok() {
+                    Lookup::Joined
+                } else {
+                    Lookup::Blocked
+                }
+            }
+            Found::Absent(_) => {
+                if !self.cache.has_free_miss() {
+                    return Lookup::Blocked;
+                }
+                let Some((way, _)) = self.cache.allocate(line, index) else { return Lookup::Blocked };
+                let miss = self.cache.begin_miss(way, waiter());
+                let (tag, access) = ((self.answer)(miss).tag(), MemAccess::Read(ByteMask::MAX));
+                self.requests.push_back(MemRequest { line, tag, client: 0, label, access });
+                Lookup::Missed
+            }
+        }
+    }
+
+    /// Whether a request waits for credit.
+    #[inline]
+    pub(super) fn wants_credit(&self) -> bool {
+        !self.requests.is_empty()
+    }
+
+    /// Sends the requests that have not left, as far as there is credit.
+    #[inline]
+    pub(super) fn send(&mut self, memory: &mut Out<MemRequest>) {
+        while !self.requests.is_empty()
+            && let Some(permit) = memory.try_reserve()
+            && let Some(request) = self.requests.pop_front()
+        {
+            permit.send(request);
+        }
+    }
+
+    /// A line has come; gives those that waited for it.
+    pub(super) fn fill(&mut self, miss: u32, mask: ByteMask, data: &Line) -> Vec<T> {
+        self.cache.end_miss(miss, mask, data).1
+    }
+
+    /// Takes back the list of those that waited, for another miss.
+    pub(super) fn give_back(&mut self, list: Vec<T>) {
+        self.cache.give_back(list);
+    }
+}
