@@ -18,7 +18,7 @@ fn figures_stand_beside_ours_in_a_table_and_on_a_page() {
     assert!(lines[0].starts_with("machine") && lines[0].ends_with("apart"), "{}", called.out);
     let chase: Vec<&str> = rows.iter().filter(|row| row.contains("chase L2")).copied().collect();
     assert_eq!(chase.len(), 1, "{}", called.out);
-    assert!(chase[0].starts_with(MACHINE) && chase[0].contains(" 160.0 "), "{}", chase[0]);
+    assert!(chase[0].starts_with(&format!("{MACHINE} ")) && chase[0].contains(" 160.0 "), "{}", chase[0]);
     assert!(last.starts_with("latencies: ") && last.ends_with(" % at worst"), "{last}");
 
     let page = std::fs::read_to_string(&path).unwrap();

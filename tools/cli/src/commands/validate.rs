@@ -67,7 +67,7 @@ impl Validate {
 fn rows(validation: &Validation, console: &mut Console<'_>) -> io::Result<()> {
     writeln!(
         console.out,
-        "{:<12}{:<20}{:<16}{:>12}{:>12}{:>10}",
+        "{:<14}{:<20}{:<16}{:>12}{:>12}{:>10}",
         "machine", "of", "quantity", "ours", "GPGPU-Sim", "apart"
     )?;
     for row in &validation.rows {
@@ -75,7 +75,7 @@ fn rows(validation: &Validation, console: &mut Console<'_>) -> io::Result<()> {
         let digits = if row.of == "latency" { 1 } else { 0 };
         writeln!(
             console.out,
-            "{:<12}{:<20}{:<16}{:>12.digits$}{:>12.digits$}{:>10}",
+            "{:<14}{:<20}{:<16}{:>12.digits$}{:>12.digits$}{:>10}",
             row.machine, row.of, row.quantity, row.ours, row.theirs, apart
         )?;
     }
@@ -100,14 +100,14 @@ fn speeds(validation: &Validation, there: f64, console: &mut Console<'_>) -> io:
     writeln!(console.out, "\ncalibration loop: {here:.2} s here, {there:.2} s there")?;
     writeln!(
         console.out,
-        "{:<12}{:<20}{:>10}{:>14}{:>14}{:>10}",
+        "{:<14}{:<20}{:>10}{:>14}{:>14}{:>10}",
         "machine", "of", "CPU s", "cycles/CPU s", "GPGPU-Sim s", "faster"
     )?;
     for speed in &validation.speeds {
         let scaled = speed.theirs * here / there;
         writeln!(
             console.out,
-            "{:<12}{:<20}{:>10.2}{:>14.0}{:>14.1}{:>10.1}",
+            "{:<14}{:<20}{:>10.2}{:>14.0}{:>14.1}{:>10.1}",
             speed.machine,
             speed.of,
             speed.ours,
