@@ -2,6 +2,7 @@
 
 use counterpoint_experiments::run::RunRequest;
 use counterpoint_framework::kernel::Outcome;
+use counterpoint_framework::model::StatValue;
 
 use crate::support::{assert_verified, request, root, run_request};
 
@@ -13,6 +14,34 @@ fn names() -> Vec<String> {
     let mut names: Vec<String> = names.filter(|name| !name.ends_with("two-devices")).collect();
     names.sort();
     names
+}
+
+#[test]
+fn local_memory_holds_what_was_stored_when_lines_leave_the_l1_and_the_network_is_full() {
+    for stores in ["no-allocate", "allocate"] {
+        let set = format!("gpu.sm.l1d.local_stores={stores}");
+        let found = run_request(&request(
+            "tiny",
+            "rank-filter",
+            &[&set, "gpu.sm.l1d.capacity=4 KiB", "gpu.sm.l1d.set_index=linear"],
+        ));
+        assert_verified(&found);
+        let mut rows = found.report.stats.iter().filter(|row| row.label.name == "L1D_write_backs");
+        assert!(rows.all(|row| row.value != StatValue::Count(0)), "{stores}");
+    }
+}
+
+#[test]
+fn translated_addresses_change_times_and_no_result() {
+    for name in ["hotspot", "rank-filter", "tally"] {
+        let run = |tlb: &[&str]| {
+            let found = run_request(&request("tiny", name, &[&["app.size=small"], tlb].concat()));
+            assert_verified(&found);
+            found.report.outcome.time()
+        };
+        let (without, with) = (run(&[]), run(&["gpu.sm.tlb.entries=4", "gpu.mmu.entries=8"]));
+        assert!(with > without, "{name}: {without}, translated {with}");
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@ pub mod launch;
 pub mod local;
 pub mod memory;
 pub mod preload;
+pub mod translation;
 
 /// Flips a bit of some bytes, chosen by a random number; false if there are none.
 fn flip(data: &mut [u8], bits: u64) -> bool {

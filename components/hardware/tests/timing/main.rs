@@ -12,6 +12,7 @@ mod l2;
 mod programs;
 mod scheduling;
 mod sm;
+mod translation;
 mod waiting;
 
 use counterpoint_framework::model::{Component, Environment};

@@ -28,12 +28,13 @@ use counterpoint_framework::model::{Component, Context, Counter, Distribution, I
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::launch::{LaunchId, SmEvent, SmResources, SmServer};
 use counterpoint_protocols::memory::{MemResult, MemoryClient};
+use counterpoint_protocols::translation::TranslationClient;
 use counterpoint_ptx::{Access, Warp};
 
 use answer::Answer;
 use cta::Cta;
 use fetch::Fetch;
-use load_store::{LoadStore, Surroundings};
+use load_store::{LoadStore, Surroundings, TlbStats};
 use operands::{OperandCollector, RegisterFile};
 use params::{Pairing, SmParams};
 use read_cache::ReadCacheStats;
@@ -50,6 +51,8 @@ pub struct SmPorts {
     work: SmServer,
     /// The memory network.
     memory: MemoryClient,
+    /// The MMU, if addresses are translated.
+    translation: Option<TranslationClient>,
 }
 
 /// What an SM counts.
@@ -79,6 +82,9 @@ pub struct SmStats {
     /// Store transactions.
     #[stat(name = "L1D_writes")]
     l1_writes: Counter,
+    /// Lines of local memory that were written back.
+    #[stat(name = "L1D_write_backs")]
+    l1_write_backs: Counter,
     /// Load transactions that passed the L1 by.
     #[stat(name = "L1D_bypasses")]
     l1_bypasses: Counter,
@@ -103,6 +109,9 @@ pub struct SmStats {
     /// The cache of constants and kernel parameters.
     #[stat(name = "L1C")]
     l1c: Part<ReadCacheStats>,
+    /// The TLB.
+    #[stat(name = "TLB")]
+    tlb: Part<TlbStats>,
 }
 
 /// A warp scheduler with its share of the warps.
@@ -163,7 +172,13 @@ impl Sm {
                 _ => load_store.reply(reply, &mut around),
             }
         }
+        if let Some(mmu) = &mut io.translation {
+            load_store.take_page(&mut mmu.rx);
+        }
         load_store.step(&mut io.memory.tx, &mut around)?;
+        if let Some(mmu) = &mut io.translation {
+            load_store.ask(&mut mmu.tx);
+        }
         if let Some((miss, MemResult::Line(mask, data))) = fetched {
             self.fetch.fill(miss, mask, &data);
         }
@@ -303,6 +318,9 @@ impl Component for Sm {
     }
 
     async fn run(&mut self, io: &mut SmPorts, sim: &Context<SmStats>) -> Result<(), Fault> {
+        if self.load_store.translates() && io.translation.is_none() {
+            return Err(Fault::new("a TLB with entries needs `translation` to be linked to an MMU"));
+        }
         self.events = VecDeque::from([SmEvent::Resources(self.resources)]);
         loop {
             let cycle = sim.cycle();
@@ -319,8 +337,12 @@ impl Component for Sm {
                         io.work.rx.when(true),
                         io.work.tx.when(!self.events.is_empty()),
                     ];
+                    let translates = self.load_store.translates();
+                    let asks = self.load_store.wants_to_ask();
+                    let mmu = io.translation.iter().filter(|_| translates);
+                    let pages = mmu.flat_map(|mmu| [mmu.rx.when(true), mmu.tx.when(asks)]);
                     sim.set_busy(self.resident());
-                    sim.wait(deadline, sources).await;
+                    sim.wait(deadline, sources.into_iter().chain(pages)).await;
                 }
             }
         }

@@ -86,6 +86,20 @@ pub struct ReadCacheParams {
     pub perfect: bool,
 }
 
+/// The TLB, which translates the addresses of global and local memory; any page may be in any entry.
+#[derive(Clone, Debug, Params)]
+pub struct TlbParams {
+    /// Pages that it holds; with 0 addresses are not translated.
+    #[param(default = "0", max = "65536")]
+    pub entries: u32,
+    /// Bytes of a page; those of the MMU.
+    #[param(default = "4 KiB", min = "4 KiB", max = "2 MiB")]
+    pub page: Bytes,
+    /// Pages that may be on their way.
+    #[param(default = "8", min = "1", max = "1024")]
+    pub misses: u32,
+}
+
 /// Cycles of the arithmetic classes that GPGPU-Sim's configurations distinguish.
 #[derive(Clone, Debug, Params)]
 pub struct ClassCycles {
@@ -179,6 +193,8 @@ pub struct SmParams {
     /// The cache of constants and kernel parameters (gpgpu_const_cache:l1, whose lines have 64 bytes).
     #[param(default = "{ capacity: 8 KiB, ways: 2, mshrs: 2, merges: 64 }")]
     pub l1c: ReadCacheParams,
+    /// The TLB.
+    pub tlb: TlbParams,
     /// From the access to its value, in shared memory without bank conflicts.
     #[param(default = "26 cycles", min = "1 cycle", max = "500 cycles")]
     pub shared_latency: Cycles,

@@ -27,14 +27,18 @@ pub(super) struct Transaction {
     pub(super) lanes: u32,
     /// Which word of the lanes, in local memory.
     pub(super) part: u32,
-    line: u64,
+    pub(super) line: u64,
     /// The cycle of its lookup.
     ready: u64,
+    /// Its page is known.
+    pub(super) translated: bool,
 }
 
 /// What a lookup came to.
 pub(super) enum Outcome {
-    /// It must wait for a credit, a miss entry or a way.
+    /// It must wait for a credit.
+    NoCredit,
+    /// It must wait for an answer, which frees a miss entry or a way.
     Blocked,
     /// The values are there.
     Hit,
@@ -104,11 +108,17 @@ impl L1 {
     /// Takes a transaction of an instruction, which waits for a line, into the pipeline; gives the cycles for which it
     /// occupies the load-store unit: one, and past the cache one a sector.
     #[inline]
-    pub(super) fn enter(&mut self, waiter: Waiter, access: &Access, line: u64, cycle: u64) -> u64 {
+    pub(super) fn enter(
+        &mut self,
+        waiter: Waiter,
+        access: &Access,
+        (line, translated): (u64, bool),
+        cycle: u64,
+    ) -> u64 {
         let Waiter { instruction, lanes, part } = waiter;
         let past = self.passes(access);
         let ready = cycle + if past { 0 } else { self.latency };
-        self.pipeline.push_back(Transaction { instruction, lanes, part, line, ready });
+        self.pipeline.push_back(Transaction { instruction, lanes, part, line, ready, translated });
         if self.bypass && past { sectors(access.bytes_within(lanes, line)).into() } else { 1 }
     }
 
@@ -116,6 +126,13 @@ impl L1 {
     #[inline]
     pub(super) fn first(&self) -> Option<Transaction> {
         self.pipeline.front().copied()
+    }
+
+    /// The page of the transaction at the end of the pipeline has come.
+    pub(super) fn first_is_translated(&mut self) {
+        if let Some(first) = self.pipeline.front_mut() {
+            first.translated = true;
+        }
     }
 
     /// The transaction at the end of the pipeline has been looked up.
@@ -147,6 +164,11 @@ impl L1 {
         let Some(Transaction { instruction, lanes, part, line, .. }) = self.first() else {
             return Outcome::Blocked;
         };
+        // Nothing overtakes a line on its way to memory: it may be the very line that is wanted.
+        self.write_back(memory);
+        if self.evicted.is_some() {
+            return Outcome::NoCredit;
+        }
         let waiter = Waiter { instruction, lanes, part };
         if access.space == Space::Local {
             if access.kind == AccessKind::Store {
@@ -161,7 +183,7 @@ impl L1 {
             };
         }
         if access.kind == AccessKind::Store {
-            let Some(permit) = memory.try_reserve() else { return Outcome::Blocked };
+            let Some(permit) = memory.try_reserve() else { return Outcome::NoCredit };
             let (mut data, mut mask) = ([0; LINE_BYTES as usize], 0);
             access.scatter(lanes, line, &mut data, &mut mask);
             self.forget(line);
@@ -169,7 +191,7 @@ impl L1 {
             return Outcome::Stored;
         }
         if self.passes(access) {
-            let Some(permit) = memory.try_reserve() else { return Outcome::Blocked };
+            let Some(permit) = memory.try_reserve() else { return Outcome::NoCredit };
             self.forget(line);
             let answer = Answer::Bypass(bypasses.insert(waiter));
             send(permit, line, label, answer, past(access, lanes, line));
@@ -205,10 +227,10 @@ impl L1 {
             }
             Found::Absent(way) => way,
         };
-        if !self.cache.has_free_miss() || self.evicted.is_some() {
+        if !self.cache.has_free_miss() {
             return Err(Outcome::Blocked);
         }
-        let Some(permit) = memory.try_reserve() else { return Err(Outcome::Blocked) };
+        let Some(permit) = memory.try_reserve() else { return Err(Outcome::NoCredit) };
         let Some(way) = way.or_else(|| self.allocate(line, label)) else { return Err(Outcome::Blocked) };
         let miss = self.cache.begin_miss(way, waiter);
         send(permit, line, label, Answer::Miss(miss), MemAccess::Read(ByteMask::MAX));
@@ -226,7 +248,6 @@ impl L1 {
     ) -> Outcome {
         let way = match self.cache.find(line, line / LINE_BYTES) {
             Some(way) if self.cache.is_pending(way) => return Outcome::Blocked,
-            None if self.allocates && self.evicted.is_some() => return Outcome::Blocked,
             None if self.allocates => self.allocate(line, label),
             way => way,
         };
@@ -236,7 +257,7 @@ impl L1 {
             self.cache.write(way, mask, &data);
             return Outcome::Kept;
         }
-        let Some(permit) = memory.try_reserve() else { return Outcome::Blocked };
+        let Some(permit) = memory.try_reserve() else { return Outcome::NoCredit };
         send(permit, line, label, Answer::Store(warp), MemAccess::Write(mask, data));
         Outcome::Stored
     }

@@ -13,10 +13,12 @@ mod local;
 mod queue;
 mod shared_memory;
 mod surroundings;
+mod tlb;
 
-use counterpoint_framework::kernel::{Fault, Out};
+use counterpoint_framework::kernel::{Fault, In, Out};
 use counterpoint_framework::model::Invalid;
 use counterpoint_protocols::memory::{Line, MemReply, MemRequest, MemResult, line_of};
+use counterpoint_protocols::translation::{Translate, Translated};
 use counterpoint_ptx::{Access, AccessKind, RegisterSet, Row, Space};
 
 use super::answer::Answer;
@@ -28,6 +30,8 @@ use l1::{L1, Outcome};
 pub(super) use local::translate as to_local;
 use queue::{Queue, Queued, Work};
 pub(super) use surroundings::Surroundings;
+use tlb::Tlb;
+pub(super) use tlb::TlbStats;
 
 /// From the arrival of a load's last value to its register.
 const TO_REGISTER: u64 = 2;
@@ -37,12 +41,15 @@ pub(super) struct LoadStore {
     queue: Queue,
     /// The unit takes the next transaction in this cycle.
     free: u64,
-    /// The unit cannot go on before memory has answered, or given credit.
+    /// The L1's pipeline cannot go on before memory or the MMU has answered, or given credit.
     blocked: bool,
+    /// Of these, it is credit that is missing.
+    out_of_credit: bool,
     /// The unit cannot go on before the constant cache has an answer.
     starved: bool,
     l1: L1,
     constants: ReadCache<Waiter>,
+    tlb: Option<Tlb>,
     instructions: Table<InFlight>,
     bypasses: Table<Waiter>,
     shared_latency: u64,
@@ -62,9 +69,11 @@ impl LoadStore {
             queue: Queue::new(&params.memory, params.collectors),
             free: 0,
             blocked: false,
+            out_of_credit: false,
             starved: false,
             l1: L1::new(&params.l1d)?,
             constants: ReadCache::new(&params.l1c, Answer::Constant)?,
+            tlb: Tlb::new(&params.tlb)?,
             instructions: Table::default(),
             bypasses: Table::default(),
             shared_latency: params.shared_latency.get(),
@@ -90,7 +99,36 @@ impl LoadStore {
     /// Whether something waits for credit.
     #[inline]
     pub(super) fn wants_credit(&self) -> bool {
-        self.blocked || self.l1.wants_credit() || self.constants.wants_credit()
+        self.out_of_credit || self.l1.wants_credit() || self.constants.wants_credit()
+    }
+
+    /// Whether addresses are translated.
+    pub(super) fn translates(&self) -> bool {
+        self.tlb.is_some()
+    }
+
+    /// Whether a question to the MMU waits for credit.
+    #[inline]
+    pub(super) fn wants_to_ask(&self) -> bool {
+        self.tlb.as_ref().is_some_and(Tlb::wants_credit)
+    }
+
+    /// Takes an answer of the MMU.
+    #[inline]
+    pub(super) fn take_page(&mut self, mmu: &mut In<Translated>) {
+        if let Some(tlb) = &mut self.tlb
+            && let Some(Translated { page }) = mmu.try_recv()
+        {
+            tlb.fill(page);
+        }
+    }
+
+    /// Sends the MMU questions.
+    #[inline]
+    pub(super) fn ask(&mut self, mmu: &mut Out<Translate>) {
+        if let Some(tlb) = &mut self.tlb {
+            tlb.send(mmu);
+        }
     }
 
     /// Another launch begins here.
@@ -158,7 +196,7 @@ impl LoadStore {
         if self.free <= cycle && !self.starved && self.queue.ready().is_some_and(|ready| ready <= cycle) {
             self.transact(around)?;
         }
-        self.blocked = false;
+        (self.blocked, self.out_of_credit) = (false, false);
         if self.l1.next().is_some_and(|ready| ready <= cycle) {
             self.look_up(memory, around);
         }
@@ -220,7 +258,9 @@ impl LoadStore {
                     *part = 0;
                 }
                 instruction.pending += 1;
-                let taken = self.l1.enter(waiter, access, line, cycle);
+                let tlb = &around.stats.tlb;
+                let translated = self.tlb.as_mut().is_none_or(|unit| unit.enter(line, tlb));
+                let taken = self.l1.enter(waiter, access, (line, translated), cycle);
                 if *lanes != 0 {
                     self.free = cycle + taken;
                     return Ok(());
@@ -239,6 +279,15 @@ impl LoadStore {
     /// Takes the first transaction of the L1's pipeline, if what it needs is there.
     fn look_up(&mut self, memory: &mut Out<MemRequest>, around: &mut Surroundings<'_>) {
         let Some(transaction) = self.l1.first() else { return };
+        if !transaction.translated {
+            let translate = |tlb: &mut Tlb| tlb.translate(transaction.line, &around.stats.tlb);
+            if !self.tlb.as_mut().is_none_or(translate) {
+                self.blocked = true;
+                around.stats.lsu_stalls.add(1);
+                return;
+            }
+            self.l1.first_is_translated();
+        }
         let instruction = self.instructions.get(transaction.instruction);
         let (warp, pc) = (instruction.warp, instruction.access.pc);
         let is_local = instruction.access.space == Space::Local;
@@ -247,8 +296,9 @@ impl LoadStore {
         let outcome =
             self.l1.look_up(&mut instruction.access, (warp, label), memory, &mut self.bypasses, words);
         match outcome {
-            Outcome::Blocked => {
+            Outcome::Blocked | Outcome::NoCredit => {
                 self.blocked = true;
+                self.out_of_credit = matches!(outcome, Outcome::NoCredit);
                 around.stats.lsu_stalls.add(1);
                 return;
             }
@@ -315,6 +365,7 @@ impl LoadStore {
         let MemReply { line, tag, result, .. } = reply;
         match (Answer::of(tag), result) {
             (Answer::Store(warp), _) => around.done(warp),
+            (Answer::WriteBack, _) => around.stats.l1_write_backs.add(1),
             (Answer::Miss(miss), MemResult::Line(mask, data)) => {
                 let (way, mut waiting) = self.l1.fill(miss, mask, &data);
                 for waiter in waiting.drain(..) {
