@@ -18,6 +18,7 @@ mod ptx_command;
 mod speed;
 mod streams;
 mod support;
+mod textures;
 mod tidy;
 mod traffic;
 mod tutorial;

@@ -1,7 +1,7 @@
 //! The load-store unit: memory instructions in the order of their issue, one transaction a cycle.
 //!
 //! Shared memory is read and written here at once and takes as many cycles as its banks conflict; constants are looked up
-//! here in their cache. Accesses to global and local memory are coalesced into lines and pass the L1's pipeline in order;
+//! here in their cache, and texels in theirs. Accesses to global and local memory are coalesced into lines and pass the L1's pipeline in order;
 //! there loads look up their line, stores evict it and go on, and atomics and volatile loads forget it and go on. What must
 //! wait for memory waits in the misses of the caches or in the table of accesses that pass the L1 by.
 
@@ -13,6 +13,7 @@ mod local;
 mod queue;
 mod shared_memory;
 mod surroundings;
+mod textures;
 mod tlb;
 
 use counterpoint_framework::kernel::{Fault, In, Out};
@@ -45,10 +46,11 @@ pub(super) struct LoadStore {
     blocked: bool,
     /// Of these, it is credit that is missing.
     out_of_credit: bool,
-    /// The unit cannot go on before the constant cache has an answer.
+    /// The unit cannot go on before the cache of constants, or that of texels, has an answer.
     starved: bool,
     l1: L1,
     constants: ReadCache<Waiter>,
+    textures: ReadCache<Waiter>,
     tlb: Option<Tlb>,
     instructions: Table<InFlight>,
     bypasses: Table<Waiter>,
@@ -73,6 +75,7 @@ impl LoadStore {
             starved: false,
             l1: L1::new(&params.l1d)?,
             constants: ReadCache::new(&params.l1c, Answer::Constant)?,
+            textures: ReadCache::new(&params.l1t, Answer::Texture)?,
             tlb: Tlb::new(&params.tlb)?,
             instructions: Table::default(),
             bypasses: Table::default(),
@@ -99,7 +102,8 @@ impl LoadStore {
     /// Whether something waits for credit.
     #[inline]
     pub(super) fn wants_credit(&self) -> bool {
-        self.out_of_credit || self.l1.wants_credit() || self.constants.wants_credit()
+        let caches = self.constants.wants_credit() || self.textures.wants_credit();
+        self.out_of_credit || self.l1.wants_credit() || caches
     }
 
     /// Whether addresses are translated.
@@ -134,6 +138,8 @@ impl LoadStore {
     /// Another launch begins here.
     pub(super) fn launch_changed(&mut self) {
         self.l1.launch_changed();
+        // What lies behind a texture may have been written by the launch before.
+        self.textures.forget();
     }
 
     /// An access to be filled in.
@@ -168,7 +174,8 @@ impl LoadStore {
         let work = if space == Space::Shared {
             Work::Shared(access)
         } else {
-            let instruction = InFlight { warp, access, since: around.cycle, pending: 0, complete: false };
+            let (since, texels) = (around.cycle, Vec::new());
+            let instruction = InFlight { warp, access, since, texels, pending: 0, complete: false };
             let index = self.instructions.insert(instruction);
             if space == Space::Const { Work::Constant(index, lanes) } else { Work::Lines(index, lanes, 0) }
         };
@@ -202,6 +209,7 @@ impl LoadStore {
         }
         self.l1.write_back(memory);
         self.constants.send(memory);
+        self.textures.send(memory);
         Ok(())
     }
 
@@ -234,6 +242,20 @@ impl LoadStore {
                     self.free = cycle + 1;
                 }
                 if rest != Some(0) {
+                    return Ok(());
+                }
+                1
+            }
+            &mut Work::Texels(index, line) => {
+                let goes_on = self.texels(index, line, around)?;
+                self.starved = goes_on.is_none();
+                if goes_on == Some(true) {
+                    if let Some(Queued { work: Work::Texels(_, line), .. }) = self.queue.first() {
+                        *line += 1;
+                    }
+                    self.free = cycle + 1;
+                }
+                if goes_on != Some(false) {
                     return Ok(());
                 }
                 1
@@ -361,7 +383,7 @@ impl LoadStore {
     }
 
     /// Takes an answer of memory.
-    pub(super) fn reply(&mut self, reply: MemReply, around: &mut Surroundings<'_>) {
+    pub(super) fn reply(&mut self, reply: MemReply, around: &mut Surroundings<'_>) -> Result<(), Fault> {
         let MemReply { line, tag, result, .. } = reply;
         match (Answer::of(tag), result) {
             (Answer::Store(warp), _) => around.done(warp),
@@ -389,6 +411,9 @@ impl LoadStore {
                 }
                 self.constants.give_back(waiting);
             }
+            (Answer::Texture(miss), MemResult::Line(mask, data)) => {
+                return self.fill_texels(miss, mask, &data, around);
+            }
             (Answer::Bypass(place), result) => {
                 let waiter = self.bypasses.take(place);
                 match result {
@@ -399,6 +424,7 @@ impl LoadStore {
             }
             _ => {}
         }
+        Ok(())
     }
 
     fn fill(&mut self, waiter: Waiter, line: u64, data: &Line, around: &mut Surroundings<'_>) {

@@ -18,6 +18,8 @@ pub(super) enum Work {
     Shared(Box<Access>),
     /// Constants: an instruction under way, and the lanes that have not been served.
     Constant(u32, u32),
+    /// Texels: an instruction under way, and which of their lines comes next.
+    Texels(u32, u32),
     /// Global or local memory: an instruction under way, the lanes whose transaction has not been made, and which word
     /// of the first of them comes next, where a lane's words lie in several lines.
     Lines(u32, u32, u32),
