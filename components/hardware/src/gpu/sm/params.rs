@@ -188,10 +188,10 @@ pub struct SmParams {
     /// The L1 data cache.
     pub l1d: L1Params,
     /// The instruction cache (GPGPU-Sim 4, GTX 480, gpgpu_cache:il1).
-    #[param(default = "{ capacity: 2 KiB, ways: 4, mshrs: 2, merges: 48 }")]
+    #[param(default = "{ capacity: 2 KiB, ways: 4, mshrs: 2, merges: 32 }")]
     pub l1i: ReadCacheParams,
     /// The cache of constants and kernel parameters (gpgpu_const_cache:l1, whose lines have 64 bytes).
-    #[param(default = "{ capacity: 8 KiB, ways: 2, mshrs: 2, merges: 64 }")]
+    #[param(default = "{ capacity: 8 KiB, ways: 2, mshrs: 2, merges: 32 }")]
     pub l1c: ReadCacheParams,
     /// The texture cache (gpgpu_tex_cache:l1).
     #[param(default = "{ capacity: 12 KiB, ways: 24, mshrs: 128, merges: 4 }")]

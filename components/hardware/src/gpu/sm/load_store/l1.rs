@@ -93,10 +93,10 @@ impl L1 {
         }
     }
 
-    /// Whether another transaction can enter.
+    /// Whether another transaction can enter. It does so before the one that is at the end leaves.
     #[inline]
     pub(super) fn has_room(&self) -> bool {
-        self.pipeline.len() < self.latency as usize
+        self.pipeline.len() <= self.latency as usize
     }
 
     /// When the first transaction looks up its line.
