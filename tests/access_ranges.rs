@@ -62,7 +62,7 @@ fn block(launch: &LaunchStep, env: &CtaEnvironment, memory: &mut FlatMemory, see
                     | Issue::Nothing
                     | Issue::Exit { .. } => {}
                     Issue::Barrier { .. } => *waiting = true,
-                    Issue::Print => panic!("no application prints"),
+                    Issue::Print | Issue::Texture => panic!("no application prints or has textures"),
                     Issue::Memory => {
                         let (base, bytes) = match access.space {
                             Space::Global => (memory.base, &mut memory.bytes),

@@ -57,13 +57,13 @@ fn small_runs_take_the_cycles_that_they_took() {
     assert_eq!(pinned.lines().count(), found.lines().count());
 }
 
-/// Runs what was measured of one machine.
-fn compared(machine: &str) -> Vec<Row> {
+/// Runs what was measured of one machine, so many figures at least.
+fn compared(machine: &str, least: usize) -> Vec<Row> {
     let mut measured = Measured::read(&root()).unwrap();
     measured.machines.retain(|one| one.machine == machine);
     let validation = validate(&measured, &root(), &Arc::new(registry()));
     let rows = validation.unwrap_or_else(|errors| panic!("{}", errors[0])).rows;
-    assert!(rows.len() >= 25, "{machine}: {} rows only", rows.len());
+    assert!(rows.len() >= least, "{machine}: {} rows only", rows.len());
     rows
 }
 
@@ -85,17 +85,25 @@ fn assert_close(rows: &[Row], known: &[(&str, &str)]) {
         let is_known = known.contains(&(&row.of, &row.quantity));
         assert_eq!(close, !is_known, "{row:?}, limit {limit}");
     }
-    let (mean, _) = spread(rows.iter().filter(|row| row.quantity == "cycles")).unwrap();
-    assert!(mean <= 0.15, "cycles are {mean} apart on average");
+    if let Some((mean, _)) = spread(rows.iter().filter(|row| row.quantity == "cycles")) {
+        assert!(mean <= 0.15, "cycles are {mean} apart on average");
+    }
 }
 
 #[test]
 fn the_gtx_480_is_close_to_gpgpu_sim() {
-    assert_close(&compared("gtx480"), &[]);
+    assert_close(&compared("gtx480", 25), &[]);
 }
 
 #[test]
 fn the_titan_x_is_close_to_gpgpu_sim() {
     let evictions = [("reference-stencil", "dram_reads"), ("reference-stencil", "dram_writes")];
-    assert_close(&compared("titanx-sm6"), &evictions);
+    assert_close(&compared("titanx-sm6", 25), &evictions);
+}
+
+#[test]
+fn the_gtx_titan_is_close_to_gpgpu_sim() {
+    // GPGPU-Sim's register file works twice a cycle there.
+    let chains = ["add.s32", "mul.f32", "mad.lo.s32", "fma.f32"].map(|chain| ("latency", chain));
+    assert_close(&compared("kepler-titan", 9), &chains);
 }

@@ -133,6 +133,7 @@ fn copies_that_pass_the_l2_by_miss_its_dirty_lines() {
     let side = "  side: { type: interconnect/crossbar, clock: icnt, map: { slices: \"${controllers}\" } }\n";
     let gpu = gpu
         .replace("clients[i + 1]", "clients[i]")
+        .replace("clients[sms + 1]", "clients[sms]")
         .replace("  network:\n", &format!("{side}  network:\n"))
         .replace(
             through,

@@ -11,6 +11,7 @@ pub mod hashes;
 pub mod output;
 pub mod references;
 pub mod run;
+pub mod speed;
 pub mod summary;
 pub mod synthetic;
 pub mod validation;

@@ -24,6 +24,7 @@ use counterpoint_ptx::functional::Options;
 use crate::application::LoadedApplication;
 use crate::hashes::{Hashed, Hashes};
 use crate::output::{Folder, RECORDS, WriteError};
+use crate::speed::cpu_seconds;
 use crate::summary::{Figures, Phase, phases};
 use crate::verify::Verdict;
 
@@ -79,6 +80,8 @@ pub struct RunSummary {
     pub folder: Option<PathBuf>,
     /// Wall-clock time of the simulation alone.
     pub wall: Duration,
+    /// Processor seconds of the simulation alone, of all threads, in the ticks of [`cpu_seconds`].
+    pub cpu_seconds: f64,
 }
 
 impl RunSummary {
@@ -155,7 +158,7 @@ pub fn run_watched(
         ..RunOptions::default()
     };
     progress.begin(&program, &journal, &meter);
-    let begun = Instant::now();
+    let (begun, cpu_before) = (Instant::now(), cpu_seconds());
     let watchdog =
         Watchdog { after: request.watchdog, abandon: progress.abandon_flag(), ..Watchdog::default() };
     let simulation =
@@ -174,7 +177,7 @@ pub fn run_watched(
             Ended::LeftBehind(report) => (report, RECORDS.as_slice()),
         }
     };
-    let wall = begun.elapsed();
+    let (wall, cpu_seconds) = (begun.elapsed(), cpu_seconds() - cpu_before);
     progress.end();
 
     let partial = !matches!(report.outcome, Outcome::Finished(_));
@@ -220,6 +223,7 @@ pub fn run_watched(
         outputs,
         folder: folder.map(|folder| folder.path().to_owned()),
         wall,
+        cpu_seconds,
     })
 }
 

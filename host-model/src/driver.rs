@@ -250,6 +250,8 @@ impl<'a> Driver<'a> {
         parent: Option<SpanId>,
     ) -> Result<CommandId, Fault> {
         let params = step.params(|name| self.device_address[self.place(name)]);
+        let place_of = |name| self.device_address[self.place(name)];
+        let textures = self.application.textures_on(step.device, place_of);
         let id = LaunchId(self.next_launch);
         self.next_launch += 1;
         let unknown = || Fault::new(format!("`{}` is not on device {}", step.code, step.device));
@@ -263,6 +265,7 @@ impl<'a> Driver<'a> {
             program: Arc::clone(&step.kernel),
             code: code[place.kernel],
             variables: *variables,
+            textures,
             local: hidden.local,
             grid: step.grid,
             block: step.block,

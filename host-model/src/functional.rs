@@ -399,6 +399,8 @@ impl<'a> FunctionalHost<'a> {
     fn launch(&mut self, step: &LaunchStep) -> Result<ControlFlow<()>, Fault> {
         let params = step.params(|name| self.addresses[self.meaning[name.0 as usize]]);
         self.options.dynamic_shared_bytes = step.shared;
+        let place = |name: BufferId| self.addresses[self.meaning[name.0 as usize]];
+        self.options.textures = self.application.textures_on(step.device, place);
         let kernel = step.kernel.name();
         let name = format!("{kernel} #{}", self.launched.len() + 1);
         let memory = self.memories.get_mut(&step.device).ok_or_else(|| no_buffer(step.device))?;

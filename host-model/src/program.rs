@@ -8,6 +8,7 @@ use std::sync::Arc;
 use counterpoint_protocols::bus::Direction;
 use counterpoint_protocols::host::FileIndex;
 use counterpoint_ptx::Program as Kernel;
+use counterpoint_ptx::texture::{Texture, Textures};
 
 use crate::modules::Module;
 
@@ -121,6 +122,17 @@ impl LaunchStep {
     }
 }
 
+/// A buffer as texture fetches see it. Its handle is its position among the application's textures, counted from 1.
+#[derive(Clone, Debug)]
+pub struct BoundTexture {
+    /// Its name: that of a `.texref`, if a kernel has one of this name.
+    pub name: String,
+    /// The buffer.
+    pub buffer: BufferId,
+    /// What the fetches make of it; where its texels lie is not known yet.
+    pub texture: Texture,
+}
+
 /// What ends a loop: an element of a buffer has a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
@@ -211,6 +223,8 @@ pub struct Application {
     pub name: String,
     /// Its buffers.
     pub buffers: Vec<Buffer>,
+    /// Its textures.
+    pub textures: Vec<BoundTexture>,
     /// The modules of all launches.
     pub modules: Vec<Module>,
     /// Its streams by number; number 0 stands for the default streams of all devices.
@@ -237,6 +251,19 @@ impl Application {
     /// Whether devices hold something when the run begins.
     pub fn preloads(&self) -> bool {
         !self.preloaded.is_empty() || !self.preload.is_empty()
+    }
+
+    /// The textures of a device, where buffers lie at the given addresses.
+    pub fn textures_on(&self, device: u32, address: impl Fn(BufferId) -> u64) -> Arc<Textures> {
+        let mut found = Textures::default();
+        for (bound, handle) in self.textures.iter().zip(1..) {
+            if self.buffers[bound.buffer.0 as usize].device == device {
+                let texture = Texture { texels: address(bound.buffer), ..bound.texture.clone() };
+                found.references.insert(bound.name.clone(), texture.clone());
+                found.objects.insert(handle, texture);
+            }
+        }
+        Arc::new(found)
     }
 
     /// The devices that hold something of it.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use counterpoint_framework::kernel::{Message, Socket};
 use counterpoint_framework::telemetry::SpanId;
+use counterpoint_ptx::texture::Textures;
 use counterpoint_ptx::{Allocations, Program, VariableBases};
 
 use crate::local::{Capacity, LocalMemory};
@@ -28,6 +29,8 @@ pub struct Launch {
     pub code: u64,
     /// Where the `.global` and `.const` variables of its module begin.
     pub variables: VariableBases,
+    /// The textures that it may fetch from.
+    pub textures: Arc<Textures>,
     /// Local memory of the device's threads.
     pub local: LocalMemory,
     /// Thread blocks.
@@ -94,6 +97,7 @@ impl Hash for Launch {
         self.program.name().hash(state);
         (self.id, self.stream, self.grid, self.block, self.dynamic_shared, self.registers).hash(state);
         self.params.hash(state);
+        self.textures.hash(state);
         (self.code, self.parameters, self.variables.globals, self.variables.constants, self.local)
             .hash(state);
     }

@@ -1,15 +1,14 @@
 //! Textures (CUDA C Programming Guide, "Texture Fetching"; PTX ISA 9.7.10): what a fetch gives, as a pure
-//! function of a description.
+//! function of a description and of the texels that it asks for.
 //!
 //! Who launches a kernel binds textures by the name of a `.texref`, or by the 64-bit handle that the kernel
 //! is given. The filter's weights have 8 bits of fraction, as the hardware's. Not here: arrays, cubes, levels
 //! and gradients; a fetch of such a form is refused when the text is decoded.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// What lies beyond the edge.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum AddressMode {
     /// The texel at the edge.
     #[default]
@@ -19,7 +18,7 @@ pub enum AddressMode {
 }
 
 /// How a channel is stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the names are the types")]
 pub enum Channel {
     F32,
@@ -43,7 +42,7 @@ impl Channel {
 }
 
 /// A texture: texels and how they are fetched.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Texture {
     /// Texels in x, y and z; 1 where there is no such dimension.
     pub size: [u32; 3],
@@ -59,12 +58,12 @@ pub struct Texture {
     pub normalized: bool,
     /// What lies beyond the edge in x, y and z.
     pub address: [AddressMode; 3],
-    /// The texels, x fastest, channels of a texel together, little endian. Those that are missing are zero.
-    pub texels: Arc<[u8]>,
+    /// Where the texels begin in device memory: x fastest, channels of a texel together, little endian.
+    pub texels: u64,
 }
 
 /// The textures of a launch.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub struct Textures {
     /// By the name of the `.texref`.
     pub references: BTreeMap<String, Texture>,
@@ -78,11 +77,18 @@ impl Texture {
         self.channel == Channel::F32 || (self.fractions && self.channel.bytes() < 4)
     }
 
-    /// The four channels at float coordinates, as bits; channels that the texture has not are 0, 0 and 1.
-    pub fn fetch(&self, coordinates: [f32; 3]) -> [u32; 4] {
+    /// Bytes of all texels.
+    pub fn bytes(&self) -> u64 {
+        let texels: u64 = self.size.iter().map(|&size| u64::from(size)).product();
+        texels * u64::from(self.channels) * self.channel.bytes() as u64
+    }
+
+    /// The four channels at float coordinates, as bits; channels that the texture has not are 0, 0 and 1. `read` gives
+    /// so many bytes at an address; at which ones it is asked does not depend on what it gives.
+    pub fn fetch(&self, coordinates: [f32; 3], read: &mut impl FnMut(u64, usize) -> u32) -> [u32; 4] {
         let scaled: [f32; 3] = std::array::from_fn(|axis| self.scaled(coordinates[axis], axis));
         if !(self.linear && self.gives_floats()) {
-            return self.texel(std::array::from_fn(|axis| self.inside(scaled[axis].floor(), axis)));
+            return self.texel(std::array::from_fn(|axis| self.inside(scaled[axis].floor(), axis)), read);
         }
         let lower = scaled.map(|x| (x - 0.5).floor());
         let weights: [f32; 3] = std::array::from_fn(|axis| {
@@ -99,7 +105,7 @@ impl Texture {
                 .map(|axis| if upper(axis) { weights[axis] } else { 1.0 - weights[axis] })
                 .product();
             let place = |axis: usize| self.inside(lower[axis] + f32::from(u8::from(upper(axis))), axis);
-            let texel = self.texel(std::array::from_fn(place)).map(f32::from_bits);
+            let texel = self.texel(std::array::from_fn(place), read).map(f32::from_bits);
             // A weight of zero must not make a NaN of an infinite texel.
             if weight > 0.0 {
                 for (sum, value) in sum.iter_mut().zip(texel) {
@@ -110,8 +116,9 @@ impl Texture {
         sum.map(f32::to_bits)
     }
 
-    /// The four channels of a texel by its integer coordinates; outside of the texture, zeros.
-    pub fn fetch_at(&self, coordinates: [i32; 3]) -> [u32; 4] {
+    /// The four channels of a texel by its integer coordinates; outside of the texture, zeros. `read` as for
+    /// [`fetch`](Self::fetch).
+    pub fn fetch_at(&self, coordinates: [i32; 3], read: &mut impl FnMut(u64, usize) -> u32) -> [u32; 4] {
         let mut place = [0; 3];
         for axis in 0..3 {
             match u32::try_from(coordinates[axis]) {
@@ -119,7 +126,7 @@ impl Texture {
                 _ => return [0; 4],
             }
         }
-        self.texel(place)
+        self.texel(place, read)
     }
 
     /// A coordinate in texels.
@@ -140,19 +147,14 @@ impl Texture {
         (if wraps { index.rem_euclid(size) } else { index.clamp(0, size - 1) }) as u32
     }
 
-    fn texel(&self, [x, y, z]: [u32; 3]) -> [u32; 4] {
-        let [width, height, _] = self.size.map(|size| size as usize);
-        let index = x as usize + width * (y as usize + height * z as usize);
-        let bytes = self.channel.bytes();
-        let start = index * bytes * self.channels as usize;
+    fn texel(&self, place: [u32; 3], read: &mut impl FnMut(u64, usize) -> u32) -> [u32; 4] {
+        let ([width, height, _], [x, y, z]) = (self.size.map(u64::from), place.map(u64::from));
+        let bytes = self.channel.bytes() as u64;
+        let start = self.texels + (x + width * (y + height * z)) * bytes * u64::from(self.channels);
         let one = if self.gives_floats() { 1f32.to_bits() } else { 1 };
         let mut channels = [0, 0, 0, one];
         for (number, channel) in channels.iter_mut().enumerate().take(self.channels as usize) {
-            let mut raw = [0; 4];
-            if let Some(found) = self.texels.get(start + number * bytes..start + (number + 1) * bytes) {
-                raw[..bytes].copy_from_slice(found);
-            }
-            *channel = self.value(u32::from_le_bytes(raw));
+            *channel = self.value(read(start + number as u64 * bytes, bytes as usize));
         }
         channels
     }
@@ -178,9 +180,11 @@ impl Texture {
 mod tests {
     use super::*;
 
+    /// Where texels begin.
+    const BASE: u64 = 4096;
+
+    /// Every texel is its own number.
     fn ramp(size: [u32; 3], linear: bool, normalized: bool, mode: AddressMode) -> Texture {
-        let texels: Vec<u8> =
-            (0..size.iter().product()).flat_map(|index| (index as f32).to_le_bytes()).collect();
         Texture {
             size,
             channels: 1,
@@ -189,12 +193,16 @@ mod tests {
             linear,
             normalized,
             address: [mode; 3],
-            texels: texels.into(),
+            texels: BASE,
         }
     }
 
+    fn numbers(address: u64, _: usize) -> u32 {
+        (((address - BASE) / 4) as f32).to_bits()
+    }
+
     fn at(texture: &Texture, coordinates: [f32; 3]) -> f32 {
-        f32::from_bits(texture.fetch(coordinates)[0])
+        f32::from_bits(texture.fetch(coordinates, &mut numbers)[0])
     }
 
     #[test]
@@ -208,7 +216,7 @@ mod tests {
         // Without normalised coordinates there is no wrapping.
         let unwrapped = ramp([4, 1, 1], false, false, AddressMode::Wrap);
         assert_eq!(at(&unwrapped, [5.0, 0.0, 0.0]), 3.0);
-        assert_eq!(clamp.fetch([2.0, 0.0, 0.0])[1..], [0, 0, 1f32.to_bits()]);
+        assert_eq!(clamp.fetch([2.0, 0.0, 0.0], &mut numbers)[1..], [0, 0, 1f32.to_bits()]);
     }
 
     #[test]
@@ -226,16 +234,17 @@ mod tests {
 
     #[test]
     fn integers_fractions_and_texels_by_number() {
-        let texels: Arc<[u8]> = [0u8, 127, 128, 255].into();
+        let mut texels = |address: u64, _: usize| u32::from([0u8, 127, 128, 255][(address - BASE) as usize]);
         let base = ramp([4, 1, 1], false, false, AddressMode::Clamp);
-        let bytes = Texture { channel: Channel::S8, texels: texels.clone(), ..base.clone() };
-        assert_eq!(bytes.fetch_at([2, 0, 0])[0], (-128i32) as u32);
-        assert_eq!(bytes.fetch_at([4, 0, 0]), [0; 4]);
-        assert_eq!(bytes.fetch_at([-1, 0, 0]), [0; 4]);
+        let bytes = Texture { channel: Channel::S8, ..base.clone() };
+        assert_eq!(bytes.fetch_at([2, 0, 0], &mut texels)[0], (-128i32) as u32);
+        assert_eq!(bytes.fetch_at([4, 0, 0], &mut texels), [0; 4]);
+        assert_eq!(bytes.fetch_at([-1, 0, 0], &mut texels), [0; 4]);
         let signed = Texture { fractions: true, ..bytes.clone() };
-        assert_eq!([at(&signed, [1.0, 0.0, 0.0]), at(&signed, [2.0, 0.0, 0.0])], [1.0, -1.0]);
-        let pairs =
-            Texture { channel: Channel::U8, channels: 2, size: [2, 1, 1], fractions: true, texels, ..base };
-        assert_eq!(pairs.fetch([1.0, 0.0, 0.0]).map(f32::from_bits), [128.0 / 255.0, 1.0, 0.0, 1.0]);
+        let found = [1.0, 2.0].map(|x| f32::from_bits(signed.fetch([x, 0.0, 0.0], &mut texels)[0]));
+        assert_eq!((found, signed.bytes()), ([1.0, -1.0], 4));
+        let pairs = Texture { channel: Channel::U8, channels: 2, size: [2, 1, 1], fractions: true, ..base };
+        let found = pairs.fetch([1.0, 0.0, 0.0], &mut texels).map(f32::from_bits);
+        assert_eq!(found, [128.0 / 255.0, 1.0, 0.0, 1.0]);
     }
 }

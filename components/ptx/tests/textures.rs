@@ -9,11 +9,6 @@ use counterpoint_ptx::texture::{AddressMode, Channel, Texture, Textures};
 const HEAD: &str = ".version 7.8\n.target sm_35\n.address_size 64\n.global .texref image;\n";
 
 fn texture(channel: Channel, linear: bool) -> Texture {
-    let values = 0..32u32;
-    let texels: Vec<u8> = match channel {
-        Channel::F32 => values.flat_map(|value| (value as f32).to_le_bytes()).collect(),
-        _ => values.flat_map(u32::to_le_bytes).collect(),
-    };
     Texture {
         size: [8, 4, 1],
         channels: 1,
@@ -22,12 +17,21 @@ fn texture(channel: Channel, linear: bool) -> Texture {
         linear,
         normalized: false,
         address: [AddressMode::Clamp; 3],
-        texels: texels.into(),
+        texels: 0,
+    }
+}
+
+/// Texels that are their own numbers.
+fn texels(channel: Channel) -> Vec<u8> {
+    let values = 0..32u32;
+    match channel {
+        Channel::F32 => values.flat_map(|value| (value as f32).to_le_bytes()).collect(),
+        _ => values.flat_map(u32::to_le_bytes).collect(),
     }
 }
 
 /// One warp; every thread writes the 32-bit word in %r9.
-fn words(body: &str, textures: Textures) -> Result<Vec<u32>, String> {
+fn words(body: &str, mut textures: Textures) -> Result<Vec<u32>, String> {
     let source = format!(
         "{}.visible .entry k(.param .u64 out, .param .u64 handle) {{ .reg .b32 %r<10>; .reg .f32 %f<8>; .reg .b64 %rd<6>;
         ld.param.u64 %rd0, [out]; ld.param.u64 %rd5, [handle]; mov.u32 %r0, %tid.x; mul.wide.u32 %rd1, %r0, 4;
@@ -37,6 +41,9 @@ fn words(body: &str, textures: Textures) -> Result<Vec<u32>, String> {
     let program = Program::compile(&source, None).map_err(|errors| format!("{errors:?}"))?;
     let mut memory = FlatMemory::new(0);
     let out = memory.push(&[0; 128]);
+    for texture in textures.references.values_mut().chain(textures.objects.values_mut()) {
+        texture.texels = memory.push(&texels(texture.channel));
+    }
     let params: Vec<u8> = [out, 77].into_iter().flat_map(u64::to_le_bytes).collect();
     let options = Options { textures: Arc::new(textures), ..Options::default() };
     run(&program, [1; 3], [32, 1, 1], &params, &mut memory, &options).map_err(|fault| fault.to_string())?;

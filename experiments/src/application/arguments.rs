@@ -2,7 +2,7 @@
 
 use counterpoint_framework::model::{Diagnostic, Node, Span};
 use counterpoint_framework::topology::expression::Number;
-use counterpoint_host_model::program::Argument;
+use counterpoint_host_model::program::{Argument, BufferId};
 use counterpoint_ptx::{Param, Program};
 
 use super::expressions::parse_float;
@@ -35,17 +35,15 @@ impl Reader<'_> {
     fn argument(&mut self, node: &Node, param: &Param, device: u32) -> Option<Argument> {
         let text = self.text(node)?;
         let Param { name, size, element, .. } = param;
+        let textures = &self.application.textures;
+        if let Some(place) = textures.iter().position(|texture| texture.name == text) {
+            let buffer = textures[place].buffer;
+            self.check_address(node, &text, param, device, buffer);
+            return Some(Argument::Value((place as u64 + 1).to_le_bytes().into()));
+        }
         if text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
             let buffer = self.buffer(node)?;
-            let place = &self.application.buffers[buffer.0 as usize];
-            if *size != 8 || element.starts_with('f') {
-                let message = format!("`{text}` is a buffer, but the parameter `{name}` is no address");
-                let help = format!("`{name}` is of type {element}, {size} bytes");
-                self.diagnostics.report(Diagnostic::new(node.span, message).help(help));
-            } else if place.device != device {
-                let message = format!("`{text}` lies on device {}, the launch is on {device}", place.device);
-                self.diagnostics.error(node.span, message);
-            }
+            self.check_address(node, &text, param, device, buffer);
             return Some(Argument::Buffer(buffer));
         }
         match number_bytes(&text, element, *size) {
@@ -56,6 +54,21 @@ impl Reader<'_> {
                     .report(diagnostic.help(format!("`{name}` is of type {element}, {size} bytes")));
                 None
             }
+        }
+    }
+
+    /// A parameter that is given a buffer, or a texture of one, takes an address; both are on the launch's device.
+    fn check_address(&mut self, node: &Node, text: &str, param: &Param, device: u32, buffer: BufferId) {
+        let Param { name, size, element, .. } = param;
+        let place = &self.application.buffers[buffer.0 as usize];
+        let what = if place.name == text { "a buffer" } else { "a texture" };
+        if *size != 8 || element.starts_with('f') {
+            let message = format!("`{text}` is {what}, but the parameter `{name}` is no address");
+            let help = format!("`{name}` is of type {element}, {size} bytes");
+            self.diagnostics.report(Diagnostic::new(node.span, message).help(help));
+        } else if place.device != device {
+            let message = format!("`{text}` lies on device {}, the launch is on {device}", place.device);
+            self.diagnostics.error(node.span, message);
         }
     }
 }

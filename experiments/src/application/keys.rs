@@ -79,6 +79,11 @@ pub(super) static APPLICATION: Section = Section {
         ),
         key("buffers", Named(&BUFFER), "Memory by name, on the host and on a device."),
         key(
+            "textures",
+            Named(&TEXTURE),
+            "Buffers as textures, by name: that of a `.texref`, or what a launch is given as an argument for its handle.",
+        ),
+        key(
             "preload",
             Steps(&PRELOAD),
             "What devices hold before the run, without time: files first, then what kernels make of them.",
@@ -117,6 +122,24 @@ pub(super) static BUFFER: Section = Section {
         key("type", Single, "Type of the elements: f32, f64, u8 to u64, s8 to s64."),
         key("elements", Single, "How many."),
         key("device", Single, "The device on which it lies; 0 if not given."),
+    ],
+};
+
+/// An entry of `textures`.
+pub(super) static TEXTURE: Section = Section {
+    name: "a texture",
+    keys: &[
+        key("of", Single, "The buffer that holds the texels, x fastest, channels of a texel together."),
+        key("size", Sizes, "Texels in x, y and z."),
+        key("channels", Single, "Channels of a texel: 1, 2 or 4; 1 if not given."),
+        key("filter", Single, "`point` (the texel) or `linear` (interpolated); `point` if not given."),
+        key("coordinates", Single, "`texels`, or `normalized` from 0 to 1; `texels` if not given."),
+        key(
+            "edge",
+            Single,
+            "Beyond the edge: `clamp`, or `wrap` for normalised coordinates; `clamp` if not given.",
+        ),
+        key("read", Single, "`elements`, or 8 and 16 bits as `fractions` of 1; `elements` if not given."),
     ],
 };
 
@@ -309,10 +332,11 @@ pub(super) static COUNT: Section = Section {
 };
 
 /// Every section, the file itself first.
-static SECTIONS: [&Section; 22] = [
+static SECTIONS: [&Section; 23] = [
     &APPLICATION,
     &CODE,
     &BUFFER,
+    &TEXTURE,
     &READ_STEP,
     &LOAD_STEP,
     &READ,

@@ -184,7 +184,7 @@ impl Reader<'_> {
     }
 
     /// One to three sizes; those that are missing are 1.
-    fn extent(&mut self, node: &Node, what: &str, most: [u64; 3]) -> Option<[u32; 3]> {
+    pub(super) fn extent(&mut self, node: &Node, what: &str, most: [u64; 3]) -> Option<[u32; 3]> {
         let single = std::slice::from_ref(node);
         let sizes =
             if node.as_scalar().is_some() { single } else { self.list(Some(node), "one to three numbers") };

@@ -16,6 +16,7 @@ mod preload;
 mod reader;
 mod sizes;
 mod streams;
+mod textures;
 
 pub use counts::{Counts, PerLaunch};
 pub use keys::{explain, schema};

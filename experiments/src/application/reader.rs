@@ -77,6 +77,7 @@ impl<'a> Reader<'a> {
         self.section(&root, &APPLICATION);
         self.read_parameters(root.get("parameters"), root.get("sizes"), sets);
         self.read_buffers(root.get("buffers"));
+        self.read_textures(root.get("textures"));
         self.read_prelude(root.get("prelude"));
         self.application.copy_in = self.buffer_list(root.get("copy_in"));
         let mut codes = self.read_code(root.get("code"));

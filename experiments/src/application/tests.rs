@@ -9,6 +9,7 @@ use crate::element::Element;
 
 mod steps;
 mod streams;
+mod textures;
 
 const PTX: &str = "\
 .version 7.8

@@ -9,7 +9,7 @@ use counterpoint_framework::time::SimTime;
 use counterpoint_framework::topology::Machine;
 use serde::Deserialize;
 
-use super::{cpu_seconds, request, verified};
+use super::{request, verified};
 use crate::run::{Progress, RunError, RunSummary, load_machine, run};
 
 /// A kernel, and what the other simulator says of it.
@@ -88,25 +88,23 @@ pub fn kernel(
     let loaded = load_machine(&request, registry).map_err(|error| vec![error])?.machine;
     let whole = verified(&request, registry)?;
     let ends = ends(&whole);
-    let upto = |launches: usize| -> Result<BTreeMap<&'static str, u64>, Vec<RunError>> {
+    let upto = |launches: usize| -> Result<(BTreeMap<&'static str, u64>, f64), Vec<RunError>> {
         let Some(end) = launches.checked_sub(1).and_then(|last| ends.get(last)) else {
-            return Ok(BTreeMap::new());
+            return Ok((BTreeMap::new(), 0.0));
         };
         let stop_at = Some(SimTime::from_ps(end.as_ps() + 1));
         let part = crate::run::RunRequest { stop_at, ..request.clone() };
-        Ok(counts(&loaded, &run(&part, registry, &Progress::default())?.report.stats))
+        let summary = run(&part, registry, &Progress::default())?;
+        Ok((counts(&loaded, &summary.report.stats), summary.cpu_seconds))
     };
-    let begun = cpu_seconds();
-    let all = upto(ends.len())?;
-    let between = cpu_seconds();
-    let before = upto(kernel.warm)?;
-    let cpu_seconds = (between - begun) - (cpu_seconds() - between);
+    let (all, seconds) = upto(ends.len())?;
+    let (before, seconds_before) = upto(kernel.warm)?;
     let mut figures = vec![("cycles", cycles(&loaded, &whole, kernel.warm))];
     figures.extend(QUANTITIES.iter().map(|quantity| {
         let of = |counts: &BTreeMap<&str, u64>| counts.get(quantity.name).copied().unwrap_or(0);
         (quantity.name, of(&all) - of(&before))
     }));
-    Ok(KernelRun { figures, cpu_seconds })
+    Ok(KernelRun { figures, cpu_seconds: seconds - seconds_before })
 }
 
 /// When each launch ended.

@@ -11,7 +11,7 @@ use super::figures::Kernel;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measured {
-    /// Processor seconds of [`calibration_loop`](super::calibration_loop) where the figures were measured.
+    /// Processor seconds of [`calibration_loop`](crate::speed::calibration_loop) where the figures were measured.
     pub calibration: f64,
     /// Machine by machine.
     pub machines: Vec<Machine>,
@@ -23,19 +23,22 @@ pub struct Measured {
 pub struct Machine {
     /// Its name here.
     pub machine: String,
-    /// The kernels.
+    /// The kernels, if any were run.
+    #[serde(default)]
     pub kernels: Vec<Kernel>,
     /// Core cycles, by name of the probe.
     pub latencies: BTreeMap<String, f64>,
 }
 
 impl Measured {
-    /// Reads the file of a project.
+    /// Reads the file of the project that a folder lies in.
     ///
     /// # Errors
     /// When it cannot be read or understood.
     pub fn read(folder: &Path) -> Result<Self, String> {
-        let path = folder.join("experiments/validation/gpgpu-sim-4.2.yaml");
+        const FILE: &str = "experiments/validation/gpgpu-sim-4.2.yaml";
+        let found = folder.ancestors().map(|folder| folder.join(FILE)).find(|path| path.is_file());
+        let path = found.unwrap_or_else(|| folder.join(FILE));
         let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         serde_yaml::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
     }

@@ -4,7 +4,6 @@
 //! A kernel is run to its end first, with its results compared. A second run ends with the last launch, so that its counts
 //! hold nothing of the copies back; where launches come before, a third run's counts up to there are taken off.
 
-mod calibration;
 mod figures;
 mod measured;
 mod page;
@@ -17,7 +16,6 @@ use counterpoint_framework::model::Registry;
 
 use crate::run::{Progress, RunError, RunRequest, RunSummary, run};
 
-pub use calibration::{calibration_loop, cpu_seconds};
 pub use figures::{Kernel, KernelRun, QUANTITIES, Quantity, kernel};
 pub use measured::{Machine, Measured};
 pub use page::page;

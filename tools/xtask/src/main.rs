@@ -1,13 +1,15 @@
 //! Checks and chores of this repository: `cargo xtask check`, `cargo xtask fmt`, `cargo xtask ptx`,
-//! `cargo xtask ptxas`, `cargo xtask fuzz`, `cargo xtask bench-peers`.
+//! `cargo xtask ptxas`, `cargo xtask fuzz`, `cargo xtask bench-peers`, `cargo xtask speeds`, `cargo xtask profile`.
 
 use std::process::{Command, ExitCode};
 
 mod bench_peers;
 mod format;
 mod fuzz;
+mod profile;
 mod ptx;
 mod ptxas;
+mod speeds;
 
 /// What `check` runs after the formatting, in the order in which a failure is cheapest to see.
 const CHECKS: &[(&str, &[&str])] = &[
@@ -25,7 +27,12 @@ fn main() -> ExitCode {
         "ptxas" => ptxas::run(std::env::args().skip(2)),
         "fuzz" => fuzz::run(std::env::args().skip(2)),
         "bench-peers" => bench_peers::run(),
-        _ => Err("usage: cargo xtask check | fmt [--check] | ptx | ptxas | fuzz | bench-peers".to_owned()),
+        "speeds" => speeds::run(std::env::args().skip(2)),
+        "profile" => profile::run(std::env::args().skip(2)),
+        _ => Err(
+            "usage: cargo xtask check | fmt [--check] | ptx | ptxas | fuzz | bench-peers | speeds | profile"
+                .to_owned(),
+        ),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -28,6 +28,7 @@ pub struct MmuParams {
     #[param(default = "4 KiB", min = "4 KiB", max = "2 MiB")]
     page: Bytes,
     /// Device memory whose pages are translated; the tables lie behind it.
+    #[param(default = "1 GiB", min = "4 KiB")]
     memory: Bytes,
     /// Pages that the MMU's own TLB holds.
     #[param(default = "512", min = "1", max = "65536")]

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use counterpoint_protocols::launch::Launch;
 use counterpoint_protocols::local::{Capacity, LocalMemory};
 use counterpoint_protocols::memory::MemAccess;
+use counterpoint_ptx::texture::{AddressMode, Channel, Texture, Textures};
 
 use super::programs::{BUFFER, Memory, kernel, launch, stored};
-use super::sm::{ENDED, FETCHED, LOOKUP, MEMORY, Run, TO_REGISTER, block, faults, run_blocks};
+use super::sm::{ENDED, FETCHED, LOOKUP, MEMORY, PIPELINE, Run, TO_REGISTER, block, faults, run_blocks};
 use super::*;
 
 /// What a miss takes longer than a hit: the way to the memory, and its answer.
@@ -273,4 +274,37 @@ fn local_memory_ends_somewhere() {
     let (message, line) = faults(".local .align 8 .b8 mine[32];\nld.local.u32 %r3, [mine+32];", 32);
     assert!(message.contains("outside of the thread's local memory (32 bytes)"), "{message}");
     assert!(message.contains(&line), "{message}");
+}
+
+#[test]
+fn a_fetch_looks_up_a_line_a_cycle_and_waits_for_the_last_one() {
+    let body = "tex.1d.v4.f32.s32 {%f2, %f3, %f4, %f5}, [image, {%r1}];
+        st.global.f32 [%rd2+4096], %f2;
+        tex.1d.v4.f32.s32 {%f6, %f3, %f4, %f5}, [image, {%r1}];
+        st.global.f32 [%rd2+4352], %f6;";
+    let source = kernel(body).replace(".visible .entry", ".global .texref image;\n.visible .entry");
+    let mut launch = launch_of(&source, 32);
+    // Texels of 16 bytes: the warp's 32 lie in four lines.
+    let texels = BUFFER + 0x4000;
+    let (channel, address) = (Channel::F32, [AddressMode::Clamp; 3]);
+    let size = [32, 1, 1];
+    let [fractions, linear, normalized] = [false; 3];
+    let image = Texture { size, channels: 4, channel, fractions, linear, normalized, address, texels };
+    let references = [("image".to_owned(), image)].into();
+    launch.textures = Arc::new(Textures { references, ..Textures::default() });
+    let mut memory = Memory::default();
+    (0..32).for_each(|texel| memory.set_word(texels + 16 * texel, (texel as f32).to_bits()));
+    let run = run_blocks(FETCHED, memory, vec![(5, block(&Arc::new(launch), 0))]);
+    assert_finished(&run.report);
+    assert_eq!(asked(&run), (0..4).map(|line| texels + 128 * line).collect::<Vec<_>>());
+    let reads: Vec<u64> = run.requests.iter().take(4).map(|(cycle, _)| *cycle).collect();
+    assert_eq!(reads, (reads[0]..reads[0] + 4).collect::<Vec<_>>());
+    // The store waits for the last line; the second fetch waits for the first one's registers and finds all lines.
+    let (first, second) = (run.store(ENDED).0, run.store(ENDED + 256).0);
+    assert_eq!(first, reads[3] + MEMORY + TO_REGISTER + LOOKUP + 1);
+    assert_eq!(second - first, 1 + PIPELINE + 3 + TO_REGISTER);
+    assert_eq!(
+        (run.store(ENDED + 4 * 9).1, run.store(ENDED + 256 + 4 * 9).1),
+        (9f32.to_bits(), 9f32.to_bits())
+    );
 }

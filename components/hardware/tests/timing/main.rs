@@ -13,6 +13,7 @@ mod programs;
 mod scheduling;
 mod sm;
 mod translation;
+mod waiting;
 
 use counterpoint_framework::model::{Component, Environment, StatValue};
 use counterpoint_framework::testing::{Bench, BenchReport};

@@ -58,6 +58,7 @@ pub(super) fn launch(id: u32, source: &str, grid: u32, block: u32) -> Arc<Launch
         program: Arc::new(program),
         code: 0,
         variables: VariableBases::default(),
+        textures: Arc::default(),
         local: LocalMemory::default(),
         grid: [grid, 1, 1],
         block: [block, 1, 1],

@@ -22,7 +22,7 @@ pub(super) const ENDED: u64 = BUFFER + 0x1000;
 /// Cycles from a request's arrival to its answer.
 pub(super) const MEMORY: u64 = 100;
 /// From issue to execution, and from the result to the register, together: adds to every latency.
-const PIPELINE: u64 = 5;
+pub(super) const PIPELINE: u64 = 5;
 /// From the issue of an access to its lookup in the L1, where its request leaves.
 pub(super) const LOOKUP: u64 = PIPELINE + 35;
 /// From the arrival of a value to the register.

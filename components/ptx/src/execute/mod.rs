@@ -134,6 +134,10 @@ pub enum Issue {
     /// A kernel parameter was read; its registers are written. The access holds its offset among the parameters, of the
     /// first lane's if they differ, as the address of lane 0.
     Parameter,
+    /// Textures are to be fetched from. The access holds the lanes in `mask`, the coordinates in the first rows of
+    /// `values`, and each lane's handle in `addresses`, if the instruction has one. [`Textures::fetch`] gives the
+    /// results for [`Warp::complete_texture`].
+    Texture,
     /// Text is to be written, lane by lane in their order. The access holds the lanes in `mask`, the generic
     /// address of each lane's format in `addresses`, and that of its arguments in `values`, low words in the
     /// first row. [`Warp::complete_print`] gives the results.
@@ -336,8 +340,9 @@ impl Warp {
             Action::Barrier { waits } => kind = self.barrier(program, instruction, lanes, waits)?,
             Action::BarrierReduction(_) => kind = self.barrier(program, instruction, lanes, true)?,
             Action::Warp(op) => self.warp_wide(program, instruction, op, lanes)?,
-            Action::Texture { floats, result_floats } => {
-                self.texture(program, env, instruction, (floats, result_floats), lanes)?;
+            Action::Texture { .. } => {
+                self.texture(program, instruction, lanes, access);
+                kind = Issue::Texture;
             }
             Action::InSpace(base) => self.in_space(program, env, instruction, base, lanes),
             Action::Fence => kind = Issue::Fence,

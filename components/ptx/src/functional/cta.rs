@@ -147,6 +147,7 @@ impl<'a> Cta<'a> {
                 Issue::Done | Issue::Branch | Issue::Fence | Issue::Parameter | Issue::Nothing => {}
                 Issue::Memory => self.memory(index, env, memory)?,
                 Issue::Print => self.print(index, env, memory)?,
+                Issue::Texture => self.texture(index, env, memory)?,
                 Issue::Barrier { id, count, waits, votes } => {
                     self.races.iter_mut().for_each(|races| races.arrive(index, id));
                     let barrier = &mut self.arrived[id as usize];
@@ -299,6 +300,22 @@ impl<'a> Cta<'a> {
         if self.access.wants_value {
             self.warps[index].complete_load(self.program, self.access.pc, self.access.mask, &self.words);
         }
+    }
+
+    fn texture(
+        &mut self,
+        index: usize,
+        env: &CtaEnvironment,
+        memory: &FlatMemory,
+    ) -> Result<(), Box<ExecError>> {
+        let read = |address: u64, bytes: usize| {
+            let start = address.wrapping_sub(memory.base) as usize;
+            let found = memory.bytes.get(start..start.wrapping_add(bytes)).unwrap_or_default();
+            found.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte))
+        };
+        let words = env.textures.fetch(self.program, &self.access, read)?;
+        self.warps[index].complete_texture(self.program, self.access.pc, self.access.mask, &words);
+        Ok(())
     }
 
     fn print(

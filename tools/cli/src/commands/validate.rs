@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use clap::Args;
 use counterpoint_experiments::registry;
-use counterpoint_experiments::validation::{Measured, Validation, calibration_loop, page, spread, validate};
+use counterpoint_experiments::speed::calibration_loop;
+use counterpoint_experiments::validation::{Measured, Validation, page, spread, validate};
+use counterpoint_framework::model::diagnostics::nearest;
 
 use super::{fail, ptx::refuse};
 use crate::{Console, FAILURE, SUCCESS};
@@ -31,9 +33,17 @@ impl Validate {
             Ok(measured) => measured,
             Err(message) => return refuse(console, &[format!("error: {message}")]),
         };
-        measured.machines.retain(|one| self.machine.as_ref().is_none_or(|wanted| *wanted == one.machine));
-        if measured.machines.is_empty() {
-            return refuse(console, &["error: no figures are kept of this machine".to_owned()]);
+        if let Some(wanted) = &self.machine {
+            let known: Vec<String> = measured.machines.iter().map(|one| one.machine.clone()).collect();
+            measured.machines.retain(|one| one.machine == *wanted);
+            if measured.machines.is_empty() {
+                let help = match nearest(wanted, known.iter().map(String::as_str)) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("there are figures of {}", known.join(", ")),
+                };
+                let message = format!("error: no figures are kept of a machine `{wanted}`");
+                return refuse(console, &[message, format!("  help: {help}")]);
+            }
         }
         let validation = match validate(&measured, &folder, &Arc::new(registry())) {
             Ok(validation) => validation,
@@ -57,7 +67,7 @@ impl Validate {
 fn rows(validation: &Validation, console: &mut Console<'_>) -> io::Result<()> {
     writeln!(
         console.out,
-        "{:<12}{:<20}{:<16}{:>12}{:>12}{:>10}",
+        "{:<14}{:<20}{:<16}{:>12}{:>12}{:>10}",
         "machine", "of", "quantity", "ours", "GPGPU-Sim", "apart"
     )?;
     for row in &validation.rows {
@@ -65,7 +75,7 @@ fn rows(validation: &Validation, console: &mut Console<'_>) -> io::Result<()> {
         let digits = if row.of == "latency" { 1 } else { 0 };
         writeln!(
             console.out,
-            "{:<12}{:<20}{:<16}{:>12.digits$}{:>12.digits$}{:>10}",
+            "{:<14}{:<20}{:<16}{:>12.digits$}{:>12.digits$}{:>10}",
             row.machine, row.of, row.quantity, row.ours, row.theirs, apart
         )?;
     }
@@ -90,14 +100,14 @@ fn speeds(validation: &Validation, there: f64, console: &mut Console<'_>) -> io:
     writeln!(console.out, "\ncalibration loop: {here:.2} s here, {there:.2} s there")?;
     writeln!(
         console.out,
-        "{:<12}{:<20}{:>10}{:>14}{:>14}{:>10}",
+        "{:<14}{:<20}{:>10}{:>14}{:>14}{:>10}",
         "machine", "of", "CPU s", "cycles/CPU s", "GPGPU-Sim s", "faster"
     )?;
     for speed in &validation.speeds {
         let scaled = speed.theirs * here / there;
         writeln!(
             console.out,
-            "{:<12}{:<20}{:>10.2}{:>14.0}{:>14.1}{:>10.1}",
+            "{:<14}{:<20}{:>10.2}{:>14.0}{:>14.1}{:>10.1}",
             speed.machine,
             speed.of,
             speed.ours,

@@ -20,6 +20,8 @@ pub(super) enum Answer {
     Instruction(u32),
     /// The constant cache's miss.
     Constant(u32),
+    /// The texture cache's miss.
+    Texture(u32),
 }
 
 impl Answer {
@@ -31,6 +33,7 @@ impl Answer {
             Answer::WriteBack => (3, 0),
             Answer::Instruction(index) => (4, index),
             Answer::Constant(index) => (5, index),
+            Answer::Texture(index) => (6, index),
         };
         Tag(kind << INDEX_BITS | index)
     }
@@ -43,7 +46,8 @@ impl Answer {
             2 => Answer::Store(index),
             3 => Answer::WriteBack,
             4 => Answer::Instruction(index),
-            _ => Answer::Constant(index),
+            5 => Answer::Constant(index),
+            _ => Answer::Texture(index),
         }
     }
 }
@@ -61,6 +65,7 @@ mod tests {
             Answer::WriteBack,
             Answer::Instruction(1),
             Answer::Constant(9),
+            Answer::Texture(8),
         ];
         assert_eq!(all.map(|answer| Answer::of(answer.tag())), all);
     }

@@ -55,6 +55,7 @@ impl Cta {
             windows: WINDOWS,
             global_base: launch.variables.globals,
             constant_base: launch.variables.constants,
+            textures: Arc::clone(&launch.textures),
             ..CtaEnvironment::new(launch.grid, launch.block, Arc::clone(&launch.params))
         };
         let shared = vec![0; (launch.program.shared_bytes() + launch.dynamic_shared) as usize];

@@ -157,6 +157,11 @@ impl Sm {
             let access = std::mem::replace(&mut self.scratch, self.load_store.empty_access());
             let (load_store, mut around) = self.load_store(stats, cycle);
             load_store.push(slot, access, reads, &mut around);
+        } else if issued.kind == Issue::Texture {
+            self.warps.reserve(slot, &writes);
+            let access = std::mem::replace(&mut self.scratch, self.load_store.empty_access());
+            let (load_store, mut around) = self.load_store(stats, cycle);
+            load_store.push_texture(slot, access, reads, &mut around)?;
         } else if unit == Unit::LdSt {
             // The value is there: a parameter, or nothing because no lane takes part.
             let address =
@@ -218,6 +223,7 @@ impl Sm {
             Issue::Done
             | Issue::Memory
             | Issue::Parameter
+            | Issue::Texture
             | Issue::Branch
             | Issue::Nothing
             | Issue::Exit { finished: false } => {}

@@ -109,6 +109,9 @@ pub struct SmStats {
     /// The cache of constants and kernel parameters.
     #[stat(name = "L1C")]
     l1c: Part<ReadCacheStats>,
+    /// The texture cache.
+    #[stat(name = "L1T")]
+    l1t: Part<ReadCacheStats>,
     /// The TLB.
     #[stat(name = "TLB")]
     tlb: Part<TlbStats>,
@@ -169,7 +172,7 @@ impl Sm {
         if let Some(reply) = io.memory.rx.try_recv() {
             match Answer::of(reply.tag) {
                 Answer::Instruction(miss) => fetched = Some((miss, reply.result)),
-                _ => load_store.reply(reply, &mut around),
+                _ => load_store.reply(reply, &mut around)?,
             }
         }
         if let Some(mmu) = &mut io.translation {

@@ -81,7 +81,7 @@ pub struct ReadCacheParams {
     /// Accesses that one miss can serve.
     #[param(min = "1")]
     pub merges: u32,
-    /// Instructions and kernel parameters are always there; constants of a module are read as they are otherwise.
+    /// Instructions and kernel parameters are always there; constants of a module and texels are read all the same.
     #[param(default = "off")]
     pub perfect: bool,
 }
@@ -193,6 +193,9 @@ pub struct SmParams {
     /// The cache of constants and kernel parameters (gpgpu_const_cache:l1, whose lines have 64 bytes).
     #[param(default = "{ capacity: 8 KiB, ways: 2, mshrs: 2, merges: 64 }")]
     pub l1c: ReadCacheParams,
+    /// The texture cache (gpgpu_tex_cache:l1).
+    #[param(default = "{ capacity: 12 KiB, ways: 24, mshrs: 128, merges: 4 }")]
+    pub l1t: ReadCacheParams,
     /// The TLB.
     pub tlb: TlbParams,
     /// From the access to its value, in shared memory without bank conflicts.

@@ -1,4 +1,4 @@
-//! A cache that is only read: of instructions, or of constants and kernel parameters.
+//! A cache that is only read: of instructions, of constants and kernel parameters, or of texels.
 
 use std::collections::VecDeque;
 
@@ -131,6 +131,11 @@ impl<T> ReadCache<T> {
                 Lookup::Missed
             }
         }
+    }
+
+    /// Forgets every line.
+    pub(super) fn forget(&mut self) {
+        self.cache.invalidate_clean();
     }
 
     /// Whether a request waits for credit.

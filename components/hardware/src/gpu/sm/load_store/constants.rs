@@ -5,46 +5,47 @@ use counterpoint_protocols::memory::line_of;
 use counterpoint_ptx::{Access, Space};
 
 use super::in_flight::{InFlight, Waiter};
-use super::{LoadStore, Surroundings};
+use super::queue::Work;
+use super::{LoadStore, Surroundings, Taken};
 use crate::gpu::sm::read_cache::Lookup;
 
 impl LoadStore {
-    /// Looks up a parameter's line, if a lane takes part; the value came with the launch. False if the cache can do
-    /// nothing before an answer has come.
+    /// Looks up a parameter's line, if a lane takes part; the value came with the launch.
     pub(super) fn parameter(
         &mut self,
         (warp, pc): (u32, u32),
         line: Option<u64>,
         around: &mut Surroundings<'_>,
-    ) -> bool {
+    ) -> Taken {
         let Some(line) = line.filter(|_| !self.constants.is_perfect()) else {
             around.write_back(warp, pc, around.cycle);
             around.done(warp);
-            return true;
+            return Taken::all(1);
         };
         let (label, since) = (around.label(warp), around.cycle);
         let (instructions, spare) = (&mut self.instructions, &mut self.spare);
         let waiter = || {
             let mut access: Box<Access> = spare.pop().unwrap_or_default();
             (access.pc, access.mask, access.space, access.wants_value) = (pc, 0, Space::Const, true);
-            let instruction = InFlight { warp, access, since, pending: 1, complete: true };
+            let texels = Vec::new();
+            let instruction = InFlight { warp, access, since, texels, pending: 1, complete: true };
             Waiter { instruction: instructions.insert(instruction), lanes: 0, part: 0 }
         };
         let found = self.constants.look_up(line, label, waiter);
         let hit = matches!(found, Lookup::Hit(_));
         if !around.stats.l1c.count(&found) {
-            return false;
+            self.starved = true;
+            return Taken::part(0, Work::Parameter(Some(line)));
         }
         if hit {
             around.write_back(warp, pc, around.cycle);
             around.done(warp);
         }
-        true
+        Taken::all(1)
     }
 
-    /// Reads the constant of the first of those lanes, and of all others that want the same. Gives the lanes that are
-    /// left, or `None` if the cache can do nothing before an answer has come.
-    pub(super) fn constant(&mut self, index: u32, lanes: u32, around: &mut Surroundings<'_>) -> Option<u32> {
+    /// Reads the constant of the first of those lanes, and of all others that want the same.
+    pub(super) fn constant(&mut self, index: u32, lanes: u32, around: &mut Surroundings<'_>) -> Taken {
         let label = around.label(self.instructions.get(index).warp);
         let instruction = self.instructions.get(index);
         let (warp, access) = (instruction.warp, &instruction.access);
@@ -55,7 +56,8 @@ impl LoadStore {
         let found =
             self.constants.look_up(line, label, || Waiter { instruction: index, lanes: group, part: 0 });
         if !around.stats.l1c.count(&found) {
-            return None;
+            self.starved = true;
+            return Taken::part(0, Work::Constant(index, lanes));
         }
         if let Lookup::Hit(data) = found {
             access.gather(group, line, data, &mut self.words);
@@ -64,15 +66,16 @@ impl LoadStore {
             instruction.pending += 1;
         }
         let rest = lanes & !group;
-        if rest == 0 {
-            instruction.complete = true;
-            if instruction.pending == 0 {
-                let InFlight { access, .. } = self.instructions.take(index);
-                around.write_back(warp, access.pc, around.cycle);
-                around.done(warp);
-                self.spare.push(access);
-            }
+        if rest != 0 {
+            return Taken::part(1, Work::Constant(index, rest));
         }
-        Some(rest)
+        instruction.complete = true;
+        if instruction.pending == 0 {
+            let InFlight { access, .. } = self.instructions.take(index);
+            around.write_back(warp, access.pc, around.cycle);
+            around.done(warp);
+            self.spare.push(access);
+        }
+        Taken::all(1)
     }
 }

@@ -1,5 +1,6 @@
 //! Memory instructions under way, and those of their lanes that wait for a line.
 
+use counterpoint_protocols::memory::Line;
 use counterpoint_ptx::Access;
 
 /// A memory instruction that has reached the load-store unit and is not done.
@@ -8,6 +9,8 @@ pub(super) struct InFlight {
     pub(super) access: Box<Access>,
     /// The cycle of its issue.
     pub(super) since: u64,
+    /// For textures: the lines that hold texels, and what has come of them.
+    pub(super) texels: Vec<(u64, Line)>,
     /// Transactions made that have not been served.
     pub(super) pending: u32,
     /// All transactions have been made.

@@ -18,6 +18,8 @@ pub(super) enum Work {
     Shared(Box<Access>),
     /// Constants: an instruction under way, and the lanes that have not been served.
     Constant(u32, u32),
+    /// Texels: an instruction under way, and which of their lines comes next.
+    Texels(u32, u32),
     /// Global or local memory: an instruction under way, the lanes whose transaction has not been made, and which word
     /// of the first of them comes next, where a lane's words lie in several lines.
     Lines(u32, u32, u32),
@@ -87,15 +89,22 @@ impl Queue {
         self.instructions.push_back(Queued { warp, pc, work, reads, ready });
     }
 
+    /// The unit is not done with the first instruction.
+    #[inline]
+    pub(super) fn go_on(&mut self, rest: Work) {
+        if let Some(first) = self.instructions.front_mut() {
+            first.work = rest;
+        }
+    }
+
     /// The unit is done with the first instruction; those behind it move up.
     #[inline]
-    pub(super) fn pop(&mut self, registers: &mut [RegisterFile], cycle: u64) -> Option<Queued> {
-        let first = self.instructions.pop_front();
+    pub(super) fn pop(&mut self, registers: &mut [RegisterFile], cycle: u64) {
+        self.instructions.pop_front();
         if let Some(last) = self.instructions.get_mut(self.collected - 1) {
             let core = last.warp as usize % registers.len();
             last.ready = collect(last.warp, &last.reads, &mut registers[core], cycle, cycle);
         }
-        first
     }
 }
 

@@ -1,14 +1,49 @@
 //! Shared memory: a CTA's bytes, and the bank conflicts of an access.
 
+use counterpoint_framework::kernel::Fault;
 use counterpoint_ptx::{Access, AccessKind, Row};
+
+use super::{LoadStore, Surroundings, Taken};
 
 /// Words among which those that an access touches are marked one by one.
 const MARKED: usize = 4096;
 
+impl LoadStore {
+    /// Executes an access to shared memory.
+    pub(super) fn shared(
+        &mut self,
+        access: Box<Access>,
+        warp: u32,
+        around: &mut Surroundings<'_>,
+    ) -> Result<Taken, Fault> {
+        let number = around.number(warp);
+        let cta = around.cta(warp);
+        let (low, high) = access.extent();
+        if let Some(lane) = out_of_bounds(&access, high, cta.shared.len() as u64) {
+            let size = cta.shared.len();
+            let message =
+                format!("{}, outside of the block's shared memory ({size} bytes)", access.describe(lane));
+            return Err(cta.fault_at(number, lane, access.pc, message));
+        }
+        execute(&access, &mut cta.shared, &mut self.words);
+        let degree = conflict_degree(&access, (low, high), self.banks);
+        cta.counts.shared_conflicts += degree - 1;
+        around.stats.shared_accesses.add(1);
+        around.stats.shared_conflicts.add(degree - 1);
+        if access.wants_value {
+            around.deliver(warp, access.pc, access.mask, &self.words);
+            around.write_back(warp, access.pc, around.cycle + degree - 1 + self.shared_latency);
+        }
+        around.done(warp);
+        self.spare.push(access);
+        Ok(Taken::all(degree))
+    }
+}
+
 /// Cycles that an access, from the lowest address to the highest one, takes: the most different words that one bank must
 /// deliver. Lanes that read the same word share it; atomics on the same word take turns.
 #[inline]
-pub(super) fn conflict_degree(access: &Access, (low, high): (u64, u64), banks: u32) -> u64 {
+fn conflict_degree(access: &Access, (low, high): (u64, u64), banks: u32) -> u64 {
     let words = u64::from(access.width).div_ceil(4);
     let span = high / 4 + words - low / 4;
     if matches!(access.kind, AccessKind::Atomic(..)) {
@@ -52,7 +87,7 @@ fn turns(access: &Access, banks: u32, mut known: impl FnMut(u64) -> bool) -> u64
 
 /// The first lane that reaches beyond the CTA's shared memory; `high` is the highest address of all.
 #[inline]
-pub(super) fn out_of_bounds(access: &Access, high: u64, bytes: u64) -> Option<u32> {
+fn out_of_bounds(access: &Access, high: u64, bytes: u64) -> Option<u32> {
     let beyond = |address: u64| address.saturating_add(u64::from(access.width)) > bytes;
     if !beyond(high) {
         return None;
@@ -61,7 +96,7 @@ pub(super) fn out_of_bounds(access: &Access, high: u64, bytes: u64) -> Option<u3
 }
 
 /// Does what the access asks; loads and atomics leave their values in `words`.
-pub(super) fn execute(access: &Access, bytes: &mut [u8], words: &mut [Row; 4]) {
+fn execute(access: &Access, bytes: &mut [u8], words: &mut [Row; 4]) {
     match access.kind {
         AccessKind::Load => access.gather(access.mask, 0, bytes, words),
         AccessKind::Store => access.store(access.mask, 0, bytes),

@@ -62,6 +62,14 @@ impl Surroundings<'_> {
         }
     }
 
+    /// Puts the channels of texels into the registers of a warp.
+    pub(super) fn deliver_texture(&mut self, warp: u32, pc: u32, lanes: u32, words: &[Row; 4]) {
+        let slot = &mut self.warps.slots[warp as usize];
+        if let (Some(cta), Some(warp)) = (self.ctas[slot.cta].as_ref(), slot.warp.as_mut()) {
+            warp.complete_texture(&cta.launch.program, pc, lanes, words);
+        }
+    }
+
     /// The registers that an instruction writes have their values from a cycle on, or as soon as their banks are free.
     pub(super) fn write_back(&mut self, warp: u32, pc: u32, from: u64) {
         let cta = self.warps.slots[warp as usize].cta;

@@ -1,0 +1,176 @@
+//! Global and local memory in the load-store unit: the lines of an instruction enter the L1's pipeline one after another,
+//! are looked up at its end, and are served there or when memory answers.
+
+use counterpoint_framework::kernel::Out;
+use counterpoint_protocols::memory::{ByteMask, Line, MemRequest};
+use counterpoint_ptx::{AccessKind, Space};
+
+use super::coalescer::next_line;
+use super::in_flight::{InFlight, Waiter};
+use super::l1::Outcome;
+use super::queue::Work;
+use super::tlb::Tlb;
+use super::{LoadStore, Surroundings, TO_REGISTER, Taken, local};
+
+impl LoadStore {
+    /// Makes the next transaction of an instruction: word `part` of the first of those lanes, and of all that are in its
+    /// line.
+    pub(super) fn lines(
+        &mut self,
+        index: u32,
+        lanes: u32,
+        part: u32,
+        around: &mut Surroundings<'_>,
+    ) -> Taken {
+        if !self.l1.has_room() {
+            return Taken::part(0, Work::Lines(index, lanes, part));
+        }
+        let instruction = self.instructions.get(index);
+        let access = &instruction.access;
+        let is_local = access.space == Space::Local;
+        let (line, group) =
+            if is_local { local::next_line(lanes, part, access) } else { next_line(lanes, access) };
+        let is_last_part = !is_local || part + 1 == local::parts(access);
+        let (lanes, next) = if is_last_part { (lanes & !group, 0) } else { (lanes, part + 1) };
+        instruction.pending += 1;
+        instruction.complete = lanes == 0;
+        let stats = &around.stats.tlb;
+        let translated = self.tlb.as_mut().is_none_or(|tlb| tlb.enter(line, stats));
+        let waiter = Waiter { instruction: index, lanes: group, part };
+        let cycles = self.l1.enter(waiter, access, (line, translated), around.cycle);
+        if lanes == 0 { Taken::all(cycles) } else { Taken::part(cycles, Work::Lines(index, lanes, next)) }
+    }
+
+    /// Takes the first transaction of the L1's pipeline, if what it needs is there.
+    pub(super) fn look_up(&mut self, memory: &mut Out<MemRequest>, around: &mut Surroundings<'_>) {
+        let Some(transaction) = self.l1.first() else { return };
+        if !transaction.translated {
+            let translate = |tlb: &mut Tlb| tlb.translate(transaction.line, &around.stats.tlb);
+            if !self.tlb.as_mut().is_none_or(translate) {
+                self.blocked = true;
+                around.stats.lsu_stalls.add(1);
+                return;
+            }
+            self.l1.first_is_translated();
+        }
+        let instruction = self.instructions.get(transaction.instruction);
+        let (warp, pc) = (instruction.warp, instruction.access.pc);
+        let is_local = instruction.access.space == Space::Local;
+        let label = around.label(warp);
+        let words = &mut *self.words;
+        let outcome =
+            self.l1.look_up(&mut instruction.access, (warp, label), memory, &mut self.bypasses, words);
+        match outcome {
+            Outcome::Blocked | Outcome::NoCredit => {
+                self.blocked = true;
+                self.out_of_credit = matches!(outcome, Outcome::NoCredit);
+                around.stats.lsu_stalls.add(1);
+                return;
+            }
+            Outcome::Hit => {
+                around.stats.l1_accesses.add(1);
+                around.cta(warp).counts.l1_accesses += 1;
+                if !is_local {
+                    around.deliver(warp, pc, transaction.lanes, words);
+                }
+                self.served(transaction.instruction, around);
+            }
+            Outcome::Joined => {
+                around.stats.l1_accesses.add(1);
+                around.cta(warp).counts.l1_accesses += 1;
+                around.stats.l1_pending_hits.add(1);
+            }
+            Outcome::Missed => {
+                around.stats.l1_accesses.add(1);
+                around.stats.l1_misses.add(1);
+                let counts = &mut around.cta(warp).counts;
+                counts.l1_accesses += 1;
+                counts.l1_misses += 1;
+            }
+            Outcome::Bypassed => match self.instructions.get(transaction.instruction).access.kind {
+                AccessKind::Atomic(..) => around.stats.atomics.add(1),
+                _ => around.stats.l1_bypasses.add(1),
+            },
+            Outcome::Stored => {
+                around.stats.l1_writes.add(1);
+                around.expect(warp);
+                self.served(transaction.instruction, around);
+            }
+            Outcome::Kept => {
+                around.stats.l1_writes.add(1);
+                self.served(transaction.instruction, around);
+            }
+        }
+        self.l1.leave();
+    }
+
+    /// A transaction of an instruction is served: a load's values are there, a store's have left.
+    fn served(&mut self, index: u32, around: &mut Surroundings<'_>) {
+        let instruction = self.instructions.get(index);
+        instruction.pending -= 1;
+        if instruction.pending > 0 || !instruction.complete {
+            return;
+        }
+        let InFlight { warp, access, since, .. } = self.instructions.take(index);
+        if access.wants_value {
+            match access.space {
+                Space::Local => around.deliver(warp, access.pc, access.mask, &access.values),
+                Space::Global => around.stats.load_latency.record(around.cycle - since),
+                Space::Shared | Space::Const => {}
+            }
+            self.delivered = (self.delivered + 1).max(around.cycle + TO_REGISTER);
+            around.write_back(warp, access.pc, self.delivered);
+        }
+        around.done(warp);
+        self.spare.push(access);
+    }
+
+    /// A line has come that the L1 asked for.
+    pub(super) fn fill_l1(
+        &mut self,
+        miss: u32,
+        (line, mask): (u64, ByteMask),
+        data: &Line,
+        around: &mut Surroundings<'_>,
+    ) {
+        let (way, mut waiting) = self.l1.fill(miss, mask, data);
+        for waiter in waiting.drain(..) {
+            let access = &mut self.instructions.get(waiter.instruction).access;
+            if access.space == Space::Local {
+                // What the cache had of the line is newer than what has come.
+                let data = way.map_or(data, |way| self.l1.data(way));
+                local::gather(access, waiter.part, waiter.lanes, data);
+                self.served(waiter.instruction, around);
+            } else {
+                self.fill(waiter, line, data, around);
+            }
+        }
+        self.l1.give_back(waiting);
+    }
+
+    /// A line has come for lanes of an instruction.
+    pub(super) fn fill(&mut self, waiter: Waiter, line: u64, data: &Line, around: &mut Surroundings<'_>) {
+        let instruction = self.instructions.get(waiter.instruction);
+        instruction.access.gather(waiter.lanes, line, data, &mut self.words);
+        around.deliver(instruction.warp, instruction.access.pc, waiter.lanes, &self.words);
+        self.served(waiter.instruction, around);
+    }
+
+    /// An atomic has been done for lanes of an instruction.
+    pub(super) fn atomic_result(
+        &mut self,
+        waiter: Waiter,
+        lanes: &[(u8, u64)],
+        around: &mut Surroundings<'_>,
+    ) {
+        let instruction = self.instructions.get(waiter.instruction);
+        if instruction.access.wants_value {
+            for &(lane, old) in lanes {
+                self.words[0].0[lane as usize] = old as u32;
+                self.words[1].0[lane as usize] = (old >> 32) as u32;
+            }
+            around.deliver(instruction.warp, instruction.access.pc, waiter.lanes, &self.words);
+        }
+        self.served(waiter.instruction, around);
+    }
+}

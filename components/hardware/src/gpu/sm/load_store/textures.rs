@@ -1,0 +1,124 @@
+//! Texture fetches in the load-store unit: the lines that hold a warp's texels are looked up in a cache of their own, one
+//! a cycle; when all are there, the values are made of them.
+
+use counterpoint_framework::kernel::Fault;
+use counterpoint_protocols::memory::{ByteMask, LINE_BYTES, Line, line_of};
+use counterpoint_ptx::{Access, ExecError, Failure, RegisterSet, Row};
+
+use super::in_flight::{InFlight, Waiter};
+use super::queue::Work;
+use super::{LoadStore, Surroundings, TO_REGISTER, Taken};
+use crate::gpu::sm::read_cache::Lookup;
+
+/// What a fetch of a warp gives, where its texels are read as `read` says.
+fn fetch(
+    (warp, access): (u32, &Access),
+    around: &mut Surroundings<'_>,
+    read: impl FnMut(u64, usize) -> u32,
+) -> Result<[Row; 4], Fault> {
+    let number = around.number(warp);
+    let cta = around.cta(warp);
+    let program = &*cta.launch.program;
+    cta.launch.textures.fetch(program, access, read).map_err(|error: Box<ExecError>| {
+        cta.fault(Failure::of_warp(program, cta.environment.ctaid, number, *error))
+    })
+}
+
+impl LoadStore {
+    /// Takes a texture fetch.
+    pub(in crate::gpu::sm) fn push_texture(
+        &mut self,
+        warp: u32,
+        access: Box<Access>,
+        reads: RegisterSet,
+        around: &mut Surroundings<'_>,
+    ) -> Result<(), Fault> {
+        let mut texels: Vec<(u64, Line)> = Vec::new();
+        fetch((warp, &access), around, |address, _| {
+            let line = line_of(address);
+            if texels.iter().all(|(known, _)| *known != line) {
+                texels.push((line, [0; LINE_BYTES as usize]));
+            }
+            0
+        })?;
+        around.expect(warp);
+        let (pc, since) = (access.pc, around.cycle);
+        let instruction = InFlight { warp, access, since, texels, pending: 0, complete: false };
+        let work = Work::Texels(self.instructions.insert(instruction), 0);
+        let core = warp as usize % around.registers.len();
+        self.queue.push((warp, pc), work, reads, &mut around.registers[core], around.cycle);
+        Ok(())
+    }
+
+    /// Looks up one of the lines of a fetch.
+    pub(super) fn texels(
+        &mut self,
+        index: u32,
+        line: u32,
+        around: &mut Surroundings<'_>,
+    ) -> Result<Taken, Fault> {
+        let instruction = self.instructions.get(index);
+        let label = around.label(instruction.warp);
+        let count = instruction.texels.len();
+        // A fetch beyond a texture's edge may need no texel.
+        if let Some((address, texels)) = instruction.texels.get_mut(line as usize) {
+            let waiter = || Waiter { instruction: index, lanes: 0, part: line };
+            let found = self.textures.look_up(*address, label, waiter);
+            if !around.stats.l1t.count(&found) {
+                self.starved = true;
+                return Ok(Taken::part(0, Work::Texels(index, line)));
+            }
+            match found {
+                Lookup::Hit(data) => *texels = *data,
+                _ => instruction.pending += 1,
+            }
+        }
+        if line as usize + 1 < count {
+            return Ok(Taken::part(1, Work::Texels(index, line + 1)));
+        }
+        instruction.complete = true;
+        if instruction.pending == 0 {
+            self.finish_texture(index, around)?;
+        }
+        Ok(Taken::all(1))
+    }
+
+    /// A line of texels has come.
+    pub(super) fn fill_texels(
+        &mut self,
+        miss: u32,
+        mask: ByteMask,
+        data: &Line,
+        around: &mut Surroundings<'_>,
+    ) -> Result<(), Fault> {
+        self.starved = false;
+        let mut waiting = self.textures.fill(miss, mask, data);
+        for Waiter { instruction: index, part, .. } in waiting.drain(..) {
+            let instruction = self.instructions.get(index);
+            instruction.texels[part as usize].1 = *data;
+            instruction.pending -= 1;
+            if instruction.pending == 0 && instruction.complete {
+                self.finish_texture(index, around)?;
+            }
+        }
+        self.textures.give_back(waiting);
+        Ok(())
+    }
+
+    /// All texels of a fetch are there.
+    fn finish_texture(&mut self, index: u32, around: &mut Surroundings<'_>) -> Result<(), Fault> {
+        let InFlight { warp, access, texels, .. } = self.instructions.take(index);
+        let words = fetch((warp, &access), around, |address, bytes| {
+            let found = texels.iter().find(|(line, _)| *line == line_of(address));
+            let start = (address % LINE_BYTES) as usize;
+            let bytes = found.and_then(|(_, line)| line.get(start..start + bytes)).unwrap_or_default();
+            bytes.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte))
+        })?;
+        around.deliver_texture(warp, access.pc, access.mask, &words);
+        self.delivered = (self.delivered + 1).max(around.cycle + TO_REGISTER);
+        around.write_back(warp, access.pc, self.delivered);
+        around.done(warp);
+        self.spare.push(access);
+        Ok(())
+    }
+}

@@ -1,0 +1,110 @@
+//! How fast the simulator is: processor seconds of whole programs, beside those of a loop that tells computers apart.
+
+use std::hint::black_box;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use counterpoint_framework::model::Registry;
+
+use crate::run::{Progress, RunError, RunRequest, run};
+
+/// Clock ticks of `/proc` in a second: the kernel's USER_HZ, which is 100 on every architecture.
+const TICKS: f64 = 100.0;
+
+/// Rounds of the calibration loop.
+const ROUNDS: u64 = 200_000_000;
+
+/// Processor seconds of this process so far, of all threads, as Linux counts them; elsewhere 0.
+pub fn cpu_seconds() -> f64 {
+    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The name of the process, in brackets, may hold blanks; user and system time are the 12th and 13th field behind it.
+    let fields = text.rsplit_once(')').map_or("", |(_, fields)| fields);
+    fields.split_whitespace().skip(11).take(2).filter_map(|field| field.parse::<f64>().ok()).sum::<f64>()
+        / TICKS
+}
+
+/// Processor seconds of a fixed chain of dependent 64-bit multiplications and shifts, on one core.
+pub fn calibration_loop() -> f64 {
+    let begun = cpu_seconds();
+    let mut value = black_box(1_u64);
+    for _ in 0..ROUNDS {
+        value = (value ^ (value >> 29)).wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+    }
+    black_box(value);
+    cpu_seconds() - begun
+}
+
+/// Processor seconds after which a program is not run again, a hundred ticks; and runs at most.
+const ENOUGH: f64 = 1.0;
+const MOST_RUNS: u32 = 100;
+
+/// What simulating a program cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Speed {
+    /// Cycles in which the SM that was busy for longest had a block: cycles of an idle GPU cost nothing and do not count.
+    pub cycles: f64,
+    /// Warp instructions.
+    pub warp_instructions: f64,
+    /// Sectors that the L2 was asked for.
+    pub l2_accesses: f64,
+    /// Processor seconds of the simulation alone: files are read, inputs made and results compared outside of it.
+    pub cpu_seconds: f64,
+}
+
+impl Speed {
+    /// Runs an application on a machine on one thread, as often as it takes until the ticks of [`cpu_seconds`] do not show; counts and
+    /// seconds are those of all runs.
+    ///
+    /// # Errors
+    /// When a run cannot begin, fails, or computes something wrong.
+    pub fn of(
+        machine: &str,
+        application: &str,
+        folder: &Path,
+        registry: &Arc<Registry>,
+    ) -> Result<Self, Vec<RunError>> {
+        let request = RunRequest { folder: PathBuf::from(folder), ..RunRequest::new(machine, application) };
+        let mut speed = Speed::default();
+        // Where the system tells no processor seconds, a few must do.
+        for _ in 0..MOST_RUNS {
+            let summary = run(&request, registry, &Progress::default())?;
+            if !summary.is_good() {
+                let ending = summary.ending();
+                return Err(vec![RunError::Usage(format!("{application} on {machine}: {ending}"))]);
+            }
+            let count = |name| summary.figures.count(name).unwrap_or_default() as f64;
+            speed.cycles += count("active cycles");
+            speed.warp_instructions += count("warp instructions");
+            speed.l2_accesses += count("L2 accesses");
+            speed.cpu_seconds += summary.cpu_seconds;
+            if speed.cpu_seconds >= ENOUGH {
+                break;
+            }
+        }
+        Ok(speed)
+    }
+
+    /// What most of the work is: requests to the L2 where there are more of them than instructions.
+    pub fn bound(&self) -> &'static str {
+        if self.l2_accesses > self.warp_instructions { "L2" } else { "instructions" }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_is_bound_by_what_there_is_more_of() {
+        let speed =
+            |warp_instructions, l2_accesses| Speed { warp_instructions, l2_accesses, ..Speed::default() };
+        assert_eq!(speed(100.0, 99.0).bound(), "instructions");
+        assert_eq!(speed(100.0, 101.0).bound(), "L2");
+    }
+
+    #[test]
+    fn the_loop_takes_processor_time() {
+        // Where there is no `/proc` nothing can be told.
+        assert_eq!(calibration_loop() > 0.0, Path::new("/proc/self/stat").exists());
+    }
+}
