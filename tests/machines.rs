@@ -36,7 +36,7 @@ fn a_machine_of_dka_has_channels_as_it_has_sms() {
     for (sets, channels) in [(&["sms=8"][..], 3), (&["sms=24"], 9), (&["sms=24", "controllers=6"], 6)] {
         let summary = run_request(&request("dka", "vecadd", &[sets, &["app.size=small"]].concat()));
         assert_verified(&summary);
-        let controllers = summary.report.stats.iter().filter(|row| row.label.name == "total_dram_reads");
+        let controllers = summary.report.stats.iter().filter(|row| row.label.name == "n_ref");
         assert_eq!(controllers.count(), channels, "{sets:?}");
     }
 }
