@@ -46,6 +46,11 @@ ld.param.u64 %rd0, [out]; mul.wide.u32 %rd1, %r0, 4; add.s64 %rd2, %rd0, %rd1;";
 
 /// Paints, reads, and does both again; `texture` is the name of the texture.
 fn run(texture: &str, functional: bool, sets: &[&str]) -> RunSummary {
+    run_changed(texture, ("", ""), RunRequest { functional, ..request("tiny", "", sets) })
+}
+
+/// The same, with a text of the application replaced.
+fn run_changed(texture: &str, change: (&str, &str), how: RunRequest) -> RunSummary {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).unwrap();
     write("m.ptx", MODULE.replace("HEAD", HEAD).as_bytes());
@@ -85,9 +90,9 @@ expect:
   - {{ buffer: third, file: third.f32 }}
 "
     );
-    write("textures.yaml", application.as_bytes());
-    let path = folder.path().join("textures.yaml").display().to_string();
-    run_request(&RunRequest { functional, ..request("tiny", &path, sets) })
+    write("textures.yaml", application.replace(change.0, change.1).as_bytes());
+    let application = folder.path().join("textures.yaml").display().to_string();
+    run_request(&RunRequest { application, ..how })
 }
 
 #[test]
@@ -118,4 +123,19 @@ fn a_texture_that_nobody_bound_is_a_mistake_of_the_kernel() {
         assert!(ending.contains("no texture is bound to `image`"), "{ending}");
         assert!(ending.contains("between #2, block (0, 0, 0)"), "{ending}");
     }
+}
+
+#[test]
+fn a_fetch_races_with_a_store_of_another_stream() {
+    let between = " }\n  - { launch: m.between, grid: 1, block: 128, arguments: [second]";
+    let found = |streams: [&str; 2]| {
+        let changed = format!("100.0]{}{between}{}", streams[0], streams[1]);
+        let how = RunRequest { functional: true, racecheck: true, ..request("tiny", "", &[]) };
+        let found = run_changed("image", (&format!("100.0]{between}"), &changed), how).found;
+        found.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(found([", stream: s", ", stream: s"]), [""; 0]);
+    let races = found([", stream: s", ", stream: t"]);
+    let told = "paint #3 on stream `s` writes what between #4 on stream `t` reads, in no order";
+    assert!(races.len() == 1 && races[0].contains(told) && races[0].contains("`texels`"), "{races:?}");
 }

@@ -306,12 +306,16 @@ impl<'a> Cta<'a> {
         &mut self,
         index: usize,
         env: &CtaEnvironment,
-        memory: &FlatMemory,
+        memory: &mut FlatMemory,
     ) -> Result<(), Box<ExecError>> {
         let read = |address: u64, bytes: usize| {
-            let start = address.wrapping_sub(memory.base) as usize;
-            let found = memory.bytes.get(start..start.wrapping_add(bytes)).unwrap_or_default();
-            found.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte))
+            let Some(found) = memory.allocation(address) else { return 0 };
+            let start = (address - found.start) as usize;
+            if let Some(touched) = found.touched {
+                touched.note_read(start..start + bytes);
+            }
+            let texel = found.bytes.get(start..start + bytes).unwrap_or_default();
+            texel.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte))
         };
         let words = env.textures.fetch(self.program, &self.access, read)?;
         self.warps[index].complete_texture(self.program, self.access.pc, self.access.mask, &words);

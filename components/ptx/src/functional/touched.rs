@@ -33,7 +33,7 @@ impl Touched {
     /// A range of an allocation of so many bytes has been read.
     pub fn reads(bytes: usize, range: Range<usize>) -> Self {
         let mut touched = Touched::nothing(bytes);
-        insert(set(&mut touched.reads, bytes), range);
+        touched.note_read(range);
         touched
     }
 
@@ -42,6 +42,11 @@ impl Touched {
         let mut touched = Touched::nothing(bytes);
         insert(set(&mut touched.writes, bytes), range);
         touched
+    }
+
+    /// Learns that a range has been read.
+    pub(super) fn note_read(&mut self, range: Range<usize>) {
+        insert(set(&mut self.reads, self.bytes), range);
     }
 
     /// Learns of an access by those lanes to the allocation, which begins at `base`, a multiple of 16.
