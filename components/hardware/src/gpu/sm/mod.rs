@@ -340,12 +340,15 @@ impl Component for Sm {
                         io.work.rx.when(true),
                         io.work.tx.when(!self.events.is_empty()),
                     ];
-                    let translates = self.load_store.translates();
-                    let asks = self.load_store.wants_to_ask();
-                    let mmu = io.translation.iter().filter(|_| translates);
-                    let pages = mmu.flat_map(|mmu| [mmu.rx.when(true), mmu.tx.when(asks)]);
                     sim.set_busy(self.resident());
-                    sim.wait(deadline, sources.into_iter().chain(pages)).await;
+                    match &io.translation {
+                        Some(mmu) if self.load_store.translates() => {
+                            let asks = self.load_store.wants_to_ask();
+                            let pages = [mmu.rx.when(true), mmu.tx.when(asks)];
+                            sim.wait(deadline, sources.into_iter().chain(pages)).await;
+                        }
+                        _ => sim.wait(deadline, sources).await,
+                    }
                 }
             }
         }
