@@ -95,7 +95,7 @@ pub struct SmStats {
     /// Cycles lost to bank conflicts.
     #[stat(name = "gpgpu_n_shmem_bkconflict", unit = "cycles")]
     shared_conflicts: Counter,
-    /// Cycles in which the load-store unit waited for a credit or an entry.
+    /// Cycles in which the load-store unit waited for credit, for an entry of a cache, or for a page.
     #[stat(unit = "cycles")]
     lsu_stalls: Counter,
     /// Cycles from the issue of a global load or atomic to its last value.

@@ -48,7 +48,6 @@ impl LoadStore {
             let translate = |tlb: &mut Tlb| tlb.translate(transaction.line, &around.stats.tlb);
             if !self.tlb.as_mut().is_none_or(translate) {
                 self.blocked = true;
-                around.stats.lsu_stalls.add(1);
                 return;
             }
             self.l1.first_is_translated();
@@ -64,7 +63,6 @@ impl LoadStore {
             Outcome::Blocked | Outcome::NoCredit => {
                 self.blocked = true;
                 self.out_of_credit = matches!(outcome, Outcome::NoCredit);
-                around.stats.lsu_stalls.add(1);
                 return;
             }
             Outcome::Hit => {

@@ -228,6 +228,7 @@ impl LoadStore {
         self.l1.write_back(memory);
         self.constants.send(memory);
         self.textures.send(memory);
+        around.stats.lsu_stalls.add(u64::from(self.is_blocked()));
         Ok(())
     }
 
