@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use counterpoint_framework::model::Registry;
 
-use crate::run::{Progress, RunError, RunRequest, run};
+use crate::run::{RunError, RunRequest};
+use crate::validation::verified;
 
 /// Clock ticks of `/proc` in a second: the kernel's USER_HZ, which is 100 on every architecture.
 const TICKS: f64 = 100.0;
@@ -67,11 +68,7 @@ impl Speed {
         let mut speed = Speed::default();
         // Where the system tells no processor seconds, a few must do.
         for _ in 0..MOST_RUNS {
-            let summary = run(&request, registry, &Progress::default())?;
-            if !summary.is_good() {
-                let ending = summary.ending();
-                return Err(vec![RunError::Usage(format!("{application} on {machine}: {ending}"))]);
-            }
+            let summary = verified(&request, registry)?;
             let count = |name| summary.figures.count(name).unwrap_or_default() as f64;
             speed.cycles += count("active cycles");
             speed.warp_instructions += count("warp instructions");

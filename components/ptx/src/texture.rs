@@ -62,6 +62,11 @@ pub struct Texture {
     pub texels: u64,
 }
 
+/// The value of a channel in memory, little endian; of none, zero.
+pub fn channel_of(bytes: &[u8]) -> u32 {
+    bytes.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte))
+}
+
 /// The textures of a launch.
 #[derive(Clone, Debug, Default, Hash)]
 pub struct Textures {

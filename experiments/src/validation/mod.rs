@@ -122,7 +122,7 @@ fn request(machine: &str, application: &str, sets: &[String], folder: &Path) -> 
 }
 
 /// Runs to the end, with results as expected.
-fn verified(request: &RunRequest, registry: &Arc<Registry>) -> Result<RunSummary, Vec<RunError>> {
+pub(crate) fn verified(request: &RunRequest, registry: &Arc<Registry>) -> Result<RunSummary, Vec<RunError>> {
     let summary = run(request, registry, &Progress::default())?;
     if summary.is_good() {
         return Ok(summary);

@@ -13,6 +13,7 @@ use crate::execute::{Access, AccessKind, CtaEnvironment, Issue, Votes, Warp};
 use crate::printf::print;
 use crate::program::{Program, Row, Space};
 use crate::standstill::{Waiting, standstill};
+use crate::texture::channel_of;
 
 /// A warp runs this many instructions before the next has its turn: enough to stay in the host's cache,
 /// few enough that warps which wait for one another in a loop make progress.
@@ -314,8 +315,7 @@ impl<'a> Cta<'a> {
             if let Some(touched) = found.touched {
                 touched.note_read(start..start + bytes);
             }
-            let texel = found.bytes.get(start..start + bytes).unwrap_or_default();
-            texel.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte))
+            channel_of(found.bytes.get(start..start + bytes).unwrap_or_default())
         };
         let words = env.textures.fetch(self.program, &self.access, read)?;
         self.warps[index].complete_texture(self.program, self.access.pc, self.access.mask, &words);

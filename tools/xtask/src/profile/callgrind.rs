@@ -63,10 +63,10 @@ mod tests {
 
     #[test]
     fn lines_count_for_their_files_and_calls_where_they_lead() {
-        let text = "version: 1\npositions: line\nevents: Ir\n\nfl=(1) /work/a.rs\nfn=(1) first\n10 5\n+2 3\n\
-                    fi=(2) /work/b.rs\n7 11\nfe=(1)\n* 1\ncfi=(3) /lib/c.S\ncfn=(2) copy\ncalls=1 40\n12 1000\n\
+        let text = "version: 1\npositions: line\nevents: Ir\n\nfl=(1) /tree/a.rs\nfn=(1) first\n10 5\n+2 3\n\
+                    fi=(2) /tree/b.rs\n7 11\nfe=(1)\n* 1\ncfi=(3) /lib/c.S\ncfn=(2) copy\ncalls=1 40\n12 1000\n\
                     fi=(4) /rustc/1/library/core.rs\n-1 20\n\nfn=(3) second\n50 6\n\nfl=(3)\nfn=(2)\n40 1000\ntotals: 1046\n";
-        let found = by_file(text, "/work/");
+        let found = by_file(text, "/tree/");
         let found: Vec<(&str, u64)> = found.iter().map(|(file, count)| (file.as_str(), *count)).collect();
         assert_eq!(found, [("/lib/c.S", 1000), ("a.rs", 5 + 3 + 1 + 20 + 6), ("b.rs", 11)]);
     }

@@ -10,7 +10,7 @@ use super::in_flight::{InFlight, Waiter};
 use super::l1::Outcome;
 use super::queue::Work;
 use super::tlb::Tlb;
-use super::{LoadStore, Surroundings, TO_REGISTER, Taken, local};
+use super::{LoadStore, Surroundings, Taken, local};
 
 impl LoadStore {
     /// Makes the next transaction of an instruction: word `part` of the first of those lanes, and of all that are in its
@@ -116,11 +116,8 @@ impl LoadStore {
                 Space::Global => around.stats.load_latency.record(around.cycle - since),
                 Space::Shared | Space::Const => {}
             }
-            self.delivered = (self.delivered + 1).max(around.cycle + TO_REGISTER);
-            around.write_back(warp, access.pc, self.delivered);
         }
-        around.done(warp);
-        self.spare.push(access);
+        self.retire(warp, access, around);
     }
 
     /// A line has come that the L1 asked for.

@@ -173,10 +173,7 @@ impl LoadStore {
         reads: RegisterSet,
         around: &mut Surroundings<'_>,
     ) {
-        around.expect(place.0);
-        let core = place.0 as usize % around.registers.len();
-        let work = Work::Parameter(address.map(line_of));
-        self.queue.push(place, work, reads, &mut around.registers[core], around.cycle);
+        self.enqueue(place, Work::Parameter(address.map(line_of)), reads, around);
     }
 
     /// Takes a memory instruction.
@@ -187,7 +184,6 @@ impl LoadStore {
         reads: RegisterSet,
         around: &mut Surroundings<'_>,
     ) {
-        around.expect(warp);
         let (pc, lanes, space) = (access.pc, access.mask, access.space);
         let work = if space == Space::Shared {
             Work::Shared(access)
@@ -197,8 +193,30 @@ impl LoadStore {
             let index = self.instructions.insert(instruction);
             if space == Space::Const { Work::Constant(index, lanes) } else { Work::Lines(index, lanes, 0) }
         };
+        self.enqueue((warp, pc), work, reads, around);
+    }
+
+    /// The warp waits for an instruction that goes into the queue.
+    fn enqueue(
+        &mut self,
+        (warp, pc): (u32, u32),
+        work: Work,
+        reads: RegisterSet,
+        around: &mut Surroundings<'_>,
+    ) {
+        around.expect(warp);
         let core = warp as usize % around.registers.len();
         self.queue.push((warp, pc), work, reads, &mut around.registers[core], around.cycle);
+    }
+
+    /// An instruction whose values memory has brought, if it wants any, is done.
+    fn retire(&mut self, warp: u32, access: Box<Access>, around: &mut Surroundings<'_>) {
+        if access.wants_value {
+            self.delivered = (self.delivered + 1).max(around.cycle + TO_REGISTER);
+            around.write_back(warp, access.pc, self.delivered);
+        }
+        around.done(warp);
+        self.spare.push(access);
     }
 
     /// When the unit has something to do by itself.

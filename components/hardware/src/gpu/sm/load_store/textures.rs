@@ -3,11 +3,12 @@
 
 use counterpoint_framework::kernel::Fault;
 use counterpoint_protocols::memory::{ByteMask, LINE_BYTES, Line, line_of};
+use counterpoint_ptx::texture::channel_of;
 use counterpoint_ptx::{Access, ExecError, Failure, RegisterSet, Row};
 
 use super::in_flight::{InFlight, Waiter};
 use super::queue::Work;
-use super::{LoadStore, Surroundings, TO_REGISTER, Taken};
+use super::{LoadStore, Surroundings, Taken};
 use crate::gpu::sm::read_cache::Lookup;
 
 /// What a fetch of a warp gives, where its texels are read as `read` says.
@@ -41,12 +42,10 @@ impl LoadStore {
             }
             0
         })?;
-        around.expect(warp);
         let (pc, since) = (access.pc, around.cycle);
         let instruction = InFlight { warp, access, since, texels, pending: 0, complete: false };
         let work = Work::Texels(self.instructions.insert(instruction), 0);
-        let core = warp as usize % around.registers.len();
-        self.queue.push((warp, pc), work, reads, &mut around.registers[core], around.cycle);
+        self.enqueue((warp, pc), work, reads, around);
         Ok(())
     }
 
@@ -111,14 +110,10 @@ impl LoadStore {
         let words = fetch((warp, &access), around, |address, bytes| {
             let found = texels.iter().find(|(line, _)| *line == line_of(address));
             let start = (address % LINE_BYTES) as usize;
-            let bytes = found.and_then(|(_, line)| line.get(start..start + bytes)).unwrap_or_default();
-            bytes.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte))
+            channel_of(found.and_then(|(_, line)| line.get(start..start + bytes)).unwrap_or_default())
         })?;
         around.deliver_texture(warp, access.pc, access.mask, &words);
-        self.delivered = (self.delivered + 1).max(around.cycle + TO_REGISTER);
-        around.write_back(warp, access.pc, self.delivered);
-        around.done(warp);
-        self.spare.push(access);
+        self.retire(warp, access, around);
         Ok(())
     }
 }
