@@ -42,7 +42,7 @@ fn write(folder: &Path, study: &Study, results: &Results, charts: &[Chart]) -> R
         figures.write(&format!("{name}.svg"), |out| out.write_all(draw::svg(chart, WIDE).as_bytes()))?;
         figures.write(&format!("{name}.csv"), |out| chart.write_csv(out))?;
         let path = figures.path().join(format!("{name}.png"));
-        let drawn = draw::png(chart, &path, (2 * WIDE.0 / 2, WIDE.1));
+        let drawn = draw::png(chart, &path, WIDE);
         drawn.map_err(|error| WriteError { path, error: std::io::Error::other(error) })?;
     }
     let page = page::page(study, results, charts, folder);
