@@ -14,11 +14,12 @@ use counterpoint_protocols::memory::{
 };
 use counterpoint_ptx::{Access, AccessKind, CacheOperator, Row, Space};
 
-use super::in_flight::{Table, Waiter};
+use super::in_flight::Waiter;
 use super::local;
 use crate::gpu::sm::answer::Answer;
 use crate::gpu::sm::params::{GlobalLoads, L1Flush, L1Params, LocalStores};
 use crate::memory::cache::{Cache, CacheParams, Found, WayId};
+use crate::memory::table::Table;
 
 /// The part of an instruction that touches one line.
 #[derive(Clone, Copy)]
