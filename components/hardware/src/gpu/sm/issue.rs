@@ -22,7 +22,7 @@ impl Sm {
         let cycle = sim.cycle();
         sim.stats.active.add(1);
         for scheduler in 0..self.schedulers.len() {
-            let candidates = self.candidates(scheduler, cycle);
+            let candidates = if self.may_issue() { self.candidates(scheduler, cycle) } else { 0 };
             if candidates == 0 {
                 let stall = self.stall(self.schedulers[scheduler].share);
                 sim.stats.issue_slots.lost(stall, 1);
@@ -45,6 +45,12 @@ impl Sm {
             }
         }
         Ok(())
+    }
+
+    /// Whether some warp has its next instruction and the operands for it.
+    #[inline]
+    pub(super) fn may_issue(&self) -> bool {
+        self.fetch.buffered() & self.warps.ready != 0
     }
 
     /// The warps of a scheduler that may issue now, on ways that are free.
