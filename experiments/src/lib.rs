@@ -4,7 +4,10 @@
 
 pub mod application;
 pub mod bisect;
+pub mod critical_path;
+pub mod curves;
 pub mod element;
+pub mod exposure;
 pub mod find;
 pub mod generate;
 pub mod hashes;
@@ -16,6 +19,7 @@ pub mod summary;
 pub mod synthetic;
 pub mod validation;
 pub mod verify;
+pub mod waits;
 
 use counterpoint_framework::model::Registry;
 

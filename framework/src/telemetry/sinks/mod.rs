@@ -1,5 +1,6 @@
 //! The files that a run's records become. Pure functions of the records: no clock, no paths, no settings.
 
+pub mod csv;
 pub mod perfetto;
 pub mod stats;
 
