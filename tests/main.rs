@@ -7,6 +7,7 @@ mod applications;
 mod bad_inputs;
 mod bisect;
 mod cli;
+mod compare;
 mod contract;
 mod determinism;
 mod ends;

@@ -4,6 +4,7 @@
 
 pub mod application;
 pub mod bisect;
+pub mod compare;
 pub mod critical_path;
 pub mod curves;
 pub mod element;
@@ -12,6 +13,8 @@ pub mod find;
 pub mod generate;
 pub mod hashes;
 pub mod output;
+mod pattern;
+mod recorded;
 pub mod references;
 pub mod report;
 pub mod run;

@@ -15,7 +15,7 @@ use crate::output::{Folder, WriteError};
 /// The study as it was run.
 pub const STUDY: &str = "study.yaml";
 /// The points and their keys.
-const INDEX: &str = "index.json";
+pub(crate) const INDEX: &str = "index.json";
 /// The results as a table.
 pub const RESULTS: &str = "results.csv";
 

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::values::PointResult;
-use crate::output::{STATS_CSV, WriteError};
+use crate::output::WriteError;
 use crate::run::{RunError, RunRequest, load_application, load_machine};
 
 /// What is kept of a point besides the files of its run.
@@ -182,24 +182,4 @@ pub fn result(folder: &Path, key: &PointKey) -> Result<Option<PointResult>, Stri
     };
     let damaged = |error: serde_json::Error| format!("`{}` is damaged: {error}", path.display());
     serde_json::from_str(&text).map(Some).map_err(damaged)
-}
-
-/// The statistics of a finished point: `path.name` and value.
-///
-/// # Errors
-/// If they cannot be read.
-pub fn statistics(folder: &Path, key: &PointKey) -> Result<Vec<(String, f64)>, String> {
-    let path = point_folder(folder, key).join(STATS_CSV);
-    let problem = |error: csv::Error| format!("cannot read `{}`: {error}", path.display());
-    let mut reader = csv::Reader::from_path(&path).map_err(problem)?;
-    let mut rows = Vec::new();
-    for record in reader.records() {
-        let record = record.map_err(problem)?;
-        if let (Some(path), Some(name), Some(Ok(value))) =
-            (record.get(0), record.get(1), record.get(2).map(str::parse))
-        {
-            rows.push((format!("{path}.{name}"), value));
-        }
-    }
-    Ok(rows)
 }

@@ -5,8 +5,10 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::plan::{RUN, Study};
-use super::store::{PointKey, result, statistics};
+use super::store::{PointKey, point_folder, result};
 use super::values::NAMES;
+use crate::pattern::matches;
+use crate::recorded::statistics;
 
 /// The points that are finished.
 #[derive(Clone, Debug, Default)]
@@ -41,11 +43,11 @@ impl Results {
             let Some(found) = result(folder, key)? else { continue };
             let mut values = found.values;
             if !study.statistics.is_empty() {
-                let all = statistics(folder, key)?;
+                let all = statistics(&point_folder(folder, key))?;
                 for (name, pattern) in &study.statistics {
-                    let mut matching = all.iter().filter(|(path, _)| matches(pattern, path)).peekable();
+                    let mut matching = all.iter().filter(|row| matches(pattern, &row.name)).peekable();
                     if matching.peek().is_some() {
-                        values.insert(name.clone(), matching.map(|(_, value)| value).sum());
+                        values.insert(name.clone(), matching.map(|row| row.value).sum());
                     }
                 }
             }
@@ -109,37 +111,4 @@ fn value_of(name: &str, row: &Row, rows: &[Row], run: usize) -> Option<f64> {
                 .all(|(place, (a, b))| place == run || a == b)
     };
     rows.iter().find(same)?.values.get(name).copied()
-}
-
-/// Whether a path is one of a pattern, in which `*` stands for anything but a point.
-fn matches(pattern: &str, path: &str) -> bool {
-    match pattern.split_once('*') {
-        None => pattern == path,
-        Some((before, rest)) => {
-            let Some(tail) = path.strip_prefix(before) else { return false };
-            let free = tail.find('.').unwrap_or(tail.len());
-            (0..=free).filter(|&at| tail.is_char_boundary(at)).any(|at| matches(rest, &tail[at..]))
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_star_stands_for_anything_within_a_part_of_the_path() {
-        let cases = [
-            ("gpu.l2[*].misses", "gpu.l2[12].misses", true),
-            ("gpu.l2[*].misses", "gpu.l2[12].streams[1].misses", false),
-            ("gpu.*.misses", "gpu.l2[1].misses", true),
-            ("*", "misses", true),
-            ("gpu.l2[*].*", "gpu.l2[0].hits", true),
-            ("gpu.l2[0].hits", "gpu.l2[0].hits", true),
-            ("gpu.l2[0].hits", "gpu.l2[0].hit", false),
-        ];
-        for (pattern, path, expected) in cases {
-            assert_eq!(matches(pattern, path), expected, "{pattern} {path}");
-        }
-    }
 }

@@ -13,6 +13,7 @@ mod machine;
 mod module;
 mod number;
 mod overrides;
+pub mod picture;
 mod resolve;
 mod schema;
 mod source;

@@ -2,8 +2,11 @@
 //!
 //! This is the only crate that prints. Results go to `out`; progress, notes and problems to `err`.
 
+mod columns;
 mod commands;
+mod dot;
 mod log;
+mod picture;
 mod progress;
 mod study_progress;
 mod table;
@@ -19,7 +22,7 @@ use commands::Command;
 
 /// Exit status: finished, and verified where there was something to verify.
 pub const SUCCESS: u8 = 0;
-/// Exit status: the results are not as expected.
+/// Exit status: the results are not as expected, or what was compared differs.
 pub const NOT_VERIFIED: u8 = 1;
 /// Exit status: bad input, or a run that failed or hung.
 pub const FAILURE: u8 = 2;

@@ -1,20 +1,22 @@
 //! `counterpoint graph`: the machine as a picture, or as the islands that a run would make of it.
 
-use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, Write};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
+use counterpoint_experiments::output::WriteError;
 use counterpoint_experiments::registry;
 use counterpoint_experiments::run::{RunRequest, cut};
 use counterpoint_framework::kernel::{Cut, Islands};
 use counterpoint_framework::time::SimTime;
 use counterpoint_framework::topology::Machine;
+use counterpoint_framework::topology::picture::{self as drawing, Arrays};
 
 use super::machine::MachineOptions;
 use super::run::{islands as parse_islands, time};
 use super::{fail, note_unused};
-use crate::{Console, SUCCESS};
+use crate::{Console, SUCCESS, dot, picture};
 
 /// The command's arguments.
 #[derive(Args)]
@@ -35,9 +37,15 @@ pub(crate) struct Graph {
     /// Simulate this much first, to see what each component costs.
     #[arg(long, value_name = "TIME", value_parser = time, requires = "application")]
     warm_up: Option<SimTime>,
+    /// Draw the machine as SVG: modules, components, arrays once, and links with latency and bandwidth.
+    #[arg(long, conflicts_with_all = ["dot", "islands"])]
+    svg: bool,
     /// Print a picture for Graphviz: `counterpoint graph tiny --dot | dot -Tsvg > tiny.svg`.
     #[arg(long)]
     dot: bool,
+    /// Write to this file instead of printing.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
 }
 
 impl Graph {
@@ -55,30 +63,48 @@ impl Graph {
             Ok(found) => found,
             Err(errors) => return fail(&errors, console),
         };
-        match (self.dot, self.islands) {
-            (true, _) => console.out.write_all(dot(&machine, self.islands.then_some(&cut)).as_bytes())?,
-            (false, true) => islands(&machine, &cut, console)?,
-            (false, false) => links(&machine, console)?,
+        let graph = |arrays| drawing::Graph::new(&machine, arrays, |instance| instance.kind == HOST);
+        let mut text = Vec::new();
+        match (self.svg, self.dot, self.islands) {
+            (true, ..) => text.write_all(picture::svg(&graph(Arrays::Together)).as_bytes())?,
+            (_, true, true) => {
+                text.write_all(dot::islands(&machine, &graph(Arrays::Apart), &cut).as_bytes())?
+            }
+            (_, true, false) => text.write_all(dot::modules(&graph(Arrays::Together)).as_bytes())?,
+            (_, false, true) => islands(&machine, &cut, &mut text)?,
+            (_, false, false) => links(&machine, &mut text)?,
+        }
+        match &self.out {
+            None => console.out.write_all(&text)?,
+            Some(path) => {
+                if let Err(error) = std::fs::write(path, &text) {
+                    let error = WriteError { path: path.clone(), error };
+                    return fail(&[error.into()], console);
+                }
+            }
         }
         Ok(SUCCESS)
     }
 }
 
+/// Where a picture begins.
+const HOST: &str = "host/cpu";
+
 /// A line per link, by sender.
-fn links(machine: &Machine, console: &mut Console<'_>) -> io::Result<()> {
+fn links(machine: &Machine, out: &mut dyn Write) -> io::Result<()> {
     for link in &machine.links {
         let (from, to) = (machine.path(&link.from), machine.path(&link.to));
-        writeln!(console.out, "{from} -> {to} ({})", link.latency)?;
+        writeln!(out, "{from} -> {to} ({})", link.latency)?;
     }
     Ok(())
 }
 
-fn islands(machine: &Machine, cut: &Cut, console: &mut Console<'_>) -> io::Result<()> {
+fn islands(machine: &Machine, cut: &Cut, out: &mut dyn Write) -> io::Result<()> {
     let threads = cut.islands.iter().map(|island| island.thread + 1).max().unwrap_or(0);
     let (parts, count) = (machine.instances.len(), cut.islands.len());
     let of = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     writeln!(
-        console.out,
+        out,
         "machine {}: {} in {} on {}, lookahead {}",
         machine.name,
         of(parts, "component"),
@@ -88,18 +114,18 @@ fn islands(machine: &Machine, cut: &Cut, console: &mut Console<'_>) -> io::Resul
     )?;
     if let Some(link) = cut.limit.and_then(|index| machine.links.get(index)) {
         let (from, to) = (machine.path(&link.from), machine.path(&link.to));
-        writeln!(console.out, "limited by {from} -> {to} ({})", link.latency)?;
+        writeln!(out, "limited by {from} -> {to} ({})", link.latency)?;
     }
     let paths: Vec<String> = machine.processes().map(|(path, _)| path).collect();
     let total: u64 = cut.islands.iter().map(|island| island.load).sum();
     for thread in 0..threads {
         let own = || cut.islands.iter().enumerate().filter(|(_, island)| island.thread == thread);
         let load: u64 = own().map(|(_, island)| island.load).sum();
-        writeln!(console.out, "\nthread {thread}: {:.1} % of the load", percent(load, total))?;
+        writeln!(out, "\nthread {thread}: {:.1} % of the load", percent(load, total))?;
         for (number, island) in own() {
             let names: Vec<&str> = island.processes.iter().map(|&process| paths[process].as_str()).collect();
             let share = percent(island.load, total);
-            writeln!(console.out, "  island {number:>3} {share:5.1} %  {}", names.join(", "))?;
+            writeln!(out, "  island {number:>3} {share:5.1} %  {}", names.join(", "))?;
         }
     }
     Ok(())
@@ -107,46 +133,4 @@ fn islands(machine: &Machine, cut: &Cut, console: &mut Console<'_>) -> io::Resul
 
 fn percent(part: u64, whole: u64) -> f64 {
     100.0 * part as f64 / whole.max(1) as f64
-}
-
-/// The machine in Graphviz's language; boxes around islands, or around the outermost modules.
-fn dot(machine: &Machine, cut: Option<&Cut>) -> String {
-    let paths: Vec<String> = machine.processes().map(|(path, _)| path).collect();
-    let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-    match cut {
-        Some(cut) => {
-            for (number, island) in cut.islands.iter().enumerate() {
-                let name = format!("island {number:03}, thread {}", island.thread);
-                groups.insert(name, island.processes.clone());
-            }
-        }
-        None => {
-            for (number, path) in paths.iter().enumerate() {
-                let module = path.split_once('.').map_or("", |(module, _)| module);
-                groups.entry(module.to_owned()).or_default().push(number);
-            }
-        }
-    }
-    let mut text =
-        format!("digraph {:?} {{\n  rankdir=LR;\n  node [shape=box, fontname=Helvetica];\n", machine.name);
-    for (number, (name, members)) in groups.iter().enumerate() {
-        text += &format!("  subgraph cluster_{number} {{\n    label={name:?};\n");
-        for &member in members {
-            // What does faults to a link is no component of the file and has no kind.
-            let kind = machine.instances.get(member).map_or("", |instance| instance.kind.as_str());
-            text += &format!("    n{member} [label=\"{}\\n{kind}\"];\n", paths[member]);
-        }
-        text += "  }\n";
-    }
-    // Links of the same pair and latency, such as an array's, are one arrow.
-    let mut arrows: BTreeMap<(usize, usize, String), usize> = BTreeMap::new();
-    for link in &machine.links {
-        *arrows.entry((link.from.instance, link.to.instance, link.latency.to_string())).or_default() += 1;
-    }
-    for ((from, to, latency), count) in arrows {
-        let label = if count == 1 { latency } else { format!("{count} × {latency}") };
-        text += &format!("  n{from} -> n{to} [label=\"{label}\"];\n");
-    }
-    text += "}\n";
-    text
 }

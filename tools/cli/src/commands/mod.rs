@@ -2,6 +2,7 @@
 
 mod bisect;
 mod check;
+mod compare;
 mod explain;
 mod graph;
 mod list;
@@ -31,6 +32,8 @@ pub(crate) enum Command {
     Run(Box<run::Run>),
     /// Find where two runs part: the first clock cycle in which a component differs.
     Bisect(Box<bisect::Bisect>),
+    /// Show what differs between two runs, or two studies, and by how much.
+    Compare(compare::Compare),
     /// Report everything that is wrong with a machine, and with an application.
     Check(check::Check),
     /// Show a machine's components and links, or the islands that a run would cut it into.
@@ -58,6 +61,7 @@ impl Command {
         match self {
             Command::Run(command) => command.execute(words, console),
             Command::Bisect(command) => command.execute(console),
+            Command::Compare(command) => command.execute(console),
             Command::Check(command) => command.execute(console),
             Command::Graph(command) => command.execute(console),
             Command::Resolve(command) => command.execute(console),

@@ -1,0 +1,60 @@
+//! The folder of a run, read again.
+
+use std::path::Path;
+
+use counterpoint_framework::model::{Diagnostics, Node, Report, SourceMap, yaml};
+
+use crate::output::{EXPOSURE, MACHINE, MANIFEST, STATS_CSV};
+use crate::recorded::{ExposedSpan, Statistic, exposure, statistics};
+
+/// What a comparison needs of a run.
+pub(super) struct RunFolder {
+    pub(super) manifest: Node,
+    pub(super) machine: Node,
+    /// Missing where the run says so: a component that hangs was left behind with them.
+    pub(super) records: Option<Records>,
+}
+
+/// What a run has recorded.
+pub(super) struct Records {
+    pub(super) statistics: Vec<Statistic>,
+    pub(super) exposed: Vec<ExposedSpan>,
+}
+
+impl RunFolder {
+    /// Reads a folder.
+    pub(super) fn read(folder: &Path) -> Result<Self, String> {
+        let manifest = tree(&folder.join(MANIFEST))?;
+        let known = ["application", "machine", "outcome", "seed"];
+        if let Some(lacking) = known.into_iter().find(|key| manifest.get(key).is_none()) {
+            let place = folder.join(MANIFEST);
+            return Err(format!("`{}` is not the manifest of a run: it has no `{lacking}`", place.display()));
+        }
+        let missing = |name: &str| {
+            let names = manifest.get("missing").and_then(Node::as_list).unwrap_or_default();
+            names.iter().any(|one| one.as_scalar() == Some(name))
+        };
+        let records = match missing(STATS_CSV) || missing(EXPOSURE) {
+            true => None,
+            false => Some(Records { statistics: statistics(folder)?, exposed: exposure(folder)? }),
+        };
+        Ok(RunFolder { machine: tree(&folder.join(MACHINE))?, manifest, records })
+    }
+}
+
+/// A file as a tree; it must be a map.
+fn tree(path: &Path) -> Result<Node, String> {
+    let text = std::fs::read_to_string(path);
+    let text = text.map_err(|error| format!("cannot read `{}`: {error}", path.display()))?;
+    let (mut sources, mut diagnostics) = (SourceMap::default(), Diagnostics::default());
+    let source = sources.add(path.to_string_lossy(), text);
+    let node = yaml::parse(source, &sources, &mut diagnostics);
+    match node.filter(|node| diagnostics.is_empty() && node.as_map().is_some_and(|map| !map.is_empty())) {
+        Some(node) => Ok(node),
+        None if diagnostics.is_empty() => Err(format!("`{}` is damaged: it is no map", path.display())),
+        None => {
+            let report = Report::new(&diagnostics, sources);
+            Err(format!("`{}` is damaged:\n{}", path.display(), report.render().trim_end()))
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Two machines as they were resolved: components, links and faults by path, and what differs within those that both have.
+
+use std::collections::BTreeMap;
+
+use counterpoint_framework::model::Node;
+use counterpoint_framework::topology::natural;
+
+use super::change::{Change, differences, dotted, grouped, leaves};
+
+/// Compares two resolved machines.
+pub(super) fn compare(a: &Node, b: &Node) -> Vec<Change> {
+    let (a, b) = (parts(a), parts(b));
+    // What only one has is told once, not with all that is within.
+    let only = |own: &BTreeMap<String, Part>, other: &BTreeMap<String, Part>| {
+        let lacking = own.iter().filter(|(name, _)| !other.contains_key(*name));
+        lacking.map(|(name, part)| (name.clone(), part.sort.clone())).collect()
+    };
+    let mut changes = Vec::new();
+    for (name, part) in &a {
+        let Some(other) = b.get(name) else { continue };
+        let within = differences(&part.entries, &other.entries);
+        changes
+            .extend(within.into_iter().map(|change| Change { name: dotted(name, &change.name), ..change }));
+    }
+    changes.sort_by(|x, y| natural(&x.name, &y.name));
+    changes.extend(differences(&only(&a, &b), &only(&b, &a)));
+    grouped(changes)
+}
+
+/// A component, a link, a fault, or what else a machine has.
+struct Part {
+    /// What it is: of a component its kind.
+    sort: String,
+    entries: BTreeMap<String, String>,
+}
+
+/// The parts of a machine by name. Arrays are taken apart, so that one with a single element that differs compares with one
+/// that has none.
+fn parts(machine: &Node) -> BTreeMap<String, Part> {
+    let mut found = BTreeMap::new();
+    for (key, node) in machine.as_map().unwrap_or_default() {
+        match key.name.as_str() {
+            "components" => {
+                for (path, component) in node.as_map().unwrap_or_default() {
+                    found.extend(components(&path.name, component));
+                }
+            }
+            "links" | "faults" => {
+                let sort = key.name.trim_end_matches('s');
+                for item in node.as_list().unwrap_or_default() {
+                    let (name, part) = link(sort, item);
+                    let same = |n: &usize| found.contains_key(&numbered(&name, *n));
+                    let number = (1..).take_while(same).count() + 1;
+                    found.insert(numbered(&name, number), part);
+                }
+            }
+            // The manifest has the name, and nothing depends on what a machine says of itself.
+            "counterpoint" | "machine" | "description" => {}
+            other => {
+                let own = leaves(node).into_iter().map(|(path, text)| (dotted(other, &path), text));
+                let rest = found
+                    .entry(String::new())
+                    .or_insert_with(|| Part { sort: String::new(), entries: BTreeMap::new() });
+                rest.entries.extend(own);
+            }
+        }
+    }
+    found
+}
+
+/// The name of the first, second … of several that have the same.
+fn numbered(name: &str, number: usize) -> String {
+    match number {
+        1 => name.to_owned(),
+        number => format!("{name} #{number}"),
+    }
+}
+
+/// A component, or each of an array.
+fn components(path: &str, node: &Node) -> Vec<(String, Part)> {
+    let mut entries = leaves(node);
+    let count = entries.remove("count").and_then(|count| count.parse::<usize>().ok());
+    let sort = entries.get("type").cloned().unwrap_or_default();
+    let part = |name: String| (name, Part { sort: sort.clone(), entries: entries.clone() });
+    match count {
+        None => vec![part(path.to_owned())],
+        Some(count) => (0..count).map(|index| part(format!("{path}[{index}]"))).collect(),
+    }
+}
+
+/// A link or a fault by its ends.
+fn link(sort: &str, node: &Node) -> (String, Part) {
+    let mut entries = leaves(node);
+    let ends = ["from", "to"].map(|end| entries.remove(end).unwrap_or_default());
+    let kind = if sort == "fault" { "fault of " } else { "" };
+    (format!("{kind}{}", ends.join(" -> ")), Part { sort: sort.to_owned(), entries })
+}

@@ -1,0 +1,46 @@
+//! Two manifests: what was run and how it ended, apart from how the computer went about it.
+
+use counterpoint_framework::model::Node;
+
+use super::change::{Change, any_index, differences, leaves};
+
+/// What differs between two manifests.
+#[derive(Clone, Debug)]
+pub struct ManifestChanges {
+    /// What was simulated, and what came of it.
+    pub results: Vec<Change>,
+    /// How it was asked for and computed. No result depends on it but through something else that differs as well: a
+    /// setting through the machine or a parameter, a version through the statistics.
+    pub circumstances: Vec<Change>,
+}
+
+/// The entries that no result depends on by itself.
+const CIRCUMSTANCES: &[&str] = &[
+    "application.file",
+    "command_line",
+    "inputs[*].file",
+    "inputs[*].generated",
+    "islands",
+    "lookahead",
+    "machine.given",
+    "overlays",
+    "policy",
+    "runtime",
+    "set",
+    "spans_left_out",
+    "threads",
+    "version",
+];
+
+/// The hash of all events, which a run has only if it was asked for.
+const HASH: &str = "hash";
+
+/// Compares two manifests.
+pub(super) fn compare(a: &Node, b: &Node) -> ManifestChanges {
+    let circumstance = |change: &Change| {
+        let one_sided = change.a.is_none() || change.b.is_none();
+        CIRCUMSTANCES.contains(&any_index(&change.name).as_str()) || (change.name == HASH && one_sided)
+    };
+    let (circumstances, results) = differences(&leaves(a), &leaves(b)).into_iter().partition(circumstance);
+    ManifestChanges { results, circumstances }
+}

@@ -1,0 +1,228 @@
+//! A machine as something to draw: modules as nested groups, components in them, arrays once, and one arrow between two
+//! that are linked.
+//!
+//! [`Graph`] is what there is to draw, [`Layout`] where it is drawn. What it is drawn with is somebody else's business.
+
+mod label;
+mod layers;
+mod layout;
+mod place;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::machine::{Instance, Machine};
+use crate::model::Node;
+use crate::time::{BytesPerSecond, Quantity};
+use label::{Joint, joints};
+pub use layout::{Layout, Metrics, Rect, Route};
+
+/// What there is to draw of a machine.
+#[derive(Clone, Debug)]
+pub struct Graph {
+    /// The machine's name.
+    pub name: String,
+    /// The modules; the first is the machine itself, and whoever is within another comes after it.
+    pub groups: Vec<Group>,
+    /// The components, those of an array together, in the order of their paths.
+    pub parts: Vec<Part>,
+    /// What joins them; there is one arrow at most between two.
+    pub arrows: Vec<Arrow>,
+}
+
+/// What becomes of arrays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrays {
+    /// All elements are one part.
+    Together,
+    /// Each element is a part, with the number that it has in [`Machine::instances`].
+    Apart,
+}
+
+/// A module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Its path; empty for the machine.
+    pub path: String,
+    /// The last part of its path, or the machine's name.
+    pub name: String,
+    /// The module that it is in, if it is not the machine.
+    pub parent: Option<usize>,
+}
+
+/// A component, or an array of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The last part of its path, without an index if it is an array.
+    pub name: String,
+    /// Its kind.
+    pub kind: String,
+    /// The module that it is in.
+    pub group: usize,
+    /// Indices into [`Machine::instances`]; more than one is an array.
+    pub instances: Vec<usize>,
+    /// Parameters of it that are rates, such as `bandwidth 15.75 GB/s`, if all elements have the same.
+    pub rates: Vec<String>,
+    /// Steps from the nearest root.
+    pub distance: usize,
+}
+
+/// What joins two parts, or the elements of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arrow {
+    /// The parts, the one that is nearer to a root first.
+    pub ends: [usize; 2],
+    /// Whether messages arrive at each end.
+    pub heads: [bool; 2],
+    /// What links there are, a line for each sort, such as `16 × 8 cycles`.
+    pub labels: Vec<String>,
+    /// Indices into [`Machine::links`]; a socket has two.
+    pub links: Vec<usize>,
+}
+
+impl Part {
+    /// What it is called: `sm × 16` for an array.
+    pub fn title(&self) -> String {
+        match self.instances.len() {
+            1 => self.name.clone(),
+            count => format!("{} × {count}", self.name),
+        }
+    }
+
+    /// How the order from root to rim begins: with distance, then with those that few are linked with, because many meet in
+    /// a hub that they come before.
+    fn rank(&self, degree: usize) -> (usize, usize) {
+        (self.distance, degree)
+    }
+}
+
+impl Graph {
+    /// What there is to draw of a machine, beginning from the components that are roots, such as its hosts.
+    pub fn new(machine: &Machine, arrays: Arrays, is_root: impl Fn(&Instance) -> bool) -> Self {
+        let mut graph = Graph {
+            name: machine.name.clone(),
+            groups: vec![Group { path: String::new(), name: machine.name.clone(), parent: None }],
+            parts: Vec::new(),
+            arrows: Vec::new(),
+        };
+        let mut places: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+        let mut part_of = Vec::new();
+        for (index, instance) in machine.instances.iter().enumerate() {
+            let (array, name) = match arrays {
+                Arrays::Together => array(&instance.path),
+                Arrays::Apart => (instance.path.as_str(), ""),
+            };
+            let part = *places.entry((array, &instance.kind)).or_insert_with(|| {
+                let group = graph.group(array);
+                graph.parts.push(Part {
+                    name: name.to_owned(),
+                    kind: instance.kind.clone(),
+                    group,
+                    instances: Vec::new(),
+                    rates: rates(&instance.params),
+                    distance: usize::MAX,
+                });
+                graph.parts.len() - 1
+            });
+            let found = &mut graph.parts[part];
+            found.instances.push(index);
+            found.rates.retain(|rate| rates(&instance.params).contains(rate));
+            part_of.push(part);
+        }
+        for part in &mut graph.parts {
+            // An array of one keeps its index, by which a user can address it.
+            if let [only] = part.instances[..] {
+                let path = &machine.instances[only].path;
+                part.name = path.rsplit('.').next().unwrap_or(path).to_owned();
+            }
+        }
+        let joints = joints(machine, &part_of);
+        graph.measure(machine, &joints, is_root);
+        graph.arrows = graph.arrows(joints);
+        graph
+    }
+
+    /// The group of an array or component with this path; it is made if it is not there.
+    fn group(&mut self, path: &str) -> usize {
+        let mut group = 0;
+        for (at, _) in path.match_indices('.') {
+            let known = self.groups.iter().position(|known| known.path == path[..at]);
+            group = known.unwrap_or_else(|| {
+                let name = path[..at].rsplit('.').next().unwrap_or_default().to_owned();
+                self.groups.push(Group { path: path[..at].to_owned(), name, parent: Some(group) });
+                self.groups.len() - 1
+            });
+        }
+        group
+    }
+
+    /// Notes how far each part is from the roots. What is not linked with any begins at its first component.
+    fn measure(
+        &mut self,
+        machine: &Machine,
+        joints: &BTreeMap<[usize; 2], Joint>,
+        is_root: impl Fn(&Instance) -> bool,
+    ) {
+        let of_root = |part: &Part| part.instances.iter().any(|&index| is_root(&machine.instances[index]));
+        let roots: Vec<usize> = (0..self.parts.len()).filter(|&part| of_root(&self.parts[part])).collect();
+        for first in std::iter::once(roots).chain((0..self.parts.len()).map(|part| vec![part])) {
+            let mut queue: VecDeque<usize> = VecDeque::new();
+            for root in first {
+                if self.parts[root].distance == usize::MAX {
+                    self.parts[root].distance = 0;
+                    queue.push_back(root);
+                }
+            }
+            while let Some(part) = queue.pop_front() {
+                let next = self.parts[part].distance + 1;
+                for [a, b] in joints.keys().filter(|ends| ends.contains(&part)) {
+                    let other = if *a == part { *b } else { *a };
+                    if self.parts[other].distance == usize::MAX {
+                        self.parts[other].distance = next;
+                        queue.push_back(other);
+                    }
+                }
+            }
+        }
+    }
+
+    fn arrows(&self, joints: BTreeMap<[usize; 2], Joint>) -> Vec<Arrow> {
+        let mut degrees = vec![0; self.parts.len()];
+        for end in joints.keys().flatten() {
+            degrees[*end] += 1;
+        }
+        let rank = |part: usize| (self.parts[part].rank(degrees[part]), part);
+        let arrow = |([a, b], joint): ([usize; 2], Joint)| match rank(a) <= rank(b) {
+            true => joint.arrow([a, b]),
+            false => joint.turned().arrow([b, a]),
+        };
+        joints.into_iter().map(arrow).collect()
+    }
+
+    /// How many arrows meet in a part.
+    fn degree(&self, part: usize) -> usize {
+        self.arrows.iter().filter(|arrow| arrow.ends.contains(&part)).count()
+    }
+
+    /// The groups that a group is in, itself first, the machine last.
+    fn around(&self, group: usize) -> impl Iterator<Item = usize> {
+        std::iter::successors(Some(group), |&inner| self.groups[inner].parent)
+    }
+}
+
+/// The path of the array that a component is in, or its own, and the last part of that.
+fn array(path: &str) -> (&str, &str) {
+    let open = path.strip_suffix(']').and_then(|path| path.rsplit_once('['));
+    let array = open.filter(|(_, index)| index.bytes().all(|byte| byte.is_ascii_digit()));
+    let array = array.map_or(path, |(array, _)| array);
+    (array, array.rsplit('.').next().unwrap_or(array))
+}
+
+/// The parameters of a component that are rates.
+fn rates(params: &Node) -> Vec<String> {
+    let entries = params.as_map().unwrap_or_default().iter();
+    let rate = |(key, value): &(crate::model::Key, Node)| {
+        let rate = BytesPerSecond::parse(value.as_scalar()?).ok()?;
+        Some(format!("{} {rate}", key.name.replace('_', " ")))
+    };
+    entries.filter_map(rate).collect()
+}

@@ -1,0 +1,216 @@
+//! `counterpoint compare`: what differs between two runs, or two studies.
+
+use std::io;
+use std::path::PathBuf;
+
+use clap::Args;
+use counterpoint_experiments::compare::{
+    Change, Contents, RunChanges, Shift, StudyChanges, compare_runs, compare_studies,
+};
+use counterpoint_framework::time::SimTime;
+
+use crate::columns::{self, significant};
+use crate::{Console, FAILURE, NOT_VERIFIED, SUCCESS};
+
+/// The command's arguments.
+#[derive(Args)]
+#[command(
+    after_help = "The exit status is 0 if nothing that matters differs, 1 if something does, and 2 if a folder cannot be \
+                  compared. How a run was asked for and computed (threads, islands, settings, version) is shown and does not \
+                  matter: what depends on it differs by itself, in the machine or in the results."
+)]
+pub(crate) struct Compare {
+    /// The folder of a run, such as `out/tiny/hotspot`, or of a study, such as `out/studies/NAME`.
+    a: PathBuf,
+    /// The folder to compare it with.
+    b: PathBuf,
+    /// Compare only statistics with this name, such as `gpu.l2[*].misses`, where `*` stands for anything but a point; of
+    /// studies, only such values. May be given several times.
+    #[arg(long, value_name = "PATTERN")]
+    only: Vec<String>,
+    /// Lines that are shown of each kind of difference.
+    #[arg(long, value_name = "NUMBER", default_value_t = 30)]
+    limit: usize,
+    /// Show all of them.
+    #[arg(long, conflicts_with = "limit")]
+    all: bool,
+}
+
+impl Compare {
+    pub(super) fn execute(&self, console: &mut Console<'_>) -> io::Result<u8> {
+        let sorts = Contents::of(&self.a).and_then(|a| Ok((a, Contents::of(&self.b)?)));
+        let told = match sorts {
+            Ok((Contents::Run, Contents::Run)) => compare_runs(&self.a, &self.b, &self.only)
+                .map(|changes| (changes.none(), self.tell_runs(&changes, console))),
+            Ok((Contents::Study, Contents::Study)) => compare_studies(&self.a, &self.b, &self.only)
+                .map(|changes| (changes.none(), self.tell_studies(&changes, console))),
+            Ok((a, _)) => {
+                let (run, study) = if a == Contents::Run { (&self.a, &self.b) } else { (&self.b, &self.a) };
+                Err(format!("`{}` is a run and `{}` a study", run.display(), study.display()))
+            }
+            Err(message) => Err(message),
+        };
+        match told {
+            Ok((none, printed)) => {
+                printed?;
+                Ok(if none { SUCCESS } else { NOT_VERIFIED })
+            }
+            Err(message) => {
+                writeln!(console.err, "error: {message}")?;
+                Ok(FAILURE)
+            }
+        }
+    }
+
+    /// Says what is compared.
+    fn head(&self, console: &mut Console<'_>) -> io::Result<()> {
+        writeln!(console.out, "A  {}\nB  {}", self.a.display(), self.b.display())
+    }
+
+    fn tell_runs(&self, changes: &RunChanges, console: &mut Console<'_>) -> io::Result<()> {
+        self.head(console)?;
+        self.changes("what was run, and what came of it", &changes.manifest.results, console)?;
+        let how = "how it was asked for and computed, which does not matter by itself";
+        self.changes(how, &changes.manifest.circumstances, console)?;
+        self.changes("the machine", &changes.machine, console)?;
+        match &changes.statistics {
+            None => writeln!(console.out, "\nstatistics: one of the runs has left none behind")?,
+            Some(statistics) => {
+                let title = format!("{} of {} statistics", statistics.shifts.len(), statistics.common);
+                self.shifts(&title, &statistics.shifts, console)?;
+                self.names("statistics that only A has", &statistics.only_a, console)?;
+                self.names("statistics that only B has", &statistics.only_b, console)?;
+            }
+        }
+        if let Some(exposure) = &changes.exposure
+            && exposure.iter().any(|shift| !shift.is_none())
+        {
+            exposed(exposure, console)?;
+        }
+        if changes.none() {
+            writeln!(console.out, "\nthe runs are the same")?;
+        }
+        Ok(())
+    }
+
+    fn tell_studies(&self, changes: &StudyChanges, console: &mut Console<'_>) -> io::Result<()> {
+        self.head(console)?;
+        self.changes("the study", &changes.study, console)?;
+        let once = |names: &[String]| names.iter().map(|name| (name.clone(), 1)).collect::<Vec<_>>();
+        self.names("points that only A has", &once(&changes.only_a), console)?;
+        self.names("points that only B has", &once(&changes.only_b), console)?;
+        self.changes(&format!("of {} points that both have", changes.common), &changes.points, console)?;
+        let title = format!("{} values of {} points that both have", changes.values.len(), changes.common);
+        self.shifts(&title, &changes.values, console)?;
+        if changes.none() {
+            writeln!(console.out, "\nthe studies have the same points with the same values")?;
+        }
+        Ok(())
+    }
+
+    /// As many lines as are wanted, and how many more there are.
+    fn cut<'a, T>(&self, items: &'a [T]) -> (&'a [T], usize) {
+        let shown = if self.all { items.len() } else { self.limit.min(items.len()) };
+        (&items[..shown], items.len() - shown)
+    }
+
+    fn changes(&self, title: &str, changes: &[Change], console: &mut Console<'_>) -> io::Result<()> {
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let (shown, more) = self.cut(changes);
+        let mut lines = vec![["", "A", "B", ""].map(str::to_owned).to_vec()];
+        for change in shown {
+            let times = if change.times > 1 { format!("({} times)", change.times) } else { String::new() };
+            let [a, b] = sides(change);
+            lines.push(vec![change.name.clone(), a, b, times]);
+        }
+        writeln!(console.out, "\n{title}")?;
+        columns::print(&lines, 4, console.out)?;
+        rest(more, console)
+    }
+
+    fn shifts(&self, title: &str, shifts: &[Shift], console: &mut Console<'_>) -> io::Result<()> {
+        if shifts.is_empty() {
+            return Ok(());
+        }
+        let (shown, more) = self.cut(shifts);
+        let mut lines = vec![["", "A", "B", "B/A", "unit"].map(str::to_owned).to_vec()];
+        for shift in shown {
+            let values = [shift.name.clone(), number(shift.a), number(shift.b), change(shift)];
+            lines.push(values.into_iter().chain([shift.unit.clone()]).collect());
+        }
+        writeln!(console.out, "\n{title} differ, the largest relative difference first")?;
+        columns::print(&lines, 1, console.out)?;
+        rest(more, console)
+    }
+
+    /// Names, and how many there are of each.
+    fn names(&self, title: &str, names: &[(String, usize)], console: &mut Console<'_>) -> io::Result<()> {
+        if names.is_empty() {
+            return Ok(());
+        }
+        let (shown, more) = self.cut(names);
+        writeln!(console.out, "\n{title}")?;
+        for (name, count) in shown {
+            let times = if *count > 1 { format!("  ({count} times)") } else { String::new() };
+            writeln!(console.out, "  {name}{times}")?;
+        }
+        rest(more, console)
+    }
+}
+
+fn rest(more: usize, console: &mut Console<'_>) -> io::Result<()> {
+    match more {
+        0 => Ok(()),
+        more => writeln!(console.out, "  … and {more} more; --all shows them"),
+    }
+}
+
+/// Longer texts are cut, so that both sides fit beside each other.
+const LONGEST: usize = 60;
+
+/// Both sides of a change, each in one line. Of long texts with the same beginning the rest is shown.
+fn sides(change: &Change) -> [String; 2] {
+    let texts = [&change.a, &change.b].map(|side| side.as_deref().unwrap_or("-"));
+    let chars = texts.map(|text| text.chars().collect::<Vec<char>>());
+    let same = chars[0].iter().zip(&chars[1]).take_while(|(a, b)| a == b).count();
+    let from =
+        if chars.iter().any(|text| text.len() > LONGEST) { same.saturating_sub(LONGEST / 4) } else { 0 };
+    chars.map(|text| {
+        let line: Vec<char> = text[from..].iter().copied().take_while(|c| *c != '\n').collect();
+        let shown = line.len().min(LONGEST);
+        let before = if from > 0 { "…" } else { "" };
+        let behind = if from + shown < text.len() { "…" } else { "" };
+        format!("{before}{}{behind}", line[..shown].iter().collect::<String>())
+    })
+}
+
+/// A number with all its digits.
+fn number(value: f64) -> String {
+    let whole = value.fract() == 0.0 && value.abs() < 1e15;
+    if whole || (1e-3..1e15).contains(&value.abs()) { value.to_string() } else { format!("{value:e}") }
+}
+
+/// B by A, or the difference where that says nothing.
+fn change(shift: &Shift) -> String {
+    match shift.ratio() {
+        Some(ratio) => significant(ratio),
+        None => format!("{}{}", if shift.b > shift.a { "+" } else { "" }, number(shift.b - shift.a)),
+    }
+}
+
+/// What was exposed, as times; what is the same stands there too, because together it is the whole run.
+fn exposed(exposure: &[Shift], console: &mut Console<'_>) -> io::Result<()> {
+    let mut lines = vec![["", "A", "B", "B/A"].map(str::to_owned).to_vec()];
+    let time = |ps: f64| SimTime::from_ps(ps as u64).to_string();
+    for shift in exposure {
+        lines.push(vec![shift.name.clone(), time(shift.a), time(shift.b), ratio(shift)]);
+    }
+    writeln!(console.out, "\nwhat was exposed")?;
+    columns::print(&lines, 1, console.out)
+}
+
+fn ratio(shift: &Shift) -> String {
+    shift.ratio().map(significant).unwrap_or_default()
+}
