@@ -55,7 +55,7 @@ fn a_parameter_shows_with_what_comes_of_it() {
     assert!(called.out.contains("more; --all shows them"), "{}", called.out);
     assert!(called.out.contains("statistics that only B has\n"), "{}", called.out);
     assert!(called.out.contains("\nwhat was exposed\n"), "{}", called.out);
-    assert_eq!(line(&called, "postlude").last().map(String::as_str), Some("1"), "{}", called.out);
+    assert_eq!(line(&called, "postlude").last().map(String::as_str), Some("1.000"), "{}", called.out);
 
     let all = compare(&a, &b, &["--all"]);
     assert!(!all.out.contains("--all shows them"), "{}", all.out);

@@ -15,6 +15,7 @@ mod faults;
 mod machines;
 mod microbenchmarks;
 mod modules;
+mod pictures;
 mod ptx_command;
 mod speed;
 mod streams;

@@ -23,9 +23,15 @@ pub(super) fn compare(a: &Node, b: &Node) -> Vec<Change> {
             .extend(within.into_iter().map(|change| Change { name: dotted(name, &change.name), ..change }));
     }
     changes.sort_by(|x, y| natural(&x.name, &y.name));
-    changes.extend(differences(&only(&a, &b), &only(&b, &a)));
+    let mut lacking = differences(&only(&a, &b), &only(&b, &a));
+    // Links come and go with what they join.
+    lacking.sort_by_key(|change| change.name.contains(ARROW));
+    changes.extend(lacking);
     grouped(changes)
 }
+
+/// Between the ends of a link.
+const ARROW: &str = " -> ";
 
 /// A component, a link, a fault, or what else a machine has.
 struct Part {
@@ -93,5 +99,5 @@ fn link(sort: &str, node: &Node) -> (String, Part) {
     let mut entries = leaves(node);
     let ends = ["from", "to"].map(|end| entries.remove(end).unwrap_or_default());
     let kind = if sort == "fault" { "fault of " } else { "" };
-    (format!("{kind}{}", ends.join(" -> ")), Part { sort: sort.to_owned(), entries })
+    (format!("{kind}{}", ends.join(ARROW)), Part { sort: sort.to_owned(), entries })
 }

@@ -12,7 +12,8 @@ use counterpoint_framework::topology::picture::{Graph, Layout, Metrics, Rect, Ro
 /// fonts.
 const TITLE: f64 = 13.0;
 const TEXT: f64 = 11.0;
-const METRICS: Metrics = Metrics { title: [0.68 * TITLE, 17.0], text: [0.62 * TEXT, 14.0] };
+const METRICS: Metrics =
+    Metrics { title: [0.70 * TITLE, 17.0], text: [0.62 * TEXT, 14.0], stack: 2.0 * STACK };
 
 /// Strokes and fills of families of kinds, in the order of the families' names.
 const COLOURS: [(&str, &str); 7] = [
@@ -70,9 +71,11 @@ pub(crate) fn svg(graph: &Graph) -> String {
         let number = families.iter().position(|known| *known == family(&part.kind)).unwrap_or(0);
         let (stroke, fill) = COLOURS[number % COLOURS.len()];
         let _ = writeln!(out, "<g class=\"component\"><title>{}</title>", escaped(&path_of(graph, index)));
-        let behind = part.instances.len().min(3) - 1;
-        for back in (0..=behind).rev().map(|back| back as f64 * STACK) {
-            let shifted = Rect { x: rect.x + back, y: rect.y + back, ..*rect };
+        let count = part.instances.len().min(3) - 1;
+        let behind = if count > 0 { METRICS.stack } else { 0.0 };
+        let rect = Rect { width: rect.width - behind, height: rect.height - behind, ..*rect };
+        for back in (0..=count).rev().map(|back| behind * back as f64 / count.max(1) as f64) {
+            let shifted = Rect { x: rect.x + back, y: rect.y + back, ..rect };
             let _ = writeln!(out, "{}", boxed(shifted, 3.0, stroke, fill));
         }
         let own = layout.routes.iter().zip(&graph.arrows).filter(|(_, arrow)| arrow.ends == [index; 2]);

@@ -14,6 +14,8 @@ pub struct Metrics {
     pub title: [f64; 2],
     /// Width of a character of any other text, and height of its line.
     pub text: [f64; 2],
+    /// How far the further elements of an array look out behind its box, to the right and below.
+    pub stack: f64,
 }
 
 /// A rectangle.
@@ -45,7 +47,7 @@ pub struct Route {
 pub struct Layout {
     /// Of each group; the first is the whole picture.
     pub groups: Vec<Rect>,
-    /// Of each part.
+    /// Of each part, with what an array has behind it.
     pub parts: Vec<Rect>,
     /// Of each arrow.
     pub routes: Vec<Route>,
@@ -159,7 +161,7 @@ impl Builder<'_> {
         let labels = &self.graph.arrows[arrow].labels;
         let [character, line] = self.metrics.text;
         let longest = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
-        [longest as f64 * character + 2.0 * MARGIN, labels.len() as f64 * line + 4.0]
+        [longest as f64 * character + PADDING, labels.len() as f64 * line + 4.0]
     }
 
     /// The size of a component's box: name, kind, rates, and what joins its own elements.
@@ -175,7 +177,8 @@ impl Builder<'_> {
         let title = width(&found.title(), self.metrics.title[0]);
         let widest = lines.iter().map(|line| width(line, self.metrics.text[0])).fold(title, f64::max);
         let height = self.metrics.title[1] + lines.len() as f64 * self.metrics.text[1];
-        [widest + 2.0 * PADDING, height + 2.0 * PADDING]
+        let stack = if found.instances.len() > 1 { self.metrics.stack } else { 0.0 };
+        [widest + 2.0 * PADDING + stack, height + 2.0 * PADDING + stack]
     }
 
     /// Lays the inside of a module out.
