@@ -7,6 +7,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use counterpoint_framework::telemetry::Curve;
+#[cfg(feature = "parquet")]
+use counterpoint_framework::telemetry::sinks::parquet;
 use counterpoint_framework::telemetry::sinks::{csv, perfetto, stats};
 use counterpoint_framework::topology::RunReport;
 
@@ -20,6 +22,10 @@ pub const STATS_JSON: &str = "stats.json";
 pub const STATS_CSV: &str = "stats.csv";
 /// How much each counter grew in each interval.
 pub const SERIES: &str = "series.csv";
+/// Statistics, for data frames; written only by a build with the feature `parquet`.
+pub const STATS_PARQUET: &str = "stats.parquet";
+/// How much each counter grew, for data frames; likewise.
+pub const SERIES_PARQUET: &str = "series.parquet";
 /// Rates of the machine over time.
 pub const CURVES: &str = "curves.csv";
 /// What was exposed and what hidden.
@@ -34,11 +40,33 @@ pub const MACHINE: &str = "machine.yaml";
 pub const MANIFEST: &str = "manifest.yaml";
 
 /// What every run has recorded.
-pub const RECORDS: [&str; 6] = [STATS_TEXT, STATS_JSON, STATS_CSV, EXPOSURE, CRITICAL_PATH, SPANS];
+pub const RECORDS: &[&str] = &[
+    STATS_TEXT,
+    STATS_JSON,
+    STATS_CSV,
+    #[cfg(feature = "parquet")]
+    STATS_PARQUET,
+    EXPOSURE,
+    CRITICAL_PATH,
+    SPANS,
+];
 
-/// Names that an application's output files cannot have.
-pub const RESERVED: [&str; 10] =
-    [STATS_TEXT, STATS_JSON, STATS_CSV, SERIES, CURVES, EXPOSURE, CRITICAL_PATH, SPANS, MACHINE, MANIFEST];
+/// Names that an application's output files cannot have, whatever the features of this build: an earlier run of another
+/// one may have left such a file.
+pub const RESERVED: [&str; 12] = [
+    STATS_TEXT,
+    STATS_JSON,
+    STATS_CSV,
+    STATS_PARQUET,
+    SERIES,
+    SERIES_PARQUET,
+    CURVES,
+    EXPOSURE,
+    CRITICAL_PATH,
+    SPANS,
+    MACHINE,
+    MANIFEST,
+];
 
 /// What is put behind the name of a file that is not whole.
 const PARTIAL: &str = ".partial";
@@ -155,7 +183,11 @@ impl Folder {
         self.write(STATS_TEXT, |out| stats::write_text(&report.stats, partial, out))?;
         self.write(STATS_JSON, |out| stats::write_json(&report.stats, partial, out))?;
         self.write(STATS_CSV, |out| csv::write_stats(&report.stats, out))?;
+        #[cfg(feature = "parquet")]
+        self.write(STATS_PARQUET, |out| parquet::write_stats(&report.stats, out))?;
         if let Some(series) = &report.series {
+            #[cfg(feature = "parquet")]
+            self.write(SERIES_PARQUET, |out| parquet::write_series(series, out))?;
             self.write(SERIES, |out| csv::write_series(series, out))?;
             self.write(CURVES, |out| csv::write_curves(curves, out))?;
         }
@@ -182,5 +214,27 @@ mod tests {
         again.write_output("sub/x.f32", b"whole", true).unwrap();
         assert_eq!(std::fs::read(root.path().join("sub/x.f32")).unwrap(), b"whole");
         assert!(!path.exists());
+    }
+
+    #[cfg(feature = "parquet")]
+    #[test]
+    fn records_are_there_as_parquet_too() {
+        use counterpoint_framework::kernel::Outcome;
+        use counterpoint_framework::telemetry::Series;
+        use counterpoint_framework::time::SimTime;
+
+        let root = tempfile::tempdir().unwrap();
+        let folder = Folder::create(root.path(), &[]).unwrap();
+        let report = RunReport::of(Outcome::Finished(SimTime::ZERO));
+        folder.write_records(&report, &[], &Waits::default(), false).unwrap();
+        let there = || [STATS_PARQUET, SERIES_PARQUET].map(|name| root.path().join(name).is_file());
+        assert_eq!(there(), [true, false]);
+        let report = RunReport { series: Some(Series::default()), ..report };
+        folder.write_records(&report, &[], &Waits::default(), false).unwrap();
+        assert_eq!(there(), [true, true]);
+        let written = std::fs::read(root.path().join(STATS_PARQUET)).unwrap();
+        assert!(written.starts_with(b"PAR1") && written.ends_with(b"PAR1"));
+        Folder::create(root.path(), &[]).unwrap();
+        assert_eq!(there(), [false, false]);
     }
 }

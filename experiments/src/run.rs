@@ -182,7 +182,7 @@ pub fn run_watched(
     } else {
         match simulation.run(options, watchdog, alarm) {
             Ended::ByItself(report) => (report, [].as_slice()),
-            Ended::LeftBehind(report) => (report, RECORDS.as_slice()),
+            Ended::LeftBehind(report) => (report, RECORDS),
         }
     };
     let (wall, cpu_seconds) = (begun.elapsed(), cpu_seconds() - cpu_before);

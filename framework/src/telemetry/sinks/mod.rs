@@ -1,6 +1,8 @@
 //! The files that a run's records become. Pure functions of the records: no clock, no paths, no settings.
 
 pub mod csv;
+#[cfg(feature = "parquet")]
+pub mod parquet;
 pub mod perfetto;
 pub mod stats;
 

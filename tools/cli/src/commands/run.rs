@@ -21,6 +21,12 @@ use crate::{Console, FAILURE, INTERRUPTED, NOT_VERIFIED, SUCCESS, log, progress,
 
 /// The command's arguments.
 #[derive(Args)]
+#[cfg_attr(
+    feature = "parquet",
+    command(
+        after_help = "Statistics and time series are written as Parquet files, too: `stats.parquet`, `series.parquet`."
+    )
+)]
 pub(crate) struct Run {
     #[command(flatten)]
     machine: MachineOptions,
