@@ -17,6 +17,7 @@ mod modules;
 mod ptx_command;
 mod speed;
 mod streams;
+mod studies;
 mod support;
 mod telemetry;
 mod textures;

@@ -39,9 +39,9 @@ pub(crate) enum Command {
     Resolve(resolve::Resolve),
     /// List machines, applications, component kinds, policies and runtimes.
     List(list::List),
-    /// Describe a component kind, the keys of application files, synthetic kernels, or faults of links.
+    /// Describe a component kind, the keys of application and study files, synthetic kernels, or faults of links.
     Explain(explain::Explain),
-    /// Print the JSON Schema of machine or application files, for editors.
+    /// Print the JSON Schema of machine, application or study files, for editors.
     Schema(schema::Schema),
     /// Show what a PTX file holds, analyse the memory accesses of its kernels, or print kernels that are described.
     Ptx(ptx::Ptx),
