@@ -5,6 +5,8 @@
 pub mod application;
 pub mod bisect;
 pub mod element;
+#[cfg(feature = "otlp")]
+pub mod export;
 pub mod find;
 pub mod generate;
 pub mod hashes;

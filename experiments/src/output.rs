@@ -15,6 +15,8 @@ pub const STATS_TEXT: &str = "stats.txt";
 pub const STATS_JSON: &str = "stats.json";
 /// What happened when, for Perfetto.
 pub const SPANS: &str = "spans.perfetto.json";
+/// Spans that no server took, for `counterpoint export`. It is there only if there are such spans.
+pub const UNSENT: &str = "spans.otlp.jsonl";
 /// The machine as it was run.
 pub const MACHINE: &str = "machine.yaml";
 /// What was run, and how it ended.
@@ -24,7 +26,7 @@ pub const MANIFEST: &str = "manifest.yaml";
 pub const RECORDS: [&str; 3] = [STATS_TEXT, STATS_JSON, SPANS];
 
 /// Names that an application's output files cannot have.
-pub const RESERVED: [&str; 5] = [STATS_TEXT, STATS_JSON, SPANS, MACHINE, MANIFEST];
+pub const RESERVED: [&str; 6] = [STATS_TEXT, STATS_JSON, SPANS, UNSENT, MACHINE, MANIFEST];
 
 /// What is put behind the name of a file that is not whole.
 const PARTIAL: &str = ".partial";
