@@ -71,7 +71,7 @@ fn a_loop_that_the_device_ends_copies_its_flag_in_every_round() {
     };
     let flags = phase("D2H more");
     assert!(flags > 3, "{flags} rounds");
-    let launches = summary.report.spans.iter().filter(|span| span.name.starts_with("visit")).count();
+    let launches = summary.report.trace.spans.iter().filter(|span| span.name.starts_with("visit")).count();
     assert_eq!(launches as u64, flags, "a copy for each round");
 }
 
@@ -146,7 +146,7 @@ fn a_device_begins_with_what_was_loaded_and_computed_before() {
     let timed = run_request(&request);
     assert_verified(&timed);
     let copies = timed.phases.iter().filter(|phase| phase.name.starts_with("H2D ")).count();
-    let launches = timed.report.spans.iter().filter(|span| span.name.starts_with("vecadd")).count();
+    let launches = timed.report.trace.spans.iter().filter(|span| span.name.starts_with("vecadd")).count();
     assert_eq!((copies, launches), (0, 1), "what comes before the run takes no time");
     let without_time = run_request(&RunRequest { functional: true, ..request });
     assert_verified(&without_time);

@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 
 use counterpoint_experiments::run::RunRequest;
 use counterpoint_framework::kernel::{Islands, SnapshotTimes};
-use counterpoint_framework::telemetry::{Level, Span};
+use counterpoint_framework::telemetry::{Level, Recording, Span};
 use counterpoint_framework::time::SimTime;
+use counterpoint_framework::topology::RunReport;
 
 use crate::support::{request, root, run_request};
 
@@ -54,7 +55,8 @@ fn cycles_are_identical_for_every_window_length_and_thread_count() {
     let streams = request("tiny", "vecadd-streams", &streams);
     let stencil = request("tiny", "hotspot", &["app.n=20", "app.launches=2"]);
     for request in [stencil, streams] {
-        let request = RunRequest { hash: true, level: Level::Ctas, ..request };
+        let series = Some(SimTime::from_ps(1_000_003));
+        let request = RunRequest { hash: true, recording: Recording::of(Level::Warps), series, ..request };
         let first = run_request(&request).report;
         let ended = first.outcome.to_string();
         let (mut lookaheads, mut islands) = (BTreeSet::new(), BTreeSet::new());
@@ -63,8 +65,13 @@ fn cycles_are_identical_for_every_window_length_and_thread_count() {
             let which = format!("{}: {} threads, {:?}", cut.application, cut.threads, cut.islands);
             assert_eq!((report.hash, report.outcome.to_string()), (first.hash, ended.clone()), "{which}");
             assert!(report.stats == first.stats, "statistics of {which}");
+            let points = |report: &RunReport| report.series.as_ref().map(|series| series.points.clone());
+            assert!(points(&report) == points(&first), "time series of {which}");
             let times = |span: &Span| (span.path.clone(), span.name.clone(), span.start, span.end);
-            assert!(report.spans.iter().map(times).eq(first.spans.iter().map(times)), "spans of {which}");
+            assert!(
+                report.trace.spans.iter().map(times).eq(first.trace.spans.iter().map(times)),
+                "spans of {which}"
+            );
             lookaheads.insert(report.lookahead);
             islands.insert(report.islands);
         }

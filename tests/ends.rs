@@ -14,7 +14,7 @@ use counterpoint_framework::kernel::{Fault, In, Outcome, Stuck};
 use counterpoint_framework::model::{
     Component, Context, Counter, Invalid, Params, Ports, Registry, StatValue, Stats,
 };
-use counterpoint_framework::telemetry::Level;
+use counterpoint_framework::telemetry::{Level, Recording};
 use counterpoint_framework::testing::toys;
 use counterpoint_framework::time::SimTime;
 
@@ -150,8 +150,12 @@ fn what_a_component_and_its_neighbours_counted_is_kept_on_any_thread() {
     for (does, producer) in [("panic", "producer"), ("panic", "a.producer"), ("fault", "a.producer")] {
         let run_on = |threads| {
             let folder = tempfile::tempdir().unwrap();
-            let request =
-                RunRequest { threads, hash: true, level: Level::Warps, ..misfit(folder.path(), does) };
+            let request = RunRequest {
+                threads,
+                hash: true,
+                recording: Recording::of(Level::Warps),
+                ..misfit(folder.path(), does)
+            };
             let text = std::fs::read_to_string(&request.machine).unwrap();
             let text = text.replace("producer: {", &format!("{producer}: {{"));
             let text = text.replace("producer.out", &format!("{producer}.out"));
@@ -222,7 +226,7 @@ fn a_component_that_never_awaits_is_named_and_can_be_left_behind() {
     assert!(text.contains(" ns: has not come back for "), "{text}");
     assert!((12..=14).contains(&(summary.report.outcome.time().as_ps() / 1000)), "{text}");
     assert!(summary.partial && !summary.is_good());
-    assert_eq!(summary.missing, ["stats.txt", "stats.json", "spans.perfetto.json"]);
+    assert_eq!(summary.missing, RECORDS);
     let manifest = std::fs::read_to_string(folder.path().join("out/manifest.yaml")).unwrap();
     assert!(
         manifest.contains("partial: true") && manifest.contains("cluster.misfit failed at"),

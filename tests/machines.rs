@@ -63,7 +63,7 @@ fn a_gpu_beside_the_cpu_needs_no_pcie() {
     let discrete = run_request(&request("tiny", "vecadd", &["app.n=20000"]));
     assert_verified(&discrete);
     let copies = |summary: &counterpoint_experiments::run::RunSummary| {
-        let phase = summary.report.spans.iter().find(|span| span.name == "H2D").unwrap();
+        let phase = summary.report.trace.spans.iter().find(|span| span.name == "H2D").unwrap();
         phase.end - phase.start
     };
     assert!(copies(&summary) < copies(&discrete), "the bus is shorter than PCIe");
@@ -74,7 +74,7 @@ fn phases_take_what_bandwidths_say_and_do_not_overlap() {
     let sets = ["app.n=128", "app.launches=2", "pcie.header=0 B"];
     let summary = run_request(&request("tiny", "hotspot", &sets));
     assert_verified(&summary);
-    let span = |name: &str| summary.report.spans.iter().find(|span| span.name == name).unwrap();
+    let span = |name: &str| summary.report.trace.spans.iter().find(|span| span.name == name).unwrap();
     let close = |found: SimTime, bytes: f64, rate: f64, slack_ns: f64| {
         let (found, expected) = (found.as_secs_f64() * 1e9, bytes / rate * 1e9);
         assert!(found >= expected && found < expected + slack_ns, "{found} ns, expected {expected} ns");
@@ -91,7 +91,7 @@ fn phases_take_what_bandwidths_say_and_do_not_overlap() {
         assert!(span(pair[0]).end <= span(pair[1]).start, "{} overlaps {}", pair[0], pair[1]);
     }
     let kernels: Vec<_> =
-        summary.report.spans.iter().filter(|span| span.name.starts_with("hotspot #")).collect();
+        summary.report.trace.spans.iter().filter(|span| span.name.starts_with("hotspot #")).collect();
     assert_eq!(kernels.len(), 2);
     assert!(kernels[0].start >= span("H2D").end && kernels[0].end <= kernels[1].start);
     assert!(kernels[1].end <= span("D2H").start);

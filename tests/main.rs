@@ -19,6 +19,7 @@ mod ptx_command;
 mod speed;
 mod streams;
 mod support;
+mod telemetry;
 mod textures;
 mod tidy;
 mod traffic;

@@ -14,7 +14,7 @@ use receiver::{Answer, Receiver, number, take, text};
 mod receiver;
 
 /// What a reader looks for.
-const SERVICES: [&str; 2] = ["host", "gpu"];
+const SERVICES: [&str; 4] = ["host", "pcie", "gpu", "memory"];
 
 /// The file of spans that were not sent.
 const UNSENT: &str = "spans.otlp.jsonl";

@@ -82,6 +82,7 @@ impl Steps {
 fn launches(summary: &RunSummary) -> Vec<(u64, u64)> {
     let mut found: Vec<(u64, (u64, u64))> = summary
         .report
+        .trace
         .spans
         .iter()
         .filter_map(|span| Some((span.name.strip_prefix("vecadd #")?, span)))
@@ -189,7 +190,7 @@ fn parts_of_a_vector_overlap_their_copies_and_kernels() {
     assert!(both < many && many < one && one < serial, "{both}, {many}, {one} and {serial}");
     // The copy engine makes one copy at a time, and meanwhile kernels run.
     let summary = run(&[STREAMS, LEFTOVER]);
-    let spans = summary.report.spans.iter().filter(|span| span.path == "gpu.copy");
+    let spans = summary.report.trace.spans.iter().filter(|span| span.path == "gpu.copy");
     let copies: Vec<(u64, u64)> = spans.map(|span| (span.start.as_ps(), span.end.as_ps())).collect();
     assert_eq!(copies.len(), 12);
     assert!(copies.is_sorted_by(|before, after| before.1 <= after.0), "{copies:?}");

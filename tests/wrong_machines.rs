@@ -5,6 +5,7 @@ use counterpoint::NOT_VERIFIED;
 use counterpoint_experiments::registry;
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::Variant;
+use counterpoint_framework::telemetry::SpanId;
 use counterpoint_hardware::gpu::cta_scheduler::{CtaPolicy, Placement, View};
 use counterpoint_host_model::Driver;
 use counterpoint_host_model::program::Step;
@@ -81,7 +82,7 @@ impl Variant<dyn Runtime> for Unordered {
 
 #[async_trait(?Send)]
 impl Runtime for Unordered {
-    async fn run(&self, driver: &mut Driver<'_>) -> Result<(), Fault> {
+    async fn run(&self, driver: &mut Driver<'_>, _run: SpanId) -> Result<(), Fault> {
         let application = driver.application();
         for &transfer in &application.prelude {
             driver.read_file(transfer, None).await?;

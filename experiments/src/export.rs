@@ -66,7 +66,8 @@ pub fn export(summary: &RunSummary, export: &Export) -> Result<RunExport, Export
         facts: facts.into_iter().map(|(key, value)| (key, value.clone())).collect(),
     };
     let of_path = |path: &str| service(path, &summary.kinds);
-    let trace = Trace::new(&summary.report.spans, &setting, &of_path).map_err(ExportError::Unshowable)?;
+    let trace =
+        Trace::new(&summary.report.trace.spans, &setting, &of_path).map_err(ExportError::Unshowable)?;
     let exported = send(&trace, &export.endpoint, &export.options);
     let saved = match &summary.folder {
         Some(folder) if exported.failed > 0 => {

@@ -4,9 +4,12 @@
 
 pub mod application;
 pub mod bisect;
+pub mod critical_path;
+pub mod curves;
 pub mod element;
 #[cfg(feature = "otlp")]
 pub mod export;
+pub mod exposure;
 pub mod find;
 pub mod generate;
 pub mod hashes;
@@ -18,6 +21,7 @@ pub mod summary;
 pub mod synthetic;
 pub mod validation;
 pub mod verify;
+pub mod waits;
 
 use counterpoint_framework::model::Registry;
 

@@ -6,13 +6,26 @@
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use counterpoint_framework::telemetry::sinks::{perfetto, stats};
+use counterpoint_framework::telemetry::Curve;
+use counterpoint_framework::telemetry::sinks::{csv, perfetto, stats};
 use counterpoint_framework::topology::RunReport;
+
+use crate::waits::Waits;
 
 /// Statistics, a line each.
 pub const STATS_TEXT: &str = "stats.txt";
 /// Statistics by component.
 pub const STATS_JSON: &str = "stats.json";
+/// Statistics, a line each, for spreadsheets.
+pub const STATS_CSV: &str = "stats.csv";
+/// How much each counter grew in each interval.
+pub const SERIES: &str = "series.csv";
+/// Rates of the machine over time.
+pub const CURVES: &str = "curves.csv";
+/// What was exposed and what hidden.
+pub const EXPOSURE: &str = "exposure.csv";
+/// What led to the end of the run.
+pub const CRITICAL_PATH: &str = "critical_path.csv";
 /// What happened when, for Perfetto.
 pub const SPANS: &str = "spans.perfetto.json";
 /// Spans that no server took, for `counterpoint export`. It is there only if there are such spans.
@@ -22,11 +35,23 @@ pub const MACHINE: &str = "machine.yaml";
 /// What was run, and how it ended.
 pub const MANIFEST: &str = "manifest.yaml";
 
-/// What a run has recorded.
-pub const RECORDS: [&str; 3] = [STATS_TEXT, STATS_JSON, SPANS];
+/// What every run has recorded.
+pub const RECORDS: [&str; 6] = [STATS_TEXT, STATS_JSON, STATS_CSV, EXPOSURE, CRITICAL_PATH, SPANS];
 
 /// Names that an application's output files cannot have.
-pub const RESERVED: [&str; 6] = [STATS_TEXT, STATS_JSON, SPANS, UNSENT, MACHINE, MANIFEST];
+pub const RESERVED: [&str; 11] = [
+    STATS_TEXT,
+    STATS_JSON,
+    STATS_CSV,
+    SERIES,
+    CURVES,
+    EXPOSURE,
+    CRITICAL_PATH,
+    SPANS,
+    UNSENT,
+    MACHINE,
+    MANIFEST,
+];
 
 /// What is put behind the name of a file that is not whole.
 const PARTIAL: &str = ".partial";
@@ -131,11 +156,25 @@ impl Folder {
         Ok(Some(self.temporary(name)))
     }
 
-    /// Writes statistics and spans.
-    pub fn write_records(&self, report: &RunReport, partial: bool) -> Result<(), WriteError> {
+    /// Writes statistics, time series if there are any, and spans.
+    pub fn write_records(
+        &self,
+        report: &RunReport,
+        curves: &[Curve],
+        waits: &Waits,
+        partial: bool,
+    ) -> Result<(), WriteError> {
+        let spans = &report.trace.spans;
         self.write(STATS_TEXT, |out| stats::write_text(&report.stats, partial, out))?;
         self.write(STATS_JSON, |out| stats::write_json(&report.stats, partial, out))?;
-        self.write(SPANS, |out| perfetto::write(&report.spans, out))
+        self.write(STATS_CSV, |out| csv::write_stats(&report.stats, out))?;
+        if let Some(series) = &report.series {
+            self.write(SERIES, |out| csv::write_series(series, out))?;
+            self.write(CURVES, |out| csv::write_curves(curves, out))?;
+        }
+        self.write(EXPOSURE, |out| waits.write_exposure(spans, out))?;
+        self.write(CRITICAL_PATH, |out| waits.write_path(spans, out))?;
+        self.write(SPANS, |out| perfetto::write(spans, curves, out))
     }
 }
 

@@ -14,20 +14,23 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use counterpoint_framework::kernel::{Cut, Outcome, RunOptions, Stuck, Watchdog};
+use counterpoint_framework::kernel::{Cut, Outcome, RunOptions, SnapshotTimes, Stuck, Watchdog};
 use counterpoint_framework::model::{Environment, Registry};
-use counterpoint_framework::time::Hertz;
+use counterpoint_framework::telemetry::Curve;
+use counterpoint_framework::time::{Hertz, SimTime};
 use counterpoint_framework::topology::{self, Machine, RunReport};
 use counterpoint_host_model::functional::{Found, Launched};
 use counterpoint_protocols::preload::Contents;
 use counterpoint_ptx::functional::Options;
 
 use crate::application::LoadedApplication;
+use crate::curves::curves;
 use crate::hashes::{Hashed, Hashes};
 use crate::output::{Folder, RECORDS, WriteError};
 use crate::speed::cpu_seconds;
 use crate::summary::{Figures, Phase, phases};
 use crate::verify::Verdict;
+use crate::waits::Waits;
 
 use loading::load;
 pub use loading::{load_application, load_machine};
@@ -69,6 +72,10 @@ pub struct RunSummary {
     pub hashes: Hashes,
     /// Where the time went.
     pub phases: Vec<Phase>,
+    /// What it waited for.
+    pub waits: Waits,
+    /// What the machine did over time, if that was asked for.
+    pub curves: Vec<Curve>,
     /// What kernels did that they should not, of a run without time.
     pub found: Vec<Found>,
     /// What each launch executed, of a run without time.
@@ -155,6 +162,7 @@ pub fn run_watched(
         stop_at: request.stop_at,
         hash: request.hash,
         snapshots: request.snapshots,
+        samples: request.series.map(|every| SnapshotTimes { from: SimTime::ZERO, every }),
         livelock_after: request.livelock_after,
         interrupt: progress.interrupt_flag(),
         clock: progress.clock(),
@@ -184,6 +192,10 @@ pub fn run_watched(
     progress.end();
 
     let partial = !matches!(report.outcome, Outcome::Finished(_));
+    let end = report.outcome.time();
+    let waits = Waits::new(&report.trace.spans, end);
+    let curves =
+        report.series.as_ref().map(|series| curves(&machine.machine, series, end)).unwrap_or_default();
     let checks = record::checks(&loaded, &program, &journal, partial);
     let outputs = match &folder {
         Some(folder) => {
@@ -193,6 +205,8 @@ pub fn run_watched(
                 application: &path,
                 loaded: &loaded,
                 report: &report,
+                curves: &curves,
+                waits: &waits,
                 checks: &checks,
                 found: &found,
                 partial,
@@ -215,11 +229,13 @@ pub fn run_watched(
             components: machine.machine.processes().map(hashed).collect(),
             snapshots: report.snapshots.clone(),
         },
-        phases: phases(&report.spans),
+        phases: phases(&report.trace.spans),
         figures: match &launched {
             Some(launches) => functional::figures(launches),
             None => Figures::new(&machine.machine, &report.stats, report.outcome.time()),
         },
+        waits,
+        curves,
         found,
         launched,
         report,

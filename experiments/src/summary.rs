@@ -31,7 +31,7 @@ const ONE_BY_ONE: usize = 16;
 /// many.
 pub fn phases(spans: &[Span]) -> Vec<Phase> {
     let mut children: BTreeMap<Option<SpanId>, Vec<&Span>> = BTreeMap::new();
-    for span in spans.iter().filter(|span| span.level <= Level::Kernels) {
+    for span in spans.iter().filter(|span| span.level <= Level::Kernels && span.aggregated == 0) {
         children.entry(span.parent).or_default().push(span);
     }
     let mut phases = Vec::new();
@@ -49,15 +49,14 @@ fn collect(
     // Phases come one by one, what they consist of by name.
     let mut groups: Vec<(&str, Vec<&Span>)> = Vec::new();
     for span in spans {
-        let name = plain(&span.name);
+        let name = span.stem();
         match groups.iter_mut().find(|(known, _)| *known == name) {
             Some((_, group)) => group.push(span),
             None => groups.push((name, vec![span])),
         }
     }
-    let few = |group: &Vec<&Span>| {
-        group.len() <= ONE_BY_ONE && group.iter().all(|span| plain(&span.name) != span.name)
-    };
+    let few =
+        |group: &Vec<&Span>| group.len() <= ONE_BY_ONE && group.iter().all(|span| span.stem() != span.name);
     let rows = groups.into_iter().flat_map(|(name, group)| match few(&group) {
         true => group.into_iter().map(|span| (&*span.name, vec![span])).collect(),
         false => vec![(name, group)],
@@ -80,16 +79,8 @@ fn collect(
     }
 }
 
-/// A name without the number of the launch: `step #3` is a `step`.
-fn plain(name: &str) -> &str {
-    match name.rsplit_once(" #") {
-        Some((kernel, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => kernel,
-        _ => name,
-    }
-}
-
 /// The kind whose clock counts a machine's cycles.
-const SM: &str = "gpu/sm";
+pub(crate) const SM: &str = "gpu/sm";
 
 /// How the values of several components become one.
 #[derive(Clone, Copy)]
@@ -194,23 +185,33 @@ impl Figures {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use counterpoint_framework::model::{Node, StatLabel};
+    use counterpoint_framework::telemetry::Lane;
     use counterpoint_framework::time::{Hertz, Quantity};
     use counterpoint_framework::topology::Instance;
 
-    fn span(id: u64, parent: Option<u64>, level: Level, name: &'static str, start: u64, end: u64) -> Span {
+    /// A span of the host for tests.
+    pub(crate) fn span(
+        id: u64,
+        parent: Option<u64>,
+        level: Level,
+        name: &'static str,
+        start: u64,
+        end: u64,
+    ) -> Span {
         Span {
             id: SpanId(id),
             parent: parent.map(SpanId),
             level,
             name: name.into(),
             path: "host".into(),
-            lane: 0,
+            lane: Lane::Only,
             start: SimTime::from_ps(start),
             end: SimTime::from_ps(end),
             partial: false,
+            aggregated: 0,
             attributes: Vec::new(),
         }
     }

@@ -64,6 +64,7 @@ fn add<B>(
                 Ok(())
             }),
             finish: Box::new(move || Box::new(result.get())),
+            sampler: None,
         }
     });
     let (path, clock) = (format!("p[{number}]"), clocks.of(number));

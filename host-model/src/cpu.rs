@@ -2,6 +2,7 @@
 
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::{Choose, Component, Context, Counter, Invalid, Params, Ports, Stats};
+use counterpoint_framework::telemetry::Level;
 use counterpoint_framework::time::Bytes;
 use counterpoint_protocols::host::{DeviceSocket, HostMemoryClient, StorageClient};
 
@@ -66,8 +67,12 @@ impl Component for Cpu {
     async fn run(&mut self, io: &mut CpuPorts, sim: &Context<CpuStats>) -> Result<(), Fault> {
         let runtime = self.params.runtime.build();
         let mut driver = Driver::new(io, sim, self.params.page.get(), self.params.queue_depth as usize)?;
+        let run = driver.begin(None, Level::Phases, format!("run {}", driver.application().name));
+        let setup = driver.begin(Some(run), Level::Phases, "setup");
         driver.allocate().await?;
-        runtime.run(&mut driver).await?;
+        driver.end(setup);
+        runtime.run(&mut driver, run).await?;
+        driver.end(run);
         driver.inspect().await
     }
 }

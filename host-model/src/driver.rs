@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use counterpoint_framework::kernel::{Fault, Source};
 use counterpoint_framework::model::Context;
-use counterpoint_framework::telemetry::{Level, SpanId};
+use counterpoint_framework::telemetry::{Attribute, Lane, Level, SpanId};
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::bus::{
     BusMessage, Command, CommandId, Copy, Description, Direction, Title, Work,
@@ -113,12 +113,17 @@ impl<'a> Driver<'a> {
 
     /// Begins a span of the run.
     pub fn begin(&self, parent: Option<SpanId>, level: Level, name: impl Into<String>) -> SpanId {
-        self.sim.open_span(level, parent, name.into(), 0)
+        self.sim.open_span(level, parent, name.into(), Lane::Only)
     }
 
     /// Ends a span of the run.
     pub fn end(&self, span: SpanId) {
         self.sim.close_span(span, Vec::new());
+    }
+
+    /// Ends the span of something that moved so many bytes.
+    fn end_transfer(&self, span: SpanId, bytes: u64) {
+        self.sim.close_span(span, vec![("bytes", Attribute::Amount(bytes))]);
     }
 
     /// The device on which a name's buffer lies.
@@ -147,7 +152,7 @@ impl<'a> Driver<'a> {
             self.io.input.tx.send(StorageRequest::Read { tag, file: transfer.file, offset, bytes }).await;
         }
         self.settle().await?;
-        self.end(span);
+        self.end_transfer(span, size);
         Ok(())
     }
 
@@ -163,7 +168,7 @@ impl<'a> Driver<'a> {
             self.io.memory.tx.send(HostAccess::Read { tag, address: address + offset, bytes }).await;
         }
         self.settle().await?;
-        self.end(span);
+        self.end_transfer(span, size);
         Ok(())
     }
 

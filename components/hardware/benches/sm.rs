@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use counterpoint_framework::kernel::{Outcome, Socket};
 use counterpoint_framework::model::Environment;
+use counterpoint_framework::telemetry::SpanId;
 use counterpoint_framework::testing::Bench;
 use counterpoint_framework::time::Hertz;
 use counterpoint_hardware::gpu::sm::Sm;
@@ -35,7 +36,7 @@ fn run(launch: &Arc<Launch>, statistic: &str) -> u64 {
         let Socket { mut tx, mut rx } = socket;
         async move {
             let blocks = work.grid[0];
-            let block = |index| RunCta { launch: Arc::clone(&work), index, sm: 0, sms: 1 };
+            let block = |index| RunCta { launch: Arc::clone(&work), index, sm: 0, sms: 1, span: SpanId(0) };
             // The first event is what the SM has.
             rx.recv().await;
             for index in 0..blocks.min(RESIDENT) {

@@ -130,7 +130,7 @@ pub type LaunchClient = Socket<Start, LaunchEvent>;
 pub type LaunchServer = Socket<LaunchEvent, Start>;
 
 /// To an SM: run a thread block.
-#[derive(Clone, Debug, Hash)]
+#[derive(Clone, Debug)]
 pub struct RunCta {
     /// Of which launch.
     pub launch: Arc<Launch>,
@@ -140,6 +140,14 @@ pub struct RunCta {
     pub sm: u32,
     /// How many SMs there are (`%nsmid`).
     pub sms: u32,
+    /// The launch's span. Nothing that happens depends on it, so it has no part in hashes.
+    pub span: SpanId,
+}
+
+impl Hash for RunCta {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (&self.launch, self.index, self.sm, self.sms).hash(state);
+    }
 }
 
 /// From an SM.
@@ -171,6 +179,58 @@ pub struct CtaCounts {
     pub l1_misses: u64,
     /// Bank conflicts in shared memory, in cycles.
     pub shared_conflicts: u64,
+    /// Issue slots that its warps used, or lost where one of them came nearest to issuing.
+    pub slots: SlotCounts,
+}
+
+/// What became of a warp scheduler's turn in a cycle with a block on its SM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IssueSlot {
+    /// An instruction was issued.
+    Used,
+    /// A unit's collectors or pipeline registers were occupied.
+    Pipeline,
+    /// The load-store unit was occupied.
+    MemoryPipeline,
+    /// The policy kept the ready warps back.
+    Policy,
+    /// The next instruction had not been fetched.
+    Fetch,
+    /// A result of a unit was awaited.
+    Data,
+    /// Memory was awaited.
+    Memory,
+    /// All warps waited at a barrier or a fence.
+    Barrier,
+    /// The scheduler had no warp.
+    Idle,
+}
+
+/// Issue slots by what became of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct SlotCounts([u64; 9]);
+
+impl SlotCounts {
+    /// As many, of which so many more became that.
+    pub const fn with(mut self, slot: IssueSlot, amount: u64) -> Self {
+        self.0[slot as usize] += amount;
+        self
+    }
+
+    /// No slots.
+    pub const NONE: SlotCounts = SlotCounts([0; 9]);
+
+    /// Adds slots.
+    #[inline]
+    pub fn add(&mut self, slot: IssueSlot, amount: u64) {
+        self.0[slot as usize] += amount;
+    }
+
+    /// How many slots became that.
+    #[inline]
+    pub fn get(&self, slot: IssueSlot) -> u64 {
+        self.0[slot as usize]
+    }
 }
 
 /// What an SM offers to thread blocks.

@@ -79,15 +79,7 @@ pub(super) fn run(
 
 /// The report of a run without time.
 pub(super) fn report(outcome: Outcome, stats: Vec<StatRow>) -> RunReport {
-    RunReport {
-        outcome,
-        stats,
-        spans: Vec::new(),
-        hash: None,
-        snapshots: Vec::new(),
-        islands: 0,
-        lookahead: SimTime::ZERO,
-    }
+    RunReport { stats, ..RunReport::of(outcome) }
 }
 
 /// The counts of a launch as statistics, under the name that a timed run's span of it has.

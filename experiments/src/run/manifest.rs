@@ -46,6 +46,9 @@ struct Manifest<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     livelock_after: Option<String>,
     command_line: &'a [String],
+    /// Spans that are added up in others.
+    #[serde(skip_serializing_if = "is_zero")]
+    spans_left_out: u64,
     /// Files that are not there.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     missing: &'a [&'static str],
@@ -87,6 +90,10 @@ struct Comparison<'a> {
 /// Whether to leave a word out that most runs have no use for.
 fn is_false(value: &bool) -> bool {
     !*value
+}
+
+fn is_zero(value: &u64) -> bool {
+    *value == 0
 }
 
 /// A parameter as people write it: whole numbers without a point.
@@ -136,6 +143,7 @@ pub(super) fn manifest(facts: &Facts<'_>, outputs: &[PathBuf]) -> String {
         stop_at: request.stop_at.map(|time| time.to_string()),
         livelock_after: (request.livelock_after < SimTime::MAX).then(|| request.livelock_after.to_string()),
         command_line: &request.command_line,
+        spans_left_out: report.trace.left_out,
         missing: facts.missing,
         outputs: outputs.iter().filter_map(|path| path.file_name()?.to_str()).collect(),
         checks: facts

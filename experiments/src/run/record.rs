@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use counterpoint_framework::telemetry::Curve;
 use counterpoint_framework::topology::{Loaded, RunReport, resolve};
 use counterpoint_hardware::io::storage::Disk;
 use counterpoint_host_model::Journal;
@@ -15,6 +16,7 @@ use crate::application::{Against, LoadedApplication};
 use crate::output::{Folder, MACHINE, MANIFEST, WriteError};
 use crate::references::ReferenceInput;
 use crate::verify::{Verdict, compare, compare_hash};
+use crate::waits::Waits;
 
 /// Compares what the buffers hold with what is expected.
 pub(super) fn checks(
@@ -62,6 +64,8 @@ pub(super) struct Facts<'a> {
     pub(super) application: &'a str,
     pub(super) loaded: &'a LoadedApplication,
     pub(super) report: &'a RunReport,
+    pub(super) curves: &'a [Curve],
+    pub(super) waits: &'a Waits,
     pub(super) checks: &'a [Check],
     pub(super) found: &'a [Found],
     pub(super) partial: bool,
@@ -71,7 +75,7 @@ pub(super) struct Facts<'a> {
 /// Writes everything; the manifest comes last, so that a folder with one is complete.
 pub(super) fn write(folder: &Folder, facts: &Facts<'_>, disk: &Disk) -> Result<Vec<PathBuf>, WriteError> {
     if facts.missing.is_empty() {
-        folder.write_records(facts.report, facts.partial)?;
+        folder.write_records(facts.report, facts.curves, facts.waits, facts.partial)?;
     }
     let resolved = resolve(&facts.machine.machine, &facts.machine.sources);
     folder.write(MACHINE, |out| out.write_all(resolved.as_bytes()))?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use counterpoint_framework::kernel::{Islands, RunOptions, SnapshotTimes, Watchdog};
 use counterpoint_framework::model::Report;
-use counterpoint_framework::telemetry::Level;
+use counterpoint_framework::telemetry::Recording;
 use counterpoint_framework::time::SimTime;
 use counterpoint_ptx::functional::DEFAULT_LIMIT;
 
@@ -49,8 +49,10 @@ pub struct RunRequest {
     pub stop_at: Option<SimTime>,
     /// End with a report when time passes but no message has been taken for this long; [`SimTime::MAX`] for never.
     pub livelock_after: SimTime,
-    /// Finest spans that are kept.
-    pub level: Level,
+    /// Which spans are kept.
+    pub recording: Recording,
+    /// Note what all components have counted whenever so much time has passed.
+    pub series: Option<SimTime>,
     /// Seed of all random numbers.
     pub seed: u64,
     /// Wall-clock time after which a component that does not come back is named; `None` for never.
@@ -82,7 +84,8 @@ impl RunRequest {
             snapshots: None,
             stop_at: None,
             livelock_after: RunOptions::default().livelock_after,
-            level: Level::default(),
+            recording: Recording::default(),
+            series: None,
             seed: 0,
             watchdog: Watchdog::default().after,
             folder: std::env::current_dir().unwrap_or_default(),

@@ -61,13 +61,9 @@ impl Simulation {
                         "has not come back for {seconds:.1} s of real time; the run was interrupted and left it behind"
                     ));
                     return Ended::LeftBehind(RunReport {
-                        outcome: Outcome::Failed { time, path, fault },
-                        stats: Vec::new(),
-                        spans: Vec::new(),
-                        hash: None,
-                        snapshots: Vec::new(),
                         islands: cut.islands.len(),
                         lookahead: cut.lookahead,
+                        ..RunReport::of(Outcome::Failed { time, path, fault })
                     });
                 }
                 Ok(News::Ended) | Err(flume::RecvError::Disconnected) => {

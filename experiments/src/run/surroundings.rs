@@ -39,7 +39,7 @@ impl Surroundings {
         resources.insert(Arc::clone(&meter));
         resources.insert(Arc::new(Preloaded::new(contents.clone())));
         let environment =
-            Environment { resources: Arc::new(resources), level: request.level, seed: request.seed };
+            Environment { resources: Arc::new(resources), recording: request.recording, seed: request.seed };
         Surroundings { program, journal, disk, meter, environment }
     }
 }

@@ -109,7 +109,7 @@ pub fn kernel(
 
 /// When each launch ended.
 fn ends(summary: &RunSummary) -> Vec<SimTime> {
-    let launches = summary.report.spans.iter().filter(|span| span.name.contains(" #"));
+    let launches = summary.report.trace.spans.iter().filter(|span| span.name.contains(" #"));
     let mut ends: Vec<SimTime> = launches.map(|span| span.end).collect();
     ends.sort();
     ends

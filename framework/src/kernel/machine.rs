@@ -8,6 +8,7 @@ use super::island::Body;
 use super::link::LinkOptions;
 use super::outcome::Fault;
 use super::partition::{Cut, Partition};
+use super::samples::Sampler;
 use super::simulation::RunOptions;
 use super::wiring::Wiring;
 use crate::time::{Clock, Latency, SimTime};
@@ -48,6 +49,8 @@ pub struct Started {
     pub body: Body,
     /// Called when the run is over, on the process's thread: what it leaves behind.
     pub finish: Box<dyn FnOnce() -> Box<dyn std::any::Any + Send>>,
+    /// What it has counted, for those who sample the run.
+    pub sampler: Option<Sampler>,
 }
 
 /// Starts a process: takes its ports from the wiring and builds its body.
@@ -87,6 +90,7 @@ impl ProcessSpec {
         let start: Start = Box::new(move |wiring| Started {
             body: Box::pin(body(wiring)),
             finish: Box::new(|| Box::new(())),
+            sampler: None,
         });
         ProcessSpec {
             path: path.into(),

@@ -9,6 +9,7 @@ use super::outcome::{Fault, Hang, Outcome};
 use super::parallel::Exchange;
 use super::partition::{Islands, Partition};
 use super::remote::Notice;
+use super::samples::Sample;
 use super::snapshot::{Snapshot, SnapshotTimes, combine};
 use super::standstill::Standstill;
 use super::watchdog::{Pulse, Watchdog, watch};
@@ -33,6 +34,8 @@ pub struct RunOptions {
     pub hash: bool,
     /// Note the hashes of the processes at these times.
     pub snapshots: Option<SnapshotTimes>,
+    /// Note what the processes have counted at these times.
+    pub samples: Option<SnapshotTimes>,
     /// End with a report when no message has been taken for this long, or up to a quarter longer, and something ran in
     /// every quarter of it; [`SimTime::MAX`] for never.
     pub livelock_after: SimTime,
@@ -54,6 +57,7 @@ impl Default for RunOptions {
             stop_at: None,
             hash: false,
             snapshots: None,
+            samples: None,
             livelock_after: SimTime::from_ns(1_000_000_000),
             interrupt: Arc::default(),
             clock: Arc::default(),
@@ -72,6 +76,8 @@ pub struct Finished {
     pub hash: Option<u64>,
     /// The snapshots asked for, by time and process.
     pub snapshots: Vec<Snapshot>,
+    /// The samples asked for, by time, process and number.
+    pub samples: Vec<Sample>,
     /// Nanoseconds of computing per process, in the machine's order, if they were measured.
     pub costs: Vec<u64>,
     /// Islands into which the machine was cut.
@@ -170,6 +176,7 @@ pub(super) struct Part {
     pub(super) hashes: Vec<(usize, u64)>,
     pub(super) costs: Vec<(u32, u64)>,
     pub(super) snapshots: Vec<Snapshot>,
+    pub(super) samples: Vec<Sample>,
     pub(super) standstill: Option<Standstill>,
 }
 
@@ -189,6 +196,7 @@ impl Plan {
         let mut results: Vec<(usize, Box<dyn Any + Send>)> = Vec::new();
         let mut hashes: Vec<(usize, u64)> = Vec::new();
         let mut snapshots: Vec<Snapshot> = Vec::new();
+        let mut samples: Vec<Sample> = Vec::new();
         let mut costs: Vec<(u32, u64)> = Vec::new();
         let mut standstills = Vec::new();
         for part in parts {
@@ -196,12 +204,14 @@ impl Plan {
             hashes.append(&mut part.hashes);
             costs.append(&mut part.costs);
             snapshots.append(&mut part.snapshots);
+            samples.append(&mut part.samples);
             standstills.extend(part.standstill.take());
         }
         results.sort_by_key(|(index, _)| *index);
         hashes.sort_unstable();
         costs.sort_unstable();
         snapshots.sort_unstable();
+        samples.sort_unstable();
         let standstill = standstills.into_iter().reduce(Standstill::join).unwrap_or_default();
         let hang = |time, livelock| Hang::new(time, standstill.blocked(&self.paths, &self.links), livelock);
         let outcome = match (failure, verdict) {
@@ -223,6 +233,7 @@ impl Plan {
             results: results.into_iter().map(|(_, result)| result).collect(),
             hash,
             snapshots,
+            samples,
             costs: costs.into_iter().map(|(_, cost)| cost).collect(),
             islands: self.partition.thread.len(),
             lookahead: SimTime::from_ps(self.partition.lookahead),

@@ -12,7 +12,7 @@ use super::hash::EventHasher;
 use super::process::Process;
 use crate::time::SimTime;
 
-/// When to note hashes.
+/// When to look at a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SnapshotTimes {
     /// The first time; nothing happens before time zero, so zero is as good as `every`.
@@ -44,20 +44,16 @@ pub struct Snapshot {
     pub hash: u64,
 }
 
-/// One thread's snapshots in the making.
-#[derive(Default)]
-pub(crate) struct Recorder {
+/// Goes through the times of snapshots while a run goes on.
+pub(crate) struct Grid {
     times: Option<SnapshotTimes>,
     /// The next time, `u64::MAX` if none follows.
     next: u64,
-    last: BTreeMap<usize, u64>,
-    pub(crate) snapshots: Vec<Snapshot>,
 }
 
-impl Recorder {
+impl Grid {
     pub(crate) fn new(times: Option<SnapshotTimes>) -> Self {
-        let next = times.map_or(u64::MAX, |times| times.after(0));
-        Recorder { times, next, ..Recorder::default() }
+        Grid { times, next: times.map_or(u64::MAX, |times| times.after(0)) }
     }
 
     /// A window may not reach beyond this time.
@@ -65,23 +61,46 @@ impl Recorder {
         self.next
     }
 
-    /// Notes what has happened before the next snapshot, if nothing more can: `next` is when something happens next
-    /// anywhere, `horizon` when the run ends at the latest. The end of a run is its last snapshot.
-    pub(crate) fn note(&mut self, next: u64, horizon: u64, processes: &BTreeMap<usize, Rc<Process>>) {
-        let Some(times) = self.times else { return };
+    /// The next time, if nothing more can happen before it: `next` is when something happens next anywhere, `horizon`
+    /// when the run ends at the latest. The end of a run is the last of its times.
+    pub(crate) fn reached(&mut self, next: u64, horizon: u64) -> Option<SimTime> {
+        let times = self.times?;
         let time = self.next.min(horizon);
         if next < time {
-            return;
-        }
-        for (&index, process) in processes {
-            let Some(hash) = process.hash() else { continue };
-            if self.last.insert(index, hash).unwrap_or(EventHasher::default().finish()) != hash {
-                let snapshot = Snapshot { time: SimTime::from_ps(time), process: index as u32, hash };
-                self.snapshots.push(snapshot);
-            }
+            return None;
         }
         // Until `next` nothing changes: the times before it would give nothing.
         self.next = times.after(next);
+        Some(SimTime::from_ps(time))
+    }
+}
+
+/// One thread's snapshots in the making.
+pub(crate) struct Recorder {
+    grid: Grid,
+    last: BTreeMap<usize, u64>,
+    pub(crate) snapshots: Vec<Snapshot>,
+}
+
+impl Recorder {
+    pub(crate) fn new(times: Option<SnapshotTimes>) -> Self {
+        Recorder { grid: Grid::new(times), last: BTreeMap::new(), snapshots: Vec::new() }
+    }
+
+    /// A window may not reach beyond this time.
+    pub(crate) fn limit(&self) -> u64 {
+        self.grid.limit()
+    }
+
+    /// Notes what has happened before the next snapshot, if nothing more can; see [`Grid::reached`].
+    pub(crate) fn note(&mut self, next: u64, horizon: u64, processes: &BTreeMap<usize, Rc<Process>>) {
+        let Some(time) = self.grid.reached(next, horizon) else { return };
+        for (&index, process) in processes {
+            let Some(hash) = process.hash() else { continue };
+            if self.last.insert(index, hash).unwrap_or(EventHasher::default().finish()) != hash {
+                self.snapshots.push(Snapshot { time, process: index as u32, hash });
+            }
+        }
     }
 }
 

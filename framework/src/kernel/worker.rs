@@ -15,6 +15,7 @@ use super::parallel::{Exchange, Report};
 use super::process::Process;
 use super::queue::{NEVER, Queue};
 use super::remote::{Flush, Incoming, Post, batch_number};
+use super::samples::{Sampler, Samples};
 use super::simulation::{Part, Plan, Verdict};
 use super::snapshot::Recorder;
 use super::standstill::{LinkState, Standstill, Unfinished};
@@ -29,6 +30,7 @@ pub(super) struct Worker<'a> {
     agenda: Rc<Agenda>,
     processes: BTreeMap<usize, Rc<Process>>,
     finish: Vec<(usize, Finish)>,
+    samplers: BTreeMap<usize, Sampler>,
     /// Per link its ends, where they are here.
     ends: Vec<Ends>,
     incoming: Vec<Option<Box<dyn Incoming>>>,
@@ -63,6 +65,7 @@ impl<'a> Worker<'a> {
             agenda: Rc::new(Local::new(Queue::new(islands.len()))),
             processes: BTreeMap::new(),
             finish: Vec::new(),
+            samplers: BTreeMap::new(),
             ends: Vec::new(),
             incoming: (0..2 * crossing).map(|_| None).collect(),
             outgoing: vec![None; 2 * crossing],
@@ -113,6 +116,7 @@ impl<'a> Worker<'a> {
                 };
                 let started = (spec.start)(&mut wiring);
                 self.finish.push((index, started.finish));
+                self.samplers.extend(started.sampler.map(|sampler| (index, sampler)));
                 island.add(process, started.body, spec.daemon);
             }
         }
@@ -171,6 +175,7 @@ impl<'a> Worker<'a> {
         let mut endings: Vec<Ending> = Vec::new();
         let mut dirty: Vec<u32> = Vec::new();
         let mut recorder = Recorder::new(plan.options.snapshots);
+        let mut samples = Samples::new(plan.options.samples);
         let mut guard = LivelockGuard::new(plan.options.livelock_after);
         let pulse = &*plan.pulses[self.thread];
         let (verdict, time) = loop {
@@ -202,6 +207,7 @@ impl<'a> Worker<'a> {
             let found = found.filter(|&time| ended == NEVER && time < stop_at && all.next != NEVER);
             let horizon = found.unwrap_or(stop_at.min(ended.saturating_add(plan.grace)));
             recorder.note(all.next, horizon, &self.processes);
+            samples.note(all.next, horizon, &self.samplers);
             if all.next >= horizon {
                 break match ended {
                     NEVER if found.is_some() => (Verdict::Livelock, horizon),
@@ -217,7 +223,8 @@ impl<'a> Worker<'a> {
                 plan.options.clock.store(all.next, Ordering::Relaxed);
             }
             let limit = all.next.saturating_add(plan.window);
-            let limit = limit.min(horizon).min(recorder.limit()).min(guard.limit());
+            let looks = recorder.limit().min(samples.limit());
+            let limit = limit.min(horizon).min(looks).min(guard.limit());
             pulse.beat();
             while let Some(number) = self.next_island(limit) {
                 let island = &mut self.islands[number];
@@ -247,7 +254,8 @@ impl<'a> Worker<'a> {
         let costs = self.islands.iter().flat_map(Island::costs).collect();
         let results =
             std::mem::take(&mut self.finish).into_iter().map(|(index, finish)| (index, finish())).collect();
-        Part { verdict, time, failure, results, hashes, costs, snapshots: recorder.snapshots, standstill }
+        let (snapshots, samples) = (recorder.snapshots, samples.taken);
+        Part { verdict, time, failure, results, hashes, costs, snapshots, samples, standstill }
     }
 
     /// When anything last happened here.

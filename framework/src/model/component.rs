@@ -5,11 +5,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::context::{Context, Resources};
+use super::counters::{self, CounterName};
 use super::params::Params;
 use super::ports::Ports;
 use super::stats::{Rows, StatRow, Stats};
 use crate::kernel::{DEFAULT_WEIGHT, Fault, ProcessSpec, Started};
-use crate::telemetry::{Level, Span};
+use crate::telemetry::{Recording, Span};
 use crate::time::Clock;
 
 /// Parameters that are right one by one but wrong together.
@@ -73,16 +74,19 @@ pub trait Component: Sized + 'static {
 pub struct Environment {
     /// What the surroundings give to the run, one of each type; see [`Context::resource`].
     pub resources: Arc<Resources>,
-    /// Finest spans that are kept.
-    pub level: Level,
+    /// Which spans are kept.
+    pub recording: Recording,
     /// Seed of all random numbers; each component draws from a stream of its own.
     pub seed: u64,
 }
 
 /// What a component leaves behind.
+#[derive(Default)]
 pub struct Remains {
     /// Its statistics.
     pub stats: Vec<StatRow>,
+    /// What its samples are of.
+    pub counters: Vec<CounterName>,
     /// Its spans.
     pub spans: Vec<Span>,
 }
@@ -96,20 +100,22 @@ pub fn process<C: Component>(
 ) -> ProcessSpec {
     let place = path.clone();
     let start = move |wiring: &mut crate::kernel::Wiring<'_>| {
-        let Environment { resources, level, seed } = environment;
+        let Environment { resources, recording, seed } = environment;
         let mut component = make();
         let mut io = C::Ports::wire(wiring);
         let context: Rc<Context<C::Stats>> =
-            Rc::new(Context::new(wiring.process(), place.clone(), level, resources, seed));
-        let sim = Rc::clone(&context);
+            Rc::new(Context::new(wiring.process(), place.clone(), recording, resources, seed));
+        let (sim, sampled) = (Rc::clone(&context), Rc::clone(&context));
         let finish = move || {
             let stats = Rows::of(&place, &mut |visitor| context.stats.visit(visitor));
-            let spans = context.spans.take(&place, context.now());
-            Box::new(Remains { stats, spans }) as Box<dyn std::any::Any + Send>
+            let counters = counters::names(&place, &context.stats);
+            let spans = context.spans.take(&place);
+            Box::new(Remains { stats, counters, spans }) as Box<dyn std::any::Any + Send>
         };
         Started {
             body: Box::pin(async move { component.run(&mut io, &sim).await }),
             finish: Box::new(finish),
+            sampler: Some(Box::new(move |into| counters::values(&sampled.stats, into))),
         }
     };
     ProcessSpec {

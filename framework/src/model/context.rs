@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use super::stats::Stats;
 use crate::kernel::{EventHasher, Process};
-use crate::telemetry::span::Collector;
-use crate::telemetry::{Attribute, Level, SpanId};
+use crate::telemetry::collector::{Beginning, Collector};
+use crate::telemetry::{Attributes, BusyTrack, Lane, Level, Recording, SpanId};
 
 /// The target under which a simulation logs.
 const LOG: &str = "simulation";
@@ -55,13 +55,13 @@ impl<S: Stats> Context<S> {
     pub(crate) fn new(
         process: Rc<Process>,
         path: String,
-        level: Level,
+        recording: Recording,
         resources: Arc<Resources>,
         seed: u64,
     ) -> Self {
         let mut hasher = EventHasher::default();
         (seed, &path).hash(&mut hasher);
-        let spans = Collector::new(level, process.index());
+        let spans = Collector::new(recording, process.index());
         Context { process, path, stats: S::default(), spans, resources, random: Cell::new(hasher.finish()) }
     }
 
@@ -101,27 +101,32 @@ impl<S: Stats> Context<S> {
         self.spans.wants(level)
     }
 
-    /// Begins a span now, on track `lane` of this component.
+    /// Begins a span now, on a track of this component.
     pub fn open_span(
         &self,
         level: Level,
         parent: Option<SpanId>,
         name: impl Into<Cow<'static, str>>,
-        lane: u32,
+        lane: Lane,
     ) -> SpanId {
         let name = name.into();
         self.log(|| format!("begin {name}"));
-        self.spans.open(&self.process, level, parent, name, lane)
+        self.spans.open(Beginning { level, parent, name, lane, start: self.process.now() })
     }
 
     /// Ends a span now; `attributes` are what else is known of it, by name.
-    pub fn close_span(&self, id: SpanId, attributes: Vec<(&'static str, Attribute)>) {
+    pub fn close_span(&self, id: SpanId, attributes: Attributes) {
         if is_logged()
             && let Some(name) = self.spans.name(id)
         {
             self.log(|| format!("end {name}"));
         }
-        self.spans.close(&self.process, id, attributes);
+        self.spans.close(id, self.process.now(), attributes);
+    }
+
+    /// A track for the busy periods of a part of this component, with what is counted in each, by name.
+    pub fn busy_track(&self, name: &'static str, counts: &'static [&'static str]) -> Rc<BusyTrack> {
+        self.spans.track(name, counts)
     }
 }
 

@@ -83,6 +83,9 @@ impl<K: Ord, S: Stats> Keyed<K, S> {
 
 impl<K: Ord + Display + Clone, S: Stats> Stat for Keyed<K, S> {
     fn visit(&self, label: StatLabel, visitor: &mut dyn StatVisitor) {
+        if !visitor.wants_everything() {
+            return;
+        }
         self.0.with(|sets| {
             for (key, stats) in sets.iter() {
                 visitor.part(&format!("{}[{key}]", label.name), &mut |part| stats.visit(part));

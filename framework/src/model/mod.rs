@@ -31,6 +31,7 @@
 pub mod catalogue;
 mod component;
 mod context;
+mod counters;
 pub mod diagnostics;
 pub mod families;
 mod faults;
@@ -49,6 +50,7 @@ pub use counterpoint_macros::{Choice, Params, Ports, Stats};
 pub use catalogue::{Catalogue, KindInfo};
 pub use component::{Component, Environment, Invalid, Remains, process};
 pub use context::{Context, Resources};
+pub use counters::CounterName;
 pub use diagnostics::{Diagnostic, Diagnostics, Report};
 pub use families::{Choose, Families, Variant};
 pub use faults::{FaultKind, FaultParams, InjectorParams, InjectorSite};

@@ -37,6 +37,12 @@ pub trait StatVisitor {
     /// A statistic and its value.
     fn stat(&mut self, label: StatLabel, value: StatValue);
 
+    /// Whether everything is to be shown: not only counters that are there from the beginning, but also distributions and
+    /// what comes up while the component runs, such as the statistics of a kernel.
+    fn wants_everything(&self) -> bool {
+        true
+    }
+
     /// The statistics of a part, which `show` shows.
     fn part(&mut self, name: &str, show: &mut dyn FnMut(&mut dyn StatVisitor));
 }
@@ -139,6 +145,9 @@ impl Distribution {
 
 impl Stat for Distribution {
     fn visit(&self, label: StatLabel, visitor: &mut dyn StatVisitor) {
+        if !visitor.wants_everything() {
+            return;
+        }
         let (sum, max) = (self.sum.get(), self.max.get());
         let value = self.values.with(|values| {
             let count = values.len();

@@ -1,8 +1,17 @@
 //! What a run records: spans of simulated time and statistics, and the files that they become.
 
+mod assemble;
+mod busy;
+pub(crate) mod collector;
+mod fold;
 mod meter;
+mod series;
 pub mod sinks;
-pub mod span;
+mod span;
 
+pub use assemble::Trace;
+pub use busy::BusyTrack;
+pub use collector::Recording;
 pub use meter::Meter;
-pub use span::{Attribute, Level, Span, SpanId};
+pub use series::{Curve, Point, Series};
+pub use span::{Attribute, Attributes, Lane, Level, Span, SpanId};

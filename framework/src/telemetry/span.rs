@@ -1,9 +1,8 @@
 //! Spans of simulated time: what happened from when to when, as a tree.
 
 use std::borrow::Cow;
-use std::cell::Cell;
+use std::fmt;
 
-use crate::kernel::Process;
 use crate::time::SimTime;
 
 /// How fine a span is; a run keeps those up to a chosen level.
@@ -13,27 +12,61 @@ pub enum Level {
     Off,
     /// Prelude, copies, kernels as one, postlude.
     Phases,
-    /// Every launch and every copy.
+    /// Every launch and every copy; of links and channels, all their busy periods as one.
     #[default]
     Kernels,
-    /// Every thread block.
+    /// Every thread block, every burst of a copy, every busy period of a link or a channel.
     Ctas,
     /// Every warp.
     Warps,
+}
+
+impl Level {
+    /// Whether there are so many of it that a run may not keep all.
+    pub fn is_fine(self) -> bool {
+        self > Level::Kernels
+    }
 }
 
 /// Names a span within a run, the same in every run of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SpanId(pub u64);
 
+/// A track within a component, on which spans nest or follow each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Lane {
+    /// The component has one.
+    #[default]
+    Only,
+    /// One of a few, such as a direction of a link.
+    Named(&'static str),
+    /// One of many alike, such as a slot for a thread block.
+    Numbered(&'static str, u32),
+}
+
+impl fmt::Display for Lane {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Lane::Only => Ok(()),
+            Lane::Named(name) => f.write_str(name),
+            Lane::Numbered(name, number) => write!(f, "{name} {number}"),
+        }
+    }
+}
+
 /// The value of a span's attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Attribute {
-    /// A number.
+    /// A number that names something.
     Number(u64),
+    /// An amount: spans that are shown as one have the sum of theirs.
+    Amount(u64),
     /// A text.
     Text(Cow<'static, str>),
 }
+
+/// The attributes of a span, by name.
+pub type Attributes = Vec<(&'static str, Attribute)>;
 
 /// A finished span.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,103 +81,70 @@ pub struct Span {
     pub name: Cow<'static, str>,
     /// The component on whose track it is shown.
     pub path: String,
-    /// A track within the component, such as a CTA slot.
-    pub lane: u32,
+    /// A track within the component.
+    pub lane: Lane,
     /// First instant.
     pub start: SimTime,
     /// First instant after it.
     pub end: SimTime,
     /// It was still open when the run ended.
     pub partial: bool,
+    /// It stands for so many spans that the limit left out; 0 for what it says itself.
+    pub aggregated: u64,
     /// What else is known of it.
-    pub attributes: Vec<(&'static str, Attribute)>,
+    pub attributes: Attributes,
 }
 
-/// Collects the spans of one component.
-pub(crate) struct Collector {
-    level: Level,
-    index: u32,
-    issued: Cell<u32>,
-    open: crate::kernel::Local<Vec<Span>>,
-    closed: crate::kernel::Local<Vec<Span>>,
-}
-
-impl Collector {
-    pub(crate) fn new(level: Level, index: u32) -> Self {
-        Collector {
-            level,
-            index,
-            issued: Cell::new(0),
-            open: crate::kernel::Local::new(Vec::new()),
-            closed: crate::kernel::Local::new(Vec::new()),
+impl Span {
+    /// What it has in common with others of its sort: `cta 17` is a `cta`, `step #3` a `step`.
+    pub fn stem(&self) -> &str {
+        match self.name.rsplit_once(' ') {
+            Some((stem, number)) if is_number(number.strip_prefix('#').unwrap_or(number)) => stem,
+            _ => &self.name,
         }
     }
 
-    pub(crate) fn wants(&self, level: Level) -> bool {
-        level <= self.level
+    /// How long it lasted.
+    pub fn duration(&self) -> SimTime {
+        self.end.saturating_sub(self.start)
     }
+}
 
-    fn next_id(&self) -> SpanId {
-        let issued = self.issued.get();
-        self.issued.set(issued + 1);
-        SpanId((u64::from(self.index) << 32) | u64::from(issued))
-    }
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
 
-    pub(crate) fn open(
-        &self,
-        process: &Process,
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A span of component `path` for tests.
+    pub(in crate::telemetry) fn span(
+        id: u64,
         level: Level,
-        parent: Option<SpanId>,
-        name: Cow<'static, str>,
-        lane: u32,
-    ) -> SpanId {
-        let id = self.next_id();
-        if self.wants(level) {
-            let start = process.now();
-            let span = Span {
-                id,
-                parent,
-                level,
-                name,
-                path: String::new(),
-                lane,
-                start,
-                end: start,
-                partial: true,
-                attributes: Vec::new(),
-            };
-            self.open.with(|open| open.push(span));
-        }
-        id
-    }
-
-    pub(crate) fn close(&self, process: &Process, id: SpanId, attributes: Vec<(&'static str, Attribute)>) {
-        let found = self
-            .open
-            .with(|open| open.iter().rposition(|span| span.id == id).map(|place| open.swap_remove(place)));
-        if let Some(mut span) = found {
-            span.end = process.now();
-            span.partial = false;
-            span.attributes = attributes;
-            self.closed.with(|closed| closed.push(span));
+        name: &'static str,
+        path: &str,
+        times: [u64; 2],
+    ) -> Span {
+        Span {
+            id: SpanId(id),
+            parent: None,
+            level,
+            name: name.into(),
+            path: path.to_owned(),
+            lane: Lane::Only,
+            start: SimTime::from_ps(times[0]),
+            end: SimTime::from_ps(times[1]),
+            partial: false,
+            aggregated: 0,
+            attributes: Vec::new(),
         }
     }
 
-    /// The name of an open span that is kept.
-    pub(crate) fn name(&self, id: SpanId) -> Option<Cow<'static, str>> {
-        self.open.with(|open| open.iter().rfind(|span| span.id == id).map(|span| span.name.clone()))
-    }
-
-    /// Takes all spans; those still open end now.
-    pub(crate) fn take(&self, path: &str, now: SimTime) -> Vec<Span> {
-        let mut spans = self.closed.with(std::mem::take);
-        spans.extend(self.open.with(std::mem::take).into_iter().map(|mut span| {
-            span.end = now;
-            span
-        }));
-        for span in &mut spans {
-            path.clone_into(&mut span.path);
-        }
-        spans
+    #[test]
+    fn a_stem_is_the_name_without_the_number() {
+        let stem = |name| span(1, Level::Ctas, name, "sm", [0, 1]).stem().to_owned();
+        let names = ["cta 17", "step #3", "run", "read in2", "odd #", "7"];
+        assert_eq!(names.map(stem), ["cta", "step", "run", "read in2", "odd #", "7"]);
     }
 }

@@ -8,7 +8,7 @@ use crate::kernel::{self, LinkOptions, LinkSpec, Outcome, RunOptions, Snapshot};
 use crate::model::{
     Environment, INJECTOR_INPUT, INJECTOR_OUTPUT, InjectorParams, InjectorSite, Registry, Remains, StatRow,
 };
-use crate::telemetry::Span;
+use crate::telemetry::{Series, Trace};
 use crate::time::{Clock, Latency, SimTime};
 
 /// Depth of a receiver's buffer where the link gives none.
@@ -20,8 +20,10 @@ pub struct RunReport {
     pub outcome: Outcome,
     /// The statistics of all components, in the order of their paths.
     pub stats: Vec<StatRow>,
-    /// The spans of all components, by start.
-    pub spans: Vec<Span>,
+    /// The spans of all components.
+    pub trace: Trace,
+    /// What they counted over time, if asked for.
+    pub series: Option<Series>,
     /// The hash of all events, if asked for.
     pub hash: Option<u64>,
     /// The snapshots asked for; processes are the machine's instances.
@@ -30,6 +32,22 @@ pub struct RunReport {
     pub islands: usize,
     /// The lookahead between them.
     pub lookahead: SimTime,
+}
+
+impl RunReport {
+    /// The report of a run of which nothing is known but how it ended.
+    pub fn of(outcome: Outcome) -> Self {
+        RunReport {
+            outcome,
+            stats: Vec::new(),
+            trace: Trace::default(),
+            series: None,
+            hash: None,
+            snapshots: Vec::new(),
+            islands: 0,
+            lookahead: SimTime::ZERO,
+        }
+    }
 }
 
 /// The machine as the kernel takes it. A link without a capacity gets a buffer of four messages.
@@ -107,16 +125,24 @@ pub fn run(
     options: &RunOptions,
 ) -> RunReport {
     let finished = build(machine, registry, environment).run(options);
-    let (mut stats, mut spans) = (Vec::new(), Vec::new());
-    for remains in finished.results.into_iter().filter_map(|result| result.downcast::<Remains>().ok()) {
+    let (mut stats, mut spans, mut counters) = (Vec::new(), Vec::new(), Vec::new());
+    for result in finished.results {
+        let remains = result.downcast::<Remains>().map(|remains| *remains).unwrap_or_default();
         stats.extend(remains.stats);
         spans.extend(remains.spans);
+        counters.push(remains.counters);
     }
-    spans.sort_by_key(|span| (span.start, span.id));
+    let series = options.samples.map(|times| Series::new(times.every, counters, &finished.samples));
+    let trace = Trace::new(spans, finished.outcome.time(), environment.recording.limit);
+    if trace.left_out > 0 {
+        let (left_out, limit) = (trace.left_out, environment.recording.limit);
+        tracing::warn!("{left_out} spans are beyond the limit of {limit} and are added up by component");
+    }
     RunReport {
         outcome: finished.outcome,
         stats,
-        spans,
+        trace,
+        series,
         hash: finished.hash,
         snapshots: finished.snapshots,
         islands: finished.islands,

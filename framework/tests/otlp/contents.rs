@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use counterpoint_framework::telemetry::sinks::otlp::{
     Endpoint, Exported, Options, Outbox, Protocol, Trace, send,
 };
-use counterpoint_framework::telemetry::{Attribute, SpanId};
+use counterpoint_framework::telemetry::{Attribute, Lane, SpanId};
 use counterpoint_framework::time::SimTime;
 use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value::Value};
 use opentelemetry_proto::tonic::trace::v1::{Span, Status};
@@ -24,11 +24,12 @@ fn complete(spans: u64, batches: usize) -> Exported {
 #[test]
 fn every_field_arrives() {
     let mut block = span((7 << 32) | 5, Some(0), "gpu.sm[3]", 1_500, 4_001);
-    block.lane = 2;
+    block.lane = Lane::Numbered("slot", 2);
+    block.aggregated = 17;
     block.partial = true;
     block.attributes = vec![
         ("kernel", Attribute::Text("step".into())),
-        ("ctas", Attribute::Number(4)),
+        ("ctas", Attribute::Amount(4)),
         ("huge", Attribute::Number(u64::MAX)),
     ];
     let spans = [span(0, None, "host.cpu", 1_000, 5_000), block];
@@ -80,9 +81,10 @@ fn every_field_arrives() {
             attribute("sim.start_ps", Value::IntValue(1_500)),
             attribute("sim.duration_ps", Value::IntValue(2_501)),
             attribute("sim.path", Value::StringValue("gpu.sm[3]".into())),
-            attribute("sim.lane", Value::IntValue(2)),
+            attribute("sim.lane", Value::StringValue("slot 2".into())),
             attribute("sim.level", Value::StringValue("kernels".into())),
             attribute("partial", Value::BoolValue(true)),
+            attribute("sim.aggregated", Value::IntValue(17)),
             attribute("kernel", Value::StringValue("step".into())),
             attribute("ctas", Value::IntValue(4)),
             // OpenTelemetry's numbers have a sign.

@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 use counterpoint_framework::telemetry::sinks::otlp::{
     Endpoint, Exported, Identity, Options, Outbox, Protocol, Scale, Service, Setting, Trace, send,
 };
-use counterpoint_framework::telemetry::{Attribute, Level, Span, SpanId};
+use counterpoint_framework::telemetry::{Attribute, Lane, Level, Span, SpanId};
 use counterpoint_framework::time::SimTime;
 
 use receiver::Receiver;
@@ -48,10 +48,11 @@ pub(crate) fn span(id: u64, parent: Option<u64>, path: &str, start: u64, end: u6
         level: Level::Kernels,
         name: format!("span {id}").into(),
         path: path.to_owned(),
-        lane: 0,
+        lane: Lane::Only,
         start: SimTime::from_ps(start),
         end: SimTime::from_ps(end),
         partial: false,
+        aggregated: 0,
         attributes: Vec::new(),
     }
 }

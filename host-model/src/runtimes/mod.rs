@@ -21,13 +21,8 @@ use crate::driver::Driver;
 /// Runs an application.
 #[async_trait(?Send)]
 pub trait Runtime {
-    /// Does everything from prelude to postlude and returns when it is done.
-    async fn run(&self, driver: &mut Driver<'_>) -> Result<(), Fault>;
-}
-
-/// Begins the span of the whole run.
-fn begin_run(driver: &Driver<'_>) -> SpanId {
-    driver.begin(None, Level::Phases, format!("run {}", driver.application().name))
+    /// Does everything from prelude to postlude, as parts of the span `run`, and returns when it is done.
+    async fn run(&self, driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault>;
 }
 
 /// Reads the input files, one after another.

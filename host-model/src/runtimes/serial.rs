@@ -10,7 +10,7 @@ use counterpoint_framework::telemetry::{Level, SpanId};
 use counterpoint_protocols::bus::Direction;
 
 use super::steps::Sender;
-use super::{Runtime, begin_run, postlude, prelude};
+use super::{Runtime, postlude, prelude};
 use crate::driver::Driver;
 use crate::program::BufferId;
 
@@ -30,9 +30,8 @@ impl Variant<dyn Runtime> for Serial {
 
 #[async_trait(?Send)]
 impl Runtime for Serial {
-    async fn run(&self, driver: &mut Driver<'_>) -> Result<(), Fault> {
+    async fn run(&self, driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault> {
         let application = driver.application();
-        let run = begin_run(driver);
         prelude(driver, run).await?;
         copies(driver, "H2D", Direction::HostToDevice, &application.copy_in, run).await?;
 
@@ -42,9 +41,7 @@ impl Runtime for Serial {
         driver.end(kernels);
 
         copies(driver, "D2H", Direction::DeviceToHost, &application.copy_out, run).await?;
-        postlude(driver, run).await?;
-        driver.end(run);
-        Ok(())
+        postlude(driver, run).await
     }
 }
 

@@ -9,11 +9,11 @@
 use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::Variant;
-use counterpoint_framework::telemetry::Level;
+use counterpoint_framework::telemetry::{Level, SpanId};
 use counterpoint_protocols::bus::Direction;
 
 use super::steps::Sender;
-use super::{Runtime, begin_run, postlude, prelude};
+use super::{Runtime, postlude, prelude};
 use crate::driver::Driver;
 
 /// The runtime `streams`.
@@ -32,9 +32,8 @@ impl Variant<dyn Runtime> for Streams {
 
 #[async_trait(?Send)]
 impl Runtime for Streams {
-    async fn run(&self, driver: &mut Driver<'_>) -> Result<(), Fault> {
+    async fn run(&self, driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault> {
         let application = driver.application();
-        let run = begin_run(driver);
         prelude(driver, run).await?;
         // Copies and kernels are not phases of their own here.
         let device = driver.begin(Some(run), Level::Phases, "device");
@@ -44,8 +43,6 @@ impl Runtime for Streams {
         sender.copies(driver, Direction::DeviceToHost, &application.copy_out).await?;
         driver.drain().await?;
         driver.end(device);
-        postlude(driver, run).await?;
-        driver.end(run);
-        Ok(())
+        postlude(driver, run).await
     }
 }

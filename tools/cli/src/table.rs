@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use counterpoint_experiments::run::RunSummary;
+use counterpoint_framework::time::SimTime;
 use counterpoint_host_model::functional::Launched;
 
 /// Bytes for people.
@@ -57,6 +58,14 @@ pub(crate) fn print(summary: &RunSummary, out: &mut dyn Write) -> io::Result<()>
     if !summary.found.is_empty() {
         writeln!(out, "  findings     {}, listed at the end", summary.found.len())?;
     }
+    let left_out = report.trace.left_out;
+    if left_out > 0 {
+        writeln!(
+            out,
+            "  spans        {} are added up by component: they were beyond --span-limit",
+            grouped(left_out)
+        )?;
+    }
     if let Some(hash) = report.hash {
         writeln!(out, "  hash         {hash:016x}")?;
     }
@@ -84,7 +93,27 @@ fn times(summary: &RunSummary, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "  {name:<36} {times:>9} {elapsed:>18} us {share:>6.2} %{note}")?;
     }
     writeln!(out, "  {:<36} {:>9} {:>18} us", "total", "", micros(total))?;
-    Ok(())
+    waits(summary, out)
+}
+
+/// What the run waited for: each column adds up to the total, but for what was hidden.
+fn waits(summary: &RunSummary, out: &mut dyn Write) -> io::Result<()> {
+    let exposure = &summary.waits.exposure;
+    if exposure.activities.is_empty() {
+        return Ok(());
+    }
+    let (on_path, between) = summary.waits.on_path(&summary.report.trace.spans);
+    let micros = |time: SimTime| format!("{:.6} us", time.as_ps() as f64 * 1e-6);
+    writeln!(out, "\n  {:<14} {:>20} {:>20} {:>20}", "", "exposed", "hidden", "critical path")?;
+    let mut line = |name: &str, times: [SimTime; 3]| {
+        let [exposed, hidden, path] = times.map(micros);
+        writeln!(out, "  {name:<14} {exposed:>20} {hidden:>20} {path:>20}")
+    };
+    for (activity, one) in &exposure.activities {
+        let path = on_path.iter().find(|(other, _)| other == activity).map(|(_, time)| *time);
+        line(activity.name(), [one.exposed, one.hidden(), path.unwrap_or_default()])?;
+    }
+    line("other", [exposure.other, SimTime::ZERO, between])
 }
 
 /// So many launches of one kernel are shown one by one; more are added up.

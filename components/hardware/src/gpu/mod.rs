@@ -1,5 +1,6 @@
 //! The GPU: command processor, CTA scheduler, SMs.
 
+mod issue_slots;
 mod pages;
 
 counterpoint_framework::components! {

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 use counterpoint_framework::kernel::{Fault, Source};
 use counterpoint_framework::model::{Component, Context, Counter, Invalid, Params, Ports, Stats};
-use counterpoint_framework::telemetry::{Attribute, Level, SpanId};
+use counterpoint_framework::telemetry::{Attribute, Attributes, Lane, Level, SpanId};
 use counterpoint_framework::time::{Bytes, SimTime};
 use counterpoint_protocols::bus::{
     BusMessage, CommandId, Copy, CopyServer, Direction, FromCopyEngine, Title, ToCopyEngine,
@@ -67,6 +67,8 @@ struct Chunk {
     data: Box<[u8]>,
     /// Lines whose answer is missing.
     lines: u32,
+    /// Its span, if such are kept.
+    span: Option<SpanId>,
 }
 
 /// A copy that is to be made.
@@ -87,6 +89,21 @@ struct Active {
     /// Chunks that are not done.
     chunks: u32,
     span: Option<SpanId>,
+}
+
+impl Active {
+    /// What its span shows.
+    fn attributes(&self) -> Attributes {
+        let way = match self.copy.direction {
+            Direction::HostToDevice => "host to device",
+            Direction::DeviceToHost => "device to host",
+        };
+        vec![
+            ("bytes", Attribute::Amount(self.copy.bytes)),
+            ("direction", Attribute::Text(way.into())),
+            ("stream", Attribute::Number(self.label.stream.into())),
+        ]
+    }
 }
 
 /// What makes one copy at a time.
@@ -137,8 +154,14 @@ impl CopyEngine {
                     stats.bytes_to_host.add(copy.bytes);
                 }
             }
-            let open =
-                |Title { name, parent }| sim.open_span(Level::Kernels, parent, String::from(&*name), 0);
+            let open = |Title { name, parent }| {
+                sim.open_span(
+                    Level::Kernels,
+                    parent,
+                    String::from(&*name),
+                    Lane::Numbered("engine", index as u32),
+                )
+            };
             *active = Some(Active { id, copy, label, begun: 0, chunks: 0, span: title.map(open) });
         }
         let mut slots = index * self.outstanding..(index + 1) * self.outstanding;
@@ -146,8 +169,11 @@ impl CopyEngine {
             && active.begun < active.copy.bytes
             && let Some(slot) = slots.find(|&slot| self.chunks[slot].is_none())
         {
-            let Active { copy, begun, chunks, label, .. } = active;
-            let label = *label;
+            let Active { copy, begun, chunks, label, span, .. } = active;
+            let (label, number) = (*label, *begun / self.chunk);
+            let lane = Lane::Numbered("burst", slot as u32);
+            let open = |copy| sim.open_span(Level::Ctas, Some(copy), format!("burst {number}"), lane);
+            let span = span.filter(|_| sim.wants_spans(Level::Ctas)).map(open);
             let bytes = self.chunk.min(copy.bytes - *begun);
             let (host, device) = (copy.host + *begun, copy.device + *begun);
             let tag = Tag(slot as u32);
@@ -155,7 +181,8 @@ impl CopyEngine {
             *chunks += 1;
             match copy.direction {
                 Direction::HostToDevice => {
-                    self.chunks[slot] = Some(Chunk { host, device, label, data: Box::default(), lines: 0 });
+                    self.chunks[slot] =
+                        Some(Chunk { host, device, label, data: Box::default(), lines: 0, span });
                     let read = BusMessage::Read { tag, address: host, bytes: bytes as u32 };
                     self.to_control.push_back(FromCopyEngine::Bus(read));
                 }
@@ -170,7 +197,7 @@ impl CopyEngine {
                         label,
                         access: MemAccess::Read(mask),
                     }));
-                    self.chunks[slot] = Some(Chunk { host, device, label, data, lines: count });
+                    self.chunks[slot] = Some(Chunk { host, device, label, data, lines: count, span });
                 }
             }
         }
@@ -185,7 +212,7 @@ impl CopyEngine {
         {
             self.to_control.push_back(FromCopyEngine::Copied(active.id));
             if let Some(span) = active.span {
-                sim.close_span(span, vec![("bytes", Attribute::Number(active.copy.bytes))]);
+                sim.close_span(span, active.attributes());
             }
             engine.active = None;
             return true;
@@ -193,8 +220,10 @@ impl CopyEngine {
         false
     }
 
-    fn finish_chunk(&mut self, slot: usize) {
-        self.chunks[slot] = None;
+    fn finish_chunk(&mut self, slot: usize, sim: &Context<CopyEngineStats>) {
+        if let Some(span) = self.chunks[slot].take().and_then(|chunk| chunk.span) {
+            sim.close_span(span, Vec::new());
+        }
         if let Some(active) = &mut self.engines[slot / self.outstanding].active {
             active.chunks -= 1;
         }
@@ -206,7 +235,11 @@ impl CopyEngine {
     }
 
     /// Takes what the host says.
-    fn take_host_message(&mut self, message: BusMessage) -> Result<(), Fault> {
+    fn take_host_message(
+        &mut self,
+        message: BusMessage,
+        sim: &Context<CopyEngineStats>,
+    ) -> Result<(), Fault> {
         match message {
             BusMessage::Values { tag, data } => {
                 let chunk = self.chunk(tag)?;
@@ -228,7 +261,7 @@ impl CopyEngine {
             }
             BusMessage::Written { tag } => {
                 self.chunk(tag)?;
-                self.finish_chunk(tag.0 as usize);
+                self.finish_chunk(tag.0 as usize, sim);
             }
             other => return Err(Fault::new(format!("the copy engine was sent {other:?}"))),
         }
@@ -236,7 +269,7 @@ impl CopyEngine {
     }
 
     /// Takes what device memory says.
-    fn take_reply(&mut self, reply: MemReply) -> Result<(), Fault> {
+    fn take_reply(&mut self, reply: MemReply, sim: &Context<CopyEngineStats>) -> Result<(), Fault> {
         let tag = reply.tag;
         let chunk = self.chunk(tag)?;
         chunk.lines -= 1;
@@ -252,7 +285,7 @@ impl CopyEngine {
                 self.to_control.push_back(FromCopyEngine::Bus(BusMessage::Write { tag, address, data }));
             }
         } else if complete {
-            self.finish_chunk(tag.0 as usize);
+            self.finish_chunk(tag.0 as usize, sim);
         }
         Ok(())
     }
@@ -297,11 +330,11 @@ impl Component for CopyEngine {
                         let label = Label { kernel: 0, stream };
                         self.engines[engine].queue.push_back(Queued { id, copy, label, title });
                     }
-                    ToCopyEngine::Bus(message) => self.take_host_message(message)?,
+                    ToCopyEngine::Bus(message) => self.take_host_message(message, sim)?,
                 }
             }
             if let Some(reply) = io.memory.rx.try_recv() {
-                self.take_reply(reply)?;
+                self.take_reply(reply, sim)?;
             }
             self.begin(sim);
             // One line a cycle is the width of the engine's path to the network.

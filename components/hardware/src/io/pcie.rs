@@ -1,7 +1,10 @@
 //! A PCI Express link: two directions, each with its own bandwidth, latency and packet headers.
 
+use std::rc::Rc;
+
 use counterpoint_framework::kernel::{Fault, In, Out, Socket};
 use counterpoint_framework::model::{Component, Context, Counter, Invalid, Params, Ports, Stats};
+use counterpoint_framework::telemetry::BusyTrack;
 use counterpoint_framework::time::{Bytes, BytesPerSecond, SimTime, Wire};
 use counterpoint_protocols::bus::{BusMessage, BusSocket};
 use futures::future::join;
@@ -59,11 +62,15 @@ pub struct PcieLink {
     params: PcieParams,
 }
 
+/// What is counted in each busy period of a direction.
+const TRACKED: &[&str] = &["messages", "bytes"];
+
 /// The counters of one direction.
 struct Direction<'a> {
     messages: &'a Counter,
     bytes: &'a Counter,
     busy: &'a Counter,
+    track: Rc<BusyTrack>,
 }
 
 impl PcieLink {
@@ -91,6 +98,9 @@ impl PcieLink {
             stats.messages.add(1);
             stats.bytes.add(data);
             stats.busy.add((end - start).as_ps());
+            stats.track.begin(start);
+            stats.track.count([1, data]);
+            stats.track.end(end);
             permit.send_after(end + self.params.latency - now, message);
             // The next message may enter at the last edge before the wire is free; the wire itself keeps exact time.
             if end > sim.cycles_from_now(1) {
@@ -121,11 +131,13 @@ impl Component for PcieLink {
             messages: &stats.downstream_messages,
             bytes: &stats.downstream_bytes,
             busy: &stats.downstream_busy,
+            track: sim.busy_track("downstream", TRACKED),
         };
         let up = Direction {
             messages: &stats.upstream_messages,
             bytes: &stats.upstream_bytes,
             busy: &stats.upstream_busy,
+            track: sim.busy_track("upstream", TRACKED),
         };
         let down = self.carry(host_rx, device_tx, sim, down);
         let up = self.carry(device_rx, host_tx, sim, up);

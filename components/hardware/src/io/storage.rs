@@ -135,6 +135,7 @@ impl Component for Storage {
     async fn run(&mut self, io: &mut StoragePorts, sim: &Context<StorageStats>) -> Result<(), Fault> {
         let disk = sim.resource::<Disk>().ok_or_else(|| Fault::new("the run was given no files"))?;
         let mut medium = Wire::default();
+        let track = sim.busy_track("medium", &["requests", "bytes"]);
         loop {
             let permit = io.host.tx.reserve().await;
             let request = io.host.rx.recv().await;
@@ -147,6 +148,9 @@ impl Component for Storage {
             medium.pass(now, bytes, bandwidth);
             medium.hold(self.params.overhead);
             sim.stats.busy.add((medium.free() - start).as_ps());
+            track.begin(start);
+            track.count([1, bytes]);
+            track.end(medium.free());
             let reply = Self::serve(request, &disk, &sim.stats)?;
             permit.send_after(medium.free() + self.params.latency - now, reply);
             // The next request is taken at the last edge before the device is free; the device itself keeps exact time.

@@ -53,6 +53,9 @@ impl<S: Stats> Stat for ByLabel<S> {
             streams.entry(label.stream).or_default().absorb(&set);
         }
         all.visit(visitor);
+        if !visitor.wants_everything() {
+            return;
+        }
         for (kernel, set) in &kernels {
             let name = if *kernel == 0 { "no_kernel".to_owned() } else { format!("kernels[{kernel}]") };
             visitor.part(&name, &mut |part| set.visit(part));

@@ -6,7 +6,9 @@ use counterpoint_framework::kernel::Socket;
 use counterpoint_framework::model::{Families, StatRow, StatValue};
 use counterpoint_framework::testing::{Probe, params};
 use counterpoint_hardware::gpu::cta_scheduler::{CtaScheduler, Occupancy};
-use counterpoint_protocols::launch::{CtaCounts, Launch, LaunchEvent, RunCta, SmEvent, SmResources, Start};
+use counterpoint_protocols::launch::{
+    CtaCounts, IssueSlot, Launch, LaunchEvent, RunCta, SlotCounts, SmEvent, SmResources, Start,
+};
 
 use super::programs::{kernel, launch};
 use super::*;
@@ -278,8 +280,23 @@ fn shares_beyond_the_sms_are_a_fault() {
 }
 
 /// What every block comes to.
-const COUNTS: CtaCounts =
-    CtaCounts { warp_insn: 10, thread_insn: 300, l1_accesses: 5, l1_misses: 3, shared_conflicts: 2 };
+const COUNTS: CtaCounts = CtaCounts {
+    warp_insn: 10,
+    thread_insn: 300,
+    l1_accesses: 5,
+    l1_misses: 3,
+    shared_conflicts: 2,
+    slots: SlotCounts::NONE.with(IssueSlot::Used, 9).with(IssueSlot::Memory, 40),
+};
+
+/// A count of a part.
+fn count_at(stats: &[StatRow], path: &str, name: &str) -> u64 {
+    let row = stats.iter().find(|row| row.path == path && row.label.name == name);
+    match row.map(|row| row.value) {
+        Some(StatValue::Count(count)) => count,
+        other => panic!("{path}.{name} is {other:?}"),
+    }
+}
 
 /// What so many blocks come to.
 fn counted(ctas: u64) -> [(&'static str, u64); 5] {
@@ -297,6 +314,11 @@ fn launches_and_streams_are_counted_one_by_one() {
     let launches = vec![(5, on_stream(1, 1, 2)), (6, on_stream(2, 2, 3)), (8, on_stream(1, 3, 1))];
     let params = "{ policy: leftover, concurrent_kernels: 2 }";
     let Scheduled { stats, .. } = schedule_with(params, &[ONE; 4], 100, launches);
+    let slots = |part: &str| {
+        ["used", "memory", "data"].map(|name| count_at(&stats, &format!("unit.{part}.issue_slots"), name))
+    };
+    assert_eq!(slots("kernels[k#2]"), [3 * 9, 3 * 40, 0]);
+    assert_eq!(slots("streams[1]"), [3 * 9, 3 * 40, 0]);
     let of = |part: &str| -> Vec<(&str, u64)> {
         let path = format!("unit.{part}");
         let rows = stats.iter().filter(|row| row.path == path);

@@ -7,9 +7,10 @@
 
 use std::sync::Arc;
 
+use counterpoint_framework::telemetry::SpanId;
 use counterpoint_framework::testing::Probe;
 use counterpoint_hardware::gpu::sm::Sm;
-use counterpoint_protocols::launch::{CtaCounts, Launch, LaunchId, RunCta, SmEvent, SmResources};
+use counterpoint_protocols::launch::{CtaCounts, IssueSlot, Launch, LaunchId, RunCta, SmEvent, SmResources};
 use counterpoint_protocols::memory::{MemAccess, MemRequest};
 
 use super::programs::{BUFFER, Memory, kernel, launch, line_of_text, stored};
@@ -46,7 +47,7 @@ pub(super) fn run_blocks(params: &str, memory: Memory, blocks: Vec<(u64, RunCta)
 }
 
 pub(super) fn block(launch: &Arc<Launch>, index: u32) -> RunCta {
-    RunCta { launch: Arc::clone(launch), index, sm: 0, sms: 1 }
+    RunCta { launch: Arc::clone(launch), index, sm: 0, sms: 1, span: SpanId(0) }
 }
 
 /// Runs one block of these instructions.
@@ -228,8 +229,10 @@ fn a_block_ends_when_its_last_store_is_acknowledged() {
     let (stored, _) = run.store(ENDED);
     run.events.assert_earliest(stored + 1 + MEMORY, |event| {
         // Seven instructions of the kernel, one of the body, and `ret`, in 32 lanes.
-        let counts = CtaCounts { warp_insn: 9, thread_insn: 9 * 32, ..CtaCounts::default() };
-        *event == SmEvent::CtaDone { launch: LaunchId(1), index: 0, counts }
+        let SmEvent::CtaDone { launch: LaunchId(1), index: 0, counts } = event else { return false };
+        let slots = counts.slots;
+        slots.get(IssueSlot::Used) == 9
+            && *counts == CtaCounts { warp_insn: 9, thread_insn: 9 * 32, slots, ..CtaCounts::default() }
     });
     let first = run.events.take().remove(0);
     let resources = SmResources { threads: 1536, ctas: 8, registers: 32768, shared: 48 << 10 };

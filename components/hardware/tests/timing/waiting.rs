@@ -5,6 +5,7 @@ use counterpoint_protocols::launch::{RunCta, SmEvent};
 use counterpoint_protocols::memory::MemRequest;
 
 use super::programs::{Memory, kernel, launch};
+use super::sm::block;
 use super::*;
 
 /// If only a few nanoseconds were spent on each of these, the tests would take as many seconds.
@@ -14,7 +15,7 @@ const LONG: u64 = 900_000_000;
 /// those of them in which its warps waited for memory, of both schedulers.
 fn run(body: &str, threads: u32) -> (u64, u64) {
     let mut bench = bench::<Sm>("{ fetch_width: 8, l1i: { perfect: on }, l1c: { perfect: on } }");
-    let block = RunCta { launch: launch(1, &kernel(body), 1, threads), index: 0, sm: 0, sms: 1 };
+    let block = block(&launch(1, &kernel(body), 1, threads), 0);
     bench.client::<RunCta, SmEvent>("work", None, vec![(5, block)], 2);
     let mut memory = Memory::default();
     bench.server("memory", None, move |request: MemRequest| Some((LONG, memory.answer(&request))));

@@ -2,35 +2,49 @@
 //!
 //! A top-level component is a process, a (component, lane) is a thread. `ts` and `dur` are microseconds by the format's
 //! definition; the exact picoseconds stand in `args`. Events of one thread must nest or follow each other, so a span that
-//! overlaps another one half is shown on a further thread of the same component and lane.
+//! overlaps another one half is shown on a further thread of the same component and lane. What changes over time is a
+//! counter track.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use super::quoted;
-use crate::telemetry::{Attribute, Span};
+use crate::telemetry::{Attribute, Curve, Lane, Span};
 use crate::time::SimTime;
 use crate::topology::natural;
 
-/// Writes spans, which come by start, as one JSON document.
+/// Writes spans and curves as one JSON document.
 ///
 /// # Errors
 /// What `out` reports.
-pub fn write(spans: &[Span], out: &mut dyn Write) -> io::Result<()> {
+pub fn write(spans: &[Span], curves: &[Curve], out: &mut dyn Write) -> io::Result<()> {
     let mut order: Vec<usize> = (0..spans.len()).collect();
     // Of those that begin together the longest comes first: it holds the others.
     order.sort_by_key(|&index| (spans[index].start, std::cmp::Reverse(spans[index].end), spans[index].id));
     let tracks = Tracks::new(spans, &order);
 
     writeln!(out, "{{\n\"displayTimeUnit\": \"ns\",\n\"traceEvents\": [")?;
-    let mut comma = "";
+    // The curves come first, as a process of their own; it is there also when it has none.
+    writeln!(
+        out,
+        "{{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": 0, \"args\": {{\"name\": \"machine\"}}}}"
+    )?;
     for (name, pid) in &tracks.processes {
         let name = quoted(name);
         writeln!(
             out,
-            "{comma}{{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": {pid}, \"args\": {{\"name\": {name}}}}}"
+            ",{{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": {pid}, \"args\": {{\"name\": {name}}}}}"
         )?;
-        comma = ",";
+    }
+    for curve in curves {
+        let name = quoted(&format!("{} ({})", curve.name, curve.unit));
+        for (time, value) in &curve.points {
+            let ts = micros(*time);
+            writeln!(
+                out,
+                ",{{\"ph\": \"C\", \"name\": {name}, \"pid\": 0, \"ts\": {ts}, \"args\": {{\"value\": {value}}}}}"
+            )?;
+        }
     }
     for track in &tracks.threads {
         let (name, pid, tid) = (quoted(&track.name), track.process, track.thread);
@@ -52,7 +66,7 @@ pub fn write(spans: &[Span], out: &mut dyn Write) -> io::Result<()> {
 
 fn event(span: &Span, track: &Track, out: &mut dyn Write) -> io::Result<()> {
     let (name, pid, tid) = (quoted(&span.name), track.process, track.thread);
-    let (ts, dur) = (micros(span.start), micros(span.end.saturating_sub(span.start)));
+    let (ts, dur) = (micros(span.start), micros(span.duration()));
     write!(
         out,
         ",{{\"ph\": \"X\", \"name\": {name}, \"pid\": {pid}, \"tid\": {tid}, \"ts\": {ts}, \"dur\": {dur}, \"args\": {{"
@@ -61,9 +75,12 @@ fn event(span: &Span, track: &Track, out: &mut dyn Write) -> io::Result<()> {
     if span.partial {
         write!(out, ", \"partial\": true")?;
     }
+    if span.aggregated > 0 {
+        write!(out, ", \"aggregated\": {}", span.aggregated)?;
+    }
     for (key, value) in &span.attributes {
         let value = match value {
-            Attribute::Number(number) => number.to_string(),
+            Attribute::Number(number) | Attribute::Amount(number) => number.to_string(),
             Attribute::Text(text) => quoted(text),
         };
         write!(out, ", {}: {value}", quoted(key))?;
@@ -94,7 +111,7 @@ struct Tracks {
 impl Tracks {
     fn new(spans: &[Span], order: &[usize]) -> Self {
         // Which of the threads of its component and lane a span is on: the first on which it nests.
-        let mut open: BTreeMap<(&str, u32), Vec<Vec<SimTime>>> = BTreeMap::new();
+        let mut open: BTreeMap<(&str, Lane), Vec<Vec<SimTime>>> = BTreeMap::new();
         let mut rank = vec![0; spans.len()];
         for &index in order {
             let span = &spans[index];
@@ -113,7 +130,7 @@ impl Tracks {
             rank[index] = place;
         }
 
-        let mut keys: Vec<(&str, u32, usize)> = open
+        let mut keys: Vec<(&str, Lane, usize)> = open
             .iter()
             .flat_map(|((path, lane), stacks)| (0..stacks.len()).map(|n| (*path, *lane, n)))
             .collect();
@@ -126,10 +143,9 @@ impl Tracks {
             if processes.last().is_none_or(|(name, _)| name != top) {
                 processes.push((top.to_owned(), processes.len() + 1));
             }
-            let lanes = open.range((path, 0)..=(path, u32::MAX)).count();
             let mut name = path.to_owned();
-            if lanes > 1 || lane > 0 {
-                name.push_str(&format!(" lane {lane}"));
+            if lane != Lane::Only {
+                name.push_str(&format!(" {lane}"));
             }
             if n > 0 {
                 name.push_str(&format!(" ({})", n + 1));
@@ -146,37 +162,28 @@ impl Tracks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::telemetry::{Level, SpanId};
+    use crate::telemetry::Level;
+    use crate::telemetry::span::tests::span;
 
-    fn span(id: u64, name: &'static str, path: &str, lane: u32, start: u64, end: u64) -> Span {
-        Span {
-            id: SpanId(id),
-            parent: None,
-            level: Level::Kernels,
-            name: name.into(),
-            path: path.to_owned(),
-            lane,
-            start: SimTime::from_ps(start),
-            end: SimTime::from_ps(end),
-            partial: false,
-            attributes: Vec::new(),
-        }
+    fn at(id: u64, name: &'static str, path: &str, lane: Lane, times: [u64; 2]) -> Span {
+        Span { lane, ..span(id, Level::Kernels, name, path, times) }
     }
 
     fn written(spans: &[Span]) -> String {
         let mut out = Vec::new();
-        write(spans, &mut out).unwrap();
+        write(spans, &[], &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
     #[test]
     fn a_trace_names_its_tracks_and_keeps_picoseconds() {
-        let mut kernel = span(1, "step \"1\"", "gpu.scheduler", 0, 1_234_567, 2_000_000);
+        let mut kernel = at(1, "step \"1\"", "gpu.scheduler", Lane::Only, [1_234_567, 2_000_000]);
         kernel.attributes = vec![("ctas", Attribute::Number(4)), ("kind", Attribute::Text("x".into()))];
         let expected = r#"{
 "displayTimeUnit": "ns",
 "traceEvents": [
-{"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "gpu"}}
+{"ph": "M", "name": "process_name", "pid": 0, "args": {"name": "machine"}}
+,{"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "gpu"}}
 ,{"ph": "M", "name": "thread_name", "pid": 1, "tid": 1, "args": {"name": "gpu.scheduler"}}
 ,{"ph": "M", "name": "thread_sort_index", "pid": 1, "tid": 1, "args": {"sort_index": 1}}
 ,{"ph": "X", "name": "step \"1\"", "pid": 1, "tid": 1, "ts": 1.234567, "dur": 0.765433, "args": {"start_ps": 1234567, "end_ps": 2000000, "ctas": 4, "kind": "x"}}
@@ -189,12 +196,12 @@ mod tests {
     #[test]
     fn spans_that_overlap_by_half_get_tracks_of_their_own() {
         let spans = [
-            span(1, "run", "host", 0, 0, 100),
-            span(2, "a", "host", 0, 10, 50),
-            span(3, "b", "host", 0, 40, 60),
-            span(4, "c", "host", 0, 60, 70),
-            span(5, "x", "gpu.sm[10]", 3, 0, 1),
-            span(6, "x", "gpu.sm[2]", 0, 0, 1),
+            at(1, "run", "host", Lane::Only, [0, 100]),
+            at(2, "a", "host", Lane::Only, [10, 50]),
+            at(3, "b", "host", Lane::Only, [40, 60]),
+            at(4, "c", "host", Lane::Only, [60, 70]),
+            at(5, "x", "gpu.sm[10]", Lane::Numbered("slot", 3), [0, 1]),
+            at(6, "x", "gpu.sm[2]", Lane::Only, [0, 1]),
         ];
         let trace: serde_json::Value = serde_json::from_str(&written(&spans)).unwrap();
         let events = trace["traceEvents"].as_array().unwrap();
@@ -203,7 +210,7 @@ mod tests {
             .filter(|event| event["name"] == "thread_name")
             .map(|event| event["args"]["name"].as_str().unwrap())
             .collect();
-        assert_eq!(names, ["gpu.sm[2]", "gpu.sm[10] lane 3", "host", "host (2)"]);
+        assert_eq!(names, ["gpu.sm[2]", "gpu.sm[10] slot 3", "host", "host (2)"]);
         let tid =
             |name: &str| events.iter().find(|e| e["ph"] == "X" && e["name"] == name).unwrap()["tid"].clone();
         assert_eq!(tid("run"), tid("a"));
@@ -214,6 +221,18 @@ mod tests {
     #[test]
     fn no_spans_are_an_empty_trace() {
         let trace: serde_json::Value = serde_json::from_str(&written(&[])).unwrap();
-        assert_eq!(trace["traceEvents"].as_array().map(Vec::len), Some(0));
+        assert_eq!(trace["traceEvents"].as_array().map(Vec::len), Some(1));
+    }
+
+    #[test]
+    fn curves_are_counter_tracks() {
+        let points = vec![(SimTime::from_ps(1_500_000), 0.5), (SimTime::from_ps(3_000_000), 2.0)];
+        let curve = Curve { name: "IPC", unit: "instructions/cycle", points };
+        let mut out = Vec::new();
+        write(&[], &[curve], &mut out).unwrap();
+        let trace: serde_json::Value = serde_json::from_slice(&out).unwrap();
+        let last = &trace["traceEvents"][2];
+        assert_eq!((&last["ph"], &last["ts"]), (&"C".into(), &3.0.into()));
+        assert_eq!((&last["name"], &last["args"]["value"]), (&"IPC (instructions/cycle)".into(), &2.into()));
     }
 }

@@ -13,24 +13,11 @@ pub fn write_text(rows: &[StatRow], partial: bool, out: &mut dyn Write) -> io::R
     let state = if partial { "partial" } else { "complete" };
     writeln!(out, "---------- Begin Simulation Statistics ({state}) ----------")?;
     for row in rows {
-        let name = format!("{}.{}", row.path, row.label.name);
-        let mut line = |name: &str, value: String| {
-            let doc = one_line(row.label.doc);
-            let unit = if row.label.unit.is_empty() { "count" } else { row.label.unit };
-            writeln!(out, "{name:<60} {value:>20}  # {doc} ({unit})")
-        };
-        match row.value {
-            StatValue::Count(count) => line(&name, count.to_string())?,
-            StatValue::Distribution { count, sum, min, max, percentiles } => {
-                line(&format!("{name}::count"), count.to_string())?;
-                line(&format!("{name}::sum"), sum.to_string())?;
-                line(&format!("{name}::mean"), mean(count, sum))?;
-                line(&format!("{name}::min"), min.to_string())?;
-                for ((percentile, _), value) in PERCENTILES.iter().zip(percentiles) {
-                    line(&format!("{name}::{percentile}"), value.to_string())?;
-                }
-                line(&format!("{name}::max"), max.to_string())?;
-            }
+        let doc = one_line(row.label.doc);
+        let unit = if row.label.unit.is_empty() { "count" } else { row.label.unit };
+        for (name, value) in numbers(row.value) {
+            let name = format!("{}.{}{name}", row.path, row.label.name);
+            writeln!(out, "{name:<60} {value:>20}  # {doc} ({unit})")?;
         }
     }
     writeln!(out, "---------- End Simulation Statistics ----------")
@@ -72,12 +59,32 @@ pub fn write_json(rows: &[StatRow], partial: bool, out: &mut dyn Write) -> io::R
     writeln!(out, "\n  }}\n}}")
 }
 
+/// The numbers of a statistic, with what is put behind its name for each.
+pub(super) fn numbers(value: StatValue) -> Vec<(String, String)> {
+    match value {
+        StatValue::Count(count) => vec![(String::new(), count.to_string())],
+        StatValue::Distribution { count, sum, min, max, percentiles } => {
+            let percentiles = PERCENTILES.iter().zip(percentiles);
+            let before = [
+                ("count", count.to_string()),
+                ("sum", sum.to_string()),
+                ("mean", mean(count, sum)),
+                ("min", min.to_string()),
+            ];
+            let all =
+                before.into_iter().chain(percentiles.map(|((name, _), value)| (*name, value.to_string())));
+            let all = all.chain([("max", max.to_string())]);
+            all.map(|(name, value)| (format!("::{name}"), value)).collect()
+        }
+    }
+}
+
 /// Six decimals: enough for a reader, and the same on every host.
 fn mean(count: u64, sum: u64) -> String {
     if count == 0 { "0".to_owned() } else { format!("{:.6}", sum as f64 / count as f64) }
 }
 
-fn one_line(doc: &str) -> String {
+pub(super) fn one_line(doc: &str) -> String {
     doc.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

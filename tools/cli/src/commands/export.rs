@@ -60,7 +60,7 @@ impl Export {
         };
         let exported = export_saved(&saved, self.file.clone(), &endpoint, &patience(console));
         let exported = exported.map_err(io::Error::other)?;
-        writeln!(console.out, "{}", counts(&exported, None))?;
+        writeln!(console.out, "{}", counts(&exported, 0))?;
         if exported.is_complete() {
             return Ok(SUCCESS);
         }
@@ -150,8 +150,8 @@ impl Sent {
         Sent { endpoint: request.endpoint, result }
     }
 
-    /// The line of the summary. `capped` is how many spans the run itself has left out.
-    pub(super) fn print(&self, capped: Option<u64>, out: &mut dyn Write) -> io::Result<()> {
+    /// The line of the summary. `capped` is how many spans the run has added up in others.
+    pub(super) fn print(&self, capped: u64, out: &mut dyn Write) -> io::Result<()> {
         match &self.result {
             Ok(RunExport { exported, .. }) => writeln!(out, "  otlp         {}", counts(exported, capped)),
             Err(_) => Ok(()),
@@ -167,14 +167,14 @@ fn patience(console: &Console<'_>) -> Options {
 }
 
 /// How many spans arrived.
-fn counts(exported: &Exported, capped: Option<u64>) -> String {
+fn counts(exported: &Exported, capped: u64) -> String {
     let Exported { sent, failed, rejected, .. } = exported;
     let mut text = format!("{} spans sent, {} failed", grouped(*sent), grouped(*failed));
     if *rejected > 0 {
         text.push_str(&format!(", {} rejected by the server", grouped(*rejected)));
     }
-    if let Some(capped) = capped.filter(|capped| *capped > 0) {
-        text.push_str(&format!(", {} left out by the cap", grouped(capped)));
+    if capped > 0 {
+        text.push_str(&format!(", {} beyond --span-limit", grouped(capped)));
     }
     text
 }
@@ -203,12 +203,11 @@ mod tests {
     #[test]
     fn counts_are_told_if_they_matter() {
         let exported = Exported { sent: 12_345, ..Exported::default() };
-        assert_eq!(counts(&exported, None), "12 345 spans sent, 0 failed");
-        assert_eq!(counts(&exported, Some(0)), "12 345 spans sent, 0 failed");
+        assert_eq!(counts(&exported, 0), "12 345 spans sent, 0 failed");
         let exported = Exported { sent: 1, failed: 2, rejected: 3, ..exported };
         assert_eq!(
-            counts(&exported, Some(4)),
-            "1 spans sent, 2 failed, 3 rejected by the server, 4 left out by the cap"
+            counts(&exported, 4),
+            "1 spans sent, 2 failed, 3 rejected by the server, 4 beyond --span-limit"
         );
     }
 }

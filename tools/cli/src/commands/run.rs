@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use counterpoint_experiments::registry;
 use counterpoint_experiments::run::{Progress, RunRequest, RunSummary, run_watched};
 use counterpoint_framework::kernel::{Islands, Outcome, RunOptions, SnapshotTimes, Stuck};
-use counterpoint_framework::telemetry::Level;
+use counterpoint_framework::telemetry::{Level, Recording};
 use counterpoint_framework::time::{Quantity, SimTime};
 use counterpoint_host_model::functional::Found;
 use counterpoint_ptx::functional::DEFAULT_LIMIT;
@@ -74,6 +74,13 @@ pub(crate) struct Run {
     #[cfg(feature = "otlp")]
     #[command(flatten)]
     otlp: RunExportOptions,
+    /// Spans at most; blocks, warps and bursts beyond are added up by component.
+    #[arg(long, value_name = "NUMBER", default_value_t = Recording::default().limit, value_parser = span_limit)]
+    span_limit: usize,
+    /// Write how much each counter grew within this much simulated time, again and again, such as `10 us`; to
+    /// `series.csv`, as rates to `curves.csv`, and as counter tracks for Perfetto.
+    #[arg(long, value_name = "TIME", value_parser = time, conflicts_with = "functional")]
+    series: Option<SimTime>,
     /// Write the simulation's log to standard error: `debug`, or a filter as `tracing` knows them.
     #[arg(long, value_name = "FILTER")]
     log: Option<String>,
@@ -127,6 +134,14 @@ fn patience(text: &str) -> Result<Patience, String> {
     }
 }
 
+/// With fewer the tree would lose its trunk.
+fn span_limit(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(limit) if limit >= 100 => Ok(limit),
+        _ => Err("expected a number of at least 100".to_owned()),
+    }
+}
+
 pub(super) fn time(text: &str) -> Result<SimTime, String> {
     SimTime::parse(text).map_err(|error| error.to_string())
 }
@@ -171,7 +186,8 @@ impl Run {
             snapshots: self.hash_every.map(|every| SnapshotTimes { from: self.hash_from, every }),
             stop_at: self.stop_at,
             livelock_after: self.livelock_after,
-            level: self.spans.into(),
+            recording: Recording { level: self.spans.into(), limit: self.span_limit },
+            series: self.series,
             seed: self.seed,
             watchdog: self.watchdog,
             command_line: words,
@@ -211,7 +227,7 @@ impl Run {
             table::print(&summary, console.out)?;
             #[cfg(feature = "otlp")]
             if let Some(sent) = &sent {
-                sent.print(None, console.out)?;
+                sent.print(summary.report.trace.left_out, console.out)?;
             }
         }
         let status = status(&summary, console)?;

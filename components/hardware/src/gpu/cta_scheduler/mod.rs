@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use counterpoint_framework::kernel::{Fault, Source};
 use counterpoint_framework::model::{Choose, Component, Context, Invalid, Params, Ports};
-use counterpoint_framework::telemetry::{Attribute, Level, Meter, SpanId};
+use counterpoint_framework::telemetry::{Lane, Level, Meter};
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::launch::{
     Launch, LaunchEvent, LaunchId, LaunchServer, RunCta, SmClient, SmEvent, SmResources, Start,
@@ -75,8 +75,8 @@ pub struct CtaScheduler {
     /// The table of running kernels, oldest first.
     launches: Vec<Running>,
     sms: Vec<Sm>,
-    /// When each block under way was placed, and its span.
-    under_way: BTreeMap<(LaunchId, u32), (u64, SpanId)>,
+    /// When each block under way was placed.
+    under_way: BTreeMap<(LaunchId, u32), u64>,
     done: VecDeque<LaunchId>,
     /// Tells how far the run is.
     meter: Arc<Meter>,
@@ -106,15 +106,16 @@ impl CtaScheduler {
         while self.launches.len() < self.concurrent_kernels
             && let Some(Arrived { launch, demand, share, cycle }) = self.arrived.pop_front()
         {
+            let free = |slot: &u32| self.launches.iter().all(|running| running.slot != *slot);
+            let slot = (0..).find(free).unwrap_or_default();
             let title = format!("{} #{}", launch.program.name(), launch.id.0);
-            let span = sim.open_span(Level::Kernels, launch.span, title, 0);
+            let span = sim.open_span(Level::Kernels, launch.span, title, Lane::Numbered("kernel", slot));
             let stats = sim.stats.kernels.of(launch.name());
             let stream_stats = sim.stats.streams.of(launch.stream);
             stats.stream.add(launch.stream.into());
             let offers: Vec<SmResources> = self.sms[share.clone()].iter().map(|sm| sm.total).collect();
-            let free = |slot: &u32| self.launches.iter().all(|running| running.slot != *slot);
             self.launches.push(Running {
-                slot: (0..).find(free).unwrap_or_default(),
+                slot,
                 most_per_sm: self.occupancy.most_per_sm(launch.ctas(), &demand, &offers),
                 launch,
                 demand,
@@ -143,14 +144,13 @@ impl CtaScheduler {
                         launch.0
                     ))
                 };
-                let (placed, span) = self.under_way.remove(&(launch, index)).ok_or_else(unknown)?;
+                let placed = self.under_way.remove(&(launch, index)).ok_or_else(unknown)?;
                 let place = self
                     .launches
                     .iter()
                     .position(|running| running.launch.id == launch)
                     .ok_or_else(unknown)?;
                 sim.stats.cta_cycles.record(sim.cycle() - placed);
-                sim.close_span(span, Vec::new());
                 let running = &mut self.launches[place];
                 self.sms[sm].give_back(launch, &running.demand);
                 running.ended += 1;
@@ -175,11 +175,7 @@ impl CtaScheduler {
         stream_stats.work.add_launch(whole, active);
         stream_stats.launches.add(1);
         sim.stats.launches.add(1);
-        let number = |number: u32| Attribute::Number(number.into());
-        sim.close_span(
-            running.span,
-            vec![("ctas", number(running.ended)), ("stream", number(launch.stream))],
-        );
+        sim.close_span(running.span, stats.attributes(&launch));
         self.done.push_back(launch.id);
         self.begin(sim);
     }
@@ -202,14 +198,10 @@ impl CtaScheduler {
             sim.stats.ctas.add(1);
             running.stats.work.ctas.add(1);
             running.stream_stats.work.ctas.add(1);
-            let span = if sim.wants_spans(Level::Ctas) {
-                sim.open_span(Level::Ctas, Some(running.span), format!("cta {index}"), sm as u32)
-            } else {
-                SpanId(0)
-            };
-            self.under_way.insert((id, index), (sim.cycle(), span));
+            self.under_way.insert((id, index), sim.cycle());
             let (number, sms) = (sm as u32, self.sms.len() as u32);
-            let message = RunCta { launch: Arc::clone(&running.launch), index, sm: number, sms };
+            let launch = Arc::clone(&running.launch);
+            let message = RunCta { launch, index, sm: number, sms, span: running.span };
             if let Some(permit) = io.sms[sm].tx.try_reserve() {
                 permit.send(message);
             }

@@ -1,7 +1,12 @@
 //! What a CTA scheduler counts: in all, of each launch, and of each stream.
 
-use counterpoint_framework::model::{Counter, Distribution, Keyed, Stat, StatLabel, StatVisitor, Stats};
-use counterpoint_protocols::launch::{CtaCounts, LaunchName};
+use counterpoint_framework::model::{
+    Counter, Distribution, Keyed, Part, Stat, StatLabel, StatVisitor, Stats,
+};
+use counterpoint_framework::telemetry::{Attribute, Attributes};
+use counterpoint_protocols::launch::{CtaCounts, Launch, LaunchName};
+
+use crate::gpu::issue_slots::IssueSlots;
 
 /// What a CTA scheduler counts.
 #[derive(Default, Stats)]
@@ -25,6 +30,27 @@ pub(super) struct KernelStats {
     pub(super) stream: Counter,
     /// What it has come to.
     pub(super) work: Work,
+}
+
+impl KernelStats {
+    /// What a launch that has ended shows in its span.
+    pub(super) fn attributes(&self, launch: &Launch) -> Attributes {
+        let (work, number) = (&self.work, |number: u32| Attribute::Number(number.into()));
+        let amount = |counter: &Counter| Attribute::Amount(counter.get());
+        let mut attributes = vec![
+            ("kernel", Attribute::Text(launch.program.name().to_owned().into())),
+            ("launch", number(launch.id.0)),
+            ("stream", number(launch.stream)),
+            ("ctas", amount(&work.ctas)),
+            ("cycles", amount(&work.gpu_sim_cycle)),
+            ("warp_insn", amount(&work.warp_insn)),
+            ("thread_insn", amount(&work.thread_insn)),
+            ("L1D_accesses", amount(&work.l1_accesses)),
+            ("L1D_misses", amount(&work.l1_misses)),
+        ];
+        attributes.extend(work.issue_slots.attributes());
+        attributes
+    }
 }
 
 /// What is counted of a stream, whose launches come one after another.
@@ -62,6 +88,9 @@ pub(super) struct Work {
     /// Cycles lost to bank conflicts in shared memory.
     #[stat(name = "gpgpu_n_shmem_bkconflict", unit = "cycles")]
     shared_conflicts: Counter,
+    /// Issue slots of the SMs by what became of them: those used, and of those lost the ones in which a warp of these
+    /// launches came nearest to issuing.
+    issue_slots: Part<IssueSlots>,
 }
 
 impl Work {
@@ -78,6 +107,7 @@ impl Work {
         self.l1_accesses.add(counts.l1_accesses);
         self.l1_misses.add(counts.l1_misses);
         self.shared_conflicts.add(counts.shared_conflicts);
+        self.issue_slots.add_all(&counts.slots);
     }
 }
 

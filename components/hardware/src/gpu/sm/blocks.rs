@@ -1,18 +1,20 @@
 //! Thread blocks on an SM: their start, their barriers and fences, their end.
 
 use counterpoint_framework::kernel::Fault;
+use counterpoint_framework::model::Context;
 use counterpoint_protocols::launch::{RunCta, SmEvent};
 use counterpoint_ptx::Warp;
 
 use super::cta::Cta;
 use super::fetch::Code;
+use super::spans::Spans;
 use super::warp::State;
 use super::{Sm, SmStats};
 
 impl Sm {
     /// Puts a block onto the SM.
-    pub(super) fn start(&mut self, message: RunCta) -> Result<(), Fault> {
-        let RunCta { launch, index, sm, sms } = message;
+    pub(super) fn start(&mut self, message: RunCta, sim: &Context<SmStats>) -> Result<(), Fault> {
+        let RunCta { launch, index, sm, sms, span } = message;
         if self.launch != Some(launch.id) {
             self.launch = Some(launch.id);
             self.load_store.launch_changed();
@@ -31,13 +33,15 @@ impl Sm {
             self.fetch.start(slot, code);
             cta.warps |= 1 << slot;
         }
+        let slots = (0..u64::BITS).filter(|&slot| cta.warps >> slot & 1 != 0);
+        cta.spans = Spans::begin(span, index, place, slots, sim);
         self.ctas[place] = Some(cta);
         self.occupied |= 1 << place;
         Ok(())
     }
 
     /// Frees a block's place if nothing of it is under way any more.
-    pub(super) fn end_if_done(&mut self, place: usize, stats: &SmStats) {
+    pub(super) fn end_if_done(&mut self, place: usize, sim: &Context<SmStats>) {
         if !self.ctas[place].as_ref().is_some_and(Cta::is_done) {
             return;
         }
@@ -48,7 +52,8 @@ impl Sm {
                 warp.warp = None;
             }
         }
-        stats.ctas.add(1);
+        sim.stats.ctas.add(1);
+        cta.spans.end(&cta, sim);
         self.events.push_back(SmEvent::CtaDone {
             launch: cta.launch.id,
             index: cta.index,

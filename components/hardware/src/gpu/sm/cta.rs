@@ -6,6 +6,8 @@ use counterpoint_framework::kernel::Fault;
 use counterpoint_protocols::launch::{CtaCounts, Launch};
 use counterpoint_ptx::{CtaEnvironment, ExecError, Failure, Votes, Waiting, Windows, standstill};
 
+use super::spans::Spans;
+
 /// Barriers of a block (PTX ISA, bar).
 pub(super) const BARRIERS: usize = 16;
 
@@ -28,6 +30,7 @@ pub(super) struct Cta {
     pub(super) waiting: Vec<Option<Waiting>>,
     /// What it has come to.
     pub(super) counts: CtaCounts,
+    pub(super) spans: Spans,
     barriers: [Barrier; BARRIERS],
 }
 
@@ -63,7 +66,19 @@ impl Cta {
         let barriers = [Barrier::default(); BARRIERS];
         let waiting = vec![None; live as usize];
         let counts = CtaCounts::default();
-        Cta { launch, index, environment, shared, warps: 0, live, outstanding: 0, waiting, counts, barriers }
+        Cta {
+            launch,
+            index,
+            environment,
+            shared,
+            warps: 0,
+            live,
+            outstanding: 0,
+            waiting,
+            counts,
+            spans: Spans::default(),
+            barriers,
+        }
     }
 
     /// A warp arrives at a barrier, and waits there if it `waits`.

@@ -2,11 +2,12 @@
 
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::Context;
+use counterpoint_protocols::launch::IssueSlot;
 use counterpoint_ptx::{Access, AccessKind, Failure, Issue, Latency, RegisterSet, Space, Unit, Waiting};
 
 use super::cta::{BARRIERS, Cta};
 use super::params::Pairing;
-use super::stalls::{Held, Stall};
+use super::stalls::Held;
 use super::units::{MEMORY, WAYS};
 use super::warp::State;
 use super::writeback::Writeback;
@@ -24,16 +25,15 @@ impl Sm {
         for scheduler in 0..self.schedulers.len() {
             let candidates = self.candidates(scheduler, cycle);
             if candidates == 0 {
-                let stall = self.stall(self.schedulers[scheduler].share);
-                sim.stats.issue_slots.lost(stall, 1);
+                self.count_slots(self.stall(scheduler), 1, &sim.stats);
                 continue;
             }
             let Scheduler { policy, share, .. } = &mut self.schedulers[scheduler];
             let Some(slot) = policy.pick(&self.warps.view(candidates, *share)) else {
-                sim.stats.issue_slots.lost(Stall::Policy, 1);
+                self.count_slots((IssueSlot::Policy, candidates), 1, &sim.stats);
                 continue;
             };
-            sim.stats.issue_slots.used.add(1);
+            self.count_slots((IssueSlot::Used, 1 << slot), 1, &sim.stats);
             let first = self.way_of_next(slot);
             self.issue_from(slot, sim)?;
             for _ in 1..self.issue_width {
@@ -74,10 +74,10 @@ impl Sm {
         (0..WAYS).find(|&way| self.warps.wanting(way) >> slot & 1 != 0)
     }
 
-    /// Why a scheduler with these warps issues nothing.
+    /// Why a scheduler issues nothing, and which warps come nearest to it.
     #[inline]
-    pub(super) fn stall(&self, share: u64) -> Stall {
-        let warps = &self.warps;
+    pub(super) fn stall(&self, scheduler: usize) -> (IssueSlot, u64) {
+        let (warps, share) = (&self.warps, self.schedulers[scheduler].share);
         let held = Held {
             live: warps.live & share,
             running: warps.running & share,
@@ -216,6 +216,7 @@ impl Sm {
                 self.fetch.stop(slot);
                 // Barriers that wait for all wait for one less.
                 cta.live -= 1;
+                cta.spans.end_warp(warp.index(), warp_slot.issued, sim);
                 self.ended |= 1 << place;
                 self.open_barriers(0..BARRIERS, place);
                 self.check_standstill(place)?;

@@ -16,6 +16,7 @@ mod operands;
 pub(crate) mod params;
 mod read_cache;
 pub(crate) mod scheduler;
+mod spans;
 mod stalls;
 mod units;
 mod warp;
@@ -31,6 +32,7 @@ use counterpoint_protocols::memory::{MemResult, MemoryClient};
 use counterpoint_protocols::translation::TranslationClient;
 use counterpoint_ptx::{Access, Warp};
 
+use super::issue_slots::IssueSlots;
 use answer::Answer;
 use cta::Cta;
 use fetch::Fetch;
@@ -39,7 +41,6 @@ use operands::{OperandCollector, RegisterFile};
 use params::{Pairing, SmParams};
 use read_cache::ReadCacheStats;
 use scheduler::WarpPolicy;
-use stalls::IssueSlots;
 use units::{MEMORY, Units, WAYS};
 use warp::Warps;
 use writeback::WritebackRing;
@@ -202,10 +203,10 @@ impl Sm {
         while self.ended != 0 {
             let place = self.ended.trailing_zeros() as usize;
             self.ended &= self.ended - 1;
-            self.end_if_done(place, stats);
+            self.end_if_done(place, sim);
         }
         if let Some(message) = io.work.rx.try_recv() {
-            self.start(message)?;
+            self.start(message, sim)?;
         }
         if !self.events.is_empty()
             && let Some(permit) = io.work.tx.try_reserve()
@@ -248,8 +249,8 @@ impl Sm {
         let slept = (cycle - self.counted).saturating_sub(1);
         if slept > 0 && self.resident() {
             stats.active.add(slept);
-            for scheduler in &self.schedulers {
-                stats.issue_slots.lost(self.stall(scheduler.share), slept);
+            for scheduler in 0..self.schedulers.len() {
+                self.count_slots(self.stall(scheduler), slept, stats);
             }
             if self.load_store.is_blocked() {
                 stats.lsu_stalls.add(slept);

@@ -1,42 +1,8 @@
-//! Where issue slots go: in every cycle with a block on the SM, each scheduler either issues or has a reason not to.
+//! Why a scheduler issues nothing, and whose slot that is.
 
-use counterpoint_framework::model::{Counter, Stats};
+use counterpoint_protocols::launch::IssueSlot;
 
-/// Issue slots of an SM by what became of them. Together they are the cycles with a block times the schedulers.
-#[derive(Default, Stats)]
-pub(crate) struct IssueSlots {
-    /// Slots in which an instruction was issued.
-    pub(super) used: Counter,
-    /// Slots lost because a unit's collectors or pipeline registers were occupied.
-    pipeline: Counter,
-    /// Slots lost because the load-store unit was occupied.
-    memory_pipeline: Counter,
-    /// Slots lost because the policy kept the ready warps back.
-    policy: Counter,
-    /// Slots lost because the next instruction had not been fetched.
-    fetch: Counter,
-    /// Slots lost because a result of a unit was awaited.
-    data: Counter,
-    /// Slots lost because memory was awaited.
-    memory: Counter,
-    /// Slots lost because all warps waited at a barrier or a fence.
-    barrier: Counter,
-    /// Slots of schedulers without a warp.
-    idle: Counter,
-}
-
-/// Why a scheduler issues nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stall {
-    Pipeline,
-    MemoryPipeline,
-    Policy,
-    Fetch,
-    Data,
-    Memory,
-    Barrier,
-    Idle,
-}
+use super::{Sm, SmStats};
 
 /// A scheduler's warps, as bits.
 pub(super) struct Held {
@@ -52,42 +18,40 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// What keeps the warp back that comes nearest to issuing.
+    /// What keeps the warps back that come nearest to issuing, and which these are.
     #[inline]
-    pub(super) fn stall(&self) -> Stall {
+    pub(super) fn stall(&self) -> (IssueSlot, u64) {
         let held_back = self.ready & self.buffered;
-        if held_back & !self.wants_memory != 0 {
-            Stall::Pipeline
+        let (units, computing) = (held_back & !self.wants_memory, self.running & !self.accessing);
+        if units != 0 {
+            (IssueSlot::Pipeline, units)
         } else if held_back != 0 {
-            Stall::MemoryPipeline
+            (IssueSlot::MemoryPipeline, held_back)
         } else if self.ready != 0 {
-            Stall::Fetch
-        } else if self.running & !self.accessing != 0 {
-            Stall::Data
+            (IssueSlot::Fetch, self.ready)
+        } else if computing != 0 {
+            (IssueSlot::Data, computing)
         } else if self.running != 0 {
-            Stall::Memory
+            (IssueSlot::Memory, self.running)
         } else if self.live != 0 {
-            Stall::Barrier
+            (IssueSlot::Barrier, self.live)
         } else {
-            Stall::Idle
+            (IssueSlot::Idle, 0)
         }
     }
 }
 
-impl IssueSlots {
-    /// So many slots were lost for this reason.
+impl Sm {
+    /// Counts issue slots, for the SM and for the block of the first of these warps; without any the oldest place has it.
     #[inline]
-    pub(super) fn lost(&self, stall: Stall, slots: u64) {
-        let counter = match stall {
-            Stall::Pipeline => &self.pipeline,
-            Stall::MemoryPipeline => &self.memory_pipeline,
-            Stall::Policy => &self.policy,
-            Stall::Fetch => &self.fetch,
-            Stall::Data => &self.data,
-            Stall::Memory => &self.memory,
-            Stall::Barrier => &self.barrier,
-            Stall::Idle => &self.idle,
+    pub(super) fn count_slots(&mut self, (slot, warps): (IssueSlot, u64), amount: u64, stats: &SmStats) {
+        stats.issue_slots.add(slot, amount);
+        let place = match warps {
+            0 => self.occupied.trailing_zeros() as usize,
+            warps => self.warps.slots[warps.trailing_zeros() as usize].cta,
         };
-        counter.add(slots);
+        if let Some(cta) = &mut self.ctas[place] {
+            cta.counts.slots.add(slot, amount);
+        }
     }
 }

@@ -9,6 +9,7 @@ use counterpoint_framework::kernel::{Fault, Source};
 use counterpoint_framework::model::{
     Component, Context, Counter, Distribution, Invalid, Params, Ports, Stats,
 };
+use counterpoint_framework::telemetry::BusyTrack;
 use counterpoint_framework::time::{Bytes, Cycles, SimTime};
 use counterpoint_protocols::memory::{
     ByteMask, LINE_BYTES, MemAccess, MemReply, MemRequest, MemResult, MemoryServer, sectors,
@@ -152,9 +153,10 @@ impl DramController {
         &mut self,
         client: usize,
         request: MemRequest,
-        cycle: u64,
-        stats: &DramStats,
+        track: &BusyTrack,
+        sim: &Context<DramStats>,
     ) -> Result<(), Fault> {
+        let (cycle, stats) = (sim.cycle(), &sim.stats);
         let local = self.map.within_channel(request.line);
         let line = local / LINE_BYTES;
         if !self.backing.holds(line) {
@@ -179,7 +181,9 @@ impl DramController {
         stats.queue_length.record(self.queued);
         if self.scheduler.is_empty() {
             self.active = cycle;
+            track.begin(sim.now());
         }
+        track.count(if write { [0, parts] } else { [parts, 0] });
         let Place { bank, row, .. } = self.layout.place(local);
         let columns = self.timing.columns(parts, write);
         self.queued += places(&result, parts);
@@ -189,7 +193,8 @@ impl DramController {
     }
 
     /// Issues what can be issued. Gives the next cycle in which something may be allowed.
-    fn step(&mut self, cycle: u64, stats: &DramStats) -> u64 {
+    fn step(&mut self, track: &BusyTrack, sim: &Context<DramStats>) -> u64 {
+        let (cycle, stats) = (sim.cycle(), &sim.stats);
         if self.scheduler.is_empty() {
             return u64::MAX;
         }
@@ -206,6 +211,7 @@ impl DramController {
             self.replies.push_back((finished.end + self.latency, client, reply));
             if self.scheduler.is_empty() {
                 stats.n_activity.add(cycle + 1 - self.active);
+                track.end(sim.cycles_from_now(1));
             }
         }
         step.next
@@ -257,6 +263,7 @@ impl Component for DramController {
 
     async fn run(&mut self, io: &mut DramPorts, sim: &Context<DramStats>) -> Result<(), Fault> {
         let clients = io.clients.len();
+        let track = sim.busy_track("channel", &["reads", "writes"]);
         if let Some(preloaded) = sim.resource::<Preloaded>() {
             self.backing.begin_with(preloaded, sim.path());
         }
@@ -267,12 +274,12 @@ impl Component for DramController {
                 if self.queued < self.depth
                     && let Some(request) = io.clients[client].rx.try_recv()
                 {
-                    self.accept(client, request, cycle, &sim.stats)?;
+                    self.accept(client, request, &track, sim)?;
                 }
             }
             self.turn = (self.turn + 1) % clients.max(1);
             let held = self.replies.len() >= self.return_queue;
-            let mut next = self.step(cycle, &sim.stats);
+            let mut next = self.step(&track, sim);
             while let Some(&(ready, client, _)) = self.replies.front()
                 && let Some(permit) = io.clients[client].tx.try_reserve()
             {

@@ -85,17 +85,18 @@ fn level(level: Level) -> &'static str {
 pub(super) fn span_data(span: &Span, parent: Option<(SpanId, bool)>, common: &Common) -> SpanData {
     let at = |time| common.epoch + common.scale.shown(time).unwrap_or(Duration::MAX);
     let duration = span.end.saturating_sub(span.start);
-    let mut attributes = Vec::with_capacity(6 + span.attributes.len());
+    let mut attributes = Vec::with_capacity(7 + span.attributes.len());
     attributes.extend([
         KeyValue::new("sim.start_ps", number(span.start.as_ps())),
         KeyValue::new("sim.duration_ps", number(duration.as_ps())),
         KeyValue::new("sim.path", span.path.clone()),
-        KeyValue::new("sim.lane", i64::from(span.lane)),
+        KeyValue::new("sim.lane", span.lane.to_string()),
         KeyValue::new("sim.level", level(span.level)),
         KeyValue::new("partial", span.partial),
+        KeyValue::new("sim.aggregated", number(span.aggregated)),
     ]);
     attributes.extend(span.attributes.iter().map(|(key, value)| match value {
-        Attribute::Number(value) => KeyValue::new(*key, number(*value)),
+        Attribute::Number(value) | Attribute::Amount(value) => KeyValue::new(*key, number(*value)),
         Attribute::Text(text) => KeyValue::new(*key, text.clone()),
     }));
     SpanData {

@@ -1,0 +1,52 @@
+//! The plain counters of a component, in an order that stays while it runs: what a time series is made of. Those by
+//! key, which come up as the run goes on, are left out.
+
+use super::stats::{StatLabel, StatValue, StatVisitor, Stats};
+
+/// A counter of a machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CounterName {
+    /// Path of the component, or of a part of it.
+    pub path: String,
+    /// Name, unit and meaning.
+    pub label: StatLabel,
+}
+
+/// What a component has counted so far.
+pub(super) fn values(stats: &impl Stats, into: &mut Vec<u64>) {
+    stats.visit(&mut Walk { part: String::new(), each: &mut |_, _, value| into.push(value) });
+}
+
+/// The names of these numbers.
+pub(super) fn names(path: &str, stats: &impl Stats) -> Vec<CounterName> {
+    let mut names = Vec::new();
+    let mut each = |part: &str, label, _| names.push(CounterName { path: format!("{path}{part}"), label });
+    stats.visit(&mut Walk { part: String::new(), each: &mut each });
+    names
+}
+
+/// Shows counters with the part that they belong to.
+struct Walk<'a> {
+    part: String,
+    each: &'a mut dyn FnMut(&str, StatLabel, u64),
+}
+
+impl StatVisitor for Walk<'_> {
+    fn stat(&mut self, label: StatLabel, value: StatValue) {
+        if let StatValue::Count(count) = value {
+            (self.each)(&self.part, label, count);
+        }
+    }
+
+    fn wants_everything(&self) -> bool {
+        false
+    }
+
+    fn part(&mut self, name: &str, show: &mut dyn FnMut(&mut dyn StatVisitor)) {
+        let length = self.part.len();
+        self.part.push('.');
+        self.part.push_str(name);
+        show(self);
+        self.part.truncate(length);
+    }
+}
