@@ -24,10 +24,10 @@ impl Browser {
             .ok_or_else(|| format!("there is no browser; one of {} is needed", NAMES.join(", ")))
     }
 
-    /// What stands on a page, as the document that its scripts have made.
+    /// What can be read on a page when its scripts have made it.
     pub(crate) fn text(&self, url: &str) -> Result<String, String> {
         let output = self.open(url, ["--dump-dom"])?;
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+        Ok(readable(&String::from_utf8_lossy(&output.stdout)))
     }
 
     /// A picture of a page.
@@ -54,7 +54,7 @@ impl Browser {
             "--no-sandbox",
             "--disable-gpu",
             "--hide-scrollbars",
-            "--window-size=1600,1200",
+            "--window-size=1600,900",
         ]);
         command.arg(format!("--virtual-time-budget={PATIENCE}"));
         let mut folder = OsStr::new("--user-data-dir=").to_owned();
@@ -65,5 +65,34 @@ impl Browser {
             return Ok(output);
         }
         Err(format!("{} failed: {}", self.0, String::from_utf8_lossy(&output.stderr)))
+    }
+}
+
+/// What is no text though no mark either: how it begins, behind its `<`, and how it ends.
+const HIDDEN: [(&str, &str); 3] = [("!--", "-->"), ("script", "</script>"), ("style", "</style>")];
+
+/// The text of a document without its marks and scripts. Jaeger breaks names into pieces where a line may end, so marks leave
+/// no space behind.
+fn readable(document: &str) -> String {
+    let mut text = String::new();
+    let mut rest = document;
+    while let Some((before, mark)) = rest.split_once('<') {
+        text.push_str(before);
+        let hidden = HIDDEN.into_iter().find(|(begin, _)| mark.starts_with(begin));
+        let end = hidden.map_or(">", |(_, end)| end);
+        rest = mark.split_once(end).map_or("", |(_, behind)| behind);
+    }
+    text.push_str(rest);
+    text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::readable;
+
+    #[test]
+    fn names_are_whole_and_scripts_are_no_text() {
+        let page = "<!-- <br> --><p><b>host: </b>run <i>vecadd</i></p>\n<script>if (1 < 2) prelude()</script><style>p{}</style>\n <br>end";
+        assert_eq!(readable(page), "host: run vecadd\nend");
     }
 }

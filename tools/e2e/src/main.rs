@@ -13,10 +13,20 @@ use std::process::{Command, ExitCode};
 use browser::Browser;
 use jaeger::Jaeger;
 
-/// What a reader of the page looks for: the run, its phases, the kernel.
-const ROWS: [&str; 7] = ["run vecadd", "prelude", "H2D", "kernels", "vecadd #1", "D2H", "postlude"];
-/// The services whose names stand before the rows.
-const SERVICES: [&str; 4] = ["host", "pcie", "gpu", "memory"];
+/// What a reader of the page looks for, by service: the run, its phases, the ways of its bytes, the kernel. All in the order of
+/// their beginnings, as the page has them.
+const ROWS: [[&str; 2]; 10] = [
+    ["host", "run vecadd"],
+    ["pcie", "downstream"],
+    ["host", "prelude"],
+    ["host", "H2D"],
+    ["gpu", "H2D a"],
+    ["host", "kernels"],
+    ["gpu", "vecadd #1"],
+    ["memory", "channel"],
+    ["host", "D2H"],
+    ["host", "postlude"],
+];
 
 fn main() -> ExitCode {
     let arguments: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
@@ -45,14 +55,15 @@ fn check(counterpoint: &Path, picture: &Path) -> Result<String, String> {
     run(counterpoint, &jaeger.otlp())?;
     let trace = jaeger.only_trace()?;
 
-    let list = browser.text(&format!("{}/search?service=host", jaeger.pages()))?;
-    expect(&list, &["run vecadd"], "the list of traces")?;
+    let list = browser.text(&format!("{}/search?service=host&limit=20", jaeger.pages()))?;
+    expect(&list, &["host: run vecadd"], "the list of traces")?;
     let page = format!("{}/trace/{trace}", jaeger.pages());
     let text = browser.text(&page)?;
-    expect(&text, &ROWS, "the page of the trace")?;
-    expect(&text, &SERVICES, "the page of the trace")?;
+    let rows = ROWS.map(|row| row.join(" "));
+    expect(&text, &rows.each_ref().map(String::as_str), "the page of the trace")?;
     browser.picture(&page, picture)?;
-    Ok(format!("{page} has {}; {}", ROWS.join(", "), picture.display()))
+    let rows = ROWS.map(|row| row.join(": "));
+    Ok(format!("{page} has {}; {}", rows.join(", "), picture.display()))
 }
 
 /// Runs a small application, all of whose spans must arrive.
@@ -78,10 +89,14 @@ fn run(counterpoint: &Path, otlp: &str) -> Result<(), String> {
     Err(format!("the run failed: {}", String::from_utf8_lossy(&output.stderr)))
 }
 
-/// All of `words` are in `text`.
+/// All of `words` are in `text`, each behind the one before.
 fn expect(text: &str, words: &[&str], place: &str) -> Result<(), String> {
-    match words.iter().find(|word| !text.contains(**word)) {
-        None => Ok(()),
-        Some(missing) => Err(format!("{place} does not have `{missing}`:\n{text}")),
+    let mut rest = text;
+    for word in words {
+        let Some((_, behind)) = rest.split_once(word) else {
+            return Err(format!("{place} does not have `{word}`, or not in its place:\n{text}"));
+        };
+        rest = behind;
     }
+    Ok(())
 }

@@ -12,8 +12,9 @@ const PICTURE: &str = "target/e2e/trace.png";
 pub(crate) fn run() -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     cargo(&root, &["build", "--package", "counterpoint"])?;
-    let e2e = ["run", "--manifest-path", "tools/e2e/Cargo.toml", "--target-dir", "target/e2e"];
-    cargo(&root, &[&e2e[..], &["--", "target/debug/counterpoint", PICTURE]].concat())
+    let e2e = ["--manifest-path", "tools/e2e/Cargo.toml", "--target-dir", "target/e2e"];
+    cargo(&root, &[&["test"][..], &e2e].concat())?;
+    cargo(&root, &[&["run"][..], &e2e, &["--", "target/debug/counterpoint", PICTURE]].concat())
 }
 
 fn cargo(root: &Path, arguments: &[&str]) -> Result<(), String> {
