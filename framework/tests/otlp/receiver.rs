@@ -104,7 +104,9 @@ impl Receiver {
         Self::start(answer, |listener, shelf| async {
             let service = TraceServiceServer::new(shelf);
             let server = Server::builder().add_service(service);
-            server.serve_with_incoming(TcpIncoming::from(listener)).await.unwrap();
+            // Without it the kernel keeps each answer back for 40 ms, to send it with more.
+            let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+            server.serve_with_incoming(incoming).await.unwrap();
         })
     }
 
