@@ -59,6 +59,10 @@ impl Endpoint {
         if uri.host().is_none_or(str::is_empty) {
             return Err(bad("it names no host".into()));
         }
+        let behind_host = uri.authority().and_then(|authority| authority.as_str().rsplit(['@', ']']).next());
+        if behind_host.is_some_and(|text| text.contains(':')) && matches!(uri.port_u16(), None | Some(0)) {
+            return Err(bad("its port is no number from 1 to 65535".into()));
+        }
         let plain = matches!(uri.path(), "" | "/") && uri.query().is_none();
         match protocol {
             Protocol::Grpc if plain => Ok(Endpoint { uri, protocol }),
@@ -111,7 +115,10 @@ mod tests {
             assert!(text(wrong, Protocol::Grpc).contains("is no endpoint: "), "{wrong}");
         }
         assert!(text("https://h:4317", Protocol::Grpc).contains("only http is spoken"));
-        assert!(text("http://h:99999", Protocol::Grpc).contains("is no endpoint"));
+        for wrong in ["http://h:99999", "http://[::1]:0", "http://h:", "http://me:secret@h:70000"] {
+            assert!(text(wrong, Protocol::Grpc).contains("its port is no number"), "{wrong}");
+        }
+        assert_eq!(text("http://me:secret@h", Protocol::Grpc), "http://me:secret@h/");
         assert!(text("http://a b", Protocol::Http).contains("invalid uri character"));
     }
 }
