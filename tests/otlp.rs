@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use counterpoint::{FAILURE, NOT_VERIFIED, SUCCESS};
+use opentelemetry_proto::tonic::common::v1::any_value::Value::BoolValue;
 use opentelemetry_proto::tonic::trace::v1::Span;
 
 use crate::cli::{Called, application, call, tiny};
@@ -238,4 +239,41 @@ fn what_cannot_work_is_said_before_anything_runs() {
     assert_eq!(called.status, FAILURE);
     let problem = format!("error: {file}:1: these are not spans that `counterpoint run` has saved: ");
     assert!(called.err.starts_with(&problem), "{}", called.err);
+}
+
+#[test]
+fn a_run_that_is_cut_off_sends_what_there_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let receiver = Receiver::grpc(take);
+    let called = run(folder.path(), &receiver.url(), &["--otlp-required", "--stop-at", "200 us"]);
+    assert_eq!(called.status, SUCCESS, "{}", called.err);
+    let all = arrived(&receiver);
+    let open = |span: &Span| {
+        let partial = span.attributes.iter().find(|attribute| attribute.key == "partial").unwrap();
+        partial.value.as_ref().unwrap().value == Some(BoolValue(true))
+    };
+    let of = |name: &str| all.values().find(|(_, span)| span.name == name).map(|(_, span)| open(span));
+    assert_eq!((of("run vecadd"), of("prelude")), (Some(true), Some(false)));
+    let end =
+        |span: &Span| number(&span.attributes, "sim.start_ps") + number(&span.attributes, "sim.duration_ps");
+    assert_eq!(all.values().map(|(_, span)| end(span)).max(), Some(200_000_000));
+}
+
+#[test]
+fn the_summary_says_how_many_spans_are_in_sums() {
+    let folder = tempfile::tempdir().unwrap();
+    let receiver = Receiver::grpc(take);
+    let called = run(folder.path(), &receiver.url(), &["--span-limit", "100", "--set", "app.n=100000"]);
+    assert_eq!(called.status, SUCCESS, "{}", called.err);
+    let all = arrived(&receiver);
+    let sums: u64 = all
+        .values()
+        .filter(|(_, span)| text(&span.attributes, "sim.level") == "ctas")
+        .map(|(_, span)| number(&span.attributes, "sim.aggregated"))
+        .sum();
+    assert!(sums > 100, "{sums} spans are in sums");
+    // Thousands stand apart.
+    let out = called.out.replace(' ', "");
+    let line = format!("otlp{}spanssent,0failed,{sums}beyond--span-limit\n", all.len());
+    assert!(out.contains(&line), "{line}{}", called.out);
 }

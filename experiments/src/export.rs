@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use counterpoint_framework::telemetry::sinks::otlp::{
-    Endpoint, Exported, Identity, Options, Outbox, Saved, Scale, Service, Setting, Trace, Unshowable, save,
-    send,
+    Endpoint, Exported, Identity, Options, Outbox, RunTrace, Saved, Scale, Service, Setting, Unshowable,
+    save, send,
 };
 
 use crate::output::{Folder, UNSENT, WriteError};
@@ -67,7 +67,7 @@ pub fn export(summary: &RunSummary, export: &Export) -> Result<RunExport, Export
     };
     let of_path = |path: &str| service(path, &summary.kinds);
     let trace =
-        Trace::new(&summary.report.trace.spans, &setting, &of_path).map_err(ExportError::Unshowable)?;
+        RunTrace::new(&summary.report.trace.spans, &setting, &of_path).map_err(ExportError::Unshowable)?;
     let exported = send(&trace, &export.endpoint, &export.options);
     let saved = match &summary.folder {
         Some(folder) if exported.failed > 0 => {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use counterpoint_framework::telemetry::sinks::otlp::{
-    Endpoint, Exported, Options, Outbox, Protocol, Trace, send,
+    Endpoint, Exported, Options, Outbox, Protocol, RunTrace, send,
 };
 use counterpoint_framework::telemetry::{Attribute, Lane, SpanId};
 use counterpoint_framework::time::SimTime;
@@ -170,7 +170,7 @@ fn any_scale_keeps_spans_inside_each_other() {
             span(3, Some(1), "gpu", 1_998, 9_999),
         ];
         let receiver = Receiver::grpc(take);
-        send_to(&receiver, &Trace::new(&spans, &setting(scale), &service).unwrap());
+        send_to(&receiver, &RunTrace::new(&spans, &setting(scale), &service).unwrap());
         let services = receiver.services();
         let times: Vec<_> = services
             .iter()
@@ -188,8 +188,8 @@ fn any_scale_keeps_spans_inside_each_other() {
 #[test]
 fn what_no_calendar_holds_is_refused() {
     let spans = [span(1, None, "host", 0, SimTime::MAX.as_ps() / 2)];
-    assert!(Trace::new(&spans, &setting(1), &service).is_ok());
-    let problem = Trace::new(&spans, &setting(1000), &service).err().unwrap().to_string();
+    assert!(RunTrace::new(&spans, &setting(1), &service).is_ok());
+    let problem = RunTrace::new(&spans, &setting(1000), &service).err().unwrap().to_string();
     assert!(
         problem.contains("1000 times as long, end after the year 2262; a smaller scale helps"),
         "{problem}"

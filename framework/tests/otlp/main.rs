@@ -10,7 +10,7 @@ mod trouble;
 use std::time::{Duration, SystemTime};
 
 use counterpoint_framework::telemetry::sinks::otlp::{
-    Endpoint, Exported, Identity, Options, Outbox, Protocol, Scale, Service, Setting, Trace, send,
+    Endpoint, Exported, Identity, Options, Outbox, Protocol, RunTrace, Scale, Service, Setting, send,
 };
 use counterpoint_framework::telemetry::{Attribute, Lane, Level, Span, SpanId};
 use counterpoint_framework::time::SimTime;
@@ -37,8 +37,8 @@ pub(crate) fn service(path: &str) -> Service {
     Service { name: first.split('[').next().unwrap().to_owned(), instance: first.to_owned() }
 }
 
-pub(crate) fn trace(spans: &[Span]) -> Trace<'_> {
-    Trace::new(spans, &setting(1000), &service).unwrap()
+pub(crate) fn trace(spans: &[Span]) -> RunTrace<'_> {
+    RunTrace::new(spans, &setting(1000), &service).unwrap()
 }
 
 pub(crate) fn span(id: u64, parent: Option<u64>, path: &str, start: u64, end: u64) -> Span {

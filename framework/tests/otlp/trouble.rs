@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use counterpoint_framework::telemetry::sinks::otlp::{
-    BadFile, Batch, Endpoint, Exported, Options, Outbox, Protocol, Saved, Trace, save, send,
+    BadFile, Batch, Endpoint, Exported, Options, Outbox, Protocol, RunTrace, Saved, save, send,
 };
 use opentelemetry_sdk::Resource;
 use tonic::Code;
@@ -31,7 +31,7 @@ fn nowhere(protocol: Protocol) -> Endpoint {
 
 /// An outbox that counts what has been taken from it.
 struct Counted<'a> {
-    outbox: Trace<'a>,
+    outbox: RunTrace<'a>,
     made: Arc<AtomicUsize>,
 }
 
@@ -132,6 +132,21 @@ fn what_a_failing_server_has_not_taken_is_sent_another_time() {
         }
     }
     assert_eq!(together, whole.services());
+}
+
+#[test]
+fn a_refusal_says_why() {
+    let spans = tree(10);
+    let refuse = |_| Answer::Refuse(Code::InvalidArgument);
+    for (receiver, protocol, said) in [
+        (Receiver::grpc(refuse), Protocol::Grpc, format!("gRPC code: InvalidArgument: {REASON}")),
+        (Receiver::http(refuse), Protocol::Http, format!("status code: 400: b\"{REASON}\"")),
+    ] {
+        let exported = send(&trace(&spans), &Endpoint::new(&receiver.url(), protocol).unwrap(), &quick());
+        assert_eq!((exported.sent, exported.failed, receiver.requests()), (0, 10, 1));
+        let error = exported.error.unwrap();
+        assert!(error.ends_with(&said), "{error}");
+    }
 }
 
 #[test]

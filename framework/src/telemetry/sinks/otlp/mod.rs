@@ -1,6 +1,6 @@
 //! Spans as OTLP, for Jaeger and whatever else reads OpenTelemetry.
 //!
-//! A [`Trace`] turns spans of simulated time into spans of wall-clock time: times are scaled, every component belongs to
+//! A [`RunTrace`] turns spans of simulated time into spans of wall-clock time: times are scaled, every component belongs to
 //! a service, ids are the run's own. [`send`] hands them to a server batch by batch; what it could not send, [`save`]
 //! writes to a file, which [`Saved`] reads, to be sent another time.
 //!
@@ -22,7 +22,7 @@ pub use endpoint::{BadEndpoint, Endpoint, Protocol};
 pub use mapping::{DEFAULT_SCALE, Scale};
 pub use saved::{BadFile, Saved, save};
 pub use send::{Exported, Options, send};
-pub use trace::{Identity, Service, Setting, Trace, Unshowable};
+pub use trace::{Identity, RunTrace, Service, Setting, Unshowable};
 
 /// Spans of one service that travel together.
 #[derive(Clone, Debug, PartialEq)]

@@ -192,10 +192,13 @@ impl Sender<'_> {
     }
 }
 
+/// What the exporter puts before the reason.
+const WRAPPING: &str = "TonicTracesClient export failed with ";
+
 /// What the exporter says, without the words in which it wraps all of it.
 fn said(result: OTelSdkResult) -> Result<(), String> {
     result.map_err(|error| match error {
-        OTelSdkError::InternalFailure(message) => message,
+        OTelSdkError::InternalFailure(message) => message.trim_start_matches(WRAPPING).to_owned(),
         other => other.to_string(),
     })
 }

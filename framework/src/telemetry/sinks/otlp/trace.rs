@@ -75,7 +75,7 @@ impl fmt::Display for Unshowable {
 impl std::error::Error for Unshowable {}
 
 /// The spans of a run on their way to a server.
-pub struct Trace<'a> {
+pub struct RunTrace<'a> {
     spans: &'a [Span],
     common: Common,
     services: Vec<Resource>,
@@ -85,7 +85,7 @@ pub struct Trace<'a> {
     plan: Vec<(usize, Vec<usize>)>,
 }
 
-impl<'a> Trace<'a> {
+impl<'a> RunTrace<'a> {
     /// Divides spans among services; `service` tells to which one a path belongs. The order of a service's spans stays.
     ///
     /// # Errors
@@ -124,7 +124,7 @@ impl<'a> Trace<'a> {
         }
         plan.extend(open.into_iter().enumerate().filter(|(_, rest)| !rest.is_empty()));
         known.sort_unstable();
-        Ok(Trace {
+        Ok(RunTrace {
             spans,
             common: Common {
                 trace: TraceId::from(identity.trace),
@@ -154,7 +154,7 @@ impl<'a> Trace<'a> {
     }
 }
 
-impl Outbox for Trace<'_> {
+impl Outbox for RunTrace<'_> {
     fn services(&self) -> &[Resource] {
         &self.services
     }
