@@ -11,6 +11,8 @@ pub enum Sort {
     Overlay,
     /// An application.
     Application,
+    /// A study.
+    Study,
 }
 
 impl Sort {
@@ -24,6 +26,7 @@ impl Sort {
             ],
             Sort::Overlay => vec![format!("topologies/{name}"), format!("topologies/overlays/{name}.yaml")],
             Sort::Application => vec![format!("experiments/applications/{name}/{name}.yaml")],
+            Sort::Study => vec![format!("experiments/studies/{name}.yaml")],
         }
     }
 
@@ -32,6 +35,7 @@ impl Sort {
             Sort::Machine => "machine",
             Sort::Overlay => "overlay",
             Sort::Application => "application",
+            Sort::Study => "study",
         }
     }
 }
@@ -72,6 +76,7 @@ pub fn list(sort: Sort, start: &Path) -> Vec<String> {
             Sort::Machine => folder.join("topologies/systems"),
             Sort::Overlay => folder.join("topologies/overlays"),
             Sort::Application => folder.join("experiments/applications"),
+            Sort::Study => folder.join("experiments/studies"),
         };
         let Ok(entries) = std::fs::read_dir(place) else { continue };
         let paths: Vec<PathBuf> = entries.filter_map(Result::ok).map(|entry| entry.path()).collect();

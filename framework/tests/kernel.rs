@@ -411,3 +411,31 @@ fn several_inputs_are_served_oldest_first_or_in_turn() {
     assert_eq!(sides(served(|_| Fairness::Oldest)), [0, 0, 1, 0, 1, 1]);
     assert_eq!(sides(served(Fairness::After)), [0, 1, 0, 1, 0, 1]);
 }
+
+#[test]
+fn a_watch_tells_which_inputs_have_something_and_wakes_for_those_alone() {
+    let rounds = merge([mhz(1000), mhz(500)], |left, right, process, log| async move {
+        let mut inputs = [left, right];
+        let watch = Watch::new(&inputs);
+        watch.set(0b10);
+        let mut taken = 0;
+        while taken < 6 {
+            let mut arrived = 0;
+            for index in watch.arrived(&process) {
+                inputs[index].try_recv().expect("it has arrived");
+                arrived |= 1 << index;
+                taken += 1;
+            }
+            log.lock().expect("no panic").push((process.now().as_ps(), arrived));
+            if taken == 2 {
+                watch.set(0b11);
+            }
+            if taken < 6 {
+                process.wait(SimTime::MAX, [watch.when(true)]).await;
+            }
+        }
+        Ok(())
+    });
+    // Left arrives at 1, 2, 3 ns, right at 2, 4, 6 ns; the first two are to be the right one's.
+    assert_eq!(rounds, [(0, 0), (2_000, 0b10), (4_000, 0b10), (5_000, 0b01), (6_000, 0b11), (7_000, 0b01)]);
+}

@@ -121,6 +121,8 @@ pub struct LoadedApplication {
     pub expectations: Vec<Expectation>,
     /// The PTX of its synthetic kernels, by name.
     pub synthetic: Vec<(String, String)>,
+    /// The texts that it was read from: its own file and its code.
+    pub texts: Vec<String>,
     /// By kernel what its launches come to, if the file says it of this size and no other setting was given.
     pub counts: Option<BTreeMap<String, Counts>>,
 }

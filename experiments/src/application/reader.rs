@@ -103,6 +103,7 @@ impl<'a> Reader<'a> {
             outputs: std::mem::take(&mut self.outputs),
             expectations: std::mem::take(&mut self.expectations),
             synthetic: std::mem::take(&mut self.synthetic),
+            texts: self.sources.texts().map(str::to_owned).collect(),
             counts,
         })
     }

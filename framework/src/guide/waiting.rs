@@ -109,6 +109,9 @@
 //! assert_eq!(out.take(), [(5, 20), (6, 10), (7, 21), (8, 11), (9, 12)]);
 //! ```
 //!
+//! A component that steps from cycle to cycle and has dozens of inputs should not look at each in every step, nor arm each
+//! when it waits: a [`Watch`](crate::kernel::Watch) knows which of them have something, and is one source for all of them.
+//!
 //! # A deadline, or conditions: `Process::wait`
 //!
 //! [`wait`](crate::kernel::Process::wait) ends when one of several sources has something, or at a deadline: whichever

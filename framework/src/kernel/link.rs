@@ -4,7 +4,7 @@
 //! until that time has come. A message that the receiver takes sends its credit back, one latency later. Between
 //! threads the same two things travel in batches at the end of each window; see [`remote`](super::remote).
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
 
 use super::local::{Frame, Local};
@@ -12,6 +12,7 @@ use super::process::Process;
 use super::queue::NEVER;
 use super::remote::Outgoing;
 use super::ring::Ring;
+use super::watch::Board;
 use crate::time::{BytesPerSecond, Latency, SimTime, Span, Wire};
 
 /// What a link is made of.
@@ -43,6 +44,8 @@ pub(crate) struct Inbox<M> {
     /// The receiver wants to be woken by a message.
     pub(crate) armed: Cell<bool>,
     queue: Local<Ring<Arrival<M>>>,
+    /// Who else is to know when the first message arrives, and under which number.
+    watch: OnceCell<(Rc<Board>, u32)>,
     pub(crate) owner: Rc<Process>,
     /// Per sender, where its credits go.
     returns: Frame<Vec<Return<M>>>,
@@ -62,6 +65,7 @@ impl<M> Inbox<M> {
             settled: Cell::new(0),
             armed: Cell::new(false),
             queue: Local::default(),
+            watch: OnceCell::new(),
             owner,
             returns: Frame::new(Vec::new()),
         })
@@ -97,19 +101,36 @@ impl<M> Inbox<M> {
     #[inline(always)]
     #[must_use]
     fn push(&self, time: u64, sender: u32, message: M) -> bool {
-        let arrival = Arrival { time, sender, message };
         let (last, last_sender) = self.last.get();
         if time > last || (time == last && sender >= last_sender) {
             self.last.set((time, sender));
-            self.queue.with(|queue| queue.push_back(arrival));
+            self.queue.with(|queue| queue.push_back_with(|| Arrival { time, sender, message }));
         } else {
-            self.insert(arrival);
+            self.insert(Arrival { time, sender, message });
         }
         if time >= self.due.get() {
             return false;
         }
         self.due.set(time);
-        self.armed.get()
+        self.tell(time) || self.armed.get()
+    }
+
+    /// Tells who watches when the first message arrives, and whether the receiver must be woken for it.
+    #[inline(always)]
+    fn tell(&self, due: u64) -> bool {
+        self.watch.get().is_some_and(|(board, place)| board.note(*place, due))
+    }
+
+    /// Lets a board know from now on when the first message arrives.
+    pub(crate) fn watch(&self, board: &Rc<Board>, place: u32) {
+        let first = self.watch.set((Rc::clone(board), place)).is_ok();
+        assert!(first, "an input is watched twice");
+        board.note(place, self.due.get());
+    }
+
+    /// Whether the receiver waits for a message.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.armed.get() || self.watch.get().is_some_and(|(board, _)| board.armed.get())
     }
 
     /// Puts a message that arrives before another one in its place, searched from the back.
@@ -122,21 +143,27 @@ impl<M> Inbox<M> {
         });
     }
 
-    /// Takes the first message, which must have arrived by `now`.
+    /// The sender of the first message, which there must be.
     #[inline(always)]
-    pub(crate) fn pop(&self, now: u64) -> (u32, M) {
+    pub(crate) fn first_sender(&self) -> u32 {
+        self.queue.with(|queue| queue.front().expect("a message is due").sender)
+    }
+
+    /// Takes the first message, which must have arrived by `now`.
+    ///
+    /// The message is moved last of all: nothing that happens in between keeps the compiler from moving it only once.
+    #[inline(always)]
+    pub(crate) fn pop(&self, now: u64) -> M {
         debug_assert!(self.due.get() <= now, "no message has arrived");
         self.owner.island.moved.set(now);
-        let Arrival { sender, message, .. } = self.queue.with(|queue| {
-            let arrival = queue.pop_front().expect("a message is due");
-            self.due.set(queue.front().map_or(NEVER, |next| next.time));
-            arrival
-        });
-        match &self.returns.get()[sender as usize] {
+        let due = self.queue.with(|queue| queue.second().map_or(NEVER, |next| next.time));
+        self.due.set(due);
+        self.tell(due);
+        match &self.returns.get()[self.first_sender() as usize] {
             Return::Local(outlet) => outlet.give_back(now + outlet.latency.get()),
             Return::Remote { latency, credits } => credits.put(now + latency, now + latency),
         }
-        (sender, message)
+        self.queue.with(|queue| queue.pop_front().expect("a message is due").message)
     }
 
     /// When the first message arrives.

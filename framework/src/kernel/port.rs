@@ -66,6 +66,10 @@ impl<M: Message> In<M> {
         In { inbox, port }
     }
 
+    pub(crate) fn inbox(&self) -> &Rc<Inbox<M>> {
+        &self.inbox
+    }
+
     /// Waits for a message and takes it.
     #[inline]
     pub fn recv(&mut self) -> Receiving<'_, M> {
@@ -97,7 +101,7 @@ impl<M: Message> In<M> {
     /// Takes a message that has arrived; nothing if there is none now.
     #[inline]
     pub fn try_recv(&mut self) -> Option<M> {
-        self.try_recv_from().map(|(_, message)| message)
+        if self.has_message() { Some(self.take()) } else { None }
     }
 
     /// Takes a message that has arrived, with the index of its sender among the senders of this input.
@@ -105,17 +109,16 @@ impl<M: Message> In<M> {
     /// Senders are numbered by their place in the machine: elements of an array in the order of their indices.
     #[inline]
     pub fn try_recv_from(&mut self) -> Option<(u32, M)> {
-        self.has_message().then(|| self.take())
+        if self.has_message() { Some((self.inbox.first_sender(), self.take())) } else { None }
     }
 
     /// Takes a message that is known to have arrived.
     #[inline(always)]
-    fn take(&mut self) -> (u32, M) {
+    fn take(&mut self) -> M {
         let owner = &self.inbox.owner;
-        let message = self.inbox.pop(owner.ps());
         // The sender has hashed the value.
         owner.record(self.port, |_| ());
-        message
+        self.inbox.pop(owner.ps())
     }
 
     /// Looks at the message that `try_recv` would take.
@@ -146,7 +149,7 @@ impl<M: Message> Future for Receiving<'_, M> {
         if input.poll_arrival().is_pending() {
             return Poll::Pending;
         }
-        Poll::Ready(input.take().1)
+        Poll::Ready(input.take())
     }
 }
 

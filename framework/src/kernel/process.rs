@@ -285,25 +285,13 @@ impl Process {
     /// At least one cycle passes: a component that has done what it can in this cycle looks again in the next. Several
     /// sources may be due then. `SimTime::MAX` waits for sources alone; `None` among the sources is passed over, which
     /// with [`Source::when`] states conditions.
-    pub async fn wait<'a>(
-        &self,
-        deadline: SimTime,
-        sources: impl IntoIterator<Item = Option<&'a dyn Source>> + Clone,
-    ) {
+    #[inline]
+    pub fn wait<'a, I>(&'a self, deadline: SimTime, sources: I) -> Wait<'a, I>
+    where
+        I: IntoIterator<Item = Option<&'a dyn Source>> + Clone,
+    {
         self.observe();
-        let start = self.ps();
-        let wishes = Wishes(sources);
-        let each = || wishes.each();
-        poll_fn(|_| {
-            let due = each().filter_map(Source::due).map(SimTime::as_ps);
-            let next = due.fold(deadline.as_ps(), u64::min).max(start + 1);
-            if next <= self.ps() || self.advance_or_sleep(next) {
-                return Poll::Ready(());
-            }
-            each().for_each(Source::arm);
-            Poll::Pending
-        })
-        .await;
+        Wait { process: self, deadline: deadline.as_ps(), earliest: self.ps() + 1, sources, armed: false }
     }
 
     /// Polls `body`, which awaits several things at once, so that none of them runs ahead of the others.
@@ -384,18 +372,67 @@ impl Future for UntilEdge<'_> {
     }
 }
 
-/// The sources of a wait. When it is over, or dropped half-way, they are to wake nobody any more.
-struct Wishes<'a, I: IntoIterator<Item = Option<&'a dyn Source>> + Clone>(I);
+/// Waits for a time or for sources, whichever comes first; see [`Process::wait`].
+#[must_use = "time passes only if this is awaited"]
+pub struct Wait<'a, I: IntoIterator<Item = Option<&'a dyn Source>> + Clone> {
+    process: &'a Process,
+    deadline: u64,
+    /// It does not end before this time.
+    earliest: u64,
+    sources: I,
+    /// The sources are to wake the process.
+    armed: bool,
+}
 
-impl<'a, I: IntoIterator<Item = Option<&'a dyn Source>> + Clone> Wishes<'a, I> {
-    fn each(&self) -> impl Iterator<Item = &'a dyn Source> + use<'a, I> {
-        self.0.clone().into_iter().flatten()
+impl<'a, I: IntoIterator<Item = Option<&'a dyn Source>> + Clone> Wait<'a, I> {
+    /// Does something with each source. A loop over options takes half the instructions of a flattened iterator.
+    #[inline(always)]
+    fn each(&self, mut act: impl FnMut(&'a dyn Source)) {
+        for source in self.sources.clone() {
+            let Some(source) = source else { continue };
+            act(source);
+        }
+    }
+
+    /// When it ends, as far as is known now.
+    fn end(&self) -> u64 {
+        let mut end = self.deadline;
+        self.each(|source| end = source.due().map_or(end, |due| end.min(due.as_ps())));
+        end.max(self.earliest)
     }
 }
 
-impl<'a, I: IntoIterator<Item = Option<&'a dyn Source>> + Clone> Drop for Wishes<'a, I> {
+/// Nothing in it is pinned.
+impl<'a, I: IntoIterator<Item = Option<&'a dyn Source>> + Clone> Unpin for Wait<'a, I> {}
+
+impl<'a, I: IntoIterator<Item = Option<&'a dyn Source>> + Clone> Future for Wait<'a, I> {
+    type Output = ();
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        let process = self.process;
+        // A process that waits for this alone is woken for it alone.
+        if self.armed && !process.concurrent.get() {
+            debug_assert!(self.end() <= process.ps(), "woken for nothing");
+            return Poll::Ready(());
+        }
+        let end = self.end();
+        if end <= process.ps() || process.advance_or_sleep(end) {
+            return Poll::Ready(());
+        }
+        self.armed = true;
+        self.each(Source::arm);
+        Poll::Pending
+    }
+}
+
+/// When a wait is over, or dropped half-way, its sources are to wake nobody any more.
+impl<'a, I: IntoIterator<Item = Option<&'a dyn Source>> + Clone> Drop for Wait<'a, I> {
+    #[inline]
     fn drop(&mut self) {
-        self.each().for_each(Source::disarm);
+        if self.armed {
+            self.each(Source::disarm);
+        }
     }
 }
 

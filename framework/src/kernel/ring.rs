@@ -56,15 +56,27 @@ impl<T> Ring<T> {
         (!self.is_empty()).then(|| unsafe { &*self.at(self.head) })
     }
 
+    /// The item behind the front.
+    #[inline(always)]
+    pub(crate) fn second(&self) -> Option<&T> {
+        // SAFETY: as in `front`.
+        (self.len() > 1).then(|| unsafe { &*self.at(self.head.wrapping_add(1)) })
+    }
+
     #[inline(always)]
     pub(crate) fn push_back(&mut self, item: T) {
+        self.push_back_with(|| item);
+    }
+
+    /// Puts an item that is made in its place: large ones need not be moved there.
+    #[inline(always)]
+    pub(crate) fn push_back_with(&mut self, make: impl FnOnce() -> T) {
         if self.is_full() {
             self.grow();
         }
-        let tail = self.tail;
-        self.tail = tail.wrapping_add(1);
         // SAFETY: a ring that is not full has a capacity; what lies at its tail has been taken or was never there.
-        unsafe { self.at(tail).write(item) };
+        unsafe { self.at(self.tail).write(make()) };
+        self.tail = self.tail.wrapping_add(1);
     }
 
     #[inline(always)]

@@ -89,7 +89,7 @@ impl<M: Message> AnyInbox for Inbox<M> {
     }
 
     fn idle(&self) -> Option<Backlog> {
-        self.armed.get().then(|| self.backlog(None))
+        self.is_awaited().then(|| self.backlog(None))
     }
 
     fn backlog_of(&self, sender: u32) -> Backlog {

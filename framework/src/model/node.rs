@@ -177,6 +177,11 @@ impl SourceMap {
         self.files.get(file.0 as usize).map_or("", |source| &source.name)
     }
 
+    /// All texts, in the order in which they were read.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        self.files.iter().map(|source| source.text.as_str())
+    }
+
     /// A whole text.
     pub fn text(&self, file: FileId) -> &str {
         self.files.get(file.0 as usize).map_or("", |source| &source.text)

@@ -118,7 +118,49 @@ impl Expression {
     }
 }
 
+impl Expression {
+    /// The value in floating-point numbers, where every quotient is exact: for what was measured, not counted.
+    ///
+    /// # Errors
+    /// As [`Expression::evaluate`]; a division by zero is none, and gives no finite value.
+    pub fn evaluate_real(&self, names: &dyn Fn(&str) -> Option<f64>) -> Result<f64, ExpressionError> {
+        self.root.real(names)
+    }
+}
+
 impl Term {
+    fn real(&self, names: &dyn Fn(&str) -> Option<f64>) -> Result<f64, ExpressionError> {
+        let value = match &self.kind {
+            Kind::Number(number) => number.as_float(),
+            Kind::Name(name) => {
+                return names(name).ok_or_else(|| self.error(format!("`{name}` has no value here")));
+            }
+            Kind::Negate(inner) => -inner.real(names)?,
+            Kind::Binary(operator, left, right) => {
+                let (a, b) = (left.real(names)?, right.real(names)?);
+                match operator {
+                    '+' => a + b,
+                    '-' => a - b,
+                    '*' => a * b,
+                    '%' => a.rem_euclid(b),
+                    _ => a / b,
+                }
+            }
+            Kind::Call(function, arguments) => {
+                let values = arguments.iter().map(|argument| argument.real(names));
+                let values: Vec<f64> = values.collect::<Result<_, _>>()?;
+                match (*function, values.as_slice()) {
+                    ("ceil", [value]) => value.ceil(),
+                    ("log2", [value]) => libm::log2(*value),
+                    ("min", [first, rest @ ..]) => rest.iter().copied().fold(*first, f64::min),
+                    ("max", [first, rest @ ..]) => rest.iter().copied().fold(*first, f64::max),
+                    _ => return Err(self.error(format!("`{function}` takes one argument"))),
+                }
+            }
+        };
+        Ok(value)
+    }
+
     fn visit<'a>(&'a self, visitor: &mut dyn FnMut(&'a Term)) {
         visitor(self);
         match &self.kind {
@@ -276,7 +318,8 @@ impl Parser<'_> {
                 }
             }
             Some(c) if c.is_ascii_alphabetic() || c == '_' => {
-                let word = self.take(|c| c.is_ascii_alphanumeric() || c == '_').to_owned();
+                // A name may have a place, as in `baseline.time`.
+                let word = self.take(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.')).to_owned();
                 let length = self.at - start;
                 if self.peek() != Some('(') {
                     return Ok(Term { start, length, kind: Kind::Name(word) });

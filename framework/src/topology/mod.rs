@@ -21,7 +21,7 @@ mod wire;
 pub use build::{RunReport, build, run};
 pub use explain::{explain, explain_faults, list};
 pub use machine::{Endpoint, Instance, Link, Machine, natural};
-pub use resolve::resolve;
+pub use resolve::{flow, resolve, resolve_plain};
 pub use schema::schema;
 pub use source::{COMMAND_LINE, Disk, Files};
 

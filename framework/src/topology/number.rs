@@ -48,6 +48,11 @@ impl Number {
         Some(Number { numerator: numerator.checked_mul(sign)?, denominator: denominator.checked_mul(sign)? })
     }
 
+    /// The nearest floating-point number.
+    pub fn as_float(self) -> f64 {
+        self.numerator as f64 / self.denominator as f64
+    }
+
     pub(super) fn is_zero(self) -> bool {
         self.numerator == 0
     }

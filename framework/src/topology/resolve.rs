@@ -12,7 +12,14 @@ use super::source::COMMAND_LINE;
 
 /// Prints a machine.
 pub fn resolve(machine: &Machine, sources: &SourceMap) -> String {
-    let mut printer = Printer { out: String::new(), sources };
+    let mut printer = Printer { out: String::new(), sources, comments: true };
+    printer.machine(machine);
+    printer.out
+}
+
+/// Prints a machine without saying who set what: two machines that are the same give the same text.
+pub fn resolve_plain(machine: &Machine, sources: &SourceMap) -> String {
+    let mut printer = Printer { out: String::new(), sources, comments: false };
     printer.machine(machine);
     printer.out
 }
@@ -20,10 +27,12 @@ pub fn resolve(machine: &Machine, sources: &SourceMap) -> String {
 struct Printer<'a> {
     out: String,
     sources: &'a SourceMap,
+    comments: bool,
 }
 
 impl Printer<'_> {
     fn line(&mut self, depth: usize, text: &str, comment: Option<&str>) {
+        let comment = comment.filter(|_| self.comments);
         let comment = comment.map(|comment| format!("  # {comment}")).unwrap_or_default();
         // Writing to a String cannot fail.
         let _ = writeln!(self.out, "{:width$}{text}{comment}", "", width = 2 * depth);
@@ -173,7 +182,8 @@ fn array(instances: &[Instance]) -> (&str, Option<usize>) {
     if array.count() == count { (name, Some(count)) } else { (&first.path, None) }
 }
 
-fn flow(node: &Node) -> String {
+/// A value on one line, as YAML reads it back.
+pub fn flow(node: &Node) -> String {
     match &node.value {
         Value::Null => "null".to_owned(),
         Value::Scalar { text, .. } => scalar(text),

@@ -5,6 +5,7 @@
 mod commands;
 mod log;
 mod progress;
+mod study_progress;
 mod table;
 
 use std::ffi::OsString;

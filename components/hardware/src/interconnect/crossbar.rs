@@ -1,6 +1,6 @@
 //! A crossbar between the clients of memory and its servers: a network for requests and one for replies.
 
-use counterpoint_framework::kernel::{Fault, Source};
+use counterpoint_framework::kernel::{Fault, Source, Watch};
 use counterpoint_framework::model::{Component, Context, Invalid, Params, Part, Ports, Stats};
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::memory::{MemReply, MemRequest, MemoryClient, MemoryServer};
@@ -73,16 +73,23 @@ impl Component for Crossbar {
         let Crossbar { map, requests, replies } = self;
         requests.connect(clients, servers);
         replies.connect(servers, clients);
+        let asking = Watch::new(io.clients.iter().map(|client| &client.rx));
+        let answering = Watch::new(io.servers.iter().map(|server| &server.rx));
         loop {
             let (clients, servers) = (io.clients.as_mut_slice(), io.servers.as_mut_slice());
             let route = |request: &MemRequest| map.slice(request.line);
             let arrive = |request: &mut MemRequest, client| request.client = client;
-            let asked = requests.step(sim, clients, servers, &sim.stats.requests, (route, arrive));
+            let asked = requests.step(sim, (clients, &asking), servers, &sim.stats.requests, (route, arrive));
             let asked = asked
                 .map_err(|server| Fault::new(format!("the map names slice {server} of {}", servers.len())))?;
             let route = |reply: &MemReply| reply.client;
-            let answered =
-                replies.step(sim, servers, clients, &sim.stats.replies, (route, |_: &mut _, _| ()));
+            let answered = replies.step(
+                sim,
+                (servers, &answering),
+                clients,
+                &sim.stats.replies,
+                (route, |_: &mut _, _| ()),
+            );
             let answered = answered
                 .map_err(|client| Fault::new(format!("a reply to client {client} of {}", clients.len())))?;
             let next = [asked, answered].into_iter().flatten().min();
@@ -92,9 +99,7 @@ impl Component for Crossbar {
                 continue;
             }
             let deadline = next.map_or(SimTime::MAX, |next| sim.cycles_from_now(next - cycle));
-            let requests = io.clients.iter().map(|client| client.rx.when(true));
-            let replies = io.servers.iter().map(|server| server.rx.when(true));
-            sim.wait(deadline, requests.chain(replies)).await;
+            sim.wait(deadline, [asking.when(true), answering.when(true)]).await;
         }
     }
 }

@@ -6,7 +6,7 @@
 //! allocation of its output and one for each of its flits, as in the input-queued router of BookSim with one virtual
 //! channel; behind the switch an output sends a flit a cycle.
 
-use counterpoint_framework::kernel::{In, Message, Process, Socket};
+use counterpoint_framework::kernel::{In, Inputs, Message, Process, Socket, Watch};
 use counterpoint_framework::model::{Counter, Params, Stats};
 use counterpoint_framework::time::Bytes;
 use counterpoint_protocols::memory::{LINE_BYTES, Packets, SECTOR_BYTES};
@@ -66,8 +66,6 @@ struct Source {
     free: u64,
     /// The cycle in which its head came into sight.
     head: u64,
-    /// Neither a message at the head nor one that passes is known of.
-    vacant: bool,
 }
 
 /// What is known of an output.
@@ -83,23 +81,11 @@ struct Sink {
     turn: u32,
 }
 
-/// A set of inputs or outputs, a bit each: most steps concern few of them.
-type Bits = u128;
+/// A set of inputs or outputs: most steps concern few of them.
+type Bits = Inputs;
 
 /// Inputs or outputs at most.
-pub(super) const MOST: usize = Bits::BITS as usize;
-
-/// The members of a set, lowest first.
-fn each(set: Bits) -> impl Iterator<Item = usize> {
-    // In halves, which are what a processor has registers for.
-    let (mut low, mut high) = (set as u64, (set >> 64) as u64);
-    std::iter::from_fn(move || {
-        let (half, first) = if low != 0 { (&mut low, 0) } else { (&mut high, 64) };
-        let lowest = (*half != 0).then(|| first + half.trailing_zeros() as usize)?;
-        *half &= *half - 1;
-        Some(lowest)
-    })
-}
+pub(super) const MOST: usize = Watch::MOST;
 
 /// One direction of a crossbar.
 pub(super) struct Lane {
@@ -107,8 +93,12 @@ pub(super) struct Lane {
     speedup: u64,
     sources: Vec<Source>,
     sinks: Vec<Sink>,
+    /// Inputs of which neither a message at the head nor one that passes is known.
+    vacant: Bits,
     /// Inputs whose message still passes.
     passing: Bits,
+    /// The first step in which one of these can pass another one.
+    passed: u64,
     /// Outputs that a head wants.
     wanted: Bits,
 }
@@ -118,24 +108,35 @@ impl Lane {
         let cuts =
             [false, true].map(|carries| std::array::from_fn(|sectors| packets.cut(sectors as u64, carries)));
         let (sources, sinks) = (Vec::new(), Vec::new());
-        Lane { cuts, speedup: speedup.into(), sources, sinks, passing: 0, wanted: 0 }
+        Lane {
+            cuts,
+            speedup: speedup.into(),
+            sources,
+            sinks,
+            vacant: 0,
+            passing: 0,
+            passed: u64::MAX,
+            wanted: 0,
+        }
     }
 
     /// The ends that there are.
     pub(super) fn connect(&mut self, inputs: usize, outputs: usize) {
-        self.sources = vec![Source { vacant: true, ..Source::default() }; inputs];
+        self.sources = vec![Source::default(); inputs];
         self.sinks = vec![Sink::default(); outputs];
+        self.vacant = Bits::MAX;
     }
 
-    /// Passes what can pass in this cycle. `route` gives a message's output, `arrive` learns its input as it passes. The
-    /// result is the next cycle in which something may be to do, if nothing comes.
+    /// Passes what can pass in this cycle. `watch` tells which inputs have something; `route` gives a message's output,
+    /// `arrive` learns its input as it passes. The result is the next cycle in which something may be to do, if nothing
+    /// comes to the inputs that are watched.
     ///
     /// # Errors
     /// The output of a message, if it does not exist.
     pub(super) fn step<M: Message + Packets, A: Message, B: Message>(
         &mut self,
         process: &Process,
-        inputs: &mut [Socket<A, M>],
+        (inputs, watch): (&mut [Socket<A, M>], &Watch),
         outputs: &mut [Socket<M, B>],
         stats: &LaneStats,
         (route, arrive): (impl Fn(&M) -> u32, impl Fn(&mut M, u32)),
@@ -143,23 +144,18 @@ impl Lane {
         let cycle = process.cycle();
         let steps = cycle * self.speedup..(cycle + 1) * self.speedup;
         for step in steps.clone() {
-            let passed = each(self.passing).filter(|&input| self.sources[input].free <= step);
-            let passed: Bits = passed.fold(0, |set, input| set | 1 << input);
-            self.passing &= !passed;
-            each(passed).for_each(|input| self.sources[input].vacant = true);
+            let vacated = step >= self.passed;
+            if vacated {
+                self.vacate(step);
+            }
             // What comes in a cycle is there from its first step on.
-            if step == steps.start {
-                for (index, input) in inputs.iter().enumerate() {
-                    if self.sources[index].vacant {
-                        self.look(index, &input.rx, cycle, &route)?;
-                    }
-                }
-            } else {
-                for index in each(passed) {
+            if vacated || step == steps.start {
+                watch.set(self.vacant);
+                for index in watch.arrived(process) {
                     self.look(index, &inputs[index].rx, cycle, &route)?;
                 }
             }
-            for output in each(self.wanted) {
+            for output in Watch::members(self.wanted) {
                 let sink = &mut self.sinks[output];
                 if sink.free > step {
                     continue;
@@ -172,13 +168,14 @@ impl Lane {
                 if sink.wanted == 0 {
                     self.wanted &= !(1 << output);
                 }
-                self.passing |= 1 << index;
                 let source = &mut self.sources[index as usize];
                 let (sectors, carries) = message.sectors();
                 let (packets, flits) = self.cuts[usize::from(carries)][SECTORS.min(sectors as usize)];
                 source.free = step + packets + flits;
                 sink.free = source.free;
                 sink.channel = sink.channel.max(cycle) + flits;
+                self.passing |= 1 << index;
+                self.passed = self.passed.min(source.free);
                 stats.messages.add(1);
                 stats.flits.add(flits);
                 stats.conflicts.add(cycle - source.head);
@@ -187,14 +184,29 @@ impl Lane {
                 permit.send_after(process.span(sink.channel - cycle - 1), message);
             }
         }
-        if self.wanted != 0 {
-            return Ok(Some(cycle + 1));
-        }
+        // An output that is free now has no credit, which may come at any time.
+        let wanted = Watch::members(self.wanted).map(|output| self.sinks[output].free.max(steps.end));
         // Behind a message that still passes there may be another one.
-        Ok(each(self.passing).map(|input| self.sources[input].free).min().map(|free| free / self.speedup))
+        let next = wanted.fold(self.passed, u64::min);
+        watch.set(self.vacant);
+        Ok((next != u64::MAX).then_some(next / self.speedup))
     }
 
-    /// Looks whether a message has come to the head of a vacant input.
+    /// Inputs whose messages have passed by a step can pass others.
+    fn vacate(&mut self, step: u64) {
+        self.passed = u64::MAX;
+        for input in Watch::members(self.passing) {
+            let free = self.sources[input].free;
+            if free <= step {
+                self.passing &= !(1 << input);
+                self.vacant |= 1 << input;
+            } else {
+                self.passed = self.passed.min(free);
+            }
+        }
+    }
+
+    /// A message has come to the head of a vacant input.
     #[inline(always)]
     fn look<M: Message>(
         &mut self,
@@ -203,14 +215,12 @@ impl Lane {
         cycle: u64,
         route: &impl Fn(&M) -> u32,
     ) -> Result<(), u32> {
-        if input.has_message()
-            && let Some(output) = input.peek(route)
-        {
+        if let Some(output) = input.peek(route) {
             let sink = self.sinks.get_mut(output as usize).ok_or(output)?;
             sink.wanted |= 1 << index;
             self.wanted |= 1 << output;
-            let source = &mut self.sources[index];
-            (source.head, source.vacant) = (cycle, false);
+            self.vacant &= !(1 << index);
+            self.sources[index].head = cycle;
         }
         Ok(())
     }

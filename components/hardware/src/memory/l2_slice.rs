@@ -327,20 +327,21 @@ impl Component for L2Slice {
             }
             let room = self.replies.len() < OUTGOING && self.to_memory.len() < OUTGOING;
             let occupied = self.free > cycle + 1;
-            let accepting = held.is_none() && room && !occupied;
+            let accepting = held.is_none() && room;
             // A request that was refused can go on once a fill has freed something. One that was not tried, because what
             // leaves the slice had piled up, goes on now that it has left.
             let untried = held.is_some() && !refused && room;
             let leaving = !self.replies.is_empty() || !self.to_memory.is_empty();
             sim.set_busy(held.is_some() || leaving || self.cache.has_misses());
-            let deadline = if untried || occupied && room {
-                sim.cycles_from_now(self.free.max(cycle + 1) - cycle)
-            } else {
-                SimTime::MAX
-            };
+            // While the slice is occupied a request wakes it only if it comes later than the slice is free.
+            let due = io.requests.rx.due();
+            let waiting = due.is_some_and(|due| due <= sim.cycles_from_now(self.free.max(cycle) - cycle));
+            let again = untried || occupied && accepting && waiting;
+            let deadline =
+                if again { sim.cycles_from_now(self.free.max(cycle + 1) - cycle) } else { SimTime::MAX };
             let sources = [
                 io.memory.rx.when(true),
-                io.requests.rx.when(accepting),
+                io.requests.rx.when(accepting && !again),
                 io.requests.tx.when(!self.replies.is_empty()),
                 io.memory.tx.when(!self.to_memory.is_empty()),
             ];

@@ -5,6 +5,7 @@ pub mod atomic;
 mod by_label;
 pub mod cache;
 pub mod dram;
+pub(crate) mod table;
 
 counterpoint_framework::components! {
     /// Registers the components of this folder.

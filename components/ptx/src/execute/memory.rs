@@ -189,7 +189,7 @@ impl Warp {
             }
             let row = &words[element].0;
             if form.bytes == 4 && !form.wide_value {
-                blend(&mut self.rows[register as usize].0, row, lanes);
+                vector::write(&mut self.rows[register as usize].0, row, lanes);
                 continue;
             }
             // The register is wider than the type: fill it with zeros or with the sign.

@@ -1,6 +1,8 @@
 //! Loops over the lanes of a memory access that decide its speed, compiled for any host and for one with AVX2. They only
 //! move and compare integers, so both give the same bits.
 
+use super::lanes::blend;
+
 /// Defines functions of which one body is compiled twice.
 macro_rules! twice {
     ($($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*) -> $result:ty $body:block)*) => { $(
@@ -91,9 +93,32 @@ twice! {
     }
 }
 
+/// Up to this many lanes are served faster one by one than all at once: accesses that are spread over memory find one or
+/// two lanes in a line.
+const FEW: u32 = 4;
+
+/// Writes the lanes in `mask`, of which there may be few.
+#[inline]
+pub(super) fn write(to: &mut [u32; 32], from: &[u32; 32], mask: u32) {
+    if mask.count_ones() > FEW {
+        return blend(to, from, mask);
+    }
+    each(mask).for_each(|lane| to[lane] = from[lane]);
+}
+
+/// The lanes of a mask, lowest first.
+#[inline(always)]
+fn each(mut mask: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lane = (mask != 0).then(|| mask.trailing_zeros() as usize & 31)?;
+        mask &= mask - 1;
+        Some(lane)
+    })
+}
+
 /// Takes `width` bytes, 1, 2 or 4, for each of those lanes that lie in `bytes`, which starts at `base`, filled up with
 /// zeros; returns the lanes served.
-#[inline(always)]
+#[inline]
 pub(super) fn gather(
     addresses: &[u64; 32],
     lanes: u32,
@@ -103,7 +128,7 @@ pub(super) fn gather(
     row: &mut [u32; 32],
 ) -> u32 {
     #[cfg(target_arch = "x86_64")]
-    if has_avx2() && (4..=i32::MAX as usize).contains(&bytes.len()) {
+    if lanes.count_ones() > FEW && has_avx2() && (4..=i32::MAX as usize).contains(&bytes.len()) {
         // SAFETY: the host has AVX2, and distances into the bytes fit 32 bits.
         return unsafe { gather_at_once(addresses, lanes, base, bytes, width, row) };
     }
@@ -118,18 +143,27 @@ fn gather_one_by_one(
     width: u8,
     row: &mut [u32; 32],
 ) -> u32 {
-    let width = usize::from(width);
+    let Some(last) = (bytes.len() as u64).checked_sub(width.into()) else { return 0 };
     let mut served = 0;
-    for lane in (0..32).filter(|lane| lanes >> lane & 1 != 0) {
-        let start = usize::try_from(addresses[lane].wrapping_sub(base)).ok();
-        if let Some(found) = start.and_then(|start| bytes.get(start..start.checked_add(width)?)) {
-            let mut word = [0; 4];
-            word[..width].copy_from_slice(found);
-            row[lane] = u32::from_le_bytes(word);
+    for lane in each(lanes) {
+        // An address below the base wraps to a large distance.
+        let start = addresses[lane].wrapping_sub(base);
+        if start <= last {
+            row[lane] = word(&bytes[start as usize..], width);
             served |= 1 << lane;
         }
     }
     served
+}
+
+/// The first bytes as a number, so many of them: 1, 2 or 4.
+#[inline(always)]
+fn word(bytes: &[u8], width: u8) -> u32 {
+    match (width, bytes) {
+        (4, &[a, b, c, d, ..]) => u32::from_le_bytes([a, b, c, d]),
+        (2, &[a, b, ..]) => u16::from_le_bytes([a, b]).into(),
+        (_, bytes) => bytes[0].into(),
+    }
 }
 
 /// The same, eight lanes at a time.
@@ -205,10 +239,10 @@ mod tests {
         let addresses: [u64; 32] =
             std::array::from_fn(|lane| base.wrapping_add_signed(offsets[lane % offsets.len()]));
         for gather in [gather as Gather, gather_one_by_one] {
-            for (width, lanes) in [1, 2, 4]
-                .into_iter()
-                .flat_map(|width| [u32::MAX, 0, 0x5555_5555, 0xffff_0000, 1 << 4].map(|lanes| (width, lanes)))
-            {
+            for (width, lanes) in [1, 2, 4].into_iter().flat_map(|width| {
+                [u32::MAX, 0, 0x5555_5555, 0xffff_0000, 1 << 4, 0xf << 5, 0x1f << 8]
+                    .map(|lanes| (width, lanes))
+            }) {
                 let mut row = [7; 32];
                 let served = gather(&addresses, lanes, base, &bytes, width, &mut row);
                 for lane in 0..32 {

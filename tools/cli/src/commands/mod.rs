@@ -9,9 +9,11 @@ mod graph;
 mod list;
 mod machine;
 mod ptx;
+mod report;
 mod resolve;
 mod run;
 mod schema;
+mod study;
 mod synth;
 mod throughput;
 mod validate;
@@ -48,6 +50,10 @@ pub(crate) enum Command {
     Schema(schema::Schema),
     /// Show what a PTX file holds, analyse the memory accesses of its kernels, or print kernels that are described.
     Ptx(ptx::Ptx),
+    /// Run a study: many runs side by side, what is reckoned from them, and figures.
+    Study(study::Study),
+    /// Draw the results of a study: a page with figures and tables, and each figure as SVG, PNG and CSV.
+    Report(report::Report),
     /// Compare the reference kernels and latencies with what GPGPU-Sim measures.
     Validate(validate::Validate),
 }
@@ -66,6 +72,8 @@ impl Command {
             Command::Explain(command) => command.execute(console),
             Command::Schema(command) => command.execute(console),
             Command::Ptx(command) => command.execute(console),
+            Command::Study(command) => command.execute(console),
+            Command::Report(command) => command.execute(console),
             Command::Validate(command) => command.execute(console),
         }
     }

@@ -23,7 +23,7 @@ impl Sm {
         let cycle = sim.cycle();
         sim.stats.active.add(1);
         for scheduler in 0..self.schedulers.len() {
-            let candidates = self.candidates(scheduler, cycle);
+            let candidates = if self.may_issue() { self.candidates(scheduler, cycle) } else { 0 };
             if candidates == 0 {
                 self.count_slots(self.stall(scheduler), 1, &sim.stats);
                 continue;
@@ -45,6 +45,12 @@ impl Sm {
             }
         }
         Ok(())
+    }
+
+    /// Whether some warp has its next instruction and the operands for it.
+    #[inline]
+    pub(super) fn may_issue(&self) -> bool {
+        self.fetch.buffered() & self.warps.ready != 0
     }
 
     /// The warps of a scheduler that may issue now, on ways that are free.

@@ -198,7 +198,9 @@ impl Sm {
         self.issue(sim)?;
         let warps = &self.warps.slots;
         let pc = |slot: u32| warps[slot as usize].warp.as_ref().and_then(Warp::pc).unwrap_or_default();
-        self.fetch.step(pc, &stats.l1i);
+        if self.fetch.is_busy() {
+            self.fetch.step(pc, &stats.l1i);
+        }
         self.fetch.send(&mut io.memory.tx);
         while self.ended != 0 {
             let place = self.ended.trailing_zeros() as usize;
@@ -219,25 +221,25 @@ impl Sm {
 
     /// The next cycle in which something is to do, if nothing comes by message.
     fn next(&self, cycle: u64) -> Option<u64> {
-        if self.fetch.is_busy() {
+        let of_memory = self.load_store.next(cycle).unwrap_or(u64::MAX);
+        if self.fetch.is_busy() || of_memory == cycle + 1 {
             return Some(cycle + 1);
         }
-        let mut next = u64::MAX;
-        let mut consider = |time: Option<u64>| next = next.min(time.unwrap_or(u64::MAX));
-        consider(self.ring.next_after(cycle));
-        consider(self.load_store.next(cycle));
-        for way in 0..WAYS {
-            let wanting = self.warps.wanting(way) & self.fetch.buffered();
-            if wanting == 0 {
-                continue;
-            }
-            if way == MEMORY {
-                consider(self.load_store.has_room().then_some(cycle + 1));
-                continue;
-            }
-            for scheduler in &self.schedulers {
-                if wanting & scheduler.share != 0 {
-                    consider(Some(self.collectors[scheduler.core].accepts_from(way).max(cycle + 1)));
+        let mut next = of_memory.min(self.ring.next_after(cycle).unwrap_or(u64::MAX));
+        if self.may_issue() {
+            for way in 0..WAYS {
+                let wanting = self.warps.wanting(way) & self.fetch.buffered();
+                if wanting == 0 {
+                    continue;
+                }
+                if way == MEMORY {
+                    next = if self.load_store.has_room() { cycle + 1 } else { next };
+                    continue;
+                }
+                for scheduler in &self.schedulers {
+                    if wanting & scheduler.share != 0 {
+                        next = next.min(self.collectors[scheduler.core].accepts_from(way).max(cycle + 1));
+                    }
                 }
             }
         }

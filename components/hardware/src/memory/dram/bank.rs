@@ -45,14 +45,49 @@ struct Want {
     shared: usize,
 }
 
+/// What the banks share: the first cycle for an activate of any bank, then for precharge, read and write in each group.
+#[derive(Clone, Debug)]
+struct Shared {
+    first: Vec<u64>,
+    groups: usize,
+}
+
+impl Shared {
+    /// Where the first cycle of a command to a bank of this group is.
+    #[inline]
+    fn place(&self, command: Command, group: usize) -> usize {
+        match command {
+            Command::Activate => 0,
+            Command::Precharge => 1 + group,
+            Command::Read => 1 + self.groups + group,
+            Command::Write => 1 + 2 * self.groups + group,
+        }
+    }
+
+    /// Forbids a command other than an activate to all banks before `cycle`.
+    #[inline]
+    fn hold(&mut self, command: Command, cycle: u64) {
+        let place = self.place(command, 0);
+        for first in &mut self.first[place..place + self.groups] {
+            *first = cycle.max(*first);
+        }
+    }
+
+    /// Forbids a command to the banks of a group before `cycle`.
+    #[inline]
+    fn hold_group(&mut self, command: Command, group: usize, cycle: u64) {
+        let place = self.place(command, group);
+        self.first[place] = self.first[place].max(cycle);
+    }
+}
+
 /// The banks of a channel and what they share.
 #[derive(Clone, Debug)]
 pub struct Banks {
     timing: Timing,
     banks: Vec<Bank>,
     wants: Vec<Want>,
-    /// First cycle for an activate of any bank, and for precharge, read and write in each group: see `shared`.
-    shared: Vec<u64>,
+    shared: Shared,
     /// Banks that want a column command.
     columns: u64,
 }
@@ -63,34 +98,10 @@ impl Banks {
         let banks =
             (0..timing.banks).map(|bank| Bank { group: timing.group(bank) as usize, ..Bank::default() });
         let want = Want { row: 0, write: false, command: Command::Activate, own: 0, shared: 0 };
-        let shared = vec![0; 1 + 3 * timing.groups as usize];
+        let groups = timing.groups as usize;
+        let shared = Shared { first: vec![0; 1 + 3 * groups], groups };
         let wants = vec![want; timing.banks as usize];
         Banks { timing, banks: banks.collect(), wants, shared, columns: 0 }
-    }
-
-    /// Where `shared` has the first cycle of a command to a bank of this group.
-    #[inline]
-    fn shared(&self, command: Command, group: usize) -> usize {
-        let groups = self.timing.groups as usize;
-        match command {
-            Command::Activate => 0,
-            Command::Precharge => 1 + group,
-            Command::Read => 1 + groups + group,
-            Command::Write => 1 + 2 * groups + group,
-        }
-    }
-
-    /// Forbids a command to all banks before `cycle`.
-    fn hold(&mut self, command: Command, cycle: u64) {
-        for group in 0..self.timing.groups as usize {
-            self.hold_group(command, group, cycle);
-        }
-    }
-
-    /// Forbids a command to the banks of a group before `cycle`.
-    fn hold_group(&mut self, command: Command, group: usize, cycle: u64) {
-        let first = self.shared(command, group);
-        self.shared[first] = self.shared[first].max(cycle);
     }
 
     /// The open row of a bank.
@@ -109,7 +120,7 @@ impl Banks {
             Some(_) => (Command::Read, state.read),
             None => (Command::Activate, state.activate),
         };
-        let shared = self.shared(command, state.group);
+        let shared = self.shared.place(command, state.group);
         self.columns = self.columns & !(1 << bank) | u64::from(command.is_column()) << bank;
         self.wants[bank] = Want { row, write, command, own, shared };
     }
@@ -124,7 +135,7 @@ impl Banks {
     #[inline]
     pub fn allowed(&self, bank: usize) -> u64 {
         let want = &self.wants[bank];
-        want.own.max(self.shared[want.shared])
+        want.own.max(self.shared.first[want.shared])
     }
 
     /// The banks whose accesses need column commands, a bit each.
@@ -135,10 +146,10 @@ impl Banks {
 
     /// Issues the command that a bank's access needs. For a column command the result is the cycle after its last data.
     pub fn issue(&mut self, bank: usize, cycle: u64) -> u64 {
-        let t = self.timing;
-        let group = self.banks[bank].group;
         let Want { row, write, command, .. } = self.wants[bank];
-        let state = &mut self.banks[bank];
+        let Banks { timing: t, banks, shared, .. } = self;
+        let state = &mut banks[bank];
+        let group = state.group;
         let mut end = cycle;
         match command {
             Command::Activate => {
@@ -147,7 +158,7 @@ impl Banks {
                 state.write = cycle + t.tRCDWR;
                 state.precharge = cycle + t.tRAS;
                 state.activate = cycle + t.tRC;
-                self.shared[0] = cycle + t.tRRD;
+                shared.first[0] = cycle + t.tRRD;
             }
             Command::Precharge => {
                 state.open = None;
@@ -156,21 +167,21 @@ impl Banks {
             Command::Read => {
                 end += t.tCL + t.burst_cycles;
                 state.precharge = state.precharge.max(cycle + t.tRTP);
-                self.hold(Command::Read, cycle + t.tCCD);
+                shared.hold(Command::Read, cycle + t.tCCD);
                 // The bus turns round: write data must not meet read data.
-                self.hold(Command::Write, (cycle + t.tCCD).max((end + 2).saturating_sub(t.tWL)));
-                self.hold_group(Command::Precharge, group, cycle + t.tRTPL);
+                shared.hold(Command::Write, (cycle + t.tCCD).max((end + 2).saturating_sub(t.tWL)));
+                shared.hold_group(Command::Precharge, group, cycle + t.tRTPL);
             }
             Command::Write => {
                 end += t.tWL + t.burst_cycles;
                 state.precharge = state.precharge.max(end + t.tWR);
-                self.hold(Command::Write, cycle + t.tCCD);
-                self.hold(Command::Read, (cycle + t.tCCD).max(end + t.tCDLR));
+                shared.hold(Command::Write, cycle + t.tCCD);
+                shared.hold(Command::Read, (cycle + t.tCCD).max(end + t.tCDLR));
             }
         }
         if command.is_column() {
-            self.hold_group(Command::Read, group, cycle + t.tCCDL);
-            self.hold_group(Command::Write, group, cycle + t.tCCDL);
+            shared.hold_group(Command::Read, group, cycle + t.tCCDL);
+            shared.hold_group(Command::Write, group, cycle + t.tCCDL);
         }
         self.want(bank, row, write);
         end
@@ -179,8 +190,9 @@ impl Banks {
     /// The first cycle in which all rows can be closed at once.
     pub fn all_closable(&self) -> u64 {
         let open = self.banks.iter().filter(|bank| bank.open.is_some());
-        let closable =
-            open.map(|bank| bank.precharge.max(self.shared[self.shared(Command::Precharge, bank.group)]));
+        let Shared { first, .. } = &self.shared;
+        let held = |bank: &Bank| first[self.shared.place(Command::Precharge, bank.group)];
+        let closable = open.map(|bank| bank.precharge.max(held(bank)));
         closable.max().unwrap_or(0)
     }
 

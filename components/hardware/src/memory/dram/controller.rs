@@ -23,6 +23,7 @@ use super::scheduler::{Issued, Request, Scheduler};
 use super::timing::{Timing, TimingParams};
 use crate::memory::address_map::{AddressMap, AddressMapParams};
 use crate::memory::by_label::ByLabel;
+use crate::memory::table::Table;
 
 /// Size and timing of one channel.
 #[derive(Clone, Debug, Params)]
@@ -128,13 +129,23 @@ impl DramCounts {
     }
 }
 
+/// An access, done as far as its values go.
+struct Access {
+    client: usize,
+    /// Places that it takes in the queue: a read one for each of its parts, a write one.
+    places: u64,
+    reply: MemReply,
+}
+
 /// A DRAM controller with its channel.
 pub struct DramController {
     timing: Timing,
     map: AddressMap,
     layout: Layout,
     backing: Backing,
-    scheduler: Scheduler<(usize, MemReply)>,
+    scheduler: Scheduler<u32>,
+    /// Accesses that have no reply yet, by the number that the scheduler and the replies have for them.
+    under_way: Table<Access>,
     /// Accesses in its queue.
     queued: u64,
     /// Since when something has been queued.
@@ -143,7 +154,7 @@ pub struct DramController {
     return_queue: usize,
     latency: u64,
     /// Replies that have no credit yet, with the cycle in which they were ready.
-    replies: VecDeque<(u64, usize, MemReply)>,
+    replies: VecDeque<(u64, u32)>,
     turn: usize,
 }
 
@@ -186,9 +197,11 @@ impl DramController {
         track.count(if write { [0, parts] } else { [parts, 0] });
         let Place { bank, row, .. } = self.layout.place(local);
         let columns = self.timing.columns(parts, write);
-        self.queued += places(&result, parts);
+        let places = if write { 1 } else { parts };
+        self.queued += places;
         let reply = MemReply { line: request.line, tag: request.tag, client: request.client, result };
-        self.scheduler.push(cycle, Request { bank, row, write, columns, label, payload: (client, reply) });
+        let payload = self.under_way.insert(Access { client, places, reply });
+        self.scheduler.push(cycle, Request { bank, row, write, columns, label, payload });
         Ok(())
     }
 
@@ -205,10 +218,8 @@ impl DramController {
         }
         if let Some(finished) = step.finished {
             stats.mrq_latency.record(cycle - finished.since);
-            let (client, reply) = finished.payload;
-            let asked = if let MemResult::Line(mask, _) = reply.result { mask } else { 0 };
-            self.queued -= places(&reply.result, parts(asked, self.timing.access));
-            self.replies.push_back((finished.end + self.latency, client, reply));
+            self.queued -= self.under_way.get(finished.payload).places;
+            self.replies.push_back((finished.end + self.latency, finished.payload));
             if self.scheduler.is_empty() {
                 stats.n_activity.add(cycle + 1 - self.active);
                 track.end(sim.cycles_from_now(1));
@@ -216,11 +227,6 @@ impl DramController {
         }
         step.next
     }
-}
-
-/// Places in the queue: a read takes one for each of its parts, a write one.
-fn places(result: &MemResult, parts: u64) -> u64 {
-    if matches!(result, MemResult::Line(..)) { parts } else { 1 }
 }
 
 /// How many parts of `size` bytes of a line hold some of these bytes; an access of none touches one.
@@ -256,6 +262,7 @@ impl Component for DramController {
             depth: params.queue.into(),
             return_queue: params.return_queue as usize,
             latency: params.latency.get(),
+            under_way: Table::default(),
             replies: VecDeque::new(),
             turn: 0,
         })
@@ -269,24 +276,26 @@ impl Component for DramController {
         }
         loop {
             let cycle = sim.cycle();
-            for step in 0..clients {
-                let client = (self.turn + step) % clients;
+            for client in (self.turn..clients).chain(0..self.turn) {
                 if self.queued < self.depth
                     && let Some(request) = io.clients[client].rx.try_recv()
                 {
                     self.accept(client, request, &track, sim)?;
                 }
             }
-            self.turn = (self.turn + 1) % clients.max(1);
+            self.turn = if self.turn + 1 < clients { self.turn + 1 } else { 0 };
             let held = self.replies.len() >= self.return_queue;
             let mut next = self.step(&track, sim);
-            while let Some(&(ready, client, _)) = self.replies.front()
-                && let Some(permit) = io.clients[client].tx.try_reserve()
-            {
+            let mut blocked = None;
+            while let Some(&(ready, number)) = self.replies.front() {
+                let client = self.under_way.get(number).client;
+                let Some(permit) = io.clients[client].tx.try_reserve() else {
+                    blocked = Some(client);
+                    break;
+                };
                 let wait = if ready > cycle { sim.span(ready - cycle) } else { SimTime::ZERO };
-                if let Some((_, _, reply)) = self.replies.pop_front() {
-                    permit.send_after(wait, reply);
-                }
+                self.replies.pop_front();
+                permit.send_after(wait, self.under_way.take(number).reply);
             }
             if held && self.replies.len() < self.return_queue && !self.scheduler.is_empty() {
                 next = cycle + 1;
@@ -294,7 +303,6 @@ impl Component for DramController {
             let deadline = if next == u64::MAX { SimTime::MAX } else { sim.cycles_from_now(next - cycle) };
             sim.set_busy(!self.scheduler.is_empty() || !self.replies.is_empty());
             let room = self.queued < self.depth;
-            let blocked = self.replies.front().map(|&(_, client, _)| client);
             let requests = io.clients.iter().map(|client| client.rx.when(room));
             let credit =
                 io.clients.iter().enumerate().map(|(index, client)| client.tx.when(blocked == Some(index)));

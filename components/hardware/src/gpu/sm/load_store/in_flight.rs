@@ -25,39 +25,3 @@ pub(super) struct Waiter {
     /// Which word of each lane, where the words of a lane lie in several lines.
     pub(super) part: u32,
 }
-
-/// A table whose places keep their index while they are taken.
-pub(super) struct Table<T> {
-    places: Vec<Option<T>>,
-    free: Vec<u32>,
-}
-
-impl<T> Default for Table<T> {
-    fn default() -> Self {
-        Table { places: Vec::new(), free: Vec::new() }
-    }
-}
-
-impl<T> Table<T> {
-    pub(super) fn insert(&mut self, value: T) -> u32 {
-        if let Some(index) = self.free.pop() {
-            self.places[index as usize] = Some(value);
-            return index;
-        }
-        self.places.push(Some(value));
-        self.places.len() as u32 - 1
-    }
-
-    /// # Panics
-    /// If nothing has this index.
-    pub(super) fn get(&mut self, index: u32) -> &mut T {
-        self.places[index as usize].as_mut().expect("it is under way")
-    }
-
-    /// # Panics
-    /// If nothing has this index.
-    pub(super) fn take(&mut self, index: u32) -> T {
-        self.free.push(index);
-        self.places[index as usize].take().expect("it is under way")
-    }
-}

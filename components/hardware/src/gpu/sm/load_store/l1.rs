@@ -14,11 +14,12 @@ use counterpoint_protocols::memory::{
 };
 use counterpoint_ptx::{Access, AccessKind, CacheOperator, Row, Space};
 
-use super::in_flight::{Table, Waiter};
+use super::in_flight::Waiter;
 use super::local;
 use crate::gpu::sm::answer::Answer;
 use crate::gpu::sm::params::{GlobalLoads, L1Flush, L1Params, LocalStores};
 use crate::memory::cache::{Cache, CacheParams, Found, WayId};
+use crate::memory::table::Table;
 
 /// The part of an instruction that touches one line.
 #[derive(Clone, Copy)]
@@ -324,10 +325,11 @@ fn past(access: &Access, lanes: u32, line: u64) -> MemAccess {
     let AccessKind::Atomic(operation, kind) = access.kind else {
         return MemAccess::Read(access.bytes_within(lanes, line));
     };
-    let each = (0..32).filter(|lane| lanes >> lane & 1 != 0).map(|lane: u8| {
+    let mut parts = Vec::with_capacity(lanes.count_ones() as usize);
+    parts.extend((0..32).filter(|lane| lanes >> lane & 1 != 0).map(|lane: u8| {
         let (operand, swap) = access.atomic_operands(lane as usize);
         let offset = (access.addresses[lane as usize] - line) as u8;
         AtomicLane { lane, offset, operation, kind, operand, swap }
-    });
-    MemAccess::Atomic(each.collect())
+    }));
+    MemAccess::Atomic(parts.into_boxed_slice())
 }

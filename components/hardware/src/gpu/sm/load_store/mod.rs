@@ -26,7 +26,8 @@ use counterpoint_ptx::{Access, RegisterSet, Row, Space};
 use super::answer::Answer;
 use super::params::SmParams;
 use super::read_cache::ReadCache;
-use in_flight::{InFlight, Table, Waiter};
+use crate::memory::table::Table;
+use in_flight::{InFlight, Waiter};
 use l1::L1;
 pub(super) use local::translate as to_local;
 use queue::{Queue, Work};
@@ -222,10 +223,19 @@ impl LoadStore {
     /// When the unit has something to do by itself.
     #[inline]
     pub(super) fn next(&self, cycle: u64) -> Option<u64> {
-        let may_go_on = self.l1.has_room() && !self.starved;
-        let transaction = self.queue.ready().filter(|_| may_go_on).map(|ready| ready.max(self.free));
-        let lookup = self.l1.next().filter(|_| !self.blocked);
-        [transaction, lookup].into_iter().flatten().min().map(|at| at.max(cycle + 1))
+        let mut next = u64::MAX;
+        if let Some(ready) = self.queue.ready()
+            && !self.starved
+            && self.l1.has_room()
+        {
+            next = ready.max(self.free);
+        }
+        if let Some(ready) = self.l1.next()
+            && !self.blocked
+        {
+            next = next.min(ready);
+        }
+        (next != u64::MAX).then(|| next.max(cycle + 1))
     }
 
     /// Makes the next transaction and the next lookup, if they can be made in this cycle.

@@ -1,0 +1,293 @@
+//! What a figure shows: series of numbers over categories or a scale, reckoned from the results of a study.
+
+use std::collections::BTreeMap;
+
+use crate::study::table::{Results, Row};
+use crate::study::{FigureFile, FigureKind, Mean, values};
+
+/// A figure, ready to be drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chart {
+    /// What it shows.
+    pub title: String,
+    /// How.
+    pub kind: FigureKind,
+    /// Title of the x axis.
+    pub x_title: String,
+    /// Title of the y axis.
+    pub y_title: String,
+    /// The categories along the x axis; empty where it is a scale.
+    pub categories: Vec<String>,
+    /// What is drawn in a colour of its own. Of stacks, their parts.
+    pub series: Vec<Series>,
+    /// Of stacks, how many stand side by side at each category, and their names.
+    pub stacks: Vec<String>,
+}
+
+/// A series.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// Its name.
+    pub name: String,
+    /// It is the paper's.
+    pub published: bool,
+    /// The number of its colour.
+    pub colour: usize,
+    /// Its values.
+    pub dots: Vec<Dot>,
+}
+
+/// A value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dot {
+    /// Along the x axis: the number of the category, or a number. Of stacks, the category times their number plus that of
+    /// the stack.
+    pub x: f64,
+    /// The mean of the points that fall together.
+    pub y: f64,
+    /// The least and the largest of them.
+    pub range: (f64, f64),
+}
+
+impl Dot {
+    fn new(x: f64, values: &[f64]) -> Option<Dot> {
+        let least = values.iter().copied().reduce(f64::min)?;
+        let largest = values.iter().copied().reduce(f64::max)?;
+        Some(Dot { x, y: values.iter().sum::<f64>() / values.len() as f64, range: (least, largest) })
+    }
+}
+
+/// The chart of a figure.
+pub fn chart(figure: &FigureFile, results: &Results) -> Chart {
+    let wanted = |row: &&Row| {
+        figure.only.0.iter().all(|(dimension, labels)| {
+            let label = results.label(row, &dimension.name);
+            label.is_some_and(|label| labels.0.iter().any(|wanted| wanted == label))
+        })
+    };
+    let rows: Vec<&Row> = results.rows.iter().filter(wanted).collect();
+    let plan = Plan { figure, results, rows };
+    let y = figure.y.0.first().map_or("", String::as_str);
+    let mut chart = Chart {
+        title: figure.title.clone(),
+        kind: figure.kind,
+        x_title: figure.x_title.clone().unwrap_or_else(|| titled(figure.x.as_deref().unwrap_or(y))),
+        y_title: figure.y_title.clone().unwrap_or_else(|| titled(y)),
+        categories: Vec::new(),
+        series: Vec::new(),
+        stacks: Vec::new(),
+    };
+    match figure.kind {
+        FigureKind::GroupedBars | FigureKind::Lines => plan.over_labels(&mut chart, y),
+        FigureKind::Stacks => plan.stacks(&mut chart),
+        FigureKind::Scatter => plan.scatter(&mut chart, y),
+        FigureKind::Cdf => {
+            chart.y_title = figure.y_title.clone().unwrap_or_else(|| "share of the points (%)".to_owned());
+            plan.cdf(&mut chart, y);
+        }
+    }
+    chart
+}
+
+/// A name with its unit, if it has one.
+fn titled(name: &str) -> String {
+    match values::unit(name) {
+        Some(unit) => format!("{} ({unit})", name.replace('_', " ")),
+        None => name.replace('_', " "),
+    }
+}
+
+/// What is drawn, from which points.
+struct Plan<'a> {
+    figure: &'a FigureFile,
+    results: &'a Results,
+    rows: Vec<&'a Row>,
+}
+
+impl<'a> Plan<'a> {
+    /// The labels of a dimension that there are, in the order of the points.
+    fn labels(&self, dimension: &str) -> Vec<&'a str> {
+        let mut labels = Vec::new();
+        for row in &self.rows {
+            if let Some(label) = self.results.label(row, dimension)
+                && !labels.contains(&label)
+            {
+                labels.push(label);
+            }
+        }
+        labels
+    }
+
+    /// The series and their rows; without a dimension that tells them apart there is one.
+    fn series(&self) -> Vec<(String, Vec<&'a Row>)> {
+        let Some(dimension) = &self.figure.series else {
+            return vec![(String::new(), self.rows.clone())];
+        };
+        let of = |label: &str| {
+            let own = |row: &&&Row| self.results.label(row, dimension) == Some(label);
+            (label.to_owned(), self.rows.iter().filter(own).copied().collect())
+        };
+        self.labels(dimension).into_iter().map(of).collect()
+    }
+
+    fn values(rows: &[&Row], name: &str) -> Vec<f64> {
+        rows.iter().filter_map(|row| row.values.get(name).copied()).collect()
+    }
+
+    /// Bars and lines: a value for each series and label along x.
+    fn over_labels(&self, chart: &mut Chart, y: &str) {
+        let dimension = self.figure.x.as_deref().unwrap_or_default();
+        if !self.results.dimensions.iter().any(|known| known == dimension) {
+            return self.scatter(chart, y);
+        }
+        let mut labels: Vec<String> = self.labels(dimension).into_iter().map(str::to_owned).collect();
+        // What only the paper has is shown, too.
+        for (_, values) in &self.figure.published.0 {
+            let others: Vec<String> = values
+                .names()
+                .filter(|name| !labels.iter().any(|known| known == name))
+                .map(str::to_owned)
+                .collect();
+            labels.extend(others);
+        }
+        let numbers: Option<Vec<f64>> = labels.iter().map(|label| label.parse().ok()).collect();
+        let scale = numbers.filter(|_| self.figure.kind == FigureKind::Lines && self.figure.means.is_empty());
+        let place = |index: usize| scale.as_ref().map_or(index as f64, |numbers| numbers[index]);
+        for (colour, (name, rows)) in self.series().into_iter().enumerate() {
+            let at = |(index, label): (usize, &String)| {
+                let own: Vec<&Row> = rows
+                    .iter()
+                    .filter(|row| self.results.label(row, dimension) == Some(label))
+                    .copied()
+                    .collect();
+                Dot::new(place(index), &Self::values(&own, y))
+            };
+            let dots: Vec<Dot> = labels.iter().enumerate().filter_map(at).collect();
+            let published = self.figure.published.get(&name);
+            chart.series.push(Series { name: name.clone(), published: false, colour, dots });
+            if let Some(values) = published {
+                let at = |(index, label): (usize, &String)| Dot::new(place(index), &[*values.get(label)?]);
+                let dots = labels.iter().enumerate().filter_map(at).collect();
+                chart.series.push(Series { name: format!("{name} (paper)"), published: true, colour, dots });
+            }
+        }
+        let count = labels.len();
+        for (number, mean) in self.figure.means.iter().enumerate() {
+            labels.push(if *mean == Mean::Arithmetic { "mean" } else { "geomean" }.to_owned());
+            for series in &mut chart.series {
+                let values: Vec<f64> =
+                    series.dots.iter().filter(|dot| dot.x < count as f64).map(|dot| dot.y).collect();
+                series.dots.extend(
+                    mean_of(*mean, &values).and_then(|value| Dot::new((count + number) as f64, &[value])),
+                );
+            }
+        }
+        if scale.is_none() {
+            chart.categories = labels;
+        }
+    }
+
+    /// Stacks: at each label along x one for each series, of the parts that `y` names.
+    fn stacks(&self, chart: &mut Chart) {
+        let dimension = self.figure.x.as_deref().unwrap_or_default();
+        let labels = self.labels(dimension);
+        let stacks = self.series();
+        for (colour, part) in self.figure.y.0.iter().enumerate() {
+            let mut dots = Vec::new();
+            for (index, label) in labels.iter().enumerate() {
+                for (number, (_, rows)) in stacks.iter().enumerate() {
+                    let own: Vec<&Row> = rows
+                        .iter()
+                        .filter(|row| self.results.label(row, dimension) == Some(label))
+                        .copied()
+                        .collect();
+                    let place = (index * stacks.len() + number) as f64;
+                    dots.extend(Dot::new(place, &Self::values(&own, part)));
+                }
+            }
+            let name = part.replace('_', " ");
+            chart.series.push(Series { name, published: false, colour, dots });
+        }
+        chart.categories = labels.into_iter().map(str::to_owned).collect();
+        chart.stacks = stacks.into_iter().map(|(name, _)| name).collect();
+    }
+
+    /// A dot for each point.
+    fn scatter(&self, chart: &mut Chart, y: &str) {
+        let x = self.figure.x.as_deref().unwrap_or_default();
+        for (colour, (name, rows)) in self.series().into_iter().enumerate() {
+            let label = |row: &Row| self.results.label(row, x).and_then(|label| label.parse().ok());
+            let dot = |row: &&Row| {
+                let along = row.values.get(x).copied().or_else(|| label(row))?;
+                Dot::new(along, &[*row.values.get(y)?])
+            };
+            let dots = rows.iter().filter_map(dot).collect();
+            chart.series.push(Series { name, published: false, colour, dots });
+        }
+    }
+
+    /// For each series, the share of its points that do not exceed a value.
+    fn cdf(&self, chart: &mut Chart, y: &str) {
+        for (colour, (name, rows)) in self.series().into_iter().enumerate() {
+            let mut values = Self::values(&rows, y);
+            values.sort_by(f64::total_cmp);
+            let count = values.len() as f64;
+            let dot = |(index, value): (usize, &f64)| Dot::new(*value, &[100.0 * (index + 1) as f64 / count]);
+            let dots = values.iter().enumerate().filter_map(dot).collect();
+            chart.series.push(Series { name, published: false, colour, dots });
+        }
+    }
+}
+
+/// A mean, if there is one: the geometric needs values above zero.
+fn mean_of(mean: Mean, values: &[f64]) -> Option<f64> {
+    let count = values.len() as f64;
+    match mean {
+        _ if values.is_empty() => None,
+        Mean::Arithmetic => Some(values.iter().sum::<f64>() / count),
+        Mean::Geometric if values.iter().any(|value| *value <= 0.0) => None,
+        Mean::Geometric => Some(libm::exp(values.iter().map(|value| libm::log(*value)).sum::<f64>() / count)),
+    }
+}
+
+impl Chart {
+    /// The numbers as lines `series,x,y,least,largest`, of stacks with the stack's name in front.
+    ///
+    /// # Errors
+    /// What `out` reports.
+    pub fn write_csv(&self, out: &mut dyn std::io::Write) -> std::io::Result<()> {
+        let mut table = csv::Writer::from_writer(out);
+        table.write_record(["stack", "series", "x", "y", "least", "largest"])?;
+        for series in &self.series {
+            for dot in &series.dots {
+                let (stack, x) = self.place(dot.x);
+                let numbers = [dot.y, dot.range.0, dot.range.1].map(|number| number.to_string());
+                table.write_record(
+                    [stack, &series.name, &x].into_iter().chain(numbers.iter().map(String::as_str)),
+                )?;
+            }
+        }
+        table.flush()
+    }
+
+    /// The stack and the label that a place along the x axis is for.
+    pub fn place(&self, x: f64) -> (&str, String) {
+        let stacks = self.stacks.len().max(1);
+        match self.categories.get(x as usize / stacks) {
+            Some(label) => {
+                let stack = self.stacks.get(x as usize % stacks).map_or("", String::as_str);
+                (stack, label.clone())
+            }
+            None => ("", x.to_string()),
+        }
+    }
+
+    /// The largest sum of the parts of a stack.
+    pub(super) fn tallest_stack(&self) -> f64 {
+        let mut sums: BTreeMap<u64, f64> = BTreeMap::new();
+        for dot in self.series.iter().flat_map(|series| &series.dots) {
+            *sums.entry(dot.x as u64).or_default() += dot.y;
+        }
+        sums.into_values().fold(0.0, f64::max)
+    }
+}

@@ -1,0 +1,292 @@
+//! From a study file to its points: every combination of a machine, an application, varied settings, a seed and a run.
+
+use std::path::{Path, PathBuf};
+
+use counterpoint_framework::model::{
+    Diagnostic, Diagnostics, Families, Key, Named, Node, Params, Raw, Reader, Report, SourceMap, Span, yaml,
+};
+use counterpoint_framework::topology::expression::Expression;
+use counterpoint_framework::topology::flow;
+
+use super::file::{FigureFile, Labelled, Paper, StudyFile};
+use super::values;
+use crate::application::SETTING_PREFIX;
+use crate::run::RunRequest;
+
+/// A study that is sound.
+#[derive(Clone, Debug)]
+pub struct Study {
+    /// Its name.
+    pub name: String,
+    /// What it is about.
+    pub description: Option<String>,
+    /// The paper that it repeats.
+    pub paper: Option<Paper>,
+    /// The scale that was chosen, if it has any.
+    pub scale: Option<String>,
+    /// The names of the dimensions, in the order of their values in [`Point::labels`].
+    pub dimensions: Vec<String>,
+    /// The points, in the order of the file.
+    pub points: Vec<Point>,
+    /// Statistics to reckon with: a name and a pattern.
+    pub statistics: Vec<(String, String)>,
+    /// What is reckoned.
+    pub columns: Vec<(String, Expression)>,
+    /// The figures.
+    pub figures: Vec<FigureFile>,
+    /// The text of the file.
+    pub text: String,
+}
+
+/// A run of a study.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// What it is in each dimension.
+    pub labels: Vec<String>,
+    /// What to run.
+    pub request: RunRequest,
+}
+
+impl Point {
+    /// The point in one line.
+    pub fn name(&self) -> String {
+        self.labels.join(" / ")
+    }
+}
+
+/// The dimensions that every study has; varied settings stand between the second and the third.
+const MACHINE: &str = "machine";
+const APPLICATION: &str = "application";
+const SEED: &str = "seed";
+pub(super) const RUN: &str = "run";
+
+/// Reads a study; `scale` chooses one of its scales, else the first applies. Machines and applications are looked up
+/// from the folder `from`.
+///
+/// # Errors
+/// Everything that is wrong with the file.
+pub fn load(path: &str, scale: Option<&str>, from: &Path) -> Result<Study, Report> {
+    let mut sources = SourceMap::default();
+    let mut diagnostics = Diagnostics::default();
+    let study = read(path, scale, from, &mut sources, &mut diagnostics);
+    match study {
+        Some(study) if diagnostics.is_empty() => Ok(study),
+        _ => Err(Report::new(&diagnostics, sources)),
+    }
+}
+
+fn read(
+    path: &str,
+    scale: Option<&str>,
+    from: &Path,
+    sources: &mut SourceMap,
+    diagnostics: &mut Diagnostics,
+) -> Option<Study> {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) => {
+            let file = sources.add(path, "");
+            diagnostics.error(sources.whole(file), format!("cannot read `{path}`: {error}"));
+            return None;
+        }
+    };
+    let source = sources.add(path, text.clone());
+    let node = yaml::parse(source, sources, diagnostics)?;
+    let families = Families::default();
+    let file = StudyFile::read(&node, &mut Reader::new(&families, diagnostics))?;
+    let whole = sources.whole(source);
+    let settings = chosen_scale(&file.scales, scale, whole, diagnostics);
+    let dimensions: Vec<String> = [MACHINE, APPLICATION]
+        .into_iter()
+        .chain(file.vary.names())
+        .chain([SEED, RUN])
+        .map(str::to_owned)
+        .collect();
+    let statistics: Vec<(String, String)> =
+        file.statistics.0.iter().map(|(key, pattern)| (key.name.clone(), pattern.clone())).collect();
+    let columns = columns(&file, &node, diagnostics);
+    let mut points = Vec::new();
+    for machine in &file.machine.0 {
+        for application in &file.applications.0 {
+            for varied in combinations(&file.vary) {
+                for &seed in &file.seeds {
+                    for (key, run) in &file.runs.0 {
+                        let mut request = RunRequest::new(&machine.name, &application.name);
+                        request.folder = from.to_owned();
+                        request.seed = seed;
+                        request.sets = settings.clone();
+                        request.sets.extend(own(machine));
+                        request.sets.extend(own(application));
+                        request.sets.extend(varied.iter().map(|(path, value)| format!("{path}={value}")));
+                        apply(run, &mut request, diagnostics);
+                        let mut labels = vec![machine.label.clone(), application.label.clone()];
+                        labels.extend(varied.iter().map(|(_, value)| value.clone()));
+                        labels.extend([seed.to_string(), key.name.clone()]);
+                        points.push(Point { labels, request });
+                    }
+                }
+            }
+        }
+    }
+    check_figures(&file, &dimensions, &node, diagnostics);
+    Some(Study {
+        name: file.study,
+        description: file.description,
+        paper: file.paper,
+        scale: scale.map(str::to_owned).or_else(|| file.scales.names().next().map(str::to_owned)),
+        dimensions,
+        points,
+        statistics,
+        columns,
+        figures: file.figures,
+        text,
+    })
+}
+
+/// The settings of applications that a scale stands for.
+fn chosen_scale(
+    scales: &Named<Named<Raw>>,
+    scale: Option<&str>,
+    whole: Span,
+    diagnostics: &mut Diagnostics,
+) -> Vec<String> {
+    let found = match scale {
+        Some(name) => {
+            let found = scales.get(name);
+            if found.is_none() {
+                let diagnostic = Diagnostic::new(whole, format!("the study has no scale `{name}`"));
+                diagnostics.report(diagnostic.suggest(name, scales.names()));
+            }
+            found
+        }
+        None => scales.0.first().map(|(_, values)| values),
+    };
+    let values = found.map_or(&[][..], |values| &values.0);
+    values.iter().map(|(key, value)| format!("{SETTING_PREFIX}{}={}", key.name, flow(&value.0))).collect()
+}
+
+/// What is set for a machine or an application alone.
+fn own(one: &Labelled) -> impl Iterator<Item = String> + '_ {
+    one.set.0.iter().map(|(key, value)| format!("{}={}", key.name, flow(&value.0)))
+}
+
+/// Every combination of the varied values, each as paths and texts.
+fn combinations(vary: &Named<Vec<Raw>>) -> Vec<Vec<(String, String)>> {
+    let mut all = vec![Vec::new()];
+    for (key, values) in &vary.0 {
+        let extended = all.iter().flat_map(|before| {
+            values.iter().map(move |value| {
+                let mut longer = before.clone();
+                longer.push((key.name.clone(), flow(&value.0)));
+                longer
+            })
+        });
+        all = extended.collect();
+    }
+    all
+}
+
+/// What a run sets.
+fn apply(run: &Raw, request: &mut RunRequest, diagnostics: &mut Diagnostics) {
+    let Some(entries) = run.0.as_map() else {
+        diagnostics.error(run.0.span, format!("expected a map, found {}", run.0.shape()));
+        return;
+    };
+    for (key, value) in entries {
+        match (key.name.as_str(), value.as_scalar()) {
+            ("runtime", Some(name)) => request.runtime = Some(name.to_owned()),
+            ("policy", Some(name)) => request.policy = Some(name.to_owned()),
+            ("with", Some(name)) => request.overlays.push(name.to_owned()),
+            ("with", None) => {
+                let names = value.as_list().unwrap_or_default().iter().filter_map(Node::as_scalar);
+                request.overlays.extend(names.map(str::to_owned));
+            }
+            _ => request.sets.push(format!("{}={}", key.name, flow(value))),
+        }
+    }
+}
+
+/// The columns, whose every name must be a value, a statistic, a column above, or one of these of a run.
+fn columns(file: &StudyFile, root: &Node, diagnostics: &mut Diagnostics) -> Vec<(String, Expression)> {
+    let mut known: Vec<String> = values::NAMES.iter().map(|(name, _)| (*name).to_owned()).collect();
+    known.extend(file.statistics.names().map(str::to_owned));
+    let mut columns = Vec::new();
+    let places = root.get("columns");
+    for (key, text) in &file.columns.0 {
+        let span = places.and_then(|places| places.get(&key.name)).map_or(key.span, |node| node.span);
+        taken(key, &known, diagnostics);
+        match Expression::parse(text) {
+            Ok(expression) => {
+                for (name, start, length) in expression.names() {
+                    let plain = match name.split_once('.') {
+                        Some((run, rest)) if file.runs.get(run).is_some() => rest,
+                        _ => name,
+                    };
+                    if !known.iter().any(|other| other == plain) {
+                        let at = span.part(start, length);
+                        let diagnostic = Diagnostic::new(at, format!("there is no value `{name}`"));
+                        diagnostics.report(diagnostic.suggest(plain, known.iter().map(String::as_str)));
+                    }
+                }
+                columns.push((key.name.clone(), expression));
+            }
+            Err(error) => diagnostics.report(error.diagnostic(span, 0)),
+        }
+        known.push(key.name.clone());
+    }
+    columns
+}
+
+/// A name can mean one thing only.
+fn taken(key: &Key, known: &[String], diagnostics: &mut Diagnostics) {
+    if known.contains(&key.name) {
+        diagnostics.error(key.span, format!("`{}` is a value already", key.name));
+    }
+}
+
+/// Figures name dimensions, values, statistics and columns.
+fn check_figures(file: &StudyFile, dimensions: &[String], root: &Node, diagnostics: &mut Diagnostics) {
+    let mut values: Vec<&str> = values::NAMES.iter().map(|(name, _)| *name).collect();
+    values.extend(file.statistics.names());
+    values.extend(file.columns.names());
+    let dimensions: Vec<&str> = dimensions.iter().map(String::as_str).collect();
+    let nodes = root.get("figures").and_then(Node::as_list).unwrap_or_default();
+    for (figure, node) in file.figures.iter().zip(nodes) {
+        let place = |key: &str| node.get(key).map_or(node.span, |node| node.span);
+        let mut expect = |name: &str, known: &[&[&str]], key: &str, what: &str| {
+            if !known.iter().any(|names| names.contains(&name)) {
+                let diagnostic = Diagnostic::new(place(key), format!("there is no {what} `{name}`"));
+                diagnostics
+                    .report(diagnostic.suggest(name, known.iter().flat_map(|names| names.iter().copied())));
+            }
+        };
+        if let Some(x) = &figure.x {
+            expect(x, &[&dimensions, &values], "x", "dimension or value");
+        }
+        for y in &figure.y.0 {
+            expect(y, &[&values], "y", "value");
+        }
+        if let Some(series) = &figure.series {
+            expect(series, &[&dimensions], "series", "dimension");
+        }
+        for name in figure.only.names() {
+            expect(name, &[&dimensions], "only", "dimension");
+        }
+        let needs_x = figure.kind != super::FigureKind::Cdf;
+        if needs_x != figure.x.is_some() {
+            let message = if needs_x { "the figure needs an `x`" } else { "a cdf has no `x`" };
+            diagnostics.error(node.span, message);
+        }
+        if figure.y.0.len() > 1 && figure.kind != super::FigureKind::Stacks {
+            diagnostics.error(place("y"), "only stacks have several values");
+        }
+    }
+}
+
+/// The study file of a name: the file itself, or `experiments/studies/NAME.yaml` here or above.
+///
+/// # Errors
+/// A sentence with the places that were looked at.
+pub fn find(name: &str, from: &Path) -> Result<PathBuf, String> {
+    crate::find::find(crate::find::Sort::Study, name, from).map(PathBuf::from)
+}

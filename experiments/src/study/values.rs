@@ -1,0 +1,77 @@
+//! The values of a point: what columns and figures can name without having asked for it.
+
+use std::collections::BTreeMap;
+
+use counterpoint_framework::time::SimTime;
+use serde::{Deserialize, Serialize};
+
+use crate::exposure::Activity;
+use crate::run::RunSummary;
+
+/// The values that every point may have, and their units. A machine that does not count something has no value of it.
+pub const NAMES: &[(&str, &str)] = &[
+    ("time", "s"),
+    ("cycles", "cycles"),
+    ("active_cycles", "cycles"),
+    ("warp_instructions", "instructions"),
+    ("thread_instructions", "instructions"),
+    ("ctas", "CTAs"),
+    ("l1_accesses", "accesses"),
+    ("l1_misses", "accesses"),
+    ("l2_accesses", "accesses"),
+    ("l2_misses", "accesses"),
+    ("dram_reads", "accesses"),
+    ("dram_writes", "accesses"),
+    ("row_hits", "accesses"),
+    ("row_misses", "accesses"),
+    ("busy_kernels", "s"),
+    ("busy_h2d", "s"),
+    ("busy_d2h", "s"),
+    ("busy_prelude", "s"),
+    ("busy_postlude", "s"),
+    ("exposed_kernels", "s"),
+    ("exposed_h2d", "s"),
+    ("exposed_d2h", "s"),
+    ("exposed_prelude", "s"),
+    ("exposed_postlude", "s"),
+    ("exposed_other", "s"),
+];
+
+/// The unit of a value, if it is one that every point may have.
+pub fn unit(name: &str) -> Option<&'static str> {
+    NAMES.iter().find(|(known, _)| *known == name).map(|(_, unit)| *unit)
+}
+
+/// What is kept of a point, besides the files of its run. It holds nothing of the computer that it was run on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PointResult {
+    /// What the point is, for people who look into the folder.
+    pub point: String,
+    /// How the run ended.
+    pub outcome: String,
+    /// Every result that the application expects came out.
+    pub verified: bool,
+    /// Values by name.
+    pub values: BTreeMap<String, f64>,
+}
+
+impl PointResult {
+    /// What a run came to.
+    pub fn new(point: String, summary: &RunSummary) -> Self {
+        let seconds = |time: SimTime| time.as_ps() as f64 * 1e-12;
+        let mut values = BTreeMap::from([("time".to_owned(), seconds(summary.report.outcome.time()))]);
+        for (name, count) in &summary.figures.counts {
+            values.insert(name.to_lowercase().replace(' ', "_"), *count as f64);
+        }
+        let exposure = &summary.waits.exposure;
+        for activity in Activity::ALL {
+            let found = exposure.activities.iter().find(|(other, _)| *other == activity);
+            let one = found.map(|(_, one)| *one).unwrap_or_default();
+            let name = activity.name().to_lowercase();
+            values.insert(format!("busy_{name}"), seconds(one.busy));
+            values.insert(format!("exposed_{name}"), seconds(one.exposed));
+        }
+        values.insert("exposed_other".to_owned(), seconds(exposure.other));
+        PointResult { point, outcome: summary.ending(), verified: summary.is_good(), values }
+    }
+}

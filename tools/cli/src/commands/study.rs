@@ -1,0 +1,167 @@
+//! `counterpoint study`.
+
+use std::io;
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use clap::Args;
+use counterpoint_experiments::registry;
+use counterpoint_experiments::run::RunError;
+use counterpoint_experiments::study::engine::{Board, Ran, Settings, StudyError, run_points};
+use counterpoint_experiments::study::index::{RESULTS, write_results};
+use counterpoint_experiments::study::table::Results;
+use counterpoint_experiments::study::{Study as Plan, find, load};
+
+use super::fail;
+use crate::{Console, FAILURE, INTERRUPTED, SUCCESS, study_progress};
+
+/// The command's arguments.
+#[derive(Args)]
+pub(crate) struct Study {
+    /// The study: a file, or a name that `counterpoint list studies` prints.
+    study: String,
+    /// Points that run at a time [default: as many as there are processors].
+    #[arg(long, value_name = "NUMBER")]
+    jobs: Option<NonZero<usize>>,
+    /// Run only points whose name has this in it, such as `hotspot`; names are as the command prints them.
+    #[arg(long, value_name = "TEXT")]
+    filter: Option<String>,
+    /// One of the study's scales [default: its first].
+    #[arg(long, value_name = "NAME")]
+    scale: Option<String>,
+    /// Run points again that are there.
+    #[arg(long)]
+    fresh: bool,
+    /// Folder of the study [default: out/studies/NAME or out/studies/NAME-SCALE].
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Show neither progress nor the table.
+    #[arg(long)]
+    quiet: bool,
+}
+
+impl Study {
+    pub(super) fn execute(&self, console: &mut Console<'_>) -> io::Result<u8> {
+        let here = std::env::current_dir().unwrap_or_default();
+        let path = match find(&self.study, &here) {
+            Ok(path) => path,
+            Err(message) => return fail(&[RunError::Usage(message)], console),
+        };
+        let plan = match load(&path.to_string_lossy(), self.scale.as_deref(), &here) {
+            Ok(plan) => plan,
+            Err(report) => return fail(&[report.into()], console),
+        };
+        let settings = Settings {
+            jobs: self.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZero::get),
+            filter: self.filter.clone(),
+            fresh: self.fresh,
+            folder: self.out.clone().unwrap_or_else(|| default_folder(&plan)),
+        };
+        let board = Board::default();
+        let work = || run_points(&plan, &Arc::new(registry()), &settings, &board, &console.interrupt);
+        let ran = study_progress::watch(&plan, &board, console.interactive, self.quiet, work);
+        let ran = match ran {
+            Ok(ran) => ran,
+            Err(StudyError::Write(error)) => return fail(&[error.into()], console),
+            Err(StudyError::Points(problems)) => {
+                let errors: Vec<RunError> = problems.into_iter().map(|(_, error)| error).collect();
+                return fail(&errors, console);
+            }
+        };
+        let results = match Results::read(&plan, &ran.keys, &settings.folder) {
+            Ok(results) => results,
+            Err(message) => return fail(&[RunError::Usage(message)], console),
+        };
+        if let Err(error) = write_results(&settings.folder, &results) {
+            return fail(&[error.into()], console);
+        }
+        if !self.quiet {
+            table(&plan, &results, console)?;
+        }
+        self.say(&ran, &settings, console)
+    }
+
+    /// Says what became of the points.
+    fn say(&self, ran: &Ran, settings: &Settings, console: &mut Console<'_>) -> io::Result<u8> {
+        let Ran { stored, done, failed, left, keys } = ran;
+        writeln!(
+            console.out,
+            "{} points: {done} have run, {stored} were there, {} failed, {left} are left",
+            keys.len(),
+            failed.len()
+        )?;
+        let folder = settings.folder.display();
+        writeln!(console.out, "results in {folder}: {RESULTS}; `counterpoint report {folder}` draws them")?;
+        for failure in failed {
+            let log = failure.log.display();
+            writeln!(console.err, "error: {}: {}\n  help: see {log}", failure.point, failure.reason)?;
+        }
+        Ok(match () {
+            () if console.interrupt.load(Ordering::SeqCst) => {
+                writeln!(console.err, "interrupted: the same command goes on from here")?;
+                INTERRUPTED
+            }
+            () if failed.is_empty() => SUCCESS,
+            () => FAILURE,
+        })
+    }
+}
+
+fn default_folder(plan: &Plan) -> PathBuf {
+    let scale = plan.scale.as_ref().map(|scale| format!("-{scale}")).unwrap_or_default();
+    PathBuf::from("out/studies").join(format!("{}{scale}", plan.name))
+}
+
+/// The columns of each point; without columns, its time.
+fn table(plan: &Plan, results: &Results, console: &mut Console<'_>) -> io::Result<()> {
+    let columns: Vec<&str> = match plan.columns.is_empty() {
+        true => vec!["time"],
+        false => plan.columns.iter().map(|(name, _)| name.as_str()).collect(),
+    };
+    let title = results.dimensions.iter().map(String::as_str).chain(columns.iter().copied());
+    let mut lines: Vec<Vec<String>> = vec![title.map(str::to_owned).collect()];
+    for row in &results.rows {
+        let value = |name: &&str| row.values.get(*name).map(|value| significant(*value)).unwrap_or_default();
+        lines.push(row.labels.iter().cloned().chain(columns.iter().map(value)).collect());
+    }
+    let labels = results.dimensions.len();
+    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..labels + columns.len()).map(width).collect();
+    for line in &lines {
+        let cells =
+            line.iter().zip(&widths).enumerate().map(|(column, (cell, &width))| match column < labels {
+                true => format!("{cell:<width$}"),
+                false => format!("{cell:>width$}"),
+            });
+        writeln!(console.out, "  {}", cells.collect::<Vec<_>>().join("  ").trim_end())?;
+    }
+    writeln!(console.out)
+}
+
+/// A number with four significant digits.
+fn significant(value: f64) -> String {
+    let size = value.abs();
+    match () {
+        () if value == 0.0 => "0".to_owned(),
+        () if !(1e-3..1e7).contains(&size) => format!("{value:.3e}"),
+        () if size >= 1000.0 => format!("{value:.0}"),
+        () if size >= 100.0 => format!("{value:.1}"),
+        () if size >= 10.0 => format!("{value:.2}"),
+        () if size >= 1.0 => format!("{value:.3}"),
+        () => format!("{value:.4}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::significant;
+
+    #[test]
+    fn numbers_have_four_digits_that_matter() {
+        let numbers = [0.0, 1.2345, 12.345, 0.012_345, 1234.5, 1.5e-5, -2.0, 3.0e9];
+        let expected = ["0", "1.234", "12.35", "0.0123", "1234", "1.500e-5", "-2.000", "3.000e9"];
+        assert_eq!(numbers.map(significant), expected);
+    }
+}

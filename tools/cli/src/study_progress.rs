@@ -1,0 +1,140 @@
+//! The progress of a study on standard error: a line for each point that runs, and one for all.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use counterpoint_experiments::study::Study;
+use counterpoint_experiments::study::engine::{Board, State};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+
+/// How often the lines are drawn.
+const INTERVAL: Duration = Duration::from_millis(200);
+/// Steps of a bar.
+const STEPS: u64 = 1000;
+
+/// Does something while lines on standard error tell how far its points are: bars for someone who watches, else a line
+/// when a point ends; nothing if it is to be `quiet`.
+pub(crate) fn watch<T>(
+    study: &Study,
+    board: &Board,
+    interactive: bool,
+    quiet: bool,
+    work: impl FnOnce() -> T,
+) -> T {
+    if quiet {
+        return work();
+    }
+    std::thread::scope(|scope| {
+        let (done, ended) = mpsc::channel::<()>();
+        scope.spawn(move || {
+            let mut lines = Lines::new(study, interactive);
+            // The channel closes when the work is done, also when it panics.
+            while ended.recv_timeout(INTERVAL) == Err(mpsc::RecvTimeoutError::Timeout) {
+                lines.show(&board.states());
+            }
+            lines.show(&board.states());
+            lines.clear();
+        });
+        let result = work();
+        drop(done);
+        result
+    })
+}
+
+struct Lines<'a> {
+    study: &'a Study,
+    begun: Instant,
+    all: MultiProgress,
+    total: Option<ProgressBar>,
+    /// By point, its line and when it came up.
+    running: BTreeMap<usize, (ProgressBar, Instant)>,
+    /// Points whose end has been told.
+    told: Vec<bool>,
+}
+
+impl<'a> Lines<'a> {
+    fn new(study: &'a Study, interactive: bool) -> Self {
+        let all = MultiProgress::new();
+        let total = interactive.then(|| all.add(bar()));
+        let told = vec![false; study.points.len()];
+        Lines { study, begun: Instant::now(), all, total, running: BTreeMap::new(), told }
+    }
+
+    fn show(&mut self, states: &[State]) {
+        let (mut finished, mut stored, mut wanted, mut under_way) = (0, 0, 0, 0.0);
+        for (point, state) in states.iter().enumerate() {
+            match state {
+                State::LeftOut => continue,
+                State::Waiting => {}
+                State::Stored => stored += 1,
+                State::Done => {
+                    finished += 1;
+                    self.tell(point, "done");
+                }
+                State::Failed(reason) => {
+                    finished += 1;
+                    self.tell(point, reason);
+                }
+                State::Running(progress) => {
+                    let Some(snapshot) = progress.snapshot() else { continue };
+                    under_way += snapshot.fraction();
+                    if self.total.is_some() {
+                        let name = self.study.points[point].name();
+                        let all = &self.all;
+                        let (line, since) =
+                            self.running.entry(point).or_insert_with(|| (all.add(bar()), Instant::now()));
+                        line.set_position((snapshot.fraction() * STEPS as f64) as u64);
+                        let millis = snapshot.time.as_ps() as f64 * 1e-9;
+                        let speed = millis / since.elapsed().as_secs_f64().max(1e-3);
+                        line.set_message(format!("{name}: {millis:.3} ms simulated, {speed:.3} ms a second"));
+                    }
+                }
+            }
+            wanted += 1;
+        }
+        if let Some(total) = &self.total {
+            let work = wanted - stored;
+            let share = (f64::from(finished) + under_way) / f64::from(work).max(1.0);
+            total.set_position((share * STEPS as f64) as u64);
+            let mut text = format!("{} of {wanted} points", finished + stored);
+            if share > 0.02 {
+                let rest = self.begun.elapsed().mul_f64((1.0 - share).max(0.0) / share);
+                text.push_str(&format!(", about {} s to go", rest.as_secs()));
+            }
+            total.set_message(text);
+        }
+    }
+
+    /// Tells once that a point has ended.
+    fn tell(&mut self, point: usize, how: &str) {
+        if std::mem::replace(&mut self.told[point], true) {
+            return;
+        }
+        if let Some((line, _)) = self.running.remove(&point) {
+            line.finish_and_clear();
+            self.all.remove(&line);
+        }
+        // A reader that closes the pipe ends the lines, not the study.
+        let line = format!("{}: {how}", self.study.points[point].name());
+        match self.total {
+            Some(_) => drop(self.all.println(line)),
+            None => drop(std::io::Write::write_all(&mut std::io::stderr(), format!("{line}\n").as_bytes())),
+        }
+    }
+
+    fn clear(&self) {
+        if let Some(total) = &self.total {
+            total.finish_and_clear();
+        }
+        drop(self.all.clear());
+    }
+}
+
+fn bar() -> ProgressBar {
+    let bar = ProgressBar::new(STEPS);
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {msg}") {
+        bar.set_style(style);
+    }
+    bar
+}
