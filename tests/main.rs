@@ -14,6 +14,7 @@ mod faults;
 mod machines;
 mod microbenchmarks;
 mod modules;
+mod otlp;
 mod ptx_command;
 mod speed;
 mod streams;

@@ -7,6 +7,8 @@ pub mod bisect;
 pub mod critical_path;
 pub mod curves;
 pub mod element;
+#[cfg(feature = "otlp")]
+pub mod export;
 pub mod exposure;
 pub mod find;
 pub mod generate;

@@ -28,6 +28,8 @@ pub const EXPOSURE: &str = "exposure.csv";
 pub const CRITICAL_PATH: &str = "critical_path.csv";
 /// What happened when, for Perfetto.
 pub const SPANS: &str = "spans.perfetto.json";
+/// Spans that no server took, for `counterpoint export`. It is there only if there are such spans.
+pub const UNSENT: &str = "spans.otlp.jsonl";
 /// The machine as it was run.
 pub const MACHINE: &str = "machine.yaml";
 /// What was run, and how it ended.
@@ -37,8 +39,19 @@ pub const MANIFEST: &str = "manifest.yaml";
 pub const RECORDS: [&str; 6] = [STATS_TEXT, STATS_JSON, STATS_CSV, EXPOSURE, CRITICAL_PATH, SPANS];
 
 /// Names that an application's output files cannot have.
-pub const RESERVED: [&str; 10] =
-    [STATS_TEXT, STATS_JSON, STATS_CSV, SERIES, CURVES, EXPOSURE, CRITICAL_PATH, SPANS, MACHINE, MANIFEST];
+pub const RESERVED: [&str; 11] = [
+    STATS_TEXT,
+    STATS_JSON,
+    STATS_CSV,
+    SERIES,
+    CURVES,
+    EXPOSURE,
+    CRITICAL_PATH,
+    SPANS,
+    UNSENT,
+    MACHINE,
+    MANIFEST,
+];
 
 /// What is put behind the name of a file that is not whole.
 const PARTIAL: &str = ".partial";

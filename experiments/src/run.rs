@@ -9,6 +9,7 @@ mod request;
 mod simulation;
 mod surroundings;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -55,6 +56,8 @@ pub struct RunSummary {
     pub machine: String,
     /// Name of the application.
     pub application: String,
+    /// The kind of each component, by path.
+    pub kinds: BTreeMap<String, String>,
     /// Statistics, spans, how it ended.
     pub report: RunReport,
     /// It ended before everything was done.
@@ -216,6 +219,7 @@ pub fn run_watched(
     Ok(RunSummary {
         machine: machine.machine.name.clone(),
         application: program.name.clone(),
+        kinds: machine.machine.instances.iter().map(|one| (one.path.clone(), one.kind.clone())).collect(),
         partial,
         missing,
         results: record::results(&loaded, &disk),

@@ -3,6 +3,8 @@
 mod bisect;
 mod check;
 mod explain;
+#[cfg(feature = "otlp")]
+mod export;
 mod graph;
 mod list;
 mod machine;
@@ -29,6 +31,9 @@ use crate::{Console, FAILURE};
 pub(crate) enum Command {
     /// Run an application on a machine.
     Run(Box<run::Run>),
+    /// Send the spans of a run to Jaeger that could not be sent when it ended.
+    #[cfg(feature = "otlp")]
+    Export(export::Export),
     /// Find where two runs part: the first clock cycle in which a component differs.
     Bisect(Box<bisect::Bisect>),
     /// Report everything that is wrong with a machine, and with an application.
@@ -57,6 +62,8 @@ impl Command {
     pub(crate) fn execute(self, words: Vec<String>, console: &mut Console<'_>) -> io::Result<u8> {
         match self {
             Command::Run(command) => command.execute(words, console),
+            #[cfg(feature = "otlp")]
+            Command::Export(command) => command.execute(console),
             Command::Bisect(command) => command.execute(console),
             Command::Check(command) => command.execute(console),
             Command::Graph(command) => command.execute(console),
