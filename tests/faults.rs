@@ -40,6 +40,7 @@ fn count(summary: &RunSummary, path: &str, name: &str) -> u64 {
     match row.unwrap_or_else(|| panic!("no statistic {path}.{name}")).value {
         StatValue::Count(count) => count,
         StatValue::Distribution { count, .. } => count,
+        StatValue::Ratio { .. } => 0,
     }
 }
 

@@ -8,6 +8,8 @@ pub mod compare;
 pub mod critical_path;
 pub mod curves;
 pub mod element;
+#[cfg(feature = "otlp")]
+pub mod export;
 pub mod exposure;
 pub mod find;
 pub mod generate;

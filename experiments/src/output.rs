@@ -34,6 +34,8 @@ pub const EXPOSURE: &str = "exposure.csv";
 pub const CRITICAL_PATH: &str = "critical_path.csv";
 /// What happened when, for Perfetto.
 pub const SPANS: &str = "spans.perfetto.json";
+/// Spans that no server took, for `counterpoint export`. It is there only if there are such spans.
+pub const UNSENT: &str = "spans.otlp.jsonl";
 /// The machine as it was run.
 pub const MACHINE: &str = "machine.yaml";
 /// What was run, and how it ended.
@@ -53,7 +55,7 @@ pub const RECORDS: &[&str] = &[
 
 /// Names that an application's output files cannot have, whatever the features of this build: an earlier run of another
 /// one may have left such a file.
-pub const RESERVED: [&str; 12] = [
+pub const RESERVED: [&str; 13] = [
     STATS_TEXT,
     STATS_JSON,
     STATS_CSV,
@@ -64,6 +66,7 @@ pub const RESERVED: [&str; 12] = [
     EXPOSURE,
     CRITICAL_PATH,
     SPANS,
+    UNSENT,
     MACHINE,
     MANIFEST,
 ];

@@ -9,8 +9,9 @@ mod request;
 mod simulation;
 mod surroundings;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use counterpoint_framework::kernel::{Cut, Outcome, RunOptions, SnapshotTimes, Stuck, Watchdog};
@@ -55,6 +56,8 @@ pub struct RunSummary {
     pub machine: String,
     /// Name of the application.
     pub application: String,
+    /// The kind of each component, by path.
+    pub kinds: BTreeMap<String, String>,
     /// Statistics, spans, how it ended.
     pub report: RunReport,
     /// It ended before everything was done.
@@ -216,6 +219,7 @@ pub fn run_watched(
     Ok(RunSummary {
         machine: machine.machine.name.clone(),
         application: program.name.clone(),
+        kinds: machine.machine.instances.iter().map(|one| (one.path.clone(), one.kind.clone())).collect(),
         partial,
         missing,
         results: record::results(&loaded, &disk),
@@ -266,8 +270,14 @@ fn hashed((path, clock): (String, Hertz)) -> Hashed {
     Hashed { path, hertz: clock.get() }
 }
 
-/// Writes the input files that generators made; a user who wants others replaces them.
-fn write_inputs(loaded: &LoadedApplication) -> Result<Vec<String>, WriteError> {
+/// Writes the input files that generators made; a user who wants others replaces them. Gives their names.
+///
+/// # Errors
+/// If one cannot be written.
+pub fn write_inputs(loaded: &LoadedApplication) -> Result<Vec<String>, WriteError> {
+    // Two runs side by side may want the same file: each writes it whole, one after the other.
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let mut created = Vec::new();
     for input in loaded.files().filter(|input| input.generated) {
         if created.contains(&input.path) {

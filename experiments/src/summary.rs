@@ -155,7 +155,7 @@ impl Figures {
                 .filter(|row| source.statistics.contains(&row.label.name))
                 .filter_map(|row| match row.value {
                     StatValue::Count(count) => Some(count),
-                    StatValue::Distribution { .. } => None,
+                    StatValue::Ratio { .. } | StatValue::Distribution { .. } => None,
                 })
                 .collect();
             if let Some(largest) = values.iter().max() {

@@ -179,6 +179,10 @@ pub struct CtaCounts {
     pub l1_misses: u64,
     /// Bank conflicts in shared memory, in cycles.
     pub shared_conflicts: u64,
+    /// Cycles of its warps, summed up.
+    pub warp_cycles: u64,
+    /// Cycles of places for warps that the SM had, as far as they were this block's.
+    pub warp_slots: u64,
     /// Issue slots that its warps used, or lost where one of them came nearest to issuing.
     pub slots: SlotCounts,
 }
@@ -224,6 +228,11 @@ impl SlotCounts {
     #[inline]
     pub fn add(&mut self, slot: IssueSlot, amount: u64) {
         self.0[slot as usize] += amount;
+    }
+
+    /// All slots.
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
     }
 
     /// How many slots became that.

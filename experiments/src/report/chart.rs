@@ -130,6 +130,14 @@ impl<'a> Plan<'a> {
         self.labels(dimension).into_iter().map(of).collect()
     }
 
+    /// What a series is called: a number alone would not say of what.
+    fn named(&self, label: &str) -> String {
+        match &self.figure.series {
+            Some(dimension) if label.parse::<f64>().is_ok() => format!("{dimension} {label}"),
+            _ => label.to_owned(),
+        }
+    }
+
     fn values(rows: &[&Row], name: &str) -> Vec<f64> {
         rows.iter().filter_map(|row| row.values.get(name).copied()).collect()
     }
@@ -164,6 +172,7 @@ impl<'a> Plan<'a> {
             };
             let dots: Vec<Dot> = labels.iter().enumerate().filter_map(at).collect();
             let published = self.figure.published.get(&name);
+            let name = self.named(&name);
             chart.series.push(Series { name: name.clone(), published: false, colour, dots });
             if let Some(values) = published {
                 let at = |(index, label): (usize, &String)| Dot::new(place(index), &[*values.get(label)?]);
@@ -209,7 +218,7 @@ impl<'a> Plan<'a> {
             chart.series.push(Series { name, published: false, colour, dots });
         }
         chart.categories = labels.into_iter().map(str::to_owned).collect();
-        chart.stacks = stacks.into_iter().map(|(name, _)| name).collect();
+        chart.stacks = stacks.into_iter().map(|(name, _)| self.named(&name)).collect();
     }
 
     /// A dot for each point.
@@ -222,6 +231,7 @@ impl<'a> Plan<'a> {
                 Dot::new(along, &[*row.values.get(y)?])
             };
             let dots = rows.iter().filter_map(dot).collect();
+            let name = self.named(&name);
             chart.series.push(Series { name, published: false, colour, dots });
         }
     }
@@ -234,6 +244,7 @@ impl<'a> Plan<'a> {
             let count = values.len() as f64;
             let dot = |(index, value): (usize, &f64)| Dot::new(*value, &[100.0 * (index + 1) as f64 / count]);
             let dots = values.iter().enumerate().filter_map(dot).collect();
+            let name = self.named(&name);
             chart.series.push(Series { name, published: false, colour, dots });
         }
     }

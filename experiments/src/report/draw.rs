@@ -29,8 +29,8 @@ const COLOURS: [RGBColor; 8] = [
 
 const FONT: &str = "sans-serif";
 /// The size of text in pixels, and that of titles.
-const TEXT: u32 = 14;
-const TITLE: u32 = 17;
+const TEXT: u32 = 17;
+const TITLE: u32 = 21;
 /// Between things, in pixels.
 const GAP: i32 = 8;
 /// Side of the square that shows a colour.
@@ -115,7 +115,7 @@ fn draw<B: DrawingBackend>(chart: &Chart, area: &Area<'_, B>) -> Result<(), Fail
         .y_labels(6)
         .y_desc(&chart.y_title);
     if chart.categories.is_empty() {
-        let count = ((width - left) / 90).clamp(2, 10);
+        let count = ((width - left) / 100).clamp(2, 10);
         mesh.x_label_formatter(&tick).x_labels(count as usize).x_desc(&chart.x_title);
     } else {
         mesh.x_labels(0);

@@ -38,8 +38,12 @@ impl Surroundings {
         resources.insert(Arc::clone(&journal));
         resources.insert(Arc::clone(&meter));
         resources.insert(Arc::new(Preloaded::new(contents.clone())));
-        let environment =
-            Environment { resources: Arc::new(resources), recording: request.recording, seed: request.seed };
+        let environment = Environment {
+            resources: Arc::new(resources),
+            recording: request.recording,
+            sampled: request.series.is_some(),
+            seed: request.seed,
+        };
         Surroundings { program, journal, disk, meter, environment }
     }
 }

@@ -252,9 +252,10 @@ impl Workers {
         let end = match ran {
             Ok(Ok(summary)) => self.keep(job, &summary),
             Ok(Err(errors)) => {
-                self.fail(job, &errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
+                let text = errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+                self.fail(job, text.lines().next().unwrap_or_default(), &text)
             }
-            Err(_) => self.fail(job, "the run panicked; the message is on standard error"),
+            Err(_) => self.fail(job, "the run panicked", "its message is on standard error"),
         };
         let state = match &end {
             End::Done => State::Done,
@@ -271,11 +272,15 @@ impl Workers {
             return End::Left;
         }
         if !summary.is_good() {
-            let mut text = format!("{}\n{}\n", job.name, summary.ending());
+            let ending = summary.ending();
+            let mut text = format!("{}\n{ending}\n", job.name);
             for check in &summary.checks {
                 text.push_str(&format!("{} against {}: {}\n", check.buffer, check.against, check.verdict));
             }
-            return self.fail(job, &text);
+            let wrong = summary.checks.iter().find(|check| !check.verdict.is_verified() && !summary.partial);
+            let wrong = wrong.map(|check| format!("{} is {}", check.buffer, check.verdict));
+            let reason = wrong.unwrap_or_else(|| ending.lines().next().unwrap_or_default().to_owned());
+            return self.fail(job, &reason, &text);
         }
         // Results are verified; the files that hold them are as large as the inputs.
         for path in &summary.outputs {
@@ -290,8 +295,8 @@ impl Workers {
         }
     }
 
-    fn fail(&self, job: &Job, text: &str) -> End {
-        let reason = text.lines().rev().find(|line| !line.is_empty()).unwrap_or_default().to_owned();
+    fn fail(&self, job: &Job, reason: &str, text: &str) -> End {
+        let reason = reason.to_owned();
         match self.store.keep_failure(&job.key, text) {
             Ok(log) => End::Failed { reason, log },
             Err(error) => End::Broken(error),

@@ -112,7 +112,7 @@ pub struct OneOrMore(pub Vec<String>);
 
 impl Parameter for OneOrMore {
     fn describe() -> TypeInfo {
-        TypeInfo::plain("a text or a list of them")
+        TypeInfo::open("a text or a list of them")
     }
 
     fn from_node(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
@@ -152,7 +152,7 @@ struct Described {
 
 impl Parameter for Choices {
     fn describe() -> TypeInfo {
-        TypeInfo::plain(
+        TypeInfo::open(
             "a name, a list of names, or a map from labels to names or to `{ of: name, set: { path: value } }`",
         )
     }

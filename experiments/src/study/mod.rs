@@ -11,10 +11,29 @@ pub mod store;
 pub mod table;
 pub mod values;
 
+use counterpoint_framework::model::Params;
+use counterpoint_framework::topology;
+
+use file::StudyFile;
 pub use file::{FigureFile, FigureKind, Mean, Paper};
 pub use plan::{Point, Study, find, load};
 
-/// The keys of a study file, as `counterpoint explain study` prints them.
-pub fn fields() -> Vec<counterpoint_framework::model::Field> {
-    <file::StudyFile as counterpoint_framework::model::Params>::fields()
+/// The keys of a study file, for `counterpoint explain study`.
+pub fn explain() -> String {
+    let mut out = topology::explain_file(
+        "study",
+        "A study runs every combination of its machines, applications, varied settings, seeds and runs. A finished point is \
+         kept under the hash of all that it depends on, and is not run again.",
+        &StudyFile::fields(),
+    );
+    out.push_str("\nValues\n");
+    for (name, unit) in values::NAMES {
+        out.push_str(&format!("  {name} ({unit})\n"));
+    }
+    out
+}
+
+/// The JSON Schema of study files, for editors.
+pub fn schema() -> serde_json::Value {
+    topology::schema_of_file("Counterpoint study", &StudyFile::fields())
 }

@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 
 use super::values::PointResult;
 use crate::output::WriteError;
-use crate::run::{RunError, RunRequest, load_application, load_machine};
+use crate::run::{RunError, RunRequest, load_application, load_machine, write_inputs};
 
 /// What is kept of a point besides the files of its run.
 pub const RESULT: &str = "result.json";
@@ -47,10 +47,11 @@ impl std::fmt::Display for PointKey {
 }
 
 impl PointKey {
-    /// The key of a run.
+    /// The key of a run, whose input files are made if they are not there: so they are the same for all points, whichever
+    /// comes first.
     ///
     /// # Errors
-    /// Everything that is wrong with its machine and its application.
+    /// Everything that is wrong with its machine and its application, and files that cannot be written.
     pub fn new(request: &RunRequest, registry: &Registry) -> Result<Self, Vec<RunError>> {
         let (machine, application) = (load_machine(request, registry), load_application(request));
         let (machine, application) = match (machine, application) {
@@ -59,6 +60,7 @@ impl PointKey {
                 return Err(machine.err().into_iter().chain(application.err()).collect());
             }
         };
+        write_inputs(&application).map_err(|error| vec![error.into()])?;
         let mut hasher = Sha256::new();
         let mut part = |name: &str, bytes: &[u8]| {
             hasher.update(format!("{name} {}\n", bytes.len()));

@@ -146,6 +146,6 @@ fn counts(machine: &Machine, rows: &[StatRow]) -> BTreeMap<&'static str, u64> {
 fn count(row: &StatRow) -> u64 {
     match row.value {
         StatValue::Count(count) => count,
-        StatValue::Distribution { .. } => 0,
+        StatValue::Ratio { .. } | StatValue::Distribution { .. } => 0,
     }
 }

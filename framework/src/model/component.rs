@@ -76,6 +76,8 @@ pub struct Environment {
     pub resources: Arc<Resources>,
     /// Which spans are kept.
     pub recording: Recording,
+    /// Components say what samples of them are of: only a run that takes samples needs it.
+    pub sampled: bool,
     /// Seed of all random numbers; each component draws from a stream of its own.
     pub seed: u64,
 }
@@ -85,7 +87,7 @@ pub struct Environment {
 pub struct Remains {
     /// Its statistics.
     pub stats: Vec<StatRow>,
-    /// What its samples are of.
+    /// What its samples are of, if that was asked for.
     pub counters: Vec<CounterName>,
     /// Its spans.
     pub spans: Vec<Span>,
@@ -100,7 +102,7 @@ pub fn process<C: Component>(
 ) -> ProcessSpec {
     let place = path.clone();
     let start = move |wiring: &mut crate::kernel::Wiring<'_>| {
-        let Environment { resources, recording, seed } = environment;
+        let Environment { resources, recording, sampled: wanted, seed } = environment;
         let mut component = make();
         let mut io = C::Ports::wire(wiring);
         let context: Rc<Context<C::Stats>> =
@@ -108,7 +110,7 @@ pub fn process<C: Component>(
         let (sim, sampled) = (Rc::clone(&context), Rc::clone(&context));
         let finish = move || {
             let stats = Rows::of(&place, &mut |visitor| context.stats.visit(visitor));
-            let counters = counters::names(&place, &context.stats);
+            let counters = if wanted { counters::names(&place, &context.stats) } else { Vec::new() };
             let spans = context.spans.take(&place);
             Box::new(Remains { stats, counters, spans }) as Box<dyn std::any::Any + Send>
         };

@@ -28,7 +28,7 @@ impl<T> Named<T> {
 
 impl<T: Parameter> Parameter for Named<T> {
     fn describe() -> TypeInfo {
-        TypeInfo::plain(&format!("a map from names, each to {}", T::describe().description))
+        TypeInfo::open(&format!("a map from names, each to {}", T::describe().description))
     }
 
     fn from_node(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
@@ -55,7 +55,7 @@ pub struct Raw(pub Node);
 
 impl Parameter for Raw {
     fn describe() -> TypeInfo {
-        TypeInfo::plain("a value")
+        TypeInfo::open("a value")
     }
 
     fn from_node(node: &Node, _reader: &mut Reader<'_>) -> Option<Self> {

@@ -58,6 +58,8 @@ pub struct TypeInfo {
     pub fields: Vec<Field>,
     /// The names of an enumeration.
     pub choices: Vec<ChoiceInfo>,
+    /// It may have any shape.
+    pub open: bool,
     /// The open family of kinds from which one is chosen by name.
     pub family: Option<FamilyId>,
     /// Whether it is a list of the described type.
@@ -65,6 +67,11 @@ pub struct TypeInfo {
 }
 
 impl TypeInfo {
+    /// A type of any shape, whose parts the schema does not know.
+    pub fn open(description: &str) -> Self {
+        TypeInfo { open: true, ..TypeInfo::plain(description) }
+    }
+
     /// A type that is fully said by its description.
     pub fn plain(description: &str) -> Self {
         TypeInfo { description: description.to_owned(), ..TypeInfo::default() }

@@ -52,6 +52,13 @@ pub trait StatVisitor {
 pub enum StatValue {
     /// A count.
     Count(u64),
+    /// A count by another one, which is not zero.
+    Ratio {
+        /// The one.
+        part: u64,
+        /// The other.
+        whole: u64,
+    },
     /// What many values come to.
     Distribution {
         /// Number of values.
@@ -105,6 +112,21 @@ impl Stat for Counter {
 
     fn absorb(&self, other: &Self) {
         self.add(other.get());
+    }
+}
+
+/// What one counter of a set is by another: `#[stat(part = "misses", whole = "accesses")]`. It is shown if the other is not
+/// zero.
+#[derive(Default)]
+pub struct Ratio;
+
+impl Ratio {
+    /// Shows it, for what `derive(Stats)` writes.
+    pub fn visit_of(&self, label: StatLabel, part: &Counter, whole: &Counter, visitor: &mut dyn StatVisitor) {
+        let (part, whole) = (part.get(), whole.get());
+        if whole > 0 {
+            visitor.stat(label, StatValue::Ratio { part, whole });
+        }
     }
 }
 

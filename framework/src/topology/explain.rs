@@ -35,6 +35,15 @@ pub fn explain(kind: &KindInfo, families: &Families) -> String {
     out
 }
 
+/// Describes a file that is a map of parameters.
+pub fn explain_file(name: &str, doc: &str, keys: &[Field]) -> String {
+    let mut out = format!("{name}\n");
+    paragraph(&mut out, 1, doc);
+    out.push_str("\nKeys\n");
+    fields(&mut out, 1, keys, &Families::default());
+    out
+}
+
 /// The documentation of what can go wrong on links: an entry of a machine's or an overlay's `faults:`.
 pub fn explain_faults() -> String {
     let mut out = String::from("faults\n");

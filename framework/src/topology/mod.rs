@@ -20,10 +20,10 @@ mod source;
 mod wire;
 
 pub use build::{RunReport, build, run};
-pub use explain::{explain, explain_faults, list};
+pub use explain::{explain, explain_faults, explain_file, list};
 pub use machine::{Endpoint, Instance, Link, Machine, natural};
 pub use resolve::{flow, resolve, resolve_plain};
-pub use schema::schema;
+pub use schema::{schema, schema_of_file};
 pub use source::{COMMAND_LINE, Disk, Files};
 
 use crate::model::{Catalogue, Diagnostics, Report, SourceMap};

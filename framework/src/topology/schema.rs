@@ -59,6 +59,19 @@ fn text(doc: &str) -> Value {
     json!({ "type": "string", "description": doc })
 }
 
+/// The schema of files that are a map of parameters.
+pub fn schema_of_file(title: &str, keys: &[Field]) -> Value {
+    let required: Vec<&str> = keys.iter().filter(|field| field.required).map(|field| field.name).collect();
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": title,
+        "type": "object",
+        "required": required,
+        "additionalProperties": false,
+        "properties": properties(keys, &Families::default()),
+    })
+}
+
 /// A value of which the schema knows no more than that it is single.
 fn scalar() -> Value {
     json!({ "type": ["string", "number", "boolean"] })
@@ -143,6 +156,9 @@ fn properties(fields: &[Field], families: &Families) -> Map<String, Value> {
 }
 
 fn value(kind: &TypeInfo, families: &Families) -> Value {
+    if kind.open {
+        return json!({});
+    }
     if kind.list {
         let element = TypeInfo { list: false, ..kind.clone() };
         return json!({ "type": "array", "items": value(&element, families) });

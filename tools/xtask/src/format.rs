@@ -28,7 +28,7 @@ pub(crate) fn run(check: bool) -> Result<(), String> {
     let mut rustfmt = Command::new("rustfmt");
     rustfmt.args(["--edition", EDITION]).args(&listed);
     // Crates that need more than a Rust toolchain are outside of the workspace.
-    let manifests = ["Cargo.toml", "tools/fuzz/Cargo.toml", "tools/peers/Cargo.toml"];
+    let manifests = ["Cargo.toml", "tools/e2e/Cargo.toml", "tools/fuzz/Cargo.toml", "tools/peers/Cargo.toml"];
     for mut command in manifests.into_iter().map(cargo).chain([rustfmt]) {
         command.args(check.then_some("--check"));
         let status = command.status().map_err(|error| format!("{:?}: {error}", command.get_program()))?;

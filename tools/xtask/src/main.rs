@@ -1,9 +1,11 @@
 //! Checks and chores of this repository: `cargo xtask check`, `cargo xtask fmt`, `cargo xtask ptx`,
-//! `cargo xtask ptxas`, `cargo xtask fuzz`, `cargo xtask bench-peers`, `cargo xtask speeds`, `cargo xtask profile`.
+//! `cargo xtask ptxas`, `cargo xtask fuzz`, `cargo xtask bench-peers`, `cargo xtask e2e`, `cargo xtask speeds`,
+//! `cargo xtask profile`.
 
 use std::process::{Command, ExitCode};
 
 mod bench_peers;
+mod e2e;
 mod format;
 mod fuzz;
 mod profile;
@@ -27,10 +29,11 @@ fn main() -> ExitCode {
         "ptxas" => ptxas::run(std::env::args().skip(2)),
         "fuzz" => fuzz::run(std::env::args().skip(2)),
         "bench-peers" => bench_peers::run(),
+        "e2e" => e2e::run(),
         "speeds" => speeds::run(std::env::args().skip(2)),
         "profile" => profile::run(std::env::args().skip(2)),
         _ => Err(
-            "usage: cargo xtask check | fmt [--check] | ptx | ptxas | fuzz | bench-peers | speeds | profile"
+            "usage: cargo xtask check | fmt [--check] | ptx | ptxas | fuzz | bench-peers | e2e | speeds | profile"
                 .to_owned(),
         ),
     };

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use counterpoint_framework::kernel::{Fault, Source};
-use counterpoint_framework::model::{Component, Context, Counter, Invalid, Params, Ports, Stats};
+use counterpoint_framework::model::{Component, Context, Counter, Invalid, Params, Ports, Ratio, Stats};
 use counterpoint_framework::time::{Bytes, Cycles, SimTime};
 use counterpoint_protocols::memory::{
     AtomicLane, ByteMask, LINE_BYTES, Label, Line, MemAccess, MemReply, MemRequest, MemResult, MemoryClient,
@@ -63,6 +63,9 @@ struct L2Counts {
     /// Sectors of these that were not here, or not enough of them.
     #[stat(name = "L2_total_cache_misses")]
     misses: Counter,
+    /// The share of the misses.
+    #[stat(name = "L2_total_cache_miss_rate", unit = "of 1", part = "misses", whole = "accesses")]
+    miss_rate: Ratio,
     /// Requests that joined a fetch under way.
     #[stat(name = "L2_total_cache_pending_hits")]
     pending_hits: Counter,

@@ -286,6 +286,8 @@ const COUNTS: CtaCounts = CtaCounts {
     l1_accesses: 5,
     l1_misses: 3,
     shared_conflicts: 2,
+    warp_cycles: 60,
+    warp_slots: 240,
     slots: SlotCounts::NONE.with(IssueSlot::Used, 9).with(IssueSlot::Memory, 40),
 };
 
@@ -299,10 +301,12 @@ fn count_at(stats: &[StatRow], path: &str, name: &str) -> u64 {
 }
 
 /// What so many blocks come to.
-fn counted(ctas: u64) -> [(&'static str, u64); 5] {
+fn counted(ctas: u64) -> [(&'static str, u64); 7] {
     [
         ("warp_insn", 10 * ctas),
         ("gpu_sim_insn", 300 * ctas),
+        ("warp_cycles", 60 * ctas),
+        ("warp_slots", 240 * ctas),
         ("L1D_total_cache_accesses", 5 * ctas),
         ("L1D_total_cache_misses", 3 * ctas),
         ("gpgpu_n_shmem_bkconflict", 2 * ctas),
@@ -319,14 +323,24 @@ fn launches_and_streams_are_counted_one_by_one() {
     };
     assert_eq!(slots("kernels[k#2]"), [3 * 9, 3 * 40, 0]);
     assert_eq!(slots("streams[1]"), [3 * 9, 3 * 40, 0]);
+    let ratio = |path: &str, name: &str| {
+        let row = stats.iter().find(|row| row.path == path && row.label.name == name);
+        row.map(|row| row.value)
+    };
+    let quarter = |ctas: u64| Some(StatValue::Ratio { part: 60 * ctas, whole: 240 * ctas });
+    assert_eq!(ratio("unit.kernels[k#2]", "gpu_occupancy"), quarter(3));
+    assert_eq!(ratio("unit", "gpu_tot_occupancy"), quarter(6));
+    assert_eq!(ratio("unit.kernels[k#1]", "gpu_ipc"), Some(StatValue::Ratio { part: 600, whole: 102 }));
+    // From the first launch's arrival to the last one's end, without a gap.
+    assert_eq!(count_at(&stats, "unit", "gpu_tot_sim_cycle"), 204);
     let of = |part: &str| -> Vec<(&str, u64)> {
         let path = format!("unit.{part}");
         let rows = stats.iter().filter(|row| row.path == path);
         let count = |row: &StatRow| match row.value {
-            StatValue::Count(count) => count,
-            StatValue::Distribution { .. } => panic!("a count"),
+            StatValue::Count(count) => Some((row.label.name, count)),
+            _ => None,
         };
-        rows.map(|row| (row.label.name, count(row))).collect()
+        rows.filter_map(count).collect()
     };
     // The second kernel's third block has to wait for the first kernel's SM, and the third kernel for an entry.
     let kernel = |stream, ctas, cycles, active| {

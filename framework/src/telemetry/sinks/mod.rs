@@ -1,6 +1,9 @@
-//! The files that a run's records become. Pure functions of the records: no clock, no paths, no settings.
+//! The files that a run's records become, pure functions of the records: no clock, no paths, no settings. And, if the
+//! feature `otlp` is on, the spans' way to a server.
 
 pub mod csv;
+#[cfg(feature = "otlp")]
+pub mod otlp;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 pub mod perfetto;

@@ -39,6 +39,7 @@ pub fn write_json(rows: &[StatRow], partial: bool, out: &mut dyn Write) -> io::R
             let comma = if index == 0 { "" } else { "," };
             let value = match row.value {
                 StatValue::Count(count) => format!("\"value\": {count}"),
+                StatValue::Ratio { part, whole } => format!("\"value\": {}", mean(whole, part)),
                 StatValue::Distribution { count, sum, min, max, percentiles } => {
                     let mean = mean(count, sum);
                     let percentiles = PERCENTILES.iter().zip(percentiles);
@@ -63,6 +64,7 @@ pub fn write_json(rows: &[StatRow], partial: bool, out: &mut dyn Write) -> io::R
 pub(super) fn numbers(value: StatValue) -> Vec<(String, String)> {
     match value {
         StatValue::Count(count) => vec![(String::new(), count.to_string())],
+        StatValue::Ratio { part, whole } => vec![(String::new(), mean(whole, part))],
         StatValue::Distribution { count, sum, min, max, percentiles } => {
             let percentiles = PERCENTILES.iter().zip(percentiles);
             let before = [
@@ -104,6 +106,7 @@ mod tests {
             row("gpu.sm[0]", "cycles", "cycles", " Cycles with\n a warp.", StatValue::Count(12)),
             row("gpu.sm[0]", "wait", "", "Waits.", spread),
             row("host", "commands", "", "Commands \"sent\".", StatValue::Count(3)),
+            row("host", "rate", "", "Commands a page.", StatValue::Ratio { part: 3, whole: 8 }),
         ]
     }
 
@@ -129,6 +132,7 @@ mod tests {
                 "gpu.sm[0].wait::p99.9 4 # Waits. (count)",
                 "gpu.sm[0].wait::max 4 # Waits. (count)",
                 "host.commands 3 # Commands \"sent\". (count)",
+                "host.rate 0.375000 # Commands a page. (count)",
                 "---------- End Simulation Statistics ----------",
             ]
         );
@@ -145,6 +149,7 @@ mod tests {
         assert_eq!(sm["cycles"]["unit"], "cycles");
         assert_eq!((&sm["wait"]["mean"], &sm["wait"]["p99.9"]), (&2.5.into(), &4.into()));
         assert_eq!(value["components"]["host"]["commands"]["doc"], "Commands \"sent\".");
+        assert_eq!(value["components"]["host"]["rate"]["value"], 0.375);
     }
 
     #[test]

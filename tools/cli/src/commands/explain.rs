@@ -3,7 +3,7 @@
 use std::io;
 
 use clap::Args;
-use counterpoint_experiments::{application, registry, synthetic};
+use counterpoint_experiments::{application, registry, study, synthetic};
 use counterpoint_framework::model::diagnostics::nearest;
 use counterpoint_framework::topology;
 
@@ -13,7 +13,8 @@ use crate::{Console, FAILURE, SUCCESS};
 #[derive(Args)]
 pub(crate) struct Explain {
     /// The component kind, such as `memory/l2-slice`; or `application`, for the keys of an application file;
-    /// `synthetic`, for kernels that are described in one; or `faults`, for what can go wrong on links.
+    /// `synthetic`, for kernels that are described in one; `study`, for those of a study; or `faults`, for what can go
+    /// wrong on links.
     kind: String,
 }
 
@@ -25,6 +26,10 @@ impl Explain {
         }
         if self.kind == "synthetic" {
             write!(console.out, "{}", synthetic::explain())?;
+            return Ok(SUCCESS);
+        }
+        if self.kind == "study" {
+            write!(console.out, "{}", study::explain())?;
             return Ok(SUCCESS);
         }
         if self.kind == "faults" {

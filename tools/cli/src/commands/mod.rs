@@ -4,6 +4,8 @@ mod bisect;
 mod check;
 mod compare;
 mod explain;
+#[cfg(feature = "otlp")]
+mod export;
 mod graph;
 mod list;
 mod machine;
@@ -30,6 +32,9 @@ use crate::{Console, FAILURE};
 pub(crate) enum Command {
     /// Run an application on a machine.
     Run(Box<run::Run>),
+    /// Send the spans of a run to Jaeger that could not be sent when it ended.
+    #[cfg(feature = "otlp")]
+    Export(export::Export),
     /// Find where two runs part: the first clock cycle in which a component differs.
     Bisect(Box<bisect::Bisect>),
     /// Show what differs between two runs, or two studies, and by how much.
@@ -42,9 +47,9 @@ pub(crate) enum Command {
     Resolve(resolve::Resolve),
     /// List machines, applications, component kinds, policies and runtimes.
     List(list::List),
-    /// Describe a component kind, the keys of application files, synthetic kernels, or faults of links.
+    /// Describe a component kind, the keys of application and study files, synthetic kernels, or faults of links.
     Explain(explain::Explain),
-    /// Print the JSON Schema of machine or application files, for editors.
+    /// Print the JSON Schema of machine, application or study files, for editors.
     Schema(schema::Schema),
     /// Show what a PTX file holds, analyse the memory accesses of its kernels, or print kernels that are described.
     Ptx(ptx::Ptx),
@@ -60,6 +65,8 @@ impl Command {
     pub(crate) fn execute(self, words: Vec<String>, console: &mut Console<'_>) -> io::Result<u8> {
         match self {
             Command::Run(command) => command.execute(words, console),
+            #[cfg(feature = "otlp")]
+            Command::Export(command) => command.execute(console),
             Command::Bisect(command) => command.execute(console),
             Command::Compare(command) => command.execute(console),
             Command::Check(command) => command.execute(console),

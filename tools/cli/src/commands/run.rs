@@ -15,6 +15,8 @@ use counterpoint_framework::time::{Quantity, SimTime};
 use counterpoint_host_model::functional::Found;
 use counterpoint_ptx::functional::DEFAULT_LIMIT;
 
+#[cfg(feature = "otlp")]
+use super::export::{RunExportOptions, Sent};
 use super::fail;
 use super::machine::MachineOptions;
 use crate::{Console, FAILURE, INTERRUPTED, NOT_VERIFIED, SUCCESS, log, progress, table};
@@ -35,6 +37,7 @@ pub(crate) struct Run {
     /// Without time: run the kernels one after another as fast as possible and check what they compute; options about
     /// time, threads and hashes mean nothing then.
     #[arg(long, conflicts_with_all = ["hash", "hashes", "stop_at", "warm_up"])]
+    #[cfg_attr(feature = "otlp", arg(conflicts_with = "otlp"))]
     functional: bool,
     /// With --functional: look for races in shared memory, as compute-sanitizer does, and between streams, whatever the
     /// runtime; takes several times as long.
@@ -74,6 +77,9 @@ pub(crate) struct Run {
     /// Finest spans that are kept.
     #[arg(long, value_enum, default_value = "kernels")]
     spans: Spans,
+    #[cfg(feature = "otlp")]
+    #[command(flatten)]
+    otlp: RunExportOptions,
     /// Spans at most; blocks, warps and bursts beyond are added up by component.
     #[arg(long, value_name = "NUMBER", default_value_t = Recording::default().limit, value_parser = span_limit)]
     span_limit: usize,
@@ -193,6 +199,14 @@ impl Run {
             command_line: words,
             ..self.machine.request(&self.application)
         };
+        #[cfg(feature = "otlp")]
+        let target = match self.otlp.target() {
+            Ok(target) => target,
+            Err(problem) => {
+                writeln!(console.err, "error: --otlp: {problem}")?;
+                return Ok(FAILURE);
+            }
+        };
         let registry = Arc::new(registry());
         let watched = Progress::interrupted_by(Arc::clone(&console.interrupt))
             .abandoned_by(Arc::clone(&console.abandon));
@@ -213,10 +227,21 @@ impl Run {
             let mut file = BufWriter::new(File::create(path).map_err(|error| at(path, error))?);
             summary.hashes.write(&mut file).and_then(|()| file.flush()).map_err(|error| at(path, error))?;
         }
+        #[cfg(feature = "otlp")]
+        let sent = target.map(|target| Sent::of(&summary, target, console));
         if !self.quiet {
             table::print(&summary, console.out)?;
+            #[cfg(feature = "otlp")]
+            if let Some(sent) = &sent {
+                sent.print(summary.report.trace.left_out, console.out)?;
+            }
         }
-        status(&summary, console)
+        let status = status(&summary, console)?;
+        #[cfg(feature = "otlp")]
+        if let Some(sent) = &sent {
+            return self.otlp.status(sent, status, console);
+        }
+        Ok(status)
     }
 
     fn default_folder(&self) -> PathBuf {

@@ -3,7 +3,7 @@
 use std::io;
 
 use clap::{Args, ValueEnum};
-use counterpoint_experiments::{application, registry};
+use counterpoint_experiments::{application, registry, study};
 use counterpoint_framework::topology;
 
 use crate::{Console, SUCCESS};
@@ -22,6 +22,8 @@ enum Of {
     Machine,
     /// Applications.
     Application,
+    /// Studies.
+    Study,
 }
 
 impl Schema {
@@ -29,6 +31,7 @@ impl Schema {
         let schema = match self.of {
             Of::Machine => topology::schema(&registry().catalogue),
             Of::Application => application::schema(),
+            Of::Study => study::schema(),
         };
         let text = serde_json::to_string_pretty(&schema).map_err(io::Error::other)?;
         writeln!(console.out, "{text}")?;

@@ -4,6 +4,8 @@
 
 #[cfg(unix)]
 mod signals;
+#[cfg(unix)]
+mod studies;
 mod warm_up;
 
 use std::path::{Path, PathBuf};

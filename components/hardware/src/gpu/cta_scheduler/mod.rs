@@ -75,6 +75,8 @@ pub struct CtaScheduler {
     /// The table of running kernels, oldest first.
     launches: Vec<Running>,
     sms: Vec<Sm>,
+    /// Since when a launch runs, if one does.
+    busy_since: u64,
     /// When each block under way was placed.
     under_way: BTreeMap<(LaunchId, u32), u64>,
     done: VecDeque<LaunchId>,
@@ -103,6 +105,9 @@ impl CtaScheduler {
 
     /// Lets launches run while the table has room.
     fn begin(&mut self, sim: &Context<CtaSchedulerStats>) {
+        if self.launches.is_empty() {
+            self.busy_since = sim.cycle();
+        }
         while self.launches.len() < self.concurrent_kernels
             && let Some(Arrived { launch, demand, share, cycle }) = self.arrived.pop_front()
         {
@@ -154,6 +159,7 @@ impl CtaScheduler {
                 let running = &mut self.launches[place];
                 self.sms[sm].give_back(launch, &running.demand);
                 running.ended += 1;
+                sim.stats.add_block(&counts);
                 running.stats.work.add_block(&counts);
                 running.stream_stats.work.add_block(&counts);
                 self.meter.add(1);
@@ -177,6 +183,9 @@ impl CtaScheduler {
         sim.stats.launches.add(1);
         sim.close_span(running.span, stats.attributes(&launch));
         self.done.push_back(launch.id);
+        if self.launches.is_empty() {
+            sim.stats.busy.add(now - self.busy_since);
+        }
         self.begin(sim);
     }
 
@@ -225,6 +234,7 @@ impl Component for CtaScheduler {
             arrived: VecDeque::new(),
             launches: Vec::new(),
             sms: Vec::new(),
+            busy_since: 0,
             under_way: BTreeMap::new(),
             done: VecDeque::new(),
             meter: Arc::default(),

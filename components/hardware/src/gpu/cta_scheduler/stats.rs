@@ -1,7 +1,7 @@
 //! What a CTA scheduler counts: in all, of each launch, and of each stream.
 
 use counterpoint_framework::model::{
-    Counter, Distribution, Keyed, Part, Stat, StatLabel, StatVisitor, Stats,
+    Counter, Distribution, Keyed, Part, Ratio, Stat, StatLabel, StatVisitor, Stats,
 };
 use counterpoint_framework::telemetry::{Attribute, Attributes};
 use counterpoint_protocols::launch::{CtaCounts, Launch, LaunchName};
@@ -15,12 +15,39 @@ pub struct CtaSchedulerStats {
     pub(super) launches: Counter,
     /// Blocks placed.
     pub(super) ctas: Counter,
+    /// Cycles in which a launch ran, or waited for room.
+    #[stat(name = "gpu_tot_sim_cycle", unit = "cycles")]
+    pub(super) busy: Counter,
+    /// Thread instructions executed by blocks that have ended.
+    #[stat(name = "gpu_tot_sim_insn")]
+    thread_insn: Counter,
+    /// Thread instructions a cycle.
+    #[stat(name = "gpu_tot_ipc", unit = "instructions/cycle", part = "thread_insn", whole = "busy")]
+    ipc: Ratio,
+    /// Cycles of the warps of these blocks, summed up.
+    #[stat(unit = "cycles")]
+    warp_cycles: Counter,
+    /// Cycles of places for warps that the SMs had for them.
+    #[stat(unit = "cycles")]
+    warp_slots: Counter,
+    /// Warps that were there, of those that there are places for.
+    #[stat(name = "gpu_tot_occupancy", unit = "of 1", part = "warp_cycles", whole = "warp_slots")]
+    occupancy: Ratio,
     /// Cycles from a block's placement to the message of its end.
     pub(super) cta_cycles: Distribution,
     /// Of each launch.
     pub(super) kernels: Keyed<LaunchName, KernelStats>,
     /// Of each stream, by its number.
     pub(super) streams: Keyed<u32, StreamStats>,
+}
+
+impl CtaSchedulerStats {
+    /// A block has ended.
+    pub(super) fn add_block(&self, counts: &CtaCounts) {
+        self.thread_insn.add(counts.thread_insn);
+        self.warp_cycles.add(counts.warp_cycles);
+        self.warp_slots.add(counts.warp_slots);
+    }
 }
 
 /// What is counted of a launch.
@@ -79,12 +106,27 @@ pub(super) struct Work {
     /// Thread instructions executed.
     #[stat(name = "gpu_sim_insn")]
     thread_insn: Counter,
+    /// Thread instructions a cycle.
+    #[stat(name = "gpu_ipc", unit = "instructions/cycle", part = "thread_insn", whole = "gpu_sim_cycle")]
+    ipc: Ratio,
+    /// Cycles of warps, summed up.
+    #[stat(unit = "cycles")]
+    warp_cycles: Counter,
+    /// Cycles of places for warps that the SMs had for them.
+    #[stat(unit = "cycles")]
+    warp_slots: Counter,
+    /// Warps that were there, of those that there are places for.
+    #[stat(name = "gpu_occupancy", unit = "of 1", part = "warp_cycles", whole = "warp_slots")]
+    occupancy: Ratio,
     /// Load transactions that looked into an L1.
     #[stat(name = "L1D_total_cache_accesses")]
     l1_accesses: Counter,
     /// Those that found nothing.
     #[stat(name = "L1D_total_cache_misses")]
     l1_misses: Counter,
+    /// The share of the misses.
+    #[stat(name = "L1D_total_cache_miss_rate", unit = "of 1", part = "l1_misses", whole = "l1_accesses")]
+    l1_miss_rate: Ratio,
     /// Cycles lost to bank conflicts in shared memory.
     #[stat(name = "gpgpu_n_shmem_bkconflict", unit = "cycles")]
     shared_conflicts: Counter,
@@ -107,6 +149,8 @@ impl Work {
         self.l1_accesses.add(counts.l1_accesses);
         self.l1_misses.add(counts.l1_misses);
         self.shared_conflicts.add(counts.shared_conflicts);
+        self.warp_cycles.add(counts.warp_cycles);
+        self.warp_slots.add(counts.warp_slots);
         self.issue_slots.add_all(&counts.slots);
     }
 }

@@ -21,7 +21,7 @@ impl Sm {
         }
         let free = self.ctas.iter().position(Option::is_none);
         let place = free.ok_or_else(|| Fault::new("a block was sent to a full SM"))?;
-        let mut cta = Cta::new(launch, index, sm, sms);
+        let mut cta = Cta::new(launch, index, sm, sms, sim.cycle());
         let program = cta.launch.program.clone();
         let code = Code { address: cta.launch.code, label: cta.launch.label() };
         for number in 0..cta.live {
@@ -45,14 +45,19 @@ impl Sm {
         if !self.ctas[place].as_ref().is_some_and(Cta::is_done) {
             return;
         }
-        let Some(cta) = self.ctas[place].take() else { return };
+        let Some(mut cta) = self.ctas[place].take() else { return };
         self.occupied &= !(1 << place);
         for (slot, warp) in self.warps.slots.iter_mut().enumerate() {
             if cta.warps >> slot & 1 != 0 {
                 warp.warp = None;
             }
         }
+        // Issue slots are by scheduler, each of which has its share of the places for warps.
+        let places = self.warps.slots.len() as u64 / self.schedulers.len() as u64;
+        cta.counts.warp_slots = cta.counts.slots.total() * places;
         sim.stats.ctas.add(1);
+        sim.stats.warp_cycles.add(cta.counts.warp_cycles);
+        sim.stats.warp_slots.add(cta.counts.warp_slots);
         cta.spans.end(&cta, sim);
         self.events.push_back(SmEvent::CtaDone {
             launch: cta.launch.id,

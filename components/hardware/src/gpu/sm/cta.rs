@@ -30,6 +30,8 @@ pub(super) struct Cta {
     pub(super) waiting: Vec<Option<Waiting>>,
     /// What it has come to.
     pub(super) counts: CtaCounts,
+    /// The cycle in which it began.
+    pub(super) since: u64,
     pub(super) spans: Spans,
     barriers: [Barrier; BARRIERS],
 }
@@ -48,7 +50,7 @@ struct Barrier {
 
 impl Cta {
     /// A block at its start, on SM `sm` of `sms`.
-    pub(super) fn new(launch: Arc<Launch>, index: u32, sm: u32, sms: u32) -> Self {
+    pub(super) fn new(launch: Arc<Launch>, index: u32, sm: u32, sms: u32, since: u64) -> Self {
         let environment = CtaEnvironment {
             ctaid: launch.ctaid(index),
             sm,
@@ -76,6 +78,7 @@ impl Cta {
             outstanding: 0,
             waiting,
             counts,
+            since,
             spans: Spans::default(),
             barriers,
         }

@@ -222,6 +222,7 @@ impl Sm {
                 self.fetch.stop(slot);
                 // Barriers that wait for all wait for one less.
                 cta.live -= 1;
+                cta.counts.warp_cycles += sim.cycle() - cta.since;
                 cta.spans.end_warp(warp.index(), warp_slot.issued, sim);
                 self.ended |= 1 << place;
                 self.open_barriers(0..BARRIERS, place);

@@ -25,7 +25,9 @@ mod writeback;
 use std::collections::VecDeque;
 
 use counterpoint_framework::kernel::{Fault, Source};
-use counterpoint_framework::model::{Component, Context, Counter, Distribution, Invalid, Part, Ports, Stats};
+use counterpoint_framework::model::{
+    Component, Context, Counter, Distribution, Invalid, Part, Ports, Ratio, Stats,
+};
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::launch::{LaunchId, SmEvent, SmResources, SmServer};
 use counterpoint_protocols::memory::{MemResult, MemoryClient};
@@ -71,12 +73,24 @@ pub struct SmStats {
     thread_insn: Counter,
     /// Blocks that have ended.
     ctas: Counter,
+    /// Cycles of the warps of blocks that have ended, summed up.
+    #[stat(unit = "cycles")]
+    warp_cycles: Counter,
+    /// Cycles of places for warps while these blocks were there.
+    #[stat(unit = "cycles")]
+    warp_slots: Counter,
+    /// Warps that were there, of those that the SM has places for.
+    #[stat(name = "gpu_occupancy", unit = "of 1", part = "warp_cycles", whole = "warp_slots")]
+    occupancy: Ratio,
     /// Load transactions that looked into the L1.
     #[stat(name = "L1D_total_cache_accesses")]
     l1_accesses: Counter,
     /// Those that found nothing.
     #[stat(name = "L1D_total_cache_misses")]
     l1_misses: Counter,
+    /// The share of the misses.
+    #[stat(name = "L1D_total_cache_miss_rate", unit = "of 1", part = "l1_misses", whole = "l1_accesses")]
+    l1_miss_rate: Ratio,
     /// Those that joined a miss under way.
     #[stat(name = "L1D_total_cache_pending_hits")]
     l1_pending_hits: Counter,

@@ -13,8 +13,6 @@ pub(super) struct Spans {
     block: Option<SpanId>,
     /// Of its warps, by their number.
     warps: Vec<SpanId>,
-    /// The cycle in which it began.
-    since: u64,
 }
 
 impl Spans {
@@ -37,7 +35,7 @@ impl Spans {
         };
         let kept = sim.wants_spans(Level::Warps);
         let warps = warps.enumerate().filter(|_| kept).map(warp).collect();
-        Spans { block: Some(block), warps, since: sim.cycle() }
+        Spans { block: Some(block), warps }
     }
 
     /// A warp has ended after so many instructions.
@@ -58,7 +56,7 @@ impl Spans {
             ("stream", number(launch.stream)),
             ("cta", number(cta.index)),
             ("sm", number(cta.environment.sm)),
-            ("cycles", Attribute::Amount(sim.cycle() - self.since)),
+            ("cycles", Attribute::Amount(sim.cycle() - cta.since)),
             ("warp_insn", Attribute::Amount(counts.warp_insn)),
             ("thread_insn", Attribute::Amount(counts.thread_insn)),
             ("L1D_accesses", Attribute::Amount(counts.l1_accesses)),

@@ -1,0 +1,54 @@
+//! Spans as OTLP, for Jaeger and whatever else reads OpenTelemetry.
+//!
+//! A [`RunTrace`] turns spans of simulated time into spans of wall-clock time: times are scaled, every component belongs to
+//! a service, ids are the run's own. [`send`] hands them to a server batch by batch; what it could not send, [`save`]
+//! writes to a file, which [`Saved`] reads, to be sent another time.
+//!
+//! Nothing here drops a span in silence, which is why the SDK's batch processor has no part in it: that one discards
+//! what its queue does not hold. Here a batch waits until the server has acknowledged the one before, the queue before it
+//! is short, and whoever fills it waits.
+
+mod ear;
+mod endpoint;
+mod mapping;
+mod saved;
+mod send;
+mod trace;
+
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::trace::SpanData;
+
+pub use endpoint::{BadEndpoint, Endpoint, Protocol};
+pub use mapping::{DEFAULT_SCALE, Scale};
+pub use saved::{BadFile, Saved, save};
+pub use send::{Exported, Options, send};
+pub use trace::{Identity, RunTrace, Service, Setting, Unshowable};
+
+/// Spans of one service that travel together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Batch {
+    /// Whose they are: an index into [`Outbox::services`].
+    pub service: usize,
+    /// The spans.
+    pub spans: Vec<SpanData>,
+}
+
+/// Spans that are to be sent, in batches that are the same every time they are asked for.
+pub trait Outbox {
+    /// The services, as a server knows them.
+    fn services(&self) -> &[Resource];
+
+    /// How many spans there are.
+    fn spans(&self) -> u64;
+
+    /// How many batches there are.
+    fn len(&self) -> usize;
+
+    /// Whether there is nothing to send.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The batches but the first so many. One that cannot be had says why.
+    fn batches(&self, skip: usize) -> Box<dyn Iterator<Item = Result<Batch, BadFile>> + '_>;
+}

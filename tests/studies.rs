@@ -1,0 +1,271 @@
+//! Studies: what is run, what is kept, what is reckoned, what is drawn, and what is said of wrong ones.
+
+use std::path::{Path, PathBuf};
+
+use counterpoint::{FAILURE, SUCCESS};
+
+use crate::cli::{Called, application, call, tiny};
+use crate::support::{request, run_request};
+
+/// A study in a folder, with copies of two applications.
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["vecadd", "reduction"] {
+            let own = folder.path().join(name);
+            std::fs::create_dir(&own).unwrap();
+            application(&own, name);
+        }
+        Folder(folder)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn text(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path("out").join(name)).expect(name)
+    }
+
+    /// Runs the study of this text.
+    fn study(&self, text: &str, options: &[&str]) -> Called {
+        let file = self.path("study.yaml");
+        let head = format!(
+            "counterpoint: 1\nstudy: trial\nmachine: {}\napplications: {{ v: {{ of: {} }}, r: {{ of: {} }} }}\n",
+            tiny(),
+            self.path("vecadd/vecadd.yaml").display(),
+            self.path("reduction/reduction.yaml").display()
+        );
+        std::fs::write(&file, head + text).unwrap();
+        let (file, out) = (file.display().to_string(), self.path("out").display().to_string());
+        call(&[&["study", &file, "--out", &out, "--quiet"], options].concat())
+    }
+}
+
+const TRIAL: &str = "scales: { small: { size: small }, default: {} }
+vary: { gpu.sms: [1, 2] }
+seeds: [3]
+runs:
+  serial: { runtime: serial }
+  lrr: { runtime: serial, gpu.sm.warp_scheduler: lrr }
+statistics: { issued: \"gpu.sm[*].issue_slots.used\" }
+columns:
+  speedup: serial.time / time
+  share: 100 * issued / warp_instructions
+";
+
+/// A table as rows of fields by name of the column.
+fn table(text: &str) -> Vec<std::collections::BTreeMap<String, String>> {
+    let mut lines = text.lines().map(|line| line.split(',').map(str::to_owned).collect::<Vec<_>>());
+    let names = lines.next().unwrap();
+    lines.map(|line| names.iter().cloned().zip(line).collect()).collect()
+}
+
+#[test]
+fn a_study_runs_every_combination_once_and_reckons_its_columns() {
+    let folder = Folder::new();
+    let called = folder.study(TRIAL, &["--jobs", "2"]);
+    assert_eq!(called.status, SUCCESS, "{}", called.err);
+    assert!(
+        called.out.contains("8 points: 8 have run, 0 were there, 0 failed, 0 are left"),
+        "{}",
+        called.out
+    );
+    let first = folder.text("results.csv");
+    let rows = table(&first);
+    let names: Vec<String> = rows
+        .iter()
+        .map(|row| [&row["application"], &row["gpu.sms"], &row["run"]].map(String::as_str).join(" "))
+        .collect();
+    let expected =
+        ["v 1 serial", "v 1 lrr", "v 2 serial", "v 2 lrr", "r 1 serial", "r 1 lrr", "r 2 serial", "r 2 lrr"];
+    assert_eq!(names, expected);
+    let number = |row: usize, name: &str| rows[row][name].parse::<f64>().unwrap();
+    for row in 0..8 {
+        assert!((number(row, "speedup") - number(row & !1, "time") / number(row, "time")).abs() < 1e-12);
+        // Every instruction is issued in a slot of its own.
+        assert!((number(row, "share") - 100.0).abs() < 1e-9);
+    }
+    // A point is the run that anyone can make.
+    let alone = request(
+        &tiny(),
+        &folder.path("vecadd/vecadd.yaml").display().to_string(),
+        &["app.size=small", "gpu.sms=2", "gpu.sm.warp_scheduler=lrr"],
+    );
+    let alone = run_request(&alone);
+    assert_eq!(number(3, "time"), alone.report.outcome.time().as_ps() as f64 * 1e-12);
+    assert_eq!(number(3, "cycles"), alone.figures.count("cycles").unwrap() as f64);
+
+    // Nothing is run twice, also when the study asks for more of what is there.
+    let speeds = folder.text("speeds.csv");
+    let again = folder.study(&TRIAL.replace("share:", "# told apart\n  part:"), &["--jobs", "1"]);
+    assert!(again.out.contains("0 have run, 8 were there"), "{}", again.out);
+    assert_eq!(folder.text("results.csv"), first.replacen("share", "part", 1));
+    assert_eq!(folder.text("speeds.csv"), speeds);
+    let fresh = folder.study(TRIAL, &["--fresh", "--filter", "v / 2"]);
+    assert!(fresh.out.contains("2 have run, 0 were there"), "{}", fresh.out);
+    assert_eq!(folder.text("results.csv"), first);
+    // Another size is another point.
+    let larger = folder.study(TRIAL, &["--scale", "default", "--filter", "v / 1 / 3 / lrr"]);
+    assert!(larger.out.contains("1 have run, 0 were there"), "{}", larger.out);
+    assert_eq!(table(&folder.text("results.csv")).len(), 1);
+}
+
+#[test]
+fn a_point_that_fails_is_told_with_its_log_and_the_others_go_on() {
+    let folder = Folder::new();
+    let text = "scales: { small: { size: small } }\nruns:\n  good: { runtime: serial }\n  \
+                bad: { gpu.scheduler.policy: { fixed-split: { sms: [1, 7] } } }\n";
+    let called = folder.study(text, &[]);
+    assert_eq!(called.status, FAILURE, "{}", called.out);
+    assert!(
+        called.out.contains("4 points: 2 have run, 0 were there, 2 failed, 0 are left"),
+        "{}",
+        called.out
+    );
+    assert!(called.err.contains("tiny / v / 0 / bad: "), "{}", called.err);
+    assert!(called.err.contains("the shares of `fixed-split` have 8 SMs, the GPU has 2"), "{}", called.err);
+    let log = called.err.lines().find_map(|line| line.trim().strip_prefix("help: see ")).unwrap();
+    let log = std::fs::read_to_string(log).unwrap();
+    assert!(log.contains("tiny / v / 0 / bad") && log.contains("fixed-split"), "{log}");
+    assert_eq!(table(&folder.text("results.csv")).len(), 2);
+    let again = folder.study(text, &[]);
+    assert!(again.out.contains("0 have run, 2 were there, 2 failed"), "{}", again.out);
+}
+
+#[test]
+fn everything_that_is_wrong_with_a_study_is_told_at_once_with_its_place() {
+    let folder = Folder::new();
+    let text = "runs: { a: {}, a: 7 }
+vary: { gpu.sms: 3 }
+columns: { time: 1, gain: a.tim / time, odd: \"1 +\" }
+figures:
+  - { title: T, kind: bars, y: gain }
+  - { title: U, kind: lines, y: [gain, time], x: gpu.sms, series: runs }
+";
+    let called = folder.study(text, &[]);
+    assert_eq!(called.status, FAILURE);
+    for expected in [
+        "study.yaml:5:16: error: duplicate key `a`",
+        "study.yaml:6:18: error: expected a list",
+        "study.yaml:9:23: error: unknown choice `bars`",
+    ] {
+        assert!(called.err.contains(expected), "{expected} in {}", called.err);
+    }
+    let text = "runs: { a: {} }
+columns: { time: 1, gain: a.tim / time, odd: \"1 +\" }
+figures:
+  - { title: T, kind: cdf, x: run, y: gain }
+  - { title: U, kind: lines, y: [gain, time], x: gpu.sms, series: runs }
+";
+    let called = folder.study(text, &["--scale", "paper"]);
+    for expected in [
+        "error: the study has no scale `paper`",
+        "study.yaml:6:12: error: `time` is a value already",
+        "study.yaml:6:27: error: there is no value `a.tim`",
+        "help: did you mean `time`?",
+        "study.yaml:6:",
+        "study.yaml:8:5: error: a cdf has no `x`",
+        "study.yaml:9:33: error: only stacks have several values",
+        "study.yaml:9:50: error: there is no dimension or value `gpu.sms`",
+        "study.yaml:9:67: error: there is no dimension `runs`",
+    ] {
+        assert!(called.err.contains(expected), "{expected} in {}", called.err);
+    }
+    // What is wrong with a point is told before any is run.
+    let called = folder.study("runs: { a: { gpu.smz: 3 }, b: { app.m: 3 } }\n", &[]);
+    assert_eq!(called.status, FAILURE);
+    assert!(called.err.contains("gpu.smz") && called.err.contains("app.m"), "{}", called.err);
+    assert!(!folder.path("out").exists());
+    let called = call(&["study", "no-such-study"]);
+    assert!(called.err.contains("there is no study `no-such-study`"), "{}", called.err);
+}
+
+/// Asserts that a page needs nothing but itself.
+fn assert_alone(page: &str) {
+    for link in ["http:", "https:", "src=", "href=", "@import", "url("] {
+        let mut places = page.match_indices(link).map(|(at, _)| &page[at.saturating_sub(40)..at + 40]);
+        // The name of a format is no address that anyone opens.
+        assert!(places.all(|place| place.contains("http://www.w3.org/2000/svg")), "{link}");
+    }
+}
+
+#[test]
+fn a_report_has_figures_with_the_papers_values_and_means_and_stands_alone() {
+    let folder = Folder::new();
+    let figures = "figures:
+  - title: Speed-up
+    kind: grouped-bars
+    x: application
+    y: speedup
+    series: run
+    only: { gpu.sms: \"2\" }
+    y_title: Speed-up (×)
+    means: [arithmetic, geometric]
+    published: { lrr: { v: 1.5, r: 6 } }
+  - { title: Parts, kind: stacks, x: application, y: [exposed_kernels, exposed_other], series: run }
+  - { title: Over SMs, kind: lines, x: gpu.sms, y: time, series: application }
+  - { title: Both, kind: scatter, x: cycles, y: time, series: run }
+  - { title: Shares, kind: cdf, y: time, series: run }
+";
+    let called = folder.study(&format!("{TRIAL}{figures}"), &[]);
+    assert_eq!(called.status, SUCCESS, "{}", called.err);
+    let out = folder.path("out").display().to_string();
+    let report = call(&["report", &out]);
+    assert_eq!(report.status, SUCCESS, "{}", report.err);
+    let page = folder.text("report.html");
+    assert_alone(&page);
+    for expected in
+        ["<h2>Speed-up</h2>", "lrr (paper)", "Speed-up (×)", "geomean", "8 of 8 points", "machine: tiny"]
+    {
+        assert!(page.contains(expected), "{expected}");
+    }
+    let rows = table(&folder.text("figures/1-speed-up.csv"));
+    let value = |series: &str, x: &str| {
+        let row = rows.iter().find(|row| row["series"] == series && row["x"] == x).expect(x);
+        row["y"].parse::<f64>().unwrap()
+    };
+    assert_eq!([value("lrr (paper)", "mean"), value("lrr (paper)", "v")], [3.75, 1.5]);
+    assert!((value("lrr (paper)", "geomean") - 3.0).abs() < 1e-12);
+    let ours = [value("lrr", "v"), value("lrr", "r")];
+    assert!((value("lrr", "mean") - (ours[0] + ours[1]) / 2.0).abs() < 1e-12);
+    assert!((value("lrr", "geomean").powi(2) - ours[0] * ours[1]).abs() < 1e-12);
+    let stacks = table(&folder.text("figures/2-parts.csv"));
+    assert_eq!(stacks.len(), 2 * 2 * 2);
+    // Two points fall together at each x: the mean and both ends are told.
+    let lines = table(&folder.text("figures/3-over-sms.csv"));
+    assert_eq!(lines.len(), 2 * 2);
+    assert!(lines.iter().all(|row| row["least"].parse::<f64>().unwrap() <= row["y"].parse::<f64>().unwrap()));
+    assert_eq!(table(&folder.text("figures/4-both.csv")).len(), 8);
+    let shares = table(&folder.text("figures/5-shares.csv"));
+    assert_eq!(shares.iter().filter(|row| row["y"] == "100").count(), 2);
+    for name in ["1-speed-up", "2-parts", "3-over-sms", "4-both", "5-shares"] {
+        let png = std::fs::read(folder.path("out").join(format!("figures/{name}.png"))).unwrap();
+        assert!(png.starts_with(b"\x89PNG"), "{name}");
+        assert!(folder.text(&format!("figures/{name}.svg")).starts_with("<svg"), "{name}");
+    }
+    assert_eq!(call(&["report", &out]).status, SUCCESS);
+    assert_eq!(folder.text("report.html"), page, "the same results give the same page");
+}
+
+#[test]
+fn a_folder_that_is_none_of_a_study_or_is_damaged_is_an_error() {
+    let folder = Folder::new();
+    let none = call(&["report", &folder.path("nowhere").display().to_string()]);
+    assert_eq!(none.status, FAILURE);
+    assert!(none.err.contains("is no folder of a study"), "{}", none.err);
+    assert_eq!(folder.study("scales: { small: { size: small } }\nruns: { a: {} }\n", &[]).status, SUCCESS);
+    let out = folder.path("out");
+    let point = std::fs::read_dir(out.join("points")).unwrap().next().unwrap().unwrap().path();
+    damage(&point.join("result.json"));
+    let called = call(&["report", &out.display().to_string()]);
+    assert_eq!(called.status, FAILURE);
+    assert!(called.err.contains("result.json` is damaged"), "{}", called.err);
+}
+
+fn damage(path: &Path) {
+    let text = std::fs::read_to_string(path).unwrap();
+    std::fs::write(path, &text[..text.len() / 2]).unwrap();
+}

@@ -1,0 +1,213 @@
+//! `counterpoint export`, and the same at the end of `counterpoint run`.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::SystemTime;
+
+use clap::{Args, ValueEnum};
+use counterpoint_experiments::export::{ExportError, RunExport, export, export_saved};
+use counterpoint_experiments::run::RunSummary;
+use counterpoint_framework::telemetry::sinks::otlp::{
+    DEFAULT_SCALE, Endpoint, Exported, Identity, Options, Protocol, Saved, Scale,
+};
+
+use crate::table::grouped;
+use crate::{Console, FAILURE, NOT_VERIFIED, SUCCESS};
+
+/// The command's arguments.
+#[derive(Args)]
+pub(crate) struct Export {
+    /// What a run has saved, such as `out/tiny/vecadd/spans.otlp.jsonl`.
+    file: PathBuf,
+    /// The server, such as `http://localhost:4317`.
+    #[arg(long, value_name = "URL")]
+    otlp: String,
+    /// What the server speaks.
+    #[arg(long, value_enum, default_value = "grpc", value_name = "PROTOCOL")]
+    otlp_protocol: Speaks,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Speaks {
+    /// OTLP/gRPC, usually on port 4317.
+    Grpc,
+    /// OTLP/HTTP with binary messages, usually on port 4318.
+    Http,
+}
+
+impl From<Speaks> for Protocol {
+    fn from(speaks: Speaks) -> Protocol {
+        match speaks {
+            Speaks::Grpc => Protocol::Grpc,
+            Speaks::Http => Protocol::Http,
+        }
+    }
+}
+
+impl Export {
+    pub(super) fn execute(&self, console: &mut Console<'_>) -> io::Result<u8> {
+        let ready = Endpoint::new(&self.otlp, self.otlp_protocol.into()).map_err(|error| error.to_string());
+        let ready = ready
+            .and_then(|endpoint| Ok((endpoint, Saved::open(&self.file).map_err(|error| error.to_string())?)));
+        let (endpoint, saved) = match ready {
+            Ok(ready) => ready,
+            Err(problem) => {
+                writeln!(console.err, "error: {problem}")?;
+                return Ok(FAILURE);
+            }
+        };
+        let exported = export_saved(&saved, self.file.clone(), &endpoint, &patience(console));
+        let exported = exported.map_err(io::Error::other)?;
+        writeln!(console.out, "{}", counts(&exported, 0))?;
+        if exported.is_complete() {
+            return Ok(SUCCESS);
+        }
+        complain("error", &exported, &endpoint, console)?;
+        if exported.batches > 0 && exported.failed > 0 {
+            writeln!(console.err, "  help: {} holds what has not been sent now", self.file.display())?;
+        }
+        Ok(FAILURE)
+    }
+}
+
+/// What `counterpoint run` has to be told to send its spans somewhere.
+#[derive(Args)]
+pub(crate) struct RunExportOptions {
+    /// Send the spans to an OpenTelemetry server such as Jaeger: `http://localhost:4317`. Those that it does not take are
+    /// saved among the results, for `counterpoint export`.
+    #[arg(long, value_name = "URL")]
+    otlp: Option<String>,
+    /// What the server speaks.
+    #[arg(long, value_enum, default_value = "grpc", value_name = "PROTOCOL", requires = "otlp")]
+    otlp_protocol: Speaks,
+    /// How many times longer than in the simulation spans are shown: with 1000, 1 ns is shown as 1 us, which is the
+    /// shortest time that Jaeger shows.
+    #[arg(long, value_name = "TIMES", default_value_t = DEFAULT_SCALE, requires = "otlp", value_parser = clap::value_parser!(u64).range(1..))]
+    otlp_scale: u64,
+    /// Fail if the server does not take all spans.
+    #[arg(long, requires = "otlp")]
+    otlp_required: bool,
+}
+
+/// Where a run's spans go. It is made before the run, when the run's time begins to be shown.
+pub(super) struct Target {
+    endpoint: Endpoint,
+    scale: Scale,
+    identity: Identity,
+}
+
+impl RunExportOptions {
+    /// Where to send spans, if anywhere.
+    pub(super) fn target(&self) -> Result<Option<Target>, String> {
+        let Some(url) = &self.otlp else { return Ok(None) };
+        let endpoint = Endpoint::new(url, self.otlp_protocol.into()).map_err(|error| error.to_string())?;
+        #[allow(
+            clippy::disallowed_methods,
+            reason = "a server sorts traces by when they happened; no result has it"
+        )]
+        let now = SystemTime::now();
+        let scale = Scale::new(self.otlp_scale).unwrap_or_default();
+        Ok(Some(Target { endpoint, scale, identity: Identity::fresh(now) }))
+    }
+
+    /// Says what has not arrived, and returns the exit status, which was `status` without it.
+    pub(super) fn status(&self, sent: &Sent, status: u8, console: &mut Console<'_>) -> io::Result<u8> {
+        let word = if self.otlp_required { "error" } else { "warning" };
+        match &sent.result {
+            Ok(RunExport { exported, .. }) if exported.is_complete() => return Ok(status),
+            Ok(RunExport { exported, saved }) => {
+                complain(word, exported, &sent.endpoint, console)?;
+                if let Some(path) = saved {
+                    let (path, url) = (path.display(), self.otlp.as_deref().unwrap_or_default());
+                    writeln!(
+                        console.err,
+                        "  help: they are in {path}; `counterpoint export {path} --otlp {url}` sends them"
+                    )?;
+                }
+            }
+            Err(error) => writeln!(console.err, "{word}: --otlp: {error}")?,
+        }
+        let passed = matches!(status, SUCCESS | NOT_VERIFIED);
+        Ok(if self.otlp_required && passed { FAILURE } else { status })
+    }
+}
+
+/// What came of sending a run's spans.
+pub(super) struct Sent {
+    endpoint: Endpoint,
+    result: Result<RunExport, ExportError>,
+}
+
+impl Sent {
+    /// Sends them.
+    pub(super) fn of(summary: &RunSummary, target: Target, console: &Console<'_>) -> Self {
+        let Target { endpoint, scale, identity } = target;
+        let options = patience(console);
+        let request = counterpoint_experiments::export::Export { endpoint, scale, identity, options };
+        let result = export(summary, &request);
+        Sent { endpoint: request.endpoint, result }
+    }
+
+    /// The line of the summary. `capped` is how many spans the run has added up in others.
+    pub(super) fn print(&self, capped: u64, out: &mut dyn Write) -> io::Result<()> {
+        match &self.result {
+            Ok(RunExport { exported, .. }) => writeln!(out, "  otlp         {}", counts(exported, capped)),
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+/// How long to wait, and what ends it earlier: the next Ctrl-C.
+fn patience(console: &Console<'_>) -> Options {
+    let interrupted = console.interrupt.load(Ordering::SeqCst);
+    let stop = Arc::clone(if interrupted { &console.abandon } else { &console.interrupt });
+    Options { stop, ..Options::default() }
+}
+
+/// How many spans arrived.
+fn counts(exported: &Exported, capped: u64) -> String {
+    let Exported { sent, failed, rejected, .. } = exported;
+    let mut text = format!("{} spans sent, {} failed", grouped(*sent), grouped(*failed));
+    if *rejected > 0 {
+        text.push_str(&format!(", {} rejected by the server", grouped(*rejected)));
+    }
+    if capped > 0 {
+        text.push_str(&format!(", {} beyond --span-limit", grouped(capped)));
+    }
+    text
+}
+
+/// Says what has not arrived, and why.
+fn complain(
+    word: &str,
+    exported: &Exported,
+    endpoint: &Endpoint,
+    console: &mut Console<'_>,
+) -> io::Result<()> {
+    let Exported { sent, failed, rejected, error, .. } = exported;
+    let reason = error.as_deref().unwrap_or("the reason is not known");
+    let all = grouped(sent + failed + rejected);
+    let what = match (failed, rejected) {
+        (0, _) => format!("{endpoint} has rejected {} of {all} spans", grouped(*rejected)),
+        _ => format!("{} of {all} spans have not been sent to {endpoint}", grouped(*failed)),
+    };
+    writeln!(console.err, "{word}: {what}: {reason}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_told_if_they_matter() {
+        let exported = Exported { sent: 12_345, ..Exported::default() };
+        assert_eq!(counts(&exported, 0), "12 345 spans sent, 0 failed");
+        let exported = Exported { sent: 1, failed: 2, rejected: 3, ..exported };
+        assert_eq!(
+            counts(&exported, 4),
+            "1 spans sent, 2 failed, 3 rejected by the server, 4 beyond --span-limit"
+        );
+    }
+}

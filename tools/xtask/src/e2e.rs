@@ -1,0 +1,24 @@
+//! `cargo xtask e2e`: a run's spans on a real Jaeger page in a real browser. Needs protoc and Chromium.
+//!
+//! The crate is outside the workspace, so that nobody else needs them.
+
+use std::path::Path;
+use std::process::Command;
+
+/// Where the picture of the page lies afterwards.
+const PICTURE: &str = "target/e2e/trace.png";
+
+/// Builds the command and has `tools/e2e` look at what it exports.
+pub(crate) fn run() -> Result<(), String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    cargo(&root, &["build", "--package", "counterpoint"])?;
+    let e2e = ["--manifest-path", "tools/e2e/Cargo.toml", "--target-dir", "target/e2e"];
+    cargo(&root, &[&["test"][..], &e2e].concat())?;
+    cargo(&root, &[&["run"][..], &e2e, &["--", "target/debug/counterpoint", PICTURE]].concat())
+}
+
+fn cargo(root: &Path, arguments: &[&str]) -> Result<(), String> {
+    let status = Command::new(env!("CARGO")).current_dir(root).args(arguments).status();
+    let status = status.map_err(|error| format!("cargo did not start: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("cargo {}: failed", arguments.join(" "))) }
+}
