@@ -93,6 +93,22 @@ fn the_largest_relative_difference_is_told_first() {
 }
 
 #[test]
+fn another_result_matters_where_all_else_is_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let a = run(folder.path(), "a", &[]);
+    let b = folder.path().join("b");
+    copy(&a, &b);
+    assert_eq!(compare(&a, &b, &[]).status, SUCCESS);
+    let mut written = std::fs::read(b.join("c.f32")).unwrap();
+    written[17] ^= 1;
+    std::fs::write(b.join("c.f32"), written).unwrap();
+    let called = compare(&a, &b, &[]);
+    assert_eq!(called.status, NOT_VERIFIED, "{}{}", called.out, called.err);
+    assert_eq!(line(&called, "contents")[..3], ["contents", "of", "c.f32"]);
+    assert!(!called.out.contains("what was run"), "{}", called.out);
+}
+
+#[test]
 fn runs_that_differ_by_their_seed_alone_say_so() {
     let folder = tempfile::tempdir().unwrap();
     let (a, b) = (run(folder.path(), "a", &[]), run(folder.path(), "b", &["--seed", "7"]));

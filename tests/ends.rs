@@ -162,8 +162,8 @@ fn what_a_component_and_its_neighbours_counted_is_kept_on_any_thread() {
             std::fs::write(&request.machine, text).unwrap();
             let Ok(summary) = run(&request, &kinds(), &Progress::default()) else { panic!("the run began") };
             assert_files(folder.path(), "cluster.misfit failed at 14 ns");
-            let read = |name: &str| std::fs::read_to_string(folder.path().join("out").join(name)).unwrap();
-            (summary.report, RECORDS.map(read))
+            let read = |name: &&str| std::fs::read(folder.path().join("out").join(name)).unwrap();
+            (summary.report, RECORDS.iter().map(read).collect::<Vec<_>>())
         };
         let ((one, files), (two, same)) = (run_on(1), run_on(2));
         assert_eq!(two.islands, 2, "each thread has one");

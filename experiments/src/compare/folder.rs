@@ -1,16 +1,21 @@
 //! The folder of a run, read again.
 
+use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
 
 use counterpoint_framework::model::{Diagnostics, Node, Report, SourceMap, yaml};
 
 use crate::output::{EXPOSURE, MACHINE, MANIFEST, STATS_CSV};
 use crate::recorded::{ExposedSpan, Statistic, exposure, statistics};
+use crate::verify::fnv64;
 
 /// What a comparison needs of a run.
 pub(super) struct RunFolder {
     pub(super) manifest: Node,
     pub(super) machine: Node,
+    /// What the application wrote: by name, the hash of each file that is still there.
+    pub(super) outputs: BTreeMap<String, String>,
     /// Missing where the run says so: a component that hangs was left behind with them.
     pub(super) records: Option<Records>,
 }
@@ -38,8 +43,26 @@ impl RunFolder {
             true => None,
             false => Some(Records { statistics: statistics(folder)?, exposed: exposure(folder)? }),
         };
-        Ok(RunFolder { machine: tree(&folder.join(MACHINE))?, manifest, records })
+        let outputs = outputs(folder, &manifest)?;
+        Ok(RunFolder { machine: tree(&folder.join(MACHINE))?, manifest, outputs, records })
     }
+}
+
+/// The hashes of the application's files.
+fn outputs(folder: &Path, manifest: &Node) -> Result<BTreeMap<String, String>, String> {
+    let mut hashes = BTreeMap::new();
+    let names = manifest.get("outputs").and_then(Node::as_list).unwrap_or_default();
+    for name in names.iter().filter_map(Node::as_scalar) {
+        let path = folder.join(name);
+        match std::fs::read(&path) {
+            Ok(contents) => {
+                hashes.insert(format!("contents of {name}"), format!("{:016x}", fnv64(&contents)));
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(format!("cannot read `{}`: {error}", path.display())),
+        }
+    }
+    Ok(hashes)
 }
 
 /// A file as a tree; it must be a map.

@@ -101,3 +101,40 @@ fn link(sort: &str, node: &Node) -> (String, Part) {
     let kind = if sort == "fault" { "fault of " } else { "" };
     (format!("{kind}{}", ends.join(ARROW)), Part { sort: sort.to_owned(), entries })
 }
+
+#[cfg(test)]
+mod tests {
+    use counterpoint_framework::model::{Diagnostics, SourceMap, yaml};
+
+    use super::*;
+
+    fn machine(text: &str) -> Node {
+        let (mut sources, mut diagnostics) = (SourceMap::default(), Diagnostics::default());
+        let file = sources.add("machine.yaml", text);
+        yaml::parse(file, &sources, &mut diagnostics).unwrap()
+    }
+
+    #[test]
+    fn an_array_compares_with_its_elements_and_links_by_their_ends() {
+        let a = machine(
+            "machine: a\nclocks: { core: 1 GHz }\ncomponents: { sm: { type: gpu/sm, count: 3, l1: { ways: 4 } } }\n\
+             links:\n  - { from: \"sm[0].x\", to: net.a, latency: 8 cycles }\n  - { from: \"sm[1].x\", to: net.b }\n",
+        );
+        let b = machine(
+            "machine: b\nclocks: { core: 2 GHz }\ncomponents:\n  \"sm[0]\": { type: gpu/sm, l1: { ways: 4 } }\n  \
+             \"sm[1]\": { type: gpu/sm, l1: { ways: 8 } }\n  net: { type: net/switch }\n\
+             links:\n  - { from: \"sm[1].x\", to: net.b }\n  - { from: \"sm[0].x\", to: net.a }\n",
+        );
+        let text = |text: &str| (text != "-").then(|| text.to_owned());
+        let change = |name: &str, a, b| Change { name: name.to_owned(), a: text(a), b: text(b), times: 1 };
+        let expected = [
+            change("clocks.core", "1 GHz", "2 GHz"),
+            change("sm[0].x -> net.a.latency", "8 cycles", "-"),
+            change("sm[1].l1.ways", "4", "8"),
+            change("net", "-", "net/switch"),
+            change("sm[2]", "gpu/sm", "-"),
+        ];
+        assert_eq!(compare(&a, &b), expected);
+        assert_eq!(compare(&a, &a), []);
+    }
+}

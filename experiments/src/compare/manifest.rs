@@ -21,6 +21,7 @@ const CIRCUMSTANCES: &[&str] = &[
     "inputs[*].file",
     "inputs[*].generated",
     "islands",
+    "livelock_after",
     "lookahead",
     "machine.given",
     "overlays",

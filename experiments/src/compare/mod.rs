@@ -15,6 +15,7 @@ mod studies;
 use std::path::Path;
 
 pub use change::Change;
+use change::differences;
 pub use manifest::ManifestChanges;
 pub use shift::Shift;
 pub use statistics::StatisticChanges;
@@ -57,6 +58,8 @@ impl Contents {
 pub struct RunChanges {
     /// In their manifests.
     pub manifest: ManifestChanges,
+    /// In the hashes of what their applications wrote.
+    pub outputs: Vec<Change>,
     /// In their machines.
     pub machine: Vec<Change>,
     /// In what they counted; missing where one of them has left no statistics behind.
@@ -70,6 +73,7 @@ impl RunChanges {
     pub fn none(&self) -> bool {
         let same = |shifts: &Vec<Shift>| shifts.iter().all(Shift::is_none);
         self.manifest.results.is_empty()
+            && self.outputs.is_empty()
             && self.machine.is_empty()
             && self.statistics.as_ref().is_none_or(StatisticChanges::none)
             && self.exposure.as_ref().is_none_or(same)
@@ -87,6 +91,7 @@ pub fn compare_runs(a: &Path, b: &Path, only: &[String]) -> Result<RunChanges, S
         records.map(|(a, b)| statistics::compare(&a.statistics, &b.statistics, only)).transpose()?;
     Ok(RunChanges {
         manifest: manifest::compare(&a.manifest, &b.manifest),
+        outputs: differences(&a.outputs, &b.outputs),
         machine: machine::compare(&a.machine, &b.machine),
         statistics,
         exposure: records.map(|(a, b)| exposure::compare(&a.exposed, &b.exposed)),

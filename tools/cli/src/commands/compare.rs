@@ -70,6 +70,7 @@ impl Compare {
     fn tell_runs(&self, changes: &RunChanges, console: &mut Console<'_>) -> io::Result<()> {
         self.head(console)?;
         self.changes("what was run, and what came of it", &changes.manifest.results, console)?;
+        self.changes("what the application wrote", &changes.outputs, console)?;
         let how = "how it was asked for and computed, which does not matter by itself";
         self.changes(how, &changes.manifest.circumstances, console)?;
         self.changes("the machine", &changes.machine, console)?;
