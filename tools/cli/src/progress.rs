@@ -9,9 +9,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::table::amount;
 
 /// How often the line is drawn.
-const INTERVAL: Duration = Duration::from_millis(200);
+pub(crate) const INTERVAL: Duration = Duration::from_millis(200);
 /// Steps of the bar.
-const STEPS: u64 = 1000;
+pub(crate) const STEPS: u64 = 1000;
 
 /// Does something while, if `shown`, a line on standard error tells how far it is.
 pub(crate) fn watch<T>(progress: &Progress, shown: bool, work: impl FnOnce() -> T) -> T {
@@ -21,10 +21,7 @@ pub(crate) fn watch<T>(progress: &Progress, shown: bool, work: impl FnOnce() -> 
     std::thread::scope(|scope| {
         let (done, ended) = mpsc::channel::<()>();
         scope.spawn(move || {
-            let bar = ProgressBar::new(STEPS);
-            if let Ok(style) = ProgressStyle::with_template("{bar:30} {msg}") {
-                bar.set_style(style);
-            }
+            let bar = bar();
             let begun = Instant::now();
             // The channel closes when the work is done, also when it panics.
             while ended.recv_timeout(INTERVAL) == Err(mpsc::RecvTimeoutError::Timeout) {
@@ -41,19 +38,33 @@ pub(crate) fn watch<T>(progress: &Progress, shown: bool, work: impl FnOnce() -> 
     })
 }
 
+/// A bar with room for a message.
+pub(crate) fn bar() -> ProgressBar {
+    let bar = ProgressBar::new(STEPS);
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {msg}") {
+        bar.set_style(style);
+    }
+    bar
+}
+
+/// How long the rest will take, if enough is done to say so.
+pub(crate) fn left(share: f64, elapsed: Duration) -> String {
+    // The first percents say little about the rest.
+    if share <= 0.02 {
+        return String::new();
+    }
+    let rest = elapsed.mul_f64((1.0 - share).max(0.0) / share);
+    format!(", about {} s to go", rest.as_secs())
+}
+
 fn message(snapshot: &Snapshot, elapsed: Duration) -> String {
     let Snapshot { time, launches, all_launches, ctas, all_ctas, bytes, all_bytes } = *snapshot;
     let millis = time.as_ps() as f64 * 1e-9;
-    let left = amount(all_bytes.saturating_sub(bytes));
+    let rest = amount(all_bytes.saturating_sub(bytes));
     let mut text = format!(
-        "{millis:.6} ms simulated, {launches}/{all_launches} launches, {ctas}/{all_ctas} CTAs, {left} left"
+        "{millis:.6} ms simulated, {launches}/{all_launches} launches, {ctas}/{all_ctas} CTAs, {rest} left"
     );
-    let fraction = snapshot.fraction();
-    // The first percents say little about the rest.
-    if fraction > 0.02 {
-        let rest = elapsed.mul_f64((1.0 - fraction).max(0.0) / fraction);
-        text.push_str(&format!(", about {} s to go", rest.as_secs()));
-    }
+    text.push_str(&left(snapshot.fraction(), elapsed));
     text
 }
 

@@ -2,16 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::mpsc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use counterpoint_experiments::study::Study;
 use counterpoint_experiments::study::engine::{Board, State};
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar};
 
-/// How often the lines are drawn.
-const INTERVAL: Duration = Duration::from_millis(200);
-/// Steps of a bar.
-const STEPS: u64 = 1000;
+use crate::progress::{INTERVAL, STEPS, bar, left};
 
 /// Does something while lines on standard error tell how far its points are: bars for someone who watches, else a line
 /// when a point ends; nothing if it is to be `quiet`.
@@ -85,9 +82,11 @@ impl<'a> Lines<'a> {
                         let (line, since) =
                             self.running.entry(point).or_insert_with(|| (all.add(bar()), Instant::now()));
                         line.set_position((snapshot.fraction() * STEPS as f64) as u64);
-                        let millis = snapshot.time.as_ps() as f64 * 1e-9;
-                        let speed = millis / since.elapsed().as_secs_f64().max(1e-3);
-                        line.set_message(format!("{name}: {millis:.3} ms simulated, {speed:.3} ms a second"));
+                        let (millis, elapsed) = (snapshot.time.as_ps() as f64 * 1e-9, since.elapsed());
+                        let speed = millis / elapsed.as_secs_f64().max(1e-3);
+                        let left = left(snapshot.fraction(), elapsed);
+                        let text = format!("{name}: {millis:.3} ms simulated, {speed:.3} ms a second{left}");
+                        line.set_message(text);
                     }
                 }
             }
@@ -97,12 +96,8 @@ impl<'a> Lines<'a> {
             let work = wanted - stored;
             let share = (f64::from(finished) + under_way) / f64::from(work).max(1.0);
             total.set_position((share * STEPS as f64) as u64);
-            let mut text = format!("{} of {wanted} points", finished + stored);
-            if share > 0.02 {
-                let rest = self.begun.elapsed().mul_f64((1.0 - share).max(0.0) / share);
-                text.push_str(&format!(", about {} s to go", rest.as_secs()));
-            }
-            total.set_message(text);
+            let left = left(share, self.begun.elapsed());
+            total.set_message(format!("{} of {wanted} points{left}", finished + stored));
         }
     }
 
@@ -129,12 +124,4 @@ impl<'a> Lines<'a> {
         }
         drop(self.all.clear());
     }
-}
-
-fn bar() -> ProgressBar {
-    let bar = ProgressBar::new(STEPS);
-    if let Ok(style) = ProgressStyle::with_template("{bar:30} {msg}") {
-        bar.set_style(style);
-    }
-    bar
 }

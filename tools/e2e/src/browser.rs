@@ -7,6 +7,9 @@ use std::process::{Command, Output};
 /// Names under which it may be installed.
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
+/// A screen, and what is seen of a page on it: width and height in pixels.
+pub(crate) type Screen = (u32, u32);
+
 /// Milliseconds of the page's own time after which it has drawn what it draws.
 const PATIENCE: u32 = 20_000;
 
@@ -25,19 +28,19 @@ impl Browser {
     }
 
     /// What can be read on a page when its scripts have made it.
-    pub(crate) fn text(&self, url: &str) -> Result<String, String> {
-        let output = self.open(url, ["--dump-dom"])?;
+    pub(crate) fn text(&self, url: &str, screen: Screen) -> Result<String, String> {
+        let output = self.open(url, screen, ["--dump-dom"])?;
         Ok(readable(&String::from_utf8_lossy(&output.stdout)))
     }
 
     /// A picture of a page.
-    pub(crate) fn picture(&self, url: &str, path: &Path) -> Result<(), String> {
+    pub(crate) fn picture(&self, url: &str, screen: Screen, path: &Path) -> Result<(), String> {
         // One that an earlier run left would hide that there is none now.
         let _ = std::fs::remove_file(path);
         let path = std::path::absolute(path).map_err(|error| format!("{}: {error}", path.display()))?;
         let mut argument = OsStr::new("--screenshot=").to_owned();
         argument.push(&path);
-        self.open(url, [argument])?;
+        self.open(url, screen, [argument])?;
         let bytes = std::fs::read(&path).map_err(|error| format!("there is no picture: {error}"))?;
         match bytes.starts_with(b"\x89PNG") {
             true => Ok(()),
@@ -45,17 +48,17 @@ impl Browser {
         }
     }
 
-    fn open<const N: usize>(&self, url: &str, arguments: [impl AsRef<OsStr>; N]) -> Result<Output, String> {
+    fn open<const N: usize>(
+        &self,
+        url: &str,
+        (width, height): Screen,
+        arguments: [impl AsRef<OsStr>; N],
+    ) -> Result<Output, String> {
         let profile = tempfile::tempdir().map_err(|error| format!("no folder for the browser: {error}"))?;
         let mut command = Command::new(self.0);
         // Without its sandbox, which it cannot have as root in a container; it sees our own page only.
-        command.args([
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--hide-scrollbars",
-            "--window-size=1600,900",
-        ]);
+        command.args(["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]);
+        command.arg(format!("--window-size={width},{height}"));
         command.arg(format!("--virtual-time-budget={PATIENCE}"));
         let mut folder = OsStr::new("--user-data-dir=").to_owned();
         folder.push(profile.path());

@@ -1,12 +1,13 @@
-//! `cargo xtask e2e`: a run's spans on a real Jaeger page in a real browser. Needs protoc and Chromium.
+//! `cargo xtask e2e`: a run's spans on a real Jaeger page, and a study's report, in a real browser. Needs protoc and
+//! Chromium.
 //!
 //! The crate is outside the workspace, so that nobody else needs them.
 
 use std::path::Path;
 use std::process::Command;
 
-/// Where the picture of the page lies afterwards.
-const PICTURE: &str = "target/e2e/trace.png";
+/// Where the pictures of the pages lie afterwards.
+const PICTURES: &str = "target/e2e/pictures";
 
 /// Builds the command and has `tools/e2e` look at what it exports.
 pub(crate) fn run() -> Result<(), String> {
@@ -14,7 +15,7 @@ pub(crate) fn run() -> Result<(), String> {
     cargo(&root, &["build", "--package", "counterpoint"])?;
     let e2e = ["--manifest-path", "tools/e2e/Cargo.toml", "--target-dir", "target/e2e"];
     cargo(&root, &[&["test"][..], &e2e].concat())?;
-    cargo(&root, &[&["run"][..], &e2e, &["--", "target/debug/counterpoint", PICTURE]].concat())
+    cargo(&root, &[&["run"][..], &e2e, &["--", "target/debug/counterpoint", PICTURES]].concat())
 }
 
 fn cargo(root: &Path, arguments: &[&str]) -> Result<(), String> {
