@@ -93,14 +93,14 @@ fn draw<B: DrawingBackend>(chart: &Chart, area: &Area<'_, B>) -> Result<(), Fail
     let tick = |value: &f64| tick(*value);
     let labels = y_labels(&y);
     let label_width = labels.iter().map(|label| size_of(area, label).0).max().unwrap_or(0);
-    let left = label_width + 3 * GAP + TEXT as i32;
-    let per_category = f64::from(width - left - 2 * GAP) / chart.categories.len().max(1) as f64;
+    let left = label_width + 2 * GAP + TEXT as i32;
+    let per_category = f64::from(width - left - 3 * GAP) / chart.categories.len().max(1) as f64;
     let widest = chart.categories.iter().map(|label| size_of(area, label).0).max().unwrap_or(0);
     let upright = f64::from(widest + GAP) > per_category;
     let names = if upright { widest } else { TEXT as i32 };
     let below =
         if chart.categories.is_empty() { 3 * TEXT as i32 + GAP } else { names + TEXT as i32 + 4 * GAP };
-    let plot = area.margin(top, GAP, 0, 2 * GAP);
+    let plot = area.margin(top, GAP, GAP, 2 * GAP);
     let mut axes = ChartBuilder::on(&plot)
         .x_label_area_size(below)
         .y_label_area_size(left)

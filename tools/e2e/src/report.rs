@@ -20,11 +20,13 @@ const LOOK: &str = "<script>addEventListener('load', () => {
         const all = svg.getBoundingClientRect();
         if (all.width === 0) continue;
         figures += 1;
+        const scale = all.width / svg.viewBox.baseVal.width;
+        for (const text of svg.querySelectorAll('text'))
+            if (parseFloat(text.getAttribute('font-size')) * scale < 11) wrong.push(`${text.textContent.trim()} is too small`);
         const texts = [...svg.querySelectorAll('text')].map(text => [text.textContent.trim(), text.getBoundingClientRect()]);
         for (const [index, [name, box]] of texts.entries()) {
             if (box.left < all.left - 1 || box.right > all.right + 1 || box.top < all.top - 1 || box.bottom > all.bottom + 1)
                 wrong.push(`${name} sticks out`);
-            if (Math.min(box.width, box.height) < 9) wrong.push(`${name} is too small`);
             for (const [other, next] of texts.slice(index + 1))
                 if (box.left < next.right - 1 && next.left < box.right - 1 && box.top < next.bottom - 1 && next.top < box.bottom - 1)
                     wrong.push(`${name} meets ${other}`);
