@@ -255,8 +255,19 @@ fn what_is_exposed_and_the_critical_path_come_to_the_whole_run() {
 fn a_run_with_series_writes_them_as_tables_and_counter_tracks() {
     let out = tempfile::tempdir().unwrap();
     let folder = out.path().display().to_string();
-    let called =
-        call(&["run", "tiny", "vecadd", "--set", "app.n=2000", "--series", "5 us", "--out", &folder]);
+    let called = call(&[
+        "run",
+        "tiny",
+        "vecadd",
+        "--set",
+        "app.n=2000",
+        "--series",
+        "5 us",
+        "--spans",
+        "ctas",
+        "--out",
+        &folder,
+    ]);
     assert_eq!(called.status, 0, "{}", called.err);
     assert!(called.out.contains("critical path"), "{}", called.out);
     let read = |name: &str| std::fs::read_to_string(out.path().join(name)).unwrap();
@@ -267,6 +278,24 @@ fn a_run_with_series_writes_them_as_tables_and_counter_tracks() {
     assert!(read("critical_path.csv").lines().count() > 5);
     let trace: serde_json::Value = serde_json::from_str(&read("spans.perfetto.json")).unwrap();
     let events = trace["traceEvents"].as_array().unwrap();
+    let threads: Vec<&str> = events
+        .iter()
+        .filter(|event| event["name"] == "thread_name")
+        .filter_map(|event| event["args"]["name"].as_str())
+        .collect();
+    let expected = [
+        "gpu.sm[0] slot 0",
+        "gpu.sm[1] slot 1",
+        "gpu.dram[0] channel",
+        "gpu.copy burst 0",
+        "pcie downstream",
+        "pcie upstream",
+        "host.cpu",
+        "host.input medium",
+    ];
+    for track in expected {
+        assert!(threads.contains(&track), "{track} in {threads:?}");
+    }
     let tracks: Vec<&str> =
         events.iter().filter(|event| event["ph"] == "C").filter_map(|event| event["name"].as_str()).collect();
     for curve in ["IPC (warp instructions/cycle)", "L2 hit rate (of 1)", "DRAM bandwidth (GB/s)"] {

@@ -1,4 +1,4 @@
-//! `cargo xtask e2e`: a run's spans on a real Jaeger page, and a study's report, in a real browser. Needs protoc and
+//! `cargo xtask e2e [COUNTERPOINT]`: a run's spans on a real Jaeger page, and a study's report, in a real browser. Needs protoc and
 //! Chromium.
 //!
 //! The crate is outside the workspace, so that nobody else needs them.
@@ -9,13 +9,16 @@ use std::process::Command;
 /// Where the pictures of the pages lie afterwards.
 const PICTURES: &str = "target/e2e/pictures";
 
-/// Builds the command and has `tools/e2e` look at what it exports.
-pub(crate) fn run() -> Result<(), String> {
+/// Has `tools/e2e` look at what the command exports: the one that is given, or one that is built for it.
+pub(crate) fn run(counterpoint: Option<&str>) -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    cargo(&root, &["build", "--package", "counterpoint"])?;
+    if counterpoint.is_none() {
+        cargo(&root, &["build", "--package", "counterpoint"])?;
+    }
+    let counterpoint = counterpoint.unwrap_or("target/debug/counterpoint");
     let e2e = ["--manifest-path", "tools/e2e/Cargo.toml", "--target-dir", "target/e2e"];
     cargo(&root, &[&["test"][..], &e2e].concat())?;
-    cargo(&root, &[&["run"][..], &e2e, &["--", "target/debug/counterpoint", PICTURES]].concat())
+    cargo(&root, &[&["run"][..], &e2e, &["--", counterpoint, PICTURES]].concat())
 }
 
 fn cargo(root: &Path, arguments: &[&str]) -> Result<(), String> {

@@ -29,7 +29,7 @@ fn main() -> ExitCode {
         "ptxas" => ptxas::run(std::env::args().skip(2)),
         "fuzz" => fuzz::run(std::env::args().skip(2)),
         "bench-peers" => bench_peers::run(),
-        "e2e" => e2e::run(),
+        "e2e" => e2e::run(std::env::args().nth(2).as_deref()),
         "speeds" => speeds::run(std::env::args().skip(2)),
         "profile" => profile::run(std::env::args().skip(2)),
         _ => Err(
