@@ -100,7 +100,7 @@ pub struct Ran {
 #[derive(Debug)]
 pub enum StudyError {
     /// Points whose machine or application is wrong; nothing was run.
-    Points(Vec<(String, RunError)>),
+    Points(Vec<RunError>),
     /// Its folder.
     Write(WriteError),
 }
@@ -168,17 +168,16 @@ pub fn run_points(
 
 /// What each point depends on. The problems of all points are reported together, each once.
 fn keys(study: &Study, registry: &Arc<Registry>) -> Result<Vec<PointKey>, StudyError> {
-    let mut problems: Vec<(String, RunError)> = Vec::new();
+    let mut problems: Vec<RunError> = Vec::new();
     let mut keys = Vec::new();
     for point in &study.points {
-        let name = point.name();
         match PointKey::new(&point.request, registry) {
             Ok(key) => keys.push(key),
             Err(errors) => {
                 for error in errors {
                     let text = error.to_string();
-                    if problems.iter().all(|(_, known)| known.to_string() != text) {
-                        problems.push((name.clone(), error));
+                    if problems.iter().all(|known| known.to_string() != text) {
+                        problems.push(error);
                     }
                 }
             }

@@ -66,10 +66,7 @@ impl Study {
         let ran = match ran {
             Ok(ran) => ran,
             Err(StudyError::Write(error)) => return fail(&[error.into()], console),
-            Err(StudyError::Points(problems)) => {
-                let errors: Vec<RunError> = problems.into_iter().map(|(_, error)| error).collect();
-                return fail(&errors, console);
-            }
+            Err(StudyError::Points(errors)) => return fail(&errors, console),
         };
         let results = match Results::read(&plan, &ran.keys, &settings.folder) {
             Ok(results) => results,
