@@ -9,7 +9,7 @@ use counterpoint_protocols::host::HostAccess;
 use counterpoint_protocols::launch::{LaunchId, Tracking};
 
 use super::Driver;
-use crate::program::{Application, Argument, BufferId, LaunchStep};
+use crate::program::{Application, Argument, BufferId, DEFAULT_STREAM, LaunchStep};
 
 impl Driver<'_> {
     /// Executes another application in the place of the one that the run was given: the same buffers, files and results, with
@@ -39,7 +39,7 @@ impl Driver<'_> {
                 }
             }
         }
-        self.command(device, 0, Work::Overlap(copy), None, 0).await;
+        self.command(device, DEFAULT_STREAM, Work::Overlap(copy), None, 0).await;
         Ok(())
     }
 
@@ -51,20 +51,23 @@ impl Driver<'_> {
         parent: Option<SpanId>,
     ) -> Result<CommandId, Fault> {
         let Some(profiler) = profiler else {
-            return self.launch(step, 0, Tracking::Irregular, parent).await;
+            return self.launch(step, DEFAULT_STREAM, Tracking::Irregular, parent).await;
         };
         let kernel = LaunchId(self.next_launch + 1);
-        self.launch(profiler, 0, Tracking::Profiler(kernel), parent).await?;
-        self.launch(step, 0, Tracking::Regular, parent).await
+        self.launch(profiler, DEFAULT_STREAM, Tracking::Profiler(kernel), parent).await?;
+        self.launch(step, DEFAULT_STREAM, Tracking::Regular, parent).await
     }
 
     /// Tells the devices that no kernel whose pages are tracked will be launched any more.
     pub async fn end_launches(&mut self) {
         for device in self.application.devices() {
-            self.command(device, 0, Work::EndOfLaunches, None, 0).await;
+            self.command(device, DEFAULT_STREAM, Work::EndOfLaunches, None, 0).await;
         }
     }
 }
+
+/// The stream of what devices are told beside the order of kernels and copies.
+pub(super) const ASIDE: u32 = u32::MAX;
 
 /// The launch of a kernel's pre-profiler: the same grid, a thread for each block, and the block's dimensions behind the
 /// kernel's own arguments.

@@ -10,6 +10,7 @@ use counterpoint_protocols::bus::{Copy, Work};
 use counterpoint_protocols::host::{HostAccess, StorageRequest};
 use counterpoint_protocols::memory::Tag;
 
+use super::overlap::ASIDE;
 use super::{Driver, Page};
 use crate::program::Transfer;
 
@@ -18,8 +19,11 @@ use crate::program::Transfer;
 pub struct Move {
     /// Between which file and which buffer.
     pub transfer: Transfer,
-    /// Where the page begins.
-    pub offset: u64,
+    /// Where the page begins, in the buffer and the file.
+    offset: u64,
+    /// Where it lies in memory; names may mean other buffers by the time that it is moved.
+    address: u64,
+    bytes: u32,
 }
 
 /// What a thread does with its pages.
@@ -97,8 +101,14 @@ impl Driver<'_> {
 
     /// The pages of a transfer.
     pub fn pages_of(&self, transfer: Transfer) -> impl Iterator<Item = Move> + use<> {
-        let bytes = self.application.buffers[self.place(transfer.buffer)].bytes;
-        (0..bytes).step_by(self.page as usize).map(move |offset| Move { transfer, offset })
+        let (place, page) = (self.place(transfer.buffer), self.page);
+        let (size, start) = (self.application.buffers[place].bytes, self.host_address[place]);
+        (0..size).step_by(page as usize).map(move |offset| Move {
+            transfer,
+            offset,
+            address: start + offset,
+            bytes: page.min(size - offset) as u32,
+        })
     }
 
     /// A page of a thread, or of the thread that executes the steps, has reached its end.
@@ -129,10 +139,7 @@ impl Driver<'_> {
             while let Some((tag, next)) = self.next_page(index) {
                 any = true;
                 self.threads[index].under_way += 1;
-                let place = self.place(next.transfer.buffer);
-                let address = self.host_address[place] + next.offset;
-                let bytes = self.page.min(self.application.buffers[place].bytes - next.offset) as u32;
-                let Move { transfer, offset } = next;
+                let Move { transfer, offset, address, bytes } = next;
                 match self.threads[index].way {
                     Way::In => {
                         self.pages[tag.0 as usize] = Some(Page::Fill { address, bytes });
@@ -152,7 +159,7 @@ impl Driver<'_> {
                 self.end_transfer(span, bytes);
                 if let Some(last) = last {
                     for device in self.application.devices() {
-                        self.command(device, 0, last.clone(), None, 0).await;
+                        self.command(device, ASIDE, last.clone(), None, 0).await;
                     }
                 }
             }
@@ -165,9 +172,8 @@ impl Driver<'_> {
         let mut slots = (index + 1) * self.depth..(index + 2) * self.depth;
         let slot = slots.find(|&slot| self.pages[slot].is_none())?;
         let next = *self.threads[index].moves.front()?;
-        let address = self.host_address[self.place(next.transfer.buffer)] + next.offset;
         let thread = &mut self.threads[index];
-        if thread.way == Way::Out && self.invalid.has(address) {
+        if thread.way == Way::Out && self.invalid.has(next.address) {
             self.sim.stats.page_faults.add(u64::from(!thread.has_faulted));
             thread.has_faulted = true;
             return None;

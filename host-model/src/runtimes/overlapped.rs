@@ -104,7 +104,8 @@ impl Runtime for Overlapped {
         let prelude = driver.begin(Some(run), Level::Phases, "prelude");
         driver.start(Thread::new(Way::Out, outputs, postlude, None));
         driver.start(Thread::new(Way::In, inputs, prelude, Some(Work::PreludeEnded)));
-        steps(driver, &application.steps, &profilers, kernels).await?;
+        let sender = Sender { profilers, parent: kernels };
+        sender.steps(driver, &application.steps).await?;
         driver.end_launches().await;
         driver.drain().await?;
         driver.end(kernels);
@@ -206,54 +207,57 @@ fn check(application: &Application) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Sends the steps.
-async fn steps(
-    driver: &mut Driver<'_>,
-    all: &[Step],
-    profilers: &Profilers,
+/// What sends the steps.
+struct Sender {
+    profilers: Profilers,
+    /// What kernels are part of.
     parent: SpanId,
-) -> Result<(), Fault> {
-    for step in all {
-        match step {
-            Step::Launch(launch) => {
-                let profiler = profilers.get(&key(launch));
-                let profiler = profiler.map(|kernel| profiler_of(launch, Arc::clone(kernel)));
-                driver.launch_tracked(launch, profiler.as_ref(), Some(parent)).await?;
-            }
-            Step::Copy { direction, buffer, .. } => {
-                driver.drain().await?;
-                let copy = driver.copy(*direction, *buffer, DEFAULT_STREAM, Some(parent)).await?;
-                driver.wait(copy).await?;
-            }
-            Step::Record(..) | Step::Wait(..) => {}
-            Step::Synchronize(_) => driver.drain().await?,
-            Step::Swap(a, b) => driver.swap(*a, *b),
-            Step::Free(name) => {
-                driver.drain().await?;
-                driver.free(*name)?;
-            }
-            Step::Repeat(times, inner) => {
-                for _ in 0..*times {
-                    Box::pin(steps(driver, inner, profilers, parent)).await?;
+}
+
+impl Sender {
+    async fn steps(&self, driver: &mut Driver<'_>, steps: &[Step]) -> Result<(), Fault> {
+        let parent = Some(self.parent);
+        for step in steps {
+            match step {
+                Step::Launch(launch) => {
+                    let profiler = self.profilers.get(&key(launch));
+                    let profiler = profiler.map(|kernel| profiler_of(launch, Arc::clone(kernel)));
+                    driver.launch_tracked(launch, profiler.as_ref(), parent).await?;
                 }
-            }
-            Step::Loop { until, most, steps: inner } => {
-                let mut rounds = 0;
-                loop {
-                    Box::pin(steps(driver, inner, profilers, parent)).await?;
-                    rounds += 1;
+                Step::Copy { direction, buffer, .. } => {
+                    let copy = driver.copy(*direction, *buffer, DEFAULT_STREAM, parent).await?;
+                    driver.wait(copy).await?;
+                }
+                Step::Record(..) | Step::Wait(..) => {}
+                Step::Synchronize(_) => driver.drain().await?,
+                Step::Swap(a, b) => driver.swap(*a, *b),
+                Step::Free(name) => {
                     driver.drain().await?;
-                    if driver.is_fulfilled(until, DEFAULT_STREAM, Some(parent)).await? {
-                        break;
+                    driver.free(*name)?;
+                }
+                Step::Repeat(times, inner) => {
+                    for _ in 0..*times {
+                        Box::pin(self.steps(driver, inner)).await?;
                     }
-                    if rounds == *most {
-                        return Err(Fault::new(until.never(*most)));
+                }
+                Step::Loop { until, most, steps: inner } => {
+                    let mut rounds = 0;
+                    loop {
+                        Box::pin(self.steps(driver, inner)).await?;
+                        rounds += 1;
+                        if driver.is_fulfilled(until, DEFAULT_STREAM, parent).await? {
+                            break;
+                        }
+                        if rounds == *most {
+                            return Err(Fault::new(until.never(*most)));
+                        }
                     }
                 }
             }
         }
+        Ok(())
     }
-    Ok(())
+
 }
 
 /// What names a kernel of an application.

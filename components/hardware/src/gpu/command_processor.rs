@@ -14,8 +14,8 @@
 //! An event is a command that is done as soon as it is its turn; a stream that waits for it stands until then. A wait
 //! names an event that was sent before it, so queues cannot wait for each other in a circle.
 //!
-//! A kernel that tracks its pages waits for nothing in its stream, nor does what is behind it wait for its end: pages keep
-//! their order (CRCS). The MMU is told of it before the CTA scheduler.
+//! A kernel that tracks its pages does not hold the kernels behind it in its stream: pages keep their order (CRCS). Copies
+//! wait for it as for any other. The MMU is told of such a kernel before the CTA scheduler.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -90,6 +90,8 @@ pub struct CommandProcessor {
     streams: BTreeMap<u32, VecDeque<CommandId>>,
     /// The copies and launches that are under way, with their streams if these wait for them.
     under_way: BTreeMap<CommandId, Option<u32>>,
+    /// Of these, the launches that track their pages, with the streams in which copies wait for them.
+    tracked: BTreeMap<CommandId, u32>,
     /// The events that have not been recorded.
     unrecorded: BTreeSet<CommandId>,
     /// The commands that launched kernels, and whether pages are tracked for these.
@@ -127,6 +129,7 @@ impl CommandProcessor {
             let held = match &head.work {
                 Work::Wait(event) => self.unrecorded.contains(event),
                 Work::Describe => self.capacity.is_none(),
+                Work::Copy(_) => self.tracked.values().any(|stream| *stream == head.stream),
                 _ => false,
             };
             let first = self.streams.get(&head.stream).and_then(VecDeque::front);
@@ -160,6 +163,7 @@ impl CommandProcessor {
                 let is_tracked = launch.tracking != Tracking::None;
                 self.under_way.insert(id, (!is_tracked).then_some(stream));
                 if is_tracked {
+                    self.tracked.insert(id, stream);
                     self.go_on(stream);
                 }
                 if launch.tracking.is_kernel() {
@@ -250,6 +254,7 @@ impl CommandProcessor {
         let stream = self.under_way.remove(&id);
         let stream = stream.ok_or_else(|| Fault::new(format!("command {} is not under way", id.0)))?;
         self.to_host.push_back(BusMessage::Done(id));
+        self.tracked.remove(&id);
         if let Some(stream) = stream {
             self.go_on(stream);
         }
@@ -308,6 +313,7 @@ impl Component for CommandProcessor {
             params,
             streams: BTreeMap::new(),
             under_way: BTreeMap::new(),
+            tracked: BTreeMap::new(),
             unrecorded: BTreeSet::new(),
             launched: BTreeMap::new(),
             unknown: BTreeMap::new(),

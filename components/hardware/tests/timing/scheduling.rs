@@ -345,7 +345,7 @@ fn launches_and_streams_are_counted_one_by_one() {
     // The second kernel's third block has to wait for the first kernel's SM, and the third kernel for an entry.
     let kernel = |stream, ctas, cycles, active| {
         let mut rows =
-            vec![("stream", stream), ("ctas", ctas), ("gpu_sim_cycle", cycles), ("active_cycles", active)];
+            vec![("stream", stream), ("ctas", ctas), ("ctas_ended", ctas), ("gpu_sim_cycle", cycles), ("active_cycles", active)];
         rows.extend(counted(ctas));
         rows
     };
@@ -356,6 +356,7 @@ fn launches_and_streams_are_counted_one_by_one() {
         let mut rows = vec![
             ("launches", launches),
             ("ctas", ctas),
+            ("ctas_ended", ctas),
             ("gpu_sim_cycle", cycles),
             ("active_cycles", active),
         ];

@@ -18,6 +18,8 @@ pub struct Dependences {
     first: Option<LaunchId>,
     /// How many there have been.
     launched: u32,
+    /// One of them was irregular.
+    serialises: bool,
     /// No more will come.
     pub(super) is_complete: bool,
     /// The host has written all that they read.
@@ -39,6 +41,7 @@ impl Dependences {
                 self.launched += 1;
                 self.kernels.insert(launch.id);
                 if launch.tracking == Tracking::Irregular {
+                    self.serialises = true;
                     self.irregular.insert(launch.id);
                 }
             }
@@ -83,11 +86,11 @@ impl Dependences {
         }
     }
 
-    /// Whether kernels that track their pages run beside the host's prelude, and there are several: the time for a scheduler
-    /// that looks at pages.
+    /// Whether kernels that track their pages run beside the host's prelude and can run beside each other: the time for a
+    /// scheduler that looks at pages. A program with an irregular kernel is serialised as without CRCS.
     pub fn is_pipelined(&self) -> bool {
         let single = self.is_complete && self.launched == 1;
-        self.launched > 0 && !self.prelude_has_ended && !single
+        self.launched > 0 && !self.prelude_has_ended && !single && !self.serialises
     }
 
     /// The oldest kernel of all.
