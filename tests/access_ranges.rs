@@ -62,7 +62,9 @@ fn block(launch: &LaunchStep, env: &CtaEnvironment, memory: &mut FlatMemory, see
                     | Issue::Nothing
                     | Issue::Exit { .. } => {}
                     Issue::Barrier { .. } => *waiting = true,
-                    Issue::Print | Issue::Texture => panic!("no application prints or has textures"),
+                    Issue::Print | Issue::Texture | Issue::Range(_) => {
+                        panic!("no application prints, has textures or tells ranges")
+                    }
                     Issue::Memory => {
                         let (base, bytes) = match access.space {
                             Space::Global => (memory.base, &mut memory.bytes),

@@ -28,6 +28,7 @@ use crate::program::{
 use call::{Signature, frame_part};
 use link::{Code, Kernel, link};
 use storage::Storage;
+pub(crate) use storage::extent;
 
 /// Decodes every kernel of a module. Every function is decoded, so that all errors of the text are reported,
 /// in the order of their places.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use crate::error::{ExecError, Failure};
-use crate::execute::CtaEnvironment;
+use crate::execute::{CtaEnvironment, RangeAction, RangeCall};
 use crate::image::VariableBases;
 use crate::program::Program;
 use crate::texture::Textures;
@@ -40,6 +40,8 @@ pub struct Options {
     pub racecheck: bool,
     /// Do without the host's vector extensions.
     pub baseline: bool,
+    /// Keep the ranges that the kernel sets and releases; they mean nothing otherwise.
+    pub ranges: bool,
     /// What texture fetches find.
     pub textures: Arc<Textures>,
     /// Set by someone who wants the run to end.
@@ -53,6 +55,7 @@ impl Default for Options {
             limit: DEFAULT_LIMIT,
             racecheck: false,
             baseline: false,
+            ranges: false,
             textures: Arc::default(),
             interrupt: Arc::default(),
         }
@@ -68,6 +71,17 @@ pub struct Statistics {
     pub thread_instructions: u64,
     /// What the kernel printed.
     pub output: String,
+}
+
+/// A range that a block has set or released.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ToldRange {
+    /// `%ctaid` of the block.
+    pub ctaid: [u32; 3],
+    /// Which of the two.
+    pub action: RangeAction,
+    /// What was told.
+    pub call: RangeCall,
 }
 
 /// A launch whose CTAs are run one by one.
@@ -123,6 +137,11 @@ impl<'a> Grid<'a> {
     /// What the kernel did so far that it should not, in the order in which it came first.
     pub fn findings(&self) -> &[Finding] {
         self.cta.findings.list()
+    }
+
+    /// The ranges that have been set or released so far, in their order, if [`Options::ranges`] keeps them.
+    pub fn ranges(&self) -> &[ToldRange] {
+        &self.cta.ranges
     }
 
     /// What has been executed so far.

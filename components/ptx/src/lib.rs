@@ -27,6 +27,7 @@ pub mod isa;
 pub mod lexer;
 pub mod parser;
 pub mod printf;
+pub mod profile;
 mod program;
 pub mod rewrite;
 mod standstill;
@@ -34,7 +35,9 @@ pub mod texture;
 
 pub use allocations::{Allocation, Allocations, Rights};
 pub use error::{ExecError, Failure, PtxError};
-pub use execute::{Access, AccessKind, CtaEnvironment, Issue, Issued, Votes, Warp, Windows};
+pub use execute::{
+    Access, AccessKind, CtaEnvironment, Issue, Issued, RangeAction, RangeCall, Votes, Warp, Windows,
+};
 pub use image::VariableBases;
 pub use isa::{AtomicOperation, AtomicType, CacheOperator, Latency, Unit};
 pub use program::{InitialAddress, Instruction, NO_PC, Param, Program, RegisterSet, Row, Space, Symbol};

@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use crate::execute::RangeAction;
 use crate::isa::warp::{Reduction, WarpOp};
 use crate::isa::{AtomicOperation, AtomicType, CacheOperator, LaneOp, Latency, Unit};
 
@@ -248,6 +249,8 @@ pub(crate) enum Action {
     Return,
     /// `vprintf`; `offset` is the call site.
     Print,
+    /// One of the functions that tell ranges; `offset` is the call site.
+    Range(RangeAction),
     Exit,
     Trap,
     /// `__assertfail`

@@ -12,6 +12,7 @@ use super::affine::{Affine, Condition, CountedLoop, has_data};
 use super::polynomial::{Atom, Polynomial};
 use super::ssa::Source;
 use crate::ast::{Function, Module};
+use crate::execute::RangeAction;
 use crate::isa::memory::modifiers;
 use crate::program::Space;
 
@@ -107,7 +108,8 @@ impl KernelAccesses {
                 });
                 let callee = callee.unwrap_or_else(|| "an address".to_owned());
                 // These touch nothing that other kernels see.
-                if !matches!(callee.as_str(), "vprintf" | "__assertfail") {
+                let known = matches!(callee.as_str(), "vprintf" | "__assertfail");
+                if !known && RangeAction::of_function(&callee).is_none() {
                     calls.get_or_insert((step.line, callee));
                 }
             }

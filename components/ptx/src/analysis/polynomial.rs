@@ -89,6 +89,11 @@ impl Polynomial {
         Polynomial { terms: BTreeMap::from([(vec![atom], 1)]) }
     }
 
+    /// Adds a product of ascending atoms that is not in it yet.
+    pub(crate) fn push(&mut self, atoms: &[Atom], factor: i128) {
+        self.terms.insert(atoms.to_vec(), factor);
+    }
+
     /// Its products and their coefficients.
     pub fn terms(&self) -> impl Iterator<Item = (&[Atom], i128)> {
         self.terms.iter().map(|(atoms, factor)| (atoms.as_slice(), *factor))

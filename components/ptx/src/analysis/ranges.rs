@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::access::{Array, KernelAccesses, MemoryAccess};
-use super::affine::{Affine, Condition, Relation};
+use super::affine::{Affine, Condition, ExitTest, Relation};
 use super::polynomial::{Atom, Polynomial};
 
 /// What is known of a launch.
@@ -55,7 +55,7 @@ pub struct BlockRanges {
 }
 
 /// More points than this are not tried; the range is then the whole allocation.
-const MOST_POINTS: u32 = 1 << 17;
+pub(crate) const MOST_POINTS: u32 = 1 << 17;
 
 /// The ranges of block `ctaid`.
 pub fn ranges(kernel: &KernelAccesses, launch: &Launch<'_>, ctaid: [u32; 3]) -> BlockRanges {
@@ -109,10 +109,63 @@ enum Extent {
 
 /// A variable that takes several values in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Variable {
+pub(crate) enum Variable {
     Tid(u8),
     /// By position in [`Affine::loops`], so that outer loops come first.
     Counter(usize),
+}
+
+impl Variable {
+    /// The variable that an atom is, if it is one.
+    pub(crate) fn of(affine: &Affine, atom: &Atom) -> Option<Self> {
+        match atom {
+            Atom::Tid(dimension) => Some(Variable::Tid(*dimension)),
+            Atom::Counter(header) => {
+                let at = affine.loops.iter().position(|found| found.body.header == *header)?;
+                Some(Variable::Counter(at))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The variables of polynomials, and those of them that no polynomial is linear in.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Variables {
+    pub(crate) all: BTreeSet<Variable>,
+    pub(crate) every: BTreeSet<Variable>,
+}
+
+impl Variables {
+    /// Adds those of a polynomial and of the bounds of its counters.
+    pub(crate) fn collect(&mut self, affine: &Affine, polynomial: &Polynomial) {
+        for (atoms, _) in polynomial.terms() {
+            for (at, atom) in atoms.iter().enumerate() {
+                if let Atom::Derived(_, a, b) = atom {
+                    let inside = a.atoms().into_iter().chain(b.atoms());
+                    self.every.extend(inside.filter_map(|atom| Variable::of(affine, atom)));
+                } else if atoms.get(at + 1) == Some(atom) {
+                    self.every.extend(Variable::of(affine, atom));
+                }
+            }
+        }
+        let found: Vec<Variable> =
+            polynomial.atoms().into_iter().filter_map(|atom| Variable::of(affine, atom)).collect();
+        for variable in found {
+            if let (true, Variable::Counter(at)) = (self.all.insert(variable), variable) {
+                let exits = affine.loops[at].exits.iter();
+                exits.flat_map(|exit| exit.stays.sides()).for_each(|side| self.collect(affine, side));
+            }
+        }
+    }
+}
+
+/// Whether an access comes behind the test of a round, which has held there.
+pub(crate) fn is_behind(affine: &Affine, at: usize, exit: &ExitTest, pc: u32) -> bool {
+    let ssa = &affine.ssa;
+    exit.staying != affine.loops[at].body.header
+        && ssa.dominators.predecessors[exit.staying as usize].len() == 1
+        && ssa.dominators.dominates(exit.staying, ssa.block_of(pc))
 }
 
 struct Corners<'a> {
@@ -134,11 +187,11 @@ impl Corners<'_> {
     fn range(&self) -> Extent {
         let mut seen = Seen::default();
         for address in &self.access.addresses {
-            let mut variables = BTreeSet::new();
-            let mut every = BTreeSet::new();
-            self.collect(address, &mut variables, &mut every);
+            let mut found = Variables::default();
+            found.collect(self.affine, address);
+            let Variables { all, every } = found;
             let variables: Vec<(Variable, bool)> =
-                variables.into_iter().map(|variable| (variable, every.contains(&variable))).collect();
+                all.into_iter().map(|variable| (variable, every.contains(&variable))).collect();
             let mut values = BTreeMap::new();
             if self.visit(address, &variables, &mut values, &mut seen).is_none() {
                 return Extent::Whole;
@@ -147,39 +200,6 @@ impl Corners<'_> {
         match seen.low {
             Some(low) => Extent::Range(low, seen.high + i128::from(self.access.bytes)),
             None => Extent::Nothing,
-        }
-    }
-
-    fn variable(&self, atom: &Atom) -> Option<Variable> {
-        match atom {
-            Atom::Tid(dimension) => Some(Variable::Tid(*dimension)),
-            Atom::Counter(header) => {
-                let at = self.affine.loops.iter().position(|found| found.body.header == *header)?;
-                Some(Variable::Counter(at))
-            }
-            _ => None,
-        }
-    }
-
-    /// The variables of a polynomial and of the bounds of its counters; `every` gets those that are not linear.
-    fn collect(&self, polynomial: &Polynomial, all: &mut BTreeSet<Variable>, every: &mut BTreeSet<Variable>) {
-        for (atoms, _) in polynomial.terms() {
-            for (at, atom) in atoms.iter().enumerate() {
-                if let Atom::Derived(_, a, b) = atom {
-                    let inside = a.atoms().into_iter().chain(b.atoms());
-                    every.extend(inside.filter_map(|atom| self.variable(atom)));
-                } else if atoms.get(at + 1) == Some(atom) {
-                    every.extend(self.variable(atom));
-                }
-            }
-        }
-        let found: Vec<Variable> =
-            polynomial.atoms().into_iter().filter_map(|atom| self.variable(atom)).collect();
-        for variable in found {
-            if let (true, Variable::Counter(at)) = (all.insert(variable), variable) {
-                let exits = self.affine.loops[at].exits.iter();
-                exits.flat_map(|exit| exit.stays.sides()).for_each(|side| self.collect(side, all, every));
-            }
         }
     }
 
@@ -223,7 +243,7 @@ impl Corners<'_> {
                 Atom::Ntid(d) => i128::from(self.launch.block[*d as usize]),
                 Atom::Nctaid(d) => i128::from(self.launch.grid[*d as usize]),
                 Atom::Param { index, offset: 0, .. } => *self.launch.params.get(index)?,
-                Atom::Tid(_) | Atom::Counter(_) => *values.get(&self.variable(atom)?)?,
+                Atom::Tid(_) | Atom::Counter(_) => *values.get(&Variable::of(self.affine, atom)?)?,
                 _ => return None,
             })
         })
@@ -249,16 +269,10 @@ impl Corners<'_> {
     /// The counter's largest value where the access is; negative if it is never reached.
     fn rounds(&self, at: usize, values: &mut BTreeMap<Variable, i128>) -> Option<i128> {
         let found = &self.affine.loops[at];
-        let ssa = &self.affine.ssa;
-        let here = ssa.block_of(self.access.pc);
         let mut least: Option<i128> = None;
         for exit in &found.exits {
             let Some(fails) = self.first_failure(&exit.stays, at, values) else { continue };
-            // Behind the test of a round, it has held.
-            let behind = exit.staying != found.body.header
-                && ssa.dominators.predecessors[exit.staying as usize].len() == 1
-                && ssa.dominators.dominates(exit.staying, here);
-            let last = if behind { fails - 1 } else { fails };
+            let last = if is_behind(self.affine, at, exit, self.access.pc) { fails - 1 } else { fails };
             least = Some(least.map_or(last, |least| least.min(last)));
         }
         values.remove(&Variable::Counter(at));
@@ -302,11 +316,9 @@ impl Corners<'_> {
         at: usize,
         values: &mut BTreeMap<Variable, i128>,
     ) -> Option<i128> {
-        let mut every = BTreeSet::new();
-        sides
-            .iter()
-            .for_each(|side| self.collect(side, &mut BTreeSet::from([Variable::Counter(at)]), &mut every));
-        if every.contains(&Variable::Counter(at)) {
+        let mut found = Variables { all: BTreeSet::from([Variable::Counter(at)]), every: BTreeSet::new() };
+        sides.iter().for_each(|side| found.collect(self.affine, side));
+        if found.every.contains(&Variable::Counter(at)) {
             return None;
         }
         let mut at_round = |round| {
@@ -325,7 +337,7 @@ impl Corners<'_> {
 }
 
 /// The smallest k ≥ 0 for which `start + k * step` does not compare with zero as told.
-fn fails_at(relation: Relation, start: i128, step: i128) -> Option<i128> {
+pub(crate) fn fails_at(relation: Relation, start: i128, step: i128) -> Option<i128> {
     // k at which a falling number of this start is negative no more.
     let rises = |start: i128, step: i128| match (start >= 0, step > 0) {
         (true, _) => Some(0),

@@ -14,6 +14,7 @@ use super::{Decoder, RegisterType, blank};
 use crate::analysis::liveness::Effects;
 use crate::ast::{Function, Module, Operand, OperandKind, Prototype, Span, StorageSpace, Variable};
 use crate::error::{PtxError, nearest};
+use crate::execute::{RANGE_PARAMETERS, RangeAction};
 use crate::isa::{Latency, Unit};
 use crate::program::{Action, CallSite, FramePart, Instruction, MemoryForm};
 
@@ -267,10 +268,15 @@ impl Line<'_, '_, '_> {
                 (Some(_), _) => Action::Call,
                 (None, "vprintf") => Action::Print,
                 (None, "__assertfail") => Action::Assert,
-                (None, _) => {
-                    let error = PtxError::new(place, format!("`{name}` has no body, and there is no linker"));
-                    return Err(error.expecting("a function of this file, `vprintf` or `__assertfail`"));
-                }
+                (None, name) => match RangeAction::of_function(name) {
+                    Some(action) => Action::Range(action),
+                    None => {
+                        let message = format!("`{name}` has no body, and there is no linker");
+                        let expected =
+                            "a function of this file, `vprintf`, `__assertfail` or one that tells ranges";
+                        return Err(PtxError::new(place, message).expecting(expected));
+                    }
+                },
             };
             (signature.clone(), action, signature.index)
         };
@@ -283,6 +289,12 @@ impl Line<'_, '_, '_> {
             && (site.arguments.iter().any(|part| part.size != 8) || site.arguments.len() != 2)
         {
             return Err(self.error("`vprintf` takes two addresses").expecting("two arguments of 8 bytes"));
+        }
+        if matches!(action, Action::Range(_))
+            && !(site.arguments.iter().map(|part| part.size).eq(RANGE_PARAMETERS) && site.results.is_empty())
+        {
+            let message = format!("`{name}` takes an array, two addresses and a number, and gives nothing");
+            return Err(self.error(message).expecting("arguments of 8, 8, 8 and 4 bytes"));
         }
         self.out.action = action;
         self.out.offset = self.decoder.calls.len() as i64;

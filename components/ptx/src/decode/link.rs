@@ -155,7 +155,7 @@ fn append(program: &mut Program, code: &Code, drains: bool, position: &dyn Fn(u3
         }
         moved.reads.shift(first_id);
         moved.writes.shift(first_id);
-        if matches!(moved.action, Action::Call | Action::Print) {
+        if matches!(moved.action, Action::Call | Action::Print | Action::Range(_)) {
             moved.offset += first_call;
         }
         moved.drains = drains && matches!(moved.action, Action::Call | Action::Return);

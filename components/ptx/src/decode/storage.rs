@@ -206,7 +206,7 @@ impl Storage {
 }
 
 /// Bytes and alignment.
-pub(super) fn extent(variable: &Variable) -> Result<(u64, u64), PtxError> {
+pub(crate) fn extent(variable: &Variable) -> Result<(u64, u64), PtxError> {
     let place = variable.span.place;
     let element = element_size(&variable.element).unwrap_or(0) as u64 * variable.vector as u64;
     if element == 0 {

@@ -13,6 +13,7 @@ mod call;
 mod lanes;
 mod memory;
 mod moves;
+mod range;
 mod straight;
 mod texture;
 mod vector;
@@ -22,6 +23,8 @@ use std::sync::Arc;
 
 pub use access::{Access, AccessKind};
 use call::Frame;
+pub(crate) use range::{RANGE_PARAMETERS, range_flags};
+pub use range::{RangeAction, RangeCall};
 pub use warp::Votes;
 
 use crate::error::ExecError;
@@ -142,6 +145,8 @@ pub enum Issue {
     /// address of each lane's format in `addresses`, and that of its arguments in `values`, low words in the
     /// first row. [`Warp::complete_print`] gives the results.
     Print,
+    /// A range of an array is set or released. [`Access::range`] reads the arguments of the one lane in `mask`.
+    Range(RangeAction),
     /// Lanes ended.
     Exit {
         /// No lane is left.
@@ -360,6 +365,7 @@ impl Warp {
                 return Ok(Issued { kind: Issue::Branch, lanes });
             }
             Action::Print => kind = self.print(program, instruction, lanes, access),
+            Action::Range(action) => kind = self.call_range(program, instruction, action, lanes, access)?,
             Action::Assert => {
                 return Err(fault(instruction, lanes, "an assertion of the program failed".into()));
             }

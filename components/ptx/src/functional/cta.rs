@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use super::findings::{Check, Findings, mistake};
 use super::races::{Race, Races};
 use super::shadow::Shadow;
-use super::{FlatMemory, Options, Statistics};
+use super::{FlatMemory, Options, Statistics, ToldRange};
 use crate::allocations::{Allocations, bytes_of};
 use crate::error::{ExecError, Failure};
 use crate::execute::{Access, AccessKind, CtaEnvironment, Issue, Votes, Warp};
@@ -46,6 +46,8 @@ pub(super) struct Cta<'a> {
     words: [Row; 4],
     pub(super) statistics: Statistics,
     pub(super) findings: Findings,
+    keeps_ranges: bool,
+    pub(super) ranges: Vec<ToldRange>,
 }
 
 impl<'a> Cta<'a> {
@@ -72,6 +74,8 @@ impl<'a> Cta<'a> {
             words: [Row::ZERO; 4],
             statistics: Statistics::default(),
             findings: Findings::default(),
+            keeps_ranges: options.ranges,
+            ranges: Vec::new(),
         }
     }
 
@@ -149,6 +153,11 @@ impl<'a> Cta<'a> {
                 Issue::Memory => self.memory(index, env, memory)?,
                 Issue::Print => self.print(index, env, memory)?,
                 Issue::Texture => self.texture(index, env, memory)?,
+                Issue::Range(action) if self.keeps_ranges => {
+                    let call = self.access.range();
+                    self.ranges.push(ToldRange { ctaid: env.ctaid, action, call });
+                }
+                Issue::Range(_) => {}
                 Issue::Barrier { id, count, waits, votes } => {
                     self.races.iter_mut().for_each(|races| races.arrive(index, id));
                     let barrier = &mut self.arrived[id as usize];

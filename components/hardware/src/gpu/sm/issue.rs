@@ -210,6 +210,15 @@ impl Sm {
                 let (lane, pc) = (warp.active().trailing_zeros(), warp.pc().unwrap_or_default());
                 return Err(cta.fault_at(warp.index(), lane, pc, message));
             }
+            Issue::Range(action) => {
+                let message = format!("calls `{}`, which this machine has not", action.function());
+                return Err(cta.fault_at(
+                    warp.index(),
+                    self.scratch.mask.trailing_zeros(),
+                    self.scratch.pc,
+                    message,
+                ));
+            }
             Issue::Fence => {
                 if warp_slot.outstanding > 0 {
                     warp_slot.state = State::AtFence;

@@ -1,0 +1,286 @@
+//! CRCS's profilers (Kim et al., PACT 2016, section 4.2): kernels that tell which bytes of which arrays each of their
+//! blocks may touch, before a kernel runs and when a block of it has ended.
+//!
+//! It is a pass from source to source. For a regular kernel `K` the module gets an entry `K__pre`, launched with the
+//! grid of `K` and blocks of one thread, that calls `__crcs_set_range` once for each array; and `K` itself ends with a
+//! barrier, behind which the first thread of the block calls `__crcs_release_range` with the same arguments, computed
+//! by the same instructions. Ranges are those of [`ranges`](crate::analysis::ranges::ranges): accesses to an array are
+//! one range from the lowest address to the highest, taken at the corners of the block and at the first and last
+//! rounds of loops, for both outcomes of every condition. Ranges do not end where an array does: the functions clip
+//! them, which is why they are told where the array begins. A kernel whose addresses depend on data is irregular and
+//! stays as it is.
+//!
+//! A kernel whose threads end at different places and meet at barriers before must not do both: threads that have
+//! left wait at the barrier that was added.
+
+mod bounds;
+mod code;
+mod graph;
+mod plan;
+mod values;
+mod words;
+
+use crate::analysis::access::{Class, KernelAccesses};
+use crate::ast::{Function, Instruction, Module, Span, Statement, StatementKind};
+use crate::decode::extent;
+use crate::error::PtxError;
+use crate::execute::RangeAction;
+use crate::rewrite::{Edit, print_with};
+use code::{Site, scope};
+use plan::Plan;
+
+/// How semi-regular kernels are taken, whose addresses are independent of data but no polynomials.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Semi {
+    /// As irregular ones.
+    #[default]
+    Irregular,
+    /// The profilers count through all values of the variables that need it.
+    Enumerate,
+}
+
+/// How to profile.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// What becomes of semi-regular kernels.
+    pub semi: Semi,
+}
+
+/// A module with profilers.
+#[derive(Clone, Debug)]
+pub struct Profiled {
+    /// The text of the module.
+    pub text: String,
+    /// Its kernels, in the order of the text it was made from.
+    pub kernels: Vec<ProfiledKernel>,
+}
+
+/// A kernel of a module with profilers.
+#[derive(Clone, Debug)]
+pub struct ProfiledKernel {
+    /// Its name.
+    pub name: String,
+    /// The name of its pre-profiler, if it has one.
+    pub pre: Option<String>,
+    /// Its class.
+    pub class: Class,
+    /// Why it has none.
+    pub irregular: Option<Irregularity>,
+    /// What its profilers tell, in the order of their calls.
+    pub arrays: Vec<ProfiledArray>,
+}
+
+/// What keeps a kernel from having profilers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Irregularity {
+    /// Line of the instruction.
+    pub line: u32,
+    /// The instruction.
+    pub instruction: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+/// An array that a kernel's profilers tell of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProfiledArray {
+    /// The parameter or variable.
+    pub name: String,
+    /// The kernel may read it.
+    pub reads: bool,
+    /// The kernel may write it.
+    pub writes: bool,
+    /// The range in words: a formula of bytes from the array's start.
+    pub range: String,
+}
+
+/// The bytes that parameters may take (PTX ISA 5.1.6.1).
+const MOST_PARAMETER_BYTES: u64 = 4352;
+
+/// The name of a kernel's pre-profiler.
+pub fn pre_profiler(kernel: &str) -> String {
+    format!("{kernel}__pre")
+}
+
+/// The names of a pre-profiler's parameters, behind those of the kernel, that hold the dimensions of the kernel's
+/// blocks.
+pub fn dimension_parameters(kernel: &str) -> [String; 3] {
+    ["x", "y", "z"].map(|axis| format!("{}_ntid_{axis}", pre_profiler(kernel)))
+}
+
+/// Adds profilers to the kernels of a module.
+///
+/// # Errors
+/// When the module has functions or parameters of the names that are added, or a kernel has no room for more
+/// parameters.
+pub fn profile(module: &Module, options: &Options) -> Result<Profiled, PtxError> {
+    for function in &module.functions {
+        if RangeAction::of_function(&function.name).is_some() {
+            let message = format!("`{}` is declared already: the module has profilers", function.name);
+            return Err(PtxError::new(function.span.place, message).expecting("a module without profilers"));
+        }
+    }
+    let (mut edits, mut kernels) = (Vec::new(), Vec::new());
+    for kernel in module.functions.iter().filter(|function| function.entry && function.body.is_some()) {
+        let accesses = KernelAccesses::new(module, kernel);
+        let mut profiled = ProfiledKernel {
+            name: kernel.name.clone(),
+            pre: None,
+            class: accesses.class,
+            irregular: None,
+            arrays: Vec::new(),
+        };
+        match Plan::new(module, kernel, &accesses, options) {
+            Ok(plan) => {
+                add(module, kernel, &plan, &mut edits)?;
+                profiled.pre = Some(pre_profiler(&kernel.name));
+                profiled.arrays = plan.arrays.into_iter().map(ProfiledArray::from).collect();
+            }
+            Err(irregularity) => profiled.irregular = Some(irregularity),
+        }
+        kernels.push(profiled);
+    }
+    if !edits.is_empty() {
+        let first = module.functions.iter().map(|function| function.span);
+        let first = first.chain(module.variables.iter().map(|variable| variable.span));
+        let first = first.min_by_key(|span| span.start).unwrap_or_default();
+        let declarations = RangeAction::ALL.map(|action| {
+            let name = action.function();
+            format!(".extern .func {name}(.param .b64 {name}_array, .param .b64 {name}_low, .param .b64 {name}_high, .param .b32 {name}_access);\n")
+        });
+        edits.push(Edit { span: at(first.start, first), text: declarations.concat() + "\n" });
+    }
+    Ok(Profiled { text: print_with(module, &edits)?, kernels })
+}
+
+impl From<plan::ArrayPlan> for ProfiledArray {
+    fn from(array: plan::ArrayPlan) -> Self {
+        ProfiledArray { name: array.name, reads: array.reads, writes: array.writes, range: array.range }
+    }
+}
+
+/// A place between two bytes.
+fn at(byte: u32, near: Span) -> Span {
+    Span { start: byte, end: byte, ..near }
+}
+
+/// The edits that add a kernel's profilers.
+fn add(module: &Module, kernel: &Function, plan: &Plan, edits: &mut Vec<Edit>) -> Result<(), PtxError> {
+    let name = pre_profiler(&kernel.name);
+    let dimensions = dimension_parameters(&kernel.name);
+    check(module, kernel, &name, &dimensions)?;
+    let params: Vec<String> = kernel.params.iter().map(|param| param.name.clone()).collect();
+    let mut declared: Vec<String> =
+        kernel.params.iter().map(|param| source(module, param.span).to_owned()).collect();
+    declared.extend(dimensions.iter().map(|name| format!(".param .u32 {name}")));
+    let site = Site { action: RangeAction::Set, params: &params, dimensions: Some(dimensions) };
+    let body = scope(plan, &site);
+    let body = body.trim_end().trim_end_matches('}');
+    let declared = declared.join(",\n\t");
+    let text = format!("\n\n.visible .entry {name}(\n\t{declared}\n)\n{body}\tret;\n}}\n");
+    edits.push(Edit { span: at(kernel.span.end, kernel.span), text });
+    // A kernel that touches nothing others see releases nothing.
+    if plan.arrays.is_empty() {
+        return Ok(());
+    }
+    let mut label = "$crcs_end".to_owned();
+    while module.source.contains(&label) {
+        label.push('_');
+    }
+    let mut ends = Vec::new();
+    let last = find_ends(kernel.body.as_deref().unwrap_or(&[]), &mut ends);
+    let mut branches = false;
+    for (statement, instruction) in ends {
+        let text = match &instruction.guard {
+            // What follows the last instruction is the end.
+            _ if last == Some(statement.span) => String::new(),
+            None => format!("bra {label};"),
+            Some(guard) => {
+                format!("@{}{} bra {label};", if guard.negated { "!" } else { "" }, guard.name)
+            }
+        };
+        branches |= !text.is_empty();
+        edits.push(Edit { span: statement.span, text });
+    }
+    let site = Site { action: RangeAction::Release, params: &params, dimensions: None };
+    let head = if branches { format!("{label}:\n") } else { String::new() };
+    let text = format!("{head}{}", code::of_one_thread(&scope(plan, &site)));
+    edits.push(Edit { span: at(kernel.span.end - 1, kernel.span), text });
+    Ok(())
+}
+
+/// Refuses names that are taken and parameters that have no room.
+fn check(module: &Module, kernel: &Function, name: &str, dimensions: &[String; 3]) -> Result<(), PtxError> {
+    let items = module.functions.iter().map(|function| (&function.name, function.span));
+    let items = items.chain(module.variables.iter().map(|variable| (&variable.name, variable.span)));
+    let params = kernel.params.iter().map(|param| (&param.name, param.span));
+    let taken = |taken: &str| taken == name || dimensions.iter().any(|name| name == taken);
+    if let Some((name, span)) = items.chain(params).find(|(found, _)| taken(found)) {
+        let message = format!("`{name}` is a name that the profilers of `{}` need", kernel.name);
+        return Err(PtxError::new(span.place, message));
+    }
+    let mut bytes = 0;
+    for param in &kernel.params {
+        let (size, align) = extent(param)?;
+        bytes = u64::next_multiple_of(bytes, align) + size;
+    }
+    if bytes.next_multiple_of(4) + 12 > MOST_PARAMETER_BYTES {
+        let message = format!(
+            "the parameters of `{}` take {bytes} bytes, and its profiler needs 12 more of {MOST_PARAMETER_BYTES}",
+            kernel.name
+        );
+        let place = kernel.params.last().map_or(kernel.span.place, |param| param.span.place);
+        return Err(PtxError::new(place, message));
+    }
+    Ok(())
+}
+
+fn source(module: &Module, span: Span) -> &str {
+    module.source.get(span.start as usize..span.end as usize).unwrap_or_default()
+}
+
+/// The instructions that end threads; gives the place of the last instruction of all.
+fn find_ends<'a>(
+    statements: &'a [Statement],
+    ends: &mut Vec<(&'a Statement, &'a Instruction)>,
+) -> Option<Span> {
+    let mut last = None;
+    for statement in statements {
+        match &statement.kind {
+            StatementKind::Block(inner) => last = find_ends(inner, ends).or(last),
+            StatementKind::Instruction(instruction) => {
+                if matches!(instruction.opcode.split('.').next(), Some("ret" | "exit")) {
+                    ends.push((statement, instruction));
+                }
+                last = Some(statement.span);
+            }
+            StatementKind::Variable(_) | StatementKind::Label(_) | StatementKind::Prototype(_) => {}
+        }
+    }
+    last
+}
+
+impl Irregularity {
+    fn new(module: &Module, kernel: &Function, accesses: &KernelAccesses, line: u32, reason: String) -> Self {
+        let steps = &accesses.affine.ssa.steps;
+        let worst = accesses.global().find(|access| access.line == line && access.class == accesses.class);
+        let called = || steps.iter().position(|step| step.line == line && step.opcode.starts_with("call"));
+        let pc = worst.map(|access| access.pc as usize).or_else(called);
+        let mut instructions = Vec::new();
+        flatten(kernel.body.as_deref().unwrap_or(&[]), &mut instructions);
+        let span = pc.and_then(|pc| instructions.get(pc)).copied().unwrap_or_default();
+        let words: Vec<&str> = source(module, span).split_whitespace().collect();
+        Irregularity { line, instruction: words.join(" "), reason }
+    }
+}
+
+/// The places of all instructions, in order.
+fn flatten(statements: &[Statement], into: &mut Vec<Span>) {
+    for statement in statements {
+        match &statement.kind {
+            StatementKind::Block(inner) => flatten(inner, into),
+            StatementKind::Instruction(_) => into.push(statement.span),
+            _ => {}
+        }
+    }
+}
