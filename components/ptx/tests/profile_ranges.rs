@@ -114,7 +114,7 @@ fn what_is_told_is_what_the_analysis_says() {
     for path in &files {
         let text = std::fs::read_to_string(path).unwrap();
         let module = parser::parse(&text).unwrap();
-        let profiled = profile(&module, &profile::Options { semi: Semi::Enumerate }).unwrap();
+        let profiled = profile(&module, &profile::Options { semi: Semi::Enumerate, kernel: None }).unwrap();
         for kernel in &profiled.kernels {
             let Some(pre) = &kernel.pre else { continue };
             let compile = |text: &str, name: &str| {

@@ -20,6 +20,8 @@ mod plan;
 mod values;
 mod words;
 
+use std::fmt;
+
 use crate::analysis::access::{Class, KernelAccesses};
 use crate::ast::{Function, Instruction, Module, Span, Statement, StatementKind};
 use crate::decode::extent;
@@ -40,10 +42,12 @@ pub enum Semi {
 }
 
 /// How to profile.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Options {
     /// What becomes of semi-regular kernels.
     pub semi: Semi,
+    /// Only this kernel; the others stay as they are.
+    pub kernel: Option<String>,
 }
 
 /// A module with profilers.
@@ -130,7 +134,9 @@ pub fn profile(module: &Module, options: &Options) -> Result<Profiled, PtxError>
             irregular: None,
             arrays: Vec::new(),
         };
+        let wanted = options.kernel.as_ref().is_none_or(|name| *name == kernel.name);
         match Plan::new(module, kernel, &accesses, options) {
+            Ok(_) if !wanted => {}
             Ok(plan) => {
                 add(module, kernel, &plan, &mut edits)?;
                 profiled.pre = Some(pre_profiler(&kernel.name));
@@ -151,6 +157,12 @@ pub fn profile(module: &Module, options: &Options) -> Result<Profiled, PtxError>
         edits.push(Edit { span: at(first.start, first), text: declarations.concat() + "\n" });
     }
     Ok(Profiled { text: print_with(module, &edits)?, kernels })
+}
+
+impl fmt::Display for ProfiledArray {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}: {}", words::does(self.reads, self.writes), self.name, self.range)
+    }
 }
 
 impl From<plan::ArrayPlan> for ProfiledArray {
