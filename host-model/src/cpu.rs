@@ -45,6 +45,8 @@ pub struct CpuStats {
     pub(crate) pages_written: Counter,
     /// Commands sent to devices.
     pub(crate) commands: Counter,
+    /// Times that a thread had to wait for a page that a device had not sent.
+    pub(crate) page_faults: Counter,
 }
 
 /// The CPU.
@@ -68,6 +70,7 @@ impl Component for Cpu {
         let runtime = self.params.runtime.build();
         let mut driver = Driver::new(io, sim, self.params.page.get(), self.params.queue_depth as usize)?;
         let run = driver.begin(None, Level::Phases, format!("run {}", driver.application().name));
+        driver.replace(runtime.prepare(&driver.application())?);
         let setup = driver.begin(Some(run), Level::Phases, "setup");
         driver.allocate().await?;
         driver.end(setup);

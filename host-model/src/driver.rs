@@ -3,6 +3,8 @@
 
 mod allocation;
 mod modules;
+pub(crate) mod overlap;
+pub(crate) mod threads;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -16,7 +18,7 @@ use counterpoint_protocols::bus::{
     BusMessage, Command, CommandId, Copy, Description, Direction, Title, Work,
 };
 use counterpoint_protocols::host::{DeviceMessage, HostAccess, HostReply, StorageReply, StorageRequest};
-use counterpoint_protocols::launch::{Launch, LaunchId};
+use counterpoint_protocols::launch::{Launch, LaunchId, Tracking};
 use counterpoint_protocols::memory::Tag;
 use counterpoint_ptx::Allocations;
 
@@ -24,6 +26,7 @@ use crate::cpu::{CpuPorts, CpuStats};
 use crate::journal::Journal;
 use crate::program::{Application, BufferId, Condition, LaunchStep, Transfer};
 use modules::{Hidden, Loaded};
+use threads::{Invalid, Thread};
 
 /// What a page under way is for.
 enum Page {
@@ -50,7 +53,12 @@ pub struct Driver<'a> {
     application: Arc<Application>,
     journal: Arc<Journal>,
     page: u64,
+    /// Pages that each thread may have under way.
+    depth: usize,
+    /// The pages under way: those of the steps, then those of each thread.
     pages: Vec<Option<Page>>,
+    threads: Vec<Thread>,
+    invalid: Invalid,
     host_address: Vec<u64>,
     device_address: Vec<u64>,
     /// What each buffer's name means now; `swap` exchanges entries.
@@ -90,7 +98,10 @@ impl<'a> Driver<'a> {
             application,
             journal,
             page,
+            depth,
             pages: (0..depth).map(|_| None).collect(),
+            threads: Vec::new(),
+            invalid: Invalid::default(),
             host_address: Vec::new(),
             device_address: Vec::new(),
             meaning,
@@ -129,6 +140,11 @@ impl<'a> Driver<'a> {
     /// The device on which a name's buffer lies.
     pub fn device_of(&self, name: BufferId) -> u32 {
         self.application.buffers[self.place(name)].device
+    }
+
+    /// A random number of the host's own.
+    pub fn random(&self) -> u64 {
+        self.sim.random()
     }
 
     /// Exchanges what two names mean.
@@ -252,6 +268,7 @@ impl<'a> Driver<'a> {
         &mut self,
         step: &LaunchStep,
         stream: u32,
+        tracking: Tracking,
         parent: Option<SpanId>,
     ) -> Result<CommandId, Fault> {
         let params = step.params(|name| self.device_address[self.place(name)]);
@@ -267,6 +284,7 @@ impl<'a> Driver<'a> {
         let launch = Launch {
             id,
             stream,
+            tracking,
             program: Arc::clone(&step.kernel),
             code: code[place.kernel],
             variables: *variables,
@@ -321,7 +339,8 @@ impl<'a> Driver<'a> {
         let id = CommandId(self.next_command);
         self.next_command += 1;
         self.sim.stats.commands.add(1);
-        let is_launch = matches!(work, Work::Launch(_));
+        let is_kernel = |launch: &Launch| !matches!(launch.tracking, Tracking::Profiler(_));
+        let is_launch = matches!(&work, Work::Launch(launch) if is_kernel(launch));
         self.commands.insert(id, Issued { bytes, is_launch });
         let message = BusMessage::Command(Command { id, stream, work, title });
         self.io.devices.tx.send(DeviceMessage { device, message }).await;
@@ -331,7 +350,7 @@ impl<'a> Driver<'a> {
     /// Waits for a free place among the pages under way.
     async fn page_slot(&mut self, page: Page) -> Result<Tag, Fault> {
         loop {
-            if let Some(slot) = self.pages.iter().position(Option::is_none) {
+            if let Some(slot) = self.pages[..self.depth].iter().position(Option::is_none) {
                 self.pages[slot] = Some(page);
                 return Ok(Tag(slot as u32));
             }
@@ -341,7 +360,7 @@ impl<'a> Driver<'a> {
 
     /// Waits until no page is under way.
     async fn settle(&mut self) -> Result<(), Fault> {
-        while self.pages.iter().any(Option::is_some) {
+        while self.pages[..self.depth].iter().any(Option::is_some) {
             self.event().await?;
         }
         Ok(())
@@ -354,24 +373,8 @@ impl<'a> Driver<'a> {
 
     /// Waits for messages and takes those that have come.
     async fn event(&mut self) -> Result<(), Fault> {
-        if let Some(StorageReply::Values { tag, data }) = self.io.input.rx.try_recv() {
-            if let Some(Page::Fill { address, .. }) = *self.page(tag)? {
-                self.io.memory.tx.send(HostAccess::Write { tag, address, data }).await;
-            }
+        if self.take_message().await? || self.run_threads().await {
             return Ok(());
-        }
-        if let Some(reply) = self.io.memory.rx.try_recv() {
-            return self.memory_reply(reply).await;
-        }
-        if let Some(StorageReply::Written { tag }) = self.io.output.rx.try_recv() {
-            if let Some(Page::Drain { bytes, .. }) = self.page(tag)?.take() {
-                self.sim.stats.pages_written.add(1);
-                self.journal.moved(u64::from(bytes));
-            }
-            return Ok(());
-        }
-        if let Some(DeviceMessage { device, message }) = self.io.devices.rx.try_recv() {
-            return self.device_message(device, message);
         }
         let CpuPorts { input, output, memory, devices } = &*self.io;
         let sources =
@@ -380,12 +383,40 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
+    /// Takes a message, if one has come.
+    async fn take_message(&mut self) -> Result<bool, Fault> {
+        if let Some(StorageReply::Values { tag, data }) = self.io.input.rx.try_recv() {
+            if let Some(Page::Fill { address, .. }) = *self.page(tag)? {
+                self.io.memory.tx.send(HostAccess::Write { tag, address, data }).await;
+            }
+            return Ok(true);
+        }
+        if let Some(reply) = self.io.memory.rx.try_recv() {
+            self.memory_reply(reply).await?;
+            return Ok(true);
+        }
+        if let Some(StorageReply::Written { tag }) = self.io.output.rx.try_recv() {
+            if let Some(Page::Drain { bytes, .. }) = self.page(tag)?.take() {
+                self.sim.stats.pages_written.add(1);
+                self.journal.moved(u64::from(bytes));
+                self.end_of_page(tag, bytes);
+            }
+            return Ok(true);
+        }
+        if let Some(DeviceMessage { device, message }) = self.io.devices.rx.try_recv() {
+            self.device_message(device, message)?;
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
     async fn memory_reply(&mut self, reply: HostReply) -> Result<(), Fault> {
         match reply {
             HostReply::Written { tag } => {
                 if let Some(Page::Fill { bytes, .. }) = self.page(tag)?.take() {
                     self.sim.stats.pages_read.add(1);
                     self.journal.moved(u64::from(bytes));
+                    self.end_of_page(tag, bytes);
                 }
             }
             HostReply::Values { tag, data } => match *self.page(tag)? {
@@ -416,6 +447,10 @@ impl<'a> Driver<'a> {
     fn device_message(&mut self, device: u32, message: BusMessage) -> Result<(), Fault> {
         let id = match message {
             BusMessage::Done(id) => id,
+            BusMessage::PageCopied(copy) => {
+                self.page_came(copy);
+                return Ok(());
+            }
             BusMessage::Description(id, description) => {
                 self.descriptions.insert(id, description);
                 id

@@ -1,10 +1,26 @@
-//! Host memory with its controller: the bytes, a bandwidth and a latency, shared by CPU and devices.
+//! Host memory with its controller: the bytes, a bandwidth and a latency, shared by CPU and devices; and the data availability
+//! tracker, which sends pages to devices as the CPU completes them.
+
+use std::collections::VecDeque;
 
 use counterpoint_framework::kernel::{Fault, Source};
 use counterpoint_framework::model::{Component, Context, Counter, Invalid, Params, Ports, Stats};
 use counterpoint_framework::time::{Bytes, BytesPerSecond, SimTime, Wire};
 use counterpoint_protocols::bus::BusMessage;
 use counterpoint_protocols::host::{DeviceMessage, DeviceSocket, HostAccess, HostMemoryServer, HostReply};
+
+use crate::dat::{Complete, Dat, Outcome};
+
+/// The data availability tracker.
+#[derive(Clone, Debug, Params)]
+pub struct DatParams {
+    /// Bytes of a page.
+    #[param(default = "4 KiB", min = "64 B", max = "2 MiB")]
+    page: Bytes,
+    /// Entries on chip; the others are in host memory alone.
+    #[param(default = "64", min = "1", max = "65536")]
+    entries: u32,
+}
 
 /// Size and speed of host memory.
 #[derive(Clone, Debug, Params)]
@@ -18,6 +34,8 @@ pub struct HostMemoryParams {
     /// From the end of a transfer to its answer.
     #[param(default = "60 ns")]
     latency: SimTime,
+    /// The data availability tracker, for copies that go page by page.
+    dat: DatParams,
 }
 
 /// The ports of host memory.
@@ -42,6 +60,12 @@ pub struct HostMemoryStats {
     /// Bytes of these.
     #[stat(unit = "bytes")]
     device_bytes: Counter,
+    /// Pages that the tracker has sent on their way.
+    dat_pages: Counter,
+    /// Entries of the tracker read from memory.
+    dat_fetches: Counter,
+    /// Entries of the tracker written to memory.
+    dat_spills: Counter,
 }
 
 /// Bytes of a page, the unit in which memory comes into being.
@@ -52,6 +76,9 @@ pub struct HostMemory {
     params: HostMemoryParams,
     pages: Vec<Option<Box<[u8; PAGE as usize]>>>,
     wire: Wire,
+    dat: Dat,
+    /// Pages that are complete, and when they have been written.
+    complete: VecDeque<(SimTime, Complete)>,
 }
 
 impl HostMemory {
@@ -94,6 +121,19 @@ impl HostMemory {
     fn transfer(&mut self, now: SimTime, bytes: u64) -> SimTime {
         self.wire.pass(now, bytes, self.params.bandwidth) + self.params.latency - now
     }
+
+    /// Occupies the memory with the tracker's entries, and has complete pages sent when their values lie in memory.
+    fn follow(&mut self, now: SimTime, outcome: Outcome, stats: &HostMemoryStats) {
+        let Outcome { complete, fetched, spilled } = outcome;
+        let mut written = now;
+        if fetched + spilled > 0 || !complete.is_empty() {
+            written = now + self.transfer(now, (fetched + spilled) * self.dat.entry_bytes());
+        }
+        stats.dat_fetches.add(fetched);
+        stats.dat_spills.add(spilled);
+        stats.dat_pages.add(complete.len() as u64);
+        self.complete.extend(complete.into_iter().map(|page| (written, page)));
+    }
 }
 
 /// The pages of a range: number of the page, start within it, and the part of the range that it holds.
@@ -114,14 +154,20 @@ fn pieces(address: u64, bytes: u64) -> impl Iterator<Item = (usize, usize, std::
 
 impl Component for HostMemory {
     const KIND: &'static str = "host/memory";
-    const DOC: &'static str = "Host memory: the bytes, a bandwidth and a latency, shared by CPU and devices.";
+    const DOC: &'static str = "Host memory: the bytes, a bandwidth and a latency, shared by CPU and devices; and the data \
+                               availability tracker.";
     const DAEMON: bool = true;
     type Params = HostMemoryParams;
     type Ports = HostMemoryPorts;
     type Stats = HostMemoryStats;
 
     fn new(params: HostMemoryParams) -> Result<Self, Invalid> {
-        Ok(HostMemory { params, pages: Vec::new(), wire: Wire::default() })
+        let page = params.dat.page.get();
+        if !page.is_power_of_two() {
+            return Err("dat.page must be a power of two".into());
+        }
+        let dat = Dat::new(page, params.dat.entries as usize);
+        Ok(HostMemory { params, pages: Vec::new(), wire: Wire::default(), dat, complete: VecDeque::new() })
     }
 
     async fn run(&mut self, io: &mut HostMemoryPorts, sim: &Context<HostMemoryStats>) -> Result<(), Fault> {
@@ -130,7 +176,17 @@ impl Component for HostMemory {
                 && let Some(permit) = io.cpu.tx.try_reserve()
                 && let Some(access) = io.cpu.rx.try_recv()
             {
+                let now = sim.now();
+                let written = match &access {
+                    HostAccess::Write { address, data, .. } => Some((*address, data.len() as u64)),
+                    _ => None,
+                };
                 let (bytes, reply) = match access {
+                    HostAccess::Track { device, copy } => {
+                        let outcome = self.dat.track(device, copy).map_err(Fault::new)?;
+                        self.follow(now, outcome, &sim.stats);
+                        continue;
+                    }
                     HostAccess::Read { tag, address, bytes } => {
                         (u64::from(bytes), HostReply::Values { tag, data: self.read(address, bytes)? })
                     }
@@ -141,7 +197,18 @@ impl Component for HostMemory {
                 };
                 sim.stats.cpu_accesses.add(1);
                 sim.stats.cpu_bytes.add(bytes);
-                permit.send_after(self.transfer(sim.now(), bytes), reply);
+                permit.send_after(self.transfer(now, bytes), reply);
+                if let Some((address, bytes)) = written {
+                    let outcome = self.dat.write(address, bytes).map_err(Fault::new)?;
+                    self.follow(now, outcome, &sim.stats);
+                }
+            }
+            if let Some(&(written, _)) = self.complete.front()
+                && let Some(permit) = io.devices.tx.try_reserve()
+                && let Some((_, Complete { device, copy })) = self.complete.pop_front()
+            {
+                let delay = if written > sim.now() { written - sim.now() } else { SimTime::ZERO };
+                permit.send_after(delay, DeviceMessage { device, message: BusMessage::Page(copy) });
             }
             if io.devices.rx.has_message()
                 && let Some(permit) = io.devices.tx.try_reserve()
@@ -166,7 +233,7 @@ impl Component for HostMemory {
                 io.cpu.rx.when(!cpu),
                 io.cpu.tx.when(cpu),
                 io.devices.rx.when(!devices),
-                io.devices.tx.when(devices),
+                io.devices.tx.when(devices || !self.complete.is_empty()),
             ];
             sim.wait(SimTime::MAX, sources).await;
         }

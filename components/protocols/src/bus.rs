@@ -55,6 +55,13 @@ pub enum Work {
     Record,
     /// Holds its stream until the event that an earlier command records has been recorded.
     Wait(CommandId),
+    /// Prepares a copy that goes page by page, as the values come to be: to the device as [`BusMessage::Page`] says, to the host
+    /// as soon as no kernel will touch a page again.
+    Overlap(Copy),
+    /// No kernel that tracks its pages will be launched any more.
+    EndOfLaunches,
+    /// The host has written all that kernels read.
+    PreludeEnded,
 }
 
 /// A copy between host and device memory.
@@ -95,6 +102,10 @@ pub struct Description {
 pub enum BusMessage {
     /// Host to device.
     Command(Command),
+    /// Host to device: a page of a copy that was prepared is complete in host memory and is to be fetched.
+    Page(Copy),
+    /// Device to host: a page of a copy that was prepared has come to host memory.
+    PageCopied(Copy),
     /// Device to host: a command is done.
     Done(CommandId),
     /// Device to host: the answer to [`Work::Describe`].
@@ -138,7 +149,8 @@ impl BusMessage {
             BusMessage::Write { data, .. } | BusMessage::Values { data, .. } => data.len() as u64,
             // A command is a descriptor of a few words, written to a queue.
             BusMessage::Command(_) => 64,
-            BusMessage::Done(_) | BusMessage::Description(..) => 16,
+            BusMessage::Page(_) | BusMessage::Done(_) | BusMessage::Description(..) => 16,
+            BusMessage::PageCopied(_) => 16,
             BusMessage::Read { .. } | BusMessage::Written { .. } => 0,
         }
     }
@@ -149,6 +161,7 @@ impl Hash for BusMessage {
         std::mem::discriminant(self).hash(state);
         match self {
             BusMessage::Command(command) => command.hash(state),
+            BusMessage::Page(copy) | BusMessage::PageCopied(copy) => copy.hash(state),
             BusMessage::Done(id) => id.hash(state),
             BusMessage::Description(id, description) => (id, description).hash(state),
             BusMessage::Read { tag, address, bytes } => (tag, address, bytes).hash(state),
@@ -188,6 +201,8 @@ pub enum ToCopyEngine {
         /// How it is recorded.
         title: Option<Title>,
     },
+    /// A page of a copy that goes page by page.
+    Page(Copy),
     /// From the host: values or an acknowledgement.
     Bus(BusMessage),
 }
@@ -197,6 +212,8 @@ pub enum ToCopyEngine {
 pub enum FromCopyEngine {
     /// The copy is made and visible.
     Copied(CommandId),
+    /// The page is copied and visible.
+    PageCopied(Copy),
     /// To the host: an access to its memory.
     Bus(BusMessage),
 }
@@ -204,7 +221,7 @@ pub enum FromCopyEngine {
 impl Message for ToCopyEngine {
     const DUPLICATE: Option<fn(&Self) -> Self> = Some(Clone::clone);
     const CORRUPT: Option<fn(&mut Self, u64) -> bool> = Some(|message, bits| match message {
-        ToCopyEngine::Copy { .. } => false,
+        ToCopyEngine::Copy { .. } | ToCopyEngine::Page(_) => false,
         ToCopyEngine::Bus(message) => BusMessage::CORRUPT.is_some_and(|corrupt| corrupt(message, bits)),
     });
 }
@@ -212,7 +229,7 @@ impl Message for ToCopyEngine {
 impl Message for FromCopyEngine {
     const DUPLICATE: Option<fn(&Self) -> Self> = Some(Clone::clone);
     const CORRUPT: Option<fn(&mut Self, u64) -> bool> = Some(|message, bits| match message {
-        FromCopyEngine::Copied(_) => false,
+        FromCopyEngine::Copied(_) | FromCopyEngine::PageCopied(_) => false,
         FromCopyEngine::Bus(message) => BusMessage::CORRUPT.is_some_and(|corrupt| corrupt(message, bits)),
     });
 }

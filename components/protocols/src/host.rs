@@ -2,7 +2,7 @@
 
 use counterpoint_framework::kernel::{Message, Socket};
 
-use crate::bus::BusMessage;
+use crate::bus::{BusMessage, Copy};
 use crate::flip;
 use crate::memory::Tag;
 
@@ -31,6 +31,13 @@ pub type DeviceSocket = Socket<DeviceMessage, DeviceMessage>;
 /// From the CPU to its memory.
 #[derive(Clone, Debug, Hash)]
 pub enum HostAccess {
+    /// Watches for the first write to each word of a range: a page that has them all is sent to the device.
+    Track {
+        /// The device.
+        device: u32,
+        /// Where the range lies, and where it goes.
+        copy: Copy,
+    },
     /// Reads.
     Read {
         /// Names the access.
@@ -71,7 +78,7 @@ pub enum HostReply {
 impl Message for HostAccess {
     const DUPLICATE: Option<fn(&Self) -> Self> = Some(Clone::clone);
     const CORRUPT: Option<fn(&mut Self, u64) -> bool> = Some(|access, bits| match access {
-        HostAccess::Read { .. } => false,
+        HostAccess::Track { .. } | HostAccess::Read { .. } => false,
         HostAccess::Write { data, .. } => flip(data, bits),
     });
 }

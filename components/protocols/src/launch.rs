@@ -16,6 +16,27 @@ use crate::memory::Label;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LaunchId(pub u32);
 
+/// Whether the pages of a launch are tracked, so that it may run beside others that it depends on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Tracking {
+    /// They are not: the order of streams is all there is.
+    #[default]
+    None,
+    /// It counts, for each page, the blocks of the kernel that may access it.
+    Profiler(LaunchId),
+    /// It accesses a page when every older kernel is done with it, and says when its own blocks are.
+    Regular,
+    /// Nobody can tell which pages it accesses: it runs alone among the kernels that are tracked.
+    Irregular,
+}
+
+impl Tracking {
+    /// The launch is one of the program's own, and its pages are tracked.
+    pub fn is_kernel(self) -> bool {
+        matches!(self, Tracking::Regular | Tracking::Irregular)
+    }
+}
+
 /// A kernel launch.
 #[derive(Clone, Debug)]
 pub struct Launch {
@@ -23,6 +44,8 @@ pub struct Launch {
     pub id: LaunchId,
     /// The stream that it belongs to.
     pub stream: u32,
+    /// Whether its pages are tracked.
+    pub tracking: Tracking,
     /// The code.
     pub program: Arc<Program>,
     /// Where its instructions lie, [`Program::INSTRUCTION_BYTES`] each.
@@ -96,6 +119,7 @@ impl Hash for Launch {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.program.name().hash(state);
         (self.id, self.stream, self.grid, self.block, self.dynamic_shared, self.registers).hash(state);
+        self.tracking.hash(state);
         self.params.hash(state);
         self.textures.hash(state);
         (self.code, self.parameters, self.variables.globals, self.variables.constants, self.local)
@@ -103,9 +127,16 @@ impl Hash for Launch {
     }
 }
 
-/// To the CTA scheduler: a launch whose turn it is in its stream.
+/// To the CTA scheduler.
 #[derive(Clone, Debug, Hash)]
-pub struct Start(pub Arc<Launch>);
+pub enum ToScheduler {
+    /// A launch whose turn it is in its stream.
+    Start(Arc<Launch>),
+    /// No launch whose pages are tracked will come any more.
+    EndOfLaunches,
+    /// The host has written all that kernels read.
+    PreludeEnded,
+}
 
 /// From the CTA scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -116,7 +147,7 @@ pub enum LaunchEvent {
     Done(LaunchId),
 }
 
-impl Message for Start {
+impl Message for ToScheduler {
     const DUPLICATE: Option<fn(&Self) -> Self> = Some(Clone::clone);
 }
 
@@ -125,9 +156,9 @@ impl Message for LaunchEvent {
 }
 
 /// The command processor's side.
-pub type LaunchClient = Socket<Start, LaunchEvent>;
+pub type LaunchClient = Socket<ToScheduler, LaunchEvent>;
 /// The CTA scheduler's side.
-pub type LaunchServer = Socket<LaunchEvent, Start>;
+pub type LaunchServer = Socket<LaunchEvent, ToScheduler>;
 
 /// To an SM: run a thread block.
 #[derive(Clone, Debug)]
@@ -204,6 +235,8 @@ pub enum IssueSlot {
     Data,
     /// Memory was awaited.
     Memory,
+    /// A page was awaited: its values, or the end of an older kernel's accesses to it.
+    Page,
     /// All warps waited at a barrier or a fence.
     Barrier,
     /// The scheduler had no warp.
@@ -212,7 +245,7 @@ pub enum IssueSlot {
 
 /// Issue slots by what became of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct SlotCounts([u64; 9]);
+pub struct SlotCounts([u64; 10]);
 
 impl SlotCounts {
     /// As many, of which so many more became that.
@@ -222,7 +255,7 @@ impl SlotCounts {
     }
 
     /// No slots.
-    pub const NONE: SlotCounts = SlotCounts([0; 9]);
+    pub const NONE: SlotCounts = SlotCounts([0; 10]);
 
     /// Adds slots.
     #[inline]

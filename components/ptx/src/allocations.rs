@@ -72,6 +72,12 @@ impl Allocations {
         self.position(a) == self.position(b)
     }
 
+    /// The addresses of the allocation that an address lies in.
+    pub fn around(&self, address: u64) -> Option<Range<u64>> {
+        let (range, _) = &self.live[self.position(address)?];
+        range.contains(&address).then(|| range.clone())
+    }
+
     fn position(&self, address: u64) -> Option<usize> {
         self.live.partition_point(|(range, _)| range.start <= address).checked_sub(1)
     }

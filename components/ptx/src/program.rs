@@ -513,6 +513,16 @@ impl Program {
         self.scoreboard_registers
     }
 
+    /// The text of the module that it comes from.
+    pub fn source(&self) -> &str {
+        &self.origin.text
+    }
+
+    /// The file that the text was read from, or what stands for it.
+    pub fn origin(&self) -> &str {
+        if self.origin.path.is_empty() { "PTX" } else { &self.origin.path }
+    }
+
     /// The decoded text of the kernel named `name`, or the only one if `name` is `None`.
     pub fn compile(source: &str, name: Option<&str>) -> Result<Program, Vec<crate::PtxError>> {
         let module = crate::parser::parse(source)?;

@@ -2,6 +2,7 @@
 //!
 //! A runtime is one file with its parameters and one line in the list.
 
+mod profiled;
 mod steps;
 
 counterpoint_framework::variants! {
@@ -10,17 +11,29 @@ counterpoint_framework::variants! {
 
     mod serial::Serial;
     mod streams::Streams;
+    mod overlapped::Overlapped;
 }
+
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::telemetry::{Level, SpanId};
 
 use crate::driver::Driver;
+use crate::program::Application;
 
 /// Runs an application.
 #[async_trait(?Send)]
 pub trait Runtime {
+    /// The application as this runtime executes it: with kernels rewritten, where it needs that.
+    ///
+    /// # Errors
+    /// If it cannot execute it.
+    fn prepare(&self, application: &Arc<Application>) -> Result<Arc<Application>, Fault> {
+        Ok(Arc::clone(application))
+    }
+
     /// Does everything from prelude to postlude, as parts of the span `run`, and returns when it is done.
     async fn run(&self, driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault>;
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::telemetry::SpanId;
 use counterpoint_protocols::bus::{CommandId, Direction};
+use counterpoint_protocols::launch::Tracking;
 
 use crate::driver::Driver;
 use crate::program::{Awaited, BufferId, DEFAULT_STREAM, EventId, Step};
@@ -68,7 +69,7 @@ impl Sender {
             match step {
                 Step::Launch(launch) => {
                     let stream = self.enter(driver, launch.device, launch.stream).await;
-                    let id = driver.launch(launch, stream, self.parent).await?;
+                    let id = driver.launch(launch, stream, Tracking::None, self.parent).await?;
                     self.sent(launch.device, stream, id);
                 }
                 Step::Copy { direction, buffer, stream } => {

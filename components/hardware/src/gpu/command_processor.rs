@@ -13,17 +13,25 @@
 //!
 //! An event is a command that is done as soon as it is its turn; a stream that waits for it stands until then. A wait
 //! names an event that was sent before it, so queues cannot wait for each other in a circle.
+//!
+//! A kernel that tracks its pages does not hold the kernels behind it in its stream: pages keep their order (CRCS). Copies
+//! wait for it as for any other. The MMU is told of such a kernel before the CTA scheduler.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use counterpoint_framework::kernel::{Fault, Source};
 use counterpoint_framework::model::{Component, Context, Counter, Invalid, Params, Ports, Stats};
 use counterpoint_framework::time::{Bytes, Cycles, SimTime};
 use counterpoint_protocols::bus::{
-    BusMessage, BusSocket, Command, CommandId, CopyClient, Description, FromCopyEngine, ToCopyEngine, Work,
+    BusMessage, BusSocket, Command, CommandId, Copy, CopyClient, Description, Direction, FromCopyEngine,
+    ToCopyEngine, Work,
 };
-use counterpoint_protocols::launch::{LaunchClient, LaunchEvent, LaunchId, Start};
+use counterpoint_protocols::launch::{
+    Launch, LaunchClient, LaunchEvent, LaunchId, ToScheduler, Tracking,
+};
 use counterpoint_protocols::local::Capacity;
+use counterpoint_protocols::pages::{PageClient, PageCommand, PageEvent};
 
 /// What the device is and how fast commands are taken.
 #[derive(Clone, Debug, Params)]
@@ -53,6 +61,8 @@ pub struct CommandProcessorPorts {
     launches: LaunchClient,
     /// The copy engine.
     copies: CopyClient,
+    /// The MMU, if pages are to be tracked.
+    pages: Option<PageClient>,
 }
 
 /// What a command processor counts.
@@ -78,20 +88,26 @@ pub struct CommandProcessor {
     queues: Vec<VecDeque<Command>>,
     /// By stream the commands that are not done, in their order: only the first can be under way.
     streams: BTreeMap<u32, VecDeque<CommandId>>,
-    /// The copies and launches that are under way, with their streams.
-    under_way: BTreeMap<CommandId, u32>,
+    /// The copies and launches that are under way, with their streams if these wait for them.
+    under_way: BTreeMap<CommandId, Option<u32>>,
+    /// Of these, the launches that track their pages, with the streams in which copies wait for them.
+    tracked: BTreeMap<CommandId, u32>,
     /// The events that have not been recorded.
     unrecorded: BTreeSet<CommandId>,
-    /// The commands that launched kernels.
-    launched: BTreeMap<LaunchId, CommandId>,
+    /// The commands that launched kernels, and whether pages are tracked for these.
+    launched: BTreeMap<LaunchId, (CommandId, Tracking)>,
+    /// Kernels of which the MMU has not taken note.
+    unknown: BTreeMap<LaunchId, Arc<Launch>>,
+    has_mmu: bool,
+    to_pages: VecDeque<PageCommand>,
     to_host: VecDeque<BusMessage>,
     to_copies: VecDeque<ToCopyEngine>,
-    to_scheduler: VecDeque<Start>,
+    to_scheduler: VecDeque<ToScheduler>,
 }
 
 impl CommandProcessor {
     /// Begins all commands whose turn it is.
-    fn advance(&mut self, stats: &CommandProcessorStats) {
+    fn advance(&mut self, stats: &CommandProcessorStats) -> Result<(), Fault> {
         // What is done at once, such as an event, may be what another queue waits for.
         let mut begun = true;
         while std::mem::take(&mut begun) {
@@ -100,10 +116,11 @@ impl CommandProcessor {
                     && let Some(command) = self.queues[index].pop_front()
                 {
                     begun = true;
-                    self.begin(command, stats);
+                    self.begin(command, stats)?;
                 }
             }
         }
+        Ok(())
     }
 
     /// Whether the head of a queue can begin.
@@ -112,6 +129,7 @@ impl CommandProcessor {
             let held = match &head.work {
                 Work::Wait(event) => self.unrecorded.contains(event),
                 Work::Describe => self.capacity.is_none(),
+                Work::Copy(_) => self.tracked.values().any(|stream| *stream == head.stream),
                 _ => false,
             };
             let first = self.streams.get(&head.stream).and_then(VecDeque::front);
@@ -128,18 +146,46 @@ impl CommandProcessor {
         }
     }
 
-    fn begin(&mut self, Command { id, stream, work, title }: Command, stats: &CommandProcessorStats) {
+    fn begin(
+        &mut self,
+        Command { id, stream, work, title }: Command,
+        stats: &CommandProcessorStats,
+    ) -> Result<(), Fault> {
         match work {
             Work::Copy(copy) if copy.bytes > 0 => {
                 stats.copies.add(1);
                 self.to_copies.push_back(ToCopyEngine::Copy { id, stream, copy, title });
-                self.under_way.insert(id, stream);
+                self.under_way.insert(id, Some(stream));
             }
             Work::Launch(launch) => {
                 stats.launches.add(1);
-                self.launched.insert(launch.id, id);
-                self.to_scheduler.push_back(Start(launch));
-                self.under_way.insert(id, stream);
+                self.launched.insert(launch.id, (id, launch.tracking));
+                let is_tracked = launch.tracking != Tracking::None;
+                self.under_way.insert(id, (!is_tracked).then_some(stream));
+                if is_tracked {
+                    self.tracked.insert(id, stream);
+                    self.go_on(stream);
+                }
+                if launch.tracking.is_kernel() {
+                    let irregular = launch.tracking == Tracking::Irregular;
+                    self.track(PageCommand::Launched { launch: launch.id, irregular })?;
+                    self.unknown.insert(launch.id, launch);
+                } else {
+                    self.to_scheduler.push_back(ToScheduler::Start(launch));
+                }
+            }
+            Work::Overlap(copy) => {
+                self.track(PageCommand::Overlap(copy))?;
+                self.end(stream, BusMessage::Done(id));
+            }
+            Work::EndOfLaunches => {
+                self.track(PageCommand::EndOfLaunches)?;
+                self.to_scheduler.push_back(ToScheduler::EndOfLaunches);
+                self.end(stream, BusMessage::Done(id));
+            }
+            Work::PreludeEnded => {
+                self.to_scheduler.push_back(ToScheduler::PreludeEnded);
+                self.end(stream, BusMessage::Done(id));
             }
             Work::Describe => {
                 let description = Description {
@@ -156,11 +202,48 @@ impl CommandProcessor {
             }
             Work::Copy(_) | Work::Wait(_) => self.end(stream, BusMessage::Done(id)),
         }
+        Ok(())
+    }
+
+    /// Tells the MMU of copies or kernels whose pages are tracked.
+    fn track(&mut self, command: PageCommand) -> Result<(), Fault> {
+        if !self.has_mmu {
+            let message = "copies and kernels that track their pages need an MMU: link `pages` to its `control`";
+            return Err(Fault::new(message));
+        }
+        self.to_pages.push_back(command);
+        Ok(())
+    }
+
+    /// Hears from the MMU.
+    fn take_page_event(&mut self, event: PageEvent) {
+        match event {
+            PageEvent::Known(launch) => {
+                self.to_scheduler.extend(self.unknown.remove(&launch).map(ToScheduler::Start));
+            }
+            PageEvent::Copy(copy) => self.to_copies.push_back(ToCopyEngine::Page(copy)),
+        }
+    }
+
+    /// A page has been copied.
+    fn page_copied(&mut self, copy: Copy) -> Result<(), Fault> {
+        match copy.direction {
+            Direction::HostToDevice => self.track(PageCommand::Arrived(copy)),
+            Direction::DeviceToHost => {
+                self.to_host.push_back(BusMessage::PageCopied(copy));
+                Ok(())
+            }
+        }
     }
 
     /// The first command of a stream is done, and the host is told.
     fn end(&mut self, stream: u32, answer: BusMessage) {
         self.to_host.push_back(answer);
+        self.go_on(stream);
+    }
+
+    /// A stream does not wait for its first command any more.
+    fn go_on(&mut self, stream: u32) {
         if let Some(commands) = self.streams.get_mut(&stream) {
             commands.pop_front();
         }
@@ -170,9 +253,25 @@ impl CommandProcessor {
     fn done(&mut self, id: CommandId, stats: &CommandProcessorStats) -> Result<(), Fault> {
         let stream = self.under_way.remove(&id);
         let stream = stream.ok_or_else(|| Fault::new(format!("command {} is not under way", id.0)))?;
-        self.end(stream, BusMessage::Done(id));
-        self.advance(stats);
-        Ok(())
+        self.to_host.push_back(BusMessage::Done(id));
+        self.tracked.remove(&id);
+        if let Some(stream) = stream {
+            self.go_on(stream);
+        }
+        self.advance(stats)
+    }
+
+    /// A launch is done.
+    fn launch_done(&mut self, launch: LaunchId, stats: &CommandProcessorStats) -> Result<(), Fault> {
+        let command = self.launched.remove(&launch);
+        let (id, tracking) =
+            command.ok_or_else(|| Fault::new(format!("launch {} is not under way", launch.0)))?;
+        match tracking {
+            Tracking::None => {}
+            Tracking::Profiler(kernel) => self.track(PageCommand::Profiled(kernel))?,
+            Tracking::Regular | Tracking::Irregular => self.track(PageCommand::Ended(launch))?,
+        }
+        self.done(id, stats)
     }
 
     fn take_host_message(&mut self, message: BusMessage, stats: &CommandProcessorStats) -> Result<(), Fault> {
@@ -185,8 +284,9 @@ impl CommandProcessor {
                 self.streams.entry(command.stream).or_default().push_back(command.id);
                 let queue = self.queue_of(&command);
                 self.queues[queue].push_back(command);
-                self.advance(stats);
+                self.advance(stats)?;
             }
+            BusMessage::Page(copy) => self.to_copies.push_back(ToCopyEngine::Page(copy)),
             message @ (BusMessage::Values { .. } | BusMessage::Written { .. }) => {
                 self.to_copies.push_back(ToCopyEngine::Bus(message));
             }
@@ -213,8 +313,12 @@ impl Component for CommandProcessor {
             params,
             streams: BTreeMap::new(),
             under_way: BTreeMap::new(),
+            tracked: BTreeMap::new(),
             unrecorded: BTreeSet::new(),
             launched: BTreeMap::new(),
+            unknown: BTreeMap::new(),
+            has_mmu: false,
+            to_pages: VecDeque::new(),
             to_host: VecDeque::new(),
             to_copies: VecDeque::new(),
             to_scheduler: VecDeque::new(),
@@ -228,25 +332,26 @@ impl Component for CommandProcessor {
     ) -> Result<(), Fault> {
         // The device is what this is a part of.
         self.path = sim.path().rsplit_once('.').map_or("", |(device, _)| device).to_owned();
+        self.has_mmu = io.pages.is_some();
         loop {
+            if let Some(event) = io.pages.as_mut().and_then(|pages| pages.rx.try_recv()) {
+                self.take_page_event(event);
+            }
             if let Some(message) = io.bus.rx.try_recv() {
                 self.take_host_message(message, &sim.stats)?;
             }
             match io.copies.rx.try_recv() {
                 Some(FromCopyEngine::Copied(id)) => self.done(id, &sim.stats)?,
+                Some(FromCopyEngine::PageCopied(copy)) => self.page_copied(copy)?,
                 Some(FromCopyEngine::Bus(message)) => self.to_host.push_back(message),
                 None => {}
             }
             match io.launches.rx.try_recv() {
                 Some(LaunchEvent::Capacity(capacity)) => {
                     self.capacity = Some(capacity);
-                    self.advance(&sim.stats);
+                    self.advance(&sim.stats)?;
                 }
-                Some(LaunchEvent::Done(launch)) => {
-                    let id = self.launched.remove(&launch);
-                    let id = id.ok_or_else(|| Fault::new(format!("launch {} is not under way", launch.0)))?;
-                    self.done(id, &sim.stats)?;
-                }
+                Some(LaunchEvent::Done(launch)) => self.launch_done(launch, &sim.stats)?,
                 None => {}
             }
             if !self.to_host.is_empty()
@@ -267,6 +372,13 @@ impl Component for CommandProcessor {
             {
                 permit.send_after(sim.span(self.params.launch_latency.get()), message);
             }
+            if let Some(pages) = &mut io.pages
+                && !self.to_pages.is_empty()
+                && let Some(permit) = pages.tx.try_reserve()
+                && let Some(command) = self.to_pages.pop_front()
+            {
+                permit.send(command);
+            }
             let sources = [
                 io.bus.rx.when(true),
                 io.copies.rx.when(true),
@@ -276,7 +388,10 @@ impl Component for CommandProcessor {
                 io.launches.tx.when(!self.to_scheduler.is_empty()),
             ];
             sim.set_busy(!self.under_way.is_empty());
-            sim.wait(SimTime::MAX, sources).await;
+            let pages = io.pages.iter();
+            let pages =
+                pages.flat_map(|pages| [pages.rx.when(true), pages.tx.when(!self.to_pages.is_empty())]);
+            sim.wait(SimTime::MAX, sources.into_iter().chain(pages)).await;
         }
     }
 }

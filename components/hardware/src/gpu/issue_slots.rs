@@ -21,6 +21,8 @@ pub(crate) struct IssueSlots {
     data: Counter,
     /// Slots lost because memory was awaited.
     memory: Counter,
+    /// Slots lost because a page was awaited that had not come, or that an older kernel still needed.
+    page: Counter,
     /// Slots lost because all warps waited at a barrier or a fence.
     barrier: Counter,
     /// Slots of schedulers without a warp.
@@ -28,7 +30,7 @@ pub(crate) struct IssueSlots {
 }
 
 /// All that can become of a slot.
-const ALL: [IssueSlot; 9] = [
+const ALL: [IssueSlot; 10] = [
     IssueSlot::Used,
     IssueSlot::Pipeline,
     IssueSlot::MemoryPipeline,
@@ -36,6 +38,7 @@ const ALL: [IssueSlot; 9] = [
     IssueSlot::Fetch,
     IssueSlot::Data,
     IssueSlot::Memory,
+    IssueSlot::Page,
     IssueSlot::Barrier,
     IssueSlot::Idle,
 ];
@@ -50,6 +53,7 @@ impl IssueSlots {
             IssueSlot::Fetch => &self.fetch,
             IssueSlot::Data => &self.data,
             IssueSlot::Memory => &self.memory,
+            IssueSlot::Page => &self.page,
             IssueSlot::Barrier => &self.barrier,
             IssueSlot::Idle => &self.idle,
         }
@@ -88,6 +92,7 @@ fn attributes(count: impl Fn(IssueSlot) -> u64) -> Attributes {
             IssueSlot::Fetch => "issue_slots.fetch",
             IssueSlot::Data => "issue_slots.data",
             IssueSlot::Memory => "issue_slots.memory",
+            IssueSlot::Page => "issue_slots.page",
             IssueSlot::Barrier => "issue_slots.barrier",
             IssueSlot::Idle => "issue_slots.idle",
         };

@@ -1,9 +1,10 @@
-//! The pages that a TLB holds: any page in any entry, the least recently used one goes.
+//! The pages that a TLB holds, and for whom: any page in any entry, the least recently used one goes.
 
 /// The entries of a TLB.
 #[derive(Default)]
 pub(crate) struct Pages {
-    pages: Vec<u64>,
+    /// Pages, and who may access them.
+    pages: Vec<(u64, u32)>,
     used: Vec<u64>,
     clock: u64,
     entries: usize,
@@ -17,11 +18,11 @@ impl Pages {
         Pages { entries: entries as usize, ..Pages::default() }
     }
 
-    /// Whether a page is here; if so, it has been used now.
+    /// Whether a page is here for somebody; if so, it has been used now.
     #[inline]
-    pub(crate) fn find(&mut self, page: u64) -> bool {
-        if self.pages.get(self.last) != Some(&page) {
-            let Some(found) = self.pages.iter().position(|&known| known == page) else { return false };
+    pub(crate) fn find(&mut self, page: u64, who: u32) -> bool {
+        if self.pages.get(self.last) != Some(&(page, who)) {
+            let Some(found) = self.pages.iter().position(|&known| known == (page, who)) else { return false };
             self.last = found;
         }
         self.clock += 1;
@@ -29,17 +30,21 @@ impl Pages {
         true
     }
 
-    /// Takes a page in.
-    pub(crate) fn insert(&mut self, page: u64) {
+    /// Takes a page in for somebody, who takes the place of whoever had it.
+    pub(crate) fn insert(&mut self, page: u64, who: u32) {
         self.clock += 1;
+        if let Some(found) = self.pages.iter().position(|(known, _)| *known == page) {
+            (self.pages[found], self.used[found]) = ((page, who), self.clock);
+            return;
+        }
         if self.pages.len() < self.entries {
-            self.pages.push(page);
+            self.pages.push((page, who));
             self.used.push(self.clock);
             return;
         }
         let oldest = (0..self.pages.len()).min_by_key(|&entry| self.used[entry]);
         if let Some(oldest) = oldest {
-            (self.pages[oldest], self.used[oldest]) = (page, self.clock);
+            (self.pages[oldest], self.used[oldest]) = ((page, who), self.clock);
         }
     }
 }
@@ -51,10 +56,12 @@ mod tests {
     #[test]
     fn the_page_goes_that_was_used_longest_ago() {
         let mut pages = Pages::new(2);
-        pages.insert(7);
-        pages.insert(8);
-        assert!(pages.find(7) && !pages.find(9));
-        pages.insert(9);
-        assert!(pages.find(9) && pages.find(7) && !pages.find(8));
+        pages.insert(7, 0);
+        pages.insert(8, 0);
+        assert!(pages.find(7, 0) && !pages.find(9, 0));
+        pages.insert(9, 0);
+        assert!(pages.find(9, 0) && pages.find(7, 0) && !pages.find(8, 0));
+        pages.insert(9, 1);
+        assert!(pages.find(9, 1) && !pages.find(9, 0) && pages.find(7, 0), "it changes hands");
     }
 }

@@ -1,8 +1,8 @@
 //! The copy engine (DMA) of a device: moves data between host memory, across the bus, and device memory, through the
 //! L2 like any other client.
 //!
-//! Copies are made one after another, or one each way at a time where there are two engines. Each is made in chunks, several
-//! of them in flight. A chunk to the device is read from the
+//! Copies are made one after another, or one each way at a time where there are two engines; pages of copies that go page by
+//! page may be under way beside each other. Each is made in chunks, several of them in flight. A chunk to the device is read from the
 //! host and written line by line; the copy is done when every line is acknowledged. A chunk to the host is read line
 //! by line and written to the host; the copy is done when the host has acknowledged every chunk.
 
@@ -50,6 +50,10 @@ pub struct CopyEngineStats {
     copies_to_device: Counter,
     /// Copies to the host.
     copies_to_host: Counter,
+    /// Pages that were copied to the device by themselves.
+    pages_to_device: Counter,
+    /// And to the host.
+    pages_to_host: Counter,
     /// Bytes copied to the device.
     #[stat(unit = "bytes")]
     bytes_to_device: Counter,
@@ -60,6 +64,8 @@ pub struct CopyEngineStats {
 
 /// A chunk of a copy under way.
 struct Chunk {
+    /// The number of its copy.
+    copy: u64,
     host: u64,
     device: u64,
     /// On whose behalf its accesses are.
@@ -71,17 +77,18 @@ struct Chunk {
     span: Option<SpanId>,
 }
 
-/// A copy that is to be made.
+/// A copy that is to be made: a command's, or a page by itself.
 struct Queued {
-    id: CommandId,
+    id: Option<CommandId>,
     copy: Copy,
     label: Label,
     title: Option<Title>,
 }
 
-/// The copy under way.
+/// A copy under way.
 struct Active {
-    id: CommandId,
+    number: u64,
+    id: Option<CommandId>,
     copy: Copy,
     label: Label,
     /// Bytes for which a chunk has been begun.
@@ -106,11 +113,24 @@ impl Active {
     }
 }
 
-/// What makes one copy at a time.
+/// What makes one copy at a time, or pages.
 #[derive(Default)]
 struct Engine {
     queue: VecDeque<Queued>,
-    active: Option<Active>,
+    /// The number of the next copy.
+    next: u64,
+    /// The copies under way, oldest first: one, or pages.
+    active: VecDeque<Active>,
+}
+
+impl Engine {
+    /// The next copy, if it may begin: behind all others, or as a page behind pages.
+    fn take_next(&mut self) -> Option<Queued> {
+        let pages = |active: &Active| active.id.is_none() && active.begun == active.copy.bytes;
+        let is_page = self.queue.front()?.id.is_none();
+        let free = self.active.is_empty() || is_page && self.active.iter().all(pages);
+        if free { self.queue.pop_front() } else { None }
+    }
 }
 
 /// The copy engine.
@@ -126,53 +146,63 @@ pub struct CopyEngine {
 }
 
 impl CopyEngine {
+    /// Takes a copy in.
+    fn queue(&mut self, queued: Queued) {
+        let engine = queued.copy.direction as usize % self.engines.len();
+        self.engines[engine].queue.push_back(queued);
+    }
+
     /// Begins chunks of copies while there is room.
     fn begin(&mut self, sim: &Context<CopyEngineStats>) {
         for index in 0..self.engines.len() {
-            self.begin_copy(index, sim);
+            self.begin_copies(index, sim);
             // The next copy begins in the cycle in which one ends: no message would come to begin it later.
-            while self.finish_copy(index, sim) && !self.engines[index].queue.is_empty() {
-                self.begin_copy(index, sim);
+            while self.finish_copies(index, sim) && !self.engines[index].queue.is_empty() {
+                self.begin_copies(index, sim);
             }
         }
     }
 
-    /// Begins chunks of an engine's copy under way, or of its next one.
-    fn begin_copy(&mut self, index: usize, sim: &Context<CopyEngineStats>) {
-        let Engine { queue, active } = &mut self.engines[index];
-        if active.is_none()
-            && let Some(Queued { id, copy, label, title }) = queue.pop_front()
-        {
+    /// Begins chunks of an engine's copies under way, and copies that may begin.
+    fn begin_copies(&mut self, index: usize, sim: &Context<CopyEngineStats>) {
+        loop {
+            self.begin_chunks(index, sim);
+            let Some(Queued { id, copy, label, title }) = self.engines[index].take_next() else { return };
             let stats = &sim.stats;
             match copy.direction {
                 Direction::HostToDevice => {
-                    stats.copies_to_device.add(1);
+                    stats.copies_to_device.add(u64::from(id.is_some()));
+                    stats.pages_to_device.add(u64::from(id.is_none()));
                     stats.bytes_to_device.add(copy.bytes);
                 }
                 Direction::DeviceToHost => {
-                    stats.copies_to_host.add(1);
+                    stats.copies_to_host.add(u64::from(id.is_some()));
+                    stats.pages_to_host.add(u64::from(id.is_none()));
                     stats.bytes_to_host.add(copy.bytes);
                 }
             }
+            let lane = Lane::Numbered("engine", index as u32);
             let open = |Title { name, parent }| {
-                sim.open_span(
-                    Level::Kernels,
-                    parent,
-                    String::from(&*name),
-                    Lane::Numbered("engine", index as u32),
-                )
+                sim.open_span(Level::Kernels, parent, String::from(&*name), lane)
             };
-            *active = Some(Active { id, copy, label, begun: 0, chunks: 0, span: title.map(open) });
+            let engine = &mut self.engines[index];
+            engine.next += 1;
+            let (number, span) = (engine.next, title.map(open));
+            engine.active.push_back(Active { number, id, copy, label, begun: 0, chunks: 0, span });
         }
+    }
+
+    /// Begins chunks of an engine's youngest copy, which alone can have some left to begin.
+    fn begin_chunks(&mut self, index: usize, sim: &Context<CopyEngineStats>) {
         let mut slots = index * self.outstanding..(index + 1) * self.outstanding;
-        while let Some(active) = active
+        while let Some(active) = self.engines[index].active.back_mut()
             && active.begun < active.copy.bytes
             && let Some(slot) = slots.find(|&slot| self.chunks[slot].is_none())
         {
-            let Active { copy, begun, chunks, label, span, .. } = active;
-            let (label, number) = (*label, *begun / self.chunk);
+            let Active { number, copy, begun, chunks, label, span, .. } = active;
+            let (of, label, part) = (*number, *label, *begun / self.chunk);
             let lane = Lane::Numbered("burst", slot as u32);
-            let open = |copy| sim.open_span(Level::Ctas, Some(copy), format!("burst {number}"), lane);
+            let open = |copy| sim.open_span(Level::Ctas, Some(copy), format!("burst {part}"), lane);
             let span = span.filter(|_| sim.wants_spans(Level::Ctas)).map(open);
             let bytes = self.chunk.min(copy.bytes - *begun);
             let (host, device) = (copy.host + *begun, copy.device + *begun);
@@ -181,8 +211,8 @@ impl CopyEngine {
             *chunks += 1;
             match copy.direction {
                 Direction::HostToDevice => {
-                    self.chunks[slot] =
-                        Some(Chunk { host, device, label, data: Box::default(), lines: 0, span });
+                    let data = Box::default();
+                    self.chunks[slot] = Some(Chunk { copy: of, host, device, label, data, lines: 0, span });
                     let read = BusMessage::Read { tag, address: host, bytes: bytes as u32 };
                     self.to_control.push_back(FromCopyEngine::Bus(read));
                 }
@@ -197,34 +227,40 @@ impl CopyEngine {
                         label,
                         access: MemAccess::Read(mask),
                     }));
-                    self.chunks[slot] = Some(Chunk { host, device, label, data, lines: count, span });
+                    self.chunks[slot] =
+                        Some(Chunk { copy: of, host, device, label, data, lines: count, span });
                 }
             }
         }
     }
 
-    /// Reports an engine's copy under way if all of it is done.
-    fn finish_copy(&mut self, index: usize, sim: &Context<CopyEngineStats>) -> bool {
-        let engine = &mut self.engines[index];
-        if let Some(active) = &engine.active
-            && active.begun == active.copy.bytes
-            && active.chunks == 0
-        {
-            self.to_control.push_back(FromCopyEngine::Copied(active.id));
-            if let Some(span) = active.span {
-                sim.close_span(span, active.attributes());
+    /// Reports the copies of an engine of which all is done; false if there are none.
+    fn finish_copies(&mut self, index: usize, sim: &Context<CopyEngineStats>) -> bool {
+        let (active, to_control) = (&mut self.engines[index].active, &mut self.to_control);
+        let before = active.len();
+        active.retain(|active| {
+            let is_done = active.begun == active.copy.bytes && active.chunks == 0;
+            if is_done {
+                to_control.push_back(match active.id {
+                    Some(id) => FromCopyEngine::Copied(id),
+                    None => FromCopyEngine::PageCopied(active.copy),
+                });
+                if let Some(span) = active.span {
+                    sim.close_span(span, active.attributes());
+                }
             }
-            engine.active = None;
-            return true;
-        }
-        false
+            !is_done
+        });
+        active.len() < before
     }
 
     fn finish_chunk(&mut self, slot: usize, sim: &Context<CopyEngineStats>) {
-        if let Some(span) = self.chunks[slot].take().and_then(|chunk| chunk.span) {
+        let Some(Chunk { copy, span, .. }) = self.chunks[slot].take() else { return };
+        if let Some(span) = span {
             sim.close_span(span, Vec::new());
         }
-        if let Some(active) = &mut self.engines[slot / self.outstanding].active {
+        let mut active = self.engines[slot / self.outstanding].active.iter_mut();
+        if let Some(active) = active.find(|active| active.number == copy) {
             active.chunks -= 1;
         }
     }
@@ -326,9 +362,11 @@ impl Component for CopyEngine {
             if let Some(message) = io.control.rx.try_recv() {
                 match message {
                     ToCopyEngine::Copy { id, stream, copy, title } => {
-                        let engine = copy.direction as usize % self.engines.len();
                         let label = Label { kernel: 0, stream };
-                        self.engines[engine].queue.push_back(Queued { id, copy, label, title });
+                        self.queue(Queued { id: Some(id), copy, label, title });
+                    }
+                    ToCopyEngine::Page(copy) => {
+                        self.queue(Queued { id: None, copy, label: Label::default(), title: None });
                     }
                     ToCopyEngine::Bus(message) => self.take_host_message(message, sim)?,
                 }
@@ -356,7 +394,7 @@ impl Component for CopyEngine {
                 io.memory.tx.when(!self.to_memory.is_empty()),
                 io.control.tx.when(!self.to_control.is_empty()),
             ];
-            sim.set_busy(self.engines.iter().any(|engine| engine.active.is_some()));
+            sim.set_busy(self.engines.iter().any(|engine| !engine.active.is_empty()));
             sim.wait(SimTime::MAX, sources).await;
         }
     }

@@ -6,7 +6,7 @@ use counterpoint_hardware::gpu::command_processor::CommandProcessor;
 use counterpoint_protocols::bus::{
     BusMessage, Command, CommandId, Copy, Description, Direction, FromCopyEngine, ToCopyEngine, Work,
 };
-use counterpoint_protocols::launch::{Launch, LaunchEvent, LaunchId, Start};
+use counterpoint_protocols::launch::{Launch, LaunchEvent, LaunchId, ToScheduler};
 use counterpoint_protocols::local::Capacity;
 
 use super::programs::{kernel, launch};
@@ -35,17 +35,21 @@ fn commands(params: &str, script: Vec<(u64, BusMessage)>) -> (Numbers, Numbers, 
     let told = bench.client::<BusMessage, BusMessage>("bus", None, script, count);
     let copies = bench.server::<FromCopyEngine, ToCopyEngine>("copies", None, |message| match message {
         ToCopyEngine::Copy { id, .. } => Some((100, FromCopyEngine::Copied(id))),
-        ToCopyEngine::Bus(_) => None,
+        ToCopyEngine::Page(_) | ToCopyEngine::Bus(_) => None,
     });
-    let launches = bench.server::<LaunchEvent, Start>("launches", None, |Start(launch)| {
+    let launches = bench.server::<LaunchEvent, ToScheduler>("launches", None, |message| {
+        let ToScheduler::Start(launch) = message else { return None };
         Some((30, LaunchEvent::Done(launch.id)))
     });
     assert_finished(&bench.run());
     let copies = copies.take().into_iter().map(|(cycle, message)| match message {
         ToCopyEngine::Copy { id, .. } => (cycle, id.0),
-        ToCopyEngine::Bus(_) => panic!("nothing came from the host"),
+        ToCopyEngine::Page(_) | ToCopyEngine::Bus(_) => panic!("nothing came from the host"),
     });
-    let launches = launches.take().into_iter().map(|(cycle, Start(launch))| (cycle, launch.id.0));
+    let launches = launches.take().into_iter().filter_map(|(cycle, message)| match message {
+        ToScheduler::Start(launch) => Some((cycle, launch.id.0)),
+        _ => None,
+    });
     (copies.collect(), launches.collect(), told.take())
 }
 
@@ -108,7 +112,7 @@ fn a_device_describes_itself_as_soon_as_it_knows_its_sms() {
             bench.client::<BusMessage, BusMessage>("bus", None, vec![(5, command(1, 0, Work::Describe))], 1);
         bench.client::<FromCopyEngine, ToCopyEngine>("copies", None, vec![], 0);
         let event = LaunchEvent::Capacity(capacity);
-        bench.client::<LaunchEvent, Start>("launches", None, vec![(introduced, event)], 0);
+        bench.client::<LaunchEvent, ToScheduler>("launches", None, vec![(introduced, event)], 0);
         assert_finished(&bench.run());
         let told = told.take();
         let [(cycle, BusMessage::Description(CommandId(1), description))] = &told[..] else {
@@ -124,7 +128,7 @@ fn a_launch_that_is_not_under_way_cannot_end() {
     let mut bench = bench::<CommandProcessor>("{}");
     bench.client::<BusMessage, BusMessage>("bus", None, vec![], 1);
     bench.client::<FromCopyEngine, ToCopyEngine>("copies", None, vec![], 0);
-    bench.client::<LaunchEvent, Start>("launches", None, vec![(5, LaunchEvent::Done(LaunchId(9)))], 0);
+    bench.client::<LaunchEvent, ToScheduler>("launches", None, vec![(5, LaunchEvent::Done(LaunchId(9)))], 0);
     assert_eq!(fault(&bench.run()), "launch 9 is not under way");
 }
 

@@ -5,6 +5,7 @@
 
 mod caches;
 mod control;
+mod crcs;
 mod crossbar;
 mod dram;
 mod io;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use counterpoint_protocols::launch::{Launch, LaunchId};
+use counterpoint_protocols::launch::{Launch, LaunchId, Tracking};
 use counterpoint_protocols::local::LocalMemory;
 use counterpoint_protocols::memory::{
     LINE_BYTES, Line, MemAccess, MemReply, MemRequest, MemResult, line_of, merge, sectors,
@@ -54,6 +54,7 @@ pub(super) fn launch(id: u32, source: &str, grid: u32, block: u32) -> Arc<Launch
     Arc::new(Launch {
         id: LaunchId(id),
         stream: 0,
+        tracking: Tracking::None,
         registers: program.registers_per_thread(),
         program: Arc::new(program),
         code: 0,

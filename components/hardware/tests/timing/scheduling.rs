@@ -7,7 +7,7 @@ use counterpoint_framework::model::{Families, StatRow, StatValue};
 use counterpoint_framework::testing::{Probe, params};
 use counterpoint_hardware::gpu::cta_scheduler::{CtaScheduler, Occupancy};
 use counterpoint_protocols::launch::{
-    CtaCounts, IssueSlot, Launch, LaunchEvent, RunCta, SlotCounts, SmEvent, SmResources, Start,
+    CtaCounts, IssueSlot, Launch, LaunchEvent, RunCta, SlotCounts, SmEvent, SmResources, ToScheduler,
 };
 
 use super::programs::{kernel, launch};
@@ -39,8 +39,8 @@ fn schedule_with(
     let mut bench = bench::<CtaScheduler>(params);
     // The scheduler introduces the SMs first.
     let count = launches.len() + 1;
-    let script = launches.into_iter().map(|(cycle, launch)| (cycle, Start(launch))).collect();
-    let done = bench.client::<Start, LaunchEvent>("launches", None, script, count);
+    let script = launches.into_iter().map(|(cycle, launch)| (cycle, ToScheduler::Start(launch))).collect();
+    let done = bench.client::<ToScheduler, LaunchEvent>("launches", None, script, count);
     let mut logs = Vec::new();
     for (index, &resources) in sms.iter().enumerate() {
         let log: Probe<Given> = Probe::default();
@@ -142,7 +142,7 @@ fn kernels_run_strictly_one_after_another() {
 #[test]
 fn a_block_that_fits_nowhere_is_a_fault() {
     let mut bench = bench::<CtaScheduler>("{}");
-    bench.client::<Start, LaunchEvent>("launches", None, vec![(5, Start(simple(1, 1, 96)))], 2);
+    bench.client::<ToScheduler, LaunchEvent>("launches", None, vec![(5, ToScheduler::Start(simple(1, 1, 96)))], 2);
     let offer = SmResources { threads: 64, ..PLENTY };
     bench.client::<SmEvent, RunCta>("sms", Some(0), vec![(1, SmEvent::Resources(offer))], 0);
     assert!(fault(&bench.run()).starts_with("a block of k needs 96 threads"));
@@ -272,7 +272,7 @@ fn a_share_of_the_sms_is_a_gpu_of_its_own() {
 #[test]
 fn shares_beyond_the_sms_are_a_fault() {
     let mut bench = bench::<CtaScheduler>("{ policy: { fixed-split: { sms: [1, 2] } } }");
-    bench.client::<Start, LaunchEvent>("launches", None, vec![], 1);
+    bench.client::<ToScheduler, LaunchEvent>("launches", None, vec![], 1);
     for sm in 0..2 {
         bench.client::<SmEvent, RunCta>("sms", Some(sm), vec![], 0);
     }
@@ -345,7 +345,7 @@ fn launches_and_streams_are_counted_one_by_one() {
     // The second kernel's third block has to wait for the first kernel's SM, and the third kernel for an entry.
     let kernel = |stream, ctas, cycles, active| {
         let mut rows =
-            vec![("stream", stream), ("ctas", ctas), ("gpu_sim_cycle", cycles), ("active_cycles", active)];
+            vec![("stream", stream), ("ctas", ctas), ("ctas_ended", ctas), ("gpu_sim_cycle", cycles), ("active_cycles", active)];
         rows.extend(counted(ctas));
         rows
     };
@@ -356,6 +356,7 @@ fn launches_and_streams_are_counted_one_by_one() {
         let mut rows = vec![
             ("launches", launches),
             ("ctas", ctas),
+            ("ctas_ended", ctas),
             ("gpu_sim_cycle", cycles),
             ("active_cycles", active),
         ];

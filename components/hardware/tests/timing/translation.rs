@@ -7,7 +7,8 @@ use counterpoint_hardware::gpu::mmu::Mmu;
 use counterpoint_hardware::gpu::sm::Sm;
 use counterpoint_protocols::launch::SmEvent;
 use counterpoint_protocols::memory::MemRequest;
-use counterpoint_protocols::translation::{Translate, Translated};
+use counterpoint_protocols::launch::LaunchId;
+use counterpoint_protocols::translation::{MmuReply, MmuRequest};
 
 use super::programs::{Memory, kernel, launch};
 use super::sm::{ENDED, block};
@@ -20,15 +21,20 @@ const LATENCY: u64 = 10;
 /// Where the tables begin: 1 GiB has 512 tables of pages, and one table of these.
 const TABLES: u64 = 1 << 30;
 
-fn ask(page: u64) -> Translate {
-    Translate { page }
+fn page_of(asked: &MmuRequest) -> u64 {
+    let MmuRequest::Page { page, .. } = asked else { panic!("{asked:?}") };
+    *page
+}
+
+fn ask(page: u64) -> MmuRequest {
+    MmuRequest::Page { page, launch: LaunchId(0) }
 }
 
 /// Lets SMs ask an MMU for pages; gives what each is answered, and what is asked of memory.
 fn walk(
     params: &str,
-    sms: [Vec<(u64, Translate)>; 2],
-) -> ([Probe<Translated>; 2], Vec<(u64, MemRequest)>, BenchReport) {
+    sms: [Vec<(u64, MmuRequest)>; 2],
+) -> ([Probe<MmuReply>; 2], Vec<(u64, MemRequest)>, BenchReport) {
     let mut bench = bench::<Mmu>(&format!("{{ memory: 1 GiB, latency: 10 cycles{params} }}"));
     let mut index = 0;
     let answers = sms.map(|script| {
@@ -72,7 +78,7 @@ fn the_mmu_forgets_the_page_that_was_used_longest_ago() {
 }
 
 /// What an SM sent to memory and to the MMU, and how it ended.
-type Sent = (Vec<(u64, MemRequest)>, Vec<(u64, Translate)>, BenchReport);
+type Sent = (Vec<(u64, MemRequest)>, Vec<(u64, MmuRequest)>, BenchReport);
 
 /// Runs a block of one warp on an SM whose pages come after so many cycles.
 fn run(params: &str, body: &str, cycles: u64) -> Sent {
@@ -83,8 +89,10 @@ fn run(params: &str, body: &str, cycles: u64) -> Sent {
     let launch: Arc<_> = launch(1, &kernel(body), 1, 32);
     let _events: Probe<SmEvent> = bench.client("work", None, vec![(5, block(&launch, 0))], 2);
     let requests = bench.server("memory", None, move |request| Some((100, memory.answer(&request))));
-    let pages =
-        bench.server("translation", None, move |Translate { page }| Some((cycles, Translated { page })));
+    let pages = bench.server("translation", None, move |request| match request {
+        MmuRequest::Page { page, launch } => Some((cycles, MmuReply::Page { page, launch, granted: true })),
+        MmuRequest::Count(_) => None,
+    });
     let report = bench.run();
     (requests.take(), pages.take(), report)
 }
@@ -97,7 +105,7 @@ fn an_access_waits_for_its_page_and_the_next_one_to_it_does_not() {
     let without = run("tlb: { entries: 0 }", body, 0);
     assert!(without.1.is_empty());
     let with = run("tlb: { entries: 4 }", body, 200);
-    let pages: Vec<u64> = with.1.iter().map(|(_, asked)| asked.page).collect();
+    let pages: Vec<u64> = with.1.iter().map(|(_, asked)| page_of(asked)).collect();
     assert_eq!(pages, [0x10, 0x11], "the load's, and the stores'");
     let [load, store, last] = <[u64; 3]>::try_from(left(&without)).unwrap();
     // The page is asked for as the access enters the L1's pipeline of 35 cycles; question and answer take a cycle more.

@@ -3,6 +3,7 @@
 //! A policy is one file with its parameters and one line in the list. It sees launches and SMs as this component
 //! knows them from messages; resources, messages and the end of launches are handled here, once.
 
+mod dependences;
 pub mod occupancy;
 mod policy;
 mod running;
@@ -15,20 +16,24 @@ counterpoint_framework::variants! {
     mod fifo::Fifo;
     mod leftover::LeftOver;
     mod fixed_split::FixedSplit;
+    mod crcs_fifo::CrcsFifo;
+    mod ppcs::Ppcs;
 }
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
-use counterpoint_framework::kernel::{Fault, Source};
+use counterpoint_framework::kernel::{Fault, In, Source};
 use counterpoint_framework::model::{Choose, Component, Context, Invalid, Params, Ports};
 use counterpoint_framework::telemetry::{Lane, Level, Meter};
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::launch::{
-    Launch, LaunchEvent, LaunchId, LaunchServer, RunCta, SmClient, SmEvent, SmResources, Start,
+    Launch, LaunchEvent, LaunchId, LaunchServer, RunCta, SmClient, SmEvent, SmResources, ToScheduler,
 };
+use counterpoint_protocols::pages::PageMoved;
 
+pub use dependences::Dependences;
 pub use occupancy::Occupancy;
 pub use policy::{CtaPolicy, Placement, View};
 pub use running::{Running, Sm};
@@ -55,6 +60,8 @@ pub struct CtaSchedulerPorts {
     launches: LaunchServer,
     /// The SMs.
     sms: Vec<SmClient>,
+    /// The MMU, of whose pages a policy may want to know.
+    pages: Option<In<PageMoved>>,
 }
 
 /// A launch that is to run.
@@ -75,6 +82,7 @@ pub struct CtaScheduler {
     /// The table of running kernels, oldest first.
     launches: Vec<Running>,
     sms: Vec<Sm>,
+    dependences: Dependences,
     /// Since when a launch runs, if one does.
     busy_since: u64,
     /// When each block under way was placed.
@@ -98,6 +106,7 @@ impl CtaScheduler {
                 demand.threads, demand.registers, demand.shared, total.threads, total.registers, total.shared
             )));
         }
+        self.dependences.arrived(&launch);
         self.arrived.push_back(Arrived { launch, demand, share, cycle: sim.cycle() });
         self.begin(sim);
         Ok(())
@@ -162,7 +171,7 @@ impl CtaScheduler {
                 sim.stats.add_block(&counts);
                 running.stats.work.add_block(&counts);
                 running.stream_stats.work.add_block(&counts);
-                self.meter.add(1);
+                self.meter.add(u64::from(!running.is_profiler()));
                 if running.ended == running.launch.ctas() {
                     self.end(place, sim);
                 }
@@ -175,6 +184,7 @@ impl CtaScheduler {
     fn end(&mut self, place: usize, sim: &Context<CtaSchedulerStats>) {
         let running = self.launches.remove(place);
         let Running { launch, came, first_placed, stats, stream_stats, .. } = running;
+        self.dependences.ended(&launch);
         let now = sim.cycle();
         let (whole, active) = (now - came, now - first_placed.unwrap_or(now));
         stats.work.add_launch(whole, active);
@@ -195,8 +205,10 @@ impl CtaScheduler {
             sm.ready = socket.tx.credits() > 0;
         }
         loop {
-            let view = View { launches: &self.launches, sms: &self.sms };
-            let Some(Placement { launch, sm }) = self.policy.place(&view) else { return };
+            let view = View { launches: &self.launches, sms: &self.sms, dependences: &self.dependences };
+            let placement = self.policy.place(&view);
+            sim.stats.guarded.add(self.policy.guarded() - sim.stats.guarded.get());
+            let Some(Placement { launch, sm }) = placement else { return };
             debug_assert!(view.fits(launch, sm), "a policy places only what fits");
             let running = &mut self.launches[launch];
             let index = running.placed;
@@ -234,6 +246,7 @@ impl Component for CtaScheduler {
             arrived: VecDeque::new(),
             launches: Vec::new(),
             sms: Vec::new(),
+            dependences: Dependences::default(),
             busy_since: 0,
             under_way: BTreeMap::new(),
             done: VecDeque::new(),
@@ -261,8 +274,14 @@ impl Component for CtaScheduler {
                     self.event(index, event, sim)?;
                 }
             }
-            if let Some(Start(launch)) = io.launches.rx.try_recv() {
-                self.arrive(launch, sim)?;
+            while let Some(moved) = io.pages.as_mut().and_then(In::try_recv) {
+                self.dependences.moved(moved);
+            }
+            match io.launches.rx.try_recv() {
+                Some(ToScheduler::Start(launch)) => self.arrive(launch, sim)?,
+                Some(ToScheduler::EndOfLaunches) => self.dependences.is_complete = true,
+                Some(ToScheduler::PreludeEnded) => self.dependences.prelude_has_ended = true,
+                None => {}
             }
             let placed = sim.stats.ctas.get();
             self.place(io, sim);
@@ -282,7 +301,8 @@ impl Component for CtaScheduler {
             let credits = io.sms.iter().map(|sm| sm.tx.when(unplaced && sm.tx.credits() == 0));
             let launches = [io.launches.rx.when(true), io.launches.tx.when(!self.done.is_empty())];
             sim.set_busy(!self.launches.is_empty());
-            sim.wait(SimTime::MAX, events.chain(credits).chain(launches)).await;
+            let pages = io.pages.iter().map(|pages| pages.when(true));
+            sim.wait(SimTime::MAX, events.chain(credits).chain(launches).chain(pages)).await;
         }
     }
 }

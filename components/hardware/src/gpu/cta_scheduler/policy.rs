@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use counterpoint_protocols::launch::Launch;
 
+use super::dependences::Dependences;
 use super::running::{Running, Sm};
 
 /// Decides which thread block goes where.
@@ -24,6 +25,11 @@ pub trait CtaPolicy {
     /// The next block to place, if any can and should be placed now. Called until it gives nothing; every placement is
     /// in effect when it is called again.
     fn place(&mut self, view: &View<'_>) -> Option<Placement>;
+
+    /// How often it has acted against its own rule because the machine would have come to stand still.
+    fn guarded(&self) -> u64 {
+        0
+    }
 }
 
 /// The next block of a launch goes to an SM.
@@ -41,16 +47,57 @@ pub struct View<'a> {
     pub launches: &'a [Running],
     /// The SMs.
     pub sms: &'a [Sm],
+    /// Of kernels that track their pages, whose the pages are.
+    pub dependences: &'a Dependences,
 }
 
 impl View<'_> {
     /// Whether an SM can take a block of the launch in this cycle: it has room, and not yet as many as it may have.
     pub fn fits(&self, launch: usize, sm: usize) -> bool {
+        self.sms[sm].ready && self.has_room(launch, sm)
+    }
+
+    fn has_room(&self, launch: usize, sm: usize) -> bool {
         let (place, running) = (&self.sms[sm], &self.launches[launch]);
         running.share.contains(&sm)
-            && place.ready
             && place.blocks_of(running.launch.id) < running.most_per_sm
             && place.has_room(&running.demand)
+    }
+
+    /// Whether an SM can take another block of the launch, in this cycle or a later one.
+    pub fn can_hold(&self, launch: usize, sm: usize) -> bool {
+        self.launches[launch].waiting() > 0 && self.has_room(launch, sm)
+    }
+
+    /// Whether an SM holds nothing, or blocks of this launch alone.
+    pub fn is_free_for(&self, launch: usize, sm: usize) -> bool {
+        let id = self.launches[launch].launch.id;
+        self.sms[sm].resident.keys().all(|serves| *serves == id)
+    }
+
+    /// The kernels that have blocks left to place, oldest first; pre-profilers are none.
+    pub fn kernels(&self) -> impl Iterator<Item = usize> {
+        let waits = |(_, running): &(usize, &Running)| !running.is_profiler() && running.waiting() > 0;
+        self.launches.iter().enumerate().filter(waits).map(|(launch, _)| launch)
+    }
+
+    /// Whether the blocks of a launch may run, as far as the kernels before it are concerned.
+    pub fn may_run(&self, launch: usize) -> bool {
+        self.dependences.may_run(&self.launches[launch].launch)
+    }
+
+    /// How many SMs serve a launch.
+    pub fn sms_of(&self, launch: usize) -> u64 {
+        let id = self.launches[launch].launch.id;
+        self.sms.iter().filter(|sm| sm.blocks_of(id) > 0).count() as u64
+    }
+
+    /// A kernel's share of the available pages less its share of the SMs, times both denominators.
+    pub fn advantage(&self, launch: usize) -> i128 {
+        let (available, owned) = self.dependences.pages(self.launches[launch].launch.id);
+        let (sms, mine) = (self.sms.len() as i128, i128::from(self.sms_of(launch)));
+        let available = i128::from(available.max(1));
+        i128::from(owned) * sms - mine * available
     }
 }
 

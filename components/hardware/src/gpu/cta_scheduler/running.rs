@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use counterpoint_framework::telemetry::SpanId;
-use counterpoint_protocols::launch::{Launch, LaunchId, SmResources};
+use counterpoint_protocols::launch::{Launch, LaunchId, SmResources, Tracking};
 use counterpoint_protocols::local::Capacity;
 
 use super::occupancy::blocks;
@@ -37,6 +37,11 @@ pub struct Running {
 }
 
 impl Running {
+    /// Whether it counts the blocks of another launch.
+    pub fn is_profiler(&self) -> bool {
+        matches!(self.launch.tracking, Tracking::Profiler(_))
+    }
+
     /// Blocks that have not been placed.
     pub fn waiting(&self) -> u32 {
         self.launch.ctas() - self.placed

@@ -15,6 +15,8 @@ pub struct CtaSchedulerStats {
     pub(super) launches: Counter,
     /// Blocks placed.
     pub(super) ctas: Counter,
+    /// How often the policy acted against its own rule because the machine would have come to stand still.
+    pub(super) guarded: Counter,
     /// Cycles in which a launch ran, or waited for room.
     #[stat(name = "gpu_tot_sim_cycle", unit = "cycles")]
     pub(super) busy: Counter,
@@ -95,6 +97,8 @@ pub(super) struct StreamStats {
 pub(super) struct Work {
     /// Blocks placed.
     pub(super) ctas: Counter,
+    /// Blocks that have ended.
+    ctas_ended: Counter,
     /// From a launch's arrival to its end, summed up.
     #[stat(unit = "cycles")]
     gpu_sim_cycle: Counter,
@@ -144,6 +148,7 @@ impl Work {
 
     /// A block has ended.
     pub(super) fn add_block(&self, counts: &CtaCounts) {
+        self.ctas_ended.add(1);
         self.warp_insn.add(counts.warp_insn);
         self.thread_insn.add(counts.thread_insn);
         self.l1_accesses.add(counts.l1_accesses);

@@ -2,7 +2,7 @@
 
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::Context;
-use counterpoint_protocols::launch::{RunCta, SmEvent};
+use counterpoint_protocols::launch::{RunCta, SmEvent, Tracking};
 use counterpoint_ptx::Warp;
 
 use super::cta::Cta;
@@ -16,8 +16,12 @@ impl Sm {
     pub(super) fn start(&mut self, message: RunCta, sim: &Context<SmStats>) -> Result<(), Fault> {
         let RunCta { launch, index, sm, sms, span } = message;
         if self.launch != Some(launch.id) {
+            let flushed = self.load_store.launch_changed();
+            sim.stats.l1_flushes.add(u64::from(flushed && self.launch.is_some()));
             self.launch = Some(launch.id);
-            self.load_store.launch_changed();
+        }
+        if launch.tracking != Tracking::None && !self.load_store.translates() {
+            return Err(Fault::new("a kernel that tracks its pages needs an SM with a TLB (tlb.entries)"));
         }
         let free = self.ctas.iter().position(Option::is_none);
         let place = free.ok_or_else(|| Fault::new("a block was sent to a full SM"))?;
@@ -45,6 +49,9 @@ impl Sm {
         if !self.ctas[place].as_ref().is_some_and(Cta::is_done) {
             return;
         }
+        if self.give_pages_back(place) {
+            return;
+        }
         let Some(mut cta) = self.ctas[place].take() else { return };
         self.occupied &= !(1 << place);
         for (slot, warp) in self.warps.slots.iter_mut().enumerate() {
@@ -67,7 +74,7 @@ impl Sm {
     }
 
     /// Lets warps go on.
-    fn resume(&mut self, slots: u64, place: usize) {
+    pub(super) fn resume(&mut self, slots: u64, place: usize) {
         let Some(cta) = &self.ctas[place] else { return };
         let mut rest = slots;
         while rest != 0 {

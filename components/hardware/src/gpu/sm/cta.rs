@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use counterpoint_framework::kernel::Fault;
 use counterpoint_protocols::launch::{CtaCounts, Launch};
+use counterpoint_protocols::translation::RangeCount;
 use counterpoint_ptx::{CtaEnvironment, ExecError, Failure, Votes, Waiting, Windows, standstill};
 
 use super::spans::Spans;
@@ -33,6 +34,8 @@ pub(super) struct Cta {
     /// The cycle in which it began.
     pub(super) since: u64,
     pub(super) spans: Spans,
+    /// Ranges that it gives back when it has ended.
+    pub(super) releases: Vec<RangeCount>,
     barriers: [Barrier; BARRIERS],
 }
 
@@ -80,6 +83,7 @@ impl Cta {
             counts,
             since,
             spans: Spans::default(),
+            releases: Vec::new(),
             barriers,
         }
     }

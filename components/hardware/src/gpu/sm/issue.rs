@@ -33,9 +33,9 @@ impl Sm {
                 self.count_slots((IssueSlot::Policy, candidates), 1, &sim.stats);
                 continue;
             };
-            self.count_slots((IssueSlot::Used, 1 << slot), 1, &sim.stats);
             let first = self.way_of_next(slot);
-            self.issue_from(slot, sim)?;
+            let outcome = self.issue_from(slot, sim)?;
+            self.count_slots((outcome, 1 << slot), 1, &sim.stats);
             for _ in 1..self.issue_width {
                 let alike = self.pairing == Pairing::DifferentUnits && self.way_of_next(slot) == first;
                 if alike || self.candidates(scheduler, cycle) >> slot & 1 == 0 {
@@ -91,6 +91,7 @@ impl Sm {
             buffered: self.fetch.buffered(),
             wants_memory: warps.wanting(MEMORY),
             accessing: warps.accessing,
+            at_page: self.at_page & share,
         };
         held.stall()
     }
@@ -122,12 +123,17 @@ impl Sm {
         }
     }
 
-    fn issue_from(&mut self, slot: u32, sim: &Context<SmStats>) -> Result<(), Fault> {
+    /// Issues the next instruction of a warp, or finds that it must wait for pages.
+    fn issue_from(&mut self, slot: u32, sim: &Context<SmStats>) -> Result<IssueSlot, Fault> {
         let (cycle, stats) = (sim.cycle(), &sim.stats);
         let warp_slot = &mut self.warps.slots[slot as usize];
+        if let Some(held) = warp_slot.held.take() {
+            self.issue_held(slot, *held, sim);
+            return Ok(IssueSlot::Used);
+        }
         let place = warp_slot.cta;
         let (Some(warp), Some(cta)) = (warp_slot.warp.as_mut(), self.ctas[place].as_mut()) else {
-            return Ok(());
+            return Ok(IssueSlot::Used);
         };
         let program = &*cta.launch.program;
         let pc = warp.pc().unwrap_or_default();
@@ -146,23 +152,24 @@ impl Sm {
         let issued = warp.issue(program, &cta.environment, &mut self.scratch).map_err(|error| {
             cta.fault(Failure::of_warp(program, cta.environment.ctaid, warp.index(), *error))
         })?;
-        stats.warp_insn.add(1);
-        stats.thread_insn.add(u64::from(issued.lanes.count_ones()));
-        cta.counts.warp_insn += 1;
-        cta.counts.thread_insn += u64::from(issued.lanes.count_ones());
-        self.fetch.issued(slot, warp.pc() != Some(pc + 1));
         if issued.kind == Issue::Memory {
             match self.scratch.space {
                 Space::Global | Space::Const => check_bounds(&self.scratch, cta, warp.index())?,
                 Space::Local => to_local(&mut self.scratch, cta, warp.index(), slot)?,
                 Space::Shared => {}
             }
+            if cta.launch.tracking.is_kernel() && self.scratch.space == Space::Global {
+                return Ok(self.issue_tracked(slot, issued.lanes, sim));
+            }
+        }
+        self.count_issue(slot, place, (pc, issued.lanes), stats);
+        if issued.kind == Issue::Memory {
             if self.scratch.wants_value {
                 self.warps.reserve(slot, &writes);
             }
             let access = std::mem::replace(&mut self.scratch, self.load_store.empty_access());
             let (load_store, mut around) = self.load_store(stats, cycle);
-            load_store.push(slot, access, reads, &mut around);
+            load_store.push((slot, false), access, reads, &mut around);
         } else if issued.kind == Issue::Texture {
             self.warps.reserve(slot, &writes);
             let access = std::mem::replace(&mut self.scratch, self.load_store.empty_access());
@@ -170,8 +177,9 @@ impl Sm {
             load_store.push_texture(slot, access, reads, &mut around)?;
         } else if unit == Unit::LdSt {
             // The value is there: a parameter, or nothing because no lane takes part.
+            let parameters = self.ctas[place].as_ref().map_or(0, |cta| cta.launch.parameters);
             let address =
-                (issued.kind == Issue::Parameter).then(|| cta.launch.parameters + self.scratch.addresses[0]);
+                (issued.kind == Issue::Parameter).then(|| parameters + self.scratch.addresses[0]);
             self.warps.reserve(slot, &writes);
             let (load_store, mut around) = self.load_store(stats, cycle);
             load_store.push_parameter((slot, pc), address, reads, &mut around);
@@ -180,10 +188,36 @@ impl Sm {
             self.send(slot, pc, (way, latency), [&reads, &writes], cycle);
         }
         self.meet(slot, place, issued.kind, sim)?;
+        self.refresh(slot, place);
+        Ok(IssueSlot::Used)
+    }
+
+    /// Looks again at what the warp of a slot would do next.
+    #[inline]
+    pub(super) fn refresh(&mut self, slot: u32, place: usize) {
         if let Some(cta) = &self.ctas[place] {
             self.warps.refresh(slot, &cta.launch.program);
         }
-        Ok(())
+    }
+
+    /// Counts an instruction that is issued, and has the next one fetched.
+    #[inline]
+    pub(super) fn count_issue(
+        &mut self,
+        slot: u32,
+        place: usize,
+        (pc, lanes): (u32, u32),
+        stats: &SmStats,
+    ) {
+        let lanes = u64::from(lanes.count_ones());
+        stats.warp_insn.add(1);
+        stats.thread_insn.add(lanes);
+        if let Some(cta) = &mut self.ctas[place] {
+            cta.counts.warp_insn += 1;
+            cta.counts.thread_insn += lanes;
+        }
+        let next = self.warps.slots[slot as usize].warp.as_ref().and_then(counterpoint_ptx::Warp::pc);
+        self.fetch.issued(slot, next != Some(pc + 1));
     }
 
     /// What an instruction means for its warp's state: barriers, fences, the end.
@@ -211,13 +245,8 @@ impl Sm {
                 return Err(cta.fault_at(warp.index(), lane, pc, message));
             }
             Issue::Range(action) => {
-                let message = format!("calls `{}`, which this machine has not", action.function());
-                return Err(cta.fault_at(
-                    warp.index(),
-                    self.scratch.mask.trailing_zeros(),
-                    self.scratch.pc,
-                    message,
-                ));
+                let call = self.scratch.range();
+                self.count_range(place, action, call)?;
             }
             Issue::Fence => {
                 if warp_slot.outstanding > 0 {

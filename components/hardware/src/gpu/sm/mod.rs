@@ -9,6 +9,7 @@
 mod answer;
 mod blocks;
 mod cta;
+mod dependences;
 mod fetch;
 mod issue;
 mod load_store;
@@ -97,6 +98,9 @@ pub struct SmStats {
     /// Store transactions.
     #[stat(name = "L1D_writes")]
     l1_writes: Counter,
+    /// Times that everything was forgotten because another launch began.
+    #[stat(name = "L1D_flushes")]
+    l1_flushes: Counter,
     /// Lines of local memory that were written back.
     #[stat(name = "L1D_write_backs")]
     l1_write_backs: Counter,
@@ -160,8 +164,11 @@ pub struct Sm {
     /// Places of blocks that are occupied, and of those that may have ended: bits.
     occupied: u32,
     ended: u32,
-    /// Warps that wait at a fence.
+    /// Warps that wait at a fence, and those that wait for pages.
     fenced: u64,
+    at_page: u64,
+    /// Blocks release their pages behind their stores.
+    release_behind_stores: bool,
     /// The launch whose data the L1 holds.
     launch: Option<LaunchId>,
     /// Up to which cycle `active` and the issue slots have been counted.
@@ -191,8 +198,10 @@ impl Sm {
             }
         }
         if let Some(mmu) = &mut io.translation {
-            load_store.take_page(&mut mmu.rx);
+            let news = load_store.take_page(&mut mmu.rx);
+            self.hear(news);
         }
+        let (load_store, mut around) = self.load_store(stats, cycle);
         load_store.step(&mut io.memory.tx, &mut around)?;
         if let Some(mmu) = &mut io.translation {
             load_store.ask(&mut mmu.tx);
@@ -332,6 +341,8 @@ impl Component for Sm {
             occupied: 0,
             ended: 0,
             fenced: 0,
+            at_page: 0,
+            release_behind_stores: params.tlb.release_behind_stores,
             launch: None,
             counted: 0,
         })

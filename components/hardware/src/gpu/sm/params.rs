@@ -95,9 +95,16 @@ pub struct TlbParams {
     /// Bytes of a page; those of the MMU.
     #[param(default = "4 KiB", min = "4 KiB", max = "2 MiB")]
     pub page: Bytes,
-    /// Pages that may be on their way.
+    /// Pages that may be on their way, of launches that do not track theirs.
     #[param(default = "8", min = "1", max = "1024")]
     pub misses: u32,
+    /// CRCS's rule for issue: a global memory access of a kernel that tracks its pages waits until all of them are ready and
+    /// its kernel's own. Off is wrong, for experiments.
+    #[param(default = "on")]
+    pub issue_rule: bool,
+    /// Such a kernel's block gives its pages back when its stores have been acknowledged. Off is wrong, for experiments.
+    #[param(default = "on")]
+    pub release_behind_stores: bool,
 }
 
 /// Cycles of the arithmetic classes that GPGPU-Sim's configurations distinguish.

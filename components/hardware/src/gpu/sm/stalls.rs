@@ -15,6 +15,8 @@ pub(super) struct Held {
     /// Those whose next instruction is for the load-store unit.
     pub(super) wants_memory: u64,
     pub(super) accessing: u64,
+    /// Those that wait for pages.
+    pub(super) at_page: u64,
 }
 
 impl Held {
@@ -33,6 +35,8 @@ impl Held {
             (IssueSlot::Data, computing)
         } else if self.running != 0 {
             (IssueSlot::Memory, self.running)
+        } else if self.at_page != 0 {
+            (IssueSlot::Page, self.at_page)
         } else if self.live != 0 {
             (IssueSlot::Barrier, self.live)
         } else {

@@ -4,8 +4,10 @@
 
 use counterpoint_ptx::{Program, RegisterSet, Warp};
 
+use super::dependences::Held;
+
 use super::scheduler::View;
-use super::units::{Units, WAYS};
+use super::units::{MEMORY, Units, WAYS};
 use super::writeback::Writeback;
 
 /// What keeps a warp from going on, besides its registers.
@@ -19,6 +21,8 @@ pub(super) enum State {
     AtBarrier,
     /// It waits until its stores are visible.
     AtFence,
+    /// Its next instruction waits for pages.
+    AtPage,
 }
 
 /// A warp slot.
@@ -30,6 +34,8 @@ pub(super) struct WarpSlot {
     pub(super) issued: u32,
     /// Memory transactions that have not been acknowledged.
     pub(super) outstanding: u32,
+    /// Its next instruction, if that is an access that has had to wait for pages.
+    pub(super) held: Option<Box<Held>>,
     /// Scoreboard: registers whose value has not arrived.
     pending: Vec<u64>,
 }
@@ -67,6 +73,7 @@ impl Warps {
             state: State::Ended,
             issued: 0,
             outstanding: 0,
+            held: None,
             pending: Vec::new(),
         };
         Warps {
@@ -151,6 +158,13 @@ impl Warps {
         let place = &self.slots[slot as usize];
         let pc = place.warp.as_ref().and_then(Warp::pc);
         let (State::Running, Some(pc)) = (place.state, pc) else { return };
+        if place.held.is_some() {
+            // It had its operands before.
+            self.running |= bit;
+            self.ready |= bit;
+            self.wants[MEMORY] |= bit;
+            return;
+        }
         let instruction = &program.instructions()[pc as usize];
         self.running |= bit;
         self.wants[self.units.way(instruction.unit)] |= bit;

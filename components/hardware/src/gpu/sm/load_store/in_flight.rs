@@ -7,6 +7,8 @@ use counterpoint_ptx::Access;
 pub(super) struct InFlight {
     pub(super) warp: u32,
     pub(super) access: Box<Access>,
+    /// Its pages are known since its issue.
+    pub(super) translated: bool,
     /// The cycle of its issue.
     pub(super) since: u64,
     /// For textures: the lines that hold texels, and what has come of them.

@@ -87,11 +87,14 @@ impl L1 {
         })
     }
 
-    /// Another launch begins here. What local memory holds is not forgotten: its warps may live.
-    pub(super) fn launch_changed(&mut self) {
-        if self.flush == L1Flush::LaunchChange {
+    /// Another launch begins here; gives whether what the last one read is forgotten. What local memory holds is not: its
+    /// warps may live.
+    pub(super) fn launch_changed(&mut self) -> bool {
+        let flushes = self.flush == L1Flush::LaunchChange;
+        if flushes {
             self.cache.invalidate_clean();
         }
+        flushes
     }
 
     /// Whether another transaction can enter. It does so before the one that is at the end leaves.

@@ -20,7 +20,8 @@ mod tlb;
 use counterpoint_framework::kernel::{Fault, In, Out};
 use counterpoint_framework::model::Invalid;
 use counterpoint_protocols::memory::{MemReply, MemRequest, MemResult, line_of};
-use counterpoint_protocols::translation::{Translate, Translated};
+use counterpoint_protocols::launch::LaunchId;
+use counterpoint_protocols::translation::{MmuReply, MmuRequest, RangeCount};
 use counterpoint_ptx::{Access, RegisterSet, Row, Space};
 
 use super::answer::Answer;
@@ -37,6 +38,14 @@ pub(super) use tlb::TlbStats;
 
 /// From the arrival of a load's last value to its register.
 const TO_REGISTER: u64 = 2;
+
+/// What the MMU says to blocks and warps.
+pub(super) enum PageNews {
+    /// A page may be accessed now.
+    Granted(u64),
+    /// A range of the block in this place has been counted.
+    Counted(usize),
+}
 
 /// What an instruction took of the unit's time, and what of it is left.
 struct Taken {
@@ -136,29 +145,48 @@ impl LoadStore {
         self.tlb.as_ref().is_some_and(Tlb::wants_credit)
     }
 
-    /// Takes an answer of the MMU.
+    /// Takes an answer of the MMU; gives what the rest of the SM must know of it.
     #[inline]
-    pub(super) fn take_page(&mut self, mmu: &mut In<Translated>) {
-        if let Some(tlb) = &mut self.tlb
-            && let Some(Translated { page }) = mmu.try_recv()
-        {
-            tlb.fill(page);
+    pub(super) fn take_page(&mut self, mmu: &mut In<MmuReply>) -> Option<PageNews> {
+        let tlb = self.tlb.as_mut()?;
+        match mmu.try_recv()? {
+            MmuReply::Page { page, launch, granted: true } => {
+                tlb.fill(page, launch);
+                (launch != LaunchId(0)).then_some(PageNews::Granted(page))
+            }
+            MmuReply::Page { granted: false, .. } => None,
+            MmuReply::Counted { tag } => Some(PageNews::Counted(tag as usize)),
+        }
+    }
+
+    /// The pages of an access that the kernel in question may not touch yet, by CRCS's rule for issue.
+    pub(super) fn missing_pages(&mut self, access: &Access, kernel: LaunchId, stats: &TlbStats) -> Vec<u64> {
+        match &mut self.tlb {
+            Some(tlb) if tlb.issue_rule => tlb.missing(access, kernel, stats),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Tells the MMU of a block's accesses to a range.
+    pub(super) fn count_range(&mut self, count: RangeCount) {
+        if let Some(tlb) = &mut self.tlb {
+            tlb.count(count);
         }
     }
 
     /// Sends the MMU questions.
     #[inline]
-    pub(super) fn ask(&mut self, mmu: &mut Out<Translate>) {
+    pub(super) fn ask(&mut self, mmu: &mut Out<MmuRequest>) {
         if let Some(tlb) = &mut self.tlb {
             tlb.send(mmu);
         }
     }
 
-    /// Another launch begins here.
-    pub(super) fn launch_changed(&mut self) {
-        self.l1.launch_changed();
+    /// Another launch begins here; gives whether the L1 has forgotten everything for it.
+    pub(super) fn launch_changed(&mut self) -> bool {
         // What lies behind a texture may have been written by the launch before.
         self.textures.forget();
+        self.l1.launch_changed()
     }
 
     /// An access to be filled in.
@@ -177,10 +205,10 @@ impl LoadStore {
         self.enqueue(place, Work::Parameter(address.map(line_of)), reads, around);
     }
 
-    /// Takes a memory instruction.
+    /// Takes a memory instruction, whose pages are known already if it is `translated`.
     pub(super) fn push(
         &mut self,
-        warp: u32,
+        (warp, translated): (u32, bool),
         access: Box<Access>,
         reads: RegisterSet,
         around: &mut Surroundings<'_>,
@@ -190,7 +218,8 @@ impl LoadStore {
             Work::Shared(access)
         } else {
             let (since, texels) = (around.cycle, Vec::new());
-            let instruction = InFlight { warp, access, since, texels, pending: 0, complete: false };
+            let instruction =
+                InFlight { warp, access, translated, since, texels, pending: 0, complete: false };
             let index = self.instructions.insert(instruction);
             if space == Space::Const { Work::Constant(index, lanes) } else { Work::Lines(index, lanes, 0) }
         };

@@ -1,11 +1,14 @@
 //! The TLB of an SM: pages that the MMU has translated. An access to global or local memory asks for its page when it
-//! enters the L1's pipeline, and must have it at its end.
+//! enters the L1's pipeline, and must have it at its end; a global one of a kernel that tracks its pages must have them, as
+//! its kernel's own, before it is issued.
 
 use std::collections::VecDeque;
 
 use counterpoint_framework::kernel::Out;
 use counterpoint_framework::model::{Counter, Invalid, Stats};
-use counterpoint_protocols::translation::Translate;
+use counterpoint_protocols::launch::LaunchId;
+use counterpoint_protocols::translation::{MmuRequest, RangeCount};
+use counterpoint_ptx::Access;
 
 use crate::gpu::pages::Pages;
 use crate::gpu::sm::params::TlbParams;
@@ -29,7 +32,11 @@ pub(super) struct Tlb {
     pending: Vec<u64>,
     /// How many of these there may be.
     most: usize,
-    requests: VecDeque<Translate>,
+    /// Pages that have been asked for on behalf of the kernel that is here, and that it may not access yet.
+    awaited: Vec<u64>,
+    requests: VecDeque<MmuRequest>,
+    /// CRCS's rule for issue holds.
+    pub(super) issue_rule: bool,
 }
 
 impl Tlb {
@@ -44,8 +51,50 @@ impl Tlb {
             shift: page.trailing_zeros(),
             pending: Vec::new(),
             most: params.misses as usize,
+            awaited: Vec::new(),
             requests: VecDeque::new(),
+            issue_rule: params.issue_rule,
         }))
+    }
+
+    /// The pages of an access that its kernel, which tracks them, may not touch yet. They are asked for.
+    pub(super) fn missing(&mut self, access: &Access, kernel: LaunchId, stats: &TlbStats) -> Vec<u64> {
+        let (shift, behind) = (self.shift, u64::from(access.width) - 1);
+        let (low, high) = access.extent();
+        let mut missing = Vec::new();
+        if low >> shift == (high + behind) >> shift {
+            self.want(low >> shift, kernel, &mut missing, stats);
+            return missing;
+        }
+        let mut last = None;
+        for lane in (0..32).filter(|lane| access.mask >> lane & 1 != 0) {
+            let address = access.addresses[lane];
+            for page in [address >> shift, (address + behind) >> shift] {
+                if last.replace(page) != Some(page) && !missing.contains(&page) {
+                    self.want(page, kernel, &mut missing, stats);
+                }
+            }
+        }
+        missing
+    }
+
+    fn want(&mut self, page: u64, kernel: LaunchId, missing: &mut Vec<u64>, stats: &TlbStats) {
+        stats.accesses.add(1);
+        if self.pages.find(page, kernel.0) {
+            return;
+        }
+        stats.misses.add(1);
+        missing.push(page);
+        if !self.awaited.contains(&page) {
+            self.awaited.push(page);
+            self.requests.push_back(MmuRequest::Page { page, launch: kernel });
+            stats.requests.add(1);
+        }
+    }
+
+    /// Tells the MMU of a block's accesses to a range.
+    pub(super) fn count(&mut self, count: RangeCount) {
+        self.requests.push_back(MmuRequest::Count(count));
     }
 
     /// Looks up the page of a transaction that enters the pipeline.
@@ -59,12 +108,12 @@ impl Tlb {
     /// Whether the page of a line is here. If it is not, it is asked for.
     pub(super) fn translate(&mut self, line: u64, stats: &TlbStats) -> bool {
         let page = line >> self.shift;
-        if self.pages.find(page) {
+        if self.pages.find(page, 0) {
             return true;
         }
         if self.pending.len() < self.most && !self.pending.contains(&page) {
             self.pending.push(page);
-            self.requests.push_back(Translate { page });
+            self.requests.push_back(MmuRequest::Page { page, launch: LaunchId(0) });
             stats.requests.add(1);
         }
         false
@@ -76,7 +125,7 @@ impl Tlb {
     }
 
     /// Sends the requests that have not left, as far as there is credit.
-    pub(super) fn send(&mut self, mmu: &mut Out<Translate>) {
+    pub(super) fn send(&mut self, mmu: &mut Out<MmuRequest>) {
         while !self.requests.is_empty()
             && let Some(permit) = mmu.try_reserve()
             && let Some(request) = self.requests.pop_front()
@@ -85,9 +134,10 @@ impl Tlb {
         }
     }
 
-    /// A page has come.
-    pub(super) fn fill(&mut self, page: u64) {
-        self.pending.retain(|&pending| pending != page);
-        self.pages.insert(page);
+    /// A page has come, which a launch may access.
+    pub(super) fn fill(&mut self, page: u64, launch: LaunchId) {
+        let asked = if launch == LaunchId(0) { &mut self.pending } else { &mut self.awaited };
+        asked.retain(|&asked| asked != page);
+        self.pages.insert(page, launch.0);
     }
 }

@@ -1,0 +1,106 @@
+//! PPCS: each kernel has as many SMs, of all, as it owns pages, of all that are available (section 4.4).
+//!
+//! While the host's prelude goes on and there are several kernels, an SM that has become wholly idle is filled with blocks of
+//! the kernel whose share of the pages exceeds its share of the SMs by most; an idle SM counts for nobody. The first kernel
+//! begins on all SMs. When the prelude has ended, and for a program of a single kernel, blocks go as under `crcs-fifo`.
+//!
+//! What the paper leaves open: only kernels with blocks left to place are considered, and of equals the oldest. And as it is
+//! described the rule can lead to a deadlock, when blocks of younger kernels have all SMs and wait for pages of an older one
+//! that has blocks left to place and no SM. The guard gives the last idle SM to the oldest kernel that has blocks left if that
+//! runs nowhere; how often it had to is counted.
+
+use counterpoint_framework::model::{Params, Variant};
+use counterpoint_protocols::launch::LaunchId;
+
+use super::crcs_fifo::{oldest_first, on_its_own, waiting_profiler};
+use super::policy::{CtaPolicy, Placement, Turn, View};
+
+/// What can be set of PPCS.
+#[derive(Clone, Debug, Params)]
+pub(super) struct PpcsParams {
+    /// Keep an SM for the oldest kernel that has blocks left to place. Without, the paper's rule can lead to a deadlock.
+    #[param(default = "on")]
+    guard: bool,
+}
+
+/// The policy `ppcs`.
+pub(super) struct Ppcs {
+    guard: bool,
+    guarded: u64,
+    turn: Turn,
+    /// The SM that is being filled, and with blocks of which launch.
+    filling: Option<(usize, LaunchId)>,
+    /// The SMs that have served a kernel.
+    used: Vec<bool>,
+}
+
+impl Variant<dyn CtaPolicy> for Ppcs {
+    const NAME: &'static str = "ppcs";
+    const DOC: &'static str = "SMs in proportion to pages: an idle SM is filled with blocks of the kernel whose share of \
+                               the available pages exceeds its share of the SMs by most.";
+    type Params = PpcsParams;
+
+    fn build(params: &PpcsParams) -> Result<Box<dyn CtaPolicy>, String> {
+        let turn = Turn::new(0..0, 0);
+        Ok(Box::new(Ppcs { guard: params.guard, guarded: 0, turn, filling: None, used: Vec::new() }))
+    }
+}
+
+impl Ppcs {
+    /// The kernel that an idle SM takes, by its position among the launches.
+    fn choose(&mut self, view: &View<'_>, sm: usize) -> Option<usize> {
+        let oldest = view.kernels().next().filter(|&launch| view.may_run(launch))?;
+        let is_first = Some(view.launches[oldest].launch.id) == view.dependences.first();
+        if is_first && !self.used[sm] {
+            return Some(oldest);
+        }
+        let mut best: Option<(i128, usize)> = None;
+        for launch in view.kernels().filter(|&launch| view.may_run(launch)) {
+            let advantage = view.advantage(launch);
+            if best.is_none_or(|(most, _)| advantage > most) {
+                best = Some((advantage, launch));
+            }
+        }
+        let (_, chosen) = best?;
+        let is_last = view.sms.iter().filter(|sm| sm.resident.is_empty()).count() == 1;
+        if self.guard && chosen != oldest && is_last && view.sms_of(oldest) == 0 {
+            self.guarded += 1;
+            return Some(oldest);
+        }
+        Some(chosen)
+    }
+}
+
+impl CtaPolicy for Ppcs {
+    fn begin(&mut self, sms: usize) -> Result<(), String> {
+        self.turn = Turn::new(0..sms, 0);
+        self.used = vec![false; sms];
+        Ok(())
+    }
+
+    fn place(&mut self, view: &View<'_>) -> Option<Placement> {
+        if !view.dependences.is_pipelined() {
+            self.filling = None;
+            return oldest_first(view, &mut self.turn);
+        }
+        if let Some(profiler) = waiting_profiler(view) {
+            return on_its_own(view, profiler, &mut self.turn);
+        }
+        if let Some((sm, id)) = self.filling {
+            let launch = view.launches.iter().position(|running| running.launch.id == id);
+            if let Some(launch) = launch.filter(|&launch| view.can_hold(launch, sm)) {
+                return view.fits(launch, sm).then_some(Placement { launch, sm });
+            }
+            self.filling = None;
+        }
+        let idle = view.sms.iter().position(|sm| sm.resident.is_empty() && sm.ready)?;
+        let launch = self.choose(view, idle)?;
+        self.filling = Some((idle, view.launches[launch].launch.id));
+        self.used[idle] = true;
+        view.fits(launch, idle).then_some(Placement { launch, sm: idle })
+    }
+
+    fn guarded(&self) -> u64 {
+        self.guarded
+    }
+}

@@ -1,0 +1,143 @@
+//! CRCS on an SM: accesses that wait for pages, and what blocks tell the MMU of their ranges.
+//!
+//! A kernel that tracks its pages may touch a page when the page is ready and its kernel's own. The address of an access is
+//! known when its warp is chosen; if a page is missing then, the instruction stays in the warp's buffer with its ready bit
+//! clear, and is issued when the MMU has granted all of its pages. A page that has been granted stays its kernel's until the
+//! block that waits has ended, so the bit is not taken back. An SM all of whose warps wait sleeps.
+//!
+//! When a block has ended and its stores have been acknowledged, it gives the pages of its ranges back; its end is reported
+//! when the MMU has counted them.
+
+use counterpoint_framework::kernel::Fault;
+use counterpoint_framework::model::Context;
+use counterpoint_protocols::launch::{IssueSlot, Tracking};
+use counterpoint_protocols::translation::{Change, RangeCount};
+use counterpoint_ptx::{Access, RangeAction, RangeCall};
+
+use super::load_store::PageNews;
+use super::warp::State;
+use super::{Sm, SmStats};
+
+/// An access that waits for pages.
+pub(super) struct Held {
+    access: Box<Access>,
+    /// Lanes that take part.
+    lanes: u32,
+    missing: Vec<u64>,
+}
+
+impl Sm {
+    /// Issues the global access in `scratch` of a kernel that tracks its pages, if it may touch all of them.
+    pub(super) fn issue_tracked(&mut self, slot: u32, lanes: u32, sim: &Context<SmStats>) -> IssueSlot {
+        let place = self.warps.slots[slot as usize].cta;
+        let Some(cta) = &self.ctas[place] else { return IssueSlot::Used };
+        let missing = self.load_store.missing_pages(&self.scratch, cta.launch.id, &sim.stats.tlb);
+        let access = std::mem::replace(&mut self.scratch, self.load_store.empty_access());
+        let held = Held { access, lanes, missing };
+        if held.missing.is_empty() {
+            self.issue_held(slot, held, sim);
+            return IssueSlot::Used;
+        }
+        let warp = &mut self.warps.slots[slot as usize];
+        warp.state = State::AtPage;
+        warp.held = Some(Box::new(held));
+        self.at_page |= 1 << slot;
+        self.refresh(slot, place);
+        IssueSlot::Page
+    }
+
+    /// Issues an access whose pages are all granted.
+    pub(super) fn issue_held(&mut self, slot: u32, held: Held, sim: &Context<SmStats>) {
+        let Held { access, lanes, .. } = held;
+        let place = self.warps.slots[slot as usize].cta;
+        let Some(cta) = &self.ctas[place] else { return };
+        let instruction = &cta.launch.program.instructions()[access.pc as usize];
+        let (reads, writes) = (instruction.reads, instruction.writes);
+        self.count_issue(slot, place, (access.pc, lanes), &sim.stats);
+        if access.wants_value {
+            self.warps.reserve(slot, &writes);
+        }
+        let (load_store, mut around) = self.load_store(&sim.stats, sim.cycle());
+        load_store.push((slot, true), access, reads, &mut around);
+        self.refresh(slot, place);
+    }
+
+    /// Hears what the MMU says.
+    #[inline]
+    pub(super) fn hear(&mut self, news: Option<PageNews>) {
+        match news {
+            Some(PageNews::Granted(page)) => self.granted(page),
+            Some(PageNews::Counted(place)) => {
+                if let Some(cta) = &mut self.ctas[place] {
+                    cta.outstanding -= 1;
+                    self.ended |= 1 << place;
+                }
+            }
+            None => {}
+        }
+    }
+
+    /// Lets the warps go on that have waited for a page and wait for no other.
+    fn granted(&mut self, page: u64) {
+        let mut rest = self.at_page;
+        while rest != 0 {
+            let slot = rest.trailing_zeros();
+            rest &= rest - 1;
+            let warp = &mut self.warps.slots[slot as usize];
+            let Some(held) = &mut warp.held else { continue };
+            held.missing.retain(|&missing| missing != page);
+            if held.missing.is_empty() {
+                self.at_page &= !(1 << slot);
+                let place = warp.cta;
+                self.resume(1 << slot, place);
+            }
+        }
+    }
+
+    /// A profiler says what a block may access: before it begins, or that it will not any more.
+    pub(super) fn count_range(
+        &mut self,
+        place: usize,
+        action: RangeAction,
+        call: RangeCall,
+    ) -> Result<(), Fault> {
+        let Some(cta) = &mut self.ctas[place] else { return Ok(()) };
+        let launch = &cta.launch;
+        let (kernel, change) = match (action, launch.tracking) {
+            (RangeAction::Set, Tracking::Profiler(kernel)) => (kernel, Change::Set),
+            (RangeAction::Release, Tracking::Regular) => (launch.id, Change::Release),
+            _ => {
+                let name = launch.program.name();
+                return Err(Fault::new(format!(
+                    "{name} #{} counts accesses to pages, and is launched as a kernel that does not",
+                    launch.id.0
+                )));
+            }
+        };
+        // What lies outside of the array's allocation is ignored (section 4.2.2).
+        let Some(array) = launch.memory.around(call.array) else { return Ok(()) };
+        let (start, end) = (call.low.max(array.start), call.high.min(array.end));
+        if start >= end {
+            return Ok(());
+        }
+        let (reads, writes, tag) = (call.reads, call.writes, place as u32);
+        let count = RangeCount { kernel, change, start, end, reads, writes, tag };
+        if change == Change::Release && self.release_behind_stores {
+            cta.releases.push(count);
+        } else {
+            cta.outstanding += 1;
+            self.load_store.count_range(count);
+        }
+        Ok(())
+    }
+
+    /// Gives the pages of a block back that has ended, whose stores have been acknowledged; false if it has none to give.
+    pub(super) fn give_pages_back(&mut self, place: usize) -> bool {
+        let Some(cta) = &mut self.ctas[place] else { return false };
+        let releases = std::mem::take(&mut cta.releases);
+        cta.outstanding += releases.len() as u32;
+        let any = !releases.is_empty();
+        releases.into_iter().for_each(|count| self.load_store.count_range(count));
+        any
+    }
+}

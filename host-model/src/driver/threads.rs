@@ -1,0 +1,185 @@
+//! Threads of the host beside the one that executes the steps: each moves pages between files and memory, in an order that was
+//! settled before, with as many under way as the host's parameters allow. A thread that needs a page which the device has not sent
+//! yet faults and waits for it.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use counterpoint_framework::kernel::Fault;
+use counterpoint_framework::telemetry::SpanId;
+use counterpoint_protocols::bus::{Copy, Work};
+use counterpoint_protocols::host::{HostAccess, StorageRequest};
+use counterpoint_protocols::memory::Tag;
+
+use super::overlap::ASIDE;
+use super::{Driver, Page};
+use crate::program::Transfer;
+
+/// A page that a thread moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// Between which file and which buffer.
+    pub transfer: Transfer,
+    /// Where the page begins, in the buffer and the file.
+    offset: u64,
+    /// Where it lies in memory; names may mean other buffers by the time that it is moved.
+    address: u64,
+    bytes: u32,
+}
+
+/// What a thread does with its pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// From files to memory.
+    In,
+    /// From memory to files, each page when it is valid.
+    Out,
+}
+
+/// A thread.
+pub struct Thread {
+    way: Way,
+    moves: VecDeque<Move>,
+    /// Pages under way, in its slots.
+    under_way: usize,
+    /// The page at which it waits has been counted as a fault.
+    has_faulted: bool,
+    span: SpanId,
+    bytes: u64,
+    /// What the devices are told when it is done.
+    last: Option<Work>,
+    is_done: bool,
+}
+
+impl Thread {
+    /// A thread that has not begun, whose work is recorded in a span.
+    pub fn new(way: Way, moves: impl IntoIterator<Item = Move>, span: SpanId, last: Option<Work>) -> Self {
+        let moves = moves.into_iter().collect();
+        Thread { way, moves, under_way: 0, has_faulted: false, span, bytes: 0, last, is_done: false }
+    }
+}
+
+/// Bytes of pages that a device is to send and has not sent, by the address of the page: those whose valid bit is clear.
+#[derive(Default)]
+pub(super) struct Invalid(BTreeMap<u64, u64>);
+
+impl Invalid {
+    /// The page's bytes are to come.
+    pub(super) fn expect(&mut self, page: u64, bytes: u64) {
+        *self.0.entry(page).or_default() += bytes;
+    }
+
+    fn has(&self, page: u64) -> bool {
+        self.0.contains_key(&page)
+    }
+
+    /// Some bytes have come.
+    fn arrived(&mut self, page: u64, bytes: u64) {
+        if let Some(missing) = self.0.get_mut(&page) {
+            *missing = missing.saturating_sub(bytes);
+            if *missing == 0 {
+                self.0.remove(&page);
+            }
+        }
+    }
+}
+
+impl Driver<'_> {
+    /// Starts a thread. It goes on whenever the host waits for something.
+    pub fn start(&mut self, thread: Thread) {
+        self.threads.push(thread);
+        let slots = (self.threads.len() + 1) * self.depth;
+        self.pages.resize_with(slots, || None);
+    }
+
+    /// Waits until all threads are done.
+    pub async fn join(&mut self) -> Result<(), Fault> {
+        while self.threads.iter().any(|thread| !thread.is_done) {
+            self.event().await?;
+        }
+        Ok(())
+    }
+
+    /// The pages of a transfer.
+    pub fn pages_of(&self, transfer: Transfer) -> impl Iterator<Item = Move> + use<> {
+        let (place, page) = (self.place(transfer.buffer), self.page);
+        let (size, start) = (self.application.buffers[place].bytes, self.host_address[place]);
+        (0..size).step_by(page as usize).map(move |offset| Move {
+            transfer,
+            offset,
+            address: start + offset,
+            bytes: page.min(size - offset) as u32,
+        })
+    }
+
+    /// A page of a thread, or of the thread that executes the steps, has reached its end.
+    pub(super) fn end_of_page(&mut self, Tag(slot): Tag, bytes: u32) {
+        if let Some(thread) = (slot as usize / self.depth).checked_sub(1) {
+            let thread = &mut self.threads[thread];
+            thread.under_way -= 1;
+            thread.bytes += u64::from(bytes);
+        }
+    }
+
+    /// Part of a buffer has come from a device by itself: its pages are valid when all of them has come.
+    pub(super) fn page_came(&mut self, copy: Copy) {
+        let (mut at, end) = (copy.host, copy.host + copy.bytes);
+        while at < end {
+            let page = at / self.page * self.page;
+            let stop = (page + self.page).min(end);
+            self.invalid.arrived(page, stop - at);
+            at = stop;
+        }
+        self.journal.moved(copy.bytes);
+    }
+
+    /// Lets every thread go on as far as it can; false if none could.
+    pub(super) async fn run_threads(&mut self) -> bool {
+        let mut any = false;
+        for index in 0..self.threads.len() {
+            while let Some((tag, next)) = self.next_page(index) {
+                any = true;
+                self.threads[index].under_way += 1;
+                let Move { transfer, offset, address, bytes } = next;
+                match self.threads[index].way {
+                    Way::In => {
+                        self.pages[tag.0 as usize] = Some(Page::Fill { address, bytes });
+                        let request = StorageRequest::Read { tag, file: transfer.file, offset, bytes };
+                        self.io.input.tx.send(request).await;
+                    }
+                    Way::Out => {
+                        self.pages[tag.0 as usize] = Some(Page::Drain { transfer, offset, bytes });
+                        self.io.memory.tx.send(HostAccess::Read { tag, address, bytes }).await;
+                    }
+                }
+            }
+            let thread = &mut self.threads[index];
+            if thread.moves.is_empty() && thread.under_way == 0 && !thread.is_done {
+                (any, thread.is_done) = (true, true);
+                let (span, bytes, last) = (thread.span, thread.bytes, thread.last.take());
+                self.end_transfer(span, bytes);
+                if let Some(last) = last {
+                    for device in self.application.devices() {
+                        self.command(device, ASIDE, last.clone(), None, 0).await;
+                    }
+                }
+            }
+        }
+        any
+    }
+
+    /// A thread's next page and a free slot for it, if it can go on.
+    fn next_page(&mut self, index: usize) -> Option<(Tag, Move)> {
+        let mut slots = (index + 1) * self.depth..(index + 2) * self.depth;
+        let slot = slots.find(|&slot| self.pages[slot].is_none())?;
+        let next = *self.threads[index].moves.front()?;
+        let thread = &mut self.threads[index];
+        if thread.way == Way::Out && self.invalid.has(next.address) {
+            self.sim.stats.page_faults.add(u64::from(!thread.has_faulted));
+            thread.has_faulted = true;
+            return None;
+        }
+        thread.has_faulted = false;
+        thread.moves.pop_front();
+        Some((Tag(slot as u32), next))
+    }
+}

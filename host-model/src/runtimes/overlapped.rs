@@ -1,0 +1,266 @@
+//! Prelude, copies, kernels and postlude at the same time, as far as the data allow (CRCS, PACT 2016, section 3.1).
+//!
+//! In the paper's order: copies to the host and to the device are prepared, which clears the valid bits of their pages on one
+//! side and the ready bits on the other; kernels are launched; a thread for the postlude is started, and then the prelude. Each
+//! page goes to the device when its last word is written, a kernel runs when its pages are ready and its own, and a page goes
+//! to the host when no kernel will touch it again, where the postlude waits for it. Regular kernels are rewritten: a pre-profiler
+//! is launched before each, and a post-profiler runs at the end of each block.
+//!
+//! Streams and events mean nothing here: kernels are in the order of the application's steps. A copy among the steps, and a
+//! loop's look at the device, wait for all kernels before them.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use counterpoint_framework::kernel::Fault;
+use counterpoint_framework::model::{Choice, Params, Variant};
+use counterpoint_framework::telemetry::{Level, SpanId};
+use counterpoint_framework::time::Bytes;
+use counterpoint_protocols::bus::{Direction, Work};
+
+use super::Runtime;
+use super::profiled::{Profilers, profilers_of, with_profilers};
+use crate::driver::Driver;
+use crate::driver::overlap::profiler_of;
+use crate::driver::threads::{Move, Thread, Way};
+use crate::program::{Application, BufferId, DEFAULT_STREAM, LaunchStep, Step, Transfer};
+
+/// In which order the prelude fills the arrays.
+#[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    /// A page of each in turn: best for arrays of similar size that are used together (section 3.2).
+    Interleaved,
+    /// One array after another, each from its beginning to its end.
+    Sequential,
+    /// Small arrays one after another, then a page of each of the others in turn: for tables that every block needs.
+    SmallFirst,
+    /// One array after another, the pages of each in random order (section 5.3).
+    Random,
+}
+
+/// What becomes of kernels whose addresses are independent of data but no polynomials of thread and block.
+#[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Semi {
+    /// They count as irregular.
+    Irregular,
+    /// Their profilers try every value.
+    Enumerate,
+}
+
+/// What can be set of overlapped execution.
+#[derive(Clone, Debug, Params)]
+pub(super) struct OverlappedParams {
+    /// In which order the prelude fills the arrays.
+    #[param(default = "interleaved")]
+    order: Order,
+    /// Arrays up to this size are small, for `order: small-first`.
+    #[param(default = "64 KiB")]
+    small: Bytes,
+    /// What becomes of kernels whose addresses are independent of data but no polynomials of thread and block.
+    #[param(default = "irregular")]
+    semi: Semi,
+}
+
+/// The runtime `overlapped`.
+pub(super) struct Overlapped {
+    params: OverlappedParams,
+}
+
+impl Variant<dyn Runtime> for Overlapped {
+    const NAME: &'static str = "overlapped";
+    const DOC: &'static str = "Prelude, copies, kernels and postlude at the same time, page by page; kernels wait for their \
+                               pages (CRCS).";
+    type Params = OverlappedParams;
+
+    fn build(params: &OverlappedParams) -> Result<Box<dyn Runtime>, String> {
+        Ok(Box::new(Overlapped { params: params.clone() }))
+    }
+}
+
+#[async_trait(?Send)]
+impl Runtime for Overlapped {
+    fn prepare(&self, application: &Arc<Application>) -> Result<Arc<Application>, Fault> {
+        check(application)?;
+        with_profilers(application, self.params.semi).map(Arc::new)
+    }
+
+    async fn run(&self, driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault> {
+        let application = driver.application();
+        let profilers = profilers_of(&application);
+        let setup = driver.begin(Some(run), Level::Phases, "overlap");
+        for buffer in final_meaning(&application, &application.copy_out)? {
+            driver.overlap(Direction::DeviceToHost, buffer).await?;
+        }
+        for &buffer in &application.copy_in {
+            driver.overlap(Direction::HostToDevice, buffer).await?;
+        }
+        driver.end(setup);
+
+        let kernels = driver.begin(Some(run), Level::Phases, "kernels");
+        let outputs = self.postlude(driver, &application)?;
+        let postlude = driver.begin(Some(run), Level::Phases, "postlude");
+        let inputs = self.prelude(driver, &application);
+        let prelude = driver.begin(Some(run), Level::Phases, "prelude");
+        driver.start(Thread::new(Way::Out, outputs, postlude, None));
+        driver.start(Thread::new(Way::In, inputs, prelude, Some(Work::PreludeEnded)));
+        let sender = Sender { profilers, parent: kernels };
+        sender.steps(driver, &application.steps).await?;
+        driver.end_launches().await;
+        driver.drain().await?;
+        driver.end(kernels);
+        driver.join().await
+    }
+}
+
+impl Overlapped {
+    /// The pages of the inputs in the order in which they are read.
+    fn prelude(&self, driver: &Driver<'_>, application: &Application) -> Vec<Move> {
+        let pages = |transfer: &Transfer| driver.pages_of(*transfer).collect::<Vec<Move>>();
+        let arrays: Vec<Vec<Move>> = application.prelude.iter().map(pages).collect();
+        let bytes = |transfer: &Transfer| application.buffers[transfer.buffer.0 as usize].bytes;
+        match self.params.order {
+            Order::Interleaved => in_turn(&arrays),
+            Order::Sequential => arrays.concat(),
+            Order::SmallFirst => {
+                let is_small: Vec<bool> =
+                    application.prelude.iter().map(|it| bytes(it) <= self.params.small.get()).collect();
+                let (mut small, mut large) = (Vec::new(), Vec::new());
+                for (array, is_small) in arrays.into_iter().zip(is_small) {
+                    if is_small { &mut small } else { &mut large }.push(array);
+                }
+                small.into_iter().flatten().chain(in_turn(&large)).collect()
+            }
+            Order::Random => {
+                let mut all = Vec::new();
+                for mut array in arrays {
+                    // Fisher and Yates.
+                    for last in (1..array.len()).rev() {
+                        let other = driver.random() % (last as u64 + 1);
+                        array.swap(last, other as usize);
+                    }
+                    all.append(&mut array);
+                }
+                all
+            }
+        }
+    }
+
+    /// The pages of the outputs in the order in which they are written.
+    fn postlude(&self, driver: &Driver<'_>, application: &Application) -> Result<Vec<Move>, Fault> {
+        let buffers: Vec<BufferId> = application.postlude.iter().map(|transfer| transfer.buffer).collect();
+        let places = final_meaning(application, &buffers)?;
+        let transfers = application.postlude.iter().zip(places);
+        let pages = transfers.flat_map(|(transfer, buffer)| driver.pages_of(Transfer { buffer, ..*transfer }));
+        Ok(pages.collect())
+    }
+}
+
+/// A page of each array in turn, as long as there are any.
+fn in_turn(arrays: &[Vec<Move>]) -> Vec<Move> {
+    let longest = arrays.iter().map(Vec::len).max().unwrap_or(0);
+    (0..longest).flat_map(|page| arrays.iter().filter_map(move |array| array.get(page).copied())).collect()
+}
+
+/// What names mean when all steps have been done; their buffers are named by what they meant before.
+fn final_meaning(application: &Application, names: &[BufferId]) -> Result<Vec<BufferId>, Fault> {
+    let mut meaning: Vec<BufferId> = (0..application.buffers.len() as u32).map(BufferId).collect();
+    exchange(&application.steps, &mut meaning)?;
+    Ok(names.iter().map(|name| meaning[name.0 as usize]).collect())
+}
+
+fn exchange(steps: &[Step], meaning: &mut [BufferId]) -> Result<(), Fault> {
+    for step in steps {
+        match step {
+            Step::Swap(a, b) => meaning.swap(a.0 as usize, b.0 as usize),
+            Step::Repeat(times, steps) => {
+                for _ in 0..*times {
+                    exchange(steps, meaning)?;
+                }
+            }
+            Step::Loop { steps, .. } if steps.iter().any(|it| it.any(&|it| matches!(it, Step::Swap(..)))) => {
+                return Err(Fault::new(
+                    "`overlapped` prepares copies before kernels run, and cannot tell which buffer a name means behind a \
+                     loop that swaps and whose rounds nobody knows",
+                ));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Checks that an application can be executed so.
+fn check(application: &Application) -> Result<(), Fault> {
+    if !application.textures.is_empty() {
+        return Err(Fault::new(
+            "`overlapped` cannot run an application with textures: their fetches are not tracked (section 4.1)",
+        ));
+    }
+    let filled: BTreeSet<BufferId> = application.prelude.iter().map(|transfer| transfer.buffer).collect();
+    if let Some(buffer) = application.copy_in.iter().find(|buffer| !filled.contains(buffer)) {
+        return Err(Fault::new(format!(
+            "`overlapped` copies a page when the CPU has written every word of it, and nothing in the prelude writes `{}`",
+            application.buffers[buffer.0 as usize].name
+        )));
+    }
+    Ok(())
+}
+
+/// What sends the steps.
+struct Sender {
+    profilers: Profilers,
+    /// What kernels are part of.
+    parent: SpanId,
+}
+
+impl Sender {
+    async fn steps(&self, driver: &mut Driver<'_>, steps: &[Step]) -> Result<(), Fault> {
+        let parent = Some(self.parent);
+        for step in steps {
+            match step {
+                Step::Launch(launch) => {
+                    let profiler = self.profilers.get(&key(launch));
+                    let profiler = profiler.map(|kernel| profiler_of(launch, Arc::clone(kernel)));
+                    driver.launch_tracked(launch, profiler.as_ref(), parent).await?;
+                }
+                Step::Copy { direction, buffer, .. } => {
+                    let copy = driver.copy(*direction, *buffer, DEFAULT_STREAM, parent).await?;
+                    driver.wait(copy).await?;
+                }
+                Step::Record(..) | Step::Wait(..) => {}
+                Step::Synchronize(_) => driver.drain().await?,
+                Step::Swap(a, b) => driver.swap(*a, *b),
+                Step::Free(name) => {
+                    driver.drain().await?;
+                    driver.free(*name)?;
+                }
+                Step::Repeat(times, inner) => {
+                    for _ in 0..*times {
+                        Box::pin(self.steps(driver, inner)).await?;
+                    }
+                }
+                Step::Loop { until, most, steps: inner } => {
+                    let mut rounds = 0;
+                    loop {
+                        Box::pin(self.steps(driver, inner)).await?;
+                        rounds += 1;
+                        if driver.is_fulfilled(until, DEFAULT_STREAM, parent).await? {
+                            break;
+                        }
+                        if rounds == *most {
+                            return Err(Fault::new(until.never(*most)));
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+}
+
+/// What names a kernel of an application.
+pub(super) fn key(launch: &LaunchStep) -> String {
+    format!("{}.{}", launch.code, launch.kernel.name())
+}

@@ -1,0 +1,102 @@
+//! An application whose regular kernels have profilers.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use counterpoint_framework::kernel::Fault;
+use counterpoint_ptx::profile::{self, Options, pre_profiler};
+use counterpoint_ptx::{Program, PtxError, parser};
+
+use super::overlapped::{Semi, key};
+use crate::program::{Application, LaunchStep, Step};
+
+/// Pre-profilers by kernel.
+pub(super) type Profilers = BTreeMap<String, Arc<Program>>;
+
+/// Kernels that have been rewritten.
+#[derive(Default)]
+struct Rewritten {
+    /// By kernel what it has become.
+    kernels: BTreeMap<String, Arc<Program>>,
+    profilers: Profilers,
+}
+
+/// The application with profilers: regular kernels end with their post-profiler, and the modules hold pre-profilers as well.
+pub(super) fn with_profilers(application: &Application, semi: Semi) -> Result<Application, Fault> {
+    let mut rewritten = Rewritten::default();
+    let mut changed = application.clone();
+    for launch in Step::launches(&application.steps) {
+        rewritten.add(launch, semi)?;
+    }
+    replace(&mut changed.steps, &rewritten);
+    for module in &mut changed.modules {
+        let name = Arc::clone(&module.name);
+        let full = |kernel: &Arc<Program>| format!("{name}.{}", kernel.name());
+        let profilers: Vec<Arc<Program>> =
+            module.kernels.iter().filter_map(|kernel| rewritten.profilers.get(&full(kernel)).cloned()).collect();
+        for kernel in &mut module.kernels {
+            if let Some(new) = rewritten.kernels.get(&full(kernel)) {
+                *kernel = Arc::clone(new);
+            }
+        }
+        module.kernels.extend(profilers);
+    }
+    Ok(changed)
+}
+
+/// The pre-profilers that an application has.
+pub(super) fn profilers_of(application: &Application) -> Profilers {
+    let mut found = Profilers::new();
+    for launch in Step::launches(&application.steps) {
+        let wanted = pre_profiler(launch.kernel.name());
+        let of_module = application.modules.iter().filter(|module| module.name == launch.code);
+        let mut kernels = of_module.flat_map(|module| &module.kernels);
+        if let Some(profiler) = kernels.find(|kernel| kernel.name() == wanted) {
+            found.insert(key(launch), Arc::clone(profiler));
+        }
+    }
+    found
+}
+
+impl Rewritten {
+    fn add(&mut self, launch: &LaunchStep, semi: Semi) -> Result<(), Fault> {
+        let (name, key) = (launch.kernel.name(), key(launch));
+        if self.kernels.contains_key(&key) {
+            return Ok(());
+        }
+        let wrong = |error: &PtxError| Fault::new(format!("{}: {error}", launch.kernel.origin()));
+        let first = |errors: Vec<PtxError>| errors.first().map_or_else(|| Fault::new(key.clone()), wrong);
+        let module = parser::parse(launch.kernel.source()).map_err(first)?;
+        let semi = match semi {
+            Semi::Irregular => profile::Semi::Irregular,
+            Semi::Enumerate => profile::Semi::Enumerate,
+        };
+        let profiled = profile::profile(&module, &Options { semi }).map_err(|error| wrong(&error))?;
+        let Some(pre) = profiled.kernels.iter().find(|it| it.name == name).and_then(|it| it.pre.clone()) else {
+            return Ok(());
+        };
+        let compile = |entry: &str| {
+            let program = Program::compile(&profiled.text, Some(entry)).map_err(first)?;
+            Ok::<_, Fault>(Arc::new(program.from_file(&format!("{} with profilers", launch.kernel.origin()))))
+        };
+        self.profilers.insert(key.clone(), compile(&pre)?);
+        self.kernels.insert(key.clone(), compile(name)?);
+        Ok(())
+    }
+}
+
+/// Puts rewritten kernels into the launches of some steps.
+fn replace(steps: &mut [Step], rewritten: &Rewritten) {
+    for step in steps {
+        match step {
+            Step::Launch(launch) => {
+                if let Some(kernel) = rewritten.kernels.get(&key(launch)) {
+                    launch.registers = launch.registers.max(kernel.registers_per_thread());
+                    launch.kernel = Arc::clone(kernel);
+                }
+            }
+            Step::Repeat(_, inner) | Step::Loop { steps: inner, .. } => replace(inner, rewritten),
+            _ => {}
+        }
+    }
+}
