@@ -168,6 +168,32 @@ fn irregular_kernels_stay_and_are_named() {
 }
 
 #[test]
+fn threads_that_end_before_a_barrier_have_no_profilers() {
+    let parts = |test: &str, rest: &str| {
+        let body = format!("{test} @%p0 ret; st.global.u32 [%rd2], 1; {rest} ret;");
+        profiled(&kernel(&body)).unwrap().kernels.remove(0).irregular.map(|why| (why.instruction, why.reason))
+    };
+    let (instruction, reason) = parts("setp.ge.s32 %p0, %r1, %r0;", "\nbar.sync 0;\n").unwrap();
+    assert!(
+        instruction == "@%p0 ret;" && reason.contains("the barrier at line 10"),
+        "{instruction} {reason}"
+    );
+    assert_eq!(parts("setp.ge.s32 %p0, %r1, %r0;", ""), None, "no barrier");
+    assert_eq!(parts("setp.ge.s32 %p0, %r2, %r0;", "bar.sync 0;"), None, "whole blocks end");
+    let loaded = "ld.global.u32 %r5, [%rd2]; setp.eq.s32 %p0, %r5, 0;";
+    assert!(parts(loaded, "bar.sync 0;").is_some());
+    // The way says who came here, as a number would.
+    let by_way = "mov.u32 %r5, 0; setp.lt.s32 %p1, %r1, 4; @%p1 bra SOME; mov.u32 %r5, 1;\n\
+                  SOME: setp.eq.s32 %p0, %r5, 0;";
+    assert!(parts(by_way, "bar.sync 0;").is_some());
+    // A loop with a barrier, all rounds of which all threads make, behind a part that some skip.
+    let body = "setp.ge.s32 %p1, %r1, 7; @%p1 bra ALL; st.global.u32 [%rd2], 3;\nALL: mov.u32 %r5, 0;\n\
+                setp.le.s32 %p2, %r0, 0; @%p2 bra DONE;\nLOOP: bar.sync 0; add.s32 %r5, %r5, 1;\n\
+                setp.lt.s32 %p0, %r5, %r0; @%p0 bra LOOP;\nDONE: ret;";
+    assert_eq!(profiled(&kernel(body)).unwrap().kernels[0].irregular, None);
+}
+
+#[test]
 fn semi_regular_kernels_are_counted_through_if_that_is_wanted() {
     let body = "and.b32 %r5, %r1, 7; xor.b32 %r5, %r5, 5; mul.wide.u32 %rd3, %r5, 4; add.s64 %rd4, %rd0, %rd3;\n\
                 st.global.u32 [%rd4], 1; ret;";

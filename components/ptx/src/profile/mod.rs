@@ -8,13 +8,11 @@
 //! one range from the lowest address to the highest, taken at the corners of the block and at the first and last
 //! rounds of loops, for both outcomes of every condition. Ranges do not end where an array does: the functions clip
 //! them, which is why they are told where the array begins. A kernel whose addresses depend on data is irregular and
-//! stays as it is.
-//!
-//! A kernel whose threads end at different places and meet at barriers before must not do both: threads that have
-//! left wait at the barrier that was added.
+//! stays as it is; so does one whose threads may end before others have passed a barrier.
 
 mod bounds;
 mod code;
+mod ends;
 mod graph;
 mod plan;
 mod values;
@@ -273,16 +271,13 @@ fn find_ends<'a>(
 }
 
 impl Irregularity {
-    fn new(module: &Module, kernel: &Function, accesses: &KernelAccesses, line: u32, reason: String) -> Self {
-        let steps = &accesses.affine.ssa.steps;
-        let worst = accesses.global().find(|access| access.line == line && access.class == accesses.class);
-        let called = || steps.iter().position(|step| step.line == line && step.opcode.starts_with("call"));
-        let pc = worst.map(|access| access.pc as usize).or_else(called);
+    /// What is wrong with an instruction, by its number.
+    fn new(module: &Module, kernel: &Function, pc: u32, reason: String) -> Self {
         let mut instructions = Vec::new();
         flatten(kernel.body.as_deref().unwrap_or(&[]), &mut instructions);
-        let span = pc.and_then(|pc| instructions.get(pc)).copied().unwrap_or_default();
+        let span: Span = instructions.get(pc as usize).copied().unwrap_or_default();
         let words: Vec<&str> = source(module, span).split_whitespace().collect();
-        Irregularity { line, instruction: words.join(" "), reason }
+        Irregularity { line: span.place.line, instruction: words.join(" "), reason }
     }
 }
 
