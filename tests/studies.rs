@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use counterpoint::{FAILURE, SUCCESS};
 
 use crate::cli::{Called, application, call, tiny};
-use crate::support::{request, run_request};
+use crate::support::{request, root, run_request};
 
 /// A study in a folder, with copies of two applications.
 struct Folder(tempfile::TempDir);
@@ -181,6 +181,63 @@ figures:
     assert!(!folder.path("out").exists());
     let called = call(&["study", "no-such-study"]);
     assert!(called.err.contains("there is no study `no-such-study`"), "{}", called.err);
+}
+
+#[test]
+fn a_scale_may_give_several_sizes_which_are_a_dimension() {
+    let folder = Folder::new();
+    let text = "scales: { two: { n: [300, 40] }, one: { n: 20 } }
+vary: { gpu.sms: [1, 2] }
+runs: { a: {} }
+figures: [{ title: T, kind: lines, x: app.n, y: time, series: application }]
+";
+    let labels = |options: &[&str]| {
+        let called = folder.study(text, &[&["--filter", "v / "], options].concat());
+        assert_eq!(called.status, SUCCESS, "{}", called.err);
+        let rows = table(&folder.text("results.csv"));
+        rows.iter()
+            .map(|row| [&row["app.n"], &row["gpu.sms"]].map(String::as_str).join(" "))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(labels(&[]), ["300 1", "300 2", "40 1", "40 2"]);
+    // A scale with one size has no such dimension, so the figure has no x.
+    let called = folder.study(text, &["--scale", "one"]);
+    assert!(called.err.contains("error: there is no dimension or value `app.n`"), "{}", called.err);
+    for (wrong, expected) in [
+        ("scales: { two: { n: [] } }", "study.yaml:5:21: error: at least one is needed"),
+        (
+            "scales: { two: { n: [1] } }\nvary: { app.n: [2] }",
+            "6:9: error: `app.n` is varied by the scale already",
+        ),
+    ] {
+        let called = folder.study(&format!("{wrong}\nruns: {{ a: {{}} }}\n"), &[]);
+        assert_eq!(called.status, FAILURE);
+        assert!(called.err.contains(expected), "{}", called.err);
+    }
+}
+
+#[test]
+fn the_stages_of_two_programs_on_the_m2050_are_all_of_their_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let (study, out) = (root().join("experiments/studies/crcs-figure-2.yaml"), folder.path().join("out"));
+    let (study, out) = (study.display().to_string(), out.display().to_string());
+    let called = call(&["study", &study, "--filter", " / 64 / ", "--out", &out, "--quiet"]);
+    assert_eq!(called.status, SUCCESS, "{}", called.err);
+    let rows = table(&std::fs::read_to_string(folder.path().join("out/results.csv")).unwrap());
+    assert_eq!(
+        rows.iter().map(|row| row["application"].as_str()).collect::<Vec<_>>(),
+        ["gaussian", "hotspot"]
+    );
+    for (row, files) in rows.iter().zip([4 * (64 * 64 + 64) + 4 * (2 * 64 * 64 + 64), 4 * 3 * 64 * 64]) {
+        let number = |name: &str| row[name].parse::<f64>().unwrap();
+        let stages = ["prelude", "h2d", "kernels", "d2h", "postlude", "other"].map(number);
+        assert!((stages.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{stages:?}");
+        assert!(stages.iter().all(|share| *share > 0.0), "{stages:?}");
+        // 500 MB/s, and what the disks take besides.
+        let least = f64::from(files) / 500e6;
+        let found = number("files_percent") / 100.0 * number("time");
+        assert!(found > least && found < 1.1 * least, "{found} s, {least} s without latencies");
+    }
 }
 
 /// Asserts that a page needs nothing but itself.

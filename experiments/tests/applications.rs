@@ -3,11 +3,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use counterpoint_experiments::application::{Against, Files, LoadedApplication, PerLaunch, load};
+use counterpoint_experiments::application::{Against, Files, LoadedApplication, load};
 use counterpoint_experiments::references::{REFERENCES, ReferenceInput};
 use counterpoint_experiments::verify::compare;
 use counterpoint_framework::telemetry::Meter;
@@ -113,33 +113,88 @@ fn every_dialect_computes_what_the_reference_says() {
     }
 }
 
+/// What launches of one kernel came to, in their order.
+#[derive(Default)]
+struct Launches {
+    ctas: Vec<u64>,
+    warp_insn: Vec<u64>,
+}
+
+/// Runs an application without time; gives its launches by kernel.
+fn launches(loaded: &LoadedApplication) -> BTreeMap<String, Launches> {
+    let (_, launched) = run_and_count(loaded, Options::default());
+    let mut found: BTreeMap<String, Launches> = BTreeMap::new();
+    for launch in launched {
+        let kernel = found.entry(launch.kernel).or_default();
+        kernel.ctas.push(launch.ctas);
+        kernel.warp_insn.push(launch.warp_instructions);
+    }
+    found
+}
+
+/// The rows of all tables of a page, heads among them, as cells without quotation marks.
+fn rows(page: &str) -> Vec<Vec<String>> {
+    let cell = |text: &str| text.trim().trim_matches('`').to_owned();
+    let lines = page.lines().filter_map(|line| line.strip_prefix('|')?.strip_suffix('|'));
+    lines.map(|line| line.split('|').map(cell).collect()).collect()
+}
+
+/// Asserts that a cell says what launches came to: what each did, or `… in all` where they differ.
+fn assert_cell(cell: &str, found: &[u64], what: &str) {
+    let number =
+        |text: &str| text.replace(',', "").parse::<u64>().unwrap_or_else(|_| panic!("{what}: {text}"));
+    match cell.strip_suffix(" in all") {
+        Some(sum) => assert_eq!(number(sum), found.iter().sum::<u64>(), "{what}"),
+        None => assert!(found.iter().all(|found| *found == number(cell)), "{what}: {cell}, found {found:?}"),
+    }
+}
+
 #[test]
 fn every_launch_comes_to_what_its_application_states() {
+    let page = rows(&std::fs::read_to_string(folder().join("CRCS.md")).unwrap());
+    let mut told = 0;
     for name in names() {
-        for size in ["default", "small"] {
+        let of_paper: Vec<_> = page.iter().filter(|row| row[0] == name).collect();
+        let sizes: BTreeSet<&str> =
+            of_paper.iter().map(|row| row[2].as_str()).chain(["default", "small"]).collect();
+        for size in sizes {
             let loaded = loaded(&name, size, None);
             let stated =
                 loaded.counts.as_ref().unwrap_or_else(|| panic!("{name} states no counts of size {size}"));
-            let (_, launched) = run_and_count(&loaded, Options::default());
-            let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
-            for launch in &launched {
-                let number = seen.entry(&launch.kernel).or_default();
-                let counts = stated.get(&launch.kernel);
-                let expected =
-                    counts.and_then(|counts| counts.ctas.of(*number).zip(counts.warp_insn.of(*number)));
-                let found = (launch.ctas, launch.warp_instructions);
-                assert_eq!(expected, Some(found), "{name}, size {size}, {} #{}", launch.kernel, *number + 1);
-                *number += 1;
+            let found = launches(&loaded);
+            assert!(stated.keys().eq(found.keys()), "{name}, size {size}: counts of {stated:?} only");
+            for (kernel, Launches { ctas, warp_insn }) in &found {
+                let counts = &stated[kernel];
+                for (what, counts, found) in
+                    [("ctas", &counts.ctas, ctas), ("warp_insn", &counts.warp_insn, warp_insn)]
+                {
+                    let sum: u64 = found.iter().sum();
+                    assert!(
+                        counts.agrees(found),
+                        "{name}, size {size}, {what} of {kernel}: {found:?}, sum {sum}"
+                    );
+                }
             }
-            for (kernel, counts) in stated {
-                let launches = seen.get(kernel.as_str()).copied().unwrap_or(0);
-                assert!(launches > 0, "{name}, size {size}: {kernel} is never launched");
-                for listed in [&counts.ctas, &counts.warp_insn].into_iter().filter_map(PerLaunch::launches) {
-                    assert_eq!(listed, launches, "{name}, size {size}: the launches of {kernel}");
+            for row in of_paper.iter().filter(|row| row[2] == size) {
+                told += 1;
+                let what = format!("CRCS.md, {row:?}");
+                if let Some(Launches { ctas, warp_insn }) = found.get(&row[1]) {
+                    assert_cell(&row[3], &[ctas.len() as u64], &what);
+                    assert_cell(&row[4], ctas, &what);
+                    assert_cell(&row[5], warp_insn, &what);
+                } else {
+                    let application = &loaded.application;
+                    let prelude = loaded.inputs.iter().map(|input| input.contents.len() as u64).sum();
+                    let postlude = application.postlude.iter();
+                    let postlude =
+                        postlude.map(|file| application.buffers[file.buffer.0 as usize].bytes).sum();
+                    assert_cell(&row[3], &[prelude], &what);
+                    assert_cell(&row[4], &[postlude], &what);
                 }
             }
         }
     }
+    assert!(told > 16, "CRCS.md tells of eight programs and their kernels, {told} rows were compared");
 }
 
 #[test]

@@ -11,12 +11,12 @@ extern "C" __global__ void visit(const unsigned *starts, const unsigned *edges, 
     if (node == 0) *more = 0;
     if (node >= nodes || !frontier[node]) return;
     frontier[node] = 0;
-    const int next = distance[node] + 1;
     for (unsigned i = starts[node]; i < starts[node + 1]; i++) {
         const unsigned other = edges[i];
         if (!visited[other]) {
-            // Several threads may write here; all write the same.
-            distance[other] = next;
+            // Several threads may write here; all write the same. As published, the node's own distance is read for every
+            // edge: it might be what was just written.
+            distance[other] = distance[node] + 1;
             found[other] = 1;
         }
     }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use counterpoint_framework::model::{Diagnostic, Node};
 use counterpoint_host_model::program::Step;
 
-use super::keys::COUNT;
+use super::keys::{COUNT, TOTAL};
 use super::reader::Reader;
 
 /// The size that is not chosen by `--set app.size=name`.
@@ -21,29 +21,24 @@ pub struct Counts {
     pub warp_insn: PerLaunch,
 }
 
-/// A number for every launch.
+/// What is stated of the launches of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PerLaunch {
-    /// The same for all of them.
+    /// The same number for all of them.
     Each(u64),
-    /// In the order of the launches.
+    /// One for each, in the order of the launches.
     Listed(Vec<u64>),
+    /// The sum over all of them.
+    Total(u64),
 }
 
 impl PerLaunch {
-    /// The number of a kernel's launch, counted from 0; none if fewer are stated.
-    pub fn of(&self, launch: usize) -> Option<u64> {
+    /// Whether this is what launches came to, in their order.
+    pub fn agrees(&self, found: &[u64]) -> bool {
         match self {
-            PerLaunch::Each(number) => Some(*number),
-            PerLaunch::Listed(numbers) => numbers.get(launch).copied(),
-        }
-    }
-
-    /// How many launches there must be, if that is stated.
-    pub fn launches(&self) -> Option<usize> {
-        match self {
-            PerLaunch::Each(_) => None,
-            PerLaunch::Listed(numbers) => Some(numbers.len()),
+            PerLaunch::Each(number) => found.iter().all(|found| found == number),
+            PerLaunch::Listed(numbers) => numbers == found,
+            PerLaunch::Total(total) => *total == found.iter().sum::<u64>(),
         }
     }
 }
@@ -110,6 +105,11 @@ impl Reader<'_> {
     fn per_launch(&mut self, node: &Node, what: &str) -> Option<PerLaunch> {
         if node.as_scalar().is_some() {
             return self.count(node, what, 0, u64::MAX).map(PerLaunch::Each);
+        }
+        if node.as_map().is_some() {
+            self.section(node, &TOTAL)?;
+            let total = self.required(node, "total", TOTAL.name)?;
+            return self.count(total, what, 0, u64::MAX).map(PerLaunch::Total);
         }
         let nodes = self.list(Some(node), "numbers");
         nodes

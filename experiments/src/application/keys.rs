@@ -23,8 +23,8 @@ pub(super) enum Shape {
     Named(&'static Section),
     /// A map from names to such maps.
     Counted(&'static Section),
-    /// A single value or a list of them.
-    OneOrMore,
+    /// A single value, a list of them, or a map with the keys of a section.
+    OneOrMoreOr(&'static Section),
     /// A list of maps, each with the keys of one of these sections.
     Steps(&'static [&'static Section]),
     /// One of the generators with its parameters.
@@ -34,7 +34,8 @@ pub(super) enum Shape {
 }
 
 use Shape::{
-    Counted, Generator, List, Named, Names, NamesOr, One, OneOrMore, Single, Sizes, Steps, Synthetic, Tables,
+    Counted, Generator, List, Named, Names, NamesOr, One, OneOrMoreOr, Single, Sizes, Steps, Synthetic,
+    Tables,
 };
 
 /// A key.
@@ -326,13 +327,21 @@ pub(super) static EXPECTATION: Section = Section {
 pub(super) static COUNT: Section = Section {
     name: "a count",
     keys: &[
-        key("ctas", OneOrMore, "Thread blocks of every launch, or a list of those of each."),
-        key("warp_insn", OneOrMore, "Instructions, counted once for a warp: of every launch, or of each."),
+        key("ctas", OneOrMoreOr(&TOTAL), "Thread blocks of every launch, or a list of those of each."),
+        key(
+            "warp_insn",
+            OneOrMoreOr(&TOTAL),
+            "Instructions, counted once for a warp: of every launch, or of each.",
+        ),
     ],
 };
 
+/// What `counts` may say where launches are too many and too different to be listed.
+pub(super) static TOTAL: Section =
+    Section { name: "a total", keys: &[key("total", Single, "The sum over all launches of the kernel.")] };
+
 /// Every section, the file itself first.
-static SECTIONS: [&Section; 23] = [
+static SECTIONS: [&Section; 24] = [
     &APPLICATION,
     &CODE,
     &BUFFER,
@@ -356,6 +365,7 @@ static SECTIONS: [&Section; 23] = [
     &WRITE,
     &EXPECTATION,
     &COUNT,
+    &TOTAL,
 ];
 
 /// The keys of an application file as text.
@@ -450,7 +460,9 @@ fn shape(shape: &Shape) -> Value {
             let named = json!({ "type": "object", "additionalProperties": refer(section) });
             json!({ "type": "object", "additionalProperties": named })
         }
-        OneOrMore => json!({ "anyOf": [single(), { "type": "array", "items": single() }] }),
+        OneOrMoreOr(section) => {
+            json!({ "anyOf": [single(), { "type": "array", "items": single() }, refer(section)] })
+        }
         Steps(sections) => {
             let sections: Vec<Value> = sections.iter().map(|section| refer(section)).collect();
             json!({ "type": "array", "items": { "anyOf": sections } })

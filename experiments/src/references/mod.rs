@@ -8,6 +8,7 @@ mod black_scholes;
 mod convolution;
 mod dct8x8;
 mod fir_bank;
+mod gaussian;
 mod histogram;
 mod hotspot;
 mod laplace;
@@ -147,6 +148,7 @@ pub const REFERENCES: &[Reference] = &[
     Reference { name: "convolution-constant", compute: convolution::of_signal },
     Reference { name: "dct8x8", compute: dct8x8::reference },
     Reference { name: "fir-bank", compute: fir_bank::reference },
+    Reference { name: "gaussian", compute: gaussian::reference },
     Reference { name: "histogram", compute: histogram::reference },
     Reference { name: "hotspot", compute: hotspot::reference },
     Reference { name: "laplace", compute: laplace::reference },

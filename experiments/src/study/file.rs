@@ -22,7 +22,7 @@ pub(super) struct StudyFile {
     /// The applications: a list of files or names, or a map from labels to such.
     pub applications: Choices,
     /// Parameters of all applications by name of a scale, such as `small: { size: small }`; `--scale` chooses one. The
-    /// first is the default.
+    /// first is the default. Of a list every value is tried, as `vary` does: `n: [64, 128]` is the dimension `app.n`.
     #[param(default = "{}")]
     pub scales: Named<Named<Raw>>,
     /// What is compared: by label, a map with `runtime`, `policy`, `with` (overlays), and settings `path: value`.

@@ -95,10 +95,16 @@ fn read(
     let families = Families::default();
     let file = StudyFile::read(&node, &mut Reader::new(&families, diagnostics))?;
     let whole = sources.whole(source);
-    let settings = chosen_scale(&file.scales, scale, whole, diagnostics);
+    let Scale { settings, mut varied } = chosen_scale(&file.scales, scale, whole, diagnostics);
+    for (key, values) in &file.vary.0 {
+        if varied.iter().any(|(path, _)| *path == key.name) {
+            diagnostics.error(key.span, format!("`{}` is varied by the scale already", key.name));
+        }
+        varied.push((key.name.clone(), values.iter().map(|value| flow(&value.0)).collect()));
+    }
     let dimensions: Vec<String> = [MACHINE, APPLICATION]
         .into_iter()
-        .chain(file.vary.names())
+        .chain(varied.iter().map(|(path, _)| path.as_str()))
         .chain([SEED, RUN])
         .map(str::to_owned)
         .collect();
@@ -108,7 +114,7 @@ fn read(
     let mut points = Vec::new();
     for machine in &file.machine.0 {
         for application in &file.applications.0 {
-            for varied in combinations(&file.vary) {
+            for varied in combinations(&varied) {
                 for &seed in &file.seeds {
                     for (key, run) in &file.runs.0 {
                         let mut request = RunRequest::new(&machine.name, &application.name);
@@ -143,13 +149,25 @@ fn read(
     })
 }
 
-/// The settings of applications that a scale stands for.
+/// What a scale stands for.
+#[derive(Default)]
+struct Scale {
+    /// Settings of applications.
+    settings: Vec<String>,
+    /// Settings of which it gives several values.
+    varied: Vec<Varied>,
+}
+
+/// A path, and every value that it is given.
+type Varied = (String, Vec<String>);
+
+/// The scale of a name, or the first.
 fn chosen_scale(
     scales: &Named<Named<Raw>>,
     scale: Option<&str>,
     whole: Span,
     diagnostics: &mut Diagnostics,
-) -> Vec<String> {
+) -> Scale {
     let found = match scale {
         Some(name) => {
             let found = scales.get(name);
@@ -161,8 +179,16 @@ fn chosen_scale(
         }
         None => scales.0.first().map(|(_, values)| values),
     };
-    let values = found.map_or(&[][..], |values| &values.0);
-    values.iter().map(|(key, value)| format!("{SETTING_PREFIX}{}={}", key.name, flow(&value.0))).collect()
+    let mut scale = Scale::default();
+    for (key, value) in found.map_or(&[][..], |values| &values.0) {
+        let path = format!("{SETTING_PREFIX}{}", key.name);
+        match value.0.as_list() {
+            Some([]) => diagnostics.error(value.0.span, "at least one is needed"),
+            Some(values) => scale.varied.push((path, values.iter().map(flow).collect())),
+            None => scale.settings.push(format!("{path}={}", flow(&value.0))),
+        }
+    }
+    scale
 }
 
 /// What is set for a machine or an application alone.
@@ -171,13 +197,13 @@ fn own(one: &Labelled) -> impl Iterator<Item = String> + '_ {
 }
 
 /// Every combination of the varied values, each as paths and texts.
-fn combinations(vary: &Named<Vec<Raw>>) -> Vec<Vec<(String, String)>> {
+fn combinations(vary: &[Varied]) -> Vec<Vec<(String, String)>> {
     let mut all = vec![Vec::new()];
-    for (key, values) in &vary.0 {
+    for (path, values) in vary {
         let extended = all.iter().flat_map(|before| {
             values.iter().map(move |value| {
                 let mut longer = before.clone();
-                longer.push((key.name.clone(), flow(&value.0)));
+                longer.push((path.clone(), value.clone()));
                 longer
             })
         });

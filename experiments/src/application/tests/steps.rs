@@ -2,7 +2,7 @@
 
 use counterpoint_host_model::program::{Argument, Condition, Step};
 
-use super::super::{explain, schema};
+use super::super::{PerLaunch, explain, schema};
 use super::{GOOD, loaded};
 
 /// The good application with sizes and with a loop in place of its repetition.
@@ -133,7 +133,7 @@ fn the_new_keys_are_explained_and_in_the_schema() {
 
 const COUNTS: &str = "counts:
   default: { scale: { ctas: 3, warp_insn: [3, 4, 5] } }
-  small:   { scale: { ctas: 2, warp_insn: 2 } }
+  small:   { scale: { ctas: 2, warp_insn: { total: 12 } } }
 ";
 
 #[test]
@@ -141,14 +141,20 @@ fn counts_apply_to_the_size_that_states_them() {
     let yaml = format!("{}{COUNTS}", looping());
     let counts = |sets: &[&str]| {
         let app = loaded(&yaml, sets).unwrap();
-        app.counts.map(|counts| (counts["scale"].ctas.of(1), counts["scale"].warp_insn.of(2)))
+        app.counts.map(|counts| (counts["scale"].ctas.clone(), counts["scale"].warp_insn.clone()))
     };
-    assert_eq!(counts(&[]), Some((Some(3), Some(5))));
-    assert_eq!(counts(&["app.size=small"]), Some((Some(2), Some(2))));
+    assert_eq!(counts(&[]), Some((PerLaunch::Each(3), PerLaunch::Listed(vec![3, 4, 5]))));
+    assert_eq!(counts(&["app.size=small"]), Some((PerLaunch::Each(2), PerLaunch::Total(12))));
     assert_eq!(counts(&["app.size=odd"]), None, "it says nothing of this size");
     assert_eq!(counts(&["app.n=16"]), None, "no size has this value");
-    let listed = loaded(&yaml, &[]).unwrap().counts.unwrap()["scale"].warp_insn.clone();
-    assert_eq!((listed.launches(), listed.of(3)), (Some(3), None));
+}
+
+#[test]
+fn counts_agree_with_the_launches_that_they_state() {
+    let (each, listed, total) = (PerLaunch::Each(4), PerLaunch::Listed(vec![3, 5]), PerLaunch::Total(8));
+    assert!(each.agrees(&[4, 4]) && !each.agrees(&[4, 5]));
+    assert!(listed.agrees(&[3, 5]) && !listed.agrees(&[5, 3]) && !listed.agrees(&[3]));
+    assert!(total.agrees(&[1, 7]) && !total.agrees(&[8, 1]));
 }
 
 #[test]
@@ -158,8 +164,8 @@ fn problems_of_counts_are_shown_where_they_are() {
         ("small:  ", "smal:   ", "3:3: error: the application has no size `smal`"),
         ("ctas: 2, ", "", "3:21: error: a count needs the key `ctas`"),
         ("ctas: 2", "ctas: -2", "3:29: error: ctas is -2"),
-        ("warp_insn: 2", "warp: 2", "3:32: error: unknown key `warp` in a count"),
-        ("[3, 4, 5]", "{ a: 3 }", "2:43: error: expected a list of numbers, found a map"),
+        ("warp_insn: {", "warp: {", "3:32: error: unknown key `warp` in a count"),
+        ("[3, 4, 5]", "{ a: 3 }", "2:45: error: unknown key `a` in a total"),
     ];
     for (from, to, expected) in cases {
         assert!(COUNTS.contains(from), "{from}");

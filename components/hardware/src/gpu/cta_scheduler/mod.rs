@@ -136,6 +136,7 @@ impl CtaScheduler {
                 share,
                 placed: 0,
                 ended: 0,
+                sms: 0,
                 came: cycle,
                 first_placed: None,
                 span,
@@ -166,7 +167,7 @@ impl CtaScheduler {
                     .ok_or_else(unknown)?;
                 sim.stats.cta_cycles.record(sim.cycle() - placed);
                 let running = &mut self.launches[place];
-                self.sms[sm].give_back(launch, &running.demand);
+                running.sms -= u32::from(self.sms[sm].give_back(launch, &running.demand));
                 running.ended += 1;
                 sim.stats.add_block(&counts);
                 running.stats.work.add_block(&counts);
@@ -215,7 +216,7 @@ impl CtaScheduler {
             running.placed += 1;
             running.first_placed.get_or_insert(sim.cycle());
             let id = running.launch.id;
-            self.sms[sm].take(id, &running.demand);
+            running.sms += u32::from(self.sms[sm].take(id, &running.demand));
             sim.stats.ctas.add(1);
             running.stats.work.ctas.add(1);
             running.stream_stats.work.ctas.add(1);

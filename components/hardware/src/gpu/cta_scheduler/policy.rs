@@ -86,16 +86,10 @@ impl View<'_> {
         self.dependences.may_run(&self.launches[launch].launch)
     }
 
-    /// How many SMs serve a launch.
-    pub fn sms_of(&self, launch: usize) -> u64 {
-        let id = self.launches[launch].launch.id;
-        self.sms.iter().filter(|sm| sm.blocks_of(id) > 0).count() as u64
-    }
-
     /// A kernel's share of the available pages less its share of the SMs, times both denominators.
     pub fn advantage(&self, launch: usize) -> i128 {
         let (available, owned) = self.dependences.pages(self.launches[launch].launch.id);
-        let (sms, mine) = (self.sms.len() as i128, i128::from(self.sms_of(launch)));
+        let (sms, mine) = (self.sms.len() as i128, i128::from(self.launches[launch].sms));
         let available = i128::from(available.max(1));
         i128::from(owned) * sms - mine * available
     }

@@ -63,7 +63,7 @@ impl Ppcs {
         }
         let (_, chosen) = best?;
         let is_last = view.sms.iter().filter(|sm| sm.resident.is_empty()).count() == 1;
-        if self.guard && chosen != oldest && is_last && view.sms_of(oldest) == 0 {
+        if self.guard && chosen != oldest && is_last && view.launches[oldest].sms == 0 {
             self.guarded += 1;
             return Some(oldest);
         }

@@ -28,6 +28,8 @@ pub struct Running {
     pub placed: u32,
     /// Blocks that have ended.
     pub ended: u32,
+    /// SMs that hold blocks of it.
+    pub sms: u32,
     /// The cycle in which it came, and that of its first block's placement.
     pub(super) came: u64,
     pub(super) first_placed: Option<u64>,
@@ -78,26 +80,30 @@ impl Sm {
         blocks(&self.free, demand) > 0
     }
 
-    /// A block arrives.
-    pub(super) fn take(&mut self, launch: LaunchId, demand: &SmResources) {
+    /// A block arrives; true if it is the launch's only one here.
+    pub(super) fn take(&mut self, launch: LaunchId, demand: &SmResources) -> bool {
         self.free.threads -= demand.threads;
         self.free.ctas -= demand.ctas;
         self.free.registers -= demand.registers;
         self.free.shared -= demand.shared;
-        *self.resident.entry(launch).or_default() += 1;
         self.ready = false;
+        let resident = self.resident.entry(launch).or_default();
+        *resident += 1;
+        *resident == 1
     }
 
-    /// A block has ended.
-    pub(super) fn give_back(&mut self, launch: LaunchId, demand: &SmResources) {
+    /// A block has ended; true if it was the launch's last one here.
+    pub(super) fn give_back(&mut self, launch: LaunchId, demand: &SmResources) -> bool {
         self.free.threads += demand.threads;
         self.free.ctas += demand.ctas;
         self.free.registers += demand.registers;
         self.free.shared += demand.shared;
         let resident = self.resident.entry(launch).or_default();
         *resident -= 1;
-        if *resident == 0 {
+        let was_last = *resident == 0;
+        if was_last {
             self.resident.remove(&launch);
         }
+        was_last
     }
 }

@@ -1,26 +1,37 @@
-//! Where reference counts lie in device memory, and the accesses that change them.
+//! Where reference counts lie in device memory, and which lines of them the MMU has at hand.
 //!
 //! What a page's owner has left lies in the page's entry of the page tables, 8 bytes; what the kernels behind it have lies in the
-//! page's list, in blocks of 8 entries of 8 bytes that are taken from a pool as kernels count their blocks. The MMU knows all of
-//! it by itself, so the bytes need no meaning; what is modelled is the traffic, and when a change is done. A range whose
-//! pages' entries lie in one line changes them all at once, by one atomic access.
+//! page's list, in blocks of 4 entries of 4 bytes (a kernel's number and two counts, of 10 bits each: section 5.4) that are taken
+//! from a pool as kernels count their blocks. Neighbours of the same kernel so lie in one line. The MMU keeps the lines that
+//! it used last, changes some in a cycle, and writes them back. It knows all counts by itself, so the bytes need no meaning;
+//! what is modelled is the traffic, and when a change is done.
 
 use counterpoint_protocols::launch::LaunchId;
-use counterpoint_protocols::memory::{AtomicLane, AtomicOperation, AtomicType, line_of};
+use counterpoint_protocols::memory::line_of;
 use counterpoint_protocols::translation::RangeCount;
 
-/// Bytes of an entry, and entries of a block.
-const ENTRY: u64 = 8;
-const BLOCK: usize = 8;
-
-/// Accesses of one line at most: an atomic names its parts by 5 bits.
-const PARTS: usize = 32;
+/// Bytes of a page's entry in the tables.
+const PAGE_ENTRY: u64 = 8;
+/// Bytes of an entry of a list, and entries of a block.
+const ENTRY: u64 = 4;
+const BLOCK: usize = 4;
 
 /// A page's list: the kernels that have counted blocks for it, and the blocks of the pool that hold them.
 #[derive(Default)]
 struct List {
     kernels: Vec<LaunchId>,
     blocks: Vec<u64>,
+}
+
+/// What a change costs.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Cost {
+    /// Lines changed.
+    pub(super) lines: u64,
+    /// Those that have to be read first.
+    pub(super) reads: Vec<u64>,
+    /// Those that had to make room, and are written.
+    pub(super) writes: Vec<u64>,
 }
 
 /// The counts of all pages.
@@ -32,41 +43,52 @@ pub(super) struct Counts {
     room: u64,
     taken: u64,
     lists: Vec<List>,
+    /// The lines at hand, the one used longest ago first.
+    at_hand: Vec<u64>,
+    most: usize,
 }
 
 impl Counts {
-    /// With entries of pages at one place, and a pool of so many bytes at another.
-    pub(super) fn new(entries: u64, pool: u64, bytes: u64) -> Self {
+    /// With entries of pages at one place, a pool of so many bytes at another, and room for some lines.
+    pub(super) fn new(entries: u64, (pool, bytes): (u64, u64), most: usize) -> Self {
         let room = bytes / (BLOCK as u64 * ENTRY);
-        Counts { entries, pool, room, taken: 0, lists: Vec::new() }
+        Counts { entries, pool, room, taken: 0, lists: Vec::new(), at_hand: Vec::new(), most }
     }
 
-    /// The accesses of a change, line by line; `owned` says which pages have their counts in their entry.
+    /// Changes the counts of pages; `owned` says which have theirs in their entry.
     ///
     /// # Errors
     /// If the pool is exhausted.
-    pub(super) fn accesses(
+    pub(super) fn change(
         &mut self,
         pages: impl Iterator<Item = u64>,
         count: &RangeCount,
         owned: impl Fn(u64) -> bool,
-    ) -> Result<Vec<(u64, Vec<AtomicLane>)>, String> {
-        let mut lines: Vec<(u64, Vec<AtomicLane>)> = Vec::new();
+    ) -> Result<Cost, String> {
+        let (mut cost, mut last) = (Cost::default(), None);
         for page in pages {
             let address =
-                if owned(page) { self.entries + page * ENTRY } else { self.place(page, count.kernel)? };
+                if owned(page) { self.entries + page * PAGE_ENTRY } else { self.place(page, count.kernel)? };
             let line = line_of(address);
-            let (offset, operand) = ((address - line) as u8, 1);
-            let (operation, kind) = (AtomicOperation::Add, AtomicType::U64);
-            let part = |lane| AtomicLane { lane, offset, operation, kind, operand, swap: 0 };
-            match lines.last_mut() {
-                Some((last, parts)) if *last == line && parts.len() < PARTS => {
-                    parts.push(part(parts.len() as u8));
-                }
-                _ => lines.push((line, vec![part(0)])),
+            if last.replace(line) != Some(line) {
+                self.touch(line, &mut cost);
             }
         }
-        Ok(lines)
+        Ok(cost)
+    }
+
+    fn touch(&mut self, line: u64, cost: &mut Cost) {
+        cost.lines += 1;
+        match self.at_hand.iter().rposition(|&known| known == line) {
+            Some(place) => self.at_hand[place..].rotate_left(1),
+            None => {
+                if self.at_hand.len() == self.most {
+                    cost.writes.push(self.at_hand.remove(0));
+                }
+                self.at_hand.push(line);
+                cost.reads.push(line);
+            }
+        }
     }
 
     /// Where a kernel's entry in a page's list lies.
@@ -110,27 +132,36 @@ mod tests {
         RangeCount { kernel, change: Change::Set, start, end, reads: true, writes: false, tag: 0 }
     }
 
+    const POOL: u64 = 1 << 21;
+
+    fn set(counts: &mut Counts, pages: std::ops::Range<u64>, kernel: u32) -> Cost {
+        counts.change(pages, &count(kernel), |_| false).unwrap()
+    }
+
     #[test]
-    fn neighbours_share_lines_and_the_pool_has_an_end() {
-        let mut counts = Counts::new(1 << 20, 1 << 21, 5 * 64);
-        let places = |counts: &mut Counts, pages: std::ops::Range<u64>, kernel| {
-            let lines = counts.accesses(pages, &count(kernel), |_| false).unwrap();
-            lines
-                .iter()
-                .map(|(line, parts)| (*line, parts.iter().map(|it| it.offset).collect()))
-                .collect::<Vec<_>>()
-        };
-        let base = 1 << 21;
-        let first: Vec<(u64, Vec<u8>)> = vec![(base, vec![0, 64]), (base + 128, vec![0])];
-        assert_eq!(places(&mut counts, 7..10, 1), first);
-        assert_eq!(places(&mut counts, 8..9, 2), [(base, vec![72])]);
-        for kernel in 3..9 {
-            places(&mut counts, 8..9, kernel);
+    fn neighbours_share_lines_and_lines_stay_at_hand() {
+        let mut counts = Counts::new(1 << 20, (POOL, 1 << 16), 2);
+        // Eight pages in a line.
+        let first = set(&mut counts, 7..17, 1);
+        assert_eq!(first, Cost { lines: 2, reads: vec![POOL, POOL + 128], writes: vec![] });
+        assert_eq!(set(&mut counts, 8..16, 2), Cost { lines: 2, reads: vec![], writes: vec![] });
+        assert_eq!(set(&mut counts, 7..8, 3).lines, 1);
+        // The fifth kernel of page 7 needs a second block: the eleventh of all.
+        for kernel in 4..6 {
+            set(&mut counts, 7..8, kernel);
         }
-        assert_eq!(places(&mut counts, 8..9, 9), [(base + 128, vec![64])], "a second block");
-        let owned = counts.accesses(7..40, &count(1), |_| true).unwrap();
-        assert_eq!(owned[0].0, 1 << 20);
-        assert_eq!(owned.iter().map(|(_, parts)| parts.len()).collect::<Vec<_>>(), [9, 16, 8]);
-        assert!(counts.accesses(90..93, &count(1), |_| false).unwrap_err().contains("is full"));
+        let fifth = set(&mut counts, 7..8, 6);
+        assert_eq!(fifth, Cost { lines: 1, reads: vec![], writes: vec![] }, "the line of pages 15 and 16");
+        let owned = counts.change(7..40, &count(1), |_| true).unwrap();
+        let entries = [1 << 20, (1 << 20) + 128, (1 << 20) + 256];
+        assert_eq!(owned, Cost { lines: 3, reads: entries.to_vec(), writes: vec![POOL, POOL + 128, entries[0]] });
+    }
+
+    #[test]
+    fn the_pool_has_an_end() {
+        let mut counts = Counts::new(1 << 20, (POOL, 5 * 16), 2);
+        set(&mut counts, 0..5, 1);
+        let error = counts.change(5..6, &count(1), |_| false).unwrap_err();
+        assert_eq!(error, "the table of reference counts is full: 5 blocks of 16 bytes (counts)");
     }
 }

@@ -15,8 +15,10 @@ use counterpoint_framework::model::{
     Component, Context, Counter, Distribution, Invalid, Params, Ports, Stats,
 };
 use counterpoint_framework::time::{Bytes, Cycles, SimTime};
+use counterpoint_protocols::memory::{
+    ByteMask, LINE_BYTES, Label, MemAccess, MemRequest, MemoryClient, Tag, line_of,
+};
 use counterpoint_protocols::launch::LaunchId;
-use counterpoint_protocols::memory::{LINE_BYTES, Label, MemAccess, MemRequest, MemoryClient, Tag, line_of};
 use counterpoint_protocols::pages::{PageCommand, PageEvent, PageMoved, PageServer};
 use counterpoint_protocols::translation::{MmuReply, MmuRequest, RangeCount, TranslationServer};
 
@@ -50,6 +52,13 @@ pub struct MmuParams {
     /// Bytes of device memory, behind the page tables, for the lists of reference counts.
     #[param(default = "4 MiB", min = "64 B")]
     counts: Bytes,
+    /// Lines of counts that the MMU keeps at hand.
+    #[param(default = "64", min = "1", max = "4096")]
+    count_lines: u32,
+    /// Lines of counts of one range that it changes in a cycle. The paper gives no figure; what it does to results is measured in
+    /// DEVIATIONS.md.
+    #[param(default = "8", min = "1", max = "1024")]
+    count_rate: u32,
     /// From a change of a page's owner until it is on its way to the SMs that wait and to the CTA scheduler.
     #[param(default = "0 cycles")]
     notification: Cycles,
@@ -101,8 +110,12 @@ pub struct MmuStats {
     skipped: Counter,
     /// Pages, or parts of them, sent to the host when nobody needed them.
     pages_out: Counter,
-    /// Accesses to memory for reference counts.
-    count_accesses: Counter,
+    /// Lines of counts changed.
+    count_lines: Counter,
+    /// Those that had to be read from memory.
+    count_misses: Counter,
+    /// Those that were written back to make room.
+    count_write_backs: Counter,
     /// Cycles from the change of a range's counts to its acknowledgement.
     #[stat(unit = "cycles")]
     count_latency: Distribution,
@@ -127,16 +140,18 @@ struct Waiting {
     since: u64,
 }
 
-/// A change of counts whose accesses to memory are under way.
+/// A change of counts that waits for lines.
 struct Counting {
     sm: usize,
     tag: u32,
-    lines: u32,
+    missing: usize,
     since: u64,
 }
 
-/// Tags of accesses to counts begin here; those of walkers are below.
+/// Tags of reads of counts begin here; those of walkers are below.
 const COUNT_TAGS: u32 = 1 << 16;
+/// The tag of all writes of counts, for whose answers nobody waits.
+const WRITE_BACK: u32 = u32::MAX;
 
 /// The MMU.
 pub struct Mmu {
@@ -156,6 +171,12 @@ pub struct Mmu {
     /// Changes of counts on their way to the tables.
     to_count: VecDeque<(u64, usize, RangeCount)>,
     counting: Table<Counting>,
+    /// Lines of a change that are changed in a cycle.
+    count_rate: u64,
+    /// The cycle in which the next change can be made.
+    counts_free: u64,
+    /// Changes that are made in a cycle, without a line missing.
+    counted: VecDeque<(u64, usize, u32)>,
     notification: u64,
     /// What has been told of the ownership's tally.
     told: Tally,
@@ -205,29 +226,43 @@ impl Mmu {
         self.answers[sm].push_back(MmuReply::Page { page, launch, granted });
     }
 
-    /// Changes the counts of the next range, when the accesses for the last one have left.
+    /// Changes the counts of the next range, when the lines of the last one have been changed.
     fn count(&mut self, cycle: u64, stats: &MmuStats) -> Result<(), Fault> {
-        while self.requests.is_empty()
+        while let Some(&(done, sm, tag)) = self.counted.front()
+            && done <= cycle
+        {
+            self.counted.pop_front();
+            self.answers[sm].push_back(MmuReply::Counted { tag });
+        }
+        while self.counts_free <= cycle
             && let Some(&(ready, sm, count)) = self.to_count.front()
             && ready <= cycle
         {
             self.to_count.pop_front();
             let (ownership, pages) = (&self.ownership, self.ownership.pages_of(count.start, count.end));
             let owned = |page| ownership.is_owner(page, count.kernel);
-            let lines = self.counts.accesses(pages, &count, owned).map_err(Fault::new)?;
+            let cost = self.counts.change(pages, &count, owned).map_err(Fault::new)?;
             let mut consequences = Vec::new();
             self.ownership.count(&count, &mut consequences).map_err(Fault::new)?;
             self.follow(consequences, stats);
-            let counting = Counting { sm, tag: count.tag, lines: lines.len() as u32, since: cycle };
+            stats.count_lines.add(cost.lines);
+            stats.count_misses.add(cost.reads.len() as u64);
+            stats.count_write_backs.add(cost.writes.len() as u64);
+            self.counts_free = cycle + cost.lines.div_ceil(self.count_rate);
+            let mut ask = |line, tag, access| {
+                self.requests.push_back(MemRequest { line, tag, client: 0, label: Label::default(), access });
+            };
+            for line in cost.writes {
+                ask(line, Tag(WRITE_BACK), MemAccess::Write(ByteMask::MAX, [0; LINE_BYTES as usize]));
+            }
+            if cost.reads.is_empty() {
+                stats.count_latency.record(self.counts_free - cycle);
+                self.counted.push_back((self.counts_free, sm, count.tag));
+                continue;
+            }
+            let counting = Counting { sm, tag: count.tag, missing: cost.reads.len(), since: cycle };
             let tag = Tag(COUNT_TAGS + self.counting.insert(counting));
-            stats.count_accesses.add(lines.len() as u64);
-            self.requests.extend(lines.into_iter().map(|(line, parts)| MemRequest {
-                line,
-                tag,
-                client: 0,
-                label: Label::default(),
-                access: MemAccess::Atomic(parts.into_boxed_slice()),
-            }));
+            cost.reads.into_iter().for_each(|line| ask(line, tag, MemAccess::Read(ByteMask::MAX)));
         }
         Ok(())
     }
@@ -294,12 +329,15 @@ impl Mmu {
         self.requests.push_back(MemRequest { line, tag, client: 0, label, access });
     }
 
-    /// An entry has come, or a line of counts is changed.
+    /// An entry has come, or a line of counts.
     fn take(&mut self, Tag(tag): Tag, cycle: u64, stats: &MmuStats) -> Result<(), Fault> {
+        if tag == WRITE_BACK {
+            return Ok(());
+        }
         if let Some(index) = tag.checked_sub(COUNT_TAGS) {
             let counting = self.counting.get(index);
-            counting.lines -= 1;
-            if counting.lines == 0 {
+            counting.missing -= 1;
+            if counting.missing == 0 {
                 let Counting { sm, tag, since, .. } = self.counting.take(index);
                 stats.count_latency.record(cycle - since);
                 self.answers[sm].push_back(MmuReply::Counted { tag });
@@ -346,9 +384,16 @@ impl Component for Mmu {
         let entries = levels.last().map_or(0, |level| level.base);
         Ok(Mmu {
             ownership: Ownership::new(page.trailing_zeros(), params.early_release, params.available),
-            counts: Counts::new(entries, end.next_multiple_of(LINE_BYTES), params.counts.get()),
+            counts: Counts::new(
+                entries,
+                (end.next_multiple_of(LINE_BYTES), params.counts.get()),
+                params.count_lines as usize,
+            ),
             to_count: VecDeque::new(),
             counting: Table::default(),
+            count_rate: params.count_rate.into(),
+            counts_free: 0,
+            counted: VecDeque::new(),
             notification: params.notification.get(),
             told: Tally::default(),
             moved: VecDeque::new(),
@@ -419,17 +464,18 @@ impl Component for Mmu {
             {
                 permit.send(event);
             }
-            let counts = self.to_count.front().filter(|_| self.requests.is_empty());
-            let ready = self.asked.front().map(|(ready, ..)| *ready).into_iter();
-            let ready = ready.chain(counts.map(|(ready, ..)| *ready)).min();
+            let asked = self.asked.front().map(|(ready, ..)| *ready);
+            let counts = self.to_count.front().map(|(ready, ..)| (*ready).max(self.counts_free));
+            let counted = self.counted.front().map(|(done, ..)| *done);
+            let ready = asked.into_iter().chain(counts).chain(counted).min();
             let deadline = ready.map(|ready| sim.cycles_from_now(ready.saturating_sub(cycle).max(1)));
             let answers = &self.answers;
             let sms = io.sms.iter().zip(answers);
             let sources = sms.flat_map(|(sm, answers)| [sm.rx.when(true), sm.tx.when(!answers.is_empty())]);
             let memory = [io.memory.rx.when(true), io.memory.tx.when(!self.requests.is_empty())];
             let control = io.control.iter();
-            let control =
-                control.flat_map(|control| [control.rx.when(true), control.tx.when(!self.events.is_empty())]);
+            let control = control
+                .flat_map(|control| [control.rx.when(true), control.tx.when(!self.events.is_empty())]);
             let owners = io.owners.iter().map(|owners| owners.when(!self.moved.is_empty()));
             sim.set_busy(!self.waiting.is_empty() || !self.asked.is_empty() || !self.to_count.is_empty());
             let all = sources.chain(memory).chain(control).chain(owners);

@@ -1,3 +1,5 @@
+//! The lists and owners of the paper's vector addition, early releases, and what waits for what.
+
 use super::*;
 
 const K0: LaunchId = LaunchId(2);
