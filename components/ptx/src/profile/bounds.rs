@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::graph::{FAR, Leaf, Number, Op, Truth};
+use super::graph::{FAR, Graph, Leaf, Number, Op, Truth};
 use super::values::{Assignment, Values};
 use crate::analysis::access::MemoryAccess;
 use crate::analysis::affine::Affine;
@@ -235,8 +235,7 @@ impl<'a> Boundaries<'a> {
                     part.push(atoms, factor);
                 }
             }
-            let own = Variables::default();
-            let mut own = own;
+            let mut own = Variables::default();
             own.collect(affine, &part);
             let left: Vec<(Variable, bool)> =
                 set.into_iter().map(|variable| (variable, own.every.contains(&variable))).collect();
@@ -302,7 +301,7 @@ impl<'a> Boundaries<'a> {
 
     fn merge(&mut self, a: Extent, b: Extent) -> Extent {
         let graph = &mut self.values.graph;
-        let ends = |graph: &mut super::graph::Graph, extent: Extent| {
+        let ends = |graph: &mut Graph, extent: Extent| {
             let (before, behind) = (graph.constant(-FAR), graph.constant(FAR));
             let low = graph.select(extent.missed, behind, extent.low);
             (low, graph.select(extent.missed, before, extent.high))
