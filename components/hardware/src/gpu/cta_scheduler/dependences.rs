@@ -80,7 +80,9 @@ impl Dependences {
         match launch.tracking {
             Tracking::None | Tracking::Profiler(_) => true,
             Tracking::Regular => !before(&self.unprofiled) && !before(&self.irregular),
-            Tracking::Irregular => !before(&self.unprofiled) && self.kernels.first() == Some(&launch.id),
+            Tracking::Irregular => {
+                !before(&self.unprofiled) && self.kernels.first() == Some(&launch.id)
+            }
         }
     }
 
