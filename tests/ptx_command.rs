@@ -85,7 +85,11 @@ fn profilers_are_printed_and_explained() {
     let path = file("bfs");
     let explained = call(&["ptx", "profile", &path, "--explain"]).out;
     assert!(explained.contains("kernel advance: regular, pre-profiler advance__pre"), "{explained}");
-    assert!(explained.contains("kernel visit: irregular, no profilers\n  line 82: "), "{explained}");
+    assert!(
+        explained.contains("kernel visit: irregular, no profilers\n  line 81: ld.global.u32"),
+        "{explained}"
+    );
+    assert!(explained.contains("the rounds of the loop at line 81 depend on loaded data"), "{explained}");
     assert!(!explained.contains(".entry"), "{explained}");
     let one = call(&["ptx", "profile", &path, "--kernel", "visit"]).out;
     assert!(!one.contains("advance__pre") && one.contains("irregular"), "{one}");
