@@ -9,6 +9,7 @@ mod bisect;
 mod cli;
 mod compare;
 mod contract;
+mod crcs;
 mod determinism;
 mod ends;
 mod faults;

@@ -3,6 +3,7 @@
 mod functional;
 mod loading;
 mod manifest;
+mod page_races;
 mod progress;
 mod record;
 mod request;
@@ -76,8 +77,10 @@ pub struct RunSummary {
     pub waits: Waits,
     /// What the machine did over time, if that was asked for.
     pub curves: Vec<Curve>,
-    /// What kernels did that they should not, of a run without time.
+    /// What kernels did that they should not, of a run without time; and of one with, if races were looked for.
     pub found: Vec<Found>,
+    /// Launches whose pages were looked at for races, if that was asked for, of a run with time.
+    pub race_checked: Option<usize>,
     /// What each launch executed, of a run without time.
     pub launched: Option<Vec<Launched>>,
     /// The most wanted numbers.
@@ -153,7 +156,7 @@ pub fn run_watched(
         true => None,
         false => weigh(request, registry, &machine, &loaded, contents, progress.interrupt_flag()),
     };
-    let Surroundings { program, journal, disk, meter, environment } =
+    let Surroundings { program, journal, disk, meter, page_log, environment } =
         Surroundings::new(request, &loaded, contents);
     let options = RunOptions {
         threads: request.threads.max(1),
@@ -174,7 +177,7 @@ pub fn run_watched(
         Watchdog { after: request.watchdog, abandon: progress.abandon_flag(), ..Watchdog::default() };
     let simulation =
         Simulation { machine: Arc::clone(&machine), registry: Arc::clone(registry), environment };
-    let (mut launched, mut found) = (None, Vec::new());
+    let (mut launched, mut found, mut race_checked) = (None, Vec::new(), None);
     let (report, missing) = if let Err(outcome) = &preloaded {
         launched = request.functional.then(Vec::new);
         (functional::report(outcome.clone(), Vec::new()), [].as_slice())
@@ -184,7 +187,14 @@ pub fn run_watched(
         (ran.report, [].as_slice())
     } else {
         match simulation.run(options, watchdog, alarm) {
-            Ended::ByItself(report) => (report, [].as_slice()),
+            Ended::ByItself(report) => {
+                if let Some(log) = page_log {
+                    let noted = log.take();
+                    race_checked = Some(noted.launches.len());
+                    found = page_races::races(&program, &noted);
+                }
+                (report, [].as_slice())
+            }
             Ended::LeftBehind(report) => (report, RECORDS),
         }
     };
@@ -237,6 +247,7 @@ pub fn run_watched(
         waits,
         curves,
         found,
+        race_checked,
         launched,
         report,
         created,

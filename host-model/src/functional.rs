@@ -20,7 +20,7 @@ use counterpoint_protocols::preload::Contents;
 use counterpoint_ptx::VariableBases;
 use counterpoint_ptx::functional::{Check, FlatMemory, Grid, Options, Touched, ctas};
 
-pub use found::{Found, StreamRace};
+pub use found::{Found, KernelRace, StreamRace};
 use order::Order;
 use races::{Name, Place, Race, Races, Touches};
 

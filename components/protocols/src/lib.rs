@@ -8,6 +8,7 @@ pub mod host;
 pub mod launch;
 pub mod local;
 pub mod memory;
+pub mod page_log;
 pub mod pages;
 pub mod preload;
 pub mod translation;

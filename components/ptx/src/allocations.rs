@@ -83,7 +83,7 @@ impl Allocations {
     }
 
     /// The name of the allocation that an address lies in, for messages.
-    pub(crate) fn name_of(&self, address: u64) -> String {
+    pub fn name_of(&self, address: u64) -> String {
         let found = self.all.iter().find(|it| it.freed_after.is_none() && it.range.contains(&address));
         found.map_or_else(
             || "device memory".to_owned(),

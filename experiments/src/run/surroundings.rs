@@ -11,6 +11,7 @@ use counterpoint_framework::topology::{self, Loaded};
 use counterpoint_hardware::io::storage::Disk;
 use counterpoint_host_model::Journal;
 use counterpoint_host_model::program::Application;
+use counterpoint_protocols::page_log::PageLog;
 use counterpoint_protocols::preload::{Contents, Preloaded};
 
 use super::RunRequest;
@@ -22,6 +23,8 @@ pub(super) struct Surroundings {
     pub(super) journal: Arc<Journal>,
     pub(super) disk: Arc<Disk>,
     pub(super) meter: Arc<Meter>,
+    /// Notes for a look at races, if that was asked for.
+    pub(super) page_log: Option<Arc<PageLog>>,
     pub(super) environment: Environment,
 }
 
@@ -38,13 +41,17 @@ impl Surroundings {
         resources.insert(Arc::clone(&journal));
         resources.insert(Arc::clone(&meter));
         resources.insert(Arc::new(Preloaded::new(contents.clone())));
+        let page_log = request.racecheck.then(Arc::<PageLog>::default);
+        if let Some(log) = &page_log {
+            resources.insert(Arc::clone(log));
+        }
         let environment = Environment {
             resources: Arc::new(resources),
             recording: request.recording,
             sampled: request.series.is_some(),
             seed: request.seed,
         };
-        Surroundings { program, journal, disk, meter, environment }
+        Surroundings { program, journal, disk, meter, page_log, environment }
     }
 }
 

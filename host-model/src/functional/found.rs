@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use counterpoint_framework::time::SimTime;
 use counterpoint_ptx::functional::{Conflict, Finding};
 
 /// A mistake after which the run went on.
@@ -16,6 +17,27 @@ pub enum Found {
     },
     /// Of two commands, launches or copies, that nothing orders.
     BetweenStreams(StreamRace),
+    /// Of two kernels whose pages are tracked, of a run with time.
+    BetweenKernels(KernelRace),
+}
+
+/// A launch that touched a page before an older one was done with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelRace {
+    /// The launch that came too early, and the older one: `laplace#3`.
+    pub launches: [String; 2],
+    /// What lies at the beginning of the page, by name.
+    pub memory: String,
+    /// Where the page begins on the device.
+    pub address: u64,
+    /// When it was touched.
+    pub time: SimTime,
+    /// The block of the older launch that may touch the page and ended last.
+    pub block: u32,
+    /// When it had ended, if it ever did.
+    pub ended: Option<SimTime>,
+    /// How many pages the launch touched before this older one was done with them; the first is described.
+    pub pages: u64,
 }
 
 /// Two commands of different streams that touch the same bytes in no order.
@@ -43,6 +65,9 @@ impl Found {
             Found::BetweenStreams(StreamRace { commands: [one, other], memory, count, .. }) => {
                 format!("race between streams: {one} and {other}, {memory} ({})", times(*count))
             }
+            Found::BetweenKernels(KernelRace { launches: [late, early], pages, .. }) => {
+                format!("race between kernels: {late} and {early} ({})", of_pages(*pages))
+            }
         }
     }
 }
@@ -58,7 +83,28 @@ impl fmt::Display for Found {
                 write!(f, "{check}: {launch}, {first} ({})", times(*count))
             }
             Found::BetweenStreams(race) => race.fmt(f),
+            Found::BetweenKernels(race) => race.fmt(f),
         }
+    }
+}
+
+fn of_pages(count: u64) -> String {
+    if count == 1 { "one page".to_owned() } else { format!("{count} pages in all") }
+}
+
+impl fmt::Display for KernelRace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let KernelRace { launches: [late, early], memory, address, time, block, ended, pages } = self;
+        write!(
+            f,
+            "race between kernels: {late} touches the page at {address:#x} of {memory} at {time}, and block {block} of \
+             {early}, which may touch it too, "
+        )?;
+        match ended {
+            Some(ended) => write!(f, "ends at {ended}")?,
+            None => write!(f, "has not ended")?,
+        }
+        write!(f, " ({})", of_pages(*pages))
     }
 }
 

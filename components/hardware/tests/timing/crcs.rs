@@ -175,13 +175,23 @@ fn the_guard_keeps_the_last_sm_for_the_oldest_kernel() {
 fn a_kernel_waits_for_its_pre_profiler_and_an_irregular_one_for_all_before_it() {
     let profiler = tracked(1, Tracking::Profiler(LaunchId(2)), &super::programs::kernel(""), 2);
     let irregular = Arc::new(Launch { tracking: Tracking::Irregular, ..Launch::clone(&kernel(3, 1)) });
-    let all = [profiler, kernel(2, 1), irregular, kernel(4, 1)];
+    let all = [profiler, kernel(2, 2), irregular, kernel(4, 1)];
     let script = all.into_iter().map(|launch| (5, ToScheduler::Start(launch))).collect();
     let (given, _) = schedule("crcs-fifo", 4, script, vec![], |launch, _| u64::from(launch) * 100);
     let mut order: Given = given.into_iter().flatten().collect();
     order.sort();
     // An end is heard of a cycle later.
-    assert_eq!(order, [(5, (1, 0)), (5, (1, 1)), (101, (2, 0)), (201, (3, 0)), (301, (4, 0))]);
+    let own = [(101, (2, 0)), (101, (2, 1))];
+    assert_eq!(order, [[(5, (1, 0)), (5, (1, 1))], own, [(201, (3, 0)), (301, (4, 0))]].concat());
+}
+
+#[test]
+fn a_pre_profiler_of_another_grid_is_a_fault() {
+    let profiler = tracked(1, Tracking::Profiler(LaunchId(2)), &super::programs::kernel(""), 3);
+    let script = [profiler, kernel(2, 4)].map(|launch| (5, ToScheduler::Start(launch))).into();
+    let (_, report) = schedule("crcs-fifo", 1, script, vec![], |_, _| 100);
+    let message = "k#1 counts the blocks of k#2 in a grid of [3, 1, 1], and k#2 has one of [4, 1, 1]";
+    assert_eq!(fault(&report), message);
 }
 
 const PAGE: u64 = 4096;

@@ -39,9 +39,10 @@ pub(crate) struct Run {
     #[arg(long, conflicts_with_all = ["hash", "hashes", "stop_at", "warm_up"])]
     #[cfg_attr(feature = "otlp", arg(conflicts_with = "otlp"))]
     functional: bool,
-    /// With --functional: look for races in shared memory, as compute-sanitizer does, and between streams, whatever the
-    /// runtime; takes several times as long.
-    #[arg(long, requires = "functional")]
+    /// Look for races. With --functional: in shared memory, as compute-sanitizer does, and between streams, whatever the
+    /// runtime; takes several times as long. With time: between kernels whose pages are tracked, as the overlays
+    /// `crcs-fifo` and `crcs-ppcs` have it.
+    #[arg(long)]
     racecheck: bool,
     /// With --functional: give a block up, naming kernel, warp and PTX line, when it has executed so many warp instructions.
     #[arg(long, value_name = "NUMBER", requires = "functional", default_value_t = DEFAULT_LIMIT)]
@@ -222,6 +223,13 @@ impl Run {
         };
         for path in &summary.created {
             writeln!(console.err, "note: {path} did not exist; it was made by its generator")?;
+        }
+        if summary.race_checked == Some(0) {
+            writeln!(
+                console.err,
+                "note: --racecheck found nothing to look at: no kernel tracked its pages (--with crcs-ppcs), and this is no \
+                 run without time (--functional)"
+            )?;
         }
         if let Some(path) = &self.hashes {
             let mut file = BufWriter::new(File::create(path).map_err(|error| at(path, error))?);

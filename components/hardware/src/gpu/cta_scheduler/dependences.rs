@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use counterpoint_protocols::launch::{Launch, LaunchId, Tracking};
+use counterpoint_protocols::launch::{Launch, LaunchId, LaunchName, Tracking};
 use counterpoint_protocols::pages::PageMoved;
 
 /// What is known of kernels that track their pages.
@@ -10,6 +10,8 @@ use counterpoint_protocols::pages::PageMoved;
 pub struct Dependences {
     /// Kernels whose pre-profilers have not ended.
     unprofiled: BTreeSet<LaunchId>,
+    /// Pre-profilers whose kernels have not come, by the kernel, with their grids.
+    ahead: BTreeMap<LaunchId, (LaunchName, [u32; 3])>,
     /// Kernels that have not ended.
     kernels: BTreeSet<LaunchId>,
     /// Of these, those that may touch any page.
@@ -30,13 +32,25 @@ pub struct Dependences {
 
 impl Dependences {
     /// A launch has come.
-    pub(super) fn arrived(&mut self, launch: &Launch) {
+    ///
+    /// # Errors
+    /// If it is not of the same grid as its pre-profiler: blocks that were counted would never end, or end uncounted.
+    pub(super) fn arrived(&mut self, launch: &Launch) -> Result<(), String> {
         match launch.tracking {
             Tracking::None => {}
             Tracking::Profiler(kernel) => {
                 self.unprofiled.insert(kernel);
+                self.ahead.insert(kernel, (launch.name(), launch.grid));
             }
             Tracking::Regular | Tracking::Irregular => {
+                if let Some((profiler, grid)) = self.ahead.remove(&launch.id)
+                    && grid != launch.grid
+                {
+                    let (kernel, own) = (launch.name(), launch.grid);
+                    return Err(format!(
+                        "{profiler} counts the blocks of {kernel} in a grid of {grid:?}, and {kernel} has one of {own:?}"
+                    ));
+                }
                 self.first.get_or_insert(launch.id);
                 self.launched += 1;
                 self.kernels.insert(launch.id);
@@ -46,6 +60,7 @@ impl Dependences {
                 }
             }
         }
+        Ok(())
     }
 
     /// All blocks of a launch have ended.

@@ -31,6 +31,7 @@ use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::launch::{
     Launch, LaunchEvent, LaunchId, LaunchServer, RunCta, SmClient, SmEvent, SmResources, ToScheduler,
 };
+use counterpoint_protocols::page_log::PageLog;
 use counterpoint_protocols::pages::PageMoved;
 
 pub use dependences::Dependences;
@@ -88,6 +89,8 @@ pub struct CtaScheduler {
     /// When each block under way was placed.
     under_way: BTreeMap<(LaunchId, u32), u64>,
     done: VecDeque<LaunchId>,
+    /// Who wants to know of launches whose pages are tracked.
+    page_log: Option<Arc<PageLog>>,
     /// Tells how far the run is.
     meter: Arc<Meter>,
 }
@@ -106,7 +109,12 @@ impl CtaScheduler {
                 demand.threads, demand.registers, demand.shared, total.threads, total.registers, total.shared
             )));
         }
-        self.dependences.arrived(&launch);
+        self.dependences.arrived(&launch).map_err(Fault::new)?;
+        if let Some(log) = &self.page_log
+            && launch.tracking.is_kernel()
+        {
+            log.launched(&launch, sim.path());
+        }
         self.arrived.push_back(Arrived { launch, demand, share, cycle: sim.cycle() });
         self.begin(sim);
         Ok(())
@@ -251,6 +259,7 @@ impl Component for CtaScheduler {
             busy_since: 0,
             under_way: BTreeMap::new(),
             done: VecDeque::new(),
+            page_log: None,
             meter: Arc::default(),
         })
     }
@@ -262,6 +271,7 @@ impl Component for CtaScheduler {
     ) -> Result<(), Fault> {
         self.sms = vec![Sm::default(); io.sms.len()];
         self.meter = sim.resource().unwrap_or_default();
+        self.page_log = sim.resource();
         self.policy.begin(self.sms.len()).map_err(Fault::new)?;
         // Every SM introduces itself before it is given anything.
         for index in 0..io.sms.len() {

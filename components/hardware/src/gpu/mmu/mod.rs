@@ -108,6 +108,8 @@ pub struct MmuStats {
     early_releases: Counter,
     /// Pages that have passed to a kernel.
     handovers: Counter,
+    /// Pages that their kernel has given up, because none of its blocks was left: in the end as many as have passed to kernels.
+    given_up: Counter,
     /// Kernels without blocks left that pages have passed by.
     skipped: Counter,
     /// Pages, or parts of them, sent to the host when nobody needed them.
@@ -292,6 +294,7 @@ impl Mmu {
         stats.counts_released.add(now.released - told.released);
         stats.early_releases.add(now.early - told.early);
         stats.handovers.add(now.handovers - told.handovers);
+        stats.given_up.add(now.given_up - told.given_up);
         stats.skipped.add(now.skipped - told.skipped);
     }
 

@@ -95,6 +95,8 @@ pub struct Tally {
     pub early: u64,
     /// Changes of owners.
     pub handovers: u64,
+    /// Pages that their owner has given up, because none of its blocks was left.
+    pub given_up: u64,
     /// Entries without blocks that were passed by.
     pub skipped: u64,
 }
@@ -339,6 +341,7 @@ impl Ownership {
         let page = &mut self.pages[number as usize];
         let from = page.owner.take().map(|owner| owner.kernel);
         page.has_been_handed_over |= from.is_some();
+        self.tally.given_up += u64::from(from.is_some());
         while let Some(next) = page.list.front().copied()
             && first_unknown.is_none_or(|unknown| next.kernel < unknown)
         {

@@ -46,8 +46,11 @@ impl Sm {
 
     /// Frees a block's place if nothing of it is under way any more.
     pub(super) fn end_if_done(&mut self, place: usize, sim: &Context<SmStats>) {
-        if !self.ctas[place].as_ref().is_some_and(Cta::is_done) {
-            return;
+        let Some(cta) = self.ctas[place].as_ref().filter(|cta| cta.is_done()) else { return };
+        if let Some(log) = &self.page_log
+            && cta.launch.tracking.is_kernel()
+        {
+            log.ended(cta.launch.id, cta.index, sim.now());
         }
         if self.give_pages_back(place) {
             return;

@@ -53,6 +53,11 @@ impl Sm {
         let Some(cta) = &self.ctas[place] else { return };
         let instruction = &cta.launch.program.instructions()[access.pc as usize];
         let (reads, writes) = (instruction.reads, instruction.writes);
+        if let Some(log) = &self.page_log {
+            let lanes = (0..32).filter(|lane| access.mask >> lane & 1 != 0);
+            let addresses = lanes.map(|lane| access.addresses[lane as usize]);
+            log.accessed(cta.launch.id, sim.now(), addresses, access.width.into());
+        }
         self.count_issue(slot, place, (access.pc, lanes), &sim.stats);
         if access.wants_value {
             self.warps.reserve(slot, &writes);

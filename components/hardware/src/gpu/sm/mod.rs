@@ -24,6 +24,7 @@ mod warp;
 mod writeback;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use counterpoint_framework::kernel::{Fault, Source};
 use counterpoint_framework::model::{
@@ -32,6 +33,7 @@ use counterpoint_framework::model::{
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::launch::{LaunchId, SmEvent, SmResources, SmServer};
 use counterpoint_protocols::memory::{MemResult, MemoryClient};
+use counterpoint_protocols::page_log::PageLog;
 use counterpoint_protocols::translation::TranslationClient;
 use counterpoint_ptx::{Access, Warp};
 
@@ -169,6 +171,8 @@ pub struct Sm {
     at_page: u64,
     /// Blocks release their pages behind their stores.
     release_behind_stores: bool,
+    /// Who wants to know when pages are accessed and blocks end.
+    page_log: Option<Arc<PageLog>>,
     /// The launch whose data the L1 holds.
     launch: Option<LaunchId>,
     /// Up to which cycle `active` and the issue slots have been counted.
@@ -343,6 +347,7 @@ impl Component for Sm {
             fenced: 0,
             at_page: 0,
             release_behind_stores: params.tlb.release_behind_stores,
+            page_log: None,
             launch: None,
             counted: 0,
         })
@@ -353,6 +358,7 @@ impl Component for Sm {
             return Err(Fault::new("a TLB with entries needs `translation` to be linked to an MMU"));
         }
         self.events = VecDeque::from([SmEvent::Resources(self.resources)]);
+        self.page_log = sim.resource();
         loop {
             let cycle = sim.cycle();
             self.count_sleep(cycle, &sim.stats);

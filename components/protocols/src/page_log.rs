@@ -1,0 +1,97 @@
+//! What a run notes of kernels whose pages are tracked, for a check of their order that has no part in making it: when each
+//! launch first touched each page, and when each block was behind its last store.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use counterpoint_framework::time::SimTime;
+
+use crate::launch::{Launch, LaunchId};
+
+/// The notes of a run, given as a resource if they are wanted. What is noted is the least of several times, or stands alone, so
+/// that the order in which threads note it cannot show.
+#[derive(Debug, Default)]
+pub struct PageLog {
+    notes: Mutex<PageNotes>,
+}
+
+/// What has been noted.
+#[derive(Clone, Debug, Default)]
+pub struct PageNotes {
+    /// The launches, and the device of each by the path of its CTA scheduler.
+    pub launches: BTreeMap<LaunchId, (Arc<Launch>, String)>,
+    /// When a launch first accessed a page, by the page's number: when the access was given to the load-store unit.
+    pub accesses: BTreeMap<(LaunchId, u64), SimTime>,
+    /// When a block had ended and its last store had been acknowledged. The others have not ended.
+    pub ends: BTreeMap<(LaunchId, u32), SimTime>,
+}
+
+impl PageLog {
+    /// Bytes of a page in these notes: the smallest that an MMU has. What is in order by larger pages is so by smaller ones.
+    pub const PAGE: u64 = 4096;
+
+    /// The pages of a range of bytes that is not empty.
+    pub fn pages(start: u64, end: u64) -> RangeInclusive<u64> {
+        start / PageLog::PAGE..=(end - 1) / PageLog::PAGE
+    }
+
+    fn notes(&self) -> MutexGuard<'_, PageNotes> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that a launch has reached the CTA scheduler at a path.
+    pub fn launched(&self, launch: &Arc<Launch>, scheduler: &str) {
+        self.notes().launches.insert(launch.id, (Arc::clone(launch), scheduler.to_owned()));
+    }
+
+    /// Notes accesses of a launch to addresses, so many bytes at each.
+    pub fn accessed(
+        &self,
+        launch: LaunchId,
+        time: SimTime,
+        addresses: impl Iterator<Item = u64>,
+        width: u64,
+    ) {
+        let mut notes = self.notes();
+        let mut last = None;
+        for page in addresses.flat_map(|address| PageLog::pages(address, address + width.max(1))) {
+            if last.replace(page) != Some(page) {
+                let first = notes.accesses.entry((launch, page)).or_insert(time);
+                *first = time.min(*first);
+            }
+        }
+    }
+
+    /// Notes that nothing of a block is under way any more; of several times the first counts.
+    pub fn ended(&self, launch: LaunchId, block: u32, time: SimTime) {
+        self.notes().ends.entry((launch, block)).or_insert(time);
+    }
+
+    /// What has been noted so far.
+    pub fn take(&self) -> PageNotes {
+        std::mem::take(&mut self.notes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_access_to_a_page_and_the_first_end_of_a_block_stay() {
+        let log = PageLog::default();
+        let at = SimTime::from_ps;
+        log.accessed(LaunchId(1), at(9), [4092, 4094].into_iter(), 4);
+        log.accessed(LaunchId(1), at(7), [8192].into_iter(), 4);
+        log.accessed(LaunchId(1), at(8), [8196, 0].into_iter(), 8);
+        log.ended(LaunchId(1), 3, at(20));
+        log.ended(LaunchId(1), 3, at(30));
+        let PageNotes { accesses, ends, .. } = log.take();
+        let accesses: Vec<_> = accesses.into_iter().collect();
+        let key = |page| (LaunchId(1), page);
+        assert_eq!(accesses, [(key(0), at(8)), (key(1), at(9)), (key(2), at(7))]);
+        assert_eq!(ends.into_iter().collect::<Vec<_>>(), [((LaunchId(1), 3), at(20))]);
+        assert!(log.take().ends.is_empty());
+    }
+}

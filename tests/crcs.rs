@@ -1,0 +1,160 @@
+//! CRCS and PPCS on whole machines, by the facts that the paper states (Kim et al., PACT 2016): kernels that depend on each
+//! other and run side by side compute what they compute one after another, and each rule that makes it so is needed.
+//!
+//! How single components keep these rules is in the tests of `counterpoint-hardware`.
+
+mod errors;
+mod overlap;
+mod rules;
+
+use counterpoint_experiments::run::{RunRequest, RunSummary};
+use counterpoint_framework::model::StatValue;
+use counterpoint_framework::telemetry::{Attribute, Level, Recording, Span};
+use counterpoint_framework::time::SimTime;
+
+use crate::support::{assert_verified, request, run_request};
+
+const FIFO: &str = "crcs-fifo";
+const PPCS: &str = "crcs-ppcs";
+
+/// The machine of the paper with fewer SMs and channels, so that a run takes no time.
+const SMALL: [&str; 2] = ["gpu.sms=4", "gpu.controllers=2"];
+
+/// A run on the paper's machine with an overlay, looked at by the race checker; without one, serially.
+fn on_crcs(overlay: Option<&str>, application: &str, sets: &[&str]) -> RunRequest {
+    let overlays = overlay.iter().map(|name| (*name).to_owned()).collect();
+    let request = request("crcs-64sm-pcie3-ssd", application, sets);
+    RunRequest { overlays, racecheck: true, hash: true, ..request }
+}
+
+/// The sum of a statistic over all components of a kind.
+fn total(summary: &RunSummary, kind: &str, name: &str) -> u64 {
+    let of_kind = |path: &str| summary.kinds.get(path).is_some_and(|it| it == kind);
+    let rows: Vec<_> = summary.report.stats.iter().filter(|row| of_kind(&row.path)).collect();
+    let mut counts = rows.iter().filter(|row| row.label.name == name).map(|row| match row.value {
+        StatValue::Count(count) => count,
+        ref other => panic!("{name} is {other:?}"),
+    });
+    let first = counts.next().unwrap_or_else(|| panic!("no {kind} counts {name}"));
+    first + counts.sum::<u64>()
+}
+
+/// Asserts that a run computed what it should, and that the race checker looked at its launches and found nothing.
+#[track_caller]
+fn assert_right(summary: &RunSummary, launches: usize) {
+    let found: Vec<String> = summary.found.iter().map(ToString::to_string).collect();
+    assert!(found.is_empty(), "{}", found.join("\n"));
+    assert_eq!(summary.race_checked, Some(launches));
+    assert_verified(summary);
+}
+
+/// A block on an SM.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Block {
+    sm: u64,
+    start: SimTime,
+    end: SimTime,
+    launch: u64,
+    kernel: String,
+}
+
+impl Block {
+    fn is_profiler(&self) -> bool {
+        self.kernel.ends_with("__pre")
+    }
+}
+
+/// The blocks of all SMs, in the order of SMs and of time.
+fn blocks(summary: &RunSummary) -> Vec<Block> {
+    let spans = summary.report.trace.spans.iter();
+    let mut blocks: Vec<Block> = spans.filter(|span| span.name.starts_with("cta ")).map(block).collect();
+    blocks.sort();
+    blocks
+}
+
+fn block(span: &Span) -> Block {
+    let attribute = |name: &str| &span.attributes.iter().find(|(known, _)| *known == name).unwrap().1;
+    let number = |name| match attribute(name) {
+        Attribute::Number(number) => *number,
+        other => panic!("{name} is {other:?}"),
+    };
+    let Attribute::Text(kernel) = attribute("kernel") else { panic!("a kernel has a name") };
+    let (start, end) = (span.start, span.end);
+    Block { sm: number("sm"), start, end, launch: number("launch"), kernel: kernel.to_string() }
+}
+
+/// From a phase's beginning to its end.
+fn phase(summary: &RunSummary, name: &str) -> (SimTime, SimTime) {
+    let span = summary.report.trace.spans.iter().find(|span| span.level == Level::Phases && span.name == name);
+    let span = span.unwrap_or_else(|| panic!("there is no {name}"));
+    (span.start, span.end)
+}
+
+fn with_blocks(request: RunRequest) -> RunSummary {
+    run_request(&RunRequest { recording: Recording::of(Level::Ctas), ..request })
+}
+
+/// Seconds of simulated time.
+fn seconds(summary: &RunSummary) -> f64 {
+    summary.report.outcome.time().as_ps() as f64 * 1e-12
+}
+
+/// The paper's programs, small, and how many launches they have.
+const PROGRAMS: [(&str, usize); 7] = [
+    ("3mm", 3),
+    ("stencil3d", 3),
+    ("hotspot", 2),
+    ("bfs", 36),
+    ("laplace", 3),
+    ("convolution", 2),
+    ("pathfinder", 3),
+];
+
+#[test]
+fn a2_4_every_block_that_was_counted_is_counted_off_and_all_pages_are_nobodys() {
+    for (program, launches) in PROGRAMS {
+        for overlay in [FIFO, PPCS] {
+            let sets = [&SMALL[..], &["app.size=small"]].concat();
+            let summary = run_request(&on_crcs(Some(overlay), program, &sets));
+            assert_right(&summary, launches);
+            let of_mmu = |name| total(&summary, "gpu/mmu", name);
+            assert_eq!(of_mmu("counts_set"), of_mmu("counts_released"), "{program} {overlay}");
+            assert_eq!(of_mmu("handovers"), of_mmu("given_up"), "{program} {overlay}");
+            assert!(of_mmu("counts_set") > 0 && of_mmu("handovers") > 0, "{program} {overlay}");
+        }
+    }
+}
+
+/// All programs, or every other one, with every policy, order of the prelude and number of threads.
+fn values_are_right(programs: &[(&str, usize)]) {
+    for &(program, launches) in programs {
+        let sets = [&SMALL[..], &["app.size=small"]].concat();
+        let serial = run_request(&on_crcs(None, program, &sets));
+        assert_eq!(serial.race_checked, Some(0));
+        assert_verified(&serial);
+        for overlay in [FIFO, PPCS] {
+            for order in ["interleaved", "sequential", "small-first", "random"] {
+                let order = format!("host.cpu.runtime={{ overlapped: {{ order: {order} }} }}");
+                let sets = [&sets[..], &[&order]].concat();
+                let one = on_crcs(Some(overlay), program, &sets);
+                let two = RunRequest { threads: 2, ..one.clone() };
+                let [one, two] = [one, two].map(|request| run_request(&request));
+                assert_right(&one, launches);
+                assert_right(&two, launches);
+                assert_eq!(one.results, serial.results, "{program} {overlay} {order}");
+                assert_eq!(one.report.hash, two.report.hash, "{program} {overlay} {order}");
+                assert!(one.report.hash.is_some());
+            }
+        }
+    }
+}
+
+#[test]
+fn a2_5_a2_19_programs_compute_the_same_and_no_page_is_touched_early() {
+    values_are_right(&PROGRAMS[..3]);
+}
+
+#[test]
+fn a2_5_a2_19_more_programs_compute_the_same_and_no_page_is_touched_early() {
+    values_are_right(&PROGRAMS[3..]);
+}
