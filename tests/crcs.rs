@@ -85,7 +85,8 @@ fn block(span: &Span) -> Block {
 
 /// From a phase's beginning to its end.
 fn phase(summary: &RunSummary, name: &str) -> (SimTime, SimTime) {
-    let span = summary.report.trace.spans.iter().find(|span| span.level == Level::Phases && span.name == name);
+    let span =
+        summary.report.trace.spans.iter().find(|span| span.level == Level::Phases && span.name == name);
     let span = span.unwrap_or_else(|| panic!("there is no {name}"));
     (span.start, span.end)
 }
@@ -112,11 +113,12 @@ const PROGRAMS: [(&str, usize); 7] = [
 
 #[test]
 fn a2_4_every_block_that_was_counted_is_counted_off_and_all_pages_are_nobodys() {
-    for (program, launches) in PROGRAMS {
+    for (program, _) in PROGRAMS {
         for overlay in [FIFO, PPCS] {
             let sets = [&SMALL[..], &["app.size=small"]].concat();
-            let summary = run_request(&on_crcs(Some(overlay), program, &sets));
-            assert_right(&summary, launches);
+            let plain = RunRequest { racecheck: false, ..on_crcs(Some(overlay), program, &sets) };
+            let summary = run_request(&plain);
+            assert_verified(&summary);
             let of_mmu = |name| total(&summary, "gpu/mmu", name);
             assert_eq!(of_mmu("counts_set"), of_mmu("counts_released"), "{program} {overlay}");
             assert_eq!(of_mmu("handovers"), of_mmu("given_up"), "{program} {overlay}");
@@ -125,7 +127,7 @@ fn a2_4_every_block_that_was_counted_is_counted_off_and_all_pages_are_nobodys() 
     }
 }
 
-/// All programs, or every other one, with every policy, order of the prelude and number of threads.
+/// Some programs with every policy, order of the prelude and number of threads.
 fn values_are_right(programs: &[(&str, usize)]) {
     for &(program, launches) in programs {
         let sets = [&SMALL[..], &["app.size=small"]].concat();
@@ -137,10 +139,15 @@ fn values_are_right(programs: &[(&str, usize)]) {
                 let order = format!("host.cpu.runtime={{ overlapped: {{ order: {order} }} }}");
                 let sets = [&sets[..], &[&order]].concat();
                 let one = on_crcs(Some(overlay), program, &sets);
-                let two = RunRequest { threads: 2, ..one.clone() };
-                let [one, two] = [one, two].map(|request| run_request(&request));
-                assert_right(&one, launches);
-                assert_right(&two, launches);
+                // The analysis of the stencil's ranges takes seconds.
+                let racecheck = program != "stencil3d" || order.contains("interleaved");
+                let two = RunRequest { threads: 2, racecheck: false, ..one.clone() };
+                let one = run_request(&RunRequest { racecheck, ..one });
+                let two = run_request(&two);
+                assert_eq!(one.race_checked, racecheck.then_some(launches));
+                assert!(one.found.is_empty(), "{program} {overlay} {order}: {}", one.found[0]);
+                assert_verified(&one);
+                assert_verified(&two);
                 assert_eq!(one.results, serial.results, "{program} {overlay} {order}");
                 assert_eq!(one.report.hash, two.report.hash, "{program} {overlay} {order}");
                 assert!(one.report.hash.is_some());

@@ -77,8 +77,10 @@ fn pages_are_powers_of_two() {
 fn pages_of_two_sizes_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let app = application(folder.path(), "laplace");
-    let words = "gpu.mmu.page";
-    assert_refused(&crcs(), &app, PPCS, &["app.size=small", "gpu.mmu.page=64 KiB"], words);
+    for set in ["gpu.mmu.page=64 KiB", "gpu.sm.tlb.page=64 KiB"] {
+        let words = "`page` of the MMU and `tlb.page` of the SMs must be equal";
+        assert_refused(&crcs(), &app, PPCS, &["app.size=small", set], words);
+    }
 }
 
 #[test]

@@ -11,6 +11,8 @@ pub enum MmuRequest {
     Page {
         /// The page's number: its address by its size.
         page: u64,
+        /// Bytes of a page, as whoever asks has it.
+        bytes: u64,
         /// Who asks: a launch that tracks its pages, or 0 for any other.
         launch: LaunchId,
     },

@@ -121,15 +121,12 @@ fn of_blocks(kernel: &KernelAccesses, launch: &Launch) -> Option<Vec<Vec<Range<u
     }
     let symbols = kernel.global().any(|access| matches!(access.array, Some(Array::Symbol(_))));
     let variables = symbols.then(|| launch.memory.around(launch.variables.globals)).flatten();
-    let told = ranges::Launch {
-        grid: launch.grid,
-        block: launch.block,
-        params: &params,
-        allocations: &allocations,
-    };
+    let told =
+        ranges::Launch { grid: launch.grid, block: launch.block, params: &params, allocations: &allocations };
     let of_block = |ctaid: [u32; 3]| {
         let given = ranges(kernel, &told, ctaid);
-        let arrays = given.arrays.values().flat_map(|touched| [touched.read.clone(), touched.written.clone()]);
+        let arrays =
+            given.arrays.values().flat_map(|touched| [touched.read.clone(), touched.written.clone()]);
         let all = arrays.flatten().chain(variables.clone()).filter(|range| !range.is_empty());
         (!given.anywhere).then(|| all.collect())
     };

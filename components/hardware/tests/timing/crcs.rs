@@ -210,7 +210,7 @@ fn count(change: Change, kernel: u32, pages: Range<u64>, tag: u32) -> MmuRequest
 }
 
 fn ask(page: u64, kernel: u32) -> MmuRequest {
-    MmuRequest::Page { page, launch: LaunchId(kernel) }
+    MmuRequest::Page { page, bytes: PAGE, launch: LaunchId(kernel) }
 }
 
 fn page(page: u64, kernel: u32, granted: bool) -> MmuReply {
@@ -334,7 +334,9 @@ fn sm(
     let _events: Probe<SmEvent> = bench.client("work", None, vec![(5, block(&launch, 0))], 2);
     let requests = bench.server("memory", None, move |request| Some((MEMORY, memory.answer(&request))));
     let asked = bench.server("translation", None, move |request| match request {
-        MmuRequest::Page { page, launch } => Some((granted, MmuReply::Page { page, launch, granted: true })),
+        MmuRequest::Page { page, launch, .. } => {
+            Some((granted, MmuReply::Page { page, launch, granted: true }))
+        }
         MmuRequest::Count(RangeCount { tag, .. }) => Some((20, MmuReply::Counted { tag })),
     });
     let report = bench.run();
@@ -357,7 +359,7 @@ fn an_access_issues_when_its_page_is_granted_and_the_warp_waits_with_it() {
     let pages: Numbers = asked
         .iter()
         .map(|(cycle, request)| match request {
-            MmuRequest::Page { page, launch: LaunchId(4) } => (*cycle, *page),
+            MmuRequest::Page { page, bytes: PAGE, launch: LaunchId(4) } => (*cycle, *page),
             other => panic!("{other:?}"),
         })
         .collect();

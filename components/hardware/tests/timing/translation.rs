@@ -27,7 +27,7 @@ fn page_of(asked: &MmuRequest) -> u64 {
 }
 
 fn ask(page: u64) -> MmuRequest {
-    MmuRequest::Page { page, launch: LaunchId(0) }
+    MmuRequest::Page { page, bytes: 4096, launch: LaunchId(0) }
 }
 
 /// Lets SMs ask an MMU for pages; gives what each is answered, and what is asked of memory.
@@ -90,7 +90,9 @@ fn run(params: &str, body: &str, cycles: u64) -> Sent {
     let _events: Probe<SmEvent> = bench.client("work", None, vec![(5, block(&launch, 0))], 2);
     let requests = bench.server("memory", None, move |request| Some((100, memory.answer(&request))));
     let pages = bench.server("translation", None, move |request| match request {
-        MmuRequest::Page { page, launch } => Some((cycles, MmuReply::Page { page, launch, granted: true })),
+        MmuRequest::Page { page, launch, .. } => {
+            Some((cycles, MmuReply::Page { page, launch, granted: true }))
+        }
         MmuRequest::Count(_) => None,
     });
     let report = bench.run();

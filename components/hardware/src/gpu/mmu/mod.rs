@@ -159,6 +159,8 @@ const WRITE_BACK: u32 = u32::MAX;
 
 /// The MMU.
 pub struct Mmu {
+    /// Bytes of a page.
+    page: u64,
     levels: Vec<Level>,
     pages: Pages,
     latency: u64,
@@ -393,6 +395,7 @@ impl Component for Mmu {
         let (levels, end) = levels(memory.div_ceil(page), memory);
         let entries = levels.last().map_or(0, |level| level.base);
         Ok(Mmu {
+            page,
             ownership: Rc::new(RefCell::new(Ownership::new(
                 page.trailing_zeros(),
                 params.early_release,
@@ -432,7 +435,14 @@ impl Component for Mmu {
             let (cycle, stats) = (sim.cycle(), &sim.stats);
             for (sm, socket) in io.sms.iter_mut().enumerate() {
                 match socket.rx.try_recv() {
-                    Some(MmuRequest::Page { page, launch }) => {
+                    Some(MmuRequest::Page { page, bytes, launch }) => {
+                        if bytes != self.page {
+                            return Err(Fault::new(format!(
+                                "SM {sm} asks for a page of {bytes} bytes, and pages of this MMU have {}: `page` of the MMU \
+                                 and `tlb.page` of the SMs must be equal",
+                                self.page
+                            )));
+                        }
                         self.asked.push_back((cycle + self.latency, sm, (page, launch)));
                     }
                     Some(MmuRequest::Count(count)) => {

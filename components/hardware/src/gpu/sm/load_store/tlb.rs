@@ -87,7 +87,7 @@ impl Tlb {
         missing.push(page);
         if !self.awaited.contains(&page) {
             self.awaited.push(page);
-            self.requests.push_back(MmuRequest::Page { page, launch: kernel });
+            self.requests.push_back(MmuRequest::Page { page, bytes: 1 << self.shift, launch: kernel });
             stats.requests.add(1);
         }
     }
@@ -113,7 +113,7 @@ impl Tlb {
         }
         if self.pending.len() < self.most && !self.pending.contains(&page) {
             self.pending.push(page);
-            self.requests.push_back(MmuRequest::Page { page, launch: LaunchId(0) });
+            self.requests.push_back(MmuRequest::Page { page, bytes: 1 << self.shift, launch: LaunchId(0) });
             stats.requests.add(1);
         }
         false
