@@ -157,6 +157,10 @@ impl Driver<'_> {
                 let Move { transfer, offset, address, bytes } = next;
                 match self.threads[index].way {
                     Way::In => {
+                        if self.application.copy_in.contains(&transfer.buffer) {
+                            // Its copy follows by itself, and nobody tells the host.
+                            self.journal.moved(bytes.into());
+                        }
                         self.pages[tag.0 as usize] = Some(Page::Fill { address, bytes });
                         self.fill_page(tag, transfer, offset, (address, bytes)).await;
                     }
