@@ -165,3 +165,11 @@ fn a2_5_a2_19_programs_compute_the_same_and_no_page_is_touched_early() {
 fn a2_5_a2_19_more_programs_compute_the_same_and_no_page_is_touched_early() {
     values_are_right(&PROGRAMS[3..]);
 }
+
+#[test]
+fn a2_5_pages_may_be_large() {
+    for (overlay, page) in [(FIFO, "gpu.page=16 KiB"), (PPCS, "gpu.page=64 KiB")] {
+        let summary = run_request(&on_crcs(Some(overlay), "hotspot", &["gpu.sms=4", "app.n=64", page]));
+        assert_right(&summary, 10);
+    }
+}

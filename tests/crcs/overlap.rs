@@ -93,7 +93,7 @@ fn a2_12_nothing_is_faster_than_its_slowest_part() {
 fn a2_14_the_gain_falls_as_kernels_become_more() {
     let gain = |launches: u32| {
         let launches = format!("app.launches={launches}");
-        let [serial, _, ppcs] = compare("hotspot", &["gpu.sms=6", "app.n=96", &launches]);
+        let [serial, _, ppcs] = compare("hotspot", &["gpu.sms=4", "app.n=64", &launches]);
         seconds(&serial) / seconds(&ppcs)
     };
     let (few, many) = (gain(4), gain(16));
