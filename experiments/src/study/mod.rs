@@ -4,6 +4,7 @@
 //! [`table::Results`] has their values, from which [`crate::report`] draws.
 
 pub mod engine;
+pub mod growth;
 mod file;
 pub mod index;
 mod plan;

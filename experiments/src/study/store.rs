@@ -69,6 +69,10 @@ impl PointKey {
         part("version", env!("CARGO_PKG_VERSION").as_bytes());
         part("machine", resolve_plain(&machine.machine, &machine.sources).as_bytes());
         part("seed", &request.seed.to_le_bytes());
+        // What happens is the same with samples and without, but not what is kept of it.
+        if let Some(every) = request.series {
+            part("series", &every.as_ps().to_le_bytes());
+        }
         for text in &application.texts {
             part("text", text.as_bytes());
         }

@@ -6,9 +6,17 @@ use counterpoint_framework::time::SimTime;
 use serde::{Deserialize, Serialize};
 
 use crate::exposure::Activity;
+use crate::launches::LaunchTimes;
 use crate::run::RunSummary;
 
+/// The phase in which a host reads its inputs.
+const PRELUDE: &str = "prelude";
+
 /// The values that every point may have, and their units. A machine that does not count something has no value of it.
+///
+/// An activity is busy while one of its sort goes on, and exposed while nothing that counts more does ([`Activity`]). The
+/// first and the last launch, pre-profilers apart, take from the placement of their first block to the end of their last one;
+/// so do pre-profilers, which are summed up ([`LaunchTimes`]). `prelude_end` is when the phase of that name has ended.
 pub const NAMES: &[(&str, &str)] = &[
     ("time", "s"),
     ("cycles", "cycles"),
@@ -35,6 +43,10 @@ pub const NAMES: &[(&str, &str)] = &[
     ("exposed_prelude", "s"),
     ("exposed_postlude", "s"),
     ("exposed_other", "s"),
+    ("prelude_end", "s"),
+    ("first_launch", "s"),
+    ("last_launch", "s"),
+    ("profilers", "s"),
 ];
 
 /// The unit of a value, if it is one that every point may have.
@@ -72,6 +84,12 @@ impl PointResult {
             values.insert(format!("exposed_{name}"), seconds(one.exposed));
         }
         values.insert("exposed_other".to_owned(), seconds(exposure.other));
+        let prelude = summary.phases.iter().find(|phase| phase.name == PRELUDE);
+        values.extend(prelude.map(|phase| ("prelude_end".to_owned(), seconds(phase.end))));
+        if let Some(LaunchTimes { first, last, profilers }) = LaunchTimes::of(&summary.launches) {
+            let times = [("first_launch", first), ("last_launch", last), ("profilers", profilers)];
+            values.extend(times.map(|(name, time)| (name.to_owned(), seconds(time))));
+        }
         PointResult { point, outcome: summary.ending(), verified: summary.is_good(), values }
     }
 }
