@@ -98,7 +98,9 @@ impl Runtime for Unordered {
             for stream in 0..*times {
                 for step in steps {
                     match step {
-                        Step::Launch(launch) => launched.push(driver.launch(launch, stream, Tracking::None, None).await?),
+                        Step::Launch(launch) => {
+                            launched.push(driver.launch(launch, stream, Tracking::None, None).await?)
+                        }
                         Step::Swap(a, b) => driver.swap(*a, *b),
                         Step::Free(name) => driver.free(*name)?,
                         _ => {}

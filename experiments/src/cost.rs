@@ -100,7 +100,9 @@ impl Cost {
         let (sm, scheduler, mmu) = (sm?, scheduler?, mmu?);
         let entries: u64 = parameter(sm, "tlb.entries")?;
         if entries == 0 {
-            return Err("the SMs of the machine have no TLBs; the overlay `crcs-ppcs` gives them some".to_owned());
+            return Err(
+                "the SMs of the machine have no TLBs; the overlay `crcs-ppcs` gives them some".to_owned()
+            );
         }
         let slices = of_kind("memory/l2-slice");
         let slices = slices.iter().map(|slice| size(&slice.params, "cache.capacity"));

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use csv::StringRecord;
 
-use crate::output::{EXPOSURE, SERIES, STATS_CSV};
+use crate::output::{EXPOSURE, STATS_CSV};
 
 /// A line of `stats.csv`.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,17 +15,6 @@ pub(crate) struct Statistic {
     pub(crate) value: f64,
     /// Its unit.
     pub(crate) unit: String,
-}
-
-/// A line of `series.csv`.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Increase {
-    /// The end of the interval, in picoseconds.
-    pub(crate) time: u64,
-    /// `path.name` of the counter.
-    pub(crate) name: String,
-    /// How much was added.
-    pub(crate) increase: f64,
 }
 
 /// A line of `exposure.csv`.
@@ -47,20 +36,6 @@ pub(crate) fn statistics(folder: &Path) -> Result<Vec<Statistic>, String> {
             name: format!("{path}.{name}"),
             value: value.parse().ok().filter(|value: &f64| value.is_finite())?,
             unit: unit.to_owned(),
-        })
-    })
-}
-
-/// What grew when in the run in a folder, by time.
-///
-/// # Errors
-/// If it cannot be read, or is damaged.
-pub(crate) fn series(folder: &Path) -> Result<Vec<Increase>, String> {
-    read(folder, SERIES, ["time_ps", "path", "statistic", "increase"], |[time, path, name, increase]| {
-        Some(Increase {
-            time: time.parse().ok()?,
-            name: format!("{path}.{name}"),
-            increase: increase.parse().ok().filter(|value: &f64| value.is_finite())?,
         })
     })
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::pattern::matches;
 use crate::study::growth::Growth;
 use crate::study::table::{Results, Row};
 use crate::study::{FigureFile, FigureKind, Mean, values};
@@ -156,7 +157,7 @@ impl<'a> Plan<'a> {
                 let of_column = |label: &str| match (columns.len(), label) {
                     (0 | 1, _) => label.to_owned(),
                     (_, "") => column.clone(),
-                    _ => format!("{label}, {column}"),
+                    _ => format!("{label}: {column}"),
                 };
                 (of_column(&label), of_column(&shown).replace('_', " "), column.as_str(), rows.clone())
             };
@@ -207,7 +208,8 @@ impl<'a> Plan<'a> {
             }
         }
         let count = labels.len();
-        let whole = chart.series.iter().filter(|series| !series.published).map(|series| series.dots.len()).max();
+        let whole =
+            chart.series.iter().filter(|series| !series.published).map(|series| series.dots.len()).max();
         for (number, mean) in self.figure.means.iter().enumerate() {
             labels.push(if *mean == Mean::Arithmetic { "mean" } else { "geomean" }.to_owned());
             // The mean of some of the paper's values would stand beside that of all of ours.
@@ -264,10 +266,11 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// For each point a line for each counter, and where the marks are.
+    /// For each point a line for each launch, and where the marks are.
     fn curves(&self, chart: &mut Chart) {
         let growths = self.series().into_iter().flat_map(|(label, rows)| {
-            let of = move |row: &'a Row| self.figure.y.0.iter().filter_map(|y| row.growths.get(y)).flatten();
+            let wanted = |growth: &&Growth| self.figure.y.0.iter().any(|y| matches(y, &growth.name));
+            let of = move |row: &'a Row| row.growths.iter().filter(wanted);
             let name = move |growth: &'a Growth| match label.as_str() {
                 "" => (growth.name.clone(), growth),
                 _ => (format!("{}: {}", self.named(&label), growth.name), growth),

@@ -3,7 +3,6 @@
 use counterpoint_framework::model::{
     Choice, Diagnostic, Named, Node, Parameter, Params, Raw, Reader, TypeInfo, Value,
 };
-use counterpoint_framework::time::SimTime;
 
 /// A study: runs of applications on machines, what is reckoned from them, and how it is shown.
 #[derive(Clone, Debug, Params)]
@@ -38,10 +37,6 @@ pub(super) struct StudyFile {
     /// Statistics to reckon with, by name: the sum of all whose `path.name` matches, such as `gpu.l2[*].L2_total_cache_misses`.
     #[param(default = "{}")]
     pub statistics: Named<String>,
-    /// Note what all components have counted whenever so much simulated time has passed, such as `50 us`, for figures of the
-    /// kind `curves`.
-    #[param(min = "1 ps")]
-    pub series: Option<SimTime>,
     /// What is reckoned for each point, by name: arithmetic over its values, over columns above, and over those of another
     /// run of the same point, as in `baseline.time / time`.
     #[param(default = "{}")]
@@ -73,8 +68,7 @@ pub enum FigureKind {
     Scatter,
     /// For each series, which share of its points has at most this value of `y`.
     Cdf,
-    /// A line for each counter that matches `y`, such as `gpu.scheduler.kernels[*].ctas_ended`: what it has come to, over
-    /// time. The study needs `series`.
+    /// A line for each launch whose name matches `y`, such as `step#*`: how many of its thread blocks have ended, over time.
     Curves,
 }
 
@@ -97,7 +91,7 @@ pub struct FigureFile {
     /// Along the x axis: `machine`, `application`, `run`, `seed`, a varied path, or a column. A cdf has none, nor have curves.
     pub x: Option<String>,
     /// Along the y axis: a column or value; of stacks, bars and lines a list of them, each a part or a series of its own.
-    /// Curves have a counter's name instead, with `*` for any part of it.
+    /// Curves have the name of a launch instead, with `*` for any part of it.
     pub y: OneOrMore,
     /// What tells series apart: `machine`, `application`, `run`, `seed` or a varied path.
     pub series: Option<String>,
@@ -113,8 +107,8 @@ pub struct FigureFile {
     /// Means over each series, shown behind the last x. The paper's series has none if it lacks a value that ours have.
     #[param(default = "[]")]
     pub means: Vec<Mean>,
-    /// The paper's values by series and x, shown beside ours. Where `y` is a list, a series is called as its column, behind
-    /// the label and a comma if `series` tells labels apart.
+    /// The paper's values by series and x, shown beside ours. Where `y` is a list, a series is called as its column, or
+    /// `label: column` if `series` tells labels apart.
     #[param(default = "{}")]
     pub published: Named<Named<f64>>,
 }

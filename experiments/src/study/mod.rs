@@ -4,8 +4,8 @@
 //! [`table::Results`] has their values, from which [`crate::report`] draws.
 
 pub mod engine;
-pub mod growth;
 mod file;
+pub mod growth;
 pub mod index;
 mod plan;
 pub mod store;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use counterpoint_framework::model::{
     Diagnostic, Diagnostics, Families, Key, Named, Node, Params, Raw, Reader, Report, SourceMap, Span, yaml,
 };
-use counterpoint_framework::time::SimTime;
+use counterpoint_framework::telemetry::{Level, Recording};
 use counterpoint_framework::topology::expression::Expression;
 use counterpoint_framework::topology::flow;
 
@@ -31,8 +31,6 @@ pub struct Study {
     pub points: Vec<Point>,
     /// Statistics to reckon with: a name and a pattern.
     pub statistics: Vec<(String, String)>,
-    /// The time from one sample of all counters to the next.
-    pub series: Option<SimTime>,
     /// What is reckoned.
     pub columns: Vec<(String, Expression)>,
     /// The figures.
@@ -114,6 +112,11 @@ fn read(
     let statistics: Vec<(String, String)> =
         file.statistics.0.iter().map(|(key, pattern)| (key.name.clone(), pattern.clone())).collect();
     let columns = columns(&file, &node, diagnostics);
+    let recording = match file.figures.iter().any(|figure| figure.kind == FigureKind::Curves) {
+        // Their blocks are counted one by one, however many they are.
+        true => Recording { level: Level::Ctas, limit: usize::MAX },
+        false => Recording::default(),
+    };
     let mut points = Vec::new();
     for machine in &file.machine.0 {
         for application in &file.applications.0 {
@@ -123,7 +126,7 @@ fn read(
                         let mut request = RunRequest::new(&machine.name, &application.name);
                         request.folder = from.to_owned();
                         request.seed = seed;
-                        request.series = file.series;
+                        request.recording = recording;
                         request.sets = own(machine).chain(own(application)).collect();
                         request.sets.extend(settings.iter().cloned());
                         request.sets.extend(varied.iter().map(|(path, value)| format!("{path}={value}")));
@@ -146,7 +149,6 @@ fn read(
         dimensions,
         points,
         statistics,
-        series: file.series,
         columns,
         figures: file.figures,
         text,
@@ -318,9 +320,6 @@ fn check_figures(file: &StudyFile, dimensions: &[String], root: &Node, diagnosti
         );
         if figure.y.0.len() > 1 && !several {
             diagnostics.error(place("y"), "only stacks, bars, lines and curves have several values");
-        }
-        if is_curves && file.series.is_none() {
-            diagnostics.error(node.span, "curves need `series` in the study: a time, such as `50 us`");
         }
         if !is_curves && figure.mark.is_some() {
             diagnostics.error(place("mark"), "only curves have a mark");

@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::FigureKind;
-use super::growth::{self, Growth};
+use super::growth::Growth;
 use super::plan::{RUN, Study};
 use super::store::{PointKey, point_folder, result};
 use super::values::NAMES;
 use crate::pattern::matches;
-use crate::recorded::{series, statistics};
+use crate::recorded::statistics;
 
 /// The points that are finished.
 #[derive(Clone, Debug, Default)]
@@ -30,8 +29,8 @@ pub struct Row {
     pub labels: Vec<String>,
     /// Its values by name. What has no value, or no finite one, is missing.
     pub values: BTreeMap<String, f64>,
-    /// What the counters that figures show as curves came to over time, by the name that the figures give.
-    pub growths: BTreeMap<String, Vec<Growth>>,
+    /// How its launches went on, if figures show that.
+    pub growths: Vec<Growth>,
     /// The folder of its files.
     pub key: PointKey,
 }
@@ -42,8 +41,6 @@ impl Results {
     /// # Errors
     /// If what is stored is damaged.
     pub fn read(study: &Study, keys: &[PointKey], folder: &Path) -> Result<Self, String> {
-        let curves = study.figures.iter().filter(|figure| figure.kind == FigureKind::Curves);
-        let curves: Vec<&str> = curves.flat_map(|figure| &figure.y.0).map(String::as_str).collect();
         let mut rows = Vec::new();
         for (point, key) in study.points.iter().zip(keys) {
             let Some(found) = result(folder, key)? else { continue };
@@ -57,15 +54,7 @@ impl Results {
                     }
                 }
             }
-            let mut growths = BTreeMap::new();
-            if let (Some(every), false) = (study.series, curves.is_empty()) {
-                let all = series(&point_folder(folder, key))?;
-                let end = values.get("time").copied().unwrap_or_default();
-                growths.extend(curves.iter().map(|&curve| {
-                    (curve.to_owned(), growth::growths(curve, &all, every.as_ps(), end))
-                }));
-            }
-            rows.push(Row { labels: point.labels.clone(), values, growths, key: key.clone() });
+            rows.push(Row { labels: point.labels.clone(), values, growths: found.growths, key: key.clone() });
         }
         Ok(Self::reckon(study, rows))
     }
@@ -193,7 +182,7 @@ mod tests {
             Row {
                 labels: point.labels.clone(),
                 values: values.map(|(name, value)| (name.to_owned(), value)).into(),
-                growths: BTreeMap::new(),
+                growths: Vec::new(),
                 key: serde_json::from_str("\"\"").unwrap(),
             }
         };

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use counterpoint_framework::time::SimTime;
 use serde::{Deserialize, Serialize};
 
+use super::growth::{Growth, growths};
 use crate::exposure::Activity;
 use crate::launches::LaunchTimes;
 use crate::run::RunSummary;
@@ -65,6 +66,9 @@ pub struct PointResult {
     pub verified: bool,
     /// Values by name.
     pub values: BTreeMap<String, f64>,
+    /// How its launches went on, if the spans of their blocks were kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub growths: Vec<Growth>,
 }
 
 impl PointResult {
@@ -90,6 +94,7 @@ impl PointResult {
             let times = [("first_launch", first), ("last_launch", last), ("profilers", profilers)];
             values.extend(times.map(|(name, time)| (name.to_owned(), seconds(time))));
         }
-        PointResult { point, outcome: summary.ending(), verified: summary.is_good(), values }
+        let growths = growths(&summary.report.trace.spans, summary.report.outcome.time());
+        PointResult { point, outcome: summary.ending(), verified: summary.is_good(), values, growths }
     }
 }

@@ -151,7 +151,8 @@ impl Overlapped {
         let buffers: Vec<BufferId> = application.postlude.iter().map(|transfer| transfer.buffer).collect();
         let places = final_meaning(application, &buffers)?;
         let transfers = application.postlude.iter().zip(places);
-        let pages = transfers.flat_map(|(transfer, buffer)| driver.pages_of(Transfer { buffer, ..*transfer }));
+        let pages =
+            transfers.flat_map(|(transfer, buffer)| driver.pages_of(Transfer { buffer, ..*transfer }));
         Ok(pages.collect())
     }
 }
@@ -257,7 +258,6 @@ impl Sender {
         }
         Ok(())
     }
-
 }
 
 /// What names a kernel of an application.

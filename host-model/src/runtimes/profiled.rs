@@ -32,8 +32,11 @@ pub(super) fn with_profilers(application: &Application, semi: Semi) -> Result<Ap
     for module in &mut changed.modules {
         let name = Arc::clone(&module.name);
         let full = |kernel: &Arc<Program>| format!("{name}.{}", kernel.name());
-        let profilers: Vec<Arc<Program>> =
-            module.kernels.iter().filter_map(|kernel| rewritten.profilers.get(&full(kernel)).cloned()).collect();
+        let profilers: Vec<Arc<Program>> = module
+            .kernels
+            .iter()
+            .filter_map(|kernel| rewritten.profilers.get(&full(kernel)).cloned())
+            .collect();
         for kernel in &mut module.kernels {
             if let Some(new) = rewritten.kernels.get(&full(kernel)) {
                 *kernel = Arc::clone(new);
@@ -72,7 +75,8 @@ impl Rewritten {
             Semi::Enumerate => profile::Semi::Enumerate,
         };
         let profiled = profile::profile(&module, &Options { semi }).map_err(|error| wrong(&error))?;
-        let Some(pre) = profiled.kernels.iter().find(|it| it.name == name).and_then(|it| it.pre.clone()) else {
+        let Some(pre) = profiled.kernels.iter().find(|it| it.name == name).and_then(|it| it.pre.clone())
+        else {
             return Ok(());
         };
         let compile = |entry: &str| {

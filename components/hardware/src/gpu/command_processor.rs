@@ -27,9 +27,7 @@ use counterpoint_protocols::bus::{
     BusMessage, BusSocket, Command, CommandId, Copy, CopyClient, Description, Direction, FromCopyEngine,
     ToCopyEngine, Work,
 };
-use counterpoint_protocols::launch::{
-    Launch, LaunchClient, LaunchEvent, LaunchId, ToScheduler, Tracking,
-};
+use counterpoint_protocols::launch::{Launch, LaunchClient, LaunchEvent, LaunchId, ToScheduler, Tracking};
 use counterpoint_protocols::local::Capacity;
 use counterpoint_protocols::pages::{PageClient, PageCommand, PageEvent};
 
@@ -208,7 +206,8 @@ impl CommandProcessor {
     /// Tells the MMU of copies or kernels whose pages are tracked.
     fn track(&mut self, command: PageCommand) -> Result<(), Fault> {
         if !self.has_mmu {
-            let message = "copies and kernels that track their pages need an MMU: link `pages` to its `control`";
+            let message =
+                "copies and kernels that track their pages need an MMU: link `pages` to its `control`";
             return Err(Fault::new(message));
         }
         self.to_pages.push_back(command);

@@ -182,9 +182,8 @@ impl CopyEngine {
                 }
             }
             let lane = Lane::Numbered("engine", index as u32);
-            let open = |Title { name, parent }| {
-                sim.open_span(Level::Kernels, parent, String::from(&*name), lane)
-            };
+            let open =
+                |Title { name, parent }| sim.open_span(Level::Kernels, parent, String::from(&*name), lane);
             let engine = &mut self.engines[index];
             engine.next += 1;
             let (number, span) = (engine.next, title.map(open));

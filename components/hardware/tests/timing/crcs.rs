@@ -101,7 +101,8 @@ fn ends_of_figure_8(launch: u32, index: u32) -> u64 {
 fn a2_1_an_idle_sm_takes_the_kernel_that_owns_the_pages() {
     let pages = vec![(100, moved(2)), (200, moved(2))];
     let (given, _) = schedule("ppcs", 2, figure_8(), pages, ends_of_figure_8);
-    let early = |sm: usize| -> Given { given[sm].iter().copied().filter(|(cycle, _)| *cycle < 900).collect() };
+    let early =
+        |sm: usize| -> Given { given[sm].iter().copied().filter(|(cycle, _)| *cycle < 900).collect() };
     // Kernel 0 has both SMs from the start: its first two blocks are on SM 0, the next two on SM 1. At t1 nothing is placed;
     // at t2 the differences are 0 - 1/2 for kernel 0 and 1 - 0 for kernel 1.
     assert_eq!(early(0), [(5, (1, 0)), (6, (1, 1)), (201, (2, 0)), (202, (2, 1))]);
@@ -111,7 +112,8 @@ fn a2_1_an_idle_sm_takes_the_kernel_that_owns_the_pages() {
 #[test]
 fn crcs_fifo_places_the_oldest_kernels_blocks_as_room_becomes_free() {
     let (given, _) = schedule("crcs-fifo", 2, figure_8(), vec![], ends_of_figure_8);
-    let early = |sm: usize| -> Given { given[sm].iter().copied().filter(|(cycle, _)| *cycle < 900).collect() };
+    let early =
+        |sm: usize| -> Given { given[sm].iter().copied().filter(|(cycle, _)| *cycle < 900).collect() };
     // Blocks are spread; as in Figure 8(b), block 4 of kernel 0 takes the place at t1, and block 5 at t2.
     assert_eq!(early(0), [(5, (1, 0)), (6, (1, 2)), (101, (1, 4))]);
     assert_eq!(early(1), [(5, (1, 1)), (6, (1, 3)), (201, (1, 5))]);
@@ -156,7 +158,8 @@ fn last_idle(policy: &str) -> (Given, u64) {
     // Three blocks of kernel 1 on one SM: two run, one is left when both have ended.
     let script = (1..=2).map(|id| (5, ToScheduler::Start(kernel(id, 3)))).collect();
     let pages = vec![(20, moved(2))];
-    let (given, report) = schedule(policy, 1, script, pages, |launch, index| 100 + 10 * u64::from(launch + index));
+    let (given, report) =
+        schedule(policy, 1, script, pages, |launch, index| 100 + 10 * u64::from(launch + index));
     (given[0].clone(), report.count("guarded"))
 }
 
@@ -185,7 +188,15 @@ const PAGE: u64 = 4096;
 
 fn count(change: Change, kernel: u32, pages: Range<u64>, tag: u32) -> MmuRequest {
     let (start, end) = (pages.start * PAGE, pages.end * PAGE);
-    MmuRequest::Count(RangeCount { kernel: LaunchId(kernel), change, start, end, reads: true, writes: true, tag })
+    MmuRequest::Count(RangeCount {
+        kernel: LaunchId(kernel),
+        change,
+        start,
+        end,
+        reads: true,
+        writes: true,
+        tag,
+    })
 }
 
 fn ask(page: u64, kernel: u32) -> MmuRequest {
@@ -276,7 +287,8 @@ fn a_page_passes_to_the_next_kernel_and_then_to_the_host_in_the_cycle_of_the_rel
         appears,
     };
     assert_eq!(moved, [(510, to(None, Some(2), true)), (810, to(Some(2), None, false))]);
-    let leaves: Vec<_> = events.into_iter().filter(|(_, event)| matches!(event, PageEvent::Copy(_))).collect();
+    let leaves: Vec<_> =
+        events.into_iter().filter(|(_, event)| matches!(event, PageEvent::Copy(_))).collect();
     let left = Copy { direction: Direction::DeviceToHost, host: 0x9000, device: 3 * PAGE, bytes: 100 };
     assert_eq!(leaves, [(810, PageEvent::Copy(left))]);
     // Sets are in the page's list, releases of owners in its entry of the page tables; each line is read once.
@@ -289,7 +301,8 @@ fn a_page_passes_to_the_next_kernel_and_then_to_the_host_in_the_cycle_of_the_rel
 #[test]
 fn the_scheduler_hears_of_an_owner_no_later_than_the_sm_of_its_release() {
     for notification in [0, 30, 100] {
-        let Said { sms: [first, second], moved, .. } = handover(&format!(", notification: {notification} cycles"));
+        let Said { sms: [first, second], moved, .. } =
+            handover(&format!(", notification: {notification} cycles"));
         let granted = second.iter().find(|(_, reply)| *reply == page(3, 2, true)).unwrap().0;
         let acknowledged = first.iter().rfind(|(_, it)| *it == MmuReply::Counted { tag: 8 }).unwrap().0;
         assert_eq!((granted, moved[0].0), (510 + notification, 510 + notification));
@@ -298,7 +311,12 @@ fn the_scheduler_hears_of_an_owner_no_later_than_the_sm_of_its_release() {
 }
 
 /// Runs a block whose page is granted after so many cycles; gives when its memory was accessed and what it asked the MMU.
-fn sm(params: &str, tracking: Tracking, source: &str, granted: u64) -> (Numbers, Vec<(u64, MmuRequest)>, BenchReport) {
+fn sm(
+    params: &str,
+    tracking: Tracking,
+    source: &str,
+    granted: u64,
+) -> (Numbers, Vec<(u64, MmuRequest)>, BenchReport) {
     let fetched = FETCHED.trim_matches(|c| "{} ".contains(c));
     let mut bench = bench::<Sm>(&format!("{{ {fetched} }}, tlb: {{ entries: 8{params} }} }}"));
     let launch = tracked(4, tracking, source, 1);
@@ -338,7 +356,11 @@ fn an_access_issues_when_its_page_is_granted_and_the_warp_waits_with_it() {
     const WAIT: u64 = 200 + 2;
     assert_eq!((held[0].0 - at_once[0].0, held[1].0 - at_once[1].0), (WAIT, 2 * WAIT));
     assert_eq!(pages[1].0 - pages[0].0, WAIT + (at_once[1].0 - at_once[0].0));
-    assert_eq!(report.count("issue_slots.page"), 2 * WAIT, "both attempts, and the cycles until their pages came");
+    assert_eq!(
+        report.count("issue_slots.page"),
+        2 * WAIT,
+        "both attempts, and the cycles until their pages came"
+    );
 }
 
 /// A kernel that ends like a post-profiler: its one thread that is first gives a range back.
@@ -359,7 +381,8 @@ call.uni __crcs_release_range, (a, l, h, f);
 }}
 $done:"
     ));
-    let declaration = ".extern .func __crcs_release_range(.param .b64 a, .param .b64 l, .param .b64 h, .param .b32 f);\n";
+    let declaration =
+        ".extern .func __crcs_release_range(.param .b64 a, .param .b64 l, .param .b64 h, .param .b32 f);\n";
     let at = source.find(".visible").expect("a kernel is visible");
     format!("{}{declaration}{}", &source[..at], &source[at..])
 }
@@ -379,7 +402,8 @@ fn a_block_gives_its_pages_back_when_its_stores_are_acknowledged() {
     assert_eq!(released.len(), 1, "{asked:?}");
     assert!(released[0] > last + MEMORY, "the last store is acknowledged: {released:?}, {stores:?}");
     assert!(release(&early)[0] < last + MEMORY, "without the rule it does not wait");
-    let Some((_, MmuRequest::Count(count))) = asked.iter().find(|(_, it)| matches!(it, MmuRequest::Count(_))) else {
+    let Some((_, MmuRequest::Count(count))) = asked.iter().find(|(_, it)| matches!(it, MmuRequest::Count(_)))
+    else {
         panic!("{asked:?}")
     };
     let expected = (LaunchId(4), Change::Release, BUFFER, BUFFER + 8192, false, true);

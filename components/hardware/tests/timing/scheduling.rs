@@ -142,7 +142,12 @@ fn kernels_run_strictly_one_after_another() {
 #[test]
 fn a_block_that_fits_nowhere_is_a_fault() {
     let mut bench = bench::<CtaScheduler>("{}");
-    bench.client::<ToScheduler, LaunchEvent>("launches", None, vec![(5, ToScheduler::Start(simple(1, 1, 96)))], 2);
+    bench.client::<ToScheduler, LaunchEvent>(
+        "launches",
+        None,
+        vec![(5, ToScheduler::Start(simple(1, 1, 96)))],
+        2,
+    );
     let offer = SmResources { threads: 64, ..PLENTY };
     bench.client::<SmEvent, RunCta>("sms", Some(0), vec![(1, SmEvent::Resources(offer))], 0);
     assert!(fault(&bench.run()).starts_with("a block of k needs 96 threads"));
@@ -344,8 +349,13 @@ fn launches_and_streams_are_counted_one_by_one() {
     };
     // The second kernel's third block has to wait for the first kernel's SM, and the third kernel for an entry.
     let kernel = |stream, ctas, cycles, active| {
-        let mut rows =
-            vec![("stream", stream), ("ctas", ctas), ("ctas_ended", ctas), ("gpu_sim_cycle", cycles), ("active_cycles", active)];
+        let mut rows = vec![
+            ("stream", stream),
+            ("ctas", ctas),
+            ("ctas_ended", ctas),
+            ("gpu_sim_cycle", cycles),
+            ("active_cycles", active),
+        ];
         rows.extend(counted(ctas));
         rows
     };

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use counterpoint_framework::testing::Probe;
 use counterpoint_hardware::gpu::mmu::Mmu;
 use counterpoint_hardware::gpu::sm::Sm;
+use counterpoint_protocols::launch::LaunchId;
 use counterpoint_protocols::launch::SmEvent;
 use counterpoint_protocols::memory::MemRequest;
-use counterpoint_protocols::launch::LaunchId;
 use counterpoint_protocols::translation::{MmuReply, MmuRequest};
 
 use super::programs::{Memory, kernel, launch};

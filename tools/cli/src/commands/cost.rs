@@ -13,9 +13,11 @@ use crate::{Console, SUCCESS, columns};
 
 /// The command's arguments.
 #[derive(Args)]
-#[command(after_help = "The bits are those of CRCS and PPCS (PACT 2016), section 5.4. Its shares are of a GPU with 32 KiB of \
+#[command(
+    after_help = "The bits are those of CRCS and PPCS (PACT 2016), section 5.4. Its shares are of a GPU with 32 KiB of \
                         shared memory and 48 KiB of read-only cache an SM, which is not the one that it evaluates: both \
-                        are shown.")]
+                        are shown."
+)]
 pub(crate) struct Cost {
     #[command(flatten)]
     machine: MachineOptions,
@@ -39,7 +41,8 @@ impl Cost {
             let bits = format!("{} bits x {} kernels: {}", cost::bits(fields), cost.kernels, named(fields));
             vec![name.to_owned(), bits, format!("{} B", cost.scheduler(fields))]
         };
-        let tlb = format!("{} bits x {} entries: {}", cost::bits(&TLB_FIELDS), cost.entries, named(&TLB_FIELDS));
+        let tlb =
+            format!("{} bits x {} entries: {}", cost::bits(&TLB_FIELDS), cost.entries, named(&TLB_FIELDS));
         let lines = [
             vec!["TLB of an SM".to_owned(), tlb, format!("{} B", cost.tlb())],
             scheduler("CTA scheduler", &KERNEL_FIELDS),

@@ -42,7 +42,9 @@ pub(super) fn waiting_profiler(view: &View<'_>) -> Option<usize> {
 
 /// Places a block of a launch on an SM that serves it or is empty.
 pub(super) fn on_its_own(view: &View<'_>, launch: usize, turn: &mut Turn) -> Option<Placement> {
-    turn.find(|sm| (view.is_free_for(launch, sm) && view.fits(launch, sm)).then_some(Placement { launch, sm }))
+    turn.find(|sm| {
+        (view.is_free_for(launch, sm) && view.fits(launch, sm)).then_some(Placement { launch, sm })
+    })
 }
 
 /// The rule of this policy.

@@ -80,9 +80,7 @@ impl Dependences {
         match launch.tracking {
             Tracking::None | Tracking::Profiler(_) => true,
             Tracking::Regular => !before(&self.unprofiled) && !before(&self.irregular),
-            Tracking::Irregular => {
-                !before(&self.unprofiled) && self.kernels.first() == Some(&launch.id)
-            }
+            Tracking::Irregular => !before(&self.unprofiled) && self.kernels.first() == Some(&launch.id),
         }
     }
 

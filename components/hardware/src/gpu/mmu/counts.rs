@@ -154,7 +154,10 @@ mod tests {
         assert_eq!(fifth, Cost { lines: 1, reads: vec![], writes: vec![] }, "the line of pages 15 and 16");
         let owned = counts.change(7..40, &count(1), |_| true).unwrap();
         let entries = [1 << 20, (1 << 20) + 128, (1 << 20) + 256];
-        assert_eq!(owned, Cost { lines: 3, reads: entries.to_vec(), writes: vec![POOL, POOL + 128, entries[0]] });
+        assert_eq!(
+            owned,
+            Cost { lines: 3, reads: entries.to_vec(), writes: vec![POOL, POOL + 128, entries[0]] }
+        );
     }
 
     #[test]

@@ -15,10 +15,10 @@ use counterpoint_framework::model::{
     Component, Context, Counter, Distribution, Invalid, Params, Ports, Stats,
 };
 use counterpoint_framework::time::{Bytes, Cycles, SimTime};
+use counterpoint_protocols::launch::LaunchId;
 use counterpoint_protocols::memory::{
     ByteMask, LINE_BYTES, Label, MemAccess, MemRequest, MemoryClient, Tag, line_of,
 };
-use counterpoint_protocols::launch::LaunchId;
 use counterpoint_protocols::pages::{PageCommand, PageEvent, PageMoved, PageServer};
 use counterpoint_protocols::translation::{MmuReply, MmuRequest, RangeCount, TranslationServer};
 
@@ -474,8 +474,8 @@ impl Component for Mmu {
             let sources = sms.flat_map(|(sm, answers)| [sm.rx.when(true), sm.tx.when(!answers.is_empty())]);
             let memory = [io.memory.rx.when(true), io.memory.tx.when(!self.requests.is_empty())];
             let control = io.control.iter();
-            let control = control
-                .flat_map(|control| [control.rx.when(true), control.tx.when(!self.events.is_empty())]);
+            let control =
+                control.flat_map(|control| [control.rx.when(true), control.tx.when(!self.events.is_empty())]);
             let owners = io.owners.iter().map(|owners| owners.when(!self.moved.is_empty()));
             sim.set_busy(!self.waiting.is_empty() || !self.asked.is_empty() || !self.to_count.is_empty());
             let all = sources.chain(memory).chain(control).chain(owners);

@@ -186,7 +186,8 @@ impl Ownership {
             let (from, to) = self.bytes_within(number, start, end);
             let page = self.page(number);
             let left = page.missing.checked_sub(to - from);
-            page.missing = left.ok_or_else(|| format!("more bytes came for page {number:#x} than were to"))?;
+            page.missing =
+                left.ok_or_else(|| format!("more bytes came for page {number:#x} than were to"))?;
             if page.missing == 0 {
                 self.grant(number, out);
                 self.count_in(number, out);
@@ -299,12 +300,7 @@ impl Ownership {
         entry.writes += u32::from(count.writes);
     }
 
-    fn release(
-        &mut self,
-        number: u64,
-        count: &RangeCount,
-        out: &mut Vec<Consequence>,
-    ) -> Result<(), String> {
+    fn release(&mut self, number: u64, count: &RangeCount, out: &mut Vec<Consequence>) -> Result<(), String> {
         self.tally.released += 1;
         let early = self.early;
         let page = self.page(number);
@@ -324,10 +320,8 @@ impl Ownership {
         }
         let entry = page.list.iter_mut().find(|entry| entry.kernel == count.kernel);
         let entry = entry.ok_or_else(|| too_many(number, count.kernel))?;
-        let left = (
-            entry.reads.checked_sub(count.reads.into()),
-            entry.writes.checked_sub(count.writes.into()),
-        );
+        let left =
+            (entry.reads.checked_sub(count.reads.into()), entry.writes.checked_sub(count.writes.into()));
         let (Some(reads), Some(writes)) = left else { return Err(too_many(number, count.kernel)) };
         (entry.reads, entry.writes) = (reads, writes);
         self.tally.early += 1;

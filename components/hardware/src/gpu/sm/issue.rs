@@ -178,8 +178,7 @@ impl Sm {
         } else if unit == Unit::LdSt {
             // The value is there: a parameter, or nothing because no lane takes part.
             let parameters = self.ctas[place].as_ref().map_or(0, |cta| cta.launch.parameters);
-            let address =
-                (issued.kind == Issue::Parameter).then(|| parameters + self.scratch.addresses[0]);
+            let address = (issued.kind == Issue::Parameter).then(|| parameters + self.scratch.addresses[0]);
             self.warps.reserve(slot, &writes);
             let (load_store, mut around) = self.load_store(stats, cycle);
             load_store.push_parameter((slot, pc), address, reads, &mut around);
@@ -202,13 +201,7 @@ impl Sm {
 
     /// Counts an instruction that is issued, and has the next one fetched.
     #[inline]
-    pub(super) fn count_issue(
-        &mut self,
-        slot: u32,
-        place: usize,
-        (pc, lanes): (u32, u32),
-        stats: &SmStats,
-    ) {
+    pub(super) fn count_issue(&mut self, slot: u32, place: usize, (pc, lanes): (u32, u32), stats: &SmStats) {
         let lanes = u64::from(lanes.count_ones());
         stats.warp_insn.add(1);
         stats.thread_insn.add(lanes);

@@ -15,7 +15,13 @@ fn ownership() -> Ownership {
     Ownership::new(12, EarlyRelease::Table, Available::HandedOver)
 }
 
-fn count(kernel: LaunchId, change: Change, page: u64, bytes: std::ops::Range<u64>, access: &str) -> RangeCount {
+fn count(
+    kernel: LaunchId,
+    change: Change,
+    page: u64,
+    bytes: std::ops::Range<u64>,
+    access: &str,
+) -> RangeCount {
     let (start, end) = (page * PAGE + bytes.start, page * PAGE + bytes.end);
     let (reads, writes) = (access.contains('R'), access.contains('W'));
     RangeCount { kernel, change, start, end, reads, writes, tag: 0 }

@@ -28,7 +28,7 @@ impl LoadStore {
             let mut access: Box<Access> = spare.pop().unwrap_or_default();
             (access.pc, access.mask, access.space, access.wants_value) = (pc, 0, Space::Const, true);
             let texels = Vec::new();
-            let instruction = 
+            let instruction =
                 InFlight { warp, access, translated: true, since, texels, pending: 1, complete: true };
             Waiter { instruction: instructions.insert(instruction), lanes: 0, part: 0 }
         };

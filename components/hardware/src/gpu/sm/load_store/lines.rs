@@ -35,8 +35,7 @@ impl LoadStore {
         instruction.pending += 1;
         instruction.complete = lanes == 0;
         let stats = &around.stats.tlb;
-        let translated =
-            instruction.translated || self.tlb.as_mut().is_none_or(|tlb| tlb.enter(line, stats));
+        let translated = instruction.translated || self.tlb.as_mut().is_none_or(|tlb| tlb.enter(line, stats));
         let waiter = Waiter { instruction: index, lanes: group, part };
         let cycles = self.l1.enter(waiter, access, (line, translated), around.cycle);
         if lanes == 0 { Taken::all(cycles) } else { Taken::part(cycles, Work::Lines(index, lanes, next)) }

@@ -19,8 +19,8 @@ mod tlb;
 
 use counterpoint_framework::kernel::{Fault, In, Out};
 use counterpoint_framework::model::Invalid;
-use counterpoint_protocols::memory::{MemReply, MemRequest, MemResult, line_of};
 use counterpoint_protocols::launch::LaunchId;
+use counterpoint_protocols::memory::{MemReply, MemRequest, MemResult, line_of};
 use counterpoint_protocols::translation::{MmuReply, MmuRequest, RangeCount};
 use counterpoint_ptx::{Access, RegisterSet, Row, Space};
 
