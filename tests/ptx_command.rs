@@ -67,3 +67,36 @@ fn described_kernels_are_printed() {
     assert!(called.out.contains("dependence: a count, 1 to 64, default 1"), "{}", called.out);
     assert!(called.out.contains("hot-set"), "{}", called.out);
 }
+
+#[test]
+fn profilers_are_printed_and_explained() {
+    let path = file("vecadd");
+    let called = call(&["ptx", "profile", &path]);
+    assert_eq!(called.status, SUCCESS, "{}", called.err);
+    for part in [
+        "// kernel vecadd: regular, pre-profiler vecadd__pre",
+        ".visible .entry vecadd__pre(",
+        "call __crcs_set_range, ",
+        "// writes vecadd_param_2: 4*tid.x + 4*ctaid.x*ntid.x + [0, 4)",
+        "call __crcs_release_range, ",
+    ] {
+        assert!(called.out.contains(part), "{part} is missing in\n{}", called.out);
+    }
+    let path = file("bfs");
+    let explained = call(&["ptx", "profile", &path, "--explain"]).out;
+    assert!(explained.contains("kernel advance: regular, pre-profiler advance__pre"), "{explained}");
+    assert!(
+        explained.contains("kernel visit: irregular, no profilers\n  line 81: ld.global.u32"),
+        "{explained}"
+    );
+    assert!(explained.contains("the rounds of the loop at line 81 depend on loaded data"), "{explained}");
+    assert!(!explained.contains(".entry"), "{explained}");
+    let one = call(&["ptx", "profile", &path, "--kernel", "visit"]).out;
+    assert!(!one.contains("advance__pre") && one.contains("irregular"), "{one}");
+    let wrong = call(&["ptx", "profile", &path, "--kernel", "visits"]);
+    assert!(wrong.status == FAILURE && wrong.err.contains("did you mean `visit`?"), "{}", wrong.err);
+    let path = file("lu-panel");
+    let semi = |how| call(&["ptx", "profile", &path, "--explain", "--semi", how]).out;
+    assert!(semi("irregular").contains("kernel perimeter: semi-regular, no profilers"));
+    assert!(semi("enumerate").contains("kernel perimeter: semi-regular, pre-profiler perimeter__pre"));
+}

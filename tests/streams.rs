@@ -425,3 +425,41 @@ fn copies_race_with_kernels_and_with_copies() {
     assert_eq!(found.len(), 2, "on the device and on the host: {found:?}");
     assert!(found.iter().any(|race| race.ends_with("of `d` on the host and 1023 more (once)")), "{found:?}");
 }
+
+/// What the CPU computes goes the way of what it reads, as fast as it is said to be.
+#[test]
+fn a_prelude_may_compute_what_no_file_holds() {
+    let steps = Steps::new(&add("a", "b", "e", None), 1.0);
+    let path = steps.folder.path().join("vectors.yaml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let computed = text
+        .replace("read: { file: a.f32,", "compute: { rate: 1 MB/s,")
+        .replace("copy_in: [a, b, c, d, e]", "copy_in: [a, b]");
+    std::fs::write(&path, &computed).unwrap();
+    // 1024 bytes at a megabyte a second, whatever else happens.
+    let least = 1_024_000_000;
+    let serial = steps.run(&[]);
+    assert_verified(&serial);
+    let machine = "crcs-64sm-pcie3-ssd";
+    let overlapped = RunRequest {
+        overlays: vec!["crcs-fifo".to_owned()],
+        ..request(machine, &path.display().to_string(), &["gpu.sms=2"])
+    };
+    let overlapped = run_request(&overlapped);
+    assert_verified(&overlapped);
+    for summary in [&serial, &overlapped] {
+        let spans = &summary.report.trace.spans;
+        let prelude = spans.iter().find(|span| span.name == "prelude").unwrap();
+        let time = prelude.end.as_ps() - prelude.start.as_ps();
+        assert!(time > least && time < least * 11 / 10, "{time}");
+        assert!(!steps.folder.path().join("a.f32").exists(), "nothing is kept");
+    }
+    std::fs::write(&path, computed.replace("1 MB/s", "0 B/s")).unwrap();
+    let refused = counterpoint_experiments::run::run(
+        &steps.request(&[]),
+        &std::sync::Arc::new(counterpoint_experiments::registry()),
+        &counterpoint_experiments::run::Progress::default(),
+    );
+    let message = refused.err().unwrap().iter().map(ToString::to_string).collect::<String>();
+    assert!(message.contains("a rate of nothing would never end"), "{message}");
+}

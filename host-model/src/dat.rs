@@ -91,10 +91,11 @@ impl Dat {
             let frame = at / self.page;
             let stop = ((frame + 1) * self.page).min(end);
             let part = Copy { host: at, device: copy.device + (at - copy.host), bytes: stop - at, ..copy };
-            let full = vec![0; (self.page / WORD).div_ceil(64) as usize];
-            if self.entries.insert(frame, Entry { device, copy: part, counter: 0, full }).is_some() {
+            if self.entries.contains_key(&frame) {
                 return Err(format!("the page at {:#x} holds words of two copies", frame * self.page));
             }
+            let full = vec![0; (self.page / WORD).div_ceil(64) as usize];
+            self.entries.insert(frame, Entry { device, copy: part, counter: 0, full });
             outcome.spilled += 1;
             at = stop;
         }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use counterpoint_framework::kernel::{Fault, Source};
 use counterpoint_framework::model::Context;
 use counterpoint_framework::telemetry::{Attribute, Lane, Level, SpanId};
-use counterpoint_framework::time::SimTime;
+use counterpoint_framework::time::Wire;
 use counterpoint_protocols::bus::{
     BusMessage, Command, CommandId, Copy, Description, Direction, Title, Work,
 };
@@ -24,7 +24,7 @@ use counterpoint_ptx::Allocations;
 
 use crate::cpu::{CpuPorts, CpuStats};
 use crate::journal::Journal;
-use crate::program::{Application, BufferId, Condition, LaunchStep, Transfer};
+use crate::program::{Application, BufferId, Computed, Condition, LaunchStep, Transfer};
 use modules::{Hidden, Loaded};
 use threads::{Invalid, Thread};
 
@@ -156,20 +156,42 @@ impl<'a> Driver<'a> {
         self.meaning[name.0 as usize].0 as usize
     }
 
-    /// Reads a file into a buffer, page by page.
+    /// Reads a file into a buffer, or computes what fills it, page by page.
     pub async fn read_file(&mut self, transfer: Transfer, parent: Option<SpanId>) -> Result<(), Fault> {
+        let application = self.application();
         let place = self.place(transfer.buffer);
-        let name = format!("read {}", self.application.buffers[place].name);
+        let computed = application.computed.get(&transfer.file);
+        let verb = if computed.is_some() { "compute" } else { "read" };
+        let name = format!("{verb} {}", application.buffers[place].name);
         let span = self.begin(parent, Level::Kernels, name);
-        let (size, address) = (self.application.buffers[place].bytes, self.host_address[place]);
+        let (size, address) = (application.buffers[place].bytes, self.host_address[place]);
+        let mut cpu = Wire::default();
         for offset in (0..size).step_by(self.page as usize) {
             let bytes = self.page.min(size - offset) as u32;
+            if let Some(Computed { rate, .. }) = computed {
+                let ready = cpu.pass(self.sim.now(), bytes.into(), *rate);
+                self.sim.until(ready).await;
+            }
             let tag = self.page_slot(Page::Fill { address: address + offset, bytes }).await?;
-            self.io.input.tx.send(StorageRequest::Read { tag, file: transfer.file, offset, bytes }).await;
+            self.fill_page(tag, transfer, offset, (address + offset, bytes)).await;
         }
         self.settle().await?;
         self.end_transfer(span, size);
         Ok(())
+    }
+
+    /// Asks for a page of a file, or writes one that the CPU has computed to memory.
+    async fn fill_page(&mut self, tag: Tag, transfer: Transfer, offset: u64, (address, bytes): (u64, u32)) {
+        match self.application.computed.get(&transfer.file) {
+            Some(Computed { values, .. }) => {
+                let data = values[offset as usize..offset as usize + bytes as usize].into();
+                self.io.memory.tx.send(HostAccess::Write { tag, address, data }).await;
+            }
+            None => {
+                let file = transfer.file;
+                self.io.input.tx.send(StorageRequest::Read { tag, file, offset, bytes }).await;
+            }
+        }
     }
 
     /// Writes a buffer to a file, page by page.
@@ -379,7 +401,7 @@ impl<'a> Driver<'a> {
         let CpuPorts { input, output, memory, devices } = &*self.io;
         let sources =
             [input.rx.when(true), output.rx.when(true), memory.rx.when(true), devices.rx.when(true)];
-        self.sim.wait(SimTime::MAX, sources).await;
+        self.sim.wait(self.next_computed(), sources).await;
         Ok(())
     }
 

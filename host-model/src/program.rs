@@ -2,9 +2,10 @@
 //!
 //! Names have been resolved to indices and expressions to numbers; where an application comes from is not known here.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use counterpoint_framework::time::BytesPerSecond;
 use counterpoint_protocols::bus::Direction;
 use counterpoint_protocols::host::FileIndex;
 use counterpoint_ptx::Program as Kernel;
@@ -44,6 +45,15 @@ pub struct Transfer {
     pub file: FileIndex,
     /// The buffer.
     pub buffer: BufferId,
+}
+
+/// What the CPU makes itself in the prelude, in the place of a file.
+#[derive(Clone, Debug)]
+pub struct Computed {
+    /// The values.
+    pub values: Arc<[u8]>,
+    /// How fast it makes them.
+    pub rate: BytesPerSecond,
 }
 
 /// A stream: what is sent on it is done in its order.
@@ -233,8 +243,10 @@ pub struct Application {
     pub preloaded: Vec<BufferId>,
     /// What runs there without time before that, on these contents.
     pub preload: Vec<Step>,
-    /// Files read before the first copy.
+    /// Files read before the first copy, and what stands for them.
     pub prelude: Vec<Transfer>,
+    /// What of it no storage holds, because the CPU computes it.
+    pub computed: BTreeMap<FileIndex, Computed>,
     /// Buffers copied to their device.
     pub copy_in: Vec<BufferId>,
     /// What runs there.

@@ -1,11 +1,12 @@
 //! `prelude:`, `postlude:` and `expect:`: the files that come in and go out, and what should be in them.
 
 use counterpoint_framework::model::{Diagnostic, Node, Span};
-use counterpoint_host_model::program::{Application, BufferId, Step, Transfer};
+use counterpoint_framework::time::BytesPerSecond;
+use counterpoint_host_model::program::{Application, BufferId, Computed, Step, Transfer};
 use counterpoint_protocols::bus::Direction;
 use counterpoint_protocols::host::FileIndex;
 
-use super::keys::{EXPECTATION, READ, READ_STEP, WRITE, WRITE_STEP};
+use super::keys::{COMPUTE, EXPECTATION, READ, READ_STEP, WRITE, WRITE_STEP};
 use super::reader::{Reader, reason};
 use super::{Against, Expectation, InputFile};
 use crate::generate::{GENERATORS, Generator};
@@ -18,11 +19,49 @@ impl Reader<'_> {
     pub(super) fn read_prelude(&mut self, node: Option<&Node>) {
         for step in self.list(node, "steps") {
             self.section(step, &READ_STEP);
+            if let Some(compute) = step.get("compute") {
+                self.compute(compute);
+                continue;
+            }
             let Some(read) = self.required(step, "read", "a step of the prelude") else { continue };
             let Some((input, buffer)) = self.transfer(read, "read") else { continue };
             let file = FileIndex(self.inputs.len() as u32);
             self.inputs.extend(input);
             self.application.prelude.push(Transfer { file, buffer });
+        }
+    }
+
+    /// A buffer that the CPU fills itself.
+    fn compute(&mut self, node: &Node) {
+        self.section(node, &COMPUTE);
+        let into = self.required(node, "into", "compute").and_then(|into| self.buffer(into));
+        let rate = self.required(node, "rate", "compute").and_then(|rate| self.rate(rate));
+        let rule = self.required(node, "generate", "compute");
+        let (Some(buffer), Some(rate), Some(rule)) = (into, rate, rule) else { return };
+        let Some(generator) = self.generator(rule, buffer) else { return };
+        let place = &self.application.buffers[buffer.0 as usize];
+        let element = self.elements[buffer.0 as usize];
+        let contents = generator.fill(element, place.bytes / element.bytes() as u64);
+        let (path, file) = (format!("computed {}", place.name), FileIndex(self.inputs.len() as u32));
+        let computed = Computed { values: contents.as_slice().into(), rate };
+        self.application.computed.insert(file, computed);
+        self.inputs.push(InputFile { path, contents, generated: false });
+        self.application.prelude.push(Transfer { file, buffer });
+    }
+
+    /// A data rate, which is not nothing.
+    fn rate(&mut self, node: &Node) -> Option<BytesPerSecond> {
+        let text = self.text(node)?;
+        match text.parse::<BytesPerSecond>() {
+            Ok(rate) if rate.get() > 0 => Some(rate),
+            Ok(_) => {
+                self.diagnostics.error(node.span, "a rate of nothing would never end");
+                None
+            }
+            Err(problem) => {
+                self.diagnostics.error(node.span, format!("{problem}"));
+                None
+            }
         }
     }
 

@@ -147,7 +147,20 @@ pub(super) static TEXTURE: Section = Section {
 /// A step of `prelude`.
 pub(super) static READ_STEP: Section = Section {
     name: "a step of the prelude",
-    keys: &[key("read", One(&READ), "Reads a file into a buffer.")],
+    keys: &[
+        key("read", One(&READ), "Reads a file into a buffer."),
+        key("compute", One(&COMPUTE), "Has the CPU compute what fills a buffer."),
+    ],
+};
+
+/// What `compute` says.
+pub(super) static COMPUTE: Section = Section {
+    name: "compute",
+    keys: &[
+        key("into", Single, "The buffer."),
+        key("generate", Generator, "What it is filled with."),
+        key("rate", Single, "How fast, such as `2 GB/s`."),
+    ],
 };
 
 /// A file in `preload`.

@@ -123,6 +123,8 @@ pub struct Blocked {
     pub busy: bool,
     /// What it waits for; any of these would wake it.
     pub waits: Vec<Waiting>,
+    /// What it says of those whom it lets wait.
+    pub reasons: Vec<String>,
 }
 
 /// Who waits for whom when nothing happens any more, or nothing but the passing of time.
@@ -236,6 +238,9 @@ impl fmt::Display for Hang {
         for process in &self.blocked {
             if process.busy {
                 writeln!(f, "  {} has begun work that it has not finished", process.path)?;
+            }
+            for reason in &process.reasons {
+                writeln!(f, "  {}: {reason}", process.path)?;
             }
             if process.waits.is_empty() {
                 let what = if self.passing { "time to pass" } else { "nothing that a port could bring" };

@@ -3,7 +3,7 @@
 //! [`Process`] is the hub that a component's ports and context share: which island runs it, its clock, and when it
 //! wakes. A process runs at edges of its own clock only; every wake-up is rounded up to one.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
 use std::hash::Hasher;
 use std::pin::Pin;
@@ -57,7 +57,12 @@ pub struct Process {
     hash: Cell<EventHasher>,
     /// See [`Process::set_busy`].
     pub(crate) busy: Cell<bool>,
+    /// See [`Process::explain`].
+    reasons: RefCell<Option<Reasons>>,
 }
+
+/// Says whom a process lets wait, and why.
+type Reasons = Box<dyn Fn() -> Vec<String>>;
 
 impl Process {
     pub(crate) fn new(domain: Rc<Domain>, slot: Slot, index: u32, blocking: bool, hashing: bool) -> Rc<Self> {
@@ -75,6 +80,7 @@ impl Process {
             hashing,
             hash: Cell::default(),
             busy: Cell::new(false),
+            reasons: RefCell::new(None),
         })
     }
 
@@ -84,6 +90,17 @@ impl Process {
     #[inline]
     pub fn set_busy(&self, busy: bool) {
         self.busy.set(busy);
+    }
+
+    /// Says, if the run hangs, whom this process lets wait for something that its ports do not show, and for what: a line
+    /// for each. Asked for when nothing happens any more.
+    pub fn explain(&self, reasons: impl Fn() -> Vec<String> + 'static) {
+        *self.reasons.borrow_mut() = Some(Box::new(reasons));
+    }
+
+    /// What it says to a run that hangs.
+    pub(crate) fn reasons(&self) -> Vec<String> {
+        self.reasons.borrow().as_ref().map_or_else(Vec::new, |reasons| reasons())
     }
 
     /// The current simulated time.

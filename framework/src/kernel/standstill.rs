@@ -13,6 +13,7 @@ pub(crate) struct Unfinished {
     pub(crate) process: usize,
     pub(crate) daemon: bool,
     pub(crate) busy: bool,
+    pub(crate) reasons: Vec<String>,
 }
 
 /// Messages that wait or travel, and when the first of them arrived or will arrive.
@@ -50,7 +51,7 @@ impl Standstill {
     }
 
     /// The processes that have not returned, with their waits.
-    pub(crate) fn blocked(&self, paths: &[String], links: &[LinkSpec]) -> Vec<Blocked> {
+    pub(crate) fn blocked(self, paths: &[String], links: &[LinkSpec]) -> Vec<Blocked> {
         let mut waits: Vec<Vec<Waiting>> = vec![Vec::new(); paths.len()];
         for (link, state) in links.iter().zip(&self.links) {
             if let Some(capacity) = state.starved {
@@ -63,9 +64,9 @@ impl Standstill {
                 add(&mut waits[link.to.process], &link.to, WaitKind::Message, backlog, None, peer);
             }
         }
-        let unfinished = self.unfinished.iter().map(|&Unfinished { process, daemon, busy }| {
+        let unfinished = self.unfinished.into_iter().map(|Unfinished { process, daemon, busy, reasons }| {
             let waits = std::mem::take(&mut waits[process]);
-            Blocked { path: paths[process].clone(), daemon, busy, waits }
+            Blocked { path: paths[process].clone(), daemon, busy, waits, reasons }
         });
         unfinished.collect()
     }

@@ -285,6 +285,7 @@ impl<'a> Worker<'a> {
             process: process.index as usize,
             daemon,
             busy: process.busy.get(),
+            reasons: process.reasons(),
         });
         let ends = self.ends.iter().zip(&self.plan.links).map(|((outlet, inbox), link)| LinkState {
             starved: outlet.as_ref().and_then(|outlet| outlet.starved()),

@@ -1,18 +1,19 @@
-//! Threads of the host beside the one that executes the steps: each moves pages between files and memory, in an order that was
-//! settled before, with as many under way as the host's parameters allow. A thread that needs a page which the device has not sent
+//! Threads of the host beside the one that executes the steps: each moves pages between files and memory, or computes them, in an
+//! order that was settled before, with as many under way as the host's parameters allow. A thread that needs a page which the device has not sent
 //! yet faults and waits for it.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::telemetry::SpanId;
+use counterpoint_framework::time::{SimTime, Wire};
 use counterpoint_protocols::bus::{Copy, Work};
-use counterpoint_protocols::host::{HostAccess, StorageRequest};
+use counterpoint_protocols::host::HostAccess;
 use counterpoint_protocols::memory::Tag;
 
 use super::overlap::ASIDE;
 use super::{Driver, Page};
-use crate::program::Transfer;
+use crate::program::{Computed, Transfer};
 
 /// A page that a thread moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +44,9 @@ pub struct Thread {
     under_way: usize,
     /// The page at which it waits has been counted as a fault.
     has_faulted: bool,
+    /// When it will have computed its next page, if it computes that.
+    ready: Option<SimTime>,
+    cpu: Wire,
     span: SpanId,
     bytes: u64,
     /// What the devices are told when it is done.
@@ -54,7 +58,18 @@ impl Thread {
     /// A thread that has not begun, whose work is recorded in a span.
     pub fn new(way: Way, moves: impl IntoIterator<Item = Move>, span: SpanId, last: Option<Work>) -> Self {
         let moves = moves.into_iter().collect();
-        Thread { way, moves, under_way: 0, has_faulted: false, span, bytes: 0, last, is_done: false }
+        Thread {
+            way,
+            moves,
+            under_way: 0,
+            has_faulted: false,
+            ready: None,
+            cpu: Wire::default(),
+            span,
+            bytes: 0,
+            last,
+            is_done: false,
+        }
     }
 }
 
@@ -142,9 +157,12 @@ impl Driver<'_> {
                 let Move { transfer, offset, address, bytes } = next;
                 match self.threads[index].way {
                     Way::In => {
+                        if self.application.copy_in.contains(&transfer.buffer) {
+                            // Its copy follows by itself, and nobody tells the host.
+                            self.journal.moved(bytes.into());
+                        }
                         self.pages[tag.0 as usize] = Some(Page::Fill { address, bytes });
-                        let request = StorageRequest::Read { tag, file: transfer.file, offset, bytes };
-                        self.io.input.tx.send(request).await;
+                        self.fill_page(tag, transfer, offset, (address, bytes)).await;
                     }
                     Way::Out => {
                         self.pages[tag.0 as usize] = Some(Page::Drain { transfer, offset, bytes });
@@ -167,6 +185,11 @@ impl Driver<'_> {
         any
     }
 
+    /// When a thread will have computed its next page, the first of all.
+    pub(super) fn next_computed(&self) -> SimTime {
+        self.threads.iter().filter_map(|thread| thread.ready).min().unwrap_or(SimTime::MAX)
+    }
+
     /// A thread's next page and a free slot for it, if it can go on.
     fn next_page(&mut self, index: usize) -> Option<(Tag, Move)> {
         let mut slots = (index + 1) * self.depth..(index + 2) * self.depth;
@@ -179,6 +202,14 @@ impl Driver<'_> {
             return None;
         }
         thread.has_faulted = false;
+        if let Some(Computed { rate, .. }) = self.application.computed.get(&next.transfer.file) {
+            let (now, cpu) = (self.sim.now(), &mut thread.cpu);
+            let ready = *thread.ready.get_or_insert_with(|| cpu.pass(now, next.bytes.into(), *rate));
+            if now < ready {
+                return None;
+            }
+            thread.ready = None;
+        }
         thread.moves.pop_front();
         Some((Tag(slot as u32), next))
     }

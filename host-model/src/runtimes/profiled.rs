@@ -74,7 +74,8 @@ impl Rewritten {
             Semi::Irregular => profile::Semi::Irregular,
             Semi::Enumerate => profile::Semi::Enumerate,
         };
-        let profiled = profile::profile(&module, &Options { semi }).map_err(|error| wrong(&error))?;
+        let profiled =
+            profile::profile(&module, &Options { semi, kernel: None }).map_err(|error| wrong(&error))?;
         let Some(pre) = profiled.kernels.iter().find(|it| it.name == name).and_then(|it| it.pre.clone())
         else {
             return Ok(());

@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::cfg::Block;
 use super::dominance::Loop;
 use super::operations::result;
 use super::polynomial::{Atom, MOST_ALTERNATIVES, Polynomial};
@@ -109,6 +110,18 @@ pub struct CountedLoop {
     pub line: u32,
     /// Each of them ends it, so the one that first does decides.
     pub exits: Vec<ExitTest>,
+    /// There is no other way out of it.
+    pub no_other_exit: bool,
+}
+
+impl CountedLoop {
+    /// Whether the loop ends only when two numbers are equal. Where they never are, a program that ends has not come
+    /// to it: compilers end a loop so that they know to have rounds, behind a test of that.
+    pub fn ends_at_equality(&self) -> bool {
+        let one = self.no_other_exit && self.exits.len() == 1;
+        let mut exits = self.exits.iter();
+        one && exits.all(|exit| matches!(exit.stays, Condition::Compare { relation: Relation::Ne, .. }))
+    }
 }
 
 /// The values of a kernel.
@@ -392,7 +405,16 @@ impl Affine {
             exits.push(ExitTest { stays, staying, data: self.is_data(guard), line: step.line });
         }
         let line = self.first_line(body.header);
-        CountedLoop { body, line, exits }
+        let inside = |block: &&u32| body.blocks.contains(*block);
+        let leaving = |block: &u32| {
+            let Block { end, successors, .. } = &self.ssa.flow.blocks[*block as usize];
+            let last = &self.ssa.steps[*end as usize - 1].opcode;
+            let outside = successors.iter().filter(|next| !inside(next)).count();
+            let ends = matches!(last.split('.').next(), Some("ret" | "exit" | "trap"));
+            outside + usize::from(ends)
+        };
+        let no_other_exit = body.blocks.iter().map(leaving).sum::<usize>() == exits.len();
+        CountedLoop { body, line, exits, no_other_exit }
     }
 
     /// What is known where a predicate holds, or, `negated`, does not.

@@ -160,6 +160,15 @@ impl Variables {
     }
 }
 
+/// The variables of what bounds the rounds of a loop. If a thread's index is among those that are not linear, the
+/// corners of a block say nothing of the rounds.
+pub(crate) fn bound_variables(affine: &Affine, at: usize) -> Variables {
+    let mut found = Variables::default();
+    let exits = affine.loops[at].exits.iter();
+    exits.flat_map(|exit| exit.stays.sides()).for_each(|side| found.collect(affine, side));
+    found
+}
+
 /// Whether an access comes behind the test of a round, which has held there.
 pub(crate) fn is_behind(affine: &Affine, at: usize, exit: &ExitTest, pc: u32) -> bool {
     let ssa = &affine.ssa;
@@ -252,6 +261,10 @@ impl Corners<'_> {
     /// The most rounds of any thread: of a loop that strides over an array, the threads of one block end in
     /// different rounds, and not those at the corners go farthest.
     fn most_rounds(&self, at: usize, values: &BTreeMap<Variable, i128>) -> Option<i128> {
+        let bound = bound_variables(self.affine, at);
+        if bound.every.iter().any(|variable| matches!(variable, Variable::Tid(_))) {
+            return None;
+        }
         let mut most = None;
         for corner in 0..8u8 {
             let mut values = values.clone();
@@ -332,7 +345,9 @@ impl Corners<'_> {
             return None;
         }
         let start = left - right;
-        fails_at(relation, start, next_left - next_right - start)
+        let fails = fails_at(relation, start, next_left - next_right - start);
+        // A loop that would not end has not been come to.
+        fails.or_else(|| self.affine.loops[at].ends_at_equality().then_some(-1))
     }
 }
 

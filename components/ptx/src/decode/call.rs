@@ -14,7 +14,7 @@ use super::{Decoder, RegisterType, blank};
 use crate::analysis::liveness::Effects;
 use crate::ast::{Function, Module, Operand, OperandKind, Prototype, Span, StorageSpace, Variable};
 use crate::error::{PtxError, nearest};
-use crate::execute::{RANGE_PARAMETERS, RangeAction};
+use crate::execute::range::{RANGE_PARAMETERS, RangeAction};
 use crate::isa::{Latency, Unit};
 use crate::program::{Action, CallSite, FramePart, Instruction, MemoryForm};
 

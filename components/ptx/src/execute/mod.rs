@@ -13,7 +13,7 @@ mod call;
 mod lanes;
 mod memory;
 mod moves;
-mod range;
+pub(crate) mod range;
 mod straight;
 mod texture;
 mod vector;
@@ -23,7 +23,6 @@ use std::sync::Arc;
 
 pub use access::{Access, AccessKind};
 use call::Frame;
-pub(crate) use range::{RANGE_PARAMETERS, range_flags};
 pub use range::{RangeAction, RangeCall};
 pub use warp::Votes;
 

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::graph::{FAR, Leaf, Number, Op, Truth};
+use super::graph::{FAR, Graph, Leaf, Number, Op, Truth};
 use super::values::{Assignment, Values};
 use crate::analysis::access::MemoryAccess;
 use crate::analysis::affine::Affine;
@@ -54,8 +54,8 @@ pub(super) type Shape = (Polynomial, BTreeMap<usize, Vec<bool>>);
 struct Extent {
     low: Number,
     high: Number,
-    /// There is a value at all.
-    reached: Truth,
+    /// There is no value at all.
+    missed: Truth,
     /// It cannot be told.
     unknown: Truth,
 }
@@ -141,16 +141,17 @@ impl<'a> Boundaries<'a> {
         let rest = self.of_rests(&group.rests)?;
         let graph = &mut self.values.graph;
         let (mut low, mut high) = (rest.low, rest.high);
-        let (mut reached, mut unknown) = (graph.known(true), rest.unknown);
+        let (mut missed, mut unknown) = (graph.known(false), rest.unknown);
         for extent in self.of_variables(varying, group.pc) {
             let graph = &mut self.values.graph;
             low = graph.add(low, extent.low);
             high = graph.add(high, extent.high);
+            let reached = graph.not(missed);
             let found = graph.both(reached, extent.unknown);
             unknown = graph.either(unknown, found);
-            reached = graph.both(reached, extent.reached);
+            missed = graph.either(missed, extent.missed);
         }
-        let extent = Extent { low, high, reached, unknown };
+        let extent = Extent { low, high, missed, unknown };
         (self.values.graph.as_known(unknown) != Some(true)).then(|| self.encode(extent))
     }
 
@@ -158,8 +159,8 @@ impl<'a> Boundaries<'a> {
     fn encode(&mut self, extent: Extent) -> (Number, Number) {
         let graph = &mut self.values.graph;
         let (before, behind) = (graph.constant(-FAR), graph.constant(FAR));
-        let low = graph.select(extent.reached, extent.low, behind);
-        let high = graph.select(extent.reached, extent.high, before);
+        let low = graph.select(extent.missed, behind, extent.low);
+        let high = graph.select(extent.missed, before, extent.high);
         (graph.select(extent.unknown, before, low), graph.select(extent.unknown, behind, high))
     }
 
@@ -192,7 +193,7 @@ impl<'a> Boundaries<'a> {
         let (low, high) = extent?;
         let graph = &mut self.values.graph;
         let (low, high) = (graph.add(common_value.number, low), graph.add(common_value.number, high));
-        Some(Extent { low, high, reached: graph.known(true), unknown: invalid })
+        Some(Extent { low, high, missed: graph.known(false), unknown: invalid })
     }
 
     /// The parts of variables that have nothing to do with each other.
@@ -234,8 +235,7 @@ impl<'a> Boundaries<'a> {
                     part.push(atoms, factor);
                 }
             }
-            let own = Variables::default();
-            let mut own = own;
+            let mut own = Variables::default();
             own.collect(affine, &part);
             let left: Vec<(Variable, bool)> =
                 set.into_iter().map(|variable| (variable, own.every.contains(&variable))).collect();
@@ -258,7 +258,7 @@ impl<'a> Boundaries<'a> {
                 Some(value) => Extent {
                     low: value.number,
                     high: value.number,
-                    reached: self.values.graph.known(true),
+                    missed: self.values.graph.known(false),
                     unknown: value.invalid,
                 },
                 None => self.anywhere(),
@@ -279,6 +279,7 @@ impl<'a> Boundaries<'a> {
         } else {
             with.insert(variable, zero);
             let first = self.visit(part, pc, rest, &with);
+            let last = self.values.graph.natural(last);
             with.insert(variable, last);
             let other = self.visit(part, pc, rest, &with);
             self.merge(first, other)
@@ -286,7 +287,7 @@ impl<'a> Boundaries<'a> {
         let graph = &mut self.values.graph;
         let negative = graph.less(last, zero);
         let some = graph.not(negative);
-        extent.reached = graph.both(some, extent.reached);
+        extent.missed = graph.either(negative, extent.missed);
         let inside = graph.both(some, extent.unknown);
         extent.unknown = graph.either(unknown, inside);
         extent
@@ -295,24 +296,24 @@ impl<'a> Boundaries<'a> {
     fn anywhere(&mut self) -> Extent {
         let graph = &mut self.values.graph;
         let zero = graph.constant(0);
-        Extent { low: zero, high: zero, reached: graph.known(true), unknown: graph.known(true) }
+        Extent { low: zero, high: zero, missed: graph.known(false), unknown: graph.known(true) }
     }
 
     fn merge(&mut self, a: Extent, b: Extent) -> Extent {
         let graph = &mut self.values.graph;
-        let ends = |graph: &mut super::graph::Graph, extent: Extent| {
+        let ends = |graph: &mut Graph, extent: Extent| {
             let (before, behind) = (graph.constant(-FAR), graph.constant(FAR));
-            let low = graph.select(extent.reached, extent.low, behind);
-            (low, graph.select(extent.reached, extent.high, before))
+            let low = graph.select(extent.missed, behind, extent.low);
+            (low, graph.select(extent.missed, before, extent.high))
         };
-        // Where both are reached or neither is, it does not matter which values the latter has.
-        let alike = a.reached == b.reached;
+        // Where both are missed or neither is, it does not matter which values the former has.
+        let alike = a.missed == b.missed;
         let (low_a, high_a) = if alike { (a.low, a.high) } else { ends(graph, a) };
         let (low_b, high_b) = if alike { (b.low, b.high) } else { ends(graph, b) };
         Extent {
             low: graph.min(low_a, low_b),
             high: graph.max(high_a, high_b),
-            reached: graph.either(a.reached, b.reached),
+            missed: graph.both(a.missed, b.missed),
             unknown: graph.either(a.unknown, b.unknown),
         }
     }
@@ -343,6 +344,6 @@ impl<'a> Boundaries<'a> {
         let (low, high) = (graph.leaf(Leaf::Slot(slot + 1)), graph.leaf(Leaf::Slot(slot + 2)));
         let (before, behind) = (graph.constant(-FAR / 2), graph.constant(FAR / 2));
         let everywhere = graph.less(low, before);
-        Extent { low, high, reached: graph.less(low, behind), unknown: graph.either(long, everywhere) }
+        Extent { low, high, missed: graph.less(behind, low), unknown: graph.either(long, everywhere) }
     }
 }

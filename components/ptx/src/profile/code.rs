@@ -7,7 +7,7 @@ use super::bounds::CountedThrough;
 use super::graph::{FAR, Graph, Leaf, Node, Number, Op, Truth};
 use super::plan::{ArrayPlan, Extent, Plan};
 use super::words::does;
-use crate::execute::{RangeAction, range_flags};
+use crate::execute::range::{RangeAction, range_flags};
 
 /// What differs between the two profilers of a kernel.
 pub(super) struct Site<'a> {
@@ -78,6 +78,7 @@ fn uses(plan: &Plan) -> BTreeMap<Number, u32> {
                 open.extend([a, b]);
                 truths.push(truth);
             }
+            Node::Natural(a) => open.push(a),
             _ => {}
         }
         while let Some(truth) = truths.pop() {
@@ -189,6 +190,7 @@ impl Code<'_> {
                 let (a, b, truth) = (self.number(a), self.number(b), self.truth(truth));
                 self.write("selp.b64", &format!("{a}, {b}, {truth}"))
             }
+            Node::Natural(a) => self.number(a),
             Node::Constant(_)
             | Node::Known(_)
             | Node::Less(..)
@@ -248,7 +250,12 @@ impl Code<'_> {
             Node::Both(a, b) => ("and.pred", format!("{}, {}", self.truth(a), self.truth(b))),
             Node::Either(a, b) => ("or.pred", format!("{}, {}", self.truth(a), self.truth(b))),
             Node::Not(a) => ("not.pred", self.truth(a)),
-            Node::Known(_) | Node::Constant(_) | Node::Leaf(_) | Node::Binary(..) | Node::Select(..) => {
+            Node::Known(_)
+            | Node::Constant(_)
+            | Node::Leaf(_)
+            | Node::Binary(..)
+            | Node::Select(..)
+            | Node::Natural(_) => {
                 unreachable!("what is known is folded, and no truth is a number")
             }
         };
@@ -309,6 +316,7 @@ impl Code<'_> {
                 parts.extend([a, b]);
                 truths.push(truth);
             }
+            Node::Natural(a) => parts.push(a),
             _ => {}
         }
         while let Some(truth) = truths.pop() {

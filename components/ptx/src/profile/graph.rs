@@ -55,6 +55,8 @@ pub(super) enum Node {
     Binary(Op, Number, Number),
     /// The first if it holds, else the second.
     Select(Truth, Number, Number),
+    /// A number that is not negative wherever this is used.
+    Natural(Number),
     Known(bool),
     /// The first is less than the second.
     Less(Number, Number),
@@ -117,6 +119,7 @@ impl Graph {
                 }
             }
             Node::Select(_, a, b) => Some(self.at_least(a)?.min(self.at_least(b)?)),
+            Node::Natural(_) => Some(0),
             _ => None,
         }
     }
@@ -127,6 +130,7 @@ impl Graph {
             Node::Binary(Op::Min, a, b) => self.is_near(a) || self.is_near(b),
             Node::Binary(Op::Div | Op::Rem, a, _) => self.is_near(a),
             Node::Binary(_, a, b) | Node::Select(_, a, b) => self.is_near(a) && self.is_near(b),
+            Node::Natural(a) => self.is_near(a),
             // What a loop has found may be anything.
             Node::Leaf(Leaf::Slot(_)) => false,
             _ => true,
@@ -288,6 +292,14 @@ impl Graph {
         }
     }
 
+    /// The same number, where it is known not to be negative.
+    pub(super) fn natural(&mut self, a: Number) -> Number {
+        match self.at_least(a) {
+            Some(0..) => a,
+            _ => Number(self.make(Node::Natural(a))),
+        }
+    }
+
     pub(super) fn select(&mut self, truth: Truth, yes: Number, no: Number) -> Number {
         match self.truth(truth) {
             _ if yes == no => yes,
@@ -396,6 +408,7 @@ impl Graph {
                 fold(op, self.evaluate(a, leaf), self.evaluate(b, leaf)).expect("it has a result")
             }
             Node::Select(truth, a, b) => self.evaluate(if self.holds(truth, leaf) { a } else { b }, leaf),
+            Node::Natural(a) => self.evaluate(a, leaf),
             other => panic!("{other:?} is no number"),
         }
     }

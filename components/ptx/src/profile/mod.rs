@@ -8,17 +8,17 @@
 //! one range from the lowest address to the highest, taken at the corners of the block and at the first and last
 //! rounds of loops, for both outcomes of every condition. Ranges do not end where an array does: the functions clip
 //! them, which is why they are told where the array begins. A kernel whose addresses depend on data is irregular and
-//! stays as it is.
-//!
-//! A kernel whose threads end at different places and meet at barriers before must not do both: threads that have
-//! left wait at the barrier that was added.
+//! stays as it is; so does one whose threads may end before others have passed a barrier.
 
 mod bounds;
 mod code;
+mod ends;
 mod graph;
 mod plan;
 mod values;
 mod words;
+
+use std::fmt;
 
 use crate::analysis::access::{Class, KernelAccesses};
 use crate::ast::{Function, Instruction, Module, Span, Statement, StatementKind};
@@ -40,10 +40,12 @@ pub enum Semi {
 }
 
 /// How to profile.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Options {
     /// What becomes of semi-regular kernels.
     pub semi: Semi,
+    /// Only this kernel; the others stay as they are.
+    pub kernel: Option<String>,
 }
 
 /// A module with profilers.
@@ -138,7 +140,9 @@ pub fn profile(module: &Module, options: &Options) -> Result<Profiled, PtxError>
             irregular: None,
             arrays: Vec::new(),
         };
+        let wanted = options.kernel.as_ref().is_none_or(|name| *name == kernel.name);
         match Plan::new(module, kernel, &accesses, options) {
+            Ok(_) if !wanted => {}
             Ok(plan) => {
                 add(module, kernel, &plan, &mut edits)?;
                 profiled.pre = Some(pre_profiler(&kernel.name));
@@ -159,6 +163,12 @@ pub fn profile(module: &Module, options: &Options) -> Result<Profiled, PtxError>
         edits.push(Edit { span: at(first.start, first), text: declarations.concat() + "\n" });
     }
     Ok(Profiled { text: print_with(module, &edits)?, kernels })
+}
+
+impl fmt::Display for ProfiledArray {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}: {}", words::does(self.reads, self.writes), self.name, self.range)
+    }
 }
 
 impl From<plan::ArrayPlan> for ProfiledArray {
@@ -269,16 +279,13 @@ fn find_ends<'a>(
 }
 
 impl Irregularity {
-    fn new(module: &Module, kernel: &Function, accesses: &KernelAccesses, line: u32, reason: String) -> Self {
-        let steps = &accesses.affine.ssa.steps;
-        let worst = accesses.global().find(|access| access.line == line && access.class == accesses.class);
-        let called = || steps.iter().position(|step| step.line == line && step.opcode.starts_with("call"));
-        let pc = worst.map(|access| access.pc as usize).or_else(called);
+    /// What is wrong with an instruction, by its number.
+    fn new(module: &Module, kernel: &Function, pc: u32, reason: String) -> Self {
         let mut instructions = Vec::new();
         flatten(kernel.body.as_deref().unwrap_or(&[]), &mut instructions);
-        let span = pc.and_then(|pc| instructions.get(pc)).copied().unwrap_or_default();
+        let span: Span = instructions.get(pc as usize).copied().unwrap_or_default();
         let words: Vec<&str> = source(module, span).split_whitespace().collect();
-        Irregularity { line, instruction: words.join(" "), reason }
+        Irregularity { line: span.place.line, instruction: words.join(" "), reason }
     }
 }
 

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use super::bounds::{Boundaries, Bounds, CountedThrough, groups};
 use super::graph::{Graph, Leaf, Number};
 use super::values::Values;
-use super::words;
-use super::{Irregularity, Options, Semi};
+use super::{Irregularity, Options, Semi, ends, words};
 use crate::analysis::access::{Array, Class, KernelAccesses, MemoryAccess};
 use crate::analysis::polynomial::Atom;
 use crate::ast::{Function, Module, StorageSpace};
@@ -65,7 +64,17 @@ impl Plan {
             Class::Irregular => true,
         };
         if let (true, Some((line, reason))) = (bad, &accesses.reason) {
-            return Err(Irregularity::new(module, kernel, accesses, *line, reason.clone()));
+            let steps = &accesses.affine.ssa.steps;
+            let worst =
+                accesses.global().find(|access| access.line == *line && access.class == accesses.class);
+            let call = || steps.iter().position(|step| step.line == *line && step.opcode.starts_with("call"));
+            let pc = worst.map(|access| access.pc).or_else(|| call().map(|pc| pc as u32));
+            return Err(Irregularity::new(module, kernel, pc.unwrap_or_default(), reason.clone()));
+        }
+        if let Some(ends::Parting { pc, barrier }) = ends::parting(&accesses.affine.ssa) {
+            let reason =
+                format!("threads may end from here on while others come to the barrier at line {barrier}");
+            return Err(Irregularity::new(module, kernel, pc, reason));
         }
         let mut arrays: BTreeMap<&Array, Vec<&MemoryAccess>> = BTreeMap::new();
         for access in accesses.global() {
@@ -82,7 +91,7 @@ impl Plan {
                 Array::Symbol(symbol) => {
                     let bytes = global_bytes(module, symbol).ok_or_else(|| {
                         let reason = format!("the size of `{symbol}` is not known here");
-                        Irregularity::new(module, kernel, accesses, accesses_to[0].line, reason)
+                        Irregularity::new(module, kernel, accesses_to[0].pc, reason)
                     })?;
                     let words = format!("all of its {bytes} bytes");
                     (symbol.clone(), Extent::Variable { name: symbol.clone(), bytes }, words)

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::graph::{FAR, Graph, Leaf, Number, Op, Truth};
 use crate::analysis::affine::{Affine, Condition, Relation};
 use crate::analysis::polynomial::{Atom, Operation, Polynomial};
-use crate::analysis::ranges::{Variable, Variables, is_behind};
+use crate::analysis::ranges::{Variable, Variables, bound_variables, is_behind};
 
 /// What variables stand for.
 pub(super) type Assignment = BTreeMap<Variable, Number>;
@@ -147,9 +147,7 @@ impl Values<'_> {
     /// [`ranges`](crate::analysis::ranges::ranges) does it.
     pub(super) fn most_rounds(&mut self, at: usize, pc: u32, values: &Assignment) -> Number {
         let affine = self.affine;
-        let mut found = Variables::default();
-        let exits = affine.loops[at].exits.iter();
-        exits.flat_map(|exit| exit.stays.sides()).for_each(|side| found.collect(affine, side));
+        let found = bound_variables(affine, at);
         let is_tid = |variable: &&Variable| matches!(variable, Variable::Tid(_));
         if found.every.iter().any(|variable| is_tid(&variable)) {
             // Corners say nothing of what is no polynomial of the thread's index.
@@ -179,16 +177,16 @@ impl Values<'_> {
 
     fn rounds(&mut self, at: usize, pc: u32, values: &Assignment) -> Number {
         let affine = self.affine;
-        let mut least = self.graph.constant(FAR);
+        let mut least = None;
         for exit in &affine.loops[at].exits {
             let fails = self.first_failure(&exit.stays, at, values);
             let last = match is_behind(affine, at, exit, pc) {
                 true => self.graph.plus(fails, -1),
                 false => fails,
             };
-            least = self.graph.min(least, last);
+            least = Some(least.map_or(last, |least| self.graph.min(least, last)));
         }
-        least
+        least.unwrap_or_else(|| self.graph.constant(FAR))
     }
 
     /// The first round in which a condition does not hold; far if that cannot be told.
@@ -244,7 +242,10 @@ impl Values<'_> {
             }
         }
         let far = self.graph.constant(FAR);
-        let fails = fails_at(&mut self.graph, relation, start.number, step.number);
+        let fails = match self.affine.loops[at].ends_at_equality() {
+            true => meets(&mut self.graph, start.number, step.number),
+            false => fails_at(&mut self.graph, relation, start.number, step.number),
+        };
         Some(self.graph.select(invalid, far, fails))
     }
 }
@@ -291,19 +292,26 @@ fn fails_at(graph: &mut Graph, relation: Relation, start: Number, step: Number) 
             graph.select(begins, next, zero)
         }
         Relation::Ne => {
-            let (begins, stays) = (graph.compares(Relation::Eq, start), graph.compares(Relation::Eq, step));
-            // A step of zero must divide nothing.
-            let step = graph.select(stays, one, step);
-            let down = graph.minus(start);
-            let (round, rest) = (graph.operate(Op::Div, down, step), graph.operate(Op::Rem, start, step));
-            let (meets, later) = (graph.compares(Relation::Eq, rest), graph.compares(Relation::Gt, round));
-            let moves = graph.not(stays);
-            let ends = graph.both(meets, later);
-            let ends = graph.both(ends, moves);
-            let round = graph.select(ends, round, far);
-            graph.select(begins, zero, round)
+            let round = meets(graph, start, step);
+            let never = graph.less(round, zero);
+            graph.select(never, far, round)
         }
     }
+}
+
+/// The k for which `start + k * step` is zero; a negative number if there is none.
+fn meets(graph: &mut Graph, start: Number, step: Number) -> Number {
+    let (zero, one, none) = (graph.constant(0), graph.constant(1), graph.constant(-1));
+    let stays = graph.compares(Relation::Eq, step);
+    // A step of zero must divide nothing.
+    let divisor = graph.select(stays, one, step);
+    let down = graph.minus(start);
+    let (round, rest) = (graph.operate(Op::Div, down, divisor), graph.operate(Op::Rem, start, divisor));
+    let meets = graph.compares(Relation::Eq, rest);
+    let round = graph.select(meets, round, none);
+    let begins = graph.compares(Relation::Eq, start);
+    let at_once = graph.select(begins, zero, none);
+    graph.select(stays, at_once, round)
 }
 
 /// The first k for which `start + k * step` is negative no more.

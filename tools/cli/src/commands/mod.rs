@@ -10,6 +10,7 @@ mod export;
 mod graph;
 mod list;
 mod machine;
+mod profile;
 mod ptx;
 mod report;
 mod resolve;

@@ -11,6 +11,7 @@ use counterpoint_ptx::analysis::ranges::{Launch, Touched, ranges};
 use counterpoint_ptx::ast::{Function, Module};
 use counterpoint_ptx::{NO_PC, Program, decode, parser};
 
+use super::profile::Profile;
 use super::synth::Synth;
 use crate::{Console, FAILURE, SUCCESS};
 
@@ -33,6 +34,8 @@ enum What {
     },
     /// Classify memory accesses and say which bytes of each array a block may touch.
     Analyse(Analyse),
+    /// Print the module with CRCS's profilers: what each block may touch, told before a kernel runs and after.
+    Profile(Profile),
     /// Print the PTX of the synthetic kernels that an application describes.
     Synth(Synth),
 }
@@ -119,6 +122,7 @@ impl Ptx {
     pub(super) fn execute(&self, console: &mut Console<'_>) -> io::Result<u8> {
         let (file, kernel, analyse) = match &self.what {
             What::Synth(synth) => return synth.execute(console),
+            What::Profile(profile) => return profile.execute(console),
             What::Show { file, kernel } => (file, kernel, None),
             What::Analyse(analyse) => (&analyse.file, &analyse.kernel, Some(analyse)),
         };

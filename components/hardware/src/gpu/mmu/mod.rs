@@ -8,7 +8,9 @@
 mod counts;
 pub mod ownership;
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
 
 use counterpoint_framework::kernel::{Fault, Out, Source};
 use counterpoint_framework::model::{
@@ -166,7 +168,8 @@ pub struct Mmu {
     walkers: Vec<Option<Walk>>,
     requests: VecDeque<MemRequest>,
     answers: Vec<VecDeque<MmuReply>>,
-    ownership: Ownership,
+    /// Shared with what is said of a run that hangs.
+    ownership: Rc<RefCell<Ownership>>,
     counts: Counts,
     /// Changes of counts on their way to the tables.
     to_count: VecDeque<(u64, usize, RangeCount)>,
@@ -221,7 +224,7 @@ impl Mmu {
 
     /// Answers a question for a page that is known.
     fn answer(&mut self, sm: usize, (page, launch): (u64, LaunchId), stats: &MmuStats) {
-        let granted = self.ownership.ask(page, launch, sm);
+        let granted = self.ownership.borrow_mut().ask(page, launch, sm);
         stats.held.add(u64::from(!granted));
         self.answers[sm].push_back(MmuReply::Page { page, launch, granted });
     }
@@ -239,11 +242,13 @@ impl Mmu {
             && ready <= cycle
         {
             self.to_count.pop_front();
-            let (ownership, pages) = (&self.ownership, self.ownership.pages_of(count.start, count.end));
+            let mut ownership = self.ownership.borrow_mut();
             let owned = |page| ownership.is_owner(page, count.kernel);
+            let pages = ownership.pages_of(count.start, count.end);
             let cost = self.counts.change(pages, &count, owned).map_err(Fault::new)?;
             let mut consequences = Vec::new();
-            self.ownership.count(&count, &mut consequences).map_err(Fault::new)?;
+            ownership.count(&count, &mut consequences).map_err(Fault::new)?;
+            drop(ownership);
             self.follow(consequences, stats);
             stats.count_lines.add(cost.lines);
             stats.count_misses.add(cost.reads.len() as u64);
@@ -281,7 +286,8 @@ impl Mmu {
                 }
             }
         }
-        let (now, told) = (self.ownership.tally, std::mem::replace(&mut self.told, self.ownership.tally));
+        let now = self.ownership.borrow().tally;
+        let told = std::mem::replace(&mut self.told, now);
         stats.counts_set.add(now.set - told.set);
         stats.counts_released.add(now.released - told.released);
         stats.early_releases.add(now.early - told.early);
@@ -291,7 +297,7 @@ impl Mmu {
 
     /// Does what the command processor says.
     fn obey(&mut self, command: PageCommand, stats: &MmuStats) -> Result<(), Fault> {
-        let (ownership, mut out) = (&mut self.ownership, Vec::new());
+        let (mut ownership, mut out) = (self.ownership.borrow_mut(), Vec::new());
         match command {
             PageCommand::Overlap(copy) => ownership.overlap(copy),
             PageCommand::Arrived(copy) => ownership.arrived(copy, &mut out).map_err(Fault::new)?,
@@ -303,6 +309,7 @@ impl Mmu {
             PageCommand::Ended(launch) => ownership.ended(launch, &mut out),
             PageCommand::EndOfLaunches => ownership.end_of_launches(&mut out),
         }
+        drop(ownership);
         self.follow(out, stats);
         Ok(())
     }
@@ -383,7 +390,11 @@ impl Component for Mmu {
         let (levels, end) = levels(memory.div_ceil(page), memory);
         let entries = levels.last().map_or(0, |level| level.base);
         Ok(Mmu {
-            ownership: Ownership::new(page.trailing_zeros(), params.early_release, params.available),
+            ownership: Rc::new(RefCell::new(Ownership::new(
+                page.trailing_zeros(),
+                params.early_release,
+                params.available,
+            ))),
             counts: Counts::new(
                 entries,
                 (end.next_multiple_of(LINE_BYTES), params.counts.get()),
@@ -412,6 +423,8 @@ impl Component for Mmu {
 
     async fn run(&mut self, io: &mut MmuPorts, sim: &Context<MmuStats>) -> Result<(), Fault> {
         self.answers = vec![VecDeque::new(); io.sms.len()];
+        let ownership = Rc::clone(&self.ownership);
+        sim.explain(move || ownership.borrow().reasons());
         loop {
             let (cycle, stats) = (sim.cycle(), &sim.stats);
             for (sm, socket) in io.sms.iter_mut().enumerate() {
@@ -477,7 +490,10 @@ impl Component for Mmu {
             let control =
                 control.flat_map(|control| [control.rx.when(true), control.tx.when(!self.events.is_empty())]);
             let owners = io.owners.iter().map(|owners| owners.when(!self.moved.is_empty()));
-            sim.set_busy(!self.waiting.is_empty() || !self.asked.is_empty() || !self.to_count.is_empty());
+            let waited_for = self.ownership.borrow().is_waited_for();
+            sim.set_busy(
+                waited_for || !self.waiting.is_empty() || !self.asked.is_empty() || !self.to_count.is_empty(),
+            );
             let all = sources.chain(memory).chain(control).chain(owners);
             sim.wait(deadline.unwrap_or(SimTime::MAX), all).await;
         }

@@ -115,6 +115,8 @@ pub struct Ownership {
     is_open: bool,
     /// Copies to the host that go page by page.
     outputs: Vec<Copy>,
+    /// Questions for pages that have not been granted.
+    waiting: usize,
     /// What has happened.
     pub tally: Tally,
 }
@@ -132,6 +134,7 @@ impl Ownership {
             kernels: BTreeSet::new(),
             is_open: true,
             outputs: Vec::new(),
+            waiting: 0,
             tally: Tally::default(),
         }
     }
@@ -236,6 +239,7 @@ impl Ownership {
         let granted = self.is_granted(page, launch);
         if !granted {
             self.page(page).waiting.push((sm, launch));
+            self.waiting += 1;
         }
         granted
     }
@@ -263,6 +267,7 @@ impl Ownership {
         let (granted, rest): (Vec<_>, Vec<_>) =
             waiting.into_iter().partition(|&(_, launch)| self.is_granted(number, launch));
         self.pages[number as usize].waiting = rest;
+        self.waiting -= granted.len();
         out.extend(granted.into_iter().map(|(sm, launch)| Consequence::Grant { sm, page: number, launch }));
     }
 
@@ -398,6 +403,26 @@ impl Ownership {
         let owner = page.owner.as_ref().map_or_else(|| "nobody".to_owned(), of);
         let behind = page.list.iter().map(|entry| format!(", then {}", of(entry)));
         std::iter::once(owner).chain(behind).collect()
+    }
+
+    /// Who waits for which page, and whose it is; the SMs are given by number.
+    pub fn reasons(&self) -> Vec<String> {
+        let mut reasons = Vec::new();
+        for (number, page) in self.pages.iter().enumerate() {
+            for (sm, launch) in &page.waiting {
+                let of = match page.missing {
+                    0 => format!("it belongs to {}", self.describe(number as u64)),
+                    missing => format!("{missing} bytes of it have not come from the host"),
+                };
+                reasons.push(format!("SM {sm} waits for page {number:#x} for launch {}; {of}", launch.0));
+            }
+        }
+        reasons
+    }
+
+    /// Whether an SM waits for a page.
+    pub fn is_waited_for(&self) -> bool {
+        self.waiting > 0
     }
 
     /// Whether every block that was counted has ended and nobody owns a page.

@@ -147,6 +147,8 @@ fn a_page_passes_no_kernel_that_is_not_profiled_and_leaves_behind_the_last_one()
     apply(&mut pages, of(K0, Change::Set));
     pages.profiled(K0, &mut out);
     assert!(pages.ask(A, K0, 3) && !pages.ask(A, K1, 5));
+    let reason = "SM 5 waits for page 0x10 for launch 4; it belongs to launch 2 (R 0, W 1)";
+    assert_eq!(pages.reasons(), [reason]);
     assert!(apply(&mut pages, of(K0, Change::Release)).contains(&Consequence::Moved(PageMoved {
         from: None,
         to: None,
@@ -182,7 +184,9 @@ fn a_page_is_granted_when_all_that_the_host_copies_there_has_come() {
     assert!(pages.ask(A, LaunchId(0), 1), "it is not tracked");
     assert!(pages.ask(B, K0, 1), "an irregular kernel owns all, and this is ready");
     pages.arrived(part(0, 512), &mut out).unwrap();
-    assert!(out.is_empty());
+    assert!(out.is_empty() && pages.is_waited_for());
+    let reason = "SM 1 waits for page 0x10 for launch 2; 100 bytes of it have not come from the host";
+    assert_eq!(pages.reasons(), [reason]);
     pages.arrived(part(512, 100), &mut out).unwrap();
     assert_eq!(out[0], Consequence::Grant { sm: 1, page: A, launch: K0 });
     assert!(pages.arrived(part(512, 100), &mut out).is_err());

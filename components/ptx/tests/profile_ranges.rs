@@ -1,0 +1,136 @@
+//! What pre-profilers tell when they run is what the analysis says of every block: all kernels of all committed files
+//! that can have profilers, with many launches of odd shapes and parameters.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use counterpoint_ptx::analysis::access::KernelAccesses;
+use counterpoint_ptx::analysis::ranges::{Launch, ranges};
+use counterpoint_ptx::functional::{FlatMemory, Grid, Options, ctas};
+use counterpoint_ptx::profile::{self, ProfiledKernel, Semi, profile};
+use counterpoint_ptx::{Program, RangeAction, RangeCall, VariableBases, parser};
+
+fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "ptx") {
+            found.push(path);
+        }
+    }
+}
+
+/// Numbers that look random.
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+}
+
+/// What may be told of an array: the range itself, or how it ends at an allocation.
+fn clip(range: Range<u64>, array: &Range<u64>) -> Option<Range<u64>> {
+    let clipped = range.start.max(array.start)..range.end.min(array.end);
+    (clipped.start < clipped.end).then_some(clipped)
+}
+
+/// Runs the pre-profiler of a launch that is drawn and compares; gives how many ranges it compared.
+fn compare(
+    accesses: &KernelAccesses,
+    (kernel, plain, pre): (&ProfiledKernel, &Program, &Program),
+    draw: &mut Draw,
+    words: &str,
+) -> usize {
+    let mut extent = |most: [u64; 3]| most.map(|most| 1 + draw.below(most) as u32);
+    let (grid, block) = (extent([4, 3, 2]), extent([40, 6, 4]));
+    let (mut params, mut bytes) = (BTreeMap::new(), Vec::new());
+    for (index, param) in plain.params().iter().enumerate() {
+        bytes.resize(param.offset as usize, 0);
+        let value = match param.size {
+            8 if kernel.arrays.iter().any(|array| array.name == param.name) => {
+                i128::from((index as u64 + 1) << 40)
+            }
+            8 => i128::from(draw.below(9)),
+            _ => i128::from([0, 1, 2, 3, 4, 7, 8, 16, 31, 32, 61, -1, -3][draw.below(13) as usize]),
+        };
+        params.insert(index as u32, value);
+        bytes.extend(&(value as i64).to_le_bytes()[..param.size.min(8) as usize]);
+    }
+    bytes.resize(bytes.len().next_multiple_of(4), 0);
+    block.iter().for_each(|size| bytes.extend(size.to_le_bytes()));
+    let options = Options { ranges: true, ..Options::default() };
+    let variables = VariableBases { globals: 1 << 38, constants: 1 << 39 };
+    let mut run = Grid::new(pre, grid, [1; 3], &bytes, variables, &options).unwrap();
+    let mut memory = FlatMemory::new(0);
+    for ctaid in ctas(grid) {
+        let ended = run.run_cta(ctaid, &mut memory).unwrap_or_else(|failure| panic!("{words}: {failure}"));
+        assert!(ended.is_continue());
+    }
+    let mut told = run.ranges().iter();
+    let launch = Launch { grid, block, params: &params, allocations: &BTreeMap::new() };
+    let mut compared = 0;
+    for ctaid in ctas(grid) {
+        let expected = ranges(accesses, &launch, ctaid);
+        assert!(!expected.anywhere);
+        for array in &kernel.arrays {
+            let range = told.next().unwrap();
+            assert_eq!((range.ctaid, range.action), (ctaid, RangeAction::Set));
+            let RangeCall { array: start, low, high, reads, writes } = range.call;
+            assert_eq!((reads, writes), (array.reads, array.writes));
+            let Some(index) = plain.params().iter().position(|param| param.name == array.name) else {
+                assert!(low == start && high > low && start >= variables.globals);
+                continue;
+            };
+            assert_eq!(i128::from(start), params[&(index as u32)]);
+            let expected = expected.arrays.get(&(index as u32)).and_then(|touched| touched.both());
+            // Far more than any array, so that nothing is cut off that is told.
+            let array = start.saturating_sub(1 << 38)..start + (1 << 38);
+            let found = clip(low..high, &array);
+            let expected = expected.and_then(|expected| clip(expected, &array));
+            let launch = format!("{words} {grid:?} {block:?} {ctaid:?} {params:?} {}", range.call.low);
+            assert_eq!(found, expected, "{launch}");
+            compared += 1;
+        }
+    }
+    assert!(told.next().is_none());
+    compared
+}
+
+#[test]
+fn what_is_told_is_what_the_analysis_says() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    collect(&here.join("tests"), &mut files);
+    collect(&here.join("../../experiments/applications"), &mut files);
+    files.sort();
+    let mut draw = Draw(7);
+    let (mut compared, mut kernels, mut semi) = (0, 0, 0);
+    for path in &files {
+        let text = std::fs::read_to_string(path).unwrap();
+        let module = parser::parse(&text).unwrap();
+        let profiled = profile(&module, &profile::Options { semi: Semi::Enumerate, kernel: None }).unwrap();
+        for kernel in &profiled.kernels {
+            let Some(pre) = &kernel.pre else { continue };
+            let compile = |text: &str, name: &str| {
+                Program::compile(text, Some(name)).unwrap_or_else(|errors| panic!("{errors:?}\n{text}"))
+            };
+            let (plain, pre) = (compile(&text, &kernel.name), compile(&profiled.text, pre));
+            let function = module.functions.iter().find(|function| function.name == kernel.name).unwrap();
+            let accesses = KernelAccesses::new(&module, function);
+            kernels += 1;
+            semi += u32::from(kernel.class != counterpoint_ptx::analysis::access::Class::Regular);
+            let words = format!("{} {}", path.display(), kernel.name);
+            for _ in 0..4 {
+                compared += compare(&accesses, (kernel, &plain, &pre), &mut draw, &words);
+            }
+        }
+    }
+    println!("{kernels} kernels, {semi} of them not regular, {compared} ranges");
+    assert!(kernels > 100 && semi >= 4 && compared > 10_000);
+}

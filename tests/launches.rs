@@ -1,0 +1,142 @@
+//! The launches of an application on a flat memory, one after another: for tests that look at each of them.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::Range;
+
+use counterpoint_experiments::application::{Files, LoadedApplication, load};
+use counterpoint_host_model::program::{Argument, LaunchStep, Step};
+use counterpoint_ptx::functional::FlatMemory;
+
+use crate::support::root;
+
+/// The dialects in which every application is committed.
+pub(crate) const DIALECTS: [&str; 4] = ["nvrtc-sm_35", "nvrtc-sm_70", "clang-sm_20", "clang-sm_35"];
+
+/// The repository's files, with the kernels in another dialect and without inputs that someone put there.
+struct InDialect<'a>(&'a str);
+
+impl Files for InDialect<'_> {
+    fn read(&self, path: &str) -> io::Result<Vec<u8>> {
+        if path.contains("/data/") {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        match path.strip_suffix(".ptx").and_then(|stem| stem.rsplit_once("/kernel.")) {
+            Some((folder, _)) => std::fs::read(format!("{folder}/kernel.{}.ptx", self.0)),
+            None => std::fs::read(path),
+        }
+    }
+}
+
+/// The applications that have kernels in every dialect, in the order of their names.
+pub(crate) fn applications() -> Vec<String> {
+    let folder = root().join("experiments/applications");
+    let entries = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap());
+    let mut names: Vec<String> = entries
+        .filter(|e| e.path().join("kernel.nvrtc-sm_35.ptx").is_file())
+        .map(|e| e.file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert!(names.len() >= 22);
+    names
+}
+
+/// An application in a dialect, and the text of its kernels.
+pub(crate) fn load_application(name: &str, dialect: &str, sets: &[&str]) -> (LoadedApplication, String) {
+    let folder = root().join("experiments/applications").join(name);
+    let path = folder.join(format!("{name}.yaml")).display().to_string();
+    let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+    let loaded = load(&path, &sets, &InDialect(dialect));
+    let loaded = loaded.unwrap_or_else(|report| panic!("{}", report.render()));
+    (loaded, std::fs::read_to_string(folder.join(format!("kernel.{dialect}.ptx"))).unwrap())
+}
+
+/// The memory of a device, and which buffer each name means.
+pub(crate) struct Device {
+    pub(crate) memory: FlatMemory,
+    buffers: Vec<Range<u64>>,
+    meaning: Vec<usize>,
+}
+
+/// What a launch hands to its kernel.
+pub(crate) struct Arguments {
+    /// As the kernel reads them.
+    pub(crate) bytes: Vec<u8>,
+    /// Their values by index.
+    pub(crate) params: BTreeMap<u32, i128>,
+    /// Where the buffers among them lie.
+    pub(crate) allocations: BTreeMap<u32, Range<u64>>,
+}
+
+impl Device {
+    /// A device with an application's buffers, which hold its inputs.
+    pub(crate) fn new(loaded: &LoadedApplication) -> Self {
+        let mut memory = FlatMemory::new(0);
+        let sizes = loaded.application.buffers.iter().map(|buffer| buffer.bytes);
+        let buffers: Vec<Range<u64>> = sizes
+            .map(|bytes| {
+                let start = memory.push(&vec![0; bytes as usize]);
+                start..start + bytes
+            })
+            .collect();
+        for (transfer, input) in loaded.application.prelude.iter().zip(&loaded.inputs) {
+            let start = (buffers[transfer.buffer.0 as usize].start - memory.base) as usize;
+            memory.bytes[start..start + input.contents.len()].copy_from_slice(&input.contents);
+        }
+        let meaning = (0..buffers.len()).collect();
+        Device { memory, buffers, meaning }
+    }
+
+    /// Does the steps; `launch` runs a kernel.
+    pub(crate) fn run(&mut self, steps: &[Step], launch: &mut dyn FnMut(&mut Device, &LaunchStep)) {
+        for step in steps {
+            match step {
+                Step::Launch(step) => launch(self, step),
+                Step::Free(_) | Step::Copy { .. } => {
+                    panic!("no application frees or copies between launches")
+                }
+                Step::Record(..) | Step::Wait(..) | Step::Synchronize(_) => {}
+                Step::Swap(a, b) => self.meaning.swap(a.0 as usize, b.0 as usize),
+                Step::Repeat(times, steps) => (0..*times).for_each(|_| self.run(steps, launch)),
+                Step::Loop { until, most, steps } => {
+                    for _ in 0..*most {
+                        self.run(steps, launch);
+                        let at = (self.buffers[self.meaning[until.buffer.0 as usize]].start
+                            - self.memory.base) as usize
+                            + until.offset as usize;
+                        if self.memory.bytes[at..at + until.value.len()] == *until.value {
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// What a launch hands to its kernel now.
+    pub(crate) fn arguments(&self, launch: &LaunchStep) -> Arguments {
+        let mut bytes = vec![0; launch.kernel.param_bytes() as usize];
+        let (mut params, mut allocations) = (BTreeMap::new(), BTreeMap::new());
+        for (index, (argument, param)) in launch.arguments.iter().zip(launch.kernel.params()).enumerate() {
+            let value = match argument {
+                Argument::Buffer(name) => {
+                    let range = self.buffers[self.meaning[name.0 as usize]].clone();
+                    allocations.insert(index as u32, range.clone());
+                    params.insert(index as u32, i128::from(range.start));
+                    range.start.to_le_bytes().to_vec()
+                }
+                Argument::Value(bytes) => {
+                    let value = match bytes.len() {
+                        4 => i128::from(i32::from_le_bytes(bytes[..4].try_into().unwrap())),
+                        8 => i128::from(i64::from_le_bytes(bytes[..8].try_into().unwrap())),
+                        other => panic!("{other} bytes"),
+                    };
+                    params.insert(index as u32, value);
+                    bytes.to_vec()
+                }
+            };
+            bytes[param.offset as usize..][..value.len()].copy_from_slice(&value);
+        }
+        Arguments { bytes, params, allocations }
+    }
+}

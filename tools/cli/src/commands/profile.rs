@@ -1,0 +1,93 @@
+//! `counterpoint ptx profile`: a module with CRCS's profilers, and what they tell in words.
+
+use std::io;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use counterpoint_ptx::parser;
+use counterpoint_ptx::profile::{self, ProfiledArray, ProfiledKernel, Semi, profile};
+
+use super::ptx::{no_kernel, refuse};
+use crate::{Console, SUCCESS};
+
+/// The command's arguments.
+#[derive(Args)]
+pub(crate) struct Profile {
+    /// The PTX file.
+    file: PathBuf,
+    /// Only this kernel.
+    #[arg(long)]
+    kernel: Option<String>,
+    /// What becomes of kernels whose addresses are independent of data but no polynomials.
+    #[arg(long, value_enum, default_value_t = Taken::Irregular)]
+    semi: Taken,
+    /// Say which range each array has, without the module.
+    #[arg(long)]
+    explain: bool,
+}
+
+/// How semi-regular kernels are taken.
+#[derive(Clone, Copy, ValueEnum)]
+enum Taken {
+    /// They have no profilers.
+    Irregular,
+    /// Their profilers count through all values.
+    Enumerate,
+}
+
+impl Profile {
+    pub(super) fn execute(&self, console: &mut Console<'_>) -> io::Result<u8> {
+        let place = self.file.display().to_string();
+        let text = match std::fs::read_to_string(&self.file) {
+            Ok(text) => text,
+            Err(error) => return refuse(console, &[format!("error: {place}: {error}")]),
+        };
+        let semi = match self.semi {
+            Taken::Irregular => Semi::Irregular,
+            Taken::Enumerate => Semi::Enumerate,
+        };
+        let options = profile::Options { semi, kernel: self.kernel.clone() };
+        let profiled =
+            parser::parse(&text).and_then(|module| profile(&module, &options).map_err(|error| vec![error]));
+        let profiled = match profiled {
+            Ok(profiled) => profiled,
+            Err(errors) => {
+                let lines: Vec<String> =
+                    errors.iter().map(|error| format!("error: {place}:{error}")).collect();
+                return refuse(console, &lines);
+            }
+        };
+        let wanted = |kernel: &&ProfiledKernel| self.kernel.as_ref().is_none_or(|name| *name == kernel.name);
+        let kernels: Vec<&ProfiledKernel> = profiled.kernels.iter().filter(wanted).collect();
+        if let (Some(name), true) = (&self.kernel, kernels.is_empty()) {
+            let names: Vec<String> = profiled.kernels.iter().map(|kernel| kernel.name.clone()).collect();
+            return refuse(console, &no_kernel(&place, name, &names));
+        }
+        let mark = if self.explain { "" } else { "// " };
+        for kernel in kernels {
+            for line in explain(kernel) {
+                writeln!(console.out, "{mark}{line}")?;
+            }
+        }
+        if !self.explain {
+            write!(console.out, "{}", profiled.text)?;
+        }
+        Ok(SUCCESS)
+    }
+}
+
+/// What is told of a kernel's arrays, or why nothing is.
+fn explain(kernel: &ProfiledKernel) -> Vec<String> {
+    let ProfiledKernel { name, pre, class, irregular, arrays } = kernel;
+    let mut lines = Vec::new();
+    if let Some(pre) = pre {
+        lines.push(format!("kernel {name}: {class}, pre-profiler {pre}"));
+        lines.extend(arrays.iter().map(|array: &ProfiledArray| format!("  {array}")));
+    }
+    if let Some(why) = irregular {
+        lines.push(format!("kernel {name}: {class}, no profilers"));
+        lines.push(format!("  line {}: {}", why.line, why.instruction));
+        lines.push(format!("  {}", why.reason));
+    }
+    lines
+}
