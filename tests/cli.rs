@@ -222,6 +222,15 @@ fn the_other_commands_print_what_they_should() {
     let near = call(&["explain", "memory/l2-slise"]);
     assert_eq!(near.status, FAILURE);
     assert!(near.err.contains("did you mean `memory/l2-slice`?"), "{}", near.err);
+    let machine = root().join("topologies/systems/crcs-64sm-pcie3-ssd.yaml").display().to_string();
+    let overlay = root().join("topologies/overlays/crcs-ppcs.yaml").display().to_string();
+    let cost = call(&["cost", &machine, "--with", &overlay]);
+    assert_eq!(cost.status, SUCCESS, "{}", cost.err);
+    for expected in ["1024 B", "3328 B", "68864 B of 64 x (32 + 32 + 48) KiB + 1536 KiB", "0.7726 %"] {
+        assert!(cost.out.contains(expected), "{expected} in {}", cost.out);
+    }
+    let none = call(&["cost", &machine]);
+    assert!(none.status == FAILURE && none.err.contains("no TLBs"), "{}", none.err);
     assert!(call(&["list", "kinds"]).out.contains("gpu/sm"));
     assert!(call(&["list", "runtimes"]).out.contains("serial"));
     assert!(call(&["list", "policies"]).out.contains("fifo"));

@@ -158,7 +158,9 @@ figures:
 columns: { time: 1, gain: a.tim / time, odd: \"1 +\" }
 figures:
   - { title: T, kind: cdf, x: run, y: gain }
-  - { title: U, kind: lines, y: [gain, time], x: gpu.sms, series: runs }
+  - { title: U, kind: scatter, y: [gain, time], x: gpu.sms, series: runs }
+  - { title: V, kind: curves, y: \"step#*\", x: run, mark: tim }
+  - { title: W, kind: lines, x: run, y: time, mark: time }
 ";
     let called = folder.study(text, &["--scale", "paper"]);
     for expected in [
@@ -168,9 +170,12 @@ figures:
         "help: did you mean `time`?",
         "study.yaml:6:",
         "study.yaml:8:5: error: a cdf has no `x`",
-        "study.yaml:9:33: error: only stacks have several values",
-        "study.yaml:9:50: error: there is no dimension or value `gpu.sms`",
-        "study.yaml:9:67: error: there is no dimension `runs`",
+        "study.yaml:9:35: error: only stacks, bars, lines and curves have several values",
+        "study.yaml:9:52: error: there is no dimension or value `gpu.sms`",
+        "study.yaml:9:69: error: there is no dimension `runs`",
+        "study.yaml:10:5: error: curves have no `x`",
+        "error: there is no value `tim`",
+        "error: only curves have a mark",
     ] {
         assert!(called.err.contains(expected), "{expected} in {}", called.err);
     }
@@ -213,6 +218,153 @@ figures: [{ title: T, kind: lines, x: app.n, y: time, series: application }]
         let called = folder.study(&format!("{wrong}\nruns: {{ a: {{}} }}\n"), &[]);
         assert_eq!(called.status, FAILURE);
         assert!(called.err.contains(expected), "{}", called.err);
+    }
+}
+
+#[test]
+fn what_a_scale_sets_wins_over_what_is_set_for_an_application() {
+    let folder = Folder::new();
+    let path = folder.path("vecadd/vecadd.yaml").display().to_string();
+    let text = "scales: { own: {}, small: { n: 20 } }\nruns: { a: {} }\n";
+    let instructions = |scale: &str| {
+        folder.study(text, &["--scale", scale, "--filter", "never"]);
+        let study = std::fs::read_to_string(folder.path("study.yaml")).unwrap();
+        let own = format!("v: {{ of: {path}, set: {{ app.n: 1000 }} }}");
+        std::fs::write(folder.path("study.yaml"), study.replace(&format!("v: {{ of: {path} }}"), &own))
+            .unwrap();
+        let (file, out) = (folder.path("study.yaml"), folder.path("out"));
+        let (file, out) = (file.display().to_string(), out.display().to_string());
+        let called = call(&["study", &file, "--out", &out, "--quiet", "--scale", scale, "--filter", "v / "]);
+        assert_eq!(called.status, SUCCESS, "{}", called.err);
+        table(&folder.text("results.csv"))[0]["thread_instructions"].parse::<u64>().unwrap()
+    };
+    assert!(instructions("own") > instructions("small"));
+}
+
+#[test]
+fn launches_are_drawn_over_time_and_a_line_stands_where_the_prelude_has_ended() {
+    let folder = Folder::new();
+    let text = "scales: { small: { size: small } }
+runs: { a: {}, b: { gpu.sms: 1 } }
+figures:
+  - title: Blocks
+    kind: curves
+    y: \"vecadd#*\"
+    series: run
+    only: { application: v }
+    mark: prelude_end
+    y_title: Blocks that have ended
+";
+    assert_eq!(folder.study(text, &[]).status, SUCCESS);
+    let rows = table(&folder.text("results.csv"));
+    let value = |row: usize, name: &str| rows[row][name].parse::<f64>().unwrap();
+    assert_eq!(rows[0]["application"], "v");
+    // Its one launch is the first and the last, and a part of the time in which kernels are busy; it has no profiler.
+    assert_eq!(value(0, "first_launch"), value(0, "last_launch"));
+    assert!(value(0, "first_launch") > 0.0 && value(0, "first_launch") <= value(0, "busy_kernels"));
+    assert_eq!(value(0, "profilers"), 0.0);
+    assert!(value(0, "prelude_end") >= value(0, "busy_prelude"));
+
+    let report = call(&["report", &folder.path("out").display().to_string()]);
+    assert_eq!(report.status, SUCCESS, "{}", report.err);
+    let curves = table(&folder.text("figures/1-blocks.csv"));
+    for (row, run) in ["a", "b"].into_iter().enumerate() {
+        let name = format!("{run}: vecadd#1");
+        let own: Vec<(f64, f64)> = curves
+            .iter()
+            .filter(|line| line["series"] == name)
+            .map(|line| (line["x"].parse().unwrap(), line["y"].parse().unwrap()))
+            .collect();
+        assert_eq!(own.first(), Some(&(0.0, 0.0)));
+        assert_eq!(own.last(), Some(&(value(row, "time"), value(row, "ctas"))), "{own:?}");
+        assert!(own.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1), "{own:?}");
+        // Nothing runs before its inputs have been read.
+        let begins = own.iter().find(|(_, blocks)| *blocks > 0.0).unwrap().0;
+        assert!(begins > value(row, "prelude_end"));
+    }
+    let marks: Vec<f64> = curves
+        .iter()
+        .filter(|line| line["series"] == "prelude end")
+        .map(|line| line["x"].parse().unwrap())
+        .collect();
+    assert_eq!(marks, [value(0, "prelude_end"), value(1, "prelude_end")]);
+    let drawn = folder.text("figures/1-blocks.svg");
+    assert!(drawn.contains("a: vecadd#1") && drawn.contains("Blocks that have ended"), "{drawn}");
+
+    // Without such figures the points are others: what is kept of them differs.
+    let called =
+        folder.study("scales: { small: { size: small } }\nruns: { a: {}, b: { gpu.sms: 1 } }\n", &[]);
+    assert!(called.out.contains("4 have run, 0 were there"), "{}", called.out);
+}
+
+#[test]
+fn several_columns_stand_side_by_side_and_the_paper_has_a_mean_only_if_it_has_all() {
+    let folder = Folder::new();
+    let figures = "figures:
+  - title: Bars
+    kind: grouped-bars
+    x: application
+    y: [speedup, share]
+    only: { run: lrr, gpu.sms: \"2\" }
+    means: [arithmetic]
+    published: { speedup: { v: 1.5, r: 6 }, share: { v: 90 } }
+  - { title: Both, kind: lines, x: gpu.sms, y: [speedup, share], series: application, only: { run: lrr } }
+";
+    assert_eq!(folder.study(&format!("{TRIAL}{figures}"), &[]).status, SUCCESS);
+    assert_eq!(call(&["report", &folder.path("out").display().to_string()]).status, SUCCESS);
+    let results = table(&folder.text("results.csv"));
+    let bars = table(&folder.text("figures/1-bars.csv"));
+    let value = |series: &str, x: &str| {
+        let row = bars.iter().find(|row| row["series"] == series && row["x"] == x)?;
+        row["y"].parse::<f64>().ok()
+    };
+    for (row, label) in [(3, "v"), (7, "r")] {
+        assert_eq!(results[row]["run"], "lrr");
+        for column in ["speedup", "share"] {
+            assert_eq!(value(column, label), results[row][column].parse().ok(), "{column} {label}");
+        }
+    }
+    assert_eq!([value("speedup (paper)", "mean"), value("share (paper)", "v")], [Some(3.75), Some(90.0)]);
+    assert_eq!(value("share (paper)", "mean"), None);
+    assert!(value("share", "mean").is_some());
+    let lines = table(&folder.text("figures/2-both.csv"));
+    let mut names: Vec<&str> = lines.iter().map(|row| row["series"].as_str()).collect();
+    names.dedup();
+    assert_eq!(names, ["v: speedup", "v: share", "r: speedup", "r: share"]);
+}
+
+#[test]
+fn every_study_of_crcs_can_be_run_and_its_points_are_sound() {
+    // Bounds and speed-ups come from other runs of the same point, so a whole application must be there.
+    let folder = tempfile::tempdir().unwrap();
+    for (name, filter, points, columns) in [
+        (
+            "crcs-figure-9",
+            "/ laplace /",
+            3,
+            ["no_copy", "single_kernel", "crcs_fifo", "crcs_ppcs", "best"].as_slice(),
+        ),
+        ("crcs-figure-10", "/ hotspot /", 2, &["prelude_share"]),
+        ("crcs-figure-11", "/ laplace /", 1, &["prelude", "other"]),
+        ("crcs-figure-12", "/ 5 /", 3, &["single_kernel", "crcs_ppcs", "kernels_percent"]),
+        ("crcs-random", "/ laplace /", 5, &["ppcs_at_random", "lost_percent"]),
+        ("crcs-overhead", "/ laplace /", 1, &["profilers_percent"]),
+        ("crcs-sensitivity", "/ hotspot / 8 /", 3, &["time_ms", "profilers_percent"]),
+    ] {
+        let file = root().join(format!("experiments/studies/{name}.yaml")).display().to_string();
+        let out = folder.path().join(name).display().to_string();
+        let called =
+            call(&["study", &file, "--scale", "small", "--filter", filter, "--out", &out, "--quiet"]);
+        assert_eq!(called.status, SUCCESS, "{name}: {}", called.err);
+        let rows = table(&std::fs::read_to_string(format!("{out}/results.csv")).unwrap());
+        assert_eq!(rows.len(), points, "{name}");
+        for column in columns {
+            for row in &rows {
+                let value = row[*column].parse::<f64>().unwrap();
+                assert!(value > 0.0 || *column == "lost_percent", "{name} {column}: {value}");
+            }
+        }
+        assert_eq!(call(&["report", &out]).status, SUCCESS, "{name}");
     }
 }
 

@@ -5,6 +5,7 @@
 pub mod application;
 pub mod bisect;
 pub mod compare;
+pub mod cost;
 pub mod critical_path;
 pub mod curves;
 pub mod element;
@@ -14,6 +15,7 @@ pub mod exposure;
 pub mod find;
 pub mod generate;
 pub mod hashes;
+pub mod launches;
 pub mod output;
 mod pattern;
 mod recorded;

@@ -27,6 +27,7 @@ use counterpoint_ptx::functional::Options;
 use crate::application::LoadedApplication;
 use crate::curves::curves;
 use crate::hashes::{Hashed, Hashes};
+use crate::launches::{LaunchTime, launches};
 use crate::output::{Folder, RECORDS, WriteError};
 use crate::speed::cpu_seconds;
 use crate::summary::{Figures, Phase, phases};
@@ -83,6 +84,8 @@ pub struct RunSummary {
     pub race_checked: Option<usize>,
     /// What each launch executed, of a run without time.
     pub launched: Option<Vec<Launched>>,
+    /// The launches that have ended, by number.
+    pub launches: Vec<LaunchTime>,
     /// The most wanted numbers.
     pub figures: Figures,
     /// Input files that were made.
@@ -240,6 +243,7 @@ pub fn run_watched(
             snapshots: report.snapshots.clone(),
         },
         phases: phases(&report.trace.spans),
+        launches: launches(&machine.machine, &report.stats),
         figures: match &launched {
             Some(launches) => functional::figures(launches),
             None => Figures::new(&machine.machine, &report.stats, report.outcome.time()),

@@ -18,6 +18,8 @@ pub struct Phase {
     pub count: u64,
     /// From the beginning of the first to the end of the last.
     pub elapsed: SimTime,
+    /// The end of the last.
+    pub end: SimTime,
     /// The sum of their durations, which is more where they overlap.
     pub busy: SimTime,
     /// Some of it was still going on when the run ended.
@@ -70,6 +72,7 @@ fn collect(
             depth,
             count: group.len() as u64,
             elapsed: end.saturating_sub(start),
+            end,
             busy: SimTime::from_ps(busy),
             partial: group.iter().any(|span| span.partial),
         });
@@ -216,6 +219,25 @@ pub(crate) mod tests {
         }
     }
 
+    /// A component at 700 MHz for tests.
+    pub(crate) fn instance(path: &str, kind: &str) -> Instance {
+        Instance {
+            path: path.into(),
+            kind: kind.into(),
+            clock_name: None,
+            clock: Hertz::from_base(700_000_000),
+            clock_overridden: None,
+            params: Node::scalar("", Default::default()),
+            overridden: Vec::new(),
+            span: Default::default(),
+        }
+    }
+
+    /// A machine of these for tests.
+    pub(crate) fn machine(instances: Vec<Instance>) -> Machine {
+        Machine { name: "m".into(), description: None, instances, links: Vec::new() }
+    }
+
     #[test]
     fn phases_come_in_their_order_and_launches_one_by_one() {
         let spans = [
@@ -254,22 +276,12 @@ pub(crate) mod tests {
 
     #[test]
     fn figures_add_up_components_of_a_kind() {
-        let instance = |path: &str, kind: &str| Instance {
-            path: path.into(),
-            kind: kind.into(),
-            clock_name: None,
-            clock: Hertz::from_base(700_000_000),
-            clock_overridden: None,
-            params: Node::scalar("", Default::default()),
-            overridden: Vec::new(),
-            span: Default::default(),
-        };
         let instances = vec![
             instance("l2[0]", "memory/l2-slice"),
             instance("l2[1]", "memory/l2-slice"),
             instance("x", SM),
         ];
-        let machine = Machine { name: "m".into(), description: None, instances, links: Vec::new() };
+        let machine = machine(instances);
         let row = |path: &str, name, count| StatRow {
             path: path.into(),
             label: StatLabel { name, unit: "", doc: "" },

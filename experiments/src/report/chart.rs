@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::pattern::matches;
+use crate::study::growth::Growth;
 use crate::study::table::{Results, Row};
 use crate::study::{FigureFile, FigureKind, Mean, values};
 
@@ -22,6 +24,8 @@ pub struct Chart {
     pub series: Vec<Series>,
     /// Of stacks, how many stand side by side at each category, and their names.
     pub stacks: Vec<String>,
+    /// Vertical lines: what they stand for, and where.
+    pub marks: Vec<(String, f64)>,
 }
 
 /// A series.
@@ -76,14 +80,19 @@ pub fn chart(figure: &FigureFile, results: &Results) -> Chart {
         categories: Vec::new(),
         series: Vec::new(),
         stacks: Vec::new(),
+        marks: Vec::new(),
     };
     match figure.kind {
-        FigureKind::GroupedBars | FigureKind::Lines => plan.over_labels(&mut chart, y),
+        FigureKind::GroupedBars | FigureKind::Lines => plan.over_labels(&mut chart),
         FigureKind::Stacks => plan.stacks(&mut chart),
-        FigureKind::Scatter => plan.scatter(&mut chart, y),
+        FigureKind::Scatter => plan.scatter(&mut chart),
         FigureKind::Cdf => {
             chart.y_title = figure.y_title.clone().unwrap_or_else(|| "share of the points (%)".to_owned());
             plan.cdf(&mut chart, y);
+        }
+        FigureKind::Curves => {
+            chart.x_title = figure.x_title.clone().unwrap_or_else(|| titled("time"));
+            plan.curves(&mut chart);
         }
     }
     chart
@@ -138,15 +147,34 @@ impl<'a> Plan<'a> {
         }
     }
 
+    /// What bars and lines tell apart: the series, and of several values each. A name as the file has it, one to show, the
+    /// value, and the rows.
+    fn told_apart(&self) -> Vec<(String, String, &'a str, Vec<&'a Row>)> {
+        let columns = &self.figure.y.0;
+        let of = |(label, rows): (String, Vec<&'a Row>)| {
+            let shown = self.named(&label);
+            let one = move |column: &'a String| {
+                let of_column = |label: &str| match (columns.len(), label) {
+                    (0 | 1, _) => label.to_owned(),
+                    (_, "") => column.clone(),
+                    _ => format!("{label}: {column}"),
+                };
+                (of_column(&label), of_column(&shown).replace('_', " "), column.as_str(), rows.clone())
+            };
+            columns.iter().map(one).collect::<Vec<_>>()
+        };
+        self.series().into_iter().flat_map(of).collect()
+    }
+
     fn values(rows: &[&Row], name: &str) -> Vec<f64> {
         rows.iter().filter_map(|row| row.values.get(name).copied()).collect()
     }
 
     /// Bars and lines: a value for each series and label along x.
-    fn over_labels(&self, chart: &mut Chart, y: &str) {
+    fn over_labels(&self, chart: &mut Chart) {
         let dimension = self.figure.x.as_deref().unwrap_or_default();
         if !self.results.dimensions.iter().any(|known| known == dimension) {
-            return self.scatter(chart, y);
+            return self.scatter(chart);
         }
         let mut labels: Vec<String> = self.labels(dimension).into_iter().map(str::to_owned).collect();
         // What only the paper has is shown, too.
@@ -161,7 +189,7 @@ impl<'a> Plan<'a> {
         let numbers: Option<Vec<f64>> = labels.iter().map(|label| label.parse().ok()).collect();
         let scale = numbers.filter(|_| self.figure.kind == FigureKind::Lines && self.figure.means.is_empty());
         let place = |index: usize| scale.as_ref().map_or(index as f64, |numbers| numbers[index]);
-        for (colour, (name, rows)) in self.series().into_iter().enumerate() {
+        for (colour, (key, name, y, rows)) in self.told_apart().into_iter().enumerate() {
             let at = |(index, label): (usize, &String)| {
                 let own: Vec<&Row> = rows
                     .iter()
@@ -171,8 +199,7 @@ impl<'a> Plan<'a> {
                 Dot::new(place(index), &Self::values(&own, y))
             };
             let dots: Vec<Dot> = labels.iter().enumerate().filter_map(at).collect();
-            let published = self.figure.published.get(&name);
-            let name = self.named(&name);
+            let published = self.figure.published.get(&key);
             chart.series.push(Series { name: name.clone(), published: false, colour, dots });
             if let Some(values) = published {
                 let at = |(index, label): (usize, &String)| Dot::new(place(index), &[*values.get(label)?]);
@@ -181,9 +208,13 @@ impl<'a> Plan<'a> {
             }
         }
         let count = labels.len();
+        let whole =
+            chart.series.iter().filter(|series| !series.published).map(|series| series.dots.len()).max();
         for (number, mean) in self.figure.means.iter().enumerate() {
             labels.push(if *mean == Mean::Arithmetic { "mean" } else { "geomean" }.to_owned());
-            for series in &mut chart.series {
+            // The mean of some of the paper's values would stand beside that of all of ours.
+            let complete = |series: &&mut Series| !series.published || Some(series.dots.len()) >= whole;
+            for series in chart.series.iter_mut().filter(complete) {
                 let values: Vec<f64> =
                     series.dots.iter().filter(|dot| dot.x < count as f64).map(|dot| dot.y).collect();
                 series.dots.extend(
@@ -222,17 +253,37 @@ impl<'a> Plan<'a> {
     }
 
     /// A dot for each point.
-    fn scatter(&self, chart: &mut Chart, y: &str) {
+    fn scatter(&self, chart: &mut Chart) {
         let x = self.figure.x.as_deref().unwrap_or_default();
-        for (colour, (name, rows)) in self.series().into_iter().enumerate() {
+        for (colour, (_, name, y, rows)) in self.told_apart().into_iter().enumerate() {
             let label = |row: &Row| self.results.label(row, x).and_then(|label| label.parse().ok());
             let dot = |row: &&Row| {
                 let along = row.values.get(x).copied().or_else(|| label(row))?;
                 Dot::new(along, &[*row.values.get(y)?])
             };
             let dots = rows.iter().filter_map(dot).collect();
-            let name = self.named(&name);
             chart.series.push(Series { name, published: false, colour, dots });
+        }
+    }
+
+    /// For each point a line for each launch, and where the marks are.
+    fn curves(&self, chart: &mut Chart) {
+        let growths = self.series().into_iter().flat_map(|(label, rows)| {
+            let wanted = |growth: &&Growth| self.figure.y.0.iter().any(|y| matches(y, &growth.name));
+            let of = move |row: &'a Row| row.growths.iter().filter(wanted);
+            let name = move |growth: &'a Growth| match label.as_str() {
+                "" => (growth.name.clone(), growth),
+                _ => (format!("{}: {}", self.named(&label), growth.name), growth),
+            };
+            rows.into_iter().flat_map(of).map(name)
+        });
+        for (colour, (name, growth)) in growths.enumerate() {
+            let dots = growth.points.iter().filter_map(|&(time, value)| Dot::new(time, &[value])).collect();
+            chart.series.push(Series { name, published: false, colour, dots });
+        }
+        if let Some(mark) = &self.figure.mark {
+            let at = self.rows.iter().filter_map(|row| row.values.get(mark));
+            chart.marks = at.map(|&x| (mark.replace('_', " "), x)).collect();
         }
     }
 
@@ -262,7 +313,7 @@ fn mean_of(mean: Mean, values: &[f64]) -> Option<f64> {
 }
 
 impl Chart {
-    /// The numbers as lines `series,x,y,least,largest`, of stacks with the stack's name in front.
+    /// The numbers as lines `series,x,y,least,largest`, of stacks with the stack's name in front; a mark has nothing behind x.
     ///
     /// # Errors
     /// What `out` reports.
@@ -277,6 +328,9 @@ impl Chart {
                     [stack, &series.name, &x].into_iter().chain(numbers.iter().map(String::as_str)),
                 )?;
             }
+        }
+        for (name, x) in &self.marks {
+            table.write_record(["", name, &x.to_string(), "", "", ""])?;
         }
         table.flush()
     }

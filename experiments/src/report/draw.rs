@@ -130,7 +130,12 @@ fn draw<B: DrawingBackend>(chart: &Chart, area: &Area<'_, B>) -> Result<(), Fail
         FigureKind::Lines => lines(chart, &mut axes, true),
         FigureKind::Cdf => lines(&stepped(chart), &mut axes, false),
         FigureKind::Scatter => dots(chart, &mut axes),
+        FigureKind::Curves => lines(chart, &mut axes, false),
     }?;
+    for (_, x) in &chart.marks {
+        let ends = [(*x, y.start), (*x, y.end)];
+        axes.draw_series(DashedLineSeries::new(ends, 6, 4, BLACK.stroke_width(1)))?;
+    }
     area.present()
 }
 
@@ -199,8 +204,9 @@ fn x_range(chart: &Chart) -> Range<f64> {
     if !chart.categories.is_empty() {
         return 0.0..chart.categories.len() as f64;
     }
-    let least = all(chart).map(|dot| dot.x).fold(f64::INFINITY, f64::min).min(0.0);
-    let largest = all(chart).map(|dot| dot.x).fold(least, f64::max);
+    let along = || all(chart).map(|dot| dot.x).chain(chart.marks.iter().map(|(_, x)| *x));
+    let least = along().fold(f64::INFINITY, f64::min).min(0.0);
+    let largest = along().fold(least, f64::max);
     // Nothing to show is shown as an empty chart.
     if largest > least { least..largest + 0.04 * (largest - least) } else { 0.0..1.0 }
 }
@@ -328,10 +334,11 @@ fn middle(chart: &Chart, x: f64) -> f64 {
     if chart.categories.is_empty() { x } else { x + 0.5 }
 }
 
+/// Series whose colours repeat are dashed, as the paper's are.
 fn lines<B: DrawingBackend>(chart: &Chart, axes: &mut Axes<'_, B>, marked: bool) -> Result<(), Failure<B>> {
     for series in &chart.series {
         let along = series.dots.iter().map(|dot| (middle(chart, dot.x), dot.y));
-        if series.published {
+        if series.published || !marked && series.colour >= COLOURS.len() {
             axes.draw_series(DashedLineSeries::new(along, 6, 4, border(series)))?;
         } else {
             axes.draw_series(LineSeries::new(along, border(series)))?;

@@ -22,7 +22,8 @@ pub(super) struct StudyFile {
     /// The applications: a list of files or names, or a map from labels to such.
     pub applications: Choices,
     /// Parameters of all applications by name of a scale, such as `small: { size: small }`; `--scale` chooses one. The
-    /// first is the default. Of a list every value is tried, as `vary` does: `n: [64, 128]` is the dimension `app.n`.
+    /// first is the default. Of a list every value is tried, as `vary` does: `n: [64, 128]` is the dimension `app.n`. What a
+    /// scale sets wins over what is set for an application alone.
     #[param(default = "{}")]
     pub scales: Named<Named<Raw>>,
     /// What is compared: by label, a map with `runtime`, `policy`, `with` (overlays), and settings `path: value`.
@@ -67,6 +68,8 @@ pub enum FigureKind {
     Scatter,
     /// For each series, which share of its points has at most this value of `y`.
     Cdf,
+    /// A line for each launch whose name matches `y`, such as `step#*`: how many of its thread blocks have ended, over time.
+    Curves,
 }
 
 /// A mean over a series.
@@ -85,23 +88,27 @@ pub struct FigureFile {
     pub title: String,
     /// How.
     pub kind: FigureKind,
-    /// Along the x axis: `machine`, `application`, `run`, `seed`, a varied path, or a column. A cdf has none.
+    /// Along the x axis: `machine`, `application`, `run`, `seed`, a varied path, or a column. A cdf has none, nor have curves.
     pub x: Option<String>,
-    /// Along the y axis: a column or value; stacks have a list of them.
+    /// Along the y axis: a column or value; of stacks, bars and lines a list of them, each a part or a series of its own.
+    /// Curves have the name of a launch instead, with `*` for any part of it.
     pub y: OneOrMore,
     /// What tells series apart: `machine`, `application`, `run`, `seed` or a varied path.
     pub series: Option<String>,
     /// Only these points: by name of a dimension, one of its values or a list of them.
     #[param(default = "{}")]
     pub only: Named<OneOrMore>,
+    /// Curves have a vertical line at this column or value, in seconds, such as `prelude_end`.
+    pub mark: Option<String>,
     /// Title of the x axis, with its unit; without it, what it is of.
     pub x_title: Option<String>,
     /// Title of the y axis, with its unit; without it, what it is of.
     pub y_title: Option<String>,
-    /// Means over each series, shown behind the last x.
+    /// Means over each series, shown behind the last x. The paper's series has none if it lacks a value that ours have.
     #[param(default = "[]")]
     pub means: Vec<Mean>,
-    /// The paper's values by series and x, shown beside ours.
+    /// The paper's values by series and x, shown beside ours. Where `y` is a list, a series is called as its column, or
+    /// `label: column` if `series` tells labels apart.
     #[param(default = "{}")]
     pub published: Named<Named<f64>>,
 }

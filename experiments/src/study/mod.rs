@@ -5,6 +5,7 @@
 
 pub mod engine;
 mod file;
+pub mod growth;
 pub mod index;
 mod plan;
 pub mod store;

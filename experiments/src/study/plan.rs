@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use counterpoint_framework::model::{
     Diagnostic, Diagnostics, Families, Key, Named, Node, Params, Raw, Reader, Report, SourceMap, Span, yaml,
 };
+use counterpoint_framework::telemetry::{Level, Recording};
 use counterpoint_framework::topology::expression::Expression;
 use counterpoint_framework::topology::flow;
 
-use super::file::{FigureFile, Labelled, Paper, StudyFile};
+use super::file::{FigureFile, FigureKind, Labelled, Paper, StudyFile};
 use super::values;
 use crate::application::SETTING_PREFIX;
 use crate::run::RunRequest;
@@ -111,6 +112,11 @@ fn read(
     let statistics: Vec<(String, String)> =
         file.statistics.0.iter().map(|(key, pattern)| (key.name.clone(), pattern.clone())).collect();
     let columns = columns(&file, &node, diagnostics);
+    let recording = match file.figures.iter().any(|figure| figure.kind == FigureKind::Curves) {
+        // Their blocks are counted one by one, however many they are.
+        true => Recording { level: Level::Ctas, limit: usize::MAX },
+        false => Recording::default(),
+    };
     let mut points = Vec::new();
     for machine in &file.machine.0 {
         for application in &file.applications.0 {
@@ -120,9 +126,9 @@ fn read(
                         let mut request = RunRequest::new(&machine.name, &application.name);
                         request.folder = from.to_owned();
                         request.seed = seed;
-                        request.sets = settings.clone();
-                        request.sets.extend(own(machine));
-                        request.sets.extend(own(application));
+                        request.recording = recording;
+                        request.sets = own(machine).chain(own(application)).collect();
+                        request.sets.extend(settings.iter().cloned());
                         request.sets.extend(varied.iter().map(|(path, value)| format!("{path}={value}")));
                         apply(run, &mut request, diagnostics);
                         let mut labels = vec![machine.label.clone(), application.label.clone()];
@@ -289,8 +295,12 @@ fn check_figures(file: &StudyFile, dimensions: &[String], root: &Node, diagnosti
         if let Some(x) = &figure.x {
             expect(x, &[&dimensions, &values], "x", "dimension or value");
         }
-        for y in &figure.y.0 {
+        let is_curves = figure.kind == FigureKind::Curves;
+        for y in figure.y.0.iter().filter(|_| !is_curves) {
             expect(y, &[&values], "y", "value");
+        }
+        if let Some(mark) = &figure.mark {
+            expect(mark, &[&values], "mark", "value");
         }
         if let Some(series) = &figure.series {
             expect(series, &[&dimensions], "series", "dimension");
@@ -298,13 +308,21 @@ fn check_figures(file: &StudyFile, dimensions: &[String], root: &Node, diagnosti
         for name in figure.only.names() {
             expect(name, &[&dimensions], "only", "dimension");
         }
-        let needs_x = figure.kind != super::FigureKind::Cdf;
-        if needs_x != figure.x.is_some() {
-            let message = if needs_x { "the figure needs an `x`" } else { "a cdf has no `x`" };
-            diagnostics.error(node.span, message);
+        match (figure.kind, &figure.x) {
+            (FigureKind::Cdf, Some(_)) => diagnostics.error(node.span, "a cdf has no `x`"),
+            (FigureKind::Curves, Some(_)) => diagnostics.error(node.span, "curves have no `x`"),
+            (FigureKind::Cdf | FigureKind::Curves, None) | (_, Some(_)) => {}
+            (_, None) => diagnostics.error(node.span, "the figure needs an `x`"),
         }
-        if figure.y.0.len() > 1 && figure.kind != super::FigureKind::Stacks {
-            diagnostics.error(place("y"), "only stacks have several values");
+        let several = matches!(
+            figure.kind,
+            FigureKind::Stacks | FigureKind::GroupedBars | FigureKind::Lines | FigureKind::Curves
+        );
+        if figure.y.0.len() > 1 && !several {
+            diagnostics.error(place("y"), "only stacks, bars, lines and curves have several values");
+        }
+        if !is_curves && figure.mark.is_some() {
+            diagnostics.error(place("mark"), "only curves have a mark");
         }
     }
 }

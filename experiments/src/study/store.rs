@@ -10,6 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use counterpoint_framework::model::Registry;
+use counterpoint_framework::telemetry::Level;
 use counterpoint_framework::topology::resolve_plain;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -69,6 +70,10 @@ impl PointKey {
         part("version", env!("CARGO_PKG_VERSION").as_bytes());
         part("machine", resolve_plain(&machine.machine, &machine.sources).as_bytes());
         part("seed", &request.seed.to_le_bytes());
+        // What happens is the same with more spans, but not what is kept of it.
+        if request.recording.level != Level::default() {
+            part("spans", format!("{:?}", request.recording.level).as_bytes());
+        }
         for text in &application.texts {
             part("text", text.as_bytes());
         }

@@ -5,10 +5,19 @@ use std::collections::BTreeMap;
 use counterpoint_framework::time::SimTime;
 use serde::{Deserialize, Serialize};
 
+use super::growth::{Growth, growths};
 use crate::exposure::Activity;
+use crate::launches::LaunchTimes;
 use crate::run::RunSummary;
 
+/// The phase in which a host reads its inputs.
+const PRELUDE: &str = "prelude";
+
 /// The values that every point may have, and their units. A machine that does not count something has no value of it.
+///
+/// An activity is busy while one of its sort goes on, and exposed while nothing that counts more does ([`Activity`]). The
+/// first and the last launch, pre-profilers apart, take from the placement of their first block to the end of their last one;
+/// so do pre-profilers, which are summed up ([`LaunchTimes`]). `prelude_end` is when the phase of that name has ended.
 pub const NAMES: &[(&str, &str)] = &[
     ("time", "s"),
     ("cycles", "cycles"),
@@ -35,6 +44,10 @@ pub const NAMES: &[(&str, &str)] = &[
     ("exposed_prelude", "s"),
     ("exposed_postlude", "s"),
     ("exposed_other", "s"),
+    ("prelude_end", "s"),
+    ("first_launch", "s"),
+    ("last_launch", "s"),
+    ("profilers", "s"),
 ];
 
 /// The unit of a value, if it is one that every point may have.
@@ -53,6 +66,9 @@ pub struct PointResult {
     pub verified: bool,
     /// Values by name.
     pub values: BTreeMap<String, f64>,
+    /// How its launches went on, if the spans of their blocks were kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub growths: Vec<Growth>,
 }
 
 impl PointResult {
@@ -72,6 +88,13 @@ impl PointResult {
             values.insert(format!("exposed_{name}"), seconds(one.exposed));
         }
         values.insert("exposed_other".to_owned(), seconds(exposure.other));
-        PointResult { point, outcome: summary.ending(), verified: summary.is_good(), values }
+        let prelude = summary.phases.iter().find(|phase| phase.name == PRELUDE);
+        values.extend(prelude.map(|phase| ("prelude_end".to_owned(), seconds(phase.end))));
+        if let Some(LaunchTimes { first, last, profilers }) = LaunchTimes::of(&summary.launches) {
+            let times = [("first_launch", first), ("last_launch", last), ("profilers", profilers)];
+            values.extend(times.map(|(name, time)| (name.to_owned(), seconds(time))));
+        }
+        let growths = growths(&summary.report.trace.spans, summary.report.outcome.time());
+        PointResult { point, outcome: summary.ending(), verified: summary.is_good(), values, growths }
     }
 }

@@ -99,9 +99,17 @@ pub struct ProfiledArray {
 /// The bytes that parameters may take (PTX ISA 5.1.6.1).
 const MOST_PARAMETER_BYTES: u64 = 4352;
 
+/// What makes a kernel's name that of its pre-profiler.
+const PRE: &str = "__pre";
+
 /// The name of a kernel's pre-profiler.
 pub fn pre_profiler(kernel: &str) -> String {
-    format!("{kernel}__pre")
+    format!("{kernel}{PRE}")
+}
+
+/// Whether a kernel of this name is a pre-profiler.
+pub fn is_pre_profiler(kernel: &str) -> bool {
+    kernel.ends_with(PRE)
 }
 
 /// The names of a pre-profiler's parameters, behind those of the kernel, that hold the dimensions of the kernel's

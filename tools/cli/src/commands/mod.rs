@@ -3,6 +3,7 @@
 mod bisect;
 mod check;
 mod compare;
+mod cost;
 mod explain;
 #[cfg(feature = "otlp")]
 mod export;
@@ -46,6 +47,8 @@ pub(crate) enum Command {
     Graph(graph::Graph),
     /// Print a machine with everything filled in, and who set what.
     Resolve(resolve::Resolve),
+    /// Reckon what CRCS and PPCS cost a machine in storage.
+    Cost(cost::Cost),
     /// List machines, applications, component kinds, policies and runtimes.
     List(list::List),
     /// Describe a component kind, the keys of application and study files, synthetic kernels, or faults of links.
@@ -73,6 +76,7 @@ impl Command {
             Command::Check(command) => command.execute(console),
             Command::Graph(command) => command.execute(console),
             Command::Resolve(command) => command.execute(console),
+            Command::Cost(command) => command.execute(console),
             Command::List(command) => command.execute(console),
             Command::Explain(command) => command.execute(console),
             Command::Schema(command) => command.execute(console),

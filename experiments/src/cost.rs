@@ -1,0 +1,201 @@
+//! What CRCS and PPCS cost in storage, reckoned as the paper does (Kim et al., PACT 2016, section 5.4): bits that entries of TLBs
+//! and of the CTA scheduler's table get, beside the caches and the shared memory of the GPU.
+//!
+//! The paper's numbers do not fit the machine that it evaluates, so both are here. Five bits do not count 64 SMs, nor do eleven bits
+//! the pages of its largest program, which has 40 MB; and its Table 1 has 16 KB of shared memory and no read-only cache, while
+//! the share of 0.77 % is of a GPU with 32 KB and 48 KB. The ready bit of each entry of the instruction buffers is not in that
+//! share, and is not here.
+
+use counterpoint_framework::model::Node;
+use counterpoint_framework::time::Bytes;
+use counterpoint_framework::topology::{Instance, Machine};
+
+/// A field, and its bits.
+pub type FieldBits = (&'static str, u64);
+
+/// What an entry of a TLB gets.
+pub const TLB_FIELDS: [FieldBits; 6] = [
+    ("ready", 1),
+    ("goes to the host", 1),
+    ("owner", 10),
+    ("blocks that read", 10),
+    ("blocks that write", 10),
+    ("place of the page's list", 32),
+];
+
+/// What the CTA scheduler keeps of a kernel, as printed.
+pub const KERNEL_FIELDS: [FieldBits; 3] = [("kernel", 10), ("SMs", 5), ("pages", 11)];
+
+/// What the share of section 5.4 assumes of an SM, besides its L1.
+const ASSUMED_SHARED: u64 = 32 << 10;
+const ASSUMED_READ_ONLY: u64 = 48 << 10;
+
+/// Bytes of a GPU's caches and shared memories.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Storage {
+    /// The L1 of an SM.
+    pub l1: u64,
+    /// The shared memory of an SM.
+    pub shared: u64,
+    /// The read-only cache of an SM.
+    pub read_only: u64,
+    /// The whole L2.
+    pub l2: u64,
+}
+
+/// What CRCS and PPCS add to a machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cost {
+    /// Its SMs.
+    pub sms: u64,
+    /// Entries of each TLB.
+    pub entries: u64,
+    /// Kernels that can run at a time.
+    pub kernels: u64,
+    /// Pages of the device memory.
+    pub pages: u64,
+    /// What it has besides.
+    pub storage: Storage,
+}
+
+/// The bits of fields together.
+pub fn bits(fields: &[FieldBits]) -> u64 {
+    fields.iter().map(|(_, bits)| bits).sum()
+}
+
+/// The bits of a number that goes up to this one.
+fn width(most: u64) -> u64 {
+    u64::from(u64::BITS - most.leading_zeros())
+}
+
+impl Storage {
+    /// The bytes of a GPU with so many SMs.
+    pub fn bytes(&self, sms: u64) -> u64 {
+        sms * (self.l1 + self.shared + self.read_only) + self.l2
+    }
+
+    /// With the shared memory and the read-only cache that section 5.4 assumes.
+    pub fn assumed(&self) -> Storage {
+        Storage { shared: ASSUMED_SHARED, read_only: ASSUMED_READ_ONLY, ..*self }
+    }
+}
+
+impl Cost {
+    /// Of a machine with one GPU whose SMs have TLBs.
+    ///
+    /// # Errors
+    /// A sentence that says what the machine lacks.
+    pub fn of(machine: &Machine) -> Result<Self, String> {
+        let of_kind = |kind: &str| -> Vec<&Instance> {
+            machine.instances.iter().filter(|one| one.kind == kind).collect()
+        };
+        let one = |kind: &str| {
+            let found = of_kind(kind).first().map(|one| &one.params);
+            found.ok_or_else(|| format!("the machine has no component of kind {kind}"))
+        };
+        if of_kind("gpu/cta-scheduler").len() > 1 {
+            return Err("the machine has several GPUs: what each costs depends on it alone".to_owned());
+        }
+        let [sm, scheduler, mmu] = ["gpu/sm", "gpu/cta-scheduler", "gpu/mmu"].map(one);
+        let (sm, scheduler, mmu) = (sm?, scheduler?, mmu?);
+        let entries: u64 = parameter(sm, "tlb.entries")?;
+        if entries == 0 {
+            return Err(
+                "the SMs of the machine have no TLBs; the overlay `crcs-ppcs` gives them some".to_owned()
+            );
+        }
+        let slices = of_kind("memory/l2-slice");
+        let slices = slices.iter().map(|slice| size(&slice.params, "cache.capacity"));
+        Ok(Cost {
+            sms: of_kind("gpu/sm").len() as u64,
+            entries,
+            kernels: parameter(scheduler, "concurrent_kernels")?,
+            pages: size(mmu, "memory")? / size(mmu, "page")?,
+            storage: Storage {
+                l1: size(sm, "l1d.capacity")?,
+                shared: size(sm, "shared")?,
+                read_only: size(sm, "l1t.capacity")?,
+                l2: slices.sum::<Result<u64, String>>()?,
+            },
+        })
+    }
+
+    /// Bytes that the TLB of an SM gets.
+    pub fn tlb(&self) -> u64 {
+        (self.entries * bits(&TLB_FIELDS)).div_ceil(8)
+    }
+
+    /// Bytes that the CTA scheduler gets, with these fields.
+    pub fn scheduler(&self, fields: &[FieldBits]) -> u64 {
+        (self.kernels * bits(fields)).div_ceil(8)
+    }
+
+    /// The fields that the CTA scheduler needs to count this machine's SMs and pages.
+    pub fn needed(&self) -> [FieldBits; 3] {
+        let [(kernel, _), (sms, _), (pages, _)] = KERNEL_FIELDS;
+        [(kernel, width(self.kernels.saturating_sub(1))), (sms, width(self.sms)), (pages, width(self.pages))]
+    }
+
+    /// Bytes in all, with these fields of the CTA scheduler.
+    pub fn bytes(&self, fields: &[FieldBits]) -> u64 {
+        self.sms * self.tlb() + self.scheduler(fields)
+    }
+
+    /// What that is of a GPU with this storage.
+    pub fn share(&self, fields: &[FieldBits], storage: &Storage) -> f64 {
+        self.bytes(fields) as f64 / storage.bytes(self.sms) as f64
+    }
+}
+
+/// A parameter by its path, read as what it is.
+fn parameter<T: std::str::FromStr>(params: &Node, path: &str) -> Result<T, String> {
+    let found = path.split('.').try_fold(params, |node, name| node.get(name));
+    let value = found.and_then(Node::as_scalar).and_then(|text| text.parse().ok());
+    value.ok_or_else(|| format!("the machine has no `{path}` that could be read"))
+}
+
+fn size(params: &Node, path: &str) -> Result<u64, String> {
+    parameter::<Bytes>(params, path).map(Bytes::get)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::registry;
+    use crate::run::{RunRequest, load_machine};
+
+    fn cost(overlays: &[&str], sets: &[&str]) -> Result<Cost, String> {
+        let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
+        let request = RunRequest {
+            folder: Path::new(env!("CARGO_MANIFEST_DIR")).to_owned(),
+            overlays: texts(overlays),
+            sets: texts(sets),
+            ..RunRequest::new("crcs-64sm-pcie3-ssd", "")
+        };
+        Cost::of(&load_machine(&request, &registry()).unwrap().machine)
+    }
+
+    #[test]
+    fn a2_10_the_cost_is_that_of_the_paper() {
+        let cost = cost(&["crcs-ppcs"], &[]).unwrap();
+        assert_eq!((bits(&TLB_FIELDS), cost.tlb()), (64, 1024));
+        assert_eq!((bits(&KERNEL_FIELDS), cost.scheduler(&KERNEL_FIELDS)), (26, 3328));
+        let assumed = cost.storage.assumed();
+        assert_eq!(assumed.bytes(cost.sms), (64 * (32 + 32 + 48) + 1536) * 1024);
+        let percent = 100.0 * cost.share(&KERNEL_FIELDS, &assumed);
+        assert!((percent - 0.7726).abs() < 5e-5, "{percent}");
+        // What the paper's counters cannot hold: 64 SMs, and the pages of 1 GiB.
+        assert_eq!(cost.needed().map(|(_, bits)| bits), [10, 7, 19]);
+        assert!(cost.share(&cost.needed(), &cost.storage) > percent / 100.0);
+    }
+
+    #[test]
+    fn the_cost_is_that_of_the_machine_as_it_is_set() {
+        let half = cost(&["crcs-ppcs"], &["gpu.sms=32", "gpu.sm.tlb.entries=64"]).unwrap();
+        assert_eq!(half.bytes(&KERNEL_FIELDS), 32 * 512 + 3328);
+        let problem = cost(&[], &[]).unwrap_err();
+        assert!(problem.contains("no TLBs"), "{problem}");
+    }
+}
