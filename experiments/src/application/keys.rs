@@ -362,6 +362,7 @@ static SECTIONS: [&Section; 24] = [
     &READ_STEP,
     &LOAD_STEP,
     &READ,
+    &COMPUTE,
     &LAUNCH,
     &COPY_IN,
     &COPY_OUT,
