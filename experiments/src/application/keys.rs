@@ -354,7 +354,7 @@ pub(super) static TOTAL: Section =
     Section { name: "a total", keys: &[key("total", Single, "The sum over all launches of the kernel.")] };
 
 /// Every section, the file itself first.
-static SECTIONS: [&Section; 24] = [
+static SECTIONS: [&Section; 25] = [
     &APPLICATION,
     &CODE,
     &BUFFER,
