@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod common;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -11,16 +13,7 @@ use counterpoint_ptx::ast::{Function, Module, Span};
 use counterpoint_ptx::rewrite::{Edit, print, print_with};
 use counterpoint_ptx::{Program, parser};
 
-fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            collect(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "ptx") {
-            found.push(path);
-        }
-    }
-}
+use common::collect;
 
 /// The committed files, in order.
 fn files() -> Vec<PathBuf> {

@@ -3,9 +3,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod common;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use counterpoint_ptx::analysis::access::KernelAccesses;
 use counterpoint_ptx::analysis::ranges::{Launch, ranges};
@@ -13,16 +15,7 @@ use counterpoint_ptx::functional::{FlatMemory, Grid, Options, ctas};
 use counterpoint_ptx::profile::{self, ProfiledKernel, Semi, profile};
 use counterpoint_ptx::{Program, RangeAction, RangeCall, VariableBases, parser};
 
-fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            collect(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "ptx") {
-            found.push(path);
-        }
-    }
-}
+use common::collect;
 
 /// Numbers that look random.
 struct Draw(u64);

@@ -215,9 +215,7 @@ impl CtaScheduler {
         }
         loop {
             let view = View { launches: &self.launches, sms: &self.sms, dependences: &self.dependences };
-            let placement = self.policy.place(&view);
-            sim.stats.guarded.add(self.policy.guarded() - sim.stats.guarded.get());
-            let Some(Placement { launch, sm }) = placement else { return };
+            let Some(Placement { launch, sm }) = self.policy.place(&view) else { return };
             debug_assert!(view.fits(launch, sm), "a policy places only what fits");
             let running = &mut self.launches[launch];
             let index = running.placed;
@@ -296,6 +294,7 @@ impl Component for CtaScheduler {
             }
             let placed = sim.stats.ctas.get();
             self.place(io, sim);
+            sim.stats.guarded.add(self.policy.guarded() - sim.stats.guarded.get());
             if !self.done.is_empty()
                 && let Some(permit) = io.launches.tx.try_reserve()
                 && let Some(done) = self.done.pop_front()
