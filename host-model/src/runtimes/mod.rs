@@ -4,6 +4,7 @@
 
 mod profiled;
 mod steps;
+mod walk;
 
 counterpoint_framework::variants! {
     /// Registers the runtimes.
