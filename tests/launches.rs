@@ -98,6 +98,7 @@ impl Device {
                 Step::Record(..) | Step::Wait(..) | Step::Synchronize(_) => {}
                 Step::Swap(a, b) => self.meaning.swap(a.0 as usize, b.0 as usize),
                 Step::Repeat(times, steps) => (0..*times).for_each(|_| self.run(steps, launch)),
+                Step::Pipeline { launches, .. } => self.run(launches, launch),
                 Step::Loop { until, most, steps } => {
                     for _ in 0..*most {
                         self.run(steps, launch);
@@ -119,11 +120,12 @@ impl Device {
         let (mut params, mut allocations) = (BTreeMap::new(), BTreeMap::new());
         for (index, (argument, param)) in launch.arguments.iter().zip(launch.kernel.params()).enumerate() {
             let value = match argument {
-                Argument::Buffer(name) => {
+                Argument::Buffer(name, offset) => {
                     let range = self.buffers[self.meaning[name.0 as usize]].clone();
-                    allocations.insert(index as u32, range.clone());
-                    params.insert(index as u32, i128::from(range.start));
-                    range.start.to_le_bytes().to_vec()
+                    let address = range.start + offset;
+                    allocations.insert(index as u32, range);
+                    params.insert(index as u32, i128::from(address));
+                    address.to_le_bytes().to_vec()
                 }
                 Argument::Value(bytes) => {
                     let value = match bytes.len() {

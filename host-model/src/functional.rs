@@ -137,7 +137,7 @@ impl<'a> FunctionalHost<'a> {
         let mut wanted: BTreeSet<BufferId> = application.preloaded.iter().copied().collect();
         for argument in Step::launches(&application.preload).into_iter().flat_map(|launch| &launch.arguments)
         {
-            if let Argument::Buffer(buffer) = argument {
+            if let Argument::Buffer(buffer, _) = argument {
                 wanted.insert(*buffer);
             }
         }
@@ -354,6 +354,7 @@ impl<'a> FunctionalHost<'a> {
                     self.free(*name)?;
                     ControlFlow::Continue(())
                 }
+                Step::Pipeline { launches, .. } => self.steps(launches)?,
                 Step::Repeat(times, steps) => {
                     let mut flow = ControlFlow::Continue(());
                     for _ in 0..*times {

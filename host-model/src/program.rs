@@ -86,8 +86,8 @@ pub enum Awaited {
 /// An argument of a launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Argument {
-    /// The device address of a buffer.
-    Buffer(BufferId),
+    /// The device address of a byte of a buffer, counted from its beginning.
+    Buffer(BufferId, u64),
     /// A value in the bytes of its type.
     Value(Box<[u8]>),
 }
@@ -122,8 +122,9 @@ impl LaunchStep {
         for (argument, param) in self.arguments.iter().zip(self.kernel.params()) {
             let place = &mut params[param.offset as usize..(param.offset + param.size) as usize];
             match argument {
-                Argument::Buffer(name) => {
-                    place.copy_from_slice(&address(*name).to_le_bytes()[..param.size as usize]);
+                Argument::Buffer(name, offset) => {
+                    let address = address(*name) + offset;
+                    place.copy_from_slice(&address.to_le_bytes()[..param.size as usize]);
                 }
                 Argument::Value(bytes) => place.copy_from_slice(bytes),
             }
@@ -189,6 +190,13 @@ pub enum Step {
     Free(BufferId),
     /// Does the steps several times.
     Repeat(u32, Vec<Step>),
+    /// A task pipeline: batches of data that go through the same kernels, each in order. Batches are independent of each other.
+    Pipeline {
+        /// How many kernels there are.
+        kernels: u32,
+        /// The launches of one batch after another, as many for each as there are kernels.
+        launches: Vec<Step>,
+    },
     /// Does the steps until the device has left a value that the host looks at after every round.
     Loop {
         /// What ends it.
@@ -204,7 +212,9 @@ impl Step {
     /// The steps of one round, of a step that has rounds.
     fn inner(&self) -> &[Step] {
         match self {
-            Step::Repeat(_, steps) | Step::Loop { steps, .. } => steps,
+            Step::Repeat(_, steps) | Step::Loop { steps, .. } | Step::Pipeline { launches: steps, .. } => {
+                steps
+            }
             _ => &[],
         }
     }
@@ -320,7 +330,7 @@ impl Application {
 fn sum(steps: &[Step], of_step: &dyn Fn(&Step) -> u64) -> u64 {
     let each = steps.iter().map(|step| match step {
         Step::Repeat(times, steps) => u64::from(*times) * sum(steps, of_step),
-        Step::Loop { steps, .. } => sum(steps, of_step),
+        Step::Loop { steps, .. } | Step::Pipeline { launches: steps, .. } => sum(steps, of_step),
         step => of_step(step),
     });
     each.sum()

@@ -6,6 +6,7 @@ use counterpoint_host_model::program::{Argument, BufferId};
 use counterpoint_ptx::{Param, Program};
 
 use super::expressions::parse_float;
+use super::keys::ELEMENT;
 use super::reader::Reader;
 use crate::element::Element;
 
@@ -33,6 +34,14 @@ impl Reader<'_> {
     }
 
     fn argument(&mut self, node: &Node, param: &Param, device: u32) -> Option<Argument> {
+        if node.as_map().is_some() {
+            self.section(node, &ELEMENT)?;
+            let written = self.required(node, "buffer", ELEMENT.name)?;
+            let buffer = self.buffer(written)?;
+            let name = self.application.buffers[buffer.0 as usize].name.clone();
+            self.check_address(written, &name, param, device, buffer);
+            return self.offset_of_element(node, buffer).map(|offset| Argument::Buffer(buffer, offset));
+        }
         let text = self.text(node)?;
         let Param { name, size, element, .. } = param;
         let textures = &self.application.textures;
@@ -44,7 +53,7 @@ impl Reader<'_> {
         if text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
             let buffer = self.buffer(node)?;
             self.check_address(node, &text, param, device, buffer);
-            return Some(Argument::Buffer(buffer));
+            return Some(Argument::Buffer(buffer, 0));
         }
         match number_bytes(&text, element, *size) {
             Ok(bytes) => Some(Argument::Value(bytes.into())),
@@ -55,6 +64,19 @@ impl Reader<'_> {
                 None
             }
         }
+    }
+
+    /// Where the element begins that the key `element` says, in bytes from the beginning of its buffer.
+    pub(super) fn offset_of_element(&mut self, node: &Node, buffer: BufferId) -> Option<u64> {
+        let place = &self.application.buffers[buffer.0 as usize];
+        let size = self.elements[buffer.0 as usize].bytes() as u64;
+        let (count, what) = (place.bytes / size, format!("the element of `{}`", place.name));
+        // A buffer without elements has a problem of its own.
+        let index = match node.get("element") {
+            Some(node) => self.count(node, &what, 0, count.max(1) - 1)?,
+            None => 0,
+        };
+        Some(index * size)
     }
 
     /// A parameter that is given a buffer, or a texture of one, takes an address; both are on the launch's device.

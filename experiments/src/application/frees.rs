@@ -70,7 +70,7 @@ impl Reader<'_> {
 fn places(steps: &[Step]) -> usize {
     let count = |step: &Step| match step {
         Step::Free(_) | Step::Copy { .. } => 1,
-        Step::Repeat(_, steps) => places(steps),
+        Step::Repeat(_, steps) | Step::Pipeline { launches: steps, .. } => places(steps),
         Step::Loop { steps, .. } => 1 + places(steps),
         _ => 0,
     };
@@ -83,7 +83,11 @@ fn walk(steps: &[Step], mut spans: &[Span], state: &mut State, uses: &mut Uses) 
         let (own, rest) = spans.split_at(places(std::slice::from_ref(step)));
         spans = rest;
         match step {
-            Step::Launch(_) | Step::Record(..) | Step::Wait(..) | Step::Synchronize(_) => {}
+            Step::Launch(_)
+            | Step::Record(..)
+            | Step::Wait(..)
+            | Step::Synchronize(_)
+            | Step::Pipeline { .. } => {}
             Step::Copy { buffer, .. } => {
                 if state.freed[state.place(*buffer)] {
                     uses.insert(own[0], *buffer);

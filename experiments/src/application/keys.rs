@@ -9,6 +9,8 @@ pub(super) enum Shape {
     Single,
     /// A list of single values.
     List,
+    /// A list of single values, or of maps with the keys of a section.
+    ListOr(&'static Section),
     /// One to three numbers.
     Sizes,
     /// A map from names to single values.
@@ -34,8 +36,8 @@ pub(super) enum Shape {
 }
 
 use Shape::{
-    Counted, Generator, List, Named, Names, NamesOr, One, OneOrMoreOr, Single, Sizes, Steps, Synthetic,
-    Tables,
+    Counted, Generator, List, ListOr, Named, Names, NamesOr, One, OneOrMoreOr, Single, Sizes, Steps,
+    Synthetic, Tables,
 };
 
 /// A key.
@@ -100,8 +102,8 @@ pub(super) static APPLICATION: Section = Section {
 };
 
 /// What `kernels`, and `do` in them, may hold.
-static STEPS: [&Section; 10] =
-    [&LAUNCH, &COPY_IN, &COPY_OUT, &RECORD, &WAIT, &SYNCHRONIZE, &REPEAT, &LOOP, &SWAP, &FREE];
+static STEPS: [&Section; 11] =
+    [&LAUNCH, &COPY_IN, &COPY_OUT, &RECORD, &WAIT, &SYNCHRONIZE, &REPEAT, &LOOP, &PIPELINE, &SWAP, &FREE];
 
 /// What `preload` may hold.
 static PRELOAD: [&Section; 4] = [&LOAD_STEP, &LAUNCH, &REPEAT, &LOOP];
@@ -189,7 +191,7 @@ pub(super) static LAUNCH: Section = Section {
         key("shared", Single, "Dynamic shared memory of a block in bytes; 0 if not given."),
         key(
             "arguments",
-            List,
+            ListOr(&ELEMENT),
             "One for each parameter of the kernel: a buffer (its address) or a number, which takes the parameter's type.",
         ),
         key("device", Single, "The device that runs it; 0 if not given."),
@@ -199,6 +201,15 @@ pub(super) static LAUNCH: Section = Section {
             Single,
             "Registers of a thread, as `nvcc -Xptxas -v` tells; an estimate from the PTX if not given.",
         ),
+    ],
+};
+
+/// An argument that is the address of an element.
+pub(super) static ELEMENT: Section = Section {
+    name: "an element's address",
+    keys: &[
+        key("buffer", Single, "The buffer."),
+        key("element", Single, "Index of the element; 0 if not given."),
     ],
 };
 
@@ -282,6 +293,20 @@ pub(super) static LOOP: Section = Section {
     ],
 };
 
+/// A task pipeline.
+pub(super) static PIPELINE: Section = Section {
+    name: "a pipeline",
+    keys: &[
+        key(
+            "pipeline",
+            Single,
+            "How many batches of data go through the kernels; the runtime says which of them run together.",
+        ),
+        key("index", Single, "A name for the number of the batch, from 0, in `${…}` of these launches."),
+        key("do", Steps(&[&LAUNCH]), "The kernels: launches that every batch goes through in this order."),
+    ],
+};
+
 /// What `until` says.
 pub(super) static CONDITION: Section = Section {
     name: "a condition",
@@ -354,7 +379,7 @@ pub(super) static TOTAL: Section =
     Section { name: "a total", keys: &[key("total", Single, "The sum over all launches of the kernel.")] };
 
 /// Every section, the file itself first.
-static SECTIONS: [&Section; 25] = [
+static SECTIONS: [&Section; 27] = [
     &APPLICATION,
     &CODE,
     &BUFFER,
@@ -364,6 +389,7 @@ static SECTIONS: [&Section; 25] = [
     &READ,
     &COMPUTE,
     &LAUNCH,
+    &ELEMENT,
     &COPY_IN,
     &COPY_OUT,
     &RECORD,
@@ -373,6 +399,7 @@ static SECTIONS: [&Section; 25] = [
     &REPEAT,
     &LOOP,
     &CONDITION,
+    &PIPELINE,
     &FREE,
     &SWAP,
     &WRITE_STEP,
@@ -450,6 +477,9 @@ fn shape(shape: &Shape) -> Value {
     match shape {
         Single => single(),
         List => json!({ "type": "array", "items": single() }),
+        ListOr(section) => {
+            json!({ "type": "array", "items": { "anyOf": [single(), refer(section)] } })
+        }
         Sizes => json!({ "anyOf": [single(), { "type": "array", "items": single(), "maxItems": 3 }] }),
         Names => json!({ "type": "object", "additionalProperties": single() }),
         NamesOr(section) => {

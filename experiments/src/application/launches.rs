@@ -1,5 +1,5 @@
-//! `kernels:`: launches, repetitions and swaps; the loops that a device ends are in `loops`, releases in `frees`, copies,
-//! streams and events in `streams`.
+//! `kernels:`: launches, repetitions and swaps; the loops that a device ends are in `loops`, task pipelines in `pipelines`,
+//! releases in `frees`, copies, streams and events in `streams`.
 
 use counterpoint_framework::model::{Diagnostic, Node, Span};
 use counterpoint_host_model::program::{LaunchStep, Step};
@@ -8,7 +8,9 @@ use counterpoint_ptx::Program;
 
 use super::buffers::LAST_DEVICE;
 use super::code::Codes;
-use super::keys::{COPY_IN, COPY_OUT, FREE, LAUNCH, LOOP, RECORD, REPEAT, SWAP, SYNCHRONIZE, Section, WAIT};
+use super::keys::{
+    COPY_IN, COPY_OUT, FREE, LAUNCH, LOOP, PIPELINE, RECORD, REPEAT, SWAP, SYNCHRONIZE, Section, WAIT,
+};
 use super::reader::Reader;
 
 /// Threads of a block, and its extents, at most (CUDA C programming guide, technical specifications).
@@ -19,7 +21,7 @@ const LARGEST_GRID: [u64; 3] = [i32::MAX as u64, 65535, 65535];
 /// Dynamic shared memory of a block at most; a device may have less and says so when it runs.
 const MOST_SHARED: u64 = 1 << 20;
 /// Rounds of a repetition with an index at most: each has steps of its own.
-const MOST_INDEXED: u64 = 1 << 16;
+pub(super) const MOST_INDEXED: u64 = 1 << 16;
 /// Registers of a thread at most (same table, compute capability 3.5).
 const MOST_REGISTERS: u64 = 255;
 
@@ -27,7 +29,7 @@ const MOST_REGISTERS: u64 = 255;
 type Read = fn(&mut Reader<'_>, &Node, &mut Codes) -> Option<Step>;
 
 /// The kinds of steps: the key that tells one, what else may stand beside it, and who reads it.
-static KINDS: [(&str, &Section, Read); 10] = [
+static KINDS: [(&str, &Section, Read); 11] = [
     ("launch", &LAUNCH, |reader, node, codes| reader.launch(node, codes).map(Step::Launch)),
     ("copy_in", &COPY_IN, |reader, node, _| reader.copy(node, node.get("copy_in")?, Direction::HostToDevice)),
     ("copy_out", &COPY_OUT, |reader, node, _| {
@@ -40,6 +42,7 @@ static KINDS: [(&str, &Section, Read); 10] = [
     ("free", &FREE, |reader, node, _| reader.free(node.get("free")?)),
     ("until", &LOOP, |reader, node, codes| reader.until(node, codes)),
     ("repeat", &REPEAT, |reader, node, codes| reader.repeat(node, codes)),
+    ("pipeline", &PIPELINE, |reader, node, codes| reader.pipeline(node, codes)),
 ];
 
 impl Reader<'_> {
@@ -83,25 +86,37 @@ impl Reader<'_> {
             let steps = self.read_round(inner, codes);
             return Some(Step::Repeat(times? as u32, steps));
         };
+        let rounds = self.indexed_rounds(index, times? as u32, inner, codes)?;
+        Some(Step::Repeat(1, rounds.concat()))
+    }
+
+    /// Reads the steps of each round, with the number of the round under a name.
+    pub(super) fn indexed_rounds(
+        &mut self,
+        index: &Node,
+        times: u32,
+        inner: Option<&Node>,
+        codes: &mut Codes,
+    ) -> Option<Vec<Vec<Step>>> {
         let name = self.text(index)?;
         if self.parameters.has(&name) {
             let message = format!("`{name}` has a meaning already");
-            let help = "the index of a repetition needs a name that no parameter has";
+            let help = "an index needs a name that no parameter has";
             self.diagnostics.report(Diagnostic::new(index.span, message).help(help));
             return None;
         }
-        let mut steps = Vec::new();
+        let mut rounds = Vec::new();
         let before = self.diagnostics.reports();
-        for round in 0..times? as u32 {
+        for round in 0..times {
             self.parameters.bind(&name, Some(round));
-            steps.extend(self.read_round(inner, codes));
+            rounds.push(self.read_round(inner, codes));
             // What is wrong in one round would be told again for each of the others.
             if self.diagnostics.reports() > before {
                 break;
             }
         }
         self.parameters.bind(&name, None);
-        Some(Step::Repeat(1, steps))
+        Some(rounds)
     }
 
     fn swap(&mut self, node: &Node) -> Option<Step> {

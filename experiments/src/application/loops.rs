@@ -33,22 +33,16 @@ impl Reader<'_> {
         let buffer = self.required(node, "buffer", "a condition").and_then(|node| self.buffer(node));
         let equals = self.required(node, "equals", "a condition");
         let buffer = buffer?;
-        let place = &self.application.buffers[buffer.0 as usize];
         let element = self.elements[buffer.0 as usize];
-        let (size, count) = (element.bytes() as u64, place.bytes / element.bytes() as u64);
-        let what = format!("the element of `{}`", place.name);
-        // A buffer without elements has a problem of its own.
-        let index = match node.get("element") {
-            Some(node) => self.count(node, &what, 0, count.max(1) - 1)?,
-            None => 0,
-        };
+        let size = element.bytes() as u64;
+        let offset = self.offset_of_element(node, buffer)?;
         let equals = equals?;
         let text = self.text(equals)?;
         let name = &self.application.buffers[buffer.0 as usize].name;
-        let words = format!("{name}[{index}] equals {text}");
+        let words = format!("{name}[{}] equals {text}", offset / size);
         let help = format!("`{name}` has elements of type {}", element.name());
         match number_bytes(&text, element.name(), size as u32) {
-            Ok(value) => Some(Condition { buffer, offset: index * size, value: value.into(), words }),
+            Ok(value) => Some(Condition { buffer, offset, value: value.into(), words }),
             Err(problem) => {
                 self.diagnostics.report(Diagnostic::new(equals.span, problem).help(help));
                 None

@@ -12,6 +12,7 @@ mod frees;
 mod keys;
 mod launches;
 mod loops;
+mod pipelines;
 mod preload;
 mod reader;
 mod sizes;

@@ -92,7 +92,7 @@ fn an_application_becomes_steps_and_files() {
     let [Step::Launch(launch), Step::Swap(a, b)] = &steps[..] else { panic!("a launch and a swap") };
     assert_eq!((launch.grid, launch.block, launch.shared), ([3, 1, 1], [4, 2, 1], 64));
     let value = |bytes: [u8; 4]| Argument::Value(bytes.into());
-    let arguments = [Argument::Buffer(*a), value(8_u32.to_le_bytes()), value(0.2_f32.to_le_bytes())];
+    let arguments = [Argument::Buffer(*a, 0), value(8_u32.to_le_bytes()), value(0.2_f32.to_le_bytes())];
     assert_eq!(launch.arguments, arguments);
     assert_eq!((a.0, b.0), (0, 1));
     assert_eq!(app.application.inspect.len(), 1);

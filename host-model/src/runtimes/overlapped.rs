@@ -21,10 +21,11 @@ use counterpoint_protocols::bus::{Direction, Work};
 
 use super::Runtime;
 use super::profiled::{Profilers, profilers_of, with_profilers};
+use super::walk::Sends;
 use crate::driver::Driver;
 use crate::driver::overlap::profiler_of;
 use crate::driver::threads::{Move, Thread, Way};
-use crate::program::{Application, BufferId, DEFAULT_STREAM, LaunchStep, Step, Transfer};
+use crate::program::{Application, BufferId, Condition, DEFAULT_STREAM, LaunchStep, Step, Transfer};
 
 /// In which order the prelude fills the arrays.
 #[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,8 +105,8 @@ impl Runtime for Overlapped {
         let prelude = driver.begin(Some(run), Level::Phases, "prelude");
         driver.start(Thread::new(Way::Out, outputs, postlude, None));
         driver.start(Thread::new(Way::In, inputs, prelude, Some(Work::PreludeEnded)));
-        let sender = Sender { profilers, parent: kernels };
-        sender.steps(driver, &application.steps).await?;
+        let mut sender = Sender { profilers, parent: kernels };
+        sender.walk(driver, &application.steps).await?;
         driver.end_launches().await;
         driver.drain().await?;
         driver.end(kernels);
@@ -215,48 +216,37 @@ struct Sender {
     parent: SpanId,
 }
 
-impl Sender {
-    async fn steps(&self, driver: &mut Driver<'_>, steps: &[Step]) -> Result<(), Fault> {
+#[async_trait(?Send)]
+impl Sends for Sender {
+    async fn send(&mut self, driver: &mut Driver<'_>, step: &Step) -> Result<(), Fault> {
         let parent = Some(self.parent);
-        for step in steps {
-            match step {
-                Step::Launch(launch) => {
-                    let profiler = self.profilers.get(&key(launch));
-                    let profiler = profiler.map(|kernel| profiler_of(launch, Arc::clone(kernel)));
-                    driver.launch_tracked(launch, profiler.as_ref(), parent).await?;
-                }
-                Step::Copy { direction, buffer, .. } => {
-                    let copy = driver.copy(*direction, *buffer, DEFAULT_STREAM, parent).await?;
-                    driver.wait(copy).await?;
-                }
-                Step::Record(..) | Step::Wait(..) => {}
-                Step::Synchronize(_) => driver.drain().await?,
-                Step::Swap(a, b) => driver.swap(*a, *b),
-                Step::Free(name) => {
-                    driver.drain().await?;
-                    driver.free(*name)?;
-                }
-                Step::Repeat(times, inner) => {
-                    for _ in 0..*times {
-                        Box::pin(self.steps(driver, inner)).await?;
-                    }
-                }
-                Step::Loop { until, most, steps: inner } => {
-                    let mut rounds = 0;
-                    loop {
-                        Box::pin(self.steps(driver, inner)).await?;
-                        rounds += 1;
-                        if driver.is_fulfilled(until, DEFAULT_STREAM, parent).await? {
-                            break;
-                        }
-                        if rounds == *most {
-                            return Err(Fault::new(until.never(*most)));
-                        }
-                    }
-                }
+        match step {
+            Step::Launch(launch) => {
+                let profiler = self.profilers.get(&key(launch));
+                let profiler = profiler.map(|kernel| profiler_of(launch, Arc::clone(kernel)));
+                driver.launch_tracked(launch, profiler.as_ref(), parent).await?;
             }
+            Step::Copy { direction, buffer, .. } => {
+                let copy = driver.copy(*direction, *buffer, DEFAULT_STREAM, parent).await?;
+                driver.wait(copy).await?;
+            }
+            Step::Synchronize(_) => driver.drain().await?,
+            Step::Free(name) => {
+                driver.drain().await?;
+                driver.free(*name)?;
+            }
+            Step::Record(..)
+            | Step::Wait(..)
+            | Step::Swap(..)
+            | Step::Repeat(..)
+            | Step::Loop { .. }
+            | Step::Pipeline { .. } => {}
         }
         Ok(())
+    }
+
+    async fn look(&mut self, driver: &mut Driver<'_>, until: &Condition) -> Result<bool, Fault> {
+        driver.is_fulfilled(until, DEFAULT_STREAM, Some(self.parent)).await
     }
 }
 

@@ -100,7 +100,9 @@ fn replace(steps: &mut [Step], rewritten: &Rewritten) {
                     launch.kernel = Arc::clone(kernel);
                 }
             }
-            Step::Repeat(_, inner) | Step::Loop { steps: inner, .. } => replace(inner, rewritten),
+            Step::Repeat(_, inner)
+            | Step::Loop { steps: inner, .. }
+            | Step::Pipeline { launches: inner, .. } => replace(inner, rewritten),
             _ => {}
         }
     }

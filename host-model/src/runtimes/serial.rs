@@ -10,6 +10,7 @@ use counterpoint_framework::telemetry::{Level, SpanId};
 use counterpoint_protocols::bus::Direction;
 
 use super::steps::Sender;
+use super::walk::Sends;
 use super::{Runtime, postlude, prelude};
 use crate::driver::Driver;
 use crate::program::BufferId;
@@ -36,7 +37,7 @@ impl Runtime for Serial {
         copies(driver, "H2D", Direction::HostToDevice, &application.copy_in, run).await?;
 
         let kernels = driver.begin(Some(run), Level::Phases, "kernels");
-        Sender::in_one_stream(kernels).steps(driver, &application.steps).await?;
+        Sender::in_one_stream(kernels).walk(driver, &application.steps).await?;
         driver.drain().await?;
         driver.end(kernels);
 

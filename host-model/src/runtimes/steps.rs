@@ -2,13 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::telemetry::SpanId;
 use counterpoint_protocols::bus::{CommandId, Direction};
 use counterpoint_protocols::launch::Tracking;
 
+use super::walk::Sends;
 use crate::driver::Driver;
-use crate::program::{Awaited, BufferId, DEFAULT_STREAM, EventId, Step};
+use crate::program::{Awaited, BufferId, Condition, DEFAULT_STREAM, EventId, Step};
 
 /// What has been sent to a device.
 #[derive(Default)]
@@ -59,60 +61,6 @@ impl Sender {
     ) -> Result<(), Fault> {
         for &buffer in buffers {
             self.copy(driver, direction, buffer, DEFAULT_STREAM).await?;
-        }
-        Ok(())
-    }
-
-    /// Sends steps; the host stands only where a step says so.
-    pub(super) async fn steps(&mut self, driver: &mut Driver<'_>, steps: &[Step]) -> Result<(), Fault> {
-        for step in steps {
-            match step {
-                Step::Launch(launch) => {
-                    let stream = self.enter(driver, launch.device, launch.stream).await;
-                    let id = driver.launch(launch, stream, Tracking::None, self.parent).await?;
-                    self.sent(launch.device, stream, id);
-                }
-                Step::Copy { direction, buffer, stream } => {
-                    self.copy(driver, *direction, *buffer, *stream).await?;
-                }
-                Step::Record(event, stream) => {
-                    let device = driver.application().device_of(*stream);
-                    let stream = self.enter(driver, device, *stream).await;
-                    let id = driver.record(device, stream).await;
-                    self.sent(device, stream, id);
-                    self.recorded.insert(*event, id);
-                }
-                Step::Wait(event, stream) => {
-                    let Some(&event) = self.recorded.get(event) else { continue };
-                    let device = driver.application().device_of(*stream);
-                    let stream = self.enter(driver, device, *stream).await;
-                    let id = driver.hold(device, stream, event).await;
-                    self.sent(device, stream, id);
-                }
-                Step::Synchronize(awaited) => self.synchronize(driver, *awaited).await?,
-                Step::Swap(a, b) => driver.swap(*a, *b),
-                Step::Free(name) => driver.free(*name)?,
-                Step::Repeat(times, steps) => {
-                    for _ in 0..*times {
-                        Box::pin(self.steps(driver, steps)).await?;
-                    }
-                }
-                Step::Loop { until, most, steps } => {
-                    let mut rounds = 0;
-                    loop {
-                        Box::pin(self.steps(driver, steps)).await?;
-                        rounds += 1;
-                        let device = driver.device_of(until.buffer);
-                        let stream = self.enter(driver, device, DEFAULT_STREAM).await;
-                        if driver.is_fulfilled(until, stream, self.parent).await? {
-                            break;
-                        }
-                        if rounds == *most {
-                            return Err(Fault::new(until.never(*most)));
-                        }
-                    }
-                }
-            }
         }
         Ok(())
     }
@@ -182,5 +130,47 @@ impl Sender {
         } else {
             state.ahead.insert(stream);
         }
+    }
+}
+
+/// The host stands only where a step says so.
+#[async_trait(?Send)]
+impl Sends for Sender {
+    async fn send(&mut self, driver: &mut Driver<'_>, step: &Step) -> Result<(), Fault> {
+        match step {
+            Step::Launch(launch) => {
+                let stream = self.enter(driver, launch.device, launch.stream).await;
+                let id = driver.launch(launch, stream, Tracking::None, self.parent).await?;
+                self.sent(launch.device, stream, id);
+            }
+            Step::Copy { direction, buffer, stream } => {
+                self.copy(driver, *direction, *buffer, *stream).await?;
+            }
+            Step::Record(event, stream) => {
+                let device = driver.application().device_of(*stream);
+                let stream = self.enter(driver, device, *stream).await;
+                let id = driver.record(device, stream).await;
+                self.sent(device, stream, id);
+                self.recorded.insert(*event, id);
+            }
+            Step::Wait(event, stream) => {
+                if let Some(&event) = self.recorded.get(event) {
+                    let device = driver.application().device_of(*stream);
+                    let stream = self.enter(driver, device, *stream).await;
+                    let id = driver.hold(device, stream, event).await;
+                    self.sent(device, stream, id);
+                }
+            }
+            Step::Synchronize(awaited) => self.synchronize(driver, *awaited).await?,
+            Step::Free(name) => driver.free(*name)?,
+            Step::Swap(..) | Step::Repeat(..) | Step::Loop { .. } | Step::Pipeline { .. } => {}
+        }
+        Ok(())
+    }
+
+    async fn look(&mut self, driver: &mut Driver<'_>, until: &Condition) -> Result<bool, Fault> {
+        let device = driver.device_of(until.buffer);
+        let stream = self.enter(driver, device, DEFAULT_STREAM).await;
+        driver.is_fulfilled(until, stream, self.parent).await
     }
 }

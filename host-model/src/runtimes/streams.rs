@@ -13,6 +13,7 @@ use counterpoint_framework::telemetry::{Level, SpanId};
 use counterpoint_protocols::bus::Direction;
 
 use super::steps::Sender;
+use super::walk::Sends;
 use super::{Runtime, postlude, prelude};
 use crate::driver::Driver;
 
@@ -39,7 +40,7 @@ impl Runtime for Streams {
         let device = driver.begin(Some(run), Level::Phases, "device");
         let mut sender = Sender::in_streams(device);
         sender.copies(driver, Direction::HostToDevice, &application.copy_in).await?;
-        sender.steps(driver, &application.steps).await?;
+        sender.walk(driver, &application.steps).await?;
         sender.copies(driver, Direction::DeviceToHost, &application.copy_out).await?;
         driver.drain().await?;
         driver.end(device);

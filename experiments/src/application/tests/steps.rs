@@ -1,6 +1,6 @@
 //! Sizes, indices of repetitions, and loops that the device ends.
 
-use counterpoint_host_model::program::{Argument, Condition, Step};
+use counterpoint_host_model::program::{Argument, BufferId, Condition, Step};
 
 use super::super::{PerLaunch, explain, schema};
 use super::{GOOD, loaded};
@@ -123,7 +123,7 @@ fn a_repetition_can_count_its_rounds() {
 #[test]
 fn the_new_keys_are_explained_and_in_the_schema() {
     let (text, schema) = (explain(), schema());
-    for key in ["until", "at_most", "equals", "index", "sizes"] {
+    for key in ["until", "at_most", "equals", "index", "sizes", "pipeline"] {
         assert!(text.contains(&format!("\n  {key} ")), "{key}");
     }
     assert!(schema["properties"]["sizes"].is_object());
@@ -251,4 +251,37 @@ fn a_loop_cannot_look_at_what_was_freed() {
     assert!(matches!(app.application.steps[..], [Step::Loop { .. }, Step::Free(name)] if name.0 == 1));
     let (text, schema) = (explain(), schema());
     assert!(text.contains("\n  free ") && schema["$defs"]["a-release"]["properties"]["free"].is_object());
+}
+
+#[test]
+fn a_pipeline_has_the_same_kernels_for_every_batch() {
+    let text = GOOD
+        .replace("repeat: 3", "pipeline: 3\n    index: batch")
+        .replace("arguments: [a, \"${n}\"", "arguments: [{ buffer: a, element: \"${2 * batch}\" }, \"${n}\"");
+    let text = text.lines().filter(|line| !line.contains("swap")).collect::<Vec<_>>().join("\n");
+    let app = loaded(&text, &[]).unwrap();
+    let [Step::Pipeline { kernels: 1, launches }] = &app.application.steps[..] else { panic!("a pipeline") };
+    let first = |step: &Step| match step {
+        Step::Launch(launch) => launch.arguments[0].clone(),
+        _ => panic!("a launch"),
+    };
+    let a = app.application.buffers.iter().position(|buffer| buffer.name == "a").unwrap() as u32;
+    let at = |offset| Argument::Buffer(BufferId(a), offset);
+    assert_eq!(launches.iter().map(first).collect::<Vec<_>>(), [at(0), at(8), at(16)]);
+    assert_eq!(app.application.launches(), 3);
+
+    let problem = |from: &str, to: &str| loaded(&text.replace(from, to), &[]).expect_err("a problem");
+    let cases = [
+        ("element: \"${2 * batch}\"", "element: \"${4 * batch}\"", "the element of `a` is 8"),
+        ("index: batch", "index: n", "`n` has a meaning already"),
+        ("    index: batch\n", "", "a pipeline needs the key `index`"),
+        ("{ buffer: a, element", "{ bufer: a, element", "unknown key `bufer` in an element's address"),
+        ("{ buffer: a, element", "{ buffer: x, element", "there is no buffer `x`"),
+        ("- launch:", "- swap: [a, a]\n      - launch:", "a pipeline has launches only"),
+        ("- launch:", "- stream: s\n        launch:", "the runtime says on which stream"),
+    ];
+    for (from, to, expected) in cases {
+        let found = problem(from, to);
+        assert!(found.contains(expected), "{to}: {found}");
+    }
 }
