@@ -1,15 +1,16 @@
 // How energies of an unknown range are spread over 256 bins. A first kernel takes samples and notes the least and the
-// greatest; a second one reads all events and counts them with atomic operations in shared memory, as the CUDA SDK's
-// histogram256 does, and every CTA adds what it has counted to the sums in global memory. An event is a time and an energy.
+// greatest; a second one reads all particles and counts them with atomic operations in shared memory, as the CUDA SDK's
+// histogram256 does, and every CTA adds what it has counted to the sums in global memory. A particle is a place, three numbers,
+// and an energy.
 #include "../cuda.h"
 
 #define BINS 256
 #define SAMPLERS 64
 
-// A CTA looks at 64 events; `step` lie between those of two CTAs. No energy is negative, so the bits are in its order.
-extern "C" __global__ void sample(const float *events, int *least, int *greatest, unsigned *counts, int step) {
+// A CTA looks at 64 particles; those of two CTAs lie `step` apart. No energy is negative, so its bits are in its order.
+extern "C" __global__ void sample(const float *particles, int *least, int *greatest, unsigned *counts, int step) {
     __shared__ int low, high;
-    const int bits = __float_as_int(events[2 * (blockIdx.x * step + threadIdx.x) + 1]);
+    const int bits = __float_as_int(particles[4 * (blockIdx.x * step + threadIdx.x) + 3]);
     const int bin = blockIdx.x * SAMPLERS + threadIdx.x;
     if (bin < BINS) counts[bin] = 0;
     if (threadIdx.x == 0) {
@@ -27,14 +28,14 @@ extern "C" __global__ void sample(const float *events, int *least, int *greatest
 }
 
 // Energies beyond the samples belong to the outermost bins.
-extern "C" __global__ void count(const float *events, const int *least, const int *greatest, unsigned *counts, int n) {
+extern "C" __global__ void count(const float *particles, const int *least, const int *greatest, unsigned *counts, int n) {
     __shared__ unsigned bins[BINS];
     const float low = __int_as_float(*least);
     const float scale = (float)BINS / (__int_as_float(*greatest) - low);
     bins[threadIdx.x] = 0;
     __syncthreads();
     for (int i = blockIdx.x * BINS + threadIdx.x; i < n; i += gridDim.x * BINS) {
-        const int bin = (int)((events[2 * i + 1] - low) * scale);
+        const int bin = (int)((particles[4 * i + 3] - low) * scale);
         atomicAdd(&bins[max(0, min(BINS - 1, bin))], 1u);
     }
     __syncthreads();

@@ -3,7 +3,6 @@
 // neurons, for all images of a batch. Weights of a neuron begin with what is always added.
 #include "../cuda.h"
 
-#define IMAGES 6
 #define WINDOW 5
 #define AREA (WINDOW * WINDOW)
 #define IMAGE_SIDE 29
@@ -19,6 +18,8 @@
 
 #define WARP 32
 #define WARPS 4
+// Images for which the third layer uses a weight before it reads the next; their number is a multiple of it.
+#define GROUP 3
 
 // 1.7159 tanh(2 x / 3).
 static __device__ float squash(float x) {
@@ -37,21 +38,23 @@ static __device__ float fold(const float *corner, int side, const float *weights
 }
 
 // 6 CTAs of 13 x 13 threads.
-extern "C" __global__ void first(const float *__restrict__ images, const float *__restrict__ weights, float *maps) {
+extern "C" __global__ void first(const float *__restrict__ images, const float *__restrict__ weights, float *maps,
+                                 int count) {
     const float *own = weights + blockIdx.x * (1 + AREA);
     const int from = 2 * (threadIdx.y * IMAGE_SIDE + threadIdx.x);
     float *to = maps + blockIdx.x * FIRST + threadIdx.y * FIRST_SIDE + threadIdx.x;
-    for (int image = 0; image < IMAGES; image++) {
+    for (int image = 0; image < count; image++) {
         to[image * FIRST_MAPS * FIRST] = squash(own[0] + fold(images + image * IMAGE + from, IMAGE_SIDE, own + 1));
     }
 }
 
 // 50 CTAs of 5 x 5 threads.
-extern "C" __global__ void second(const float *__restrict__ maps, const float *__restrict__ weights, float *results) {
+extern "C" __global__ void second(const float *__restrict__ maps, const float *__restrict__ weights, float *results,
+                                  int count) {
     const float *own = weights + blockIdx.x * (1 + FIRST_MAPS * AREA);
     const int from = 2 * (threadIdx.y * FIRST_SIDE + threadIdx.x);
     float *to = results + (blockIdx.x * SECOND_SIDE + threadIdx.y) * SECOND_SIDE + threadIdx.x;
-    for (int image = 0; image < IMAGES; image++) {
+    for (int image = 0; image < count; image++) {
         float sum = own[0];
         for (int map = 0; map < FIRST_MAPS; map++) {
             const float *corner = maps + (image * FIRST_MAPS + map) * FIRST + from;
@@ -61,32 +64,37 @@ extern "C" __global__ void second(const float *__restrict__ maps, const float *_
     }
 }
 
-// 25 CTAs of four warps; a warp has a neuron, and uses a weight for all images before it reads the next.
-extern "C" __global__ void third(const float *__restrict__ inputs, const float *__restrict__ weights, float *results) {
-    __shared__ float sums[IMAGES][WARPS * WARP];
+// 25 CTAs of four warps; a warp has a neuron.
+extern "C" __global__ void third(const float *__restrict__ inputs, const float *__restrict__ weights, float *results,
+                                 int count) {
+    __shared__ float sums[GROUP][WARPS * WARP];
     const int lane = threadIdx.x, neuron = blockIdx.x * WARPS + threadIdx.y;
-    const int place = threadIdx.y * WARP + lane;
+    const int first = threadIdx.y * WARP, place = first + lane;
     const float *own = weights + neuron * (1 + SECOND);
-    float sum[IMAGES] = {};
-    for (int i = lane; i < SECOND; i += WARP) {
-        const float weight = own[1 + i];
-        for (int image = 0; image < IMAGES; image++) sum[image] += inputs[image * SECOND + i] * weight;
-    }
-    for (int image = 0; image < IMAGES; image++) sums[image][place] = sum[image];
-    __syncthreads();
-    for (int half = WARP / 2; half > 0; half /= 2) {
-        if (lane < half) {
-            for (int image = 0; image < IMAGES; image++) sums[image][place] += sums[image][place + half];
+    for (int image = 0; image < count; image += GROUP) {
+        float sum[GROUP] = {};
+        for (int i = lane; i < SECOND; i += WARP) {
+            const float weight = own[1 + i];
+            for (int k = 0; k < GROUP; k++) sum[k] += inputs[(image + k) * SECOND + i] * weight;
         }
+        for (int k = 0; k < GROUP; k++) sums[k][place] = sum[k];
+        __syncthreads();
+        for (int half = WARP / 2; half > 0; half /= 2) {
+            if (lane < half) {
+                for (int k = 0; k < GROUP; k++) sums[k][place] += sums[k][place + half];
+            }
+            __syncthreads();
+        }
+        if (lane < GROUP) results[(image + lane) * THIRD + neuron] = squash(own[0] + sums[lane][first]);
         __syncthreads();
     }
-    if (lane < IMAGES) results[lane * THIRD + neuron] = squash(own[0] + sums[lane][threadIdx.y * WARP]);
 }
 
 // 10 CTAs of one thread.
-extern "C" __global__ void fourth(const float *__restrict__ inputs, const float *__restrict__ weights, float *results) {
+extern "C" __global__ void fourth(const float *__restrict__ inputs, const float *__restrict__ weights, float *results,
+                                  int count) {
     const float *own = weights + blockIdx.x * (1 + THIRD);
-    for (int image = 0; image < IMAGES; image++) {
+    for (int image = 0; image < count; image++) {
         float sum = own[0];
         for (int i = 0; i < THIRD; i++) sum += inputs[image * THIRD + i] * own[1 + i];
         results[image * FOURTH + blockIdx.x] = squash(sum);
