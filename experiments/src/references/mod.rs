@@ -10,12 +10,16 @@ mod dct8x8;
 mod fir_bank;
 mod gaussian;
 mod histogram;
+mod histogram_pipeline;
 mod hotspot;
 mod laplace;
 mod lu_panel;
 mod mandelbrot;
 mod matmul;
+mod mersenne_twister;
+mod neural_network;
 mod pathfinder;
+mod pattern_match;
 mod probes;
 mod rank_filter;
 mod reduction;
@@ -150,12 +154,16 @@ pub const REFERENCES: &[Reference] = &[
     Reference { name: "fir-bank", compute: fir_bank::reference },
     Reference { name: "gaussian", compute: gaussian::reference },
     Reference { name: "histogram", compute: histogram::reference },
+    Reference { name: "histogram-pipeline", compute: histogram_pipeline::reference },
     Reference { name: "hotspot", compute: hotspot::reference },
     Reference { name: "laplace", compute: laplace::reference },
     Reference { name: "lu-panel", compute: lu_panel::reference },
     Reference { name: "mandelbrot", compute: mandelbrot::reference },
     Reference { name: "matmul", compute: matmul::matmul },
+    Reference { name: "mersenne-twister", compute: mersenne_twister::reference },
+    Reference { name: "neural-network", compute: neural_network::reference },
     Reference { name: "pathfinder", compute: pathfinder::reference },
+    Reference { name: "pattern-match", compute: pattern_match::reference },
     Reference { name: "rank-filter", compute: rank_filter::reference },
     Reference { name: "reduction", compute: reduction::reference },
     Reference { name: "spmv", compute: spmv::reference },
