@@ -12,9 +12,11 @@ mod gaussian;
 mod histogram;
 mod hotspot;
 mod laplace;
+mod line_of_sight;
 mod lu_panel;
 mod mandelbrot;
 mod matmul;
+mod mummer;
 mod pathfinder;
 mod probes;
 mod rank_filter;
@@ -146,15 +148,21 @@ pub const REFERENCES: &[Reference] = &[
     Reference { name: "chase", compute: probes::chase },
     Reference { name: "convolution", compute: convolution::reference },
     Reference { name: "convolution-constant", compute: convolution::of_signal },
+    Reference { name: "convolution-pipeline", compute: convolution::of_stream },
+    Reference { name: "dct-pair", compute: dct8x8::coefficients_of_stream },
+    Reference { name: "dct-pipeline", compute: dct8x8::of_stream },
     Reference { name: "dct8x8", compute: dct8x8::reference },
     Reference { name: "fir-bank", compute: fir_bank::reference },
+    Reference { name: "fir-pipeline", compute: fir_bank::of_stream },
     Reference { name: "gaussian", compute: gaussian::reference },
     Reference { name: "histogram", compute: histogram::reference },
     Reference { name: "hotspot", compute: hotspot::reference },
     Reference { name: "laplace", compute: laplace::reference },
+    Reference { name: "line-of-sight", compute: line_of_sight::reference },
     Reference { name: "lu-panel", compute: lu_panel::reference },
     Reference { name: "mandelbrot", compute: mandelbrot::reference },
     Reference { name: "matmul", compute: matmul::matmul },
+    Reference { name: "mummer", compute: mummer::reference },
     Reference { name: "pathfinder", compute: pathfinder::reference },
     Reference { name: "rank-filter", compute: rank_filter::reference },
     Reference { name: "reduction", compute: reduction::reference },
