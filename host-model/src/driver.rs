@@ -20,6 +20,7 @@ use counterpoint_protocols::bus::{
 use counterpoint_protocols::host::{DeviceMessage, HostAccess, HostReply, StorageReply, StorageRequest};
 use counterpoint_protocols::launch::{Launch, LaunchId, Tracking};
 use counterpoint_protocols::memory::Tag;
+use counterpoint_protocols::pipeline::Task;
 use counterpoint_ptx::Allocations;
 
 use crate::cpu::{CpuPorts, CpuStats};
@@ -293,6 +294,27 @@ impl<'a> Driver<'a> {
         tracking: Tracking,
         parent: Option<SpanId>,
     ) -> Result<CommandId, Fault> {
+        self.launch_as(step, stream, (tracking, None), parent).await
+    }
+
+    /// Launches a kernel of a task pipeline; the result names it.
+    pub async fn launch_task(
+        &mut self,
+        step: &LaunchStep,
+        stream: u32,
+        task: Task,
+        parent: Option<SpanId>,
+    ) -> Result<CommandId, Fault> {
+        self.launch_as(step, stream, (Tracking::None, Some(task)), parent).await
+    }
+
+    async fn launch_as(
+        &mut self,
+        step: &LaunchStep,
+        stream: u32,
+        (tracking, task): (Tracking, Option<Task>),
+        parent: Option<SpanId>,
+    ) -> Result<CommandId, Fault> {
         let params = step.params(|name| self.device_address[self.place(name)]);
         let place_of = |name| self.device_address[self.place(name)];
         let textures = self.application.textures_on(step.device, place_of);
@@ -307,6 +329,7 @@ impl<'a> Driver<'a> {
             id,
             stream,
             tracking,
+            task,
             program: Arc::clone(&step.kernel),
             code: code[place.kernel],
             variables: *variables,

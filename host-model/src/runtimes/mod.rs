@@ -2,7 +2,9 @@
 //!
 //! A runtime is one file with its parameters and one line in the list.
 
+mod pipelined;
 mod profiled;
+mod schedule;
 mod steps;
 mod walk;
 
@@ -13,6 +15,8 @@ counterpoint_framework::variants! {
     mod serial::Serial;
     mod streams::Streams;
     mod overlapped::Overlapped;
+    mod preemptive::Preemptive;
+    mod dka::Dka;
 }
 
 use std::sync::Arc;

@@ -9,6 +9,7 @@ counterpoint_framework::components! {
 
     pub mod command_processor::CommandProcessor;
     pub mod cta_scheduler::CtaScheduler;
+    pub mod dka::Dka;
     pub mod mmu::Mmu;
     pub mod sm::Sm;
 }

@@ -361,7 +361,7 @@ impl Component for CopyEngine {
             if let Some(message) = io.control.rx.try_recv() {
                 match message {
                     ToCopyEngine::Copy { id, stream, copy, title } => {
-                        let label = Label { kernel: 0, stream };
+                        let label = Label { kernel: 0, stream, ..Label::default() };
                         self.queue(Queued { id: Some(id), copy, label, title });
                     }
                     ToCopyEngine::Page(copy) => {

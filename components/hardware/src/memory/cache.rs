@@ -58,6 +58,12 @@ struct Way {
     dirty: ByteMask,
     /// The miss under way for this line.
     miss: u32,
+    /// It makes room for another line only if all others of its set are protected, too.
+    is_protected: bool,
+}
+
+impl Way {
+    const EMPTY: Way = Way { used: 0, valid: 0, dirty: 0, miss: NO_MISS, is_protected: false };
 }
 
 const NO_LINE: u64 = u64::MAX;
@@ -139,7 +145,7 @@ impl<T> Cache<T> {
             set_index: params.set_index,
             parities: parities(sets),
             lines: vec![NO_LINE; lines],
-            tags: vec![Way { used: 0, valid: 0, dirty: 0, miss: NO_MISS }; lines],
+            tags: vec![Way::EMPTY; lines],
             data: vec![[0; LINE_BYTES as usize]; lines],
             misses: (0..params.mshrs).map(|_| None).collect(),
             free: (0..params.mshrs).rev().collect(),
@@ -191,27 +197,50 @@ impl<T> Cache<T> {
         self.tags[way.0 as usize].used = self.clock;
     }
 
-    /// Makes room for a line that is not here: an empty way, or the least recently used one that waits for nothing.
-    /// What must be written back comes with it. `None`: every way of the set waits for its line.
+    /// Makes room for a line that is not here: an empty way, or the least recently used one that waits for nothing, those that are
+    /// protected last. What must be written back comes with it. `None`: every way of the set waits for its line.
     pub fn allocate(&mut self, line: u64, index: u64) -> Option<(WayId, Option<Evicted>)> {
         let set = self.set(index);
         let first = set.start;
         let ways = self.lines[set.clone()].iter().zip(&self.tags[set]).enumerate();
         let free = ways.filter(|(_, (_, way))| way.miss == NO_MISS);
-        let (offset, _) =
-            free.min_by_key(|(_, (line, way))| if **line == NO_LINE { 0 } else { way.used + 1 })?;
-        let place = first + offset;
-        let before = std::mem::replace(&mut self.lines[place], line);
-        let empty = Way { used: 0, valid: 0, dirty: 0, miss: NO_MISS };
-        let way = std::mem::replace(&mut self.tags[place], empty);
-        let evicted = (before != NO_LINE && way.dirty != 0).then(|| Evicted {
-            line: before,
-            dirty: way.dirty,
-            data: self.data[place],
-        });
-        let way = WayId(place as u32);
+        let key = |(_, (line, way)): &(usize, (&u64, &Way))| {
+            let is_taken = **line != NO_LINE;
+            (is_taken && way.is_protected, if is_taken { way.used + 1 } else { 0 })
+        };
+        let (offset, _) = free.min_by_key(key)?;
+        let way = WayId((first + offset) as u32);
+        let evicted = self.take(way);
+        self.lines[first + offset] = line;
+        self.tags[first + offset] = Way::EMPTY;
         self.touch(way);
         Some((way, evicted))
+    }
+
+    /// Forgets a line that waits for nothing, and gives what must be written back.
+    pub fn take(&mut self, way: WayId) -> Option<Evicted> {
+        let place = way.0 as usize;
+        let (line, dirty) = (self.lines[place], self.tags[place].dirty);
+        let evicted =
+            (line != NO_LINE && dirty != 0).then(|| Evicted { line, dirty, data: self.data[place] });
+        self.invalidate(way);
+        evicted
+    }
+
+    /// Whether a line makes room for others only if it must.
+    pub fn protect(&mut self, way: WayId, is_protected: bool) {
+        self.tags[way.0 as usize].is_protected = is_protected;
+    }
+
+    /// The ways that hold lines.
+    pub fn taken(&self) -> impl Iterator<Item = WayId> + '_ {
+        let taken = self.lines.iter().enumerate().filter(|(_, line)| **line != NO_LINE);
+        taken.map(|(place, _)| WayId(place as u32))
+    }
+
+    /// Whether a way holds a line.
+    pub fn is_taken(&self, way: WayId) -> bool {
+        self.lines[way.0 as usize] != NO_LINE
     }
 
     /// Lines that it holds at most.

@@ -1,23 +1,50 @@
-//! One slice of the L2 cache: write-back, write-allocate without fetching, atomics executed here.
+//! One slice of the L2 cache: write-back, write-allocate with or without fetching, atomics executed here.
+//!
+//! Lines may be labelled with the kernel and the batch of a task pipeline that wrote to them last (Mu et al., IEICE 2013, section
+//! 3.2). When the CTA scheduler says that nobody will read what bears a label, these lines are written back and dropped, one a
+//! cycle beside the requests; and lines with a label may be kept longer than others until then.
 //!
 //! Valid and dirty state is kept per byte; misses fetch whole sectors. A request occupies the slice for a cycle a sector
 //! of 32 bytes; a fill is taken beside it.
 
 use std::collections::VecDeque;
 
-use counterpoint_framework::kernel::{Fault, Source};
-use counterpoint_framework::model::{Component, Context, Counter, Invalid, Params, Ports, Ratio, Stats};
+use counterpoint_framework::kernel::{Fault, In, Source};
+use counterpoint_framework::model::{
+    Choice, Component, Context, Counter, Invalid, Params, Ports, Ratio, Stats,
+};
 use counterpoint_framework::time::{Bytes, Cycles, SimTime};
 use counterpoint_protocols::memory::{
     AtomicLane, ByteMask, LINE_BYTES, Label, Line, MemAccess, MemReply, MemRequest, MemResult, MemoryClient,
     MemoryServer, Packets, SECTOR_BYTES, Tag, sectors,
 };
+use counterpoint_protocols::pipeline::{Flush, TaskLabel};
 use counterpoint_protocols::preload::Preloaded;
 
 use super::address_map::{AddressMap, AddressMapParams};
 use super::atomic;
 use super::by_label::ByLabel;
-use super::cache::{Cache, CacheParams, WayId};
+use super::cache::{Cache, CacheParams, Evicted, WayId};
+
+/// What a write to sectors does that are not here.
+#[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
+enum WriteMiss {
+    /// It leaves its bytes; those beside them come when somebody reads them.
+    Validate,
+    /// The sectors that it touches are fetched whole before it is done.
+    Fetch,
+}
+
+/// What labels of task pipelines are for.
+#[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
+enum Labels {
+    /// Nothing.
+    Off,
+    /// Lines are written back and dropped when nobody will read them any more.
+    Flush,
+    /// That, and labelled lines make room for others only if all lines of their set have labels.
+    Protect,
+}
 
 /// Size and timing of one L2 slice.
 #[derive(Clone, Debug, Params)]
@@ -27,6 +54,12 @@ pub struct L2Params {
     /// Bytes fetched together on a miss.
     #[param(default = "32 B", min = "32 B", max = "128 B")]
     sector: Bytes,
+    /// What a write to sectors does that are not here.
+    #[param(default = "validate")]
+    write_miss: WriteMiss,
+    /// What is done with lines that kernels of task pipelines wrote.
+    #[param(default = "off")]
+    labels: Labels,
     /// From taking a request to its reply leaving, on a hit.
     #[param(default = "34 cycles")]
     hit_latency: Cycles,
@@ -45,6 +78,8 @@ pub struct L2Ports {
     requests: MemoryServer,
     /// Line traffic to DRAM.
     memory: MemoryClient,
+    /// The CTA scheduler, which knows what nobody will read any more.
+    labels: Option<In<Flush>>,
 }
 
 /// What an L2 slice counts.
@@ -80,6 +115,8 @@ struct L2Counts {
     atomics: Counter,
     /// Dirty lines written to DRAM, counted for who wrote to them last.
     write_backs: Counter,
+    /// Of these, lines that nobody would read any more.
+    flushed: Counter,
 }
 
 /// One slice of the L2 cache.
@@ -87,6 +124,10 @@ pub struct L2Slice {
     cache: Cache<MemRequest>,
     map: AddressMap,
     sector: u32,
+    write_miss: WriteMiss,
+    labels: Labels,
+    /// Lines to be written back and dropped, if they still bear the label.
+    flushing: VecDeque<(WayId, TaskLabel)>,
     hit_latency: u64,
     /// By way, on whose behalf it was written last.
     writers: Vec<Label>,
@@ -120,14 +161,61 @@ impl L2Slice {
     /// A way for a line that is not here. `None`: every way of its set waits.
     fn allocate(&mut self, line: u64, index: u64, stats: &L2Stats) -> Option<WayId> {
         let (way, evicted) = self.cache.allocate(line, index)?;
-        if let Some(evicted) = evicted {
-            let label = self.writers[way.index()];
-            stats.by_label.of(label).write_backs.add(1);
-            let access = MemAccess::Write(evicted.dirty, evicted.data);
-            let line = evicted.line;
-            self.to_memory.push_back(MemRequest { line, tag: WRITE_BACK, client: 0, label, access });
-        }
+        self.write_back(way, evicted, &stats.by_label);
         Some(way)
+    }
+
+    /// Sends what a way held to memory.
+    fn write_back(&mut self, way: WayId, evicted: Option<Evicted>, by_label: &ByLabel<L2Counts>) {
+        let Some(Evicted { line, dirty, data }) = evicted else { return };
+        let label = self.writers[way.index()];
+        by_label.of(label).write_backs.add(1);
+        let access = MemAccess::Write(dirty, data);
+        self.to_memory.push_back(MemRequest { line, tag: WRITE_BACK, client: 0, label, access });
+    }
+
+    /// Notes who wrote to a line.
+    fn written(&mut self, way: WayId, label: Label) {
+        self.writers[way.index()] = label;
+        if self.labels == Labels::Protect {
+            self.cache.protect(way, label.task.is_some());
+        }
+    }
+
+    /// Nobody will read any more what bears this label.
+    fn mark(&mut self, Flush(label): Flush) {
+        if self.labels != Labels::Off {
+            let writers = &self.writers;
+            let marked = self.cache.taken().filter(|way| writers[way.index()].task == label);
+            self.flushing.extend(marked.map(|way| (way, label)));
+        }
+    }
+
+    /// Drops a line that was marked, if one is left. One that waits for other sectors has its turn later.
+    fn flush(&mut self, stats: &L2Stats) {
+        while let Some((way, label)) = self.flushing.pop_front() {
+            if !self.cache.is_taken(way) || self.writers[way.index()].task != label {
+                continue;
+            }
+            if self.cache.is_pending(way) {
+                self.flushing.push_back((way, label));
+                return;
+            }
+            stats.by_label.of(self.writers[way.index()]).flushed.add(1);
+            let evicted = self.cache.take(way);
+            self.write_back(way, evicted, &stats.by_label);
+            return;
+        }
+    }
+
+    /// The bytes that must be here before an access can be done.
+    fn wanted(&self, access: &MemAccess) -> ByteMask {
+        match access {
+            MemAccess::Read(mask) => *mask,
+            MemAccess::Atomic(lanes) => AtomicLane::bytes(lanes),
+            MemAccess::Write(mask, _) if self.write_miss == WriteMiss::Fetch => whole(*mask, self.sector),
+            MemAccess::Write(..) => 0,
+        }
     }
 
     /// Handles a request; gives it back if it cannot be handled now.
@@ -149,7 +237,7 @@ impl L2Slice {
             return refused;
         }
         let here = found.map_or(0, |way| self.cache.valid(way));
-        let missing = wanted(&request.access) & !here;
+        let missing = self.wanted(&request.access) & !here;
         if missing != 0 && !self.cache.has_free_miss() {
             return Some(request);
         }
@@ -172,7 +260,8 @@ impl L2Slice {
 
     fn fetch(&mut self, way: WayId, request: MemRequest) {
         let (line, label) = (request.line, request.label);
-        let access = MemAccess::Read(whole(wanted(&request.access) & !self.cache.valid(way), self.sector));
+        let access =
+            MemAccess::Read(whole(self.wanted(&request.access) & !self.cache.valid(way), self.sector));
         let tag = Tag(self.cache.begin_miss(way, request));
         self.to_memory.push_back(MemRequest { line, tag, client: 0, label, access });
     }
@@ -188,7 +277,7 @@ impl L2Slice {
             MemAccess::Write(mask, data) => {
                 counts.writes.add(1);
                 self.cache.write(way, mask, &data);
-                self.writers[way.index()] = label;
+                self.written(way, label);
                 MemResult::Written(sectors(mask) as u8)
             }
             MemAccess::Atomic(lanes) => {
@@ -196,7 +285,7 @@ impl L2Slice {
                 let mut data: Line = *self.cache.data(way);
                 let old = atomic::execute(&mut data, &lanes);
                 self.cache.write(way, AtomicLane::bytes(&lanes), &data);
-                self.writers[way.index()] = label;
+                self.written(way, label);
                 MemResult::Old(old)
             }
         };
@@ -210,7 +299,7 @@ impl L2Slice {
         let way = way.expect("L2 lines stay while they wait");
         let mut waiting = list.drain(..);
         for request in waiting.by_ref() {
-            if wanted(&request.access) & !self.cache.valid(way) == 0 {
+            if self.wanted(&request.access) & !self.cache.valid(way) == 0 {
                 let counts = stats.by_label.of(request.label);
                 self.finish(way, request, cycle + 1, &counts);
                 continue;
@@ -242,19 +331,10 @@ fn whole(mask: ByteMask, sector: u32) -> ByteMask {
     each.filter(|sector| sector & mask != 0).fold(0, |sum, sector| sum | sector)
 }
 
-/// The bytes that must be here before an access can be done.
-fn wanted(access: &MemAccess) -> ByteMask {
-    match access {
-        MemAccess::Read(mask) => *mask,
-        MemAccess::Atomic(lanes) => AtomicLane::bytes(lanes),
-        MemAccess::Write(..) => 0,
-    }
-}
-
 impl Component for L2Slice {
     const KIND: &'static str = "memory/l2-slice";
-    const DOC: &'static str = "One slice of the L2 cache: write-back, write-allocate without fetching, sectored; \
-                               atomics are executed here.";
+    const DOC: &'static str =
+        "One slice of the L2 cache: write-back, write-allocate, sectored; atomics are executed here.";
     const DAEMON: bool = true;
     const WEIGHT: u32 = 60;
     type Params = L2Params;
@@ -272,6 +352,9 @@ impl Component for L2Slice {
             cache,
             map: AddressMap::new(&params.map)?,
             sector: sector as u32,
+            write_miss: params.write_miss,
+            labels: params.labels,
+            flushing: VecDeque::new(),
             hit_latency: params.hit_latency.get(),
             cold: params.warm_on_copy,
             free: 0,
@@ -288,6 +371,12 @@ impl Component for L2Slice {
             let cycle = sim.cycle();
             if let Some(reply) = io.memory.rx.try_recv() {
                 self.fill(reply, cycle, &sim.stats);
+            }
+            while let Some(flush) = io.labels.as_mut().and_then(In::try_recv) {
+                self.mark(flush);
+            }
+            if !self.flushing.is_empty() && self.to_memory.len() < OUTGOING {
+                self.flush(&sim.stats);
             }
             let (first_time, mut refused) = (held.is_none(), false);
             if self.free <= cycle
@@ -335,20 +424,25 @@ impl Component for L2Slice {
             // leaves the slice had piled up, goes on now that it has left.
             let untried = held.is_some() && !refused && room;
             let leaving = !self.replies.is_empty() || !self.to_memory.is_empty();
-            sim.set_busy(held.is_some() || leaving || self.cache.has_misses());
+            let flushing = !self.flushing.is_empty() && self.to_memory.len() < OUTGOING;
+            sim.set_busy(held.is_some() || leaving || flushing || self.cache.has_misses());
             // While the slice is occupied a request wakes it only if it comes later than the slice is free.
             let due = io.requests.rx.due();
             let waiting = due.is_some_and(|due| due <= sim.cycles_from_now(self.free.max(cycle) - cycle));
             let again = untried || occupied && accepting && waiting;
-            let deadline =
-                if again { sim.cycles_from_now(self.free.max(cycle + 1) - cycle) } else { SimTime::MAX };
+            let deadline = match (flushing, again) {
+                (true, _) => sim.cycles_from_now(1),
+                (false, true) => sim.cycles_from_now(self.free.max(cycle + 1) - cycle),
+                (false, false) => SimTime::MAX,
+            };
             let sources = [
                 io.memory.rx.when(true),
                 io.requests.rx.when(accepting && !again),
                 io.requests.tx.when(!self.replies.is_empty()),
                 io.memory.tx.when(!self.to_memory.is_empty()),
             ];
-            sim.wait(deadline, sources).await;
+            let labels = io.labels.iter().map(|labels| labels.when(true));
+            sim.wait(deadline, sources.into_iter().chain(labels)).await;
         }
     }
 }

@@ -268,6 +268,6 @@ fn accesses_of_a_copy_bear_its_stream() {
     let mut labels: Vec<(u64, Label)> =
         copies.requests.iter().map(|(_, request)| (request.line, request.label)).collect();
     labels.sort();
-    let label = |stream| Label { kernel: 0, stream };
+    let label = |stream| Label { stream, ..Label::default() };
     assert_eq!(labels, [(0, label(0)), (128, label(0)), (512, label(1))]);
 }

@@ -225,6 +225,6 @@ fn requests_are_counted_for_their_launch_and_a_write_back_for_who_wrote_last() {
     assert_eq!(counted(&report, "streams[4]", names), [6, 4, 1, 2, 1, 1]);
     assert_eq!(names.map(|name| report.count(name)), [8, 6, 1, 3, 2, 1]);
     let labels: Vec<_> = fetches.iter().map(|(_, request)| (request.line, request.label)).collect();
-    let label = |kernel, stream| Label { kernel, stream };
+    let label = |kernel, stream| Label { kernel, stream, ..Label::default() };
     assert_eq!(labels, [(512, label(1, 3)), (0, label(2, 4)), (1024, label(0, 4))]);
 }

@@ -7,9 +7,11 @@ mod caches;
 mod control;
 mod crcs;
 mod crossbar;
+mod dka;
 mod dram;
 mod io;
 mod l2;
+mod labels;
 mod programs;
 mod scheduling;
 mod sm;
@@ -82,7 +84,7 @@ fn fault(report: &BenchReport) -> &str {
 
 /// A request on behalf of a launch, or of a copy, of a stream.
 fn labelled(kernel: u32, stream: u32, request: MemRequest) -> MemRequest {
-    MemRequest { label: Label { kernel, stream }, ..request }
+    MemRequest { label: Label { kernel, stream, ..Label::default() }, ..request }
 }
 
 /// Counters of a part of the component, such as `kernels[1]`, in the order of their names here.

@@ -55,6 +55,7 @@ pub(super) fn launch(id: u32, source: &str, grid: u32, block: u32) -> Arc<Launch
         id: LaunchId(id),
         stream: 0,
         tracking: Tracking::None,
+        task: None,
         registers: program.registers_per_thread(),
         program: Arc::new(program),
         code: 0,

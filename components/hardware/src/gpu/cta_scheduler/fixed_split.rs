@@ -11,6 +11,7 @@ use counterpoint_framework::model::{Params, Variant};
 use counterpoint_protocols::launch::Launch;
 
 use super::policy::{CtaPolicy, Placement, Turn, View};
+use super::task_split::{check, neighbours};
 
 /// How the SMs are split.
 #[derive(Clone, Debug, Params)]
@@ -31,15 +32,7 @@ impl Variant<dyn CtaPolicy> for FixedSplit {
     type Params = FixedSplitParams;
 
     fn build(params: &FixedSplitParams) -> Result<Box<dyn CtaPolicy>, String> {
-        if params.sms.is_empty() || params.sms.contains(&0) {
-            return Err("every share needs an SM, and there must be a share".to_owned());
-        }
-        let ends = params.sms.iter().scan(0, |end, &sms| {
-            let start = *end;
-            *end += sms as usize;
-            Some(start..*end)
-        });
-        let shares: Vec<Range<usize>> = ends.collect();
+        let shares = neighbours(&params.sms)?;
         let turns = shares.iter().map(|share| Turn::new(share.clone(), share.start)).collect();
         Ok(Box::new(FixedSplit { shares, turns }))
     }
@@ -47,16 +40,11 @@ impl Variant<dyn CtaPolicy> for FixedSplit {
 
 impl CtaPolicy for FixedSplit {
     fn begin(&mut self, sms: usize) -> Result<(), String> {
-        match self.shares.last() {
-            Some(last) if last.end > sms => {
-                Err(format!("the shares of `fixed-split` have {} SMs, the GPU has {sms}", last.end))
-            }
-            _ => Ok(()),
-        }
+        check(&self.shares, Self::NAME, sms)
     }
 
-    fn share(&self, launch: &Launch, _sms: usize) -> Range<usize> {
-        self.shares[launch.stream.saturating_sub(1) as usize % self.shares.len()].clone()
+    fn share(&mut self, launch: &Launch, _sms: usize) -> Result<Option<Range<usize>>, String> {
+        Ok(Some(self.shares[launch.stream.saturating_sub(1) as usize % self.shares.len()].clone()))
     }
 
     fn place(&mut self, view: &View<'_>) -> Option<Placement> {

@@ -8,6 +8,7 @@ pub mod occupancy;
 mod policy;
 mod running;
 mod stats;
+mod steps;
 
 counterpoint_framework::variants! {
     /// Registers the policies.
@@ -18,13 +19,14 @@ counterpoint_framework::variants! {
     mod fixed_split::FixedSplit;
     mod crcs_fifo::CrcsFifo;
     mod ppcs::Ppcs;
+    mod dka::Dka;
+    mod task_split::TaskSplit;
 }
 
 use std::collections::{BTreeMap, VecDeque};
-use std::ops::Range;
 use std::sync::Arc;
 
-use counterpoint_framework::kernel::{Fault, In, Source};
+use counterpoint_framework::kernel::{Fault, In, Out, Source};
 use counterpoint_framework::model::{Choose, Component, Context, Invalid, Params, Ports};
 use counterpoint_framework::telemetry::{Lane, Level, Meter};
 use counterpoint_framework::time::SimTime;
@@ -33,6 +35,7 @@ use counterpoint_protocols::launch::{
 };
 use counterpoint_protocols::page_log::PageLog;
 use counterpoint_protocols::pages::PageMoved;
+use counterpoint_protocols::pipeline::{AllocatorClient, Flush, Task};
 
 pub use dependences::Dependences;
 pub use occupancy::Occupancy;
@@ -63,13 +66,16 @@ pub struct CtaSchedulerPorts {
     sms: Vec<SmClient>,
     /// The MMU, of whose pages a policy may want to know.
     pages: Option<In<PageMoved>>,
+    /// The kernel allocator, which policies for task pipelines may ask.
+    allocator: Option<AllocatorClient>,
+    /// The slices of the L2, which are told when nobody will read any more what a kernel of a task pipeline wrote.
+    labels: Vec<Out<Flush>>,
 }
 
 /// A launch that is to run.
 struct Arrived {
     launch: Arc<Launch>,
     demand: SmResources,
-    share: Range<usize>,
     cycle: u64,
 }
 
@@ -89,6 +95,8 @@ pub struct CtaScheduler {
     /// When each block under way was placed.
     under_way: BTreeMap<(LaunchId, u32), u64>,
     done: VecDeque<LaunchId>,
+    /// What the slices of the L2 are to be told, all of them in one cycle.
+    flushes: VecDeque<Flush>,
     /// Who wants to know of launches whose pages are tracked.
     page_log: Option<Arc<PageLog>>,
     /// Tells how far the run is.
@@ -99,35 +107,42 @@ impl CtaScheduler {
     /// Takes a launch in.
     fn arrive(&mut self, launch: Arc<Launch>, sim: &Context<CtaSchedulerStats>) -> Result<(), Fault> {
         let demand = self.occupancy.demand(&launch);
-        let name = launch.program.name();
-        let share = self.policy.share(&launch, self.sms.len());
-        let lacks = |&sm: &usize| occupancy::blocks(&self.sms[sm].total, &demand) == 0;
-        if let Some(sm) = share.clone().find(lacks) {
-            let total = &self.sms[sm].total;
-            return Err(Fault::new(format!(
-                "a block of {name} needs {} threads, {} registers and {} B of shared memory; SM {sm} has {}, {} and {}",
-                demand.threads, demand.registers, demand.shared, total.threads, total.registers, total.shared
-            )));
-        }
         self.dependences.arrived(&launch).map_err(Fault::new)?;
         if let Some(log) = &self.page_log
             && launch.tracking.is_kernel()
         {
             log.launched(&launch, sim.path());
         }
-        self.arrived.push_back(Arrived { launch, demand, share, cycle: sim.cycle() });
-        self.begin(sim);
-        Ok(())
-    }
-
-    /// Lets launches run while the table has room.
-    fn begin(&mut self, sim: &Context<CtaSchedulerStats>) {
-        if self.launches.is_empty() {
+        if self.launches.is_empty() && self.arrived.is_empty() {
             self.busy_since = sim.cycle();
         }
-        while self.launches.len() < self.concurrent_kernels
-            && let Some(Arrived { launch, demand, share, cycle }) = self.arrived.pop_front()
-        {
+        self.arrived.push_back(Arrived { launch, demand, cycle: sim.cycle() });
+        self.begin(sim)
+    }
+
+    /// Lets launches run while the table has room, the first that may of those that wait.
+    fn begin(&mut self, sim: &Context<CtaSchedulerStats>) -> Result<(), Fault> {
+        let mut next = 0;
+        while self.launches.len() < self.concurrent_kernels && next < self.arrived.len() {
+            let share = self.policy.share(&self.arrived[next].launch, self.sms.len()).map_err(Fault::new)?;
+            let Some(share) = share else {
+                next += 1;
+                continue;
+            };
+            let Some(Arrived { launch, demand, cycle }) = self.arrived.remove(next) else { break };
+            let lacks = |&sm: &usize| occupancy::blocks(&self.sms[sm].total, &demand) == 0;
+            if let Some(sm) = share.clone().find(lacks) {
+                let (name, total) = (launch.program.name(), &self.sms[sm].total);
+                return Err(Fault::new(format!(
+                    "a block of {name} needs {} threads, {} registers and {} B of shared memory; SM {sm} has {}, {} and {}",
+                    demand.threads,
+                    demand.registers,
+                    demand.shared,
+                    total.threads,
+                    total.registers,
+                    total.shared
+                )));
+            }
             let free = |slot: &u32| self.launches.iter().all(|running| running.slot != *slot);
             let slot = (0..).find(free).unwrap_or_default();
             let title = format!("{} #{}", launch.program.name(), launch.id.0);
@@ -152,6 +167,7 @@ impl CtaScheduler {
                 stream_stats,
             });
         }
+        Ok(())
     }
 
     fn event(&mut self, sm: usize, event: SmEvent, sim: &Context<CtaSchedulerStats>) -> Result<(), Fault> {
@@ -182,7 +198,7 @@ impl CtaScheduler {
                 running.stream_stats.work.add_block(&counts);
                 self.meter.add(u64::from(!running.is_profiler()));
                 if running.ended == running.launch.ctas() {
-                    self.end(place, sim);
+                    self.end(place, sim)?;
                 }
             }
         }
@@ -190,22 +206,55 @@ impl CtaScheduler {
     }
 
     /// All blocks of a launch have ended.
-    fn end(&mut self, place: usize, sim: &Context<CtaSchedulerStats>) {
+    fn end(&mut self, place: usize, sim: &Context<CtaSchedulerStats>) -> Result<(), Fault> {
         let running = self.launches.remove(place);
-        let Running { launch, came, first_placed, stats, stream_stats, .. } = running;
+        let Running { launch, share, came, first_placed, stats, stream_stats, .. } = running;
         self.dependences.ended(&launch);
         let now = sim.cycle();
         let (whole, active) = (now - came, now - first_placed.unwrap_or(now));
+        self.policy.ended(&launch, active);
+        self.flushes.extend(launch.task.iter().flat_map(Task::read).map(Flush));
         stats.work.add_launch(whole, active);
         stream_stats.work.add_launch(whole, active);
         stream_stats.launches.add(1);
         sim.stats.launches.add(1);
-        sim.close_span(running.span, stats.attributes(&launch));
+        sim.close_span(running.span, stats.attributes(&launch, share.len()));
         self.done.push_back(launch.id);
-        if self.launches.is_empty() {
+        self.begin(sim)?;
+        if self.launches.is_empty() && self.arrived.is_empty() {
             sim.stats.busy.add(now - self.busy_since);
         }
-        self.begin(sim);
+        Ok(())
+    }
+
+    /// Has the policy speak with the kernel allocator.
+    fn ask(&mut self, io: &mut CtaSchedulerPorts, sim: &Context<CtaSchedulerStats>) -> Result<(), Fault> {
+        if let Some(answer) = io.allocator.as_mut().and_then(|allocator| allocator.rx.try_recv()) {
+            self.policy.answer(answer);
+            self.begin(sim)?;
+        }
+        if let Some(question) = self.policy.question() {
+            let without =
+                "the policy asks the kernel allocator: link `allocator` to a component of kind gpu/dka";
+            let allocator = io.allocator.as_mut().ok_or_else(|| Fault::new(without))?;
+            // One question at a time: the link has a credit.
+            if let Some(permit) = allocator.tx.try_reserve() {
+                permit.send(question);
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the slices of the L2 what will not be read any more.
+    fn flush(&mut self, io: &mut CtaSchedulerPorts) {
+        while let Some(&flush) = self.flushes.front()
+            && io.labels.iter().all(|slice| slice.credits() > 0)
+        {
+            self.flushes.pop_front();
+            for permit in io.labels.iter_mut().filter_map(Out::try_reserve) {
+                permit.send(flush);
+            }
+        }
     }
 
     /// Places what the policy wants placed in this cycle.
@@ -257,6 +306,7 @@ impl Component for CtaScheduler {
             busy_since: 0,
             under_way: BTreeMap::new(),
             done: VecDeque::new(),
+            flushes: VecDeque::new(),
             page_log: None,
             meter: Arc::default(),
         })
@@ -292,6 +342,8 @@ impl Component for CtaScheduler {
                 Some(ToScheduler::PreludeEnded) => self.dependences.prelude_has_ended = true,
                 None => {}
             }
+            self.ask(io, sim)?;
+            self.flush(io);
             let placed = sim.stats.ctas.get();
             self.place(io, sim);
             sim.stats.guarded.add(self.policy.guarded() - sim.stats.guarded.get());
@@ -310,9 +362,12 @@ impl Component for CtaScheduler {
             let events = io.sms.iter().map(|sm| sm.rx.when(true));
             let credits = io.sms.iter().map(|sm| sm.tx.when(unplaced && sm.tx.credits() == 0));
             let launches = [io.launches.rx.when(true), io.launches.tx.when(!self.done.is_empty())];
-            sim.set_busy(!self.launches.is_empty());
+            sim.set_busy(!self.launches.is_empty() || !self.arrived.is_empty());
             let pages = io.pages.iter().map(|pages| pages.when(true));
-            sim.wait(SimTime::MAX, events.chain(credits).chain(launches).chain(pages)).await;
+            let answers = io.allocator.iter().map(|allocator| allocator.rx.when(true));
+            let labels = io.labels.iter().map(|slice| slice.when(!self.flushes.is_empty()));
+            let others = pages.chain(answers).chain(labels);
+            sim.wait(SimTime::MAX, events.chain(credits).chain(launches).chain(others)).await;
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use counterpoint_protocols::launch::Launch;
+use counterpoint_protocols::pipeline::{Allotted, Round};
 
 use super::dependences::Dependences;
 use super::running::{Running, Sm};
@@ -17,10 +18,25 @@ pub trait CtaPolicy {
         Ok(())
     }
 
-    /// The SMs that may hold blocks of a launch which begins: neighbours, of all that there are.
-    fn share(&self, _launch: &Launch, sms: usize) -> Range<usize> {
-        0..sms
+    /// The SMs that may hold blocks of a launch, neighbours, of all that there are: it begins. `None` if it has to wait; then this
+    /// is asked again.
+    ///
+    /// # Errors
+    /// A sentence that says why it can never begin.
+    fn share(&mut self, _launch: &Launch, sms: usize) -> Result<Option<Range<usize>>, String> {
+        Ok(Some(0..sms))
     }
+
+    /// All blocks of a launch have ended, so many cycles after its first was placed.
+    fn ended(&mut self, _launch: &Launch, _cycles: u64) {}
+
+    /// What it asks the kernel allocator now.
+    fn question(&mut self) -> Option<Round> {
+        None
+    }
+
+    /// What the kernel allocator has answered.
+    fn answer(&mut self, _allotted: Allotted) {}
 
     /// The next block to place, if any can and should be placed now. Called until it gives nothing; every placement is
     /// in effect when it is called again.

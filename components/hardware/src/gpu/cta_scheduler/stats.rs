@@ -62,8 +62,8 @@ pub(super) struct KernelStats {
 }
 
 impl KernelStats {
-    /// What a launch that has ended shows in its span.
-    pub(super) fn attributes(&self, launch: &Launch) -> Attributes {
+    /// What a launch that has ended shows in its span; so many SMs could hold its blocks.
+    pub(super) fn attributes(&self, launch: &Launch, sms: usize) -> Attributes {
         let (work, number) = (&self.work, |number: u32| Attribute::Number(number.into()));
         let amount = |counter: &Counter| Attribute::Amount(counter.get());
         let mut attributes = vec![
@@ -71,12 +71,16 @@ impl KernelStats {
             ("launch", number(launch.id.0)),
             ("stream", number(launch.stream)),
             ("ctas", amount(&work.ctas)),
+            ("sms", Attribute::Number(sms as u64)),
             ("cycles", amount(&work.gpu_sim_cycle)),
             ("warp_insn", amount(&work.warp_insn)),
             ("thread_insn", amount(&work.thread_insn)),
             ("L1D_accesses", amount(&work.l1_accesses)),
             ("L1D_misses", amount(&work.l1_misses)),
         ];
+        if let Some(task) = launch.task {
+            attributes.extend([("batch", number(task.batch)), ("step", number(task.step))]);
+        }
         attributes.extend(work.issue_slots.attributes());
         attributes
     }

@@ -134,7 +134,7 @@ fn jumping(timing: Timing, overtaking: u32, traffic: &[(u64, Plain)]) -> (Vec<Tr
     loop {
         while traffic.get(place).is_some_and(|(arrival, _)| *arrival == cycle) {
             let Plain { number, bank, row, write, columns } = traffic[place].1.clone();
-            let label = Label { kernel: number as u32, stream: 0 };
+            let label = Label { kernel: number as u32, ..Label::default() };
             scheduler.push(cycle, Request { bank, row, write, columns, label, payload: number });
             place += 1;
         }

@@ -1,0 +1,102 @@
+//! Sends task pipelines in steps: kernels on different batches together, each batch on a stream of its own.
+//!
+//! Everything is sent ahead. On the device, events hold each launch until the whole step before it has ended, so that the faster of
+//! two kernels waits for the slower one.
+
+use async_trait::async_trait;
+use counterpoint_framework::kernel::Fault;
+use counterpoint_framework::telemetry::{Level, SpanId};
+use counterpoint_protocols::bus::{CommandId, Direction};
+
+use super::schedule::{self, Width};
+use super::steps::Sender;
+use super::walk::Sends;
+use super::{postlude, prelude};
+use crate::driver::Driver;
+use crate::program::{Condition, LaunchStep, Step};
+
+/// How pipelines are executed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plan {
+    /// How many kernels run together.
+    pub(super) width: Width,
+    /// Whether the first batch goes through all kernels alone.
+    pub(super) alone: bool,
+    /// Whether a step waits for the whole one before it, and not for its own batches alone.
+    pub(super) barriers: bool,
+}
+
+/// Sends what is no pipeline as the runtime `serial` does.
+struct Pipelined {
+    others: Sender,
+    plan: Plan,
+    parent: SpanId,
+}
+
+/// Runs an application with its pipelines so.
+pub(super) async fn run(driver: &mut Driver<'_>, run: SpanId, plan: Plan) -> Result<(), Fault> {
+    let application = driver.application();
+    prelude(driver, run).await?;
+    let h2d = driver.begin(Some(run), Level::Phases, "H2D");
+    Sender::in_one_stream(h2d).copies(driver, Direction::HostToDevice, &application.copy_in).await?;
+    driver.end(h2d);
+
+    let kernels = driver.begin(Some(run), Level::Phases, "kernels");
+    let others = Sender::in_one_stream(kernels);
+    Pipelined { others, plan, parent: kernels }.walk(driver, &application.steps).await?;
+    driver.drain().await?;
+    driver.end(kernels);
+
+    let d2h = driver.begin(Some(run), Level::Phases, "D2H");
+    Sender::in_one_stream(d2h).copies(driver, Direction::DeviceToHost, &application.copy_out).await?;
+    driver.end(d2h);
+    postlude(driver, run).await
+}
+
+#[async_trait(?Send)]
+impl Sends for Pipelined {
+    async fn send(&mut self, driver: &mut Driver<'_>, step: &Step) -> Result<(), Fault> {
+        self.others.send(driver, step).await
+    }
+
+    async fn look(&mut self, driver: &mut Driver<'_>, until: &Condition) -> Result<bool, Fault> {
+        self.others.look(driver, until).await
+    }
+
+    async fn pipeline(
+        &mut self,
+        driver: &mut Driver<'_>,
+        kernels: u32,
+        launches: &[Step],
+    ) -> Result<(), Fault> {
+        let launches: Vec<&LaunchStep> = Step::launches(launches);
+        let Some(device) = launches.first().map(|launch| launch.device) else { return Ok(()) };
+        driver.drain().await?;
+        let Plan { width, alone, barriers } = self.plan;
+        let streams = if width == Width::All { kernels } else { 2 };
+        let steps = schedule::steps(kernels, launches.len() as u32 / kernels, width, alone);
+        // By stream, the end of its part of the last step.
+        let mut ends: Vec<(u32, CommandId)> = Vec::new();
+        for members in steps {
+            // The host names streams from 1: 0 is the default stream.
+            let stream = |batch: u32| 1 + batch % streams;
+            for task in &members {
+                let own = stream(task.batch);
+                // A batch that begins follows the one that is a kernel ahead, barriers or not.
+                for &(_, end) in
+                    ends.iter().filter(|(other, _)| *other != own && (barriers || task.kernel == 0))
+                {
+                    driver.hold(device, own, end).await;
+                }
+                let launch = launches[(task.batch * kernels + task.kernel) as usize];
+                driver.launch_task(launch, own, *task, Some(self.parent)).await?;
+            }
+            ends.clear();
+            for task in &members {
+                let own = stream(task.batch);
+                ends.push((own, driver.record(device, own).await));
+            }
+        }
+        driver.drain().await
+    }
+}
