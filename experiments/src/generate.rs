@@ -5,6 +5,10 @@
 //! name of its own.
 
 use crate::element::Element;
+use crate::suffix_tree::{self, WORDS};
+
+/// The longest text of which a suffix tree is made.
+const LONGEST_TEXT: f64 = (1 << 24) as f64;
 
 /// A rule.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,6 +59,27 @@ pub enum Generator {
         /// Chooses the sequence.
         seed: u64,
     },
+    /// The nodes of a text's suffix tree, as [`suffix_tree`] has them, and zeros behind them. The text is what
+    /// [`Generator::Uniform`] makes of the seed, from 0 to 3.
+    SuffixTree {
+        /// Chooses the text.
+        seed: u64,
+        /// How long the text is.
+        bases: f64,
+    },
+    /// Parts of such a text, one behind the other, from evenly spread places; some bases are replaced by others.
+    Reads {
+        /// Chooses the places and errors.
+        seed: u64,
+        /// Chooses the text.
+        of: u64,
+        /// How long the text is.
+        bases: f64,
+        /// How long a part is.
+        length: f64,
+        /// How many bases are replaced, as a share.
+        errors: f64,
+    },
 }
 
 /// A generator as YAML names it: name, parameters with their defaults (none: must be given), what it makes.
@@ -68,7 +93,7 @@ pub struct GeneratorInfo {
 }
 
 /// The generators, in the order in which they are listed to users.
-pub const GENERATORS: [GeneratorInfo; 6] = [
+pub const GENERATORS: [GeneratorInfo; 8] = [
     GeneratorInfo {
         name: "uniform",
         parameters: &[("seed", Some(1.0)), ("min", Some(0.0)), ("max", Some(1.0))],
@@ -95,6 +120,22 @@ pub const GENERATORS: [GeneratorInfo; 6] = [
         parameters: &[("seed", Some(1.0))],
         doc: "A square matrix from -1 to 1 with its width added on the diagonal.",
     },
+    GeneratorInfo {
+        name: "suffix-tree",
+        parameters: &[("seed", Some(1.0)), ("bases", None)],
+        doc: "The suffix tree of the text that `uniform` makes from 0 to 3: eight u32 a node, at most two nodes a base.",
+    },
+    GeneratorInfo {
+        name: "reads",
+        parameters: &[
+            ("seed", Some(1.0)),
+            ("of", Some(1.0)),
+            ("bases", None),
+            ("length", None),
+            ("errors", Some(0.0)),
+        ],
+        doc: "Parts of the text that `uniform` makes of the seed `of` from 0 to 3, with errors.",
+    },
 ];
 
 impl Generator {
@@ -119,6 +160,16 @@ impl Generator {
                 max: parameter("max"),
             },
             "dominant" => Generator::Dominant { seed: parameter("seed") as u64 },
+            "suffix-tree" => {
+                Generator::SuffixTree { seed: parameter("seed") as u64, bases: parameter("bases") }
+            }
+            "reads" => Generator::Reads {
+                seed: parameter("seed") as u64,
+                of: parameter("of") as u64,
+                bases: parameter("bases"),
+                length: parameter("length"),
+                errors: parameter("errors"),
+            },
             _ => return None,
         })
     }
@@ -147,6 +198,30 @@ impl Generator {
                 return Err(format!("{elements} elements make no square matrix"));
             }
             Generator::Dominant { .. } => return Ok(()),
+            Generator::SuffixTree { bases, .. } | Generator::Reads { bases, .. }
+                if !(1.0..=LONGEST_TEXT).contains(&bases) || bases.fract() != 0.0 =>
+            {
+                return Err(format!("a text has 1 to {LONGEST_TEXT} bases, not {bases}"));
+            }
+            Generator::SuffixTree { .. } if element != Element::U32 => {
+                return Err(format!("a suffix tree is of u32, not of {}", element.name()));
+            }
+            Generator::SuffixTree { bases, .. } if (elements as f64) < 2.0 * bases * WORDS as f64 => {
+                return Err(format!(
+                    "the suffix tree of {bases} bases may have {} words, found {elements}",
+                    2.0 * bases * WORDS as f64
+                ));
+            }
+            Generator::Reads { bases, length, .. }
+                if !(1.0..=bases).contains(&length) || length.fract() != 0.0 =>
+            {
+                return Err(format!("no part of {bases} bases is {length} long"));
+            }
+            Generator::Reads { errors, .. } if !(0.0..=1.0).contains(&errors) => {
+                return Err(format!("errors are a share from 0 to 1, not {errors}"));
+            }
+            Generator::SuffixTree { .. } => return Ok(()),
+            Generator::Reads { .. } => [0.0, 3.0],
             Generator::Uniform { min, max, .. } => [min, max],
             Generator::Constant { value } => [value, value],
             Generator::Ramp { start, step } => [start, start + step * elements.saturating_sub(1) as f64],
@@ -203,9 +278,34 @@ impl Generator {
                     element.push_float(diagonal + 2.0 * random.unit() - 1.0, &mut out);
                 }
             }
+            Generator::SuffixTree { seed, bases } => {
+                let table = suffix_tree::table(&text(seed, bases));
+                let words = table.into_iter().chain(std::iter::repeat(0));
+                words.take(elements as usize).for_each(|word| element.push_whole(word.into(), &mut out));
+            }
+            Generator::Reads { seed, of, bases, length, errors } => {
+                let mut random = SplitMix(seed);
+                let (text, length) = (text(of, bases), length as u64);
+                let places = text.len() as u64 - length + 1;
+                let mut place = 0;
+                for index in 0..elements {
+                    if index % length == 0 {
+                        place = random.below(places.into()) as u64;
+                    }
+                    let base = i128::from(text[(place + index % length) as usize]);
+                    let wrong = random.unit() < errors;
+                    let other = (base + 1 + random.below(3)) % 4;
+                    element.push_whole(if wrong { other } else { base }, &mut out);
+                }
+            }
         }
         out
     }
+}
+
+/// The text of a seed, of bases 0 to 3.
+fn text(seed: u64, bases: f64) -> Vec<u8> {
+    Generator::Uniform { seed, min: 0.0, max: 3.0 }.fill(Element::U8, bases as u64)
 }
 
 /// SplitMix64, by Steele, Lea and Flood (OOPSLA 2014).
@@ -284,6 +384,20 @@ mod tests {
     }
 
     #[test]
+    fn reads_are_parts_of_the_text_that_the_tree_is_made_of() {
+        let text = Generator::Uniform { seed: 4, min: 0.0, max: 3.0 }.fill(Element::U8, 500);
+        let reads = |errors| Generator::Reads { seed: 9, of: 4, bases: 500.0, length: 20.0, errors };
+        let exact = reads(0.0).fill(Element::U8, 2000);
+        assert!(exact.chunks(20).all(|read| text.windows(20).any(|part| part == read)));
+        let wrong = reads(0.1).fill(Element::U8, 2000);
+        let errors = exact.iter().zip(&wrong).filter(|(a, b)| a != b).count();
+        assert!((120..280).contains(&errors) && wrong.iter().all(|base| *base < 4), "{errors} of 2000");
+        let tree = values(Generator::SuffixTree { seed: 4, bases: 500.0 }, Element::U32, 8000);
+        let ends = tree.chunks(WORDS).filter(|node| node[4] + node[5] == 500.0).count();
+        assert_eq!(ends, 500, "a suffix ends at each of them");
+    }
+
+    #[test]
     fn numbers_that_do_not_fit_are_refused() {
         let check = |generator: Generator, element| generator.check(element, 300);
         assert!(check(Generator::Constant { value: 300.0 }, Element::U8).is_err());
@@ -298,6 +412,15 @@ mod tests {
         assert!(check(offsets(0.0, 2.0), Element::U16).is_ok());
         assert!(check(Generator::Single { at: 300.0, value: 1.0, elsewhere: 0.0 }, Element::U8).is_err());
         assert!(check(Generator::Dominant { seed: 0 }, Element::F32).is_err(), "300 is no square");
+        let tree = |bases| Generator::SuffixTree { seed: 0, bases };
+        assert!(check(tree(18.0), Element::U32).is_ok());
+        assert!(check(tree(18.0), Element::S32).is_err());
+        assert!(check(tree(19.0), Element::U32).is_err(), "304 words may be needed");
+        assert!(check(tree(0.0), Element::U32).is_err());
+        let reads = |length, errors| Generator::Reads { seed: 0, of: 0, bases: 9.0, length, errors };
+        assert!(check(reads(9.0, 0.5), Element::U8).is_ok());
+        assert!(check(reads(10.0, 0.5), Element::U8).is_err());
+        assert!(check(reads(9.0, 1.5), Element::U8).is_err());
     }
 
     #[test]

@@ -24,6 +24,7 @@ pub mod report;
 pub mod run;
 pub mod speed;
 pub mod study;
+mod suffix_tree;
 pub mod summary;
 pub mod synthetic;
 pub mod validation;

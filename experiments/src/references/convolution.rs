@@ -15,13 +15,23 @@ pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     Ok(bytes_of_f32s(&image))
 }
 
+/// The same, once, for each of a stream of images: parameters `batches`, `width` and `height`, input buffer
+/// `images`.
+pub(super) fn of_stream(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
+    let (width, height) = (input.size("width")?, input.size("height")?);
+    let images = input.f32s_of("images", input.size("batches")? * width * height)?;
+    let filtered =
+        images.chunks(width * height).flat_map(|image| along(&along(image, width, 1), height, width));
+    Ok(bytes_of_f32s(&filtered.collect::<Vec<_>>()))
+}
+
 /// The same filter over a signal: parameter `n`, input buffer `signal`.
 pub(super) fn of_signal(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     let n = input.size("n")?;
     Ok(bytes_of_f32s(&along(&input.f32s_of("signal", n)?, n, 1)))
 }
 
-/// The filter along one axis of an n x n image, or of a single row; `stride` is 1 or n.
+/// The filter along the axis of an image that has n places, `stride` apart, or along a single row.
 fn along(image: &[f32], n: usize, stride: usize) -> Vec<f32> {
     let taps = taps();
     let value = |index: usize| {

@@ -8,8 +8,23 @@ pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     let (count, taps, samples) = (input.size("filters")?, input.size("taps")?, input.size("samples")?);
     let signals = input.f32s_of("signals", 2 * count * samples)?;
     let filters = input.f32s_of("filters", 2 * count * taps)?;
-    let banks = signals.chunks(2 * samples).zip(filters.chunks(2 * taps));
-    Ok(bytes_of_f32s(&banks.flat_map(|(signal, filter)| convolve(signal, filter)).collect::<Vec<_>>()))
+    Ok(bytes_of_f32s(&through(&signals, samples, &filters, taps)))
+}
+
+/// Two banks behind each other, for each of a stream: parameters `batches`, `filters`, `taps` and `samples`, input buffers
+/// `signals`, `first` and `second`.
+pub(super) fn of_stream(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
+    let (count, taps, samples) = (input.size("filters")?, input.size("taps")?, input.size("samples")?);
+    let signals = input.f32s_of("signals", 2 * input.size("batches")? * count * samples)?;
+    let [first, second] = ["first", "second"].map(|bank| input.f32s_of(bank, 2 * count * taps));
+    let between = through(&signals, samples, &first?, taps);
+    Ok(bytes_of_f32s(&through(&between, samples + taps - 1, &second?, taps)))
+}
+
+/// Signals through a bank, from its first filter again where there are more of them.
+fn through(signals: &[f32], samples: usize, filters: &[f32], taps: usize) -> Vec<f32> {
+    let filters = filters.chunks(2 * taps).cycle();
+    signals.chunks(2 * samples).zip(filters).flat_map(|(signal, filter)| convolve(signal, filter)).collect()
 }
 
 fn convolve(signal: &[f32], filter: &[f32]) -> Vec<f32> {

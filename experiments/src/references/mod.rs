@@ -13,10 +13,12 @@ mod histogram;
 mod histogram_pipeline;
 mod hotspot;
 mod laplace;
+mod line_of_sight;
 mod lu_panel;
 mod mandelbrot;
 mod matmul;
 mod mersenne_twister;
+mod mummer;
 mod neural_network;
 mod pathfinder;
 mod pattern_match;
@@ -150,17 +152,23 @@ pub const REFERENCES: &[Reference] = &[
     Reference { name: "chase", compute: probes::chase },
     Reference { name: "convolution", compute: convolution::reference },
     Reference { name: "convolution-constant", compute: convolution::of_signal },
+    Reference { name: "convolution-pipeline", compute: convolution::of_stream },
+    Reference { name: "dct-pair", compute: dct8x8::coefficients_of_stream },
+    Reference { name: "dct-pipeline", compute: dct8x8::of_stream },
     Reference { name: "dct8x8", compute: dct8x8::reference },
     Reference { name: "fir-bank", compute: fir_bank::reference },
+    Reference { name: "fir-pipeline", compute: fir_bank::of_stream },
     Reference { name: "gaussian", compute: gaussian::reference },
     Reference { name: "histogram", compute: histogram::reference },
     Reference { name: "histogram-pipeline", compute: histogram_pipeline::reference },
     Reference { name: "hotspot", compute: hotspot::reference },
     Reference { name: "laplace", compute: laplace::reference },
+    Reference { name: "line-of-sight", compute: line_of_sight::reference },
     Reference { name: "lu-panel", compute: lu_panel::reference },
     Reference { name: "mandelbrot", compute: mandelbrot::reference },
     Reference { name: "matmul", compute: matmul::matmul },
     Reference { name: "mersenne-twister", compute: mersenne_twister::reference },
+    Reference { name: "mummer", compute: mummer::reference },
     Reference { name: "neural-network", compute: neural_network::reference },
     Reference { name: "pathfinder", compute: pathfinder::reference },
     Reference { name: "pattern-match", compute: pattern_match::reference },

@@ -80,7 +80,7 @@ impl Dka {
 
 impl CtaPolicy for Dka {
     fn share(&mut self, launch: &Launch, sms: usize) -> Result<Option<Range<usize>>, String> {
-        if !self.steps.may_begin(launch) {
+        if !self.steps.includes(launch) {
             return Ok(None);
         }
         let share = match &launch.task {

@@ -21,16 +21,17 @@ pub(super) struct Steps {
 }
 
 impl Steps {
-    /// Whether a launch may begin.
-    pub(super) fn may_begin(&self, launch: &Launch) -> bool {
-        self.left == 0 || launch.task.is_some_and(|task| self.current == Some(task.step))
+    /// Whether a launch belongs to the step that runs; the next step is that of the first launch that asks when none does.
+    pub(super) fn includes(&mut self, launch: &Launch) -> bool {
+        if self.left == 0 {
+            (self.current, self.left) = launch.task.map_or((None, 1), |task| (Some(task.step), task.members));
+            return true;
+        }
+        launch.task.is_some_and(|task| self.current == Some(task.step))
     }
 
     /// A launch begins on these SMs.
     pub(super) fn begin(&mut self, launch: &Launch, sms: Range<usize>) {
-        if self.left == 0 {
-            (self.current, self.left) = launch.task.map_or((None, 1), |task| (Some(task.step), task.members));
-        }
         self.turns.insert(launch.id, Turn::new(sms.clone(), sms.start));
     }
 
