@@ -35,8 +35,8 @@ impl RangeAction {
     }
 }
 
-/// The sizes in bytes of the functions' parameters: what the kernel is given for the array, the first byte, one past the last byte, and
-/// how it is used.
+/// The sizes in bytes of the functions' parameters: what the kernel is given for the array, the first byte, one past the
+/// last byte, and how it is used.
 pub(crate) const RANGE_PARAMETERS: [u32; 4] = [8, 8, 8, 4];
 
 /// A call of one of the functions.
