@@ -79,9 +79,11 @@ impl Device {
                 start..start + bytes
             })
             .collect();
-        for (transfer, input) in loaded.application.prelude.iter().zip(&loaded.inputs) {
-            let start = (buffers[transfer.buffer.0 as usize].start - memory.base) as usize;
-            memory.bytes[start..start + input.contents.len()].copy_from_slice(&input.contents);
+        let application = &loaded.application;
+        let read = application.prelude.iter().map(|transfer| transfer.buffer);
+        for (buffer, file) in application.preloaded.iter().copied().chain(read).zip(loaded.files()) {
+            let start = (buffers[buffer.0 as usize].start - memory.base) as usize;
+            memory.bytes[start..start + file.contents.len()].copy_from_slice(&file.contents);
         }
         let meaning = (0..buffers.len()).collect();
         Device { memory, buffers, meaning }
