@@ -13,8 +13,8 @@ use crate::cli::call;
 use crate::observed::{blocks, phase, total, with_blocks};
 use crate::support::{assert_verified, request, root, run_request};
 
-/// The paper's nine programs, and DCT without its last kernel.
-const PROGRAMS: [&str; 10] = [
+/// The paper's nine programs, DCT without its last kernel, and one whose times follow from parameters.
+const PROGRAMS: [&str; 11] = [
     "mersenne-twister",
     "pattern-match",
     "neural-network",
@@ -25,11 +25,12 @@ const PROGRAMS: [&str; 10] = [
     "dct-pipeline",
     "convolution-pipeline",
     "dct-pair",
+    SYNTHETIC,
 ];
 
 /// The paper's machine with fewer SMs and channels, so that a run takes no time.
 const SMALL: [&str; 3] = ["sms=4", "controllers=2", "app.size=small"];
-/// Two described kernels on six SMs, a block on an SM at a time.
+/// Two kernels of known work on six SMs, a block on an SM at a time.
 const SYNTHETIC: &str = "pipeline-synthetic";
 
 fn on_dka(overlay: &str, application: &str, sets: &[&str]) -> RunRequest {
@@ -156,9 +157,9 @@ fn a1_7_a1_8_pairs_of_three_kernels_take_turns_and_no_sm_changes_within_a_step()
     }
 }
 
-/// Sets of the described pipeline: six SMs, and so many blocks of its kernels.
+/// Sets of the pipeline of known work: six SMs, and so many blocks of its kernels.
 fn synthetic(first: u32, second: u32, more: &[&str]) -> Vec<String> {
-    let sets = ["sms=6", "controllers=2", "app.batches=8", "app.first_rounds=6", "app.second_rounds=6"];
+    let sets = ["sms=6", "controllers=2", "app.batches=8", "app.threads=64"];
     let blocks = [format!("app.first_blocks={first}"), format!("app.second_blocks={second}")];
     sets.iter().chain(more).map(|set| (*set).to_owned()).chain(blocks).collect()
 }
@@ -184,15 +185,18 @@ fn decided(summary: &RunSummary) -> (f64, f64, u64) {
 
 #[test]
 fn decisions_follow_from_the_times_that_blocks_take() {
-    // Three and nine blocks on six SMs, each of one time: T1 is 1 and T2 is 2 alone; the crossing at 4 gives T1 = 1 and T2 = 5.
-    // Measured, the second kernel's curve falls, and the allocator goes on to the split at which both take 3 or less.
-    let sets = synthetic(3, 9, &[]);
-    let summary = run_request(&on_dka("dka", SYNTHETIC, &texts(&sets)));
-    assert!(summary.is_good());
-    let (least, most, decisions) = decided(&summary);
-    assert_eq!(most, 4.0, "the first, from the lines through the origin");
-    assert!(least < most && (2..=5).contains(&decisions), "{least} to {most} in {decisions}");
-    assert_eq!(total(&summary, "gpu/dka", "converged"), 1);
+    let split = |first, second, more: &[&str]| {
+        let summary = run_request(&on_dka("dka", SYNTHETIC, &texts(&synthetic(first, second, more))));
+        assert_verified(&summary);
+        assert_eq!(total(&summary, "gpu/dka", "converged"), 1);
+        decided(&summary)
+    };
+    // T1 = 6 ceil(16 / n) and T2 = ceil(192 / n) on 24 SMs: 6 and 8 alone cross at 10.3, so the first gets 10. They take 12 and 14
+    // there, which leads to 9, and 12 and 13 there, which leads to 9 again.
+    let sets = ["sms=24", "controllers=9", "app.first_rounds=384"];
+    assert_eq!(split(16, 192, &sets), (9.0, 10.0, 3));
+    // Three blocks and three on six SMs: both saturate at half of them, and get it at once.
+    assert_eq!(split(3, 3, &[]), (3.0, 3.0, 2));
 }
 
 #[test]
@@ -249,7 +253,7 @@ fn a1_11_a1_18_labelled_lines_keep_what_the_next_kernel_reads() {
         let sets = [&["sms=4", "controllers=2"], sets, &[&label]].concat();
         let summary = run_request(&on_dka("dka", program, &sets));
         assert_verified(&summary);
-        total(&summary, "memory/dram-controller", "reads")
+        total(&summary, "memory/dram-controller", "total_dram_reads")
     };
     let heavy = ["app.width=256", "app.height=96", "app.batches=8"];
     let (off, protect) = (reads("off", "dct-pipeline", &heavy), reads("protect", "dct-pipeline", &heavy));

@@ -22,6 +22,7 @@ mod mummer;
 mod neural_network;
 mod pathfinder;
 mod pattern_match;
+mod pipeline_synthetic;
 mod probes;
 mod rank_filter;
 mod reduction;
@@ -172,6 +173,7 @@ pub const REFERENCES: &[Reference] = &[
     Reference { name: "neural-network", compute: neural_network::reference },
     Reference { name: "pathfinder", compute: pathfinder::reference },
     Reference { name: "pattern-match", compute: pattern_match::reference },
+    Reference { name: "pipeline-synthetic", compute: pipeline_synthetic::reference },
     Reference { name: "rank-filter", compute: rank_filter::reference },
     Reference { name: "reduction", compute: reduction::reference },
     Reference { name: "spmv", compute: spmv::reference },
