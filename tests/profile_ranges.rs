@@ -117,7 +117,7 @@ fn check_pre(
             };
             sums.arrays += 1;
             let allocation = &allocations[&index];
-            assert_eq!(call.array, allocation.start);
+            assert_eq!(i128::from(call.array), params[&index], "the array as the kernel is given it");
             let both = |found: &counterpoint_ptx::analysis::ranges::BlockRanges| {
                 clip(found.arrays.get(&index).and_then(|touched| touched.both()), allocation)
             };
