@@ -63,12 +63,17 @@ COUNTERPOINT_FUNCTION float __shfl_down_sync(unsigned, float value, unsigned off
 }
 #endif
 
+COUNTERPOINT_FUNCTION int __float_as_int(float x) { return __builtin_bit_cast(int, x); }
+COUNTERPOINT_FUNCTION float __int_as_float(int x) { return __builtin_bit_cast(float, x); }
+
 COUNTERPOINT_FUNCTION int min(int a, int b) { return a < b ? a : b; }
 COUNTERPOINT_FUNCTION int max(int a, int b) { return a > b ? a : b; }
 
 COUNTERPOINT_FUNCTION unsigned atomicAdd(unsigned *place, unsigned value) {
     return __nvvm_atom_add_gen_i((int *)place, (int)value);
 }
+COUNTERPOINT_FUNCTION int atomicMin(int *place, int value) { return __nvvm_atom_min_gen_i(place, value); }
+COUNTERPOINT_FUNCTION int atomicMax(int *place, int value) { return __nvvm_atom_max_gen_i(place, value); }
 COUNTERPOINT_FUNCTION float atomicAdd(float *place, float value) {
     return __nvvm_atom_add_gen_f(place, value);
 }

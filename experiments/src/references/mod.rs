@@ -10,14 +10,18 @@ mod dct8x8;
 mod fir_bank;
 mod gaussian;
 mod histogram;
+mod histogram_pipeline;
 mod hotspot;
 mod laplace;
 mod line_of_sight;
 mod lu_panel;
 mod mandelbrot;
 mod matmul;
+mod mersenne_twister;
 mod mummer;
+mod neural_network;
 mod pathfinder;
+mod pattern_match;
 mod probes;
 mod rank_filter;
 mod reduction;
@@ -156,14 +160,18 @@ pub const REFERENCES: &[Reference] = &[
     Reference { name: "fir-pipeline", compute: fir_bank::of_stream },
     Reference { name: "gaussian", compute: gaussian::reference },
     Reference { name: "histogram", compute: histogram::reference },
+    Reference { name: "histogram-pipeline", compute: histogram_pipeline::reference },
     Reference { name: "hotspot", compute: hotspot::reference },
     Reference { name: "laplace", compute: laplace::reference },
     Reference { name: "line-of-sight", compute: line_of_sight::reference },
     Reference { name: "lu-panel", compute: lu_panel::reference },
     Reference { name: "mandelbrot", compute: mandelbrot::reference },
     Reference { name: "matmul", compute: matmul::matmul },
+    Reference { name: "mersenne-twister", compute: mersenne_twister::reference },
     Reference { name: "mummer", compute: mummer::reference },
+    Reference { name: "neural-network", compute: neural_network::reference },
     Reference { name: "pathfinder", compute: pathfinder::reference },
+    Reference { name: "pattern-match", compute: pattern_match::reference },
     Reference { name: "rank-filter", compute: rank_filter::reference },
     Reference { name: "reduction", compute: reduction::reference },
     Reference { name: "spmv", compute: spmv::reference },

@@ -107,12 +107,8 @@ fn a1_7_no_sm_changes_kernels_within_a_step_and_steps_are_barriers() {
     let ran = run(POLICY, 4, Some(1), two_pairs());
     assert_finished(&ran.report);
     // Alone on all four; then the first kernel of each pair on one SM, the second on the others.
-    let expected = [
-        vec![1, 2, 3, 4, 6, 8],
-        vec![1, 2, 3, 4, 5, 7],
-        vec![1, 2, 3, 4, 5, 7],
-        vec![1, 2, 3, 4, 5],
-    ];
+    let expected =
+        [vec![1, 2, 3, 4, 6, 8], vec![1, 2, 3, 4, 5, 7], vec![1, 2, 3, 4, 5, 7], vec![1, 2, 3, 4, 5]];
     let all: Vec<Vec<u32>> = ran.given.iter().map(|given| served(given)).collect();
     assert_eq!(all, expected);
     // Launch 5 has its last block long before launch 6, which has one SM for six blocks of 60 cycles: what is idle stays idle.
@@ -198,12 +194,15 @@ fn a_fixed_split_gives_each_kernel_its_sms() {
         (10, of_task(6, 2, task(1, 2, 4, 3, 0))),
         (11, of_task(7, 2, task(0, 3, 4, 3, 0))),
     ]);
-    let ran = run(params, 4, None, launches);
+    let ran = run(params, 4, None, launches.clone());
     assert_finished(&ran.report);
     let all: Vec<Vec<u32>> = ran.given.iter().map(|given| served(given)).collect();
     assert_eq!(all, [vec![1, 2, 3, 4, 7], vec![1, 2, 3, 4, 6], vec![1, 2, 3, 4, 6], vec![1, 2, 3, 4, 5]]);
-    let other = run("{ policy: { task-split: { sms: [1, 2] } } }", 4, None, two_pairs());
-    assert_eq!(fault(&other.report), "`task-split` has 2 shares, the pipeline 3 kernels");
+    let rest = run("{ policy: { task-split: { sms: [1, 2] } } }", 4, None, launches);
+    assert_eq!(rest.given, ran.given, "the last kernel has the rest");
+    let few = run("{ policy: { task-split: { sms: [4] } } }", 4, None, two_pairs());
+    let expected = "`task-split` has 1 shares and 0 SMs behind them, the pipeline 3 kernels";
+    assert_eq!(fault(&few.report), expected);
     let many = run("{ policy: { task-split: { sms: [3, 2] } } }", 4, None, vec![]);
     assert_eq!(fault(&many.report), "the shares of `task-split` have 5 SMs, the GPU has 4");
 }

@@ -117,7 +117,8 @@ fn a_line_with_a_fetch_under_way_is_dropped_when_it_has_come() {
 #[test]
 fn a1_10_a_write_that_misses_costs_one_read_and_one_write_back() {
     let script = vec![(5, by(0, 1, write(1, 128, ALL, 7))), (100, by(0, 1, write(2, 128, 1, 8)))];
-    let ran = run("labels: flush, write_miss: fetch, sector: 128 B", script.clone(), vec![(200, flush(0, 1))]);
+    let ran =
+        run("labels: flush, write_miss: fetch, sector: 128 B", script.clone(), vec![(200, flush(0, 1))]);
     assert_eq!((ran.reads(), ran.writes()), (vec![(5, 128)], vec![(200, 128)]));
     // The store is done when the line is here.
     assert_eq!(ran.replies[0].0, 5 + 1 + MEMORY + 1);

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use counterpoint_framework::model::{Params, Variant};
 use counterpoint_protocols::launch::Launch;
+use counterpoint_protocols::pipeline::Task;
 
 use super::policy::{CtaPolicy, Placement, View};
 use super::steps::Steps;
@@ -11,13 +12,15 @@ use super::steps::Steps;
 /// How the SMs are split.
 #[derive(Clone, Debug, Params)]
 pub(super) struct TaskSplitParams {
-    /// SMs of each kernel of the pipeline, in their order.
+    /// SMs of each kernel of the pipeline, in their order; the last may be left out, and gets the rest.
     sms: Vec<u32>,
 }
 
 /// The policy `task-split`.
 pub(super) struct TaskSplit {
     shares: Vec<Range<usize>>,
+    /// The SMs behind them.
+    rest: Range<usize>,
     steps: Steps,
 }
 
@@ -29,7 +32,7 @@ impl Variant<dyn CtaPolicy> for TaskSplit {
 
     fn build(params: &TaskSplitParams) -> Result<Box<dyn CtaPolicy>, String> {
         let shares = neighbours(&params.sms)?;
-        Ok(Box::new(TaskSplit { shares, steps: Steps::default() }))
+        Ok(Box::new(TaskSplit { shares, rest: 0..0, steps: Steps::default() }))
     }
 }
 
@@ -56,9 +59,25 @@ pub(super) fn check(shares: &[Range<usize>], policy: &str, sms: usize) -> Result
     }
 }
 
+impl TaskSplit {
+    /// The SMs of a kernel that runs beside others.
+    fn share_of(&self, task: &Task) -> Result<Range<usize>, String> {
+        let (shares, kernels) = (self.shares.len(), task.kernels as usize);
+        if shares != kernels && (shares + 1 != kernels || self.rest.is_empty()) {
+            return Err(format!(
+                "`task-split` has {shares} shares and {} SMs behind them, the pipeline {kernels} kernels",
+                self.rest.len()
+            ));
+        }
+        Ok(self.shares.get(task.kernel as usize).unwrap_or(&self.rest).clone())
+    }
+}
+
 impl CtaPolicy for TaskSplit {
     fn begin(&mut self, sms: usize) -> Result<(), String> {
-        check(&self.shares, Self::NAME, sms)
+        check(&self.shares, Self::NAME, sms)?;
+        self.rest = self.shares.last().map_or(0, |last| last.end)..sms;
+        Ok(())
     }
 
     fn share(&mut self, launch: &Launch, sms: usize) -> Result<Option<Range<usize>>, String> {
@@ -66,14 +85,7 @@ impl CtaPolicy for TaskSplit {
             return Ok(None);
         }
         let share = match &launch.task {
-            Some(task) if task.kernels as usize != self.shares.len() => {
-                let shares = self.shares.len();
-                return Err(format!(
-                    "`task-split` has {shares} shares, the pipeline {} kernels",
-                    task.kernels
-                ));
-            }
-            Some(task) if task.members > 1 => self.shares[task.kernel as usize].clone(),
+            Some(task) if task.members > 1 => self.share_of(task)?,
             _ => 0..sms,
         };
         self.steps.begin(launch, share.clone());
