@@ -7,12 +7,9 @@ mod errors;
 mod overlap;
 mod rules;
 
-use counterpoint_experiments::run::{RunRequest, RunSummary};
-use counterpoint_framework::model::StatValue;
-use counterpoint_framework::telemetry::{Attribute, Level, Recording, Span};
-use counterpoint_framework::time::SimTime;
-
+use crate::observed::total;
 use crate::support::{assert_verified, request, run_request};
+use counterpoint_experiments::run::{RunRequest, RunSummary};
 
 const FIFO: &str = "crcs-fifo";
 const PPCS: &str = "crcs-ppcs";
@@ -27,18 +24,6 @@ fn on_crcs(overlay: Option<&str>, application: &str, sets: &[&str]) -> RunReques
     RunRequest { overlays, racecheck: true, hash: true, ..request }
 }
 
-/// The sum of a statistic over all components of a kind.
-fn total(summary: &RunSummary, kind: &str, name: &str) -> u64 {
-    let of_kind = |path: &str| summary.kinds.get(path).is_some_and(|it| it == kind);
-    let rows: Vec<_> = summary.report.stats.iter().filter(|row| of_kind(&row.path)).collect();
-    let mut counts = rows.iter().filter(|row| row.label.name == name).map(|row| match row.value {
-        StatValue::Count(count) => count,
-        ref other => panic!("{name} is {other:?}"),
-    });
-    let first = counts.next().unwrap_or_else(|| panic!("no {kind} counts {name}"));
-    first + counts.sum::<u64>()
-}
-
 /// Asserts that a run computed what it should, and that the race checker looked at its launches and found nothing.
 #[track_caller]
 fn assert_right(summary: &RunSummary, launches: usize) {
@@ -46,58 +31,6 @@ fn assert_right(summary: &RunSummary, launches: usize) {
     assert!(found.is_empty(), "{}", found.join("\n"));
     assert_eq!(summary.race_checked, Some(launches));
     assert_verified(summary);
-}
-
-/// A block on an SM.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Block {
-    sm: u64,
-    start: SimTime,
-    end: SimTime,
-    launch: u64,
-    kernel: String,
-}
-
-impl Block {
-    fn is_profiler(&self) -> bool {
-        self.kernel.ends_with("__pre")
-    }
-}
-
-/// The blocks of all SMs, in the order of SMs and of time.
-fn blocks(summary: &RunSummary) -> Vec<Block> {
-    let spans = summary.report.trace.spans.iter();
-    let mut blocks: Vec<Block> = spans.filter(|span| span.name.starts_with("cta ")).map(block).collect();
-    blocks.sort();
-    blocks
-}
-
-fn block(span: &Span) -> Block {
-    let attribute = |name: &str| &span.attributes.iter().find(|(known, _)| *known == name).unwrap().1;
-    let number = |name| match attribute(name) {
-        Attribute::Number(number) => *number,
-        other => panic!("{name} is {other:?}"),
-    };
-    let Attribute::Text(kernel) = attribute("kernel") else { panic!("a kernel has a name") };
-    let (start, end) = (span.start, span.end);
-    Block { sm: number("sm"), start, end, launch: number("launch"), kernel: kernel.to_string() }
-}
-
-/// From a phase's beginning to its end.
-fn phase(summary: &RunSummary, name: &str) -> (SimTime, SimTime) {
-    let span =
-        summary.report.trace.spans.iter().find(|span| span.level == Level::Phases && span.name == name);
-    let span = span.unwrap_or_else(|| panic!("there is no {name}"));
-    (span.start, span.end)
-}
-
-fn with_blocks(request: RunRequest) -> RunSummary {
-    run_request(&RunRequest { recording: Recording::of(Level::Ctas), ..request })
-}
-
-/// Seconds of simulated time.
-fn seconds(summary: &RunSummary) -> f64 {
-    summary.report.outcome.time().as_ps() as f64 * 1e-12
 }
 
 /// The paper's programs, small, and how many launches they have.

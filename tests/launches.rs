@@ -5,7 +5,7 @@ use std::io;
 use std::ops::Range;
 
 use counterpoint_experiments::application::{Files, LoadedApplication, load};
-use counterpoint_host_model::program::{Application, Argument, LaunchStep, Step};
+use counterpoint_host_model::program::{Argument, LaunchStep, Step};
 use counterpoint_ptx::functional::FlatMemory;
 
 use crate::support::root;
@@ -69,8 +69,7 @@ pub(crate) struct Arguments {
 }
 
 impl Device {
-    /// A device with an application's buffers, which hold its inputs; what kernels would make of them before the run is
-    /// missing.
+    /// A device with an application's buffers, which hold its inputs.
     pub(crate) fn new(loaded: &LoadedApplication) -> Self {
         let mut memory = FlatMemory::new(0);
         let sizes = loaded.application.buffers.iter().map(|buffer| buffer.bytes);
@@ -80,11 +79,11 @@ impl Device {
                 start..start + bytes
             })
             .collect();
-        let Application { preloaded, prelude, .. } = &loaded.application;
-        let filled = preloaded.iter().chain(prelude.iter().map(|transfer| &transfer.buffer));
-        for (buffer, input) in filled.zip(loaded.files()) {
+        let application = &loaded.application;
+        let read = application.prelude.iter().map(|transfer| transfer.buffer);
+        for (buffer, file) in application.preloaded.iter().copied().chain(read).zip(loaded.files()) {
             let start = (buffers[buffer.0 as usize].start - memory.base) as usize;
-            memory.bytes[start..start + input.contents.len()].copy_from_slice(&input.contents);
+            memory.bytes[start..start + file.contents.len()].copy_from_slice(&file.contents);
         }
         let meaning = (0..buffers.len()).collect();
         Device { memory, buffers, meaning }

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use counterpoint_experiments::run::{RunRequest, RunSummary};
 
-use super::{Block, FIFO, PPCS, SMALL, assert_right, blocks, on_crcs, phase, seconds, total, with_blocks};
+use super::{FIFO, PPCS, SMALL, assert_right, on_crcs};
+use crate::observed::{Block, blocks, phase, seconds, total, with_blocks};
 use counterpoint_framework::time::SimTime;
 
 use crate::support::{assert_verified, run_request};

@@ -35,14 +35,14 @@ impl RangeAction {
     }
 }
 
-/// The sizes in bytes of the functions' parameters: the array's start, the first byte, one past the last byte, and
-/// how it is used.
+/// The sizes in bytes of the functions' parameters: what the kernel is given for the array, the first byte, one past the
+/// last byte, and how it is used.
 pub(crate) const RANGE_PARAMETERS: [u32; 4] = [8, 8, 8, 4];
 
 /// A call of one of the functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RangeCall {
-    /// Where the array begins; the range ends where its allocation does.
+    /// What the kernel is given for the array; the range ends where its allocation does.
     pub array: u64,
     /// The first byte.
     pub low: u64,

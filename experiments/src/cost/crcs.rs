@@ -6,12 +6,9 @@
 //! the share of 0.77 % is of a GPU with 32 KB and 48 KB. The ready bit of each entry of the instruction buffers is not in that
 //! share, and is not here.
 
-use counterpoint_framework::model::Node;
-use counterpoint_framework::time::Bytes;
-use counterpoint_framework::topology::{Instance, Machine};
+use counterpoint_framework::topology::Machine;
 
-/// A field, and its bits.
-pub type FieldBits = (&'static str, u64);
+use super::{FieldBits, bits, l2, of_kind, one, parameter, size, width};
 
 /// What an entry of a TLB gets.
 pub const TLB_FIELDS: [FieldBits; 6] = [
@@ -58,16 +55,6 @@ pub struct Cost {
     pub storage: Storage,
 }
 
-/// The bits of fields together.
-pub fn bits(fields: &[FieldBits]) -> u64 {
-    fields.iter().map(|(_, bits)| bits).sum()
-}
-
-/// The bits of a number that goes up to this one.
-fn width(most: u64) -> u64 {
-    u64::from(u64::BITS - most.leading_zeros())
-}
-
 impl Storage {
     /// The bytes of a GPU with so many SMs.
     pub fn bytes(&self, sms: u64) -> u64 {
@@ -86,17 +73,7 @@ impl Cost {
     /// # Errors
     /// A sentence that says what the machine lacks.
     pub fn of(machine: &Machine) -> Result<Self, String> {
-        let of_kind = |kind: &str| -> Vec<&Instance> {
-            machine.instances.iter().filter(|one| one.kind == kind).collect()
-        };
-        let one = |kind: &str| {
-            let found = of_kind(kind).first().map(|one| &one.params);
-            found.ok_or_else(|| format!("the machine has no component of kind {kind}"))
-        };
-        if of_kind("gpu/cta-scheduler").len() > 1 {
-            return Err("the machine has several GPUs: what each costs depends on it alone".to_owned());
-        }
-        let [sm, scheduler, mmu] = ["gpu/sm", "gpu/cta-scheduler", "gpu/mmu"].map(one);
+        let [sm, scheduler, mmu] = ["gpu/sm", "gpu/cta-scheduler", "gpu/mmu"].map(|kind| one(machine, kind));
         let (sm, scheduler, mmu) = (sm?, scheduler?, mmu?);
         let entries: u64 = parameter(sm, "tlb.entries")?;
         if entries == 0 {
@@ -104,10 +81,8 @@ impl Cost {
                 "the SMs of the machine have no TLBs; the overlay `crcs-ppcs` gives them some".to_owned()
             );
         }
-        let slices = of_kind("memory/l2-slice");
-        let slices = slices.iter().map(|slice| size(&slice.params, "cache.capacity"));
         Ok(Cost {
-            sms: of_kind("gpu/sm").len() as u64,
+            sms: of_kind(machine, "gpu/sm").count() as u64,
             entries,
             kernels: parameter(scheduler, "concurrent_kernels")?,
             pages: size(mmu, "memory")? / size(mmu, "page")?,
@@ -115,7 +90,7 @@ impl Cost {
                 l1: size(sm, "l1d.capacity")?,
                 shared: size(sm, "shared")?,
                 read_only: size(sm, "l1t.capacity")?,
-                l2: slices.sum::<Result<u64, String>>()?,
+                l2: l2(machine)?,
             },
         })
     }
@@ -147,34 +122,13 @@ impl Cost {
     }
 }
 
-/// A parameter by its path, read as what it is.
-fn parameter<T: std::str::FromStr>(params: &Node, path: &str) -> Result<T, String> {
-    let found = path.split('.').try_fold(params, |node, name| node.get(name));
-    let value = found.and_then(Node::as_scalar).and_then(|text| text.parse().ok());
-    value.ok_or_else(|| format!("the machine has no `{path}` that could be read"))
-}
-
-fn size(params: &Node, path: &str) -> Result<u64, String> {
-    parameter::<Bytes>(params, path).map(Bytes::get)
-}
-
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
+    use super::super::tests::machine;
     use super::*;
-    use crate::registry;
-    use crate::run::{RunRequest, load_machine};
 
     fn cost(overlays: &[&str], sets: &[&str]) -> Result<Cost, String> {
-        let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
-        let request = RunRequest {
-            folder: Path::new(env!("CARGO_MANIFEST_DIR")).to_owned(),
-            overlays: texts(overlays),
-            sets: texts(sets),
-            ..RunRequest::new("crcs-64sm-pcie3-ssd", "")
-        };
-        Cost::of(&load_machine(&request, &registry()).unwrap().machine)
+        Cost::of(&machine("crcs-64sm-pcie3-ssd", overlays, sets))
     }
 
     #[test]

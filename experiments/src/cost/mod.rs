@@ -1,0 +1,72 @@
+//! What mechanisms cost a machine in storage, reckoned as the papers do that propose them.
+
+pub mod crcs;
+pub mod dka;
+
+use counterpoint_framework::model::Node;
+use counterpoint_framework::time::Bytes;
+use counterpoint_framework::topology::{Instance, Machine};
+
+/// A field, and its bits.
+pub type FieldBits = (&'static str, u64);
+
+/// The bits of fields together.
+pub fn bits(fields: &[FieldBits]) -> u64 {
+    fields.iter().map(|(_, bits)| bits).sum()
+}
+
+/// The bits of a number that goes up to this one.
+fn width(most: u64) -> u64 {
+    u64::from(u64::BITS - most.leading_zeros())
+}
+
+/// The components of a kind.
+fn of_kind<'m>(machine: &'m Machine, kind: &'m str) -> impl Iterator<Item = &'m Instance> {
+    machine.instances.iter().filter(move |one| one.kind == kind)
+}
+
+/// The parameters of the first component of a kind, on a machine with one GPU.
+fn one<'m>(machine: &'m Machine, kind: &'m str) -> Result<&'m Node, String> {
+    if of_kind(machine, "gpu/cta-scheduler").count() > 1 {
+        return Err("the machine has several GPUs: what each costs depends on it alone".to_owned());
+    }
+    let found = of_kind(machine, kind).next().map(|one| &one.params);
+    found.ok_or_else(|| format!("the machine has no component of kind {kind}"))
+}
+
+/// Bytes of the whole L2.
+fn l2(machine: &Machine) -> Result<u64, String> {
+    of_kind(machine, "memory/l2-slice").map(|slice| size(&slice.params, "cache.capacity")).sum()
+}
+
+/// A parameter by its path, read as what it is.
+fn parameter<T: std::str::FromStr>(params: &Node, path: &str) -> Result<T, String> {
+    let found = path.split('.').try_fold(params, |node, name| node.get(name));
+    let value = found.and_then(Node::as_scalar).and_then(|text| text.parse().ok());
+    value.ok_or_else(|| format!("the machine has no `{path}` that could be read"))
+}
+
+fn size(params: &Node, path: &str) -> Result<u64, String> {
+    parameter::<Bytes>(params, path).map(Bytes::get)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::registry;
+    use crate::run::{RunRequest, load_machine};
+
+    /// A machine by its name.
+    pub(super) fn machine(name: &str, overlays: &[&str], sets: &[&str]) -> Machine {
+        let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
+        let request = RunRequest {
+            folder: Path::new(env!("CARGO_MANIFEST_DIR")).to_owned(),
+            overlays: texts(overlays),
+            sets: texts(sets),
+            ..RunRequest::new(name, "")
+        };
+        load_machine(&request, &registry()).unwrap().machine
+    }
+}

@@ -1,0 +1,72 @@
+//! What system tests read from a run: statistics, phases, and blocks on SMs.
+
+use counterpoint_experiments::run::{RunRequest, RunSummary};
+use counterpoint_framework::model::StatValue;
+use counterpoint_framework::telemetry::{Attribute, Level, Recording, Span};
+use counterpoint_framework::time::SimTime;
+
+use crate::support::run_request;
+
+/// The sum of a statistic over all components of a kind.
+pub(crate) fn total(summary: &RunSummary, kind: &str, name: &str) -> u64 {
+    let of_kind = |path: &str| summary.kinds.get(path).is_some_and(|it| it == kind);
+    let rows: Vec<_> = summary.report.stats.iter().filter(|row| of_kind(&row.path)).collect();
+    let mut counts = rows.iter().filter(|row| row.label.name == name).map(|row| match row.value {
+        StatValue::Count(count) => count,
+        ref other => panic!("{name} is {other:?}"),
+    });
+    let first = counts.next().unwrap_or_else(|| panic!("no {kind} counts {name}"));
+    first + counts.sum::<u64>()
+}
+
+/// A block on an SM.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Block {
+    pub(crate) sm: u64,
+    pub(crate) start: SimTime,
+    pub(crate) end: SimTime,
+    pub(crate) launch: u64,
+    pub(crate) kernel: String,
+}
+
+impl Block {
+    pub(crate) fn is_profiler(&self) -> bool {
+        self.kernel.ends_with("__pre")
+    }
+}
+
+/// The blocks of all SMs, in the order of SMs and of time.
+pub(crate) fn blocks(summary: &RunSummary) -> Vec<Block> {
+    let spans = summary.report.trace.spans.iter();
+    let mut blocks: Vec<Block> = spans.filter(|span| span.name.starts_with("cta ")).map(block).collect();
+    blocks.sort();
+    blocks
+}
+
+fn block(span: &Span) -> Block {
+    let attribute = |name: &str| &span.attributes.iter().find(|(known, _)| *known == name).unwrap().1;
+    let number = |name| match attribute(name) {
+        Attribute::Number(number) => *number,
+        other => panic!("{name} is {other:?}"),
+    };
+    let Attribute::Text(kernel) = attribute("kernel") else { panic!("a kernel has a name") };
+    let (start, end) = (span.start, span.end);
+    Block { sm: number("sm"), start, end, launch: number("launch"), kernel: kernel.to_string() }
+}
+
+/// From a phase's beginning to its end.
+pub(crate) fn phase(summary: &RunSummary, name: &str) -> (SimTime, SimTime) {
+    let span =
+        summary.report.trace.spans.iter().find(|span| span.level == Level::Phases && span.name == name);
+    let span = span.unwrap_or_else(|| panic!("there is no {name}"));
+    (span.start, span.end)
+}
+
+pub(crate) fn with_blocks(request: RunRequest) -> RunSummary {
+    run_request(&RunRequest { recording: Recording::of(Level::Ctas), ..request })
+}
+
+/// Seconds of simulated time.
+pub(crate) fn seconds(summary: &RunSummary) -> f64 {
+    summary.report.outcome.time().as_ps() as f64 * 1e-12
+}
