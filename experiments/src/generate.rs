@@ -59,7 +59,7 @@ pub enum Generator {
         /// Chooses the sequence.
         seed: u64,
     },
-    /// The nodes of a text's suffix tree, as [`suffix_tree`] has them, and zeros behind them. The text is what
+    /// The nodes of a text's suffix tree, eight words each, and zeros behind them. The text is what
     /// [`Generator::Uniform`] makes of the seed, from 0 to 3.
     SuffixTree {
         /// Chooses the text.
