@@ -174,7 +174,7 @@ fn decided(summary: &RunSummary) -> (f64, f64, u64) {
     let row = |name: &str| {
         let rows = summary.report.stats.iter();
         let row = rows.into_iter().find(|row| row.path == "gpu.allocator.pairs[0]" && row.label.name == name);
-        row.map(|row| row.value.clone()).unwrap_or_else(|| panic!("no {name}"))
+        row.map(|row| row.value).unwrap_or_else(|| panic!("no {name}"))
     };
     let number = |name: &str| match row(name) {
         StatValue::Count(count) => count,

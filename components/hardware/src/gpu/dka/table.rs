@@ -44,7 +44,7 @@ impl<R: Real> Table<R> {
             last: None,
             has_converged: false,
         };
-        let none = Some(R::from_f64(0.0));
+        let none = Some(R::nearest(0.0));
         let (first, second) = (table.performance(first), table.performance(second));
         table.entries[0] = Entry { first: none, second: Some(second) };
         table.entries[sms as usize] = Entry { first: Some(first), second: none };
@@ -54,7 +54,7 @@ impl<R: Real> Table<R> {
     /// What a time comes to.
     fn performance(&self, cycles: u64) -> R {
         let units = cycles.max(1) as f64 * f64::from(-self.scale).exp2();
-        R::from_f64(1.0).over(R::from_f64(units))
+        R::nearest(1.0) / R::nearest(units)
     }
 
     /// SMs that the two share.
@@ -92,7 +92,10 @@ impl<R: Real> Table<R> {
         let above = crossed.unwrap_or(self.entries.len() - 1) as u32;
         let (least, most) = (1, self.sms() - 1);
         let [below, above] = [above.saturating_sub(1), above].map(|sms| sms.clamp(least, most));
-        let slower = |sms: u32| first[sms as usize].least(second[sms as usize]);
+        let slower = |sms: u32| {
+            let (first, second) = (first[sms as usize], second[sms as usize]);
+            if second < first { second } else { first }
+        };
         if slower(above) > slower(below) { above } else { below }
     }
 
@@ -103,8 +106,8 @@ impl<R: Real> Table<R> {
         let mut curve = Vec::with_capacity(self.entries.len());
         for pair in known.windows(2) {
             let [(from, low), (to, high)] = [pair[0], pair[1]];
-            let slope = high.minus(low).over(R::from_f64((to - from) as f64));
-            curve.extend((from..to).map(|sms| low.plus(slope.times(R::from_f64((sms - from) as f64)))));
+            let slope = (high - low) / R::nearest((to - from) as f64);
+            curve.extend((from..to).map(|sms| low + slope * R::nearest((sms - from) as f64)));
         }
         curve.extend(known.last().map(|(_, last)| *last));
         curve
@@ -122,7 +125,7 @@ impl<R: Real> Table<R> {
 
     /// The performance of both kernels with so many SMs for the first, in cycles again: measured or interpolated.
     pub fn predicted(&self, sms: u32) -> (f64, f64) {
-        let cycles = |curve: Vec<R>| f64::from(self.scale).exp2() / curve[sms as usize].to_f64();
+        let cycles = |curve: Vec<R>| f64::from(self.scale).exp2() / curve[sms as usize].into();
         (cycles(self.curve(|entry| entry.first)), cycles(self.curve(|entry| entry.second)))
     }
 }
