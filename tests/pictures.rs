@@ -113,9 +113,8 @@ fn arrays_and_sockets_are_told_in_words() {
     let place: BTreeMap<String, usize> =
         graph.parts.iter().enumerate().map(|(place, part)| (part.title(), place)).collect();
     let arrow = |a: &str, b: &str| {
-        let ends = [[place[a], place[b]], [place[b], place[a]]];
-        let found = graph.arrows.iter().find(|arrow| ends.contains(&arrow.ends));
-        found.unwrap_or_else(|| panic!("there is no arrow between {a} and {b}"))
+        let found = graph.arrows.iter().find(|arrow| arrow.ends == [place[a], place[b]]);
+        found.unwrap_or_else(|| panic!("there is no arrow from {a} to {b}"))
     };
     assert_eq!(arrow("scheduler", "sm × 16").labels, ["16 × 8 cycles"]);
     assert_eq!(arrow("network", "l2 × 4").heads, [true, true]);

@@ -84,10 +84,18 @@ impl Joint {
 
     /// The arrow between these two.
     pub(super) fn arrow(self, ends: [usize; 2]) -> Arrow {
-        let arrives = |way: usize| self.sorts.keys().any(|sort| sort.latencies[way].is_some());
-        let heads = [arrives(1), arrives(0)];
-        let both_ways = heads == [true, true];
+        let (heads, both_ways) = ([self.goes(1), self.goes(0)], self.goes_both_ways());
         let labels = self.sorts.iter().map(|(sort, &count)| sort.text(count, both_ways)).collect();
         Arrow { ends, heads, labels, links: self.links }
+    }
+
+    /// Whether a link goes one way, 0 for that towards the second part.
+    fn goes(&self, way: usize) -> bool {
+        self.sorts.keys().any(|sort| sort.latencies[way].is_some())
+    }
+
+    /// Whether both ends say something.
+    pub(super) fn goes_both_ways(&self) -> bool {
+        self.goes(0) && self.goes(1)
     }
 }

@@ -155,7 +155,8 @@ impl Graph {
         group
     }
 
-    /// Notes how far each part is from the roots. What is not linked with any begins at its first component.
+    /// Notes how far each part is from the roots, along links on which both ends speak: who merely tells something is no nearer to
+    /// whom it tells. What is not linked with any begins at its first component.
     fn measure(
         &mut self,
         machine: &Machine,
@@ -172,15 +173,32 @@ impl Graph {
                     queue.push_back(root);
                 }
             }
-            while let Some(part) = queue.pop_front() {
-                let next = self.parts[part].distance + 1;
-                for [a, b] in joints.keys().filter(|ends| ends.contains(&part)) {
-                    let other = if *a == part { *b } else { *a };
-                    if self.parts[other].distance == usize::MAX {
-                        self.parts[other].distance = next;
-                        queue.push_back(other);
+            loop {
+                while let Some(part) = queue.pop_front() {
+                    let talks = joints.iter().filter(|(_, joint)| joint.goes_both_ways());
+                    self.reach(part, talks.map(|(ends, _)| *ends), &mut queue);
+                }
+                // What nobody who has a place speaks with is behind the first who tells it something, or is told.
+                for part in 0..self.parts.len() {
+                    if self.parts[part].distance != usize::MAX && queue.is_empty() {
+                        self.reach(part, joints.keys().copied(), &mut queue);
                     }
                 }
+                if queue.is_empty() {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Gives those a place that these joints join with a part, behind it.
+    fn reach(&mut self, part: usize, joints: impl Iterator<Item = [usize; 2]>, queue: &mut VecDeque<usize>) {
+        let next = self.parts[part].distance + 1;
+        for [a, b] in joints.filter(|ends| ends.contains(&part)) {
+            let other = if a == part { b } else { a };
+            if self.parts[other].distance == usize::MAX {
+                self.parts[other].distance = next;
+                queue.push_back(other);
             }
         }
     }
