@@ -5,13 +5,13 @@
 
 use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::telemetry::{Level, SpanId};
-use counterpoint_protocols::bus::{CommandId, Direction};
+use counterpoint_framework::telemetry::SpanId;
+use counterpoint_protocols::bus::CommandId;
 
 use super::schedule::{self, Width};
+use super::serial::phases;
 use super::steps::Sender;
 use super::walk::Sends;
-use super::{postlude, prelude};
 use crate::driver::Driver;
 use crate::program::{Condition, LaunchStep, Step};
 
@@ -35,22 +35,8 @@ struct Pipelined {
 
 /// Runs an application with its pipelines so.
 pub(super) async fn run(driver: &mut Driver<'_>, run: SpanId, plan: Plan) -> Result<(), Fault> {
-    let application = driver.application();
-    prelude(driver, run).await?;
-    let h2d = driver.begin(Some(run), Level::Phases, "H2D");
-    Sender::in_one_stream(h2d).copies(driver, Direction::HostToDevice, &application.copy_in).await?;
-    driver.end(h2d);
-
-    let kernels = driver.begin(Some(run), Level::Phases, "kernels");
-    let others = Sender::in_one_stream(kernels);
-    Pipelined { others, plan, parent: kernels }.walk(driver, &application.steps).await?;
-    driver.drain().await?;
-    driver.end(kernels);
-
-    let d2h = driver.begin(Some(run), Level::Phases, "D2H");
-    Sender::in_one_stream(d2h).copies(driver, Direction::DeviceToHost, &application.copy_out).await?;
-    driver.end(d2h);
-    postlude(driver, run).await
+    let sender = |parent| Pipelined { others: Sender::in_one_stream(parent), plan, parent };
+    phases(driver, run, sender).await
 }
 
 #[async_trait(?Send)]

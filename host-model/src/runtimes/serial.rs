@@ -32,18 +32,27 @@ impl Variant<dyn Runtime> for Serial {
 #[async_trait(?Send)]
 impl Runtime for Serial {
     async fn run(&self, driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault> {
-        let application = driver.application();
-        prelude(driver, run).await?;
-        copies(driver, "H2D", Direction::HostToDevice, &application.copy_in, run).await?;
-
-        let kernels = driver.begin(Some(run), Level::Phases, "kernels");
-        Sender::in_one_stream(kernels).walk(driver, &application.steps).await?;
-        driver.drain().await?;
-        driver.end(kernels);
-
-        copies(driver, "D2H", Direction::DeviceToHost, &application.copy_out, run).await?;
-        postlude(driver, run).await
+        phases(driver, run, Sender::in_one_stream).await
     }
+}
+
+/// Everything from prelude to postlude, a phase after another; the steps are sent by what is made for the span of theirs.
+pub(super) async fn phases<S: Sends>(
+    driver: &mut Driver<'_>,
+    run: SpanId,
+    sender: impl FnOnce(SpanId) -> S,
+) -> Result<(), Fault> {
+    let application = driver.application();
+    prelude(driver, run).await?;
+    copies(driver, "H2D", Direction::HostToDevice, &application.copy_in, run).await?;
+
+    let kernels = driver.begin(Some(run), Level::Phases, "kernels");
+    sender(kernels).walk(driver, &application.steps).await?;
+    driver.drain().await?;
+    driver.end(kernels);
+
+    copies(driver, "D2H", Direction::DeviceToHost, &application.copy_out, run).await?;
+    postlude(driver, run).await
 }
 
 /// Copies buffers one after another.

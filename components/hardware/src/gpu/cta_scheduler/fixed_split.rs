@@ -10,8 +10,7 @@ use std::ops::Range;
 use counterpoint_framework::model::{Params, Variant};
 use counterpoint_protocols::launch::Launch;
 
-use super::policy::{CtaPolicy, Placement, Turn, View};
-use super::task_split::{check, neighbours};
+use super::policy::{CtaPolicy, Placement, Turn, View, check, neighbours};
 
 /// How the SMs are split.
 #[derive(Clone, Debug, Params)]

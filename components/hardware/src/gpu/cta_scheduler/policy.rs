@@ -132,3 +132,26 @@ impl Turn {
         Some(found)
     }
 }
+
+/// So many SMs for each, side by side.
+pub(super) fn neighbours(sms: &[u32]) -> Result<Vec<Range<usize>>, String> {
+    if sms.is_empty() || sms.contains(&0) {
+        return Err("every share needs an SM, and there must be a share".to_owned());
+    }
+    let ends = sms.iter().scan(0, |end, &sms| {
+        let start = *end;
+        *end += sms as usize;
+        Some(start..*end)
+    });
+    Ok(ends.collect())
+}
+
+/// Whether shares fit a GPU.
+pub(super) fn check(shares: &[Range<usize>], policy: &str, sms: usize) -> Result<(), String> {
+    match shares.last() {
+        Some(last) if last.end > sms => {
+            Err(format!("the shares of `{policy}` have {} SMs, the GPU has {sms}", last.end))
+        }
+        _ => Ok(()),
+    }
+}

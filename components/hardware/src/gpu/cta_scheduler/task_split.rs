@@ -6,7 +6,7 @@ use counterpoint_framework::model::{Params, Variant};
 use counterpoint_protocols::launch::Launch;
 use counterpoint_protocols::pipeline::Task;
 
-use super::policy::{CtaPolicy, Placement, View};
+use super::policy::{CtaPolicy, Placement, View, check, neighbours};
 use super::steps::Steps;
 
 /// How the SMs are split.
@@ -33,29 +33,6 @@ impl Variant<dyn CtaPolicy> for TaskSplit {
     fn build(params: &TaskSplitParams) -> Result<Box<dyn CtaPolicy>, String> {
         let shares = neighbours(&params.sms)?;
         Ok(Box::new(TaskSplit { shares, rest: 0..0, steps: Steps::default() }))
-    }
-}
-
-/// So many SMs for each, side by side.
-pub(super) fn neighbours(sms: &[u32]) -> Result<Vec<Range<usize>>, String> {
-    if sms.is_empty() || sms.contains(&0) {
-        return Err("every share needs an SM, and there must be a share".to_owned());
-    }
-    let ends = sms.iter().scan(0, |end, &sms| {
-        let start = *end;
-        *end += sms as usize;
-        Some(start..*end)
-    });
-    Ok(ends.collect())
-}
-
-/// Whether shares fit a GPU.
-pub(super) fn check(shares: &[Range<usize>], policy: &str, sms: usize) -> Result<(), String> {
-    match shares.last() {
-        Some(last) if last.end > sms => {
-            Err(format!("the shares of `{policy}` have {} SMs, the GPU has {sms}", last.end))
-        }
-        _ => Ok(()),
     }
 }
 

@@ -131,10 +131,12 @@ impl Dka {
         let pair = stats.pairs.of(table);
         stats.rounds.add(1);
         pair.rounds.add(1);
-        stats.decisions.add(u64::from(decisions) - pair.decisions.get());
-        pair.decisions.add(u64::from(decisions) - pair.decisions.get());
-        stats.converged.add(u64::from(has_converged) - pair.converged.get());
-        pair.converged.add(u64::from(has_converged) - pair.converged.get());
+        let reach = |all: &Counter, own: &Counter, count: u64| {
+            all.add(count - own.get());
+            own.add(count - own.get());
+        };
+        reach(&stats.decisions, &pair.decisions, decisions.into());
+        reach(&stats.converged, &pair.converged, has_converged.into());
         pair.sms.record(sms.into());
         Ok(Allotted { table, sms })
     }
