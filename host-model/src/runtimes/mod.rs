@@ -17,6 +17,7 @@ counterpoint_framework::variants! {
     mod overlapped::Overlapped;
     mod preemptive::Preemptive;
     mod dka::Dka;
+    mod hyperq::HyperQ;
 }
 
 use std::sync::Arc;
