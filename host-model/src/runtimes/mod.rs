@@ -2,6 +2,7 @@
 //!
 //! A runtime is one file with its parameters and one line in the list.
 
+pub mod pagoda;
 mod pipelined;
 mod profiled;
 mod schedule;
