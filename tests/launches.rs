@@ -97,6 +97,7 @@ impl Device {
                 Step::Free(_) | Step::Copy { .. } => {
                     panic!("no application frees or copies between launches")
                 }
+                Step::Tasks(tasks) => tasks.iter().for_each(|task| launch(self, &task.launch)),
                 Step::Record(..) | Step::Wait(..) | Step::Synchronize(_) => {}
                 Step::Swap(a, b) => self.meaning.swap(a.0 as usize, b.0 as usize),
                 Step::Repeat(times, steps) => (0..*times).for_each(|_| self.run(steps, launch)),

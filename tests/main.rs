@@ -27,6 +27,7 @@ mod speed;
 mod streams;
 mod studies;
 mod support;
+mod tasks;
 mod telemetry;
 mod textures;
 mod tidy;

@@ -7,7 +7,6 @@ pub(crate) mod overlap;
 pub(crate) mod threads;
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::Arc;
 
 use counterpoint_framework::kernel::{Fault, Source};
@@ -25,7 +24,7 @@ use counterpoint_ptx::Allocations;
 
 use crate::cpu::{CpuPorts, CpuStats};
 use crate::journal::Journal;
-use crate::program::{Application, BufferId, Computed, Condition, LaunchStep, Transfer};
+use crate::program::{Application, BufferId, Computed, Condition, LaunchStep, Range, Transfer};
 use modules::{Hidden, Loaded};
 use threads::{Invalid, Thread};
 
@@ -239,30 +238,30 @@ impl<'a> Driver<'a> {
         stream: u32,
         parent: Option<SpanId>,
     ) -> Result<CommandId, Fault> {
-        let bytes = self.application.buffers[self.place(buffer)].bytes;
-        self.copy_part(direction, buffer, 0..bytes, stream, parent).await
+        self.copy_part(direction, self.application.whole(buffer), stream, parent).await
     }
 
-    /// Begins a copy of some bytes of a buffer; the result names it.
-    async fn copy_part(
+    /// Begins a copy of a part of a buffer; the result names it.
+    ///
+    /// # Errors
+    /// If the buffer has been freed.
+    pub async fn copy_part(
         &mut self,
         direction: Direction,
-        buffer: BufferId,
-        part: Range<u64>,
+        Range { buffer, offset, bytes }: Range,
         stream: u32,
         parent: Option<SpanId>,
     ) -> Result<CommandId, Fault> {
         let place = self.place(buffer);
         self.check_live(place)?;
         let Application { buffers, .. } = &*self.application;
-        let (bytes, device) = (part.end - part.start, buffers[place].device);
+        let device = buffers[place].device;
         let way = match direction {
             Direction::HostToDevice => "H2D",
             Direction::DeviceToHost => "D2H",
         };
         let title = Title { name: format!("{way} {}", buffers[place].name).into(), parent };
-        let (host, on_device) =
-            (self.host_address[place] + part.start, self.device_address[place] + part.start);
+        let (host, on_device) = (self.host_address[place] + offset, self.device_address[place] + offset);
         let work = Work::Copy(Copy { direction, host, device: on_device, bytes });
         Ok(self.command(device, stream, work, Some(title), bytes).await)
     }
@@ -275,11 +274,12 @@ impl<'a> Driver<'a> {
         stream: u32,
         parent: Option<SpanId>,
     ) -> Result<bool, Fault> {
+        let Condition { buffer, offset, .. } = *condition;
         let bytes = condition.value.len() as u64;
-        let part = condition.offset..condition.offset + bytes;
-        let copy = self.copy_part(Direction::DeviceToHost, condition.buffer, part, stream, parent).await?;
+        let part = Range { buffer, offset, bytes };
+        let copy = self.copy_part(Direction::DeviceToHost, part, stream, parent).await?;
         self.wait(copy).await?;
-        let address = self.host_address[self.place(condition.buffer)] + condition.offset;
+        let address = self.host_address[self.place(buffer)] + offset;
         let tag = self.page_slot(Page::Look).await?;
         self.io.memory.tx.send(HostAccess::Read { tag, address, bytes: bytes as u32 }).await;
         self.settle().await?;

@@ -10,7 +10,7 @@ mod order;
 mod races;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 
 use counterpoint_framework::kernel::Fault;
@@ -22,10 +22,12 @@ use counterpoint_ptx::functional::{Check, FlatMemory, Grid, Options, Touched, ct
 
 pub use found::{Found, KernelRace, StreamRace};
 use order::Order;
-use races::{Name, Place, Race, Races, Touches};
+use races::{Name, Place, Race, Races, Rival, Touches};
 
 use crate::journal::Journal;
-use crate::program::{Application, Argument, Awaited, BufferId, DEFAULT_STREAM, LaunchStep, Step};
+use crate::program::{
+    Application, Argument, Awaited, BufferId, DEFAULT_STREAM, LaunchStep, Range, Step, Task,
+};
 
 /// What a launch executed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,10 +64,10 @@ pub struct FunctionalHost<'a> {
     found: Vec<Found>,
     /// Where the mistakes of a kernel are in the list.
     places: BTreeMap<(String, Check, [u32; 2]), usize>,
-    /// Looks for races between streams, if that is wanted and there are streams.
+    /// Looks for races between streams and between tasks, if that is wanted and there are any.
     races: Option<Races>,
-    /// Where the races of two streams are in the list: by what is done to what.
-    raced: BTreeMap<([(String, u32); 2], Place), usize>,
+    /// Where the races of two streams, or of tasks, are in the list: by what is done to what.
+    raced: BTreeMap<([(String, Option<u32>); 2], Place), usize>,
 }
 
 impl<'a> FunctionalHost<'a> {
@@ -95,8 +97,10 @@ impl<'a> FunctionalHost<'a> {
             any.map_or_else(VariableBases::default, |kernel| memory.load(&module.name, kernel))
         });
         let variables = variables.collect();
-        let streams = options.racecheck && application.streams.len() > 1;
-        let races = streams.then(|| Races::new(Order::new(application)));
+        let tasks =
+            |steps: &[Step]| steps.iter().any(|step| step.any(&|step| matches!(step, Step::Tasks(_))));
+        let unordered = application.streams.len() > 1 || tasks(&application.steps);
+        let races = (options.racecheck && unordered).then(|| Races::new(Order::new(application)));
         if races.is_some() {
             memories.values_mut().for_each(FlatMemory::watch);
         }
@@ -168,7 +172,7 @@ impl<'a> FunctionalHost<'a> {
         let (_, device) = self.both(place)?;
         device.copy_from_slice(contents);
         let address = self.addresses[place];
-        self.memory(place)?.written(address);
+        self.memory(place)?.written(address, 0..contents.len());
         Ok(())
     }
 
@@ -189,13 +193,13 @@ impl<'a> FunctionalHost<'a> {
             self.journal.moved(contents.len() as u64);
         }
         for &buffer in &application.copy_in {
-            self.copy(Direction::HostToDevice, buffer, DEFAULT_STREAM)?;
+            self.copy(Direction::HostToDevice, application.whole(buffer), DEFAULT_STREAM)?;
         }
         if self.steps(&application.steps)?.is_break() {
             return Ok(ControlFlow::Break(()));
         }
         for &buffer in &application.copy_out {
-            self.copy(Direction::DeviceToHost, buffer, DEFAULT_STREAM)?;
+            self.copy(Direction::DeviceToHost, application.whole(buffer), DEFAULT_STREAM)?;
         }
         for (index, transfer) in application.postlude.iter().enumerate() {
             let contents = &self.host[self.place(transfer.buffer)];
@@ -245,28 +249,31 @@ impl<'a> FunctionalHost<'a> {
         self.memories.get_mut(&device).ok_or_else(|| no_buffer(device))
     }
 
-    fn copy(&mut self, direction: Direction, name: BufferId, stream: u32) -> Result<(), Fault> {
-        let place = self.place(name);
-        self.check_copy(direction, place, 0..self.application.buffers[place].bytes as usize, stream);
+    fn copy(&mut self, direction: Direction, part: Range, stream: u32) -> Result<(), Fault> {
+        self.check_copy(direction, part, stream);
+        let place = self.place(part.buffer);
+        let bytes = part.offset as usize..(part.offset + part.bytes) as usize;
         let (host, device) = self.both(place)?;
-        let bytes = host.len() as u64;
+        let (host, device) = (&mut host[bytes.clone()], &mut device[bytes.clone()]);
         match direction {
             Direction::HostToDevice => {
                 device.copy_from_slice(host);
                 let address = self.addresses[place];
-                self.memory(place)?.written(address);
+                self.memory(place)?.written(address, bytes);
             }
             Direction::DeviceToHost => host.copy_from_slice(device),
         }
-        self.journal.moved(bytes);
+        self.journal.moved(part.bytes);
         Ok(())
     }
 
-    /// Looks for races of a copy of a part of a buffer.
-    fn check_copy(&mut self, direction: Direction, place: usize, part: Range<usize>, stream: u32) {
+    /// Looks for races of a copy.
+    fn check_copy(&mut self, direction: Direction, part: Range, stream: u32) {
         if self.races.is_none() {
             return;
         }
+        let place = self.place(part.buffer);
+        let part = part.offset as usize..(part.offset + part.bytes) as usize;
         let buffer = &self.application.buffers[place];
         let bytes = buffer.bytes as usize;
         let (way, [host, device]) = match direction {
@@ -283,16 +290,28 @@ impl<'a> FunctionalHost<'a> {
     fn check_races(&mut self, device: u32, stream: u32, name: Name, touches: Touches) {
         let Some(races) = &mut self.races else { return };
         for Race { commands, place, conflict } in races.send(device, stream, name, touches) {
-            let key = (commands.clone().map(|(name, stream)| (name.title, stream)), place);
+            let stream = |rival| match rival {
+                Rival::Stream(stream) => Some(stream),
+                Rival::Task(_) => None,
+            };
+            let between = if commands.iter().all(|(_, rival)| matches!(rival, Rival::Task(_))) {
+                "tasks"
+            } else {
+                "streams"
+            };
+            let key = (commands.clone().map(|(name, rival)| (name.title, stream(rival))), place);
             if let Some(Found::BetweenStreams(known)) =
                 self.raced.get(&key).and_then(|&index| self.found.get_mut(index))
             {
                 known.count += 1;
                 continue;
             }
-            let commands = commands.map(|(Name { full, .. }, stream)| match stream {
-                DEFAULT_STREAM => format!("{full} on the default stream"),
-                named => format!("{full} on stream `{}`", self.application.streams[named as usize].name),
+            let commands = commands.map(|(Name { full, .. }, rival)| match rival {
+                Rival::Task(task) => format!("{full} of task {task}"),
+                Rival::Stream(DEFAULT_STREAM) => format!("{full} on the default stream"),
+                Rival::Stream(named) => {
+                    format!("{full} on stream `{}`", self.application.streams[named as usize].name)
+                }
             });
             let (memory, address) = match place {
                 Place::Device(device, address) => {
@@ -304,7 +323,7 @@ impl<'a> FunctionalHost<'a> {
                 }
             };
             self.raced.insert(key, self.found.len());
-            let race = StreamRace { commands, memory, address, conflict, count: 1 };
+            let race = StreamRace { between, commands, memory, address, conflict, count: 1 };
             self.found.push(Found::BetweenStreams(race));
         }
     }
@@ -339,9 +358,10 @@ impl<'a> FunctionalHost<'a> {
             let flow = match step {
                 Step::Launch(launch) => self.launch(launch)?,
                 Step::Copy { direction, buffer, stream } => {
-                    self.copy(*direction, *buffer, *stream)?;
+                    self.copy(*direction, application.whole(*buffer), *stream)?;
                     ControlFlow::Continue(())
                 }
+                Step::Tasks(tasks) => self.tasks(tasks)?,
                 Step::Record(..) | Step::Wait(..) | Step::Synchronize(_) => {
                     self.order(step);
                     ControlFlow::Continue(())
@@ -366,6 +386,8 @@ impl<'a> FunctionalHost<'a> {
                     flow
                 }
                 Step::Loop { until, most, steps } => {
+                    let bytes = until.value.len() as u64;
+                    let looked = Range { buffer: until.buffer, offset: until.offset, bytes };
                     let part = until.offset as usize..until.offset as usize + until.value.len();
                     let mut rounds = 0;
                     loop {
@@ -375,7 +397,7 @@ impl<'a> FunctionalHost<'a> {
                         }
                         rounds += 1;
                         let place = self.place(until.buffer);
-                        self.check_copy(Direction::DeviceToHost, place, part.clone(), DEFAULT_STREAM);
+                        self.check_copy(Direction::DeviceToHost, looked, DEFAULT_STREAM);
                         if let Some(races) = &mut self.races {
                             races.order.await_stream(application.buffers[place].device, DEFAULT_STREAM);
                         }
@@ -395,6 +417,31 @@ impl<'a> FunctionalHost<'a> {
             }
         }
         Ok(ControlFlow::Continue(()))
+    }
+
+    /// Does tasks one after another, although nothing orders them.
+    fn tasks(&mut self, tasks: &[Task]) -> Result<ControlFlow<()>, Fault> {
+        for (number, Task { copy_in, launch, copy_out, .. }) in (0..).zip(tasks) {
+            self.begin_task(Some(number));
+            for &part in copy_in {
+                self.copy(Direction::HostToDevice, part, DEFAULT_STREAM)?;
+            }
+            let flow = self.launch(launch)?;
+            if flow.is_break() || self.options.interrupt.load(Ordering::Relaxed) {
+                return Ok(ControlFlow::Break(()));
+            }
+            for &part in copy_out {
+                self.copy(Direction::DeviceToHost, part, DEFAULT_STREAM)?;
+            }
+        }
+        self.begin_task(None);
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn begin_task(&mut self, task: Option<u32>) {
+        if let Some(races) = &mut self.races {
+            races.begin(task);
+        }
     }
 
     fn launch(&mut self, step: &LaunchStep) -> Result<ControlFlow<()>, Fault> {

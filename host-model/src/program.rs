@@ -38,6 +38,17 @@ impl Buffer {
     }
 }
 
+/// Part of a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// The buffer.
+    pub buffer: BufferId,
+    /// Where it begins, in bytes from the buffer's beginning.
+    pub offset: u64,
+    /// Its size.
+    pub bytes: u64,
+}
+
 /// A transfer between a file and a buffer, of the buffer's whole size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
@@ -116,6 +127,11 @@ pub struct LaunchStep {
 }
 
 impl LaunchStep {
+    /// Its thread blocks.
+    pub fn ctas(&self) -> u64 {
+        self.grid.iter().map(|&size| u64::from(size)).product()
+    }
+
     /// The kernel's parameters as bytes, where buffers lie at the given addresses.
     pub fn params(&self, address: impl Fn(BufferId) -> u64) -> Vec<u8> {
         let mut params = vec![0; self.kernel.param_bytes() as usize];
@@ -130,6 +146,27 @@ impl LaunchStep {
             }
         }
         params
+    }
+}
+
+/// A narrow task: a launch of a few threads with the copies that belong to it alone, one of many that are independent of each
+/// other.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// What is copied to the device for it.
+    pub copy_in: Vec<Range>,
+    /// Its kernel; blocks and threads in one dimension.
+    pub launch: LaunchStep,
+    /// Whether the threads of a block meet at barriers.
+    pub barrier: bool,
+    /// What is copied back when its kernel has ended.
+    pub copy_out: Vec<Range>,
+}
+
+impl Task {
+    /// Everything that is copied for it, either way.
+    pub fn copies(&self) -> impl Iterator<Item = &Range> {
+        self.copy_in.iter().chain(&self.copy_out)
     }
 }
 
@@ -197,6 +234,8 @@ pub enum Step {
         /// The launches of one batch after another, as many for each as there are kernels.
         launches: Vec<Step>,
     },
+    /// Tasks in the order in which the host comes to them. They are independent of each other.
+    Tasks(Arc<[Task]>),
     /// Does the steps until the device has left a value that the host looks at after every round.
     Loop {
         /// What ends it.
@@ -229,6 +268,7 @@ impl Step {
         fn of(step: &Step) -> Vec<&LaunchStep> {
             match step {
                 Step::Launch(launch) => vec![launch],
+                Step::Tasks(tasks) => tasks.iter().map(|task| &task.launch).collect(),
                 step => Step::launches(step.inner()),
             }
         }
@@ -299,6 +339,11 @@ impl Application {
         self.streams.get(stream as usize).map_or(0, |stream| stream.device)
     }
 
+    /// All of a buffer.
+    pub fn whole(&self, buffer: BufferId) -> Range {
+        Range { buffer, offset: 0, bytes: self.buffers[buffer.0 as usize].bytes }
+    }
+
     /// Bytes that move between storage, host and devices, for progress.
     pub fn bytes(&self) -> u64 {
         let size = |id: &BufferId| self.buffers[id.0 as usize].bytes;
@@ -306,6 +351,7 @@ impl Application {
         let copies = files.chain(self.copy_in.iter().chain(&self.copy_out).map(size)).sum::<u64>();
         let of_step = |step: &Step| match step {
             Step::Copy { buffer, .. } => size(buffer),
+            Step::Tasks(tasks) => tasks.iter().flat_map(Task::copies).map(|range| range.bytes).sum(),
             _ => 0,
         };
         copies + sum(&self.steps, &of_step)
@@ -313,13 +359,19 @@ impl Application {
 
     /// Launches, for progress.
     pub fn launches(&self) -> u64 {
-        sum(&self.steps, &|step| u64::from(matches!(step, Step::Launch(_))))
+        let of_step = |step: &Step| match step {
+            Step::Launch(_) => 1,
+            Step::Tasks(tasks) => tasks.len() as u64,
+            _ => 0,
+        };
+        sum(&self.steps, &of_step)
     }
 
     /// Thread blocks of all launches, for progress.
     pub fn ctas(&self) -> u64 {
         let of_step = |step: &Step| match step {
-            Step::Launch(launch) => launch.grid.iter().map(|&size| u64::from(size)).product(),
+            Step::Launch(launch) => launch.ctas(),
+            Step::Tasks(tasks) => tasks.iter().map(|task| task.launch.ctas()).sum(),
             _ => 0,
         };
         sum(&self.steps, &of_step)

@@ -74,7 +74,7 @@ fn run_with(target: u32, threads: u32, body: &str, change: impl Fn(&mut FlatMemo
     let program = program.from_file("k.ptx");
     let mut memory = FlatMemory::new(0);
     let (a, b) = (memory.allocate("a", 128, 0), memory.allocate("b", 100, 0xa5));
-    memory.written(a);
+    memory.written(a, 0..128);
     change(&mut memory, a);
     let params: Vec<u8> = [a, b].into_iter().flat_map(u64::to_le_bytes).collect();
     let options = Options { limit: 100_000, racecheck: true, ..Options::default() };

@@ -202,7 +202,13 @@ impl Reader<'_> {
     /// A buffer whose results the host sees.
     fn host_buffer(&mut self, node: &Node) -> Option<BufferId> {
         let buffer = self.buffer(node)?;
-        let copied = |step: &Step| matches!(step, Step::Copy { direction: Direction::DeviceToHost, buffer: name, .. } if *name == buffer);
+        let copied = |step: &Step| match step {
+            Step::Copy { direction: Direction::DeviceToHost, buffer: name, .. } => *name == buffer,
+            Step::Tasks(tasks) => {
+                tasks.iter().flat_map(|task| &task.copy_out).any(|part| part.buffer == buffer)
+            }
+            _ => false,
+        };
         let Application { copy_out, prelude, steps, .. } = &self.application;
         let known = copy_out.contains(&buffer)
             || prelude.iter().any(|transfer| transfer.buffer == buffer)

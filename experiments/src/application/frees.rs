@@ -70,6 +70,7 @@ impl Reader<'_> {
 fn places(steps: &[Step]) -> usize {
     let count = |step: &Step| match step {
         Step::Free(_) | Step::Copy { .. } => 1,
+        Step::Tasks(tasks) => tasks.iter().map(|task| task.copies().count()).sum(),
         Step::Repeat(_, steps) | Step::Pipeline { launches: steps, .. } => places(steps),
         Step::Loop { steps, .. } => 1 + places(steps),
         _ => 0,
@@ -92,6 +93,11 @@ fn walk(steps: &[Step], mut spans: &[Span], state: &mut State, uses: &mut Uses) 
                 if state.freed[state.place(*buffer)] {
                     uses.insert(own[0], *buffer);
                 }
+            }
+            Step::Tasks(tasks) => {
+                let copies = tasks.iter().flat_map(|task| task.copies()).zip(own);
+                let freed = copies.filter(|(part, _)| state.freed[state.place(part.buffer)]);
+                uses.extend(freed.map(|(part, span)| (*span, part.buffer)));
             }
             Step::Swap(a, b) => state.meaning.swap(a.0 as usize, b.0 as usize),
             Step::Free(name) => {

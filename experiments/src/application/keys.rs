@@ -102,8 +102,20 @@ pub(super) static APPLICATION: Section = Section {
 };
 
 /// What `kernels`, and `do` in them, may hold.
-static STEPS: [&Section; 11] =
-    [&LAUNCH, &COPY_IN, &COPY_OUT, &RECORD, &WAIT, &SYNCHRONIZE, &REPEAT, &LOOP, &PIPELINE, &SWAP, &FREE];
+static STEPS: [&Section; 12] = [
+    &LAUNCH,
+    &COPY_IN,
+    &COPY_OUT,
+    &RECORD,
+    &WAIT,
+    &SYNCHRONIZE,
+    &REPEAT,
+    &LOOP,
+    &PIPELINE,
+    &TASKS,
+    &SWAP,
+    &FREE,
+];
 
 /// What `preload` may hold.
 static PRELOAD: [&Section; 4] = [&LOAD_STEP, &LAUNCH, &REPEAT, &LOOP];
@@ -307,6 +319,46 @@ pub(super) static PIPELINE: Section = Section {
     ],
 };
 
+/// Keys of tasks: what counts them, and then what is said of one task.
+static TASKS_KEYS: [Key; 13] = [
+    key("tasks", Single, "How many narrow tasks, or rounds of tasks; they are independent of each other."),
+    key("index", Single, "A name for the number of the task or round, from 0, in `${…}` of these tasks."),
+    key("do", Steps(&[&TASK]), "The tasks of a round, where they are of several kinds."),
+    key(
+        "copy_in",
+        ListOr(&PART),
+        "What is copied to the device for the task: parts of buffers, or whole ones.",
+    ),
+    key("launch", Single, "The kernel, as `code.entry`; `code` alone if the file has one kernel."),
+    key("grid", Single, "Blocks of the task, in one dimension."),
+    key("block", Single, "Threads of a block, in one dimension."),
+    key("shared", Single, "Dynamic shared memory of a block in bytes; 0 if not given."),
+    key("barrier", Single, "Whether the threads of a block meet at barriers; `false` if not given."),
+    key("arguments", ListOr(&ELEMENT), "As those of a launch."),
+    key("device", Single, "The device that runs it; 0 if not given."),
+    key("registers", Single, "Registers of a thread, as for a launch."),
+    key("copy_out", ListOr(&PART), "What is copied back when the kernel has ended."),
+];
+
+/// How many keys count tasks.
+const COUNTING: usize = 3;
+
+/// Tasks, narrow ones.
+pub(super) static TASKS: Section = Section { name: "tasks", keys: &TASKS_KEYS };
+
+/// A task.
+pub(super) static TASK: Section = Section { name: "a task", keys: TASKS_KEYS.split_at(COUNTING).1 };
+
+/// Part of a buffer that is copied for a task.
+pub(super) static PART: Section = Section {
+    name: "a part of a buffer",
+    keys: &[
+        key("buffer", Single, "The buffer."),
+        key("element", Single, "Index of its first element; 0 if not given."),
+        key("elements", Single, "How many; all from there on if not given."),
+    ],
+};
+
 /// What `until` says.
 pub(super) static CONDITION: Section = Section {
     name: "a condition",
@@ -379,7 +431,7 @@ pub(super) static TOTAL: Section =
     Section { name: "a total", keys: &[key("total", Single, "The sum over all launches of the kernel.")] };
 
 /// Every section, the file itself first.
-static SECTIONS: [&Section; 27] = [
+static SECTIONS: [&Section; 30] = [
     &APPLICATION,
     &CODE,
     &BUFFER,
@@ -400,6 +452,9 @@ static SECTIONS: [&Section; 27] = [
     &LOOP,
     &CONDITION,
     &PIPELINE,
+    &TASKS,
+    &TASK,
+    &PART,
     &FREE,
     &SWAP,
     &WRITE_STEP,

@@ -1,5 +1,5 @@
 //! `kernels:`: launches, repetitions and swaps; the loops that a device ends are in `loops`, task pipelines in `pipelines`,
-//! releases in `frees`, copies, streams and events in `streams`.
+//! narrow tasks in `tasks`, releases in `frees`, copies, streams and events in `streams`.
 
 use counterpoint_framework::model::{Diagnostic, Node, Span};
 use counterpoint_host_model::program::{LaunchStep, Step};
@@ -9,7 +9,7 @@ use counterpoint_ptx::Program;
 use super::buffers::LAST_DEVICE;
 use super::code::Codes;
 use super::keys::{
-    COPY_IN, COPY_OUT, FREE, LAUNCH, LOOP, PIPELINE, RECORD, REPEAT, SWAP, SYNCHRONIZE, Section, WAIT,
+    COPY_IN, COPY_OUT, FREE, LAUNCH, LOOP, PIPELINE, RECORD, REPEAT, SWAP, SYNCHRONIZE, Section, TASKS, WAIT,
 };
 use super::reader::Reader;
 
@@ -28,8 +28,10 @@ const MOST_REGISTERS: u64 = 255;
 /// Reads a step whose keys are known.
 type Read = fn(&mut Reader<'_>, &Node, &mut Codes) -> Option<Step>;
 
-/// The kinds of steps: the key that tells one, what else may stand beside it, and who reads it.
-static KINDS: [(&str, &Section, Read); 11] = [
+/// The kinds of steps: the key that tells one, what else may stand beside it, and who reads it. Tasks come first, since what
+/// tells other steps may stand beside theirs.
+static KINDS: [(&str, &Section, Read); 12] = [
+    ("tasks", &TASKS, |reader, node, codes| reader.tasks(node, codes)),
     ("launch", &LAUNCH, |reader, node, codes| reader.launch(node, codes).map(Step::Launch)),
     ("copy_in", &COPY_IN, |reader, node, _| reader.copy(node, node.get("copy_in")?, Direction::HostToDevice)),
     ("copy_out", &COPY_OUT, |reader, node, _| {
@@ -98,6 +100,18 @@ impl Reader<'_> {
         inner: Option<&Node>,
         codes: &mut Codes,
     ) -> Option<Vec<Vec<Step>>> {
+        let mut rounds = Vec::new();
+        self.each_round(index, times, |reader| rounds.push(reader.read_round(inner, codes)))?;
+        Some(rounds)
+    }
+
+    /// Reads what each round has, with the number of the round under a name.
+    pub(super) fn each_round(
+        &mut self,
+        index: &Node,
+        times: u32,
+        mut read: impl FnMut(&mut Self),
+    ) -> Option<()> {
         let name = self.text(index)?;
         if self.parameters.has(&name) {
             let message = format!("`{name}` has a meaning already");
@@ -105,18 +119,17 @@ impl Reader<'_> {
             self.diagnostics.report(Diagnostic::new(index.span, message).help(help));
             return None;
         }
-        let mut rounds = Vec::new();
         let before = self.diagnostics.reports();
         for round in 0..times {
             self.parameters.bind(&name, Some(round));
-            rounds.push(self.read_round(inner, codes));
+            read(self);
             // What is wrong in one round would be told again for each of the others.
             if self.diagnostics.reports() > before {
                 break;
             }
         }
         self.parameters.bind(&name, None);
-        Some(rounds)
+        Some(())
     }
 
     fn swap(&mut self, node: &Node) -> Option<Step> {
@@ -137,7 +150,8 @@ impl Reader<'_> {
         Some(Step::Swap(a, b))
     }
 
-    fn launch(&mut self, node: &Node, codes: &mut Codes) -> Option<LaunchStep> {
+    /// A launch.
+    pub(super) fn launch(&mut self, node: &Node, codes: &mut Codes) -> Option<LaunchStep> {
         let name = self.required(node, "launch", "a launch")?;
         let (code, kernel) = self.kernel(name, codes).unzip();
         let grid =

@@ -17,6 +17,7 @@ mod preload;
 mod reader;
 mod sizes;
 mod streams;
+mod tasks;
 mod textures;
 
 pub use counts::{Counts, PerLaunch};

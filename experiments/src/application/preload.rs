@@ -40,6 +40,11 @@ impl Reader<'_> {
                 let help = "what comes before the run takes no time, one launch after another";
                 self.diagnostics.report(Diagnostic::new(node.span, message).help(help));
             }
+            if step.any(&|step| matches!(step, Step::Tasks(_))) {
+                let message = "before the run there are no tasks";
+                let help = "write launches, in a repetition with an index";
+                self.diagnostics.report(Diagnostic::new(node.span, message).help(help));
+            }
             self.application.preload.push(step);
         }
     }

@@ -9,6 +9,7 @@ use crate::element::Element;
 
 mod steps;
 mod streams;
+mod tasks;
 mod textures;
 
 const PTX: &str = "\

@@ -15,7 +15,7 @@ pub enum Found {
         /// The first time in full, and how often in all launches of the kernel.
         finding: Finding,
     },
-    /// Of two commands, launches or copies, that nothing orders.
+    /// Of two commands, launches or copies, that nothing orders, be it of streams or of tasks.
     BetweenStreams(StreamRace),
     /// Of two kernels whose pages are tracked, of a run with time.
     BetweenKernels(KernelRace),
@@ -40,10 +40,12 @@ pub struct KernelRace {
     pub pages: u64,
 }
 
-/// Two commands of different streams that touch the same bytes in no order.
+/// Two commands of different streams, or of different tasks of a step, that touch the same bytes in no order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamRace {
-    /// The commands as they were sent, with their streams: ``vecadd #1 on stream `s` ``.
+    /// What nothing orders: `streams` or `tasks`.
+    pub between: &'static str,
+    /// The commands as they were sent, with their streams or tasks: ``vecadd #1 on stream `s` ``.
     pub commands: [String; 2],
     /// What they touch, by name.
     pub memory: String,
@@ -62,8 +64,8 @@ impl Found {
             Found::InKernel { launch, finding: Finding { check, first, count, .. } } => {
                 format!("{check}: {launch}, {} ({})", first.place, times(*count))
             }
-            Found::BetweenStreams(StreamRace { commands: [one, other], memory, count, .. }) => {
-                format!("race between streams: {one} and {other}, {memory} ({})", times(*count))
+            Found::BetweenStreams(StreamRace { between, commands: [one, other], memory, count, .. }) => {
+                format!("race between {between}: {one} and {other}, {memory} ({})", times(*count))
             }
             Found::BetweenKernels(KernelRace { launches: [late, early], pages, .. }) => {
                 format!("race between kernels: {late} and {early} ({})", of_pages(*pages))
@@ -110,11 +112,11 @@ impl fmt::Display for KernelRace {
 
 impl fmt::Display for StreamRace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let StreamRace { commands: [one, other], memory, address, conflict, count } = self;
+        let StreamRace { between, commands: [one, other], memory, address, conflict, count } = self;
         let Conflict { first, bytes, did: [does, and_does] } = conflict;
         write!(
             f,
-            "race between streams: {one} {does} what {other} {and_does}, in no order: byte {first:#x}"
+            "race between {between}: {one} {does} what {other} {and_does}, in no order: byte {first:#x}"
         )?;
         if let Some(address) = address {
             write!(f, " ({:#x})", address + first)?;

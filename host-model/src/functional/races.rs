@@ -1,5 +1,7 @@
 //! Races between streams: kernels and copies that nothing orders and that touch the same byte, one of them writing.
 //!
+//! Narrow tasks of one step race with each other in the same way, wherever they are sent: no task follows another.
+//!
 //! Every command tells what it touches when it is executed. It is compared with those before it that may run beside it;
 //! what all that follows is behind is forgotten.
 
@@ -24,6 +26,8 @@ pub(super) type Touches = BTreeMap<Place, Touched>;
 /// A command that others may run beside.
 struct Command {
     epoch: Epoch,
+    /// The task that it belongs to, if its step is not over.
+    task: Option<u32>,
     name: Name,
     touches: Touches,
 }
@@ -37,10 +41,19 @@ pub(super) struct Name {
     pub(super) full: String,
 }
 
+/// What a command belongs to that nothing orders with another such.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rival {
+    /// A stream, by its number.
+    Stream(u32),
+    /// A task of a step, from 0.
+    Task(u32),
+}
+
 /// Two commands that race.
 pub(super) struct Race {
-    /// The earlier one and the later one as they are sent, and the numbers of their streams.
-    pub(super) commands: [(Name, u32); 2],
+    /// The earlier one and the later one as they are sent.
+    pub(super) commands: [(Name, Rival); 2],
     pub(super) place: Place,
     pub(super) conflict: Conflict,
 }
@@ -49,28 +62,50 @@ pub(super) struct Race {
 pub(super) struct Races {
     pub(super) order: Order,
     open: Vec<Command>,
+    /// The task whose commands are sent now.
+    task: Option<u32>,
 }
 
 impl Races {
     pub(super) fn new(order: Order) -> Self {
-        Races { order, open: Vec::new() }
+        Races { order, open: Vec::new(), task: None }
+    }
+
+    /// From here on commands belong to a task of a step, which follows no other task of the step; or to none, since the step is
+    /// over, which all that comes later follows.
+    pub(super) fn begin(&mut self, task: Option<u32>) {
+        self.task = task;
+        if task.is_none() {
+            self.open.iter_mut().for_each(|command| command.task = None);
+            self.forget();
+        }
+    }
+
+    /// Forgets what can race no more.
+    fn forget(&mut self) {
+        let Races { order, open, .. } = self;
+        open.retain(|command| command.task.is_some() || !order.is_past(command.epoch));
     }
 
     /// A command has been sent to a stream and touches this. Gives its races.
     pub(super) fn send(&mut self, device: u32, stream: u32, name: Name, touches: Touches) -> Vec<Race> {
         let Some(epoch) = self.order.send(device, stream) else { return Vec::new() };
         let mut races = Vec::new();
-        for earlier in self.open.iter().filter(|earlier| !self.order.is_before(earlier.epoch, epoch.lane)) {
+        for earlier in &self.open {
+            let rivals = match (earlier.task, self.task) {
+                (Some(one), Some(other)) if one != other => [one, other].map(Rival::Task),
+                _ if self.order.is_before(earlier.epoch, epoch.lane) => continue,
+                _ => [earlier.epoch.lane, epoch.lane].map(|lane| Rival::Stream(self.order.stream(lane))),
+            };
             for (&place, touched) in &earlier.touches {
                 if let Some(conflict) = touches.get(&place).and_then(|own| touched.conflict(own)) {
-                    let commands = [(&earlier.name, earlier.epoch.lane), (&name, epoch.lane)];
-                    let commands = commands.map(|(name, lane)| (name.clone(), self.order.stream(lane)));
+                    let commands = [(earlier.name.clone(), rivals[0]), (name.clone(), rivals[1])];
                     races.push(Race { commands, place, conflict });
                 }
             }
         }
-        self.open.push(Command { epoch, name, touches });
-        self.open.retain(|command| !self.order.is_past(command.epoch));
+        self.open.push(Command { epoch, task: self.task, name, touches });
+        self.forget();
         races
     }
 }

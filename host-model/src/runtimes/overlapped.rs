@@ -25,7 +25,7 @@ use super::walk::Sends;
 use crate::driver::Driver;
 use crate::driver::overlap::profiler_of;
 use crate::driver::threads::{Move, Thread, Way};
-use crate::program::{Application, BufferId, Condition, DEFAULT_STREAM, LaunchStep, Step, Transfer};
+use crate::program::{Application, BufferId, Condition, DEFAULT_STREAM, LaunchStep, Range, Step, Transfer};
 
 /// In which order the prelude fills the arrays.
 #[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
@@ -199,6 +199,11 @@ fn check(application: &Application) -> Result<(), Fault> {
             "`overlapped` cannot run an application with textures: their fetches are not tracked (section 4.1)",
         ));
     }
+    if application.steps.iter().any(|step| step.any(&|step| matches!(step, Step::Tasks(_)))) {
+        return Err(Fault::new(
+            "`overlapped` cannot run narrow tasks: it follows the pages of whole buffers, and not what is copied for one task",
+        ));
+    }
     let filled: BTreeSet<BufferId> = application.prelude.iter().map(|transfer| transfer.buffer).collect();
     if let Some(buffer) = application.copy_in.iter().find(|buffer| !filled.contains(buffer)) {
         return Err(Fault::new(format!(
@@ -218,29 +223,32 @@ struct Sender {
 
 #[async_trait(?Send)]
 impl Sends for Sender {
+    async fn launch(&mut self, driver: &mut Driver<'_>, launch: &LaunchStep) -> Result<(), Fault> {
+        let profiler = self.profilers.get(&key(launch));
+        let profiler = profiler.map(|kernel| profiler_of(launch, Arc::clone(kernel)));
+        driver.launch_tracked(launch, profiler.as_ref(), Some(self.parent)).await?;
+        Ok(())
+    }
+
+    async fn copy(
+        &mut self,
+        driver: &mut Driver<'_>,
+        direction: Direction,
+        part: Range,
+        _stream: u32,
+    ) -> Result<(), Fault> {
+        let copy = driver.copy_part(direction, part, DEFAULT_STREAM, Some(self.parent)).await?;
+        driver.wait(copy).await
+    }
+
     async fn send(&mut self, driver: &mut Driver<'_>, step: &Step) -> Result<(), Fault> {
-        let parent = Some(self.parent);
         match step {
-            Step::Launch(launch) => {
-                let profiler = self.profilers.get(&key(launch));
-                let profiler = profiler.map(|kernel| profiler_of(launch, Arc::clone(kernel)));
-                driver.launch_tracked(launch, profiler.as_ref(), parent).await?;
-            }
-            Step::Copy { direction, buffer, .. } => {
-                let copy = driver.copy(*direction, *buffer, DEFAULT_STREAM, parent).await?;
-                driver.wait(copy).await?;
-            }
             Step::Synchronize(_) => driver.drain().await?,
             Step::Free(name) => {
                 driver.drain().await?;
                 driver.free(*name)?;
             }
-            Step::Record(..)
-            | Step::Wait(..)
-            | Step::Swap(..)
-            | Step::Repeat(..)
-            | Step::Loop { .. }
-            | Step::Pipeline { .. } => {}
+            _ => {}
         }
         Ok(())
     }

@@ -62,6 +62,14 @@ pub(super) fn profilers_of(application: &Application) -> Profilers {
 }
 
 impl Rewritten {
+    /// Puts the rewritten kernel into a launch.
+    fn replace(&self, launch: &mut LaunchStep) {
+        if let Some(kernel) = self.kernels.get(&key(launch)) {
+            launch.registers = launch.registers.max(kernel.registers_per_thread());
+            launch.kernel = Arc::clone(kernel);
+        }
+    }
+
     fn add(&mut self, launch: &LaunchStep, semi: Semi) -> Result<(), Fault> {
         let (name, key) = (launch.kernel.name(), key(launch));
         if self.kernels.contains_key(&key) {
@@ -94,11 +102,9 @@ impl Rewritten {
 fn replace(steps: &mut [Step], rewritten: &Rewritten) {
     for step in steps {
         match step {
-            Step::Launch(launch) => {
-                if let Some(kernel) = rewritten.kernels.get(&key(launch)) {
-                    launch.registers = launch.registers.max(kernel.registers_per_thread());
-                    launch.kernel = Arc::clone(kernel);
-                }
+            Step::Launch(launch) => rewritten.replace(launch),
+            Step::Tasks(tasks) => {
+                Arc::make_mut(tasks).iter_mut().for_each(|task| rewritten.replace(&mut task.launch))
             }
             Step::Repeat(_, inner)
             | Step::Loop { steps: inner, .. }

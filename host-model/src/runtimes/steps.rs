@@ -10,7 +10,7 @@ use counterpoint_protocols::launch::Tracking;
 
 use super::walk::Sends;
 use crate::driver::Driver;
-use crate::program::{Awaited, BufferId, Condition, DEFAULT_STREAM, EventId, Step};
+use crate::program::{Awaited, BufferId, Condition, DEFAULT_STREAM, EventId, LaunchStep, Range, Step};
 
 /// What has been sent to a device.
 #[derive(Default)]
@@ -60,24 +60,8 @@ impl Sender {
         buffers: &[BufferId],
     ) -> Result<(), Fault> {
         for &buffer in buffers {
-            self.copy(driver, direction, buffer, DEFAULT_STREAM).await?;
-        }
-        Ok(())
-    }
-
-    async fn copy(
-        &mut self,
-        driver: &mut Driver<'_>,
-        direction: Direction,
-        buffer: BufferId,
-        stream: u32,
-    ) -> Result<(), Fault> {
-        let device = driver.device_of(buffer);
-        let stream = self.enter(driver, device, stream).await;
-        let id = driver.copy(direction, buffer, stream, self.parent).await?;
-        self.sent(device, stream, id);
-        if self.one_stream {
-            driver.wait(id).await?;
+            let whole = driver.application().whole(buffer);
+            self.copy(driver, direction, whole, DEFAULT_STREAM).await?;
         }
         Ok(())
     }
@@ -136,16 +120,32 @@ impl Sender {
 /// The host stands only where a step says so.
 #[async_trait(?Send)]
 impl Sends for Sender {
+    async fn launch(&mut self, driver: &mut Driver<'_>, launch: &LaunchStep) -> Result<(), Fault> {
+        let stream = self.enter(driver, launch.device, launch.stream).await;
+        let id = driver.launch(launch, stream, Tracking::None, self.parent).await?;
+        self.sent(launch.device, stream, id);
+        Ok(())
+    }
+
+    async fn copy(
+        &mut self,
+        driver: &mut Driver<'_>,
+        direction: Direction,
+        part: Range,
+        stream: u32,
+    ) -> Result<(), Fault> {
+        let device = driver.device_of(part.buffer);
+        let stream = self.enter(driver, device, stream).await;
+        let id = driver.copy_part(direction, part, stream, self.parent).await?;
+        self.sent(device, stream, id);
+        if self.one_stream {
+            driver.wait(id).await?;
+        }
+        Ok(())
+    }
+
     async fn send(&mut self, driver: &mut Driver<'_>, step: &Step) -> Result<(), Fault> {
         match step {
-            Step::Launch(launch) => {
-                let stream = self.enter(driver, launch.device, launch.stream).await;
-                let id = driver.launch(launch, stream, Tracking::None, self.parent).await?;
-                self.sent(launch.device, stream, id);
-            }
-            Step::Copy { direction, buffer, stream } => {
-                self.copy(driver, *direction, *buffer, *stream).await?;
-            }
             Step::Record(event, stream) => {
                 let device = driver.application().device_of(*stream);
                 let stream = self.enter(driver, device, *stream).await;
@@ -163,7 +163,7 @@ impl Sends for Sender {
             }
             Step::Synchronize(awaited) => self.synchronize(driver, *awaited).await?,
             Step::Free(name) => driver.free(*name)?,
-            Step::Swap(..) | Step::Repeat(..) | Step::Loop { .. } | Step::Pipeline { .. } => {}
+            _ => {}
         }
         Ok(())
     }

@@ -2,14 +2,27 @@
 
 use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
+use counterpoint_protocols::bus::Direction;
 
 use crate::driver::Driver;
-use crate::program::{Condition, Step};
+use crate::program::{Condition, DEFAULT_STREAM, LaunchStep, Range, Step, Task};
 
 /// Sends steps to the devices.
 #[async_trait(?Send)]
 pub(super) trait Sends {
-    /// Does a step that has no steps within it.
+    /// Launches a kernel.
+    async fn launch(&mut self, driver: &mut Driver<'_>, launch: &LaunchStep) -> Result<(), Fault>;
+
+    /// Copies a part of a buffer on a stream.
+    async fn copy(
+        &mut self,
+        driver: &mut Driver<'_>,
+        direction: Direction,
+        part: Range,
+        stream: u32,
+    ) -> Result<(), Fault>;
+
+    /// Does what orders streams, holds the host or frees memory.
     async fn send(&mut self, driver: &mut Driver<'_>, step: &Step) -> Result<(), Fault>;
 
     /// Looks whether a loop is to end, behind all that was sent before.
@@ -22,8 +35,19 @@ pub(super) trait Sends {
         _kernels: u32,
         launches: &[Step],
     ) -> Result<(), Fault> {
-        for launch in launches {
-            self.send(driver, launch).await?;
+        self.walk(driver, launches).await
+    }
+
+    /// Does tasks: one after another, unless the runtime knows better.
+    async fn tasks(&mut self, driver: &mut Driver<'_>, tasks: &[Task]) -> Result<(), Fault> {
+        for Task { copy_in, launch, copy_out, .. } in tasks {
+            for &part in copy_in {
+                self.copy(driver, Direction::HostToDevice, part, DEFAULT_STREAM).await?;
+            }
+            self.launch(driver, launch).await?;
+            for &part in copy_out {
+                self.copy(driver, Direction::DeviceToHost, part, DEFAULT_STREAM).await?;
+            }
         }
         Ok(())
     }
@@ -32,6 +56,12 @@ pub(super) trait Sends {
     async fn walk(&mut self, driver: &mut Driver<'_>, steps: &[Step]) -> Result<(), Fault> {
         for step in steps {
             match step {
+                Step::Launch(launch) => self.launch(driver, launch).await?,
+                Step::Copy { direction, buffer, stream } => {
+                    let whole = driver.application().whole(*buffer);
+                    self.copy(driver, *direction, whole, *stream).await?;
+                }
+                Step::Tasks(tasks) => self.tasks(driver, tasks).await?,
                 Step::Swap(a, b) => driver.swap(*a, *b),
                 Step::Repeat(times, steps) => {
                     for _ in 0..*times {

@@ -117,10 +117,11 @@ impl FlatMemory {
         self.base + start as u64
     }
 
-    /// Somebody has written all bytes of the allocation that begins at an address.
-    pub fn written(&mut self, address: u64) {
+    /// Somebody has written a range of the allocation that begins at an address.
+    pub fn written(&mut self, address: u64, range: Range<usize>) {
         if let Some(piece) = self.piece(address) {
-            self.pieces[piece].shadow = None;
+            let shadow = &mut self.pieces[piece].shadow;
+            *shadow = shadow.take().and_then(|shadow| shadow.without(range));
         }
     }
 

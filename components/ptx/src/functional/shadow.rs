@@ -34,6 +34,12 @@ impl Shadow {
         self.missing == 0
     }
 
+    /// What is left when somebody has written a range; nothing if that was the last.
+    pub(super) fn without(mut self, range: Range<usize>) -> Option<Self> {
+        self.write(range.start, range.len());
+        (!self.is_complete()).then_some(self)
+    }
+
     /// Learns of an access by those lanes, which lie in a memory that begins at `base`, a multiple of 16. Gives the
     /// lanes that read what nobody has written.
     #[inline]
