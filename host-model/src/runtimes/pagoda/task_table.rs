@@ -32,9 +32,14 @@ impl Shape {
         (self.columns * self.rows) as usize
     }
 
-    /// The entry of a column and a row: those of a column lie one behind the other.
+    /// The entry of a column and a row. Those of a row lie one behind the other, so that tasks which are spawned one after another do.
     pub fn id(&self, column: u32, row: u32) -> TaskId {
-        TaskId((column * self.rows + row) as i32 + 2)
+        self.at((row * self.columns + column) as usize)
+    }
+
+    /// The entry at a position among all.
+    pub fn at(&self, position: usize) -> TaskId {
+        TaskId(position as i32 + 2)
     }
 
     /// Its position among all entries.

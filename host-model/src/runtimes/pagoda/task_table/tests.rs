@@ -135,9 +135,9 @@ fn t4_5_a_task_waits_until_the_one_before_it_has_been_seen() {
 fn a4_10_a_full_table_is_copied_back_as_a_whole_and_tasks_go_round_the_columns() {
     let mut tables = Tables::new(Shape { columns: 3, rows: 2 });
     let ids: Vec<i32> = (0..6).map(|_| tables.send().0).collect();
-    assert_eq!(ids, [2, 4, 6, 3, 5, 7]);
+    assert_eq!(ids, [2, 3, 4, 5, 6, 7]);
     assert_eq!(tables.cpu.spawn(), None);
-    tables.gpu.look(TaskId(4)).unwrap();
+    tables.gpu.look(TaskId(3)).unwrap();
     assert!(tables.gpu.look(TaskId(2)).unwrap().scheduled);
     tables.gpu.finish(TaskId(2)).unwrap();
     assert_eq!(tables.cpu.spawn(), None, "the CPU knows nothing of it");
@@ -187,7 +187,7 @@ proptest! {
     #[test]
     fn a4_1_a4_2_no_task_is_lost_or_repeated(
         columns in 1_u32..4, rows in 1_u32..4, tasks in 1_usize..40,
-        choices in prop::collection::vec((0_u8..8, any::<u16>()), 200),
+        mut seed in any::<u64>(),
     ) {
         let shape = Shape { columns, rows };
         let mut tables = Tables::new(shape);
@@ -199,14 +199,14 @@ proptest! {
         let mut runs = vec![0; tasks];
         let (mut spawned, mut ended, mut backs) = (0, 0, 0);
         let all: Vec<TaskId> = (0..shape.entries() as i32).map(|at| TaskId(at + 2)).collect();
-        let mut choices = choices.into_iter().cycle();
         for _ in 0..200_000 {
             if ended == tasks {
                 break;
             }
-            let (choice, which) = choices.next().unwrap();
-            let which = which as usize + ended;
-            match choice {
+            // Knuth's generator: everybody's turn comes again and again.
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let which = (seed >> 40) as usize;
+            match seed >> 33 & 7 {
                 // The CPU writes no entry while a copy of the table may write over it.
                 0 | 1 if backs == 0 && spawned < tasks => match tables.cpu.spawn() {
                     Some((id, state)) => {
