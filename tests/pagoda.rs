@@ -4,7 +4,7 @@
 use counterpoint_experiments::run::{RunRequest, RunSummary};
 use counterpoint_framework::time::SimTime;
 
-use crate::observed::{phase, total};
+use crate::observed::{blocks, phase, total, with_blocks};
 use crate::support::{assert_verified, request, root, run_request};
 
 const APPLICATION: &str = "narrow-exchange";
@@ -41,9 +41,13 @@ fn micros(time: SimTime) -> f64 {
 #[test]
 fn tasks_compute_what_they_do_one_after_another() {
     verified(&pagoda("tiny", "", &[]));
-    for params in
-        ["pool: 512 B, rows: 1", "threads: 128", "spawners: 7", "copies: apart", "threads: 512, blocks: 2"]
-    {
+    for params in [
+        "pool: 512 B, rows: 1",
+        "threads: 128",
+        "spawners: 7",
+        "copies: apart",
+        "threads: 512, blocks: 2, pool: 8 KiB",
+    ] {
         verified(&pagoda("tiny", params, &[]));
     }
     verified(&pagoda("tiny", "", &["app.blocks=40", "app.threads=32", "app.tasks=2"]));
@@ -106,9 +110,8 @@ fn a4_11_waiting_for_all_ends() {
 
 #[test]
 fn a4_4_the_master_kernel_owns_the_titan_x() {
-    let summary = verified(&pagoda("titanx-maxwell", "", &[]));
-    let blocks = summary.report.trace.spans.iter().filter(|span| span.name.starts_with("cta "));
-    assert_eq!(blocks.count(), 48, "two on each of 24 SMs");
+    let summary = verified(&with_blocks(pagoda("titanx-maxwell", "", &[])));
+    assert_eq!(blocks(&summary).len(), 48, "two on each of 24 SMs");
 }
 
 /// Why a run ended.
@@ -136,10 +139,9 @@ fn all_blocks_of_the_master_kernel_must_be_there_at_once() {
     let none = fault(&pagoda("tiny", "", &["gpu.sm.shared=32 KiB"]));
     assert!(none.contains("an SM holds 0 blocks"), "{none}");
     // The poster's way on a K40: half the memory, and two blocks.
-    for (params, blocks) in [("", 1), ("pool: 16 KiB", 2)] {
-        let summary = verified(&pagoda("k40", params, &["gpu.sms=3"]));
-        let found = summary.report.trace.spans.iter().filter(|span| span.name.starts_with("cta "));
-        assert_eq!(found.count(), 3 * blocks, "{params}");
+    for (params, of_sm) in [("", 1), ("pool: 16 KiB", 2)] {
+        let summary = verified(&with_blocks(pagoda("k40", params, &["gpu.sms=3"])));
+        assert_eq!(blocks(&summary).len(), 3 * of_sm, "{params}");
     }
 }
 

@@ -18,6 +18,7 @@ counterpoint_framework::variants! {
     mod preemptive::Preemptive;
     mod dka::Dka;
     pub mod pagoda::Pagoda;
+    mod hyperq::HyperQ;
 }
 
 use std::collections::BTreeMap;

@@ -16,6 +16,7 @@ counterpoint_framework::variants! {
 
     mod fifo::Fifo;
     mod leftover::LeftOver;
+    mod concurrent::Concurrent;
     mod fixed_split::FixedSplit;
     mod crcs_fifo::CrcsFifo;
     mod ppcs::Ppcs;
