@@ -110,7 +110,8 @@ fn a4_11_waiting_for_all_ends() {
 
 #[test]
 fn a4_4_the_master_kernel_owns_the_titan_x() {
-    let summary = verified(&with_blocks(pagoda("titanx-maxwell", "", &[])));
+    let summary = with_blocks(pagoda("titanx-maxwell", "", &[]));
+    assert_verified(&summary);
     assert_eq!(blocks(&summary).len(), 48, "two on each of 24 SMs");
 }
 
@@ -140,7 +141,8 @@ fn all_blocks_of_the_master_kernel_must_be_there_at_once() {
     assert!(none.contains("an SM holds 0 blocks"), "{none}");
     // The poster's way on a K40: half the memory, and two blocks.
     for (params, of_sm) in [("", 1), ("pool: 16 KiB", 2)] {
-        let summary = verified(&with_blocks(pagoda("k40", params, &["gpu.sms=3"])));
+        let summary = with_blocks(pagoda("k40", params, &["gpu.sms=3"]));
+        assert_verified(&summary);
         assert_eq!(blocks(&summary).len(), 3 * of_sm, "{params}");
     }
 }
