@@ -20,6 +20,7 @@ mod microbenchmarks;
 mod modules;
 mod observed;
 mod otlp;
+mod pagoda;
 mod pictures;
 mod profile_ranges;
 mod ptx_command;

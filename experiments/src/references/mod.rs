@@ -19,6 +19,7 @@ mod mandelbrot;
 mod matmul;
 mod mersenne_twister;
 mod mummer;
+mod narrow_exchange;
 mod neural_network;
 mod pathfinder;
 mod pattern_match;
@@ -170,6 +171,7 @@ pub const REFERENCES: &[Reference] = &[
     Reference { name: "matmul", compute: matmul::matmul },
     Reference { name: "mersenne-twister", compute: mersenne_twister::reference },
     Reference { name: "mummer", compute: mummer::reference },
+    Reference { name: "narrow-exchange", compute: narrow_exchange::reference },
     Reference { name: "neural-network", compute: neural_network::reference },
     Reference { name: "pathfinder", compute: pathfinder::reference },
     Reference { name: "pattern-match", compute: pattern_match::reference },

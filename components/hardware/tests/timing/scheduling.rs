@@ -62,7 +62,7 @@ fn schedule_with(
     assert_finished(&report);
     let done = done.take().into_iter().filter_map(|(cycle, event)| match event {
         LaunchEvent::Done(id) => Some((cycle, id.0)),
-        LaunchEvent::Capacity(_) => None,
+        LaunchEvent::Capacity(..) => None,
     });
     let done = done.collect();
     Scheduled { given: logs.iter().map(Probe::take).collect(), done, stats: report.stats }
