@@ -37,4 +37,5 @@ extern "C" __device__ __attribute__((noinline)) void exchange_task(unsigned thre
 
 extern "C" __device__ const TaskFunction task_functions[] = {exchange_task};
 
+#include "../gemtc.h"
 #include "../pagoda.h"
