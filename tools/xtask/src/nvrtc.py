@@ -9,11 +9,23 @@ The library finds its own second library (libnvrtc-builtins) beside itself.
 import ctypes
 import os
 import pathlib
+import re
 import sys
 
 ARCHITECTURES = (35, 70)
 # NVRTC declares the words of CUDA C itself.
-INCLUDE = '#include "../cuda.h"'
+DECLARED = "cuda.h"
+INCLUDE = re.compile(r'^#include "(.*)"\n', re.MULTILINE)
+
+
+def text_of(source):
+    """The text of a file with what it includes in its place, since NVRTC is given no folder to look into."""
+
+    def included(match):
+        path = source.parent / match[1]
+        return "" if path.name == DECLARED else text_of(path).replace("#pragma once\n", "")
+
+    return INCLUDE.sub(included, source.read_text())
 
 
 class Nvrtc:
@@ -45,7 +57,7 @@ class Nvrtc:
 
     def compile(self, source, architecture):
         program = ctypes.c_void_p()
-        text = source.read_text().replace(INCLUDE, "").encode()
+        text = text_of(source).encode()
         self.call("nvrtcCreateProgram", ctypes.byref(program), text, b"kernel.cu", 0, None, None)
         option = f"--gpu-architecture=compute_{architecture}".encode()
         try:
