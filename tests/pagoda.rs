@@ -113,6 +113,7 @@ fn a4_4_the_master_kernel_owns_the_titan_x() {
     let summary = with_blocks(pagoda("titanx-maxwell", "", &[]));
     assert_verified(&summary);
     assert_eq!(blocks(&summary).len(), 48, "two on each of 24 SMs");
+    assert_eq!(starts(&summary, "task exchange").len() as u64, count(&summary, "tasks"), "each has a span");
 }
 
 /// Why a run ended.
@@ -144,6 +145,49 @@ fn all_blocks_of_the_master_kernel_must_be_there_at_once() {
         let summary = with_blocks(pagoda("k40", params, &["gpu.sms=3"]));
         assert_verified(&summary);
         assert_eq!(blocks(&summary).len(), 3 * of_sm, "{params}");
+    }
+}
+
+/// Tasks add one to each element, and a kernel does between them: the MasterKernel stays for the second step of tasks, gives way to the
+/// kernel, and comes back.
+const STEPS: &str = "counterpoint: 1
+application: steps
+code: { exchange: KERNEL }
+buffers:
+  a: { type: u32, elements: 192 }
+  b: { type: u32, elements: 192 }
+  c: { type: u32, elements: 192 }
+prelude:
+  - read: { file: a.u32, into: a, generate: { ramp: { start: 0, step: 1 } } }
+copy_in: [a]
+kernels:
+  - { tasks: 6, index: t, launch: exchange.exchange, grid: 1, block: 32, arguments: [{ buffer: a, element: '${32 * t}' }, { buffer: b, element: '${32 * t}' }, 0] }
+  - synchronize: all
+  - { tasks: 3, index: t, launch: exchange.exchange, grid: 1, block: 64, arguments: [{ buffer: b, element: '${64 * t}' }, { buffer: c, element: '${64 * t}' }, 0] }
+  - { launch: exchange.exchange, grid: 1, block: 192, arguments: [c, b, 0] }
+  - swap: [a, b]
+  - { tasks: 2, index: t, launch: exchange.exchange, grid: 1, block: 96, arguments: [{ buffer: a, element: '${96 * t}' }, { buffer: c, element: '${96 * t}' }, 0] }
+copy_out: [c]
+expect:
+  - { buffer: c, file: c.u32 }
+";
+
+#[test]
+fn the_master_kernel_stays_between_tasks_and_gives_way_to_kernels() {
+    let folder = tempfile::tempdir().unwrap();
+    let kernel = root().join("experiments/applications").join(APPLICATION).join("kernel.nvrtc-sm_35.ptx");
+    std::fs::write(folder.path().join("steps.yaml"), STEPS.replace("KERNEL", &kernel.display().to_string()))
+        .unwrap();
+    let expected: Vec<u8> = (4..196_u32).flat_map(u32::to_le_bytes).collect();
+    std::fs::write(folder.path().join("c.u32"), expected).unwrap();
+    let application = folder.path().join("steps.yaml").display().to_string();
+    for rows in [1, 32] {
+        let runtime = format!("host.cpu.runtime={{ pagoda: {{ rows: {rows} }} }}");
+        let summary = run_request(&request("tiny", &application, &[&runtime]));
+        assert_verified(&summary);
+        let launched = |name: &str| starts(&summary, name).len();
+        assert_eq!([1, 2, 3].map(|number| launched(&format!("exchange #{number}"))), [0, 1, 0]);
+        assert_eq!([1, 2, 3].map(|number| launched(&format!("master_kernel #{number}"))), [1, 0, 1]);
     }
 }
 

@@ -4,6 +4,7 @@
 //! what a rule yields would change every result that was published with it, so a rule never changes; a better one gets a
 //! name of its own.
 
+use crate::des;
 use crate::element::Element;
 use crate::suffix_tree::{self, WORDS};
 
@@ -80,7 +81,16 @@ pub enum Generator {
         /// How many bases are replaced, as a share.
         errors: f64,
     },
+    /// The keys of the rounds of triple DES, 48 after 48: those of each of three keys, the second ones backwards. A round has
+    /// two words with the keys of four boxes each, six bits a byte, the first box in the highest byte.
+    TripleDesKeys {
+        /// Chooses the keys.
+        seed: u64,
+    },
 }
+
+/// The words of the keys of 48 rounds.
+const TRIPLE_DES_WORDS: usize = 96;
 
 /// A generator as YAML names it: name, parameters with their defaults (none: must be given), what it makes.
 pub struct GeneratorInfo {
@@ -93,7 +103,7 @@ pub struct GeneratorInfo {
 }
 
 /// The generators, in the order in which they are listed to users.
-pub const GENERATORS: [GeneratorInfo; 8] = [
+pub const GENERATORS: [GeneratorInfo; 9] = [
     GeneratorInfo {
         name: "uniform",
         parameters: &[("seed", Some(1.0)), ("min", Some(0.0)), ("max", Some(1.0))],
@@ -136,6 +146,11 @@ pub const GENERATORS: [GeneratorInfo; 8] = [
         ],
         doc: "Parts of the text that `uniform` makes of the seed `of` from 0 to 3, with errors.",
     },
+    GeneratorInfo {
+        name: "triple-des-keys",
+        parameters: &[("seed", Some(1.0))],
+        doc: "The keys of the 48 rounds of triple DES, two u32 a round: six bits a byte for each of the eight boxes.",
+    },
 ];
 
 impl Generator {
@@ -170,6 +185,7 @@ impl Generator {
                 length: parameter("length"),
                 errors: parameter("errors"),
             },
+            "triple-des-keys" => Generator::TripleDesKeys { seed: parameter("seed") as u64 },
             _ => return None,
         })
     }
@@ -198,6 +214,13 @@ impl Generator {
                 return Err(format!("{elements} elements make no square matrix"));
             }
             Generator::Dominant { .. } => return Ok(()),
+            Generator::TripleDesKeys { .. } if element != Element::U32 => {
+                return Err(format!("keys are of u32, not of {}", element.name()));
+            }
+            Generator::TripleDesKeys { .. } if elements % TRIPLE_DES_WORDS as u64 != 0 => {
+                return Err(format!("keys have {TRIPLE_DES_WORDS} words, found {elements} elements"));
+            }
+            Generator::TripleDesKeys { .. } => return Ok(()),
             Generator::SuffixTree { bases, .. } | Generator::Reads { bases, .. }
                 if !(1.0..=LONGEST_TEXT).contains(&bases) || bases.fract() != 0.0 =>
             {
@@ -276,6 +299,20 @@ impl Generator {
                 for index in 0..elements {
                     let diagonal = if index / width == index % width { width as f64 } else { 0.0 };
                     element.push_float(diagonal + 2.0 * random.unit() - 1.0, &mut out);
+                }
+            }
+            Generator::TripleDesKeys { seed } => {
+                let mut random = SplitMix(seed);
+                for _ in 0..elements as usize / TRIPLE_DES_WORDS {
+                    let [first, mut second, third] = [(); 3].map(|()| des::rounds_of(random.next()));
+                    second.reverse();
+                    for key in [first, second, third].concat() {
+                        let six = |index: u32| i128::from(key >> (42 - 6 * index) & 63);
+                        for half in [0, 4] {
+                            let word = (half..half + 4).fold(0, |word, index| word << 8 | six(index));
+                            element.push_whole(word, &mut out);
+                        }
+                    }
                 }
             }
             Generator::SuffixTree { seed, bases } => {
@@ -398,6 +435,19 @@ mod tests {
     }
 
     #[test]
+    fn keys_of_rounds_have_six_bits_a_byte() {
+        let generator = Generator::TripleDesKeys { seed: 5 };
+        let words = values(generator, Element::U32, 192);
+        assert!(words.iter().all(|word| *word as u32 & 0xc0c0_c0c0 == 0));
+        assert_ne!(words[..96], words[96..], "keys of their own");
+        let first = des::rounds_of(SplitMix(5).next())[0];
+        let (high, low) = (words[0] as u64, words[1] as u64);
+        let bytes =
+            (0..4).map(|byte| high >> (24 - 8 * byte)).chain((0..4).map(|byte| low >> (24 - 8 * byte)));
+        assert_eq!(bytes.fold(0, |key, six| key << 6 | six & 63), first);
+    }
+
+    #[test]
     fn numbers_that_do_not_fit_are_refused() {
         let check = |generator: Generator, element| generator.check(element, 300);
         assert!(check(Generator::Constant { value: 300.0 }, Element::U8).is_err());
@@ -417,6 +467,8 @@ mod tests {
         assert!(check(tree(18.0), Element::S32).is_err());
         assert!(check(tree(19.0), Element::U32).is_err(), "304 words may be needed");
         assert!(check(tree(0.0), Element::U32).is_err());
+        assert!(check(Generator::TripleDesKeys { seed: 0 }, Element::U32).is_err(), "300 words");
+        assert!(Generator::TripleDesKeys { seed: 0 }.check(Element::U64, 96).is_err());
         let reads = |length, errors| Generator::Reads { seed: 0, of: 0, bases: 9.0, length, errors };
         assert!(check(reads(9.0, 0.5), Element::U8).is_ok());
         assert!(check(reads(10.0, 0.5), Element::U8).is_err());

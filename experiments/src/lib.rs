@@ -8,6 +8,7 @@ pub mod compare;
 pub mod cost;
 pub mod critical_path;
 pub mod curves;
+mod des;
 pub mod element;
 #[cfg(feature = "otlp")]
 pub mod export;

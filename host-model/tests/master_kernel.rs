@@ -52,7 +52,7 @@ impl Work {
 /// Runs tasks whose entries are there when the kernel begins; gives their final states, having looked at the results of all that ended.
 fn run(dialect: &str, states: &[State], all: &[Work], pool: u32, stops: bool) -> (Vec<State>, bool) {
     let program = master_kernel(dialect);
-    let function = entry::function(&program, "exchange").unwrap();
+    let function = entry::function(&program, "exchange").expect("a task function");
     let mut memory = FlatMemory::new(0);
     let bytes = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
     let mut table = Vec::new();
@@ -73,7 +73,8 @@ fn run(dialect: &str, states: &[State], all: &[Work], pool: u32, stops: bool) ->
             .concat();
     let options = Options { dynamic_shared_bytes: pool, limit: LIMIT, ..Options::default() };
     let variables = memory.load("module", &program);
-    let mut grid = Grid::new(&program, [1, 1, 1], [1024, 1, 1], &params, variables, &options).unwrap();
+    let mut grid =
+        Grid::new(&program, [1, 1, 1], [1024, 1, 1], &params, variables, &options).expect("a launch");
     let outcome = grid.run_cta([0; 3], &mut memory);
     if let Err(failure) = &outcome {
         assert!(failure.error.message.contains("instructions"), "{dialect}: {failure}");

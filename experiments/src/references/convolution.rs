@@ -1,4 +1,5 @@
-//! `convolution`: the two-dimensional filter as its definition has it, from binomial coefficients; zero beyond the edge.
+//! `convolution`: the two-dimensional filter as its definition has it, from binomial coefficients; zero beyond the edge. And
+//! `narrow-convolution`: a filter of any coefficients, over many small images.
 
 use super::{ReferenceInput, bytes_of_f32s};
 
@@ -31,6 +32,31 @@ pub(super) fn of_signal(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     Ok(bytes_of_f32s(&along(&input.f32s_of("signal", n)?, n, 1)))
 }
 
+/// A square filter over small images: parameters `tasks`, `n` and `radius`, input buffers `image` and `taps`.
+pub(super) fn narrow(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
+    let (n, radius) = (input.size("n")?, input.size("radius")?);
+    let images = input.f32s_of("image", input.size("tasks")? * n * n)?;
+    let taps = input.f32s_of("taps", (2 * radius + 1) * (2 * radius + 1))?;
+    let filtered = images.chunks(n * n).flat_map(|image| square(image, &taps, n, radius));
+    Ok(bytes_of_f32s(&filtered.collect::<Vec<_>>()))
+}
+
+/// One image behind a square filter: each tap takes the whole image, moved, and weighs it.
+fn square(image: &[f32], taps: &[f32], n: usize, radius: usize) -> Vec<f32> {
+    let mut sums = vec![0.0; n * n];
+    for (index, tap) in taps.iter().enumerate() {
+        let (down, right) = (index / (2 * radius + 1), index % (2 * radius + 1));
+        for (place, sum) in sums.iter_mut().enumerate() {
+            let row = (place / n + down).checked_sub(radius).filter(|row| *row < n);
+            let column = (place % n + right).checked_sub(radius).filter(|column| *column < n);
+            if let (Some(row), Some(column)) = (row, column) {
+                *sum += f64::from(*tap) * f64::from(image[row * n + column]);
+            }
+        }
+    }
+    sums.into_iter().map(|sum| sum as f32).collect()
+}
+
 /// The filter along the axis of an image that has n places, `stride` apart, or along a single row.
 fn along(image: &[f32], n: usize, stride: usize) -> Vec<f32> {
     let taps = taps();
@@ -59,6 +85,17 @@ fn taps() -> [f64; 2 * RADIUS + 1] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_square_filter_by_hand() {
+        let image = [1.0, 2.0, 3.0, 4.0];
+        let taps = [0.0, 10.0, 0.0, 0.0, 1.0, 0.5, 0.0, 0.0, 0.0];
+        assert_eq!(
+            square(&image, &taps, 2, 1),
+            [2.0, 2.0, 15.0, 24.0],
+            "the pixel above, and the one beside"
+        );
+    }
 
     #[test]
     fn the_filter_keeps_what_is_even() {

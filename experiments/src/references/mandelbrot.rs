@@ -1,17 +1,34 @@
 //! `mandelbrot`: iterations of each point, in single precision and in the kernel's order, since a rounding more or less
-//! changes counts.
+//! changes counts. `narrow-mandelbrot`: the same of many small pictures.
 
 use super::{ReferenceInput, bytes_of_u32s};
 
 /// The reference as applications name it: parameters `n`, `most` and `step`; the picture begins at -2 - 1.25 i.
 pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     let (n, most) = (input.size("n")?, input.size("most")?);
-    let step = input.parameter("step")? as f32;
+    Ok(bytes_of_u32s(&picture((-2.0, -1.25), input.parameter("step")? as f32, n, most)))
+}
+
+/// The pictures of `tasks` tasks, `across` of them side by side and below each other, each `side` wide; the other parameters
+/// are those of [`reference`].
+pub(super) fn narrow(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
+    let (n, most, across) = (input.size("n")?, input.size("most")?, input.size("across")?);
+    let (side, step) = (input.parameter("side")?, input.parameter("step")? as f32);
+    let of_task = |task: usize| {
+        let (row, column) = (task / across % across, task % across);
+        let corner = (-2.0 + column as f64 * side, -1.25 + row as f64 * side);
+        picture((corner.0 as f32, corner.1 as f32), step, n, most)
+    };
+    Ok(bytes_of_u32s(&(0..input.size("tasks")?).flat_map(of_task).collect::<Vec<_>>()))
+}
+
+/// The counts of a square picture whose first point lies there.
+fn picture((left, top): (f32, f32), step: f32, n: usize, most: usize) -> Vec<u32> {
     let point = |index: usize| {
         let (row, column) = ((index / n) as f32, (index % n) as f32);
-        iterations(-2.0 + column * step, -1.25 + row * step, most) as u32
+        iterations(left + column * step, top + row * step, most) as u32
     };
-    Ok(bytes_of_u32s(&(0..n * n).map(point).collect::<Vec<_>>()))
+    (0..n * n).map(point).collect()
 }
 
 fn iterations(real: f32, imaginary: f32, most: usize) -> usize {

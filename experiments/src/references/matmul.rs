@@ -1,4 +1,4 @@
-//! Products of matrices: `matmul` (naive and tiled) and `3mm`.
+//! Products of matrices: `matmul` (naive and tiled), `3mm`, and `narrow-matmul`, one of many small ones.
 
 use super::{ReferenceInput, bytes_of_f32s};
 
@@ -16,6 +16,14 @@ pub(super) fn three(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     let left = product(&matrix("a")?, &matrix("b")?, n, n);
     let right = product(&matrix("c")?, &matrix("d")?, n, n);
     Ok(bytes_of_f32s(&product(&left, &right, n, n)))
+}
+
+/// `c = a b` of `tasks` pairs of matrices of n x n elements.
+pub(super) fn narrow(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
+    let (tasks, n) = (input.size("tasks")?, input.size("n")?);
+    let (a, b) = (input.f32s_of("a", tasks * n * n)?, input.f32s_of("b", tasks * n * n)?);
+    let products = a.chunks(n * n).zip(b.chunks(n * n)).flat_map(|(a, b)| product(a, b, n, n));
+    Ok(bytes_of_f32s(&products.collect::<Vec<_>>()))
 }
 
 /// The product of a (rows of `k`) and b (rows of `n`), summed in double precision.

@@ -19,7 +19,11 @@ mod mandelbrot;
 mod matmul;
 mod mersenne_twister;
 mod mummer;
+mod narrow_beam_former;
+mod narrow_des;
 mod narrow_exchange;
+mod narrow_filter_bank;
+mod narrow_lu;
 mod neural_network;
 mod pathfinder;
 mod pattern_match;
@@ -171,7 +175,15 @@ pub const REFERENCES: &[Reference] = &[
     Reference { name: "matmul", compute: matmul::matmul },
     Reference { name: "mersenne-twister", compute: mersenne_twister::reference },
     Reference { name: "mummer", compute: mummer::reference },
+    Reference { name: "narrow-beam-former", compute: narrow_beam_former::reference },
+    Reference { name: "narrow-convolution", compute: convolution::narrow },
+    Reference { name: "narrow-dct", compute: dct8x8::narrow },
+    Reference { name: "narrow-des", compute: narrow_des::reference },
     Reference { name: "narrow-exchange", compute: narrow_exchange::reference },
+    Reference { name: "narrow-filter-bank", compute: narrow_filter_bank::reference },
+    Reference { name: "narrow-lu", compute: narrow_lu::reference },
+    Reference { name: "narrow-mandelbrot", compute: mandelbrot::narrow },
+    Reference { name: "narrow-matmul", compute: matmul::narrow },
     Reference { name: "neural-network", compute: neural_network::reference },
     Reference { name: "pathfinder", compute: pathfinder::reference },
     Reference { name: "pattern-match", compute: pattern_match::reference },

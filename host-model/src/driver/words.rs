@@ -1,6 +1,7 @@
 //! What the CPU itself reads and writes of buffers in its memory.
 
 use counterpoint_framework::kernel::Fault;
+use counterpoint_framework::telemetry::{Lane, Level, SpanId};
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::bus::CommandId;
 use counterpoint_protocols::host::HostAccess;
@@ -44,8 +45,24 @@ impl Driver<'_> {
         &self.sim.stats
     }
 
+    /// Begins the span of a task in an entry of a table, if such spans are wanted.
+    pub(crate) fn begin_task(&self, parent: SpanId, kernel: &str, entry: usize) -> Option<SpanId> {
+        let open = || {
+            self.sim.open_span(
+                Level::Ctas,
+                Some(parent),
+                format!("task {kernel}"),
+                Lane::Numbered("entry", entry as u32),
+            )
+        };
+        self.sim.wants_spans(Level::Ctas).then(open)
+    }
+
     /// A task that was put into a table at some time is known to be done.
-    pub(crate) fn task_done(&self, since: SimTime) {
+    pub(crate) fn task_done(&self, since: SimTime, span: Option<SpanId>) {
+        if let Some(span) = span {
+            self.end(span);
+        }
         self.stats().task_latency.record(self.now().saturating_sub(since).as_ps() / 1000);
         self.journal.launched();
     }

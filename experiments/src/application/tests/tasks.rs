@@ -88,7 +88,7 @@ fn a_round_has_a_task_of_each_kind() {
 #[test]
 fn problems_of_tasks_are_shown_where_they_are() {
     let cases = [
-        (good(), "tasks: 4", "tasks: 0", "13:12: error: tasks is 0"),
+        (good(), "tasks: 4", "tasks: -1", "13:12: error: tasks is -1"),
         (good(), "tasks: 4", "tasks: 5", "15:37: error: the element of `a` is 8"),
         (good(), "tasks: 4", "tasks: 1048577", "13:12: error: tasks is 1048577"),
         (good(), "    index: task\n", "", "13:5: error: tasks needs the key `index`"),

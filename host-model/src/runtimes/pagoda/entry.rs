@@ -62,7 +62,7 @@ pub fn demand(Task { launch, barrier, .. }: &Task) -> Result<Demand, String> {
     let LaunchStep { grid: [blocks, 1, 1], block: [threads, 1, 1], shared, .. } = *launch else {
         return Err("its threads and blocks must have one dimension".to_owned());
     };
-    if threads % 32 != 0 {
+    if !threads.is_multiple_of(32) {
         return Err(format!("its blocks have {threads} threads, which are not whole warps of 32"));
     }
     Ok(Demand { blocks, warps: threads / 32, shared, barrier: *barrier })

@@ -3,7 +3,7 @@
 //! The step `tasks` of an application goes to the table; whatever else it has is done as the runtime `serial` does it. The MasterKernel
 //! (`experiments/applications/pagoda.h`) is part of the application's module. It is launched before the first task on a stream of its
 //! own, and stays until a kernel of another sort is to be launched or all is done: then the host writes its stop word. The paper's
-//! ends with the process. [`spawner`] is the host's side: taskSpawn, the flush of the last task, and waitAll.
+//! ends with the process. `spawner.rs` is the host's side: taskSpawn, the flush of the last task, and waitAll.
 //!
 //! The pure parts know no time and no bus: [`task_table`] the protocol of the two tables, [`entry`] the bytes of an entry, [`buddy`] and
 //! [`warp_table`] what the MasterKernel keeps in shared memory.
@@ -80,7 +80,7 @@ impl Variant<dyn Runtime> for Pagoda {
     type Params = PagodaParams;
 
     fn build(params: &PagodaParams) -> Result<Box<dyn Runtime>, String> {
-        if params.threads % 32 != 0 {
+        if !params.threads.is_multiple_of(32) {
             return Err(format!("threads: {} are not whole warps of 32", params.threads));
         }
         buddy::Buddy::new(params.pool.get() as u32).map_err(|error| format!("pool: {error}"))?;

@@ -33,6 +33,7 @@ struct Copying {
 struct Spawned {
     task: usize,
     since: SimTime,
+    span: Option<SpanId>,
 }
 
 /// What speaks with a MasterKernel.
@@ -185,7 +186,8 @@ impl Spawner {
             }
         };
         let place = self.place(id)?;
-        self.spawned[place] = Some(Spawned { task, since: driver.now() });
+        let span = driver.begin_task(self.parent, tasks[task].launch.kernel.name(), place);
+        self.spawned[place] = Some(Spawned { task, since: driver.now(), span });
         driver.stats().tasks.add(1);
         self.send_entry(driver, tasks, id, state).await?;
         self.since = driver.now();
@@ -261,8 +263,8 @@ impl Spawner {
         for (place, bytes) in (first..).zip(bytes.chunks_exact(entry::BYTES as usize)) {
             let id = self.table.shape().at(place);
             let ended = self.table.copied_back(id, entry::state(bytes)).map_err(unknown)?;
-            if ended && let Some(Spawned { task, since }) = self.spawned[place].take() {
-                driver.task_done(since);
+            if ended && let Some(Spawned { task, since, span }) = self.spawned[place].take() {
+                driver.task_done(since, span);
                 if self.copies == Copies::Beside {
                     for &range in &tasks[task].copy_out {
                         let copy = driver

@@ -233,7 +233,7 @@ proptest! {
                             ended += usize::from(tables.cpu.copied_back(all[position], state).unwrap());
                         }
                         backs -= 1;
-                        if backs == 0 && which % 2 == 0 && let Some((id, state)) = tables.cpu.flush() {
+                        if backs == 0 && which.is_multiple_of(2) && let Some((id, state)) = tables.cpu.flush() {
                             stream.push_back(Copying::Entry(id, state));
                         }
                     }

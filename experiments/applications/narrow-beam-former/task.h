@@ -1,0 +1,37 @@
+// The strength of beams from the complex signals of some sensors: each signal goes through a filter that belongs to the sensor
+// and the beam, and their sum has a magnitude.
+
+struct BeamFormer {
+    const float *signals;
+    const float *filters;
+    float *strength;
+    int sensors;
+    int samples;
+    int beams;
+    int taps;
+
+    template <class Where> __device__ void run(const Where &here) const {
+        for (int place = here.getTid(); place < beams * samples; place += here.threads()) {
+            const int beam = place / samples, at = place % samples;
+            const float *filter = filters + 2 * beam * sensors * taps;
+            float real = 0.0f, imaginary = 0.0f;
+            for (int sensor = 0; sensor < sensors; sensor++) {
+                const float *signal = signals + 2 * (sensor * samples + at);
+                for (int k = 0; k < taps; k++, filter += 2) {
+                    if (k > at) continue;
+                    const float x = signal[-2 * k], y = signal[-2 * k + 1];
+                    real += x * filter[0] - y * filter[1];
+                    imaginary += x * filter[1] + y * filter[0];
+                }
+            }
+            strength[place] = sqrtf(real * real + imaginary * imaginary);
+        }
+    }
+};
+
+extern "C" __global__ void form_beams(const float *signals, const float *filters, float *strength, int sensors, int samples,
+                                      int beams, int taps) {
+    const BeamFormer task = {signals, filters, strength, sensors, samples, beams, taps};
+    task.run(Plain());
+}
+TASK(BeamFormer, form_beams)
