@@ -211,6 +211,8 @@ impl Batches<'_> {
     async fn batch(&self, driver: &mut Driver<'_>, kernel: &Super, tasks: &[Task]) -> Result<(), Fault> {
         let span = driver.begin(Some(self.parent), Level::Phases, "batch");
         let since = driver.now();
+        let begin = |(place, task): (usize, &Task)| driver.begin_task(span, task.launch.kernel.name(), place);
+        let spans: Vec<Option<SpanId>> = tasks.iter().enumerate().map(begin).collect();
         let default = DEFAULT_STREAM..DEFAULT_STREAM + 1;
         if self.params.copies == Copies::Beside {
             copy_all(driver, tasks, Direction::HostToDevice, default.clone(), self.parent).await?;
@@ -232,9 +234,9 @@ impl Batches<'_> {
         if self.params.copies == Copies::Beside {
             copy_all(driver, tasks, Direction::DeviceToHost, default, self.parent).await?;
         }
-        for _ in tasks {
+        for span in spans {
             driver.stats().tasks.add(1);
-            driver.task_done(since);
+            driver.task_done(since, span);
         }
         driver.end(span);
         Ok(())
