@@ -3,3 +3,5 @@
 #include "task.h"
 
 TASK_FUNCTIONS(form_beams_task)
+
+#include "../pagoda.h"

@@ -3,3 +3,5 @@
 #include "task.h"
 
 TASK_FUNCTIONS(convolve_task)
+
+#include "../pagoda.h"

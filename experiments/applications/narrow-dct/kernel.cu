@@ -3,3 +3,5 @@
 #include "task.h"
 
 TASK_FUNCTIONS(dct_shared_task, dct_global_task)
+
+#include "../pagoda.h"

@@ -3,3 +3,5 @@
 #include "task.h"
 
 TASK_FUNCTIONS(triple_des_task)
+
+#include "../pagoda.h"

@@ -3,3 +3,5 @@
 #include "task.h"
 
 TASK_FUNCTIONS(filter_bank_task)
+
+#include "../pagoda.h"

@@ -3,3 +3,5 @@
 #include "task.h"
 
 TASK_FUNCTIONS(factor_task, forward_task, divide_task, modify_task)
+
+#include "../pagoda.h"

@@ -3,3 +3,5 @@
 #include "task.h"
 
 TASK_FUNCTIONS(mandelbrot_task)
+
+#include "../pagoda.h"

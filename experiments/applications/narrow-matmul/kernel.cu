@@ -3,3 +3,5 @@
 #include "task.h"
 
 TASK_FUNCTIONS(multiply_task, multiply_tiled_task)
+
+#include "../pagoda.h"

@@ -6,10 +6,13 @@ use std::sync::Arc;
 use counterpoint_framework::kernel::Fault;
 use counterpoint_protocols::bus::Description;
 use counterpoint_protocols::launch::SmResources;
+use counterpoint_ptx::ast::Module;
+use counterpoint_ptx::parser::parse;
+use counterpoint_ptx::rewrite::loads_past_l1;
 use counterpoint_ptx::{Program, PtxError};
 
 use super::task_table::Shape;
-use super::{PagodaParams, entry};
+use super::{Loads, PagodaParams, entry};
 use crate::program::{Application, Argument, Buffer, BufferId, LaunchStep, Step, Task};
 
 /// The name of a module and its device.
@@ -79,7 +82,7 @@ pub(super) fn with_masters(
     for key in &keys {
         let of_key: Vec<&&Task> = all.iter().filter(|task| is_of(&task.launch, key)).collect();
         let Some(first) = of_key.first() else { continue };
-        let master = Arc::new(compile(&first.launch.kernel)?);
+        let master = Arc::new(compile(&first.launch.kernel, params.loads)?);
         for task in &of_key {
             check(task, &master, params)
                 .map_err(|error| Fault::new(format!("task `{}`: {error}", task.launch.kernel.name())))?;
@@ -125,8 +128,13 @@ fn is_of(launch: &LaunchStep, (code, device): &Key) -> bool {
 }
 
 /// The MasterKernel in the file of a task's kernel.
-fn compile(kernel: &Program) -> Result<Program, Fault> {
-    let compiled = Program::compile(kernel.source(), Some(entry::MASTER_KERNEL));
+fn compile(kernel: &Program, loads: Loads) -> Result<Program, Fault> {
+    let text = |module: &Module| match loads {
+        Loads::L2 => loads_past_l1(module),
+        Loads::AsWritten => kernel.source().to_owned(),
+    };
+    let module = parse(kernel.source());
+    let compiled = module.and_then(|module| Program::compile(&text(&module), Some(entry::MASTER_KERNEL)));
     let wrong = |errors: Vec<PtxError>| {
         let told = errors.first().map_or_else(String::new, |error| format!(" ({error})"));
         Fault::new(format!(
