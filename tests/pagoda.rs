@@ -5,7 +5,7 @@ use counterpoint_experiments::run::{RunRequest, RunSummary};
 use counterpoint_framework::time::SimTime;
 
 use crate::observed::{blocks, phase, total, with_blocks};
-use crate::support::{assert_verified, request, root, run_request};
+use crate::support::{assert_verified, assert_wrong, request, root, run_request};
 
 const APPLICATION: &str = "narrow-exchange";
 
@@ -51,6 +51,31 @@ fn tasks_compute_what_they_do_one_after_another() {
         verified(&pagoda("tiny", params, &[]));
     }
     verified(&pagoda("tiny", "", &["app.blocks=40", "app.threads=32", "app.tasks=2"]));
+}
+
+#[test]
+fn every_application_of_narrow_tasks_computes_what_it_should() {
+    let entries = std::fs::read_dir(root().join("experiments/applications")).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.retain(|name| name.starts_with("narrow-"));
+    assert!(names.len() >= 12, "the walk found {names:?} only");
+    for name in names {
+        for runtime in ["pagoda", "{ pagoda: { rows: 2, spawners: 5, pool: 16 KiB } }"] {
+            let runtime = format!("host.cpu.runtime={runtime}");
+            verified(&request("tiny", &name, &["app.size=small", &runtime]));
+        }
+    }
+}
+
+#[test]
+fn tasks_that_read_what_others_left_must_not_look_in_the_l1() {
+    let run = |loads: &str, sets: &[&str]| {
+        let runtime = format!("host.cpu.runtime={{ pagoda: {{ loads: {loads} }} }}");
+        run_request(&request("tiny", "narrow-lu", &[&["app.size=small", &runtime], sets].concat()))
+    };
+    assert_wrong(&run("as-written", &[]));
+    assert_verified(&run("as-written", &["gpu.sm.l1d.global=bypass"]));
 }
 
 #[test]

@@ -1,10 +1,6 @@
 // The MasterKernel of Pagoda (Yeh et al., PPoPP 2017): a kernel that never lets go of the GPU and runs narrow tasks from a table.
 //
-// A kernel.cu includes this file at its end, behind its table of task functions:
-//
-//     typedef void (*TaskFunction)(unsigned thread, unsigned block_threads, unsigned blocks, unsigned barrier, char *shared,
-//                                  const char *arguments);
-//     extern "C" __device__ const TaskFunction task_functions[] = { ... };
+// A kernel.cu includes this file at its end, behind its table of task functions (`tasks.h`): warps call them through it.
 //
 // Each block (MTB) has a column of the table. Its warp 0 schedules, its other warps, 31 of a block of 1024 threads, execute. What is
 // paper and what is not has a note where it stands; host-model/src/runtimes/pagoda has the pure twins of the structures.

@@ -82,7 +82,8 @@ impl Runtime for Gemtc {
     ) -> Result<Arc<Application>, Fault> {
         let mut changed = (**application).clone();
         for (key, tasks) in &narrow::tasks(application) {
-            let kernel = narrow::resident(tasks, SUPER_KERNEL, "gemtc.h")?;
+            let kernel =
+                narrow::resident(tasks, SUPER_KERNEL, "gemtc.h", |kernel| Ok(kernel.source().to_owned()))?;
             for task in tasks {
                 check(task, &kernel)
                     .map_err(|error| Fault::new(format!("task `{}`: {error}", task.launch.kernel.name())))?;

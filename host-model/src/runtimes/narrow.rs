@@ -64,11 +64,16 @@ pub(super) fn tasks(application: &Application) -> BTreeMap<Key, Vec<&Task>> {
     found
 }
 
-/// A kernel of the file that tasks are from, which a header puts there.
+/// A kernel of the file that tasks are from, which a header puts there, from the text that is made of that file.
 ///
 /// # Errors
 /// If the file does not include the header.
-pub(super) fn resident(tasks: &[&Task], name: &str, header: &str) -> Result<Arc<Program>, Fault> {
+pub(super) fn resident(
+    tasks: &[&Task],
+    name: &str,
+    header: &str,
+    text: impl Fn(&Program) -> Result<String, Vec<PtxError>>,
+) -> Result<Arc<Program>, Fault> {
     let Some(kernel) = tasks.first().map(|task| &task.launch.kernel) else {
         return Err(Fault::new(format!("there is no task for `{name}`")));
     };
@@ -79,7 +84,7 @@ pub(super) fn resident(tasks: &[&Task], name: &str, header: &str) -> Result<Arc<
             kernel.origin()
         ))
     };
-    let compiled = Program::compile(kernel.source(), Some(name)).map_err(wrong)?;
+    let compiled = text(kernel).and_then(|text| Program::compile(&text, Some(name))).map_err(wrong)?;
     Ok(Arc::new(compiled.from_file(kernel.origin())))
 }
 

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::model::{Params, Variant};
+use counterpoint_framework::model::{Choice, Params, Variant};
 use counterpoint_framework::telemetry::SpanId;
 use counterpoint_framework::time::{Bytes, SimTime};
 use counterpoint_protocols::bus::{Description, Direction};
@@ -34,6 +34,15 @@ use crate::driver::Driver;
 use crate::program::{Application, BufferId, Condition, LaunchStep, Range, Step, Task};
 use prepare::{Master, masters};
 use spawner::Spawner;
+
+/// Where loads of global memory look that do not say it themselves.
+#[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Loads {
+    /// In the L2, as `ptxas -dlcm=cg` has it.
+    L2,
+    /// Where those of any other kernel look.
+    AsWritten,
+}
 
 /// What can be set of Pagoda.
 #[derive(Clone, Debug, Params)]
@@ -53,6 +62,10 @@ pub(super) struct PagodaParams {
     /// 32-bit registers of a thread: the cap under which the paper compiles MasterKernel and tasks.
     #[param(default = "32", min = "16", max = "255")]
     registers: u32,
+    /// Where loads of the MasterKernel and of tasks look that do not say it themselves. Tasks may read what others have left, and nothing
+    /// empties the L1 of an SM while a kernel stays: where it keeps global memory, loads as written give old values.
+    #[param(default = "l2")]
+    loads: Loads,
     /// Threads of the host that copy inputs of tasks and spawn them. The paper's example has two (Fig. 1a).
     #[param(default = "2", min = "1", max = "32")]
     spawners: u32,
