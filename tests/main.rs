@@ -24,6 +24,7 @@ mod pagoda;
 mod pictures;
 mod profile_ranges;
 mod ptx_command;
+mod rivals;
 mod speed;
 mod streams;
 mod studies;

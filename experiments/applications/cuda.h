@@ -88,6 +88,10 @@ COUNTERPOINT_FUNCTION unsigned atomicOr(unsigned *place, unsigned value) {
 COUNTERPOINT_FUNCTION unsigned atomicExch(unsigned *place, unsigned value) {
     return __nvvm_atom_xchg_gen_i((int *)place, (int)value);
 }
+COUNTERPOINT_FUNCTION int atomicExch(int *place, int value) { return __nvvm_atom_xchg_gen_i(place, value); }
+COUNTERPOINT_FUNCTION int atomicCAS(int *place, int expected, int value) {
+    return __nvvm_atom_cas_gen_i(place, expected, value);
+}
 COUNTERPOINT_FUNCTION int atomicMin(int *place, int value) { return __nvvm_atom_min_gen_i(place, value); }
 COUNTERPOINT_FUNCTION int atomicMax(int *place, int value) { return __nvvm_atom_max_gen_i(place, value); }
 COUNTERPOINT_FUNCTION float atomicAdd(float *place, float value) {

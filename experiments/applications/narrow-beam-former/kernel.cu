@@ -4,4 +4,5 @@
 
 TASK_FUNCTIONS(form_beams_task)
 
+#include "../gemtc.h"
 #include "../pagoda.h"

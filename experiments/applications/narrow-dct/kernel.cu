@@ -4,4 +4,5 @@
 
 TASK_FUNCTIONS(dct_shared_task, dct_global_task)
 
+#include "../gemtc.h"
 #include "../pagoda.h"

@@ -4,4 +4,5 @@
 
 TASK_FUNCTIONS(triple_des_task)
 
+#include "../gemtc.h"
 #include "../pagoda.h"

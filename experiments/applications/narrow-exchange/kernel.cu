@@ -30,4 +30,5 @@ TASK(Exchange, exchange)
 
 TASK_FUNCTIONS(exchange_task)
 
+#include "../gemtc.h"
 #include "../pagoda.h"

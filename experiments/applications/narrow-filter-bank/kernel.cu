@@ -4,4 +4,5 @@
 
 TASK_FUNCTIONS(filter_bank_task)
 
+#include "../gemtc.h"
 #include "../pagoda.h"

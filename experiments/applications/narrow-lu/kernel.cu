@@ -4,4 +4,5 @@
 
 TASK_FUNCTIONS(factor_task, forward_task, divide_task, modify_task)
 
+#include "../gemtc.h"
 #include "../pagoda.h"

@@ -4,4 +4,5 @@
 
 TASK_FUNCTIONS(mandelbrot_task)
 
+#include "../gemtc.h"
 #include "../pagoda.h"

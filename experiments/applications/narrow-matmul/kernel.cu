@@ -4,4 +4,5 @@
 
 TASK_FUNCTIONS(multiply_task, multiply_tiled_task)
 
+#include "../gemtc.h"
 #include "../pagoda.h"

@@ -7,4 +7,5 @@
 
 TASK_FUNCTIONS(triple_des_task, mandelbrot_task, filter_bank_task, multiply_tiled_task)
 
+#include "../gemtc.h"
 #include "../pagoda.h"

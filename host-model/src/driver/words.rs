@@ -24,11 +24,14 @@ impl Driver<'_> {
         Ok(std::mem::take(&mut self.seen))
     }
 
-    /// Writes values, not more than a page, into host memory, where a part of a buffer lies.
+    /// Writes values into host memory, where a part of a buffer lies.
     pub(crate) async fn write_part(&mut self, part: Range, values: Vec<u8>) -> Result<(), Fault> {
-        let address = self.host_address[self.place(part.buffer)] + part.offset;
-        let tag = self.page_slot(Page::Note).await?;
-        self.io.memory.tx.send(HostAccess::Write { tag, address, data: values.into() }).await;
+        let mut address = self.host_address[self.place(part.buffer)] + part.offset;
+        for values in values.chunks(self.page as usize) {
+            let tag = self.page_slot(Page::Note).await?;
+            self.io.memory.tx.send(HostAccess::Write { tag, address, data: values.into() }).await;
+            address += values.len() as u64;
+        }
         self.settle().await
     }
 

@@ -6,26 +6,18 @@
 
 use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::model::{Choice, Params, Variant};
+use counterpoint_framework::model::{Params, Variant};
 use counterpoint_framework::telemetry::SpanId;
 use counterpoint_protocols::bus::Direction;
 use counterpoint_protocols::launch::Tracking;
 
 use super::Runtime;
+use super::narrow::{Copies, copy_all};
 use super::serial::phases;
 use super::steps::Sender;
 use super::walk::Sends;
 use crate::driver::Driver;
 use crate::program::{Condition, LaunchStep, Range, Step, Task};
-
-/// When inputs and results of tasks are copied.
-#[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Copies {
-    /// In the stream of their task, before and behind its kernel.
-    Beside,
-    /// All inputs before the first kernel, all results behind the last one: what lies between is what the kernels take alone.
-    Apart,
-}
 
 /// What can be set of it.
 #[derive(Clone, Debug, Params)]
@@ -71,12 +63,12 @@ struct Tasks<'a> {
 
 impl Tasks<'_> {
     /// Sends what each task copies one way, in its stream.
-    async fn copies<'t>(
+    async fn copies(
         &self,
         driver: &mut Driver<'_>,
         direction: Direction,
         stream: u32,
-        parts: impl IntoIterator<Item = &'t Range>,
+        parts: &[Range],
     ) -> Result<(), Fault> {
         for &part in parts {
             driver.copy_part(direction, part, stream, Some(self.parent)).await?;
@@ -110,31 +102,24 @@ impl Sends for Tasks<'_> {
     }
 
     async fn tasks(&mut self, driver: &mut Driver<'_>, tasks: &[Task]) -> Result<(), Fault> {
-        // Stream 0 is the default one, for which all others wait.
-        let in_streams = || tasks.iter().zip((1..=self.params.streams).cycle());
-        // What was sent before is on another stream.
+        // Stream 0 is the default one, for which all others wait. What was sent before is on that.
         driver.drain().await?;
+        let (streams, parent) = (1..self.params.streams + 1, self.parent);
         if self.params.copies == Copies::Apart {
-            for (task, stream) in in_streams() {
-                self.copies(driver, Direction::HostToDevice, stream, &task.copy_in).await?;
-            }
-            driver.drain().await?;
+            copy_all(driver, tasks, Direction::HostToDevice, streams.clone(), parent).await?;
         }
-        for (task, stream) in in_streams() {
+        for (task, stream) in tasks.iter().zip(streams.clone().cycle()) {
             if self.params.copies == Copies::Beside {
                 self.copies(driver, Direction::HostToDevice, stream, &task.copy_in).await?;
             }
-            driver.launch(&task.launch, stream, Tracking::None, Some(self.parent)).await?;
+            driver.launch(&task.launch, stream, Tracking::None, Some(parent)).await?;
             if self.params.copies == Copies::Beside {
                 self.copies(driver, Direction::DeviceToHost, stream, &task.copy_out).await?;
             }
         }
         driver.drain().await?;
         if self.params.copies == Copies::Apart {
-            for (task, stream) in in_streams() {
-                self.copies(driver, Direction::DeviceToHost, stream, &task.copy_out).await?;
-            }
-            driver.drain().await?;
+            copy_all(driver, tasks, Direction::DeviceToHost, streams, parent).await?;
         }
         Ok(())
     }

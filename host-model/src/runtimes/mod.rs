@@ -2,6 +2,7 @@
 //!
 //! A runtime is one file with its parameters and one line in the list.
 
+mod narrow;
 mod pipelined;
 mod profiled;
 mod schedule;
@@ -19,6 +20,7 @@ counterpoint_framework::variants! {
     mod dka::Dka;
     pub mod pagoda::Pagoda;
     mod hyperq::HyperQ;
+    mod gemtc::Gemtc;
 }
 
 use std::collections::BTreeMap;

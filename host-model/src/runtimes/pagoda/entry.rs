@@ -68,6 +68,18 @@ pub fn demand(Task { launch, barrier, .. }: &Task) -> Result<Demand, String> {
     Ok(Demand { blocks, warps: threads / 32, shared, barrier: *barrier })
 }
 
+/// Whether the arguments of a task fit into an entry.
+///
+/// # Errors
+/// If they do not.
+pub fn check_arguments(task: &Task) -> Result<(), String> {
+    let bytes = task.launch.kernel.param_bytes() as usize;
+    if bytes > ARGUMENTS {
+        return Err(format!("its {bytes} bytes of arguments: an entry of the TaskTable has {ARGUMENTS}"));
+    }
+    Ok(())
+}
+
 /// The position of a kernel's task function in the table of the module that has this MasterKernel.
 ///
 /// # Errors

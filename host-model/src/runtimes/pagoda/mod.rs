@@ -20,12 +20,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::model::{Choice, Params, Variant};
+use counterpoint_framework::model::{Params, Variant};
 use counterpoint_framework::telemetry::SpanId;
 use counterpoint_framework::time::{Bytes, SimTime};
 use counterpoint_protocols::bus::{Description, Direction};
 
 use super::Runtime;
+use super::narrow::{Copies, Loads, key_of};
 use super::serial::phases;
 use super::steps::Sender;
 use super::walk::Sends;
@@ -33,25 +34,6 @@ use crate::driver::Driver;
 use crate::program::{Application, BufferId, Condition, LaunchStep, Range, Step, Task};
 use prepare::{Master, masters};
 use spawner::Spawner;
-
-/// When inputs and results of tasks are copied.
-#[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Copies {
-    /// A task's inputs before it is spawned, its results when it is known to be done.
-    Beside,
-    /// All inputs before the first task is spawned, all results when the last one is done: so that what lies between is what the tasks
-    /// take alone.
-    Apart,
-}
-
-/// Where loads of global memory look that do not say it themselves.
-#[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Loads {
-    /// In the L2, as `ptxas -dlcm=cg` has it.
-    L2,
-    /// Where those of any other kernel look.
-    AsWritten,
-}
 
 /// What can be set of Pagoda.
 #[derive(Clone, Debug, Params)]
@@ -184,8 +166,7 @@ impl Sends for Tasks<'_> {
     }
 
     async fn tasks(&mut self, driver: &mut Driver<'_>, tasks: &[Task]) -> Result<(), Fault> {
-        let Some(first) = tasks.first() else { return Ok(()) };
-        let key = (Arc::clone(&first.launch.code), first.launch.device);
+        let key = key_of(tasks)?;
         let unknown = || Fault::new(format!("`{}` has no MasterKernel", key.0));
         let mut spawner = match self.spawner.take() {
             Some(spawner) if spawner.is_of(&key) => spawner,

@@ -1,22 +1,17 @@
 //! An application that has MasterKernels: their code, their tables and stop words, and what is wrong with its tasks.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use counterpoint_framework::kernel::Fault;
 use counterpoint_protocols::bus::Description;
 use counterpoint_protocols::launch::SmResources;
-use counterpoint_ptx::ast::Module;
-use counterpoint_ptx::parser::parse;
-use counterpoint_ptx::rewrite::loads_past_l1;
-use counterpoint_ptx::{Program, PtxError};
+use counterpoint_ptx::Program;
 
+use super::super::narrow::{self, Key};
 use super::task_table::Shape;
-use super::{Loads, PagodaParams, entry};
-use crate::program::{Application, Argument, Buffer, BufferId, LaunchStep, Step, Task};
-
-/// The name of a module and its device.
-pub(super) type Key = (Arc<str>, u32);
+use super::{PagodaParams, entry};
+use crate::program::{Application, Argument, Buffer, BufferId, LaunchStep, Task};
 
 /// A MasterKernel and its memory.
 #[derive(Clone, Debug)]
@@ -57,18 +52,6 @@ fn names((code, device): &Key) -> [String; 2] {
     [format!("TaskTable of {code} on device {device}"), format!("stop word of {code} on device {device}")]
 }
 
-/// The tasks of an application.
-fn tasks(steps: &[Step]) -> Vec<&Task> {
-    let mut found = Vec::new();
-    for step in steps {
-        match step {
-            Step::Tasks(all) => found.extend(all.iter()),
-            step => found.extend(tasks(step.inner())),
-        }
-    }
-    found
-}
-
 /// The application with a MasterKernel in each module that has tasks, and its memory behind the buffers.
 pub(super) fn with_masters(
     application: &Application,
@@ -76,24 +59,13 @@ pub(super) fn with_masters(
     params: &PagodaParams,
 ) -> Result<Application, Fault> {
     let mut changed = application.clone();
-    let all = tasks(&application.steps);
-    let keys: BTreeSet<Key> =
-        all.iter().map(|task| (Arc::clone(&task.launch.code), task.launch.device)).collect();
-    for key in &keys {
-        let of_key: Vec<&&Task> = all.iter().filter(|task| is_of(&task.launch, key)).collect();
-        let Some(first) = of_key.first() else { continue };
-        let master = Arc::new(compile(&first.launch.kernel, params.loads)?);
-        for task in &of_key {
+    for (key, tasks) in &narrow::tasks(application) {
+        let master = narrow::resident(tasks, entry::MASTER_KERNEL, "pagoda.h", params.loads)?;
+        for task in tasks {
             check(task, &master, params)
                 .map_err(|error| Fault::new(format!("task `{}`: {error}", task.launch.kernel.name())))?;
         }
-        let module =
-            changed.modules.iter_mut().find(|module| *module.name == *key.0 && module.device == key.1);
-        if let Some(module) = module
-            && module.kernels.iter().all(|kernel| kernel.name() != master.name())
-        {
-            module.kernels.push(Arc::clone(&master));
-        }
+        narrow::add_kernel(&mut changed, key, &master);
         let Description { capacity, sm, .. } = devices.get(&key.1).cloned().unwrap_or_default();
         let columns = capacity.sms * blocks(&master, sm, params).map_err(Fault::new)?;
         let [table, stop] = names(key);
@@ -123,36 +95,11 @@ pub(super) fn masters(application: &Application, params: &PagodaParams) -> BTree
     application.modules.iter().filter_map(master).collect()
 }
 
-fn is_of(launch: &LaunchStep, (code, device): &Key) -> bool {
-    launch.code == *code && launch.device == *device
-}
-
-/// The MasterKernel in the file of a task's kernel.
-fn compile(kernel: &Program, loads: Loads) -> Result<Program, Fault> {
-    let text = |module: &Module| match loads {
-        Loads::L2 => loads_past_l1(module),
-        Loads::AsWritten => kernel.source().to_owned(),
-    };
-    let module = parse(kernel.source());
-    let compiled = module.and_then(|module| Program::compile(&text(&module), Some(entry::MASTER_KERNEL)));
-    let wrong = |errors: Vec<PtxError>| {
-        let told = errors.first().map_or_else(String::new, |error| format!(" ({error})"));
-        Fault::new(format!(
-            "{} has no `{}`, which runs tasks: its CUDA C includes `pagoda.h` behind the table of its task functions{told}",
-            kernel.origin(),
-            entry::MASTER_KERNEL
-        ))
-    };
-    Ok(compiled.map_err(wrong)?.from_file(kernel.origin()))
-}
-
 /// Blocks of the MasterKernel on each SM. All of them must be there at once: a column of the table whose block waits is never looked at.
 fn blocks(master: &Program, sm: SmResources, params: &PagodaParams) -> Result<u32, String> {
     let PagodaParams { threads, registers, .. } = *params;
     let shared = master.shared_bytes() + params.pool.get() as u32;
-    let fit = |offered: u32, demanded: u32| offered.checked_div(demanded).unwrap_or(u32::MAX);
-    let most = sm.ctas.min(fit(sm.threads, threads));
-    let most = most.min(fit(sm.registers, registers * threads)).min(fit(sm.shared, shared));
+    let most = narrow::blocks(sm, threads, registers, shared);
     if most == 0 || params.blocks > most {
         return Err(format!(
             "an SM holds {most} blocks of a MasterKernel with {threads} threads of {registers} registers and {shared} bytes of shared \
@@ -170,12 +117,5 @@ fn blocks(master: &Program, sm: SmResources, params: &PagodaParams) -> Result<u3
 fn check(task: &Task, master: &Program, params: &PagodaParams) -> Result<(), String> {
     entry::demand(task)?.check(params.threads / 32 - 1, params.pool.get() as u32)?;
     entry::function(master, task.launch.kernel.name())?;
-    let bytes = task.launch.kernel.param_bytes() as usize;
-    if bytes > entry::ARGUMENTS {
-        return Err(format!(
-            "its {bytes} bytes of arguments: an entry of the TaskTable has {}",
-            entry::ARGUMENTS
-        ));
-    }
-    Ok(())
+    entry::check_arguments(task)
 }

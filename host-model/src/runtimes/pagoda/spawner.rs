@@ -13,10 +13,11 @@ use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::bus::{CommandId, Direction};
 use counterpoint_protocols::launch::Tracking;
 
+use super::super::narrow::{Copies, Key, copy_all};
 use super::entry::{self, Parameters};
-use super::prepare::{Key, Master};
+use super::prepare::Master;
 use super::task_table::{HostTable, State, TaskId};
-use super::{Copies, INPUTS, PagodaParams, RESULTS, TABLE, part};
+use super::{INPUTS, PagodaParams, RESULTS, TABLE, part};
 use crate::driver::Driver;
 use crate::program::Task;
 
@@ -103,7 +104,7 @@ impl Spawner {
     /// Spawns tasks, and waits for all of them (`waitAll`).
     pub(super) async fn run(&mut self, driver: &mut Driver<'_>, tasks: &[Task]) -> Result<(), Fault> {
         if self.copies == Copies::Apart {
-            self.copy_apart(driver, tasks, Direction::HostToDevice).await?;
+            copy_all(driver, tasks, Direction::HostToDevice, INPUTS..INPUTS + 1, self.parent).await?;
         }
         let span = driver.begin(Some(self.parent), Level::Phases, "tasks");
         let mut coming = 0..tasks.len();
@@ -142,30 +143,7 @@ impl Spawner {
         }
         driver.end(span);
         if self.copies == Copies::Apart {
-            self.copy_apart(driver, tasks, Direction::DeviceToHost).await?;
-        }
-        while let Some(copy) = self.results.pop_front() {
-            driver.wait(copy).await?;
-        }
-        Ok(())
-    }
-
-    /// Copies what all tasks need, or what all have made.
-    async fn copy_apart(
-        &mut self,
-        driver: &mut Driver<'_>,
-        tasks: &[Task],
-        direction: Direction,
-    ) -> Result<(), Fault> {
-        for task in tasks {
-            let (ranges, stream) = match direction {
-                Direction::HostToDevice => (&task.copy_in, INPUTS),
-                Direction::DeviceToHost => (&task.copy_out, RESULTS),
-            };
-            for &range in ranges {
-                let copy = driver.copy_part(direction, range, stream, Some(self.parent)).await?;
-                self.results.push_back(copy);
-            }
+            copy_all(driver, tasks, Direction::DeviceToHost, RESULTS..RESULTS + 1, self.parent).await?;
         }
         while let Some(copy) = self.results.pop_front() {
             driver.wait(copy).await?;
