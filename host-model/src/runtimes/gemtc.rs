@@ -20,7 +20,7 @@ use counterpoint_protocols::launch::Tracking;
 use counterpoint_ptx::Program;
 
 use super::Runtime;
-use super::narrow::{self, Copies, Key, copy_all};
+use super::narrow::{self, Copies, Key, Loads, copy_all};
 use super::pagoda::entry::{self, Parameters};
 use super::pagoda::task_table::FREE;
 use super::serial::phases;
@@ -82,8 +82,7 @@ impl Runtime for Gemtc {
     ) -> Result<Arc<Application>, Fault> {
         let mut changed = (**application).clone();
         for (key, tasks) in &narrow::tasks(application) {
-            let kernel =
-                narrow::resident(tasks, SUPER_KERNEL, "gemtc.h", |kernel| Ok(kernel.source().to_owned()))?;
+            let kernel = narrow::resident(tasks, SUPER_KERNEL, "gemtc.h", Loads::AsWritten)?;
             for task in tasks {
                 check(task, &kernel)
                     .map_err(|error| Fault::new(format!("task `{}`: {error}", task.launch.kernel.name())))?;

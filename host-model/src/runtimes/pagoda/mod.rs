@@ -20,13 +20,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::model::{Choice, Params, Variant};
+use counterpoint_framework::model::{Params, Variant};
 use counterpoint_framework::telemetry::SpanId;
 use counterpoint_framework::time::{Bytes, SimTime};
 use counterpoint_protocols::bus::{Description, Direction};
 
 use super::Runtime;
-use super::narrow::{Copies, key_of};
+use super::narrow::{Copies, Loads, key_of};
 use super::serial::phases;
 use super::steps::Sender;
 use super::walk::Sends;
@@ -34,15 +34,6 @@ use crate::driver::Driver;
 use crate::program::{Application, BufferId, Condition, LaunchStep, Range, Step, Task};
 use prepare::{Master, masters};
 use spawner::Spawner;
-
-/// Where loads of global memory look that do not say it themselves.
-#[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Loads {
-    /// In the L2, as `ptxas -dlcm=cg` has it.
-    L2,
-    /// Where those of any other kernel look.
-    AsWritten,
-}
 
 /// What can be set of Pagoda.
 #[derive(Clone, Debug, Params)]
