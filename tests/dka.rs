@@ -56,7 +56,7 @@ fn every_program_computes_the_same_with_labels_flushes_and_protected_lines_in_ev
     for program in PROGRAMS {
         assert_verified(&run_request(&serial(program, &SMALL)));
         for overlay in ["preemptive", "dka"] {
-            for kind in ["off", "flush", "protect"] {
+            for kind in ["off", "flush", "protect", "protect-produced"] {
                 let label = labels(kind);
                 let summary = run_request(&on_dka(overlay, program, &[&SMALL[..], &[&label]].concat()));
                 assert_verified(&summary);

@@ -9,6 +9,8 @@
 #define __constant__ __attribute__((constant))
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+#define __align__(bytes) __attribute__((aligned(bytes)))
+#define __forceinline__ inline __attribute__((always_inline))
 
 // Each index is a property that reads its special register, as clang's own header has it.
 #define COUNTERPOINT_INDEX(type, builtin)                                          \
@@ -64,6 +66,9 @@ COUNTERPOINT_FUNCTION float __shfl_down_sync(unsigned, float value, unsigned off
 }
 #endif
 
+COUNTERPOINT_FUNCTION void __threadfence() { __nvvm_membar_gl(); }
+COUNTERPOINT_FUNCTION void __threadfence_block() { __nvvm_membar_cta(); }
+
 COUNTERPOINT_FUNCTION int __float_as_int(float x) { return __builtin_bit_cast(int, x); }
 COUNTERPOINT_FUNCTION float __int_as_float(int x) { return __builtin_bit_cast(float, x); }
 
@@ -72,6 +77,20 @@ COUNTERPOINT_FUNCTION int max(int a, int b) { return a > b ? a : b; }
 
 COUNTERPOINT_FUNCTION unsigned atomicAdd(unsigned *place, unsigned value) {
     return __nvvm_atom_add_gen_i((int *)place, (int)value);
+}
+COUNTERPOINT_FUNCTION int atomicSub(int *place, int value) { return __nvvm_atom_add_gen_i(place, -value); }
+COUNTERPOINT_FUNCTION unsigned atomicAnd(unsigned *place, unsigned value) {
+    return __nvvm_atom_and_gen_i((int *)place, (int)value);
+}
+COUNTERPOINT_FUNCTION unsigned atomicOr(unsigned *place, unsigned value) {
+    return __nvvm_atom_or_gen_i((int *)place, (int)value);
+}
+COUNTERPOINT_FUNCTION unsigned atomicExch(unsigned *place, unsigned value) {
+    return __nvvm_atom_xchg_gen_i((int *)place, (int)value);
+}
+COUNTERPOINT_FUNCTION int atomicExch(int *place, int value) { return __nvvm_atom_xchg_gen_i(place, value); }
+COUNTERPOINT_FUNCTION int atomicCAS(int *place, int expected, int value) {
+    return __nvvm_atom_cas_gen_i(place, expected, value);
 }
 COUNTERPOINT_FUNCTION int atomicMin(int *place, int value) { return __nvvm_atom_min_gen_i(place, value); }
 COUNTERPOINT_FUNCTION int atomicMax(int *place, int value) { return __nvvm_atom_max_gen_i(place, value); }

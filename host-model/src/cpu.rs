@@ -1,7 +1,9 @@
 //! The CPU: executes the application's steps as its runtime orders them.
 
 use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::model::{Choose, Component, Context, Counter, Invalid, Params, Ports, Stats};
+use counterpoint_framework::model::{
+    Choose, Component, Context, Counter, Distribution, Invalid, Params, Ports, Stats,
+};
 use counterpoint_framework::telemetry::Level;
 use counterpoint_framework::time::Bytes;
 use counterpoint_protocols::host::{DeviceSocket, HostMemoryClient, StorageClient};
@@ -47,6 +49,19 @@ pub struct CpuStats {
     pub(crate) commands: Counter,
     /// Times that a thread had to wait for a page that a device had not sent.
     pub(crate) page_faults: Counter,
+    /// Tasks put into a TaskTable.
+    pub(crate) tasks: Counter,
+    /// Entries of it sent to devices.
+    pub(crate) entries_sent: Counter,
+    /// Entries copied back.
+    pub(crate) entries_copied_back: Counter,
+    /// Times that all of it was copied back because it was full.
+    pub(crate) tables_copied_back: Counter,
+    /// Times that the last task was set to be scheduled because no other one came.
+    pub(crate) flushes: Counter,
+    /// From a task's entry in the table until the host knew that it was done, in nanoseconds.
+    #[stat(unit = "ns")]
+    pub(crate) task_latency: Distribution,
 }
 
 /// The CPU.
@@ -70,9 +85,10 @@ impl Component for Cpu {
         let runtime = self.params.runtime.build();
         let mut driver = Driver::new(io, sim, self.params.page.get(), self.params.queue_depth as usize)?;
         let run = driver.begin(None, Level::Phases, format!("run {}", driver.application().name));
-        driver.replace(runtime.prepare(&driver.application())?);
         let setup = driver.begin(Some(run), Level::Phases, "setup");
-        driver.allocate().await?;
+        driver.describe().await?;
+        driver.replace(runtime.prepare(&driver.application(), driver.devices())?);
+        driver.allocate()?;
         driver.end(setup);
         runtime.run(&mut driver, run).await?;
         driver.end(run);

@@ -5,6 +5,7 @@ mod allocation;
 mod modules;
 pub(crate) mod overlap;
 pub(crate) mod threads;
+mod words;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use std::sync::Arc;
 use counterpoint_framework::kernel::{Fault, Source};
 use counterpoint_framework::model::Context;
 use counterpoint_framework::telemetry::{Attribute, Lane, Level, SpanId};
-use counterpoint_framework::time::Wire;
+use counterpoint_framework::time::{SimTime, Wire};
 use counterpoint_protocols::bus::{
     BusMessage, Command, CommandId, Copy, Description, Direction, Title, Work,
 };
@@ -37,7 +38,9 @@ enum Page {
     /// From memory to the journal.
     Inspect { buffer: BufferId, offset: u64, bytes: u32 },
     /// From memory to the CPU.
-    Look,
+    Look { offset: u64 },
+    /// From the CPU to memory.
+    Note,
 }
 
 /// A command under way.
@@ -73,11 +76,12 @@ pub struct Driver<'a> {
     freed: Vec<Option<u32>>,
     commands: BTreeMap<CommandId, Issued>,
     descriptions: BTreeMap<CommandId, Description>,
+    devices: BTreeMap<u32, Description>,
     next_command: u32,
     next_launch: u32,
     inspected: BTreeMap<BufferId, Vec<u8>>,
     /// What the CPU looked at last.
-    seen: Box<[u8]>,
+    seen: Vec<u8>,
 }
 
 impl<'a> Driver<'a> {
@@ -110,10 +114,11 @@ impl<'a> Driver<'a> {
             hidden: BTreeMap::new(),
             commands: BTreeMap::new(),
             descriptions: BTreeMap::new(),
+            devices: BTreeMap::new(),
             next_command: 1,
             next_launch: 1,
             inspected: BTreeMap::new(),
-            seen: Box::default(),
+            seen: Vec::new(),
         })
     }
 
@@ -279,11 +284,7 @@ impl<'a> Driver<'a> {
         let part = Range { buffer, offset, bytes };
         let copy = self.copy_part(Direction::DeviceToHost, part, stream, parent).await?;
         self.wait(copy).await?;
-        let address = self.host_address[self.place(buffer)] + offset;
-        let tag = self.page_slot(Page::Look).await?;
-        self.io.memory.tx.send(HostAccess::Read { tag, address, bytes: bytes as u32 }).await;
-        self.settle().await?;
-        Ok(self.seen == condition.value)
+        Ok(*self.read_part(part).await? == *condition.value)
     }
 
     /// Launches a kernel; the result names it.
@@ -315,7 +316,7 @@ impl<'a> Driver<'a> {
         (tracking, task): (Tracking, Option<Task>),
         parent: Option<SpanId>,
     ) -> Result<CommandId, Fault> {
-        let params = step.params(|name| self.device_address[self.place(name)]);
+        let params = self.params_of(step);
         let place_of = |name| self.device_address[self.place(name)];
         let textures = self.application.textures_on(step.device, place_of);
         let id = LaunchId(self.next_launch);
@@ -345,6 +346,11 @@ impl<'a> Driver<'a> {
             span: parent,
         };
         Ok(self.command(step.device, stream, Work::Launch(Arc::new(launch)), None, 0).await)
+    }
+
+    /// The parameters of a launch as bytes.
+    pub(crate) fn params_of(&self, step: &LaunchStep) -> Vec<u8> {
+        step.params(|name| self.device_address[self.place(name)])
     }
 
     /// Records an event on a stream; the result names it.
@@ -418,13 +424,18 @@ impl<'a> Driver<'a> {
 
     /// Waits for messages and takes those that have come.
     async fn event(&mut self) -> Result<(), Fault> {
+        self.event_until(SimTime::MAX).await
+    }
+
+    /// Waits for messages until some time at most, and takes those that have come.
+    pub(crate) async fn event_until(&mut self, deadline: SimTime) -> Result<(), Fault> {
         if self.take_message().await? || self.run_threads().await {
             return Ok(());
         }
         let CpuPorts { input, output, memory, devices } = &*self.io;
         let sources =
             [input.rx.when(true), output.rx.when(true), memory.rx.when(true), devices.rx.when(true)];
-        self.sim.wait(self.next_computed(), sources).await;
+        self.sim.wait(self.next_computed().min(deadline), sources).await;
         Ok(())
     }
 
@@ -479,9 +490,9 @@ impl<'a> Driver<'a> {
                         values[range].copy_from_slice(&data);
                     }
                 }
-                Some(Page::Look) => {
+                Some(Page::Look { offset }) => {
                     *self.page(tag)? = None;
-                    self.seen = data;
+                    self.seen[offset as usize..offset as usize + data.len()].copy_from_slice(&data);
                 }
                 _ => return Err(Fault::new(format!("memory answered page {} with values", tag.0))),
             },

@@ -7,7 +7,7 @@ use counterpoint_framework::kernel::{Message, Socket};
 use counterpoint_framework::telemetry::SpanId;
 
 use crate::flip;
-use crate::launch::Launch;
+use crate::launch::{Launch, SmResources};
 use crate::local::Capacity;
 use crate::memory::Tag;
 
@@ -93,6 +93,8 @@ pub struct Description {
     pub memory: u64,
     /// How many warps it holds at once.
     pub capacity: Capacity,
+    /// What each of its SMs offers to thread blocks at least.
+    pub sm: SmResources,
     /// What the paths of the device's parts begin with, such as `gpu[0]`; nothing if it is the whole machine.
     pub path: String,
 }

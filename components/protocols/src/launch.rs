@@ -145,8 +145,8 @@ pub enum ToScheduler {
 /// From the CTA scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LaunchEvent {
-    /// Sent once, at the start: how much the SMs hold.
-    Capacity(Capacity),
+    /// Sent once, at the start: how much the SMs hold, and what each of them offers at least.
+    Capacity(Capacity, SmResources),
     /// Every block of the launch has ended and its stores are visible.
     Done(LaunchId),
 }

@@ -23,7 +23,8 @@ pub struct Task {
 impl Task {
     /// What L2 lines that it writes are labelled with.
     pub fn label(&self) -> TaskLabel {
-        TaskLabel::new(self.kernel, self.batch)
+        let label = TaskLabel::new(self.kernel, self.batch);
+        if self.kernel + 1 == self.kernels { label.last() } else { label }
     }
 
     /// The labels of lines that nobody reads any more when it has ended: what the kernel before it wrote for this batch, and
@@ -47,14 +48,25 @@ impl TaskLabel {
     pub const STREAM_BITS: u32 = 5;
     /// The label of what no pipeline wrote.
     pub const NONE: TaskLabel = TaskLabel(0);
+    const VALID: u16 = 1 << (Self::KERNEL_BITS + Self::STREAM_BITS);
+    const LAST: u16 = Self::VALID << 1;
 
     /// The label of a kernel and a batch.
     pub const fn new(kernel: u32, batch: u32) -> Self {
         let kernel = kernel & ((1 << Self::KERNEL_BITS) - 1);
         let stream = batch & ((1 << Self::STREAM_BITS) - 1);
-        TaskLabel(
-            (1 << (Self::KERNEL_BITS + Self::STREAM_BITS) | kernel << Self::STREAM_BITS | stream) as u16,
-        )
+        TaskLabel(Self::VALID | (kernel << Self::STREAM_BITS | stream) as u16)
+    }
+
+    /// The same of a pipeline's last kernel. Requests say so; a line that keeps it as one more bit protects what a kernel reads.
+    #[must_use]
+    pub const fn last(self) -> Self {
+        TaskLabel(self.0 | Self::LAST)
+    }
+
+    /// Whether a kernel will read what bears it.
+    pub fn is_produced(self) -> bool {
+        self.0 & (Self::VALID | Self::LAST) == Self::VALID
     }
 
     /// Whether it means anything.
@@ -145,6 +157,8 @@ mod tests {
         let read = |kernel| task(kernel).read().collect::<Vec<_>>();
         assert_eq!(read(0), []);
         assert_eq!(read(1), [TaskLabel::new(0, 5)]);
-        assert_eq!(read(2), [TaskLabel::new(1, 5), TaskLabel::new(2, 5)]);
+        assert_eq!(read(2), [TaskLabel::new(1, 5), TaskLabel::new(2, 5).last()]);
+        assert_eq!([0, 1, 2].map(|kernel| task(kernel).label().is_produced()), [true, true, false]);
+        assert!(!TaskLabel::NONE.is_produced());
     }
 }

@@ -50,6 +50,19 @@ impl Program {
         }
     }
 
+    /// The functions whose addresses a variable of the module holds at first, in their order: those that the kernel can reach, and
+    /// nothing for other values. `None` if there is no such variable.
+    pub fn functions_in(&self, variable: &str) -> Option<Vec<Option<&str>>> {
+        let mut symbols = self.global_symbols.iter().chain(&self.constant_symbols);
+        let symbol = symbols.find(|symbol| symbol.name == variable)?;
+        let function = |bytes: &[u8; 8]| {
+            let address = u64::from_le_bytes(*bytes);
+            let mut functions = self.functions.iter().skip(1);
+            functions.find(|function| function.address == address).map(|function| function.name.as_str())
+        };
+        Some(symbol.initial.as_chunks().0.iter().map(function).collect())
+    }
+
     /// What the module's `.const` variables hold.
     pub fn constant_image(&self, bases: VariableBases) -> Vec<u8> {
         image(&self.constant_symbols, bases)
@@ -114,6 +127,27 @@ ret;
         let mut changed = words(&[1, 2, 3, 4, 5, 6, 7]);
         program.point(&mut changed, bases);
         assert_eq!(changed, words(&[1, 2, 0x2000, 0, 5, 6, 7]), "only the address is put right");
+    }
+
+    #[test]
+    fn tables_of_functions_name_them() {
+        let source = ".version 7.8
+.target sm_35
+.address_size 64
+.func first() { ret; }
+.func second() { ret; }
+.global .align 8 .u64 table[3] = { second, 7, first };
+.visible .entry caller() {
+.reg .b64 %rd<2>;
+ld.global.u64 %rd1, [table];
+prototype: .callprototype ()_ ();
+call %rd1, (), prototype;
+ret;
+}
+";
+        let program = Program::compile(source, None).unwrap_or_else(|errors| panic!("{errors:?}"));
+        assert_eq!(program.functions_in("table"), Some(vec![Some("second"), None, Some("first")]));
+        assert_eq!(program.functions_in("tabel"), None);
     }
 
     #[test]

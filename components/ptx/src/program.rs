@@ -276,6 +276,7 @@ pub(crate) struct CallSite {
 /// A function of a program; the kernel is the first.
 #[derive(Clone, Debug)]
 pub(crate) struct Callable {
+    pub(crate) name: String,
     /// Its address, as `mov` and initial values give it.
     pub(crate) address: u64,
     pub(crate) entry: u32,

@@ -3,3 +3,6 @@
 #include "task.h"
 
 TASK_FUNCTIONS(form_beams_task)
+
+#include "../gemtc.h"
+#include "../pagoda.h"

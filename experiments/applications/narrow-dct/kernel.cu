@@ -3,3 +3,6 @@
 #include "task.h"
 
 TASK_FUNCTIONS(dct_shared_task, dct_global_task)
+
+#include "../gemtc.h"
+#include "../pagoda.h"

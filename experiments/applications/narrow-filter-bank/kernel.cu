@@ -3,3 +3,6 @@
 #include "task.h"
 
 TASK_FUNCTIONS(filter_bank_task)
+
+#include "../gemtc.h"
+#include "../pagoda.h"

@@ -3,3 +3,6 @@
 #include "task.h"
 
 TASK_FUNCTIONS(factor_task, forward_task, divide_task, modify_task)
+
+#include "../gemtc.h"
+#include "../pagoda.h"

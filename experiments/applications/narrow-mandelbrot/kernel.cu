@@ -3,3 +3,6 @@
 #include "task.h"
 
 TASK_FUNCTIONS(mandelbrot_task)
+
+#include "../gemtc.h"
+#include "../pagoda.h"

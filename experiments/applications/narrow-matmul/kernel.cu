@@ -3,3 +3,6 @@
 #include "task.h"
 
 TASK_FUNCTIONS(multiply_task, multiply_tiled_task)
+
+#include "../gemtc.h"
+#include "../pagoda.h"

@@ -6,3 +6,6 @@
 #include "../narrow-matmul/task.h"
 
 TASK_FUNCTIONS(triple_des_task, mandelbrot_task, filter_bank_task, multiply_tiled_task)
+
+#include "../gemtc.h"
+#include "../pagoda.h"

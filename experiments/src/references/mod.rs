@@ -21,6 +21,7 @@ mod mersenne_twister;
 mod mummer;
 mod narrow_beam_former;
 mod narrow_des;
+mod narrow_exchange;
 mod narrow_filter_bank;
 mod narrow_lu;
 mod neural_network;
@@ -178,6 +179,7 @@ pub const REFERENCES: &[Reference] = &[
     Reference { name: "narrow-convolution", compute: convolution::narrow },
     Reference { name: "narrow-dct", compute: dct8x8::narrow },
     Reference { name: "narrow-des", compute: narrow_des::reference },
+    Reference { name: "narrow-exchange", compute: narrow_exchange::reference },
     Reference { name: "narrow-filter-bank", compute: narrow_filter_bank::reference },
     Reference { name: "narrow-lu", compute: narrow_lu::reference },
     Reference { name: "narrow-mandelbrot", compute: mandelbrot::narrow },

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use counterpoint_framework::model::{StatRow, StatValue};
 use counterpoint_framework::time::SimTime;
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +18,8 @@ const PRELUDE: &str = "prelude";
 ///
 /// An activity is busy while one of its sort goes on, and exposed while nothing that counts more does ([`Activity`]). The
 /// first and the last launch, pre-profilers apart, take from the placement of their first block to the end of their last one;
-/// so do pre-profilers, which are summed up ([`LaunchTimes`]). `prelude_end` is when the phase of that name has ended.
+/// so do pre-profilers, which are summed up ([`LaunchTimes`]). Of the accesses to DRAM, those of kernels leave out copies and
+/// walks through page tables; what a kernel left in a cache and somebody else pushed out is the kernel's. `prelude_end` is when the phase of that name has ended.
 pub const NAMES: &[(&str, &str)] = &[
     ("time", "s"),
     ("cycles", "cycles"),
@@ -31,6 +33,8 @@ pub const NAMES: &[(&str, &str)] = &[
     ("l2_misses", "accesses"),
     ("dram_reads", "accesses"),
     ("dram_writes", "accesses"),
+    ("kernel_dram_reads", "accesses"),
+    ("kernel_dram_writes", "accesses"),
     ("row_hits", "accesses"),
     ("row_misses", "accesses"),
     ("busy_kernels", "s"),
@@ -53,6 +57,22 @@ pub const NAMES: &[(&str, &str)] = &[
 /// The unit of a value, if it is one that every point may have.
 pub fn unit(name: &str) -> Option<&'static str> {
     NAMES.iter().find(|(known, _)| *known == name).map(|(_, unit)| *unit)
+}
+
+/// Values of all, those of kernels alone, and the statistic that tells what is on behalf of none.
+const OF_KERNELS: [(&str, &str, &str); 2] = [
+    ("dram_reads", "kernel_dram_reads", "total_dram_reads"),
+    ("dram_writes", "kernel_dram_writes", "total_dram_writes"),
+];
+
+/// The sum of a statistic over the parts of components that belong to no kernel.
+fn of_no_kernel(rows: &[StatRow], statistic: &str) -> u64 {
+    let rows = rows.iter().filter(|row| row.label.name == statistic && row.path.ends_with(".no_kernel"));
+    let counts = rows.map(|row| match row.value {
+        StatValue::Count(count) => count,
+        StatValue::Ratio { .. } | StatValue::Distribution { .. } => 0,
+    });
+    counts.sum()
 }
 
 /// What is kept of a point, besides the files of its run. It holds nothing of the computer that it was run on.
@@ -78,6 +98,11 @@ impl PointResult {
         let mut values = BTreeMap::from([("time".to_owned(), seconds(summary.report.outcome.time()))]);
         for (name, count) in &summary.figures.counts {
             values.insert(name.to_lowercase().replace(' ', "_"), *count as f64);
+        }
+        for (all, of_kernels, statistic) in OF_KERNELS {
+            let others = || of_no_kernel(&summary.report.stats, statistic) as f64;
+            let value = values.get(all).map(|all| all - others());
+            values.extend(value.map(|value| (of_kernels.to_owned(), value)));
         }
         let exposure = &summary.waits.exposure;
         for activity in Activity::ALL {

@@ -15,8 +15,28 @@ use crate::program::BufferId;
 const FIRST_DEVICE_ADDRESS: u64 = 1 << 16;
 
 impl Driver<'_> {
-    /// Gives every buffer its place on host and device, after asking each device how much memory it has.
-    pub(crate) async fn allocate(&mut self) -> Result<(), Fault> {
+    /// Asks each device what it is.
+    pub(crate) async fn describe(&mut self) -> Result<(), Fault> {
+        for device in self.application.devices() {
+            let id = self.command(device, 0, Work::Describe, None, 0).await;
+            let description = loop {
+                match self.descriptions.remove(&id) {
+                    Some(description) => break description,
+                    None => self.event().await?,
+                }
+            };
+            self.devices.insert(device, description);
+        }
+        Ok(())
+    }
+
+    /// What the devices have said.
+    pub(crate) fn devices(&self) -> &BTreeMap<u32, Description> {
+        &self.devices
+    }
+
+    /// Gives every buffer its place on host and device.
+    pub(crate) fn allocate(&mut self) -> Result<(), Fault> {
         let application = self.application();
         let devices: BTreeSet<u32> = application.devices();
         let mut next_host = 0;
@@ -30,11 +50,8 @@ impl Driver<'_> {
             *next += buffer.bytes.next_multiple_of(self.page);
         }
         for device in devices {
-            let id = self.command(device, 0, Work::Describe, None, 0).await;
-            while !self.descriptions.contains_key(&id) {
-                self.event().await?;
-            }
-            let Description { memory, capacity, path } = self.descriptions.remove(&id).unwrap_or_default();
+            let Description { memory, capacity, path, .. } =
+                self.devices.get(&device).cloned().unwrap_or_default();
             let buffers = next_device[&device];
             let all = self.place_modules(device, buffers, capacity);
             let (what, needed) = match buffers > memory {

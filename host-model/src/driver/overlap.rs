@@ -13,8 +13,10 @@ use crate::program::{Application, Argument, BufferId, DEFAULT_STREAM, LaunchStep
 
 impl Driver<'_> {
     /// Executes another application in the place of the one that the run was given: the same buffers, files and results, with
-    /// kernels that have been rewritten. Before anything is allocated.
+    /// kernels that have been rewritten, and buffers behind the others. Before anything is allocated.
     pub(crate) fn replace(&mut self, application: Arc<Application>) {
+        self.freed.resize(application.buffers.len(), None);
+        self.meaning = (0..application.buffers.len() as u32).map(BufferId).collect();
         self.application = application;
     }
 

@@ -2,6 +2,7 @@
 //!
 //! A runtime is one file with its parameters and one line in the list.
 
+mod narrow;
 mod pipelined;
 mod profiled;
 mod schedule;
@@ -17,13 +18,18 @@ counterpoint_framework::variants! {
     mod overlapped::Overlapped;
     mod preemptive::Preemptive;
     mod dka::Dka;
+    pub mod pagoda::Pagoda;
+    mod hyperq::HyperQ;
+    mod gemtc::Gemtc;
 }
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::telemetry::{Level, SpanId};
+use counterpoint_protocols::bus::Description;
 
 use crate::driver::Driver;
 use crate::program::Application;
@@ -31,11 +37,15 @@ use crate::program::Application;
 /// Runs an application.
 #[async_trait(?Send)]
 pub trait Runtime {
-    /// The application as this runtime executes it: with kernels rewritten, where it needs that.
+    /// The application as this runtime executes it: with kernels rewritten, or kernels and buffers of its own, where it needs that.
     ///
     /// # Errors
     /// If it cannot execute it.
-    fn prepare(&self, application: &Arc<Application>) -> Result<Arc<Application>, Fault> {
+    fn prepare(
+        &self,
+        application: &Arc<Application>,
+        _devices: &BTreeMap<u32, Description>,
+    ) -> Result<Arc<Application>, Fault> {
         Ok(Arc::clone(application))
     }
 

@@ -9,7 +9,7 @@
 //! Streams and events mean nothing here: kernels are in the order of the application's steps. A copy among the steps, and a
 //! loop's look at the device, wait for all kernels before them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -17,7 +17,7 @@ use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::{Choice, Params, Variant};
 use counterpoint_framework::telemetry::{Level, SpanId};
 use counterpoint_framework::time::Bytes;
-use counterpoint_protocols::bus::{Direction, Work};
+use counterpoint_protocols::bus::{Description, Direction, Work};
 
 use super::Runtime;
 use super::profiled::{Profilers, profilers_of, with_profilers};
@@ -81,7 +81,11 @@ impl Variant<dyn Runtime> for Overlapped {
 
 #[async_trait(?Send)]
 impl Runtime for Overlapped {
-    fn prepare(&self, application: &Arc<Application>) -> Result<Arc<Application>, Fault> {
+    fn prepare(
+        &self,
+        application: &Arc<Application>,
+        _devices: &BTreeMap<u32, Description>,
+    ) -> Result<Arc<Application>, Fault> {
         check(application)?;
         with_profilers(application, self.params.semi).map(Arc::new)
     }

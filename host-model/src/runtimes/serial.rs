@@ -47,7 +47,9 @@ pub(super) async fn phases<S: Sends>(
     copies(driver, "H2D", Direction::HostToDevice, &application.copy_in, run).await?;
 
     let kernels = driver.begin(Some(run), Level::Phases, "kernels");
-    sender(kernels).walk(driver, &application.steps).await?;
+    let mut sender = sender(kernels);
+    sender.walk(driver, &application.steps).await?;
+    sender.finish(driver).await?;
     driver.drain().await?;
     driver.end(kernels);
 

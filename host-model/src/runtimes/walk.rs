@@ -52,6 +52,11 @@ pub(super) trait Sends {
         Ok(())
     }
 
+    /// All steps have been done: ends what was begun for them.
+    async fn finish(&mut self, _driver: &mut Driver<'_>) -> Result<(), Fault> {
+        Ok(())
+    }
+
     /// Does steps in their order.
     async fn walk(&mut self, driver: &mut Driver<'_>, steps: &[Step]) -> Result<(), Fault> {
         for step in steps {

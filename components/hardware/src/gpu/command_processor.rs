@@ -27,7 +27,9 @@ use counterpoint_protocols::bus::{
     BusMessage, BusSocket, Command, CommandId, Copy, CopyClient, Description, Direction, FromCopyEngine,
     ToCopyEngine, Work,
 };
-use counterpoint_protocols::launch::{Launch, LaunchClient, LaunchEvent, LaunchId, ToScheduler, Tracking};
+use counterpoint_protocols::launch::{
+    Launch, LaunchClient, LaunchEvent, LaunchId, SmResources, ToScheduler, Tracking,
+};
 use counterpoint_protocols::local::Capacity;
 use counterpoint_protocols::pages::{PageClient, PageCommand, PageEvent};
 
@@ -81,7 +83,7 @@ pub struct CommandProcessor {
     params: CommandProcessorParams,
     path: String,
     /// What the CTA scheduler has said of the SMs; nobody is told what the device is before.
-    capacity: Option<Capacity>,
+    capacity: Option<(Capacity, SmResources)>,
     /// The commands that have not begun, in the order of their arrival; the queues for copies come last.
     queues: Vec<VecDeque<Command>>,
     /// By stream the commands that are not done, in their order: only the first can be under way.
@@ -186,11 +188,9 @@ impl CommandProcessor {
                 self.end(stream, BusMessage::Done(id));
             }
             Work::Describe => {
-                let description = Description {
-                    memory: self.params.memory.get(),
-                    capacity: self.capacity.unwrap_or_default(),
-                    path: self.path.clone(),
-                };
+                let (capacity, sm) = self.capacity.unwrap_or_default();
+                let description =
+                    Description { memory: self.params.memory.get(), capacity, sm, path: self.path.clone() };
                 self.end(stream, BusMessage::Description(id, description));
             }
             Work::Record => {
@@ -346,8 +346,8 @@ impl Component for CommandProcessor {
                 None => {}
             }
             match io.launches.rx.try_recv() {
-                Some(LaunchEvent::Capacity(capacity)) => {
-                    self.capacity = Some(capacity);
+                Some(LaunchEvent::Capacity(capacity, sm)) => {
+                    self.capacity = Some((capacity, sm));
                     self.advance(&sim.stats)?;
                 }
                 Some(LaunchEvent::Done(launch)) => self.launch_done(launch, &sim.stats)?,

@@ -113,6 +113,8 @@ pub struct Cache<T> {
     /// Empty lists for accesses that wait.
     lists: Vec<Vec<T>>,
     merges: usize,
+    /// A set protects so many lines at most.
+    protected_ways: usize,
     clock: u64,
 }
 
@@ -151,6 +153,7 @@ impl<T> Cache<T> {
             free: (0..params.mshrs).rev().collect(),
             lists: Vec::new(),
             merges: params.merges as usize,
+            protected_ways: usize::MAX,
             clock: 0,
         })
     }
@@ -227,9 +230,20 @@ impl<T> Cache<T> {
         evicted
     }
 
-    /// Whether a line makes room for others only if it must.
+    /// Whether a line makes room for others only if it must; a set that protects as many as it may protects no more.
     pub fn protect(&mut self, way: WayId, is_protected: bool) {
-        self.tags[way.0 as usize].is_protected = is_protected;
+        let place = way.0 as usize;
+        let set = place - place % self.ways;
+        let others = |tags: &[Way]| tags.iter().filter(|way| way.is_protected).count();
+        self.tags[place].is_protected = false;
+        let has_room = self.protected_ways >= self.ways
+            || others(&self.tags[set..set + self.ways]) < self.protected_ways;
+        self.tags[place].is_protected = is_protected && has_room;
+    }
+
+    /// A set protects so many lines at most.
+    pub fn protect_at_most(&mut self, ways: u32) {
+        self.protected_ways = ways as usize;
     }
 
     /// The ways that hold lines.
@@ -295,6 +309,7 @@ impl<T> Cache<T> {
         let way = &mut self.tags[way.0 as usize];
         way.valid = 0;
         way.dirty = 0;
+        way.is_protected = false;
     }
 
     /// Forgets every line that memory has, too.

@@ -44,6 +44,8 @@ enum Labels {
     Flush,
     /// That, and labelled lines make room for others only if all lines of their set have labels.
     Protect,
+    /// That, of lines alone that a kernel will read: not what the last kernel of a pipeline writes. A line needs one more bit.
+    ProtectProduced,
 }
 
 /// Size and timing of one L2 slice.
@@ -60,6 +62,9 @@ pub struct L2Params {
     /// What is done with lines that kernels of task pipelines wrote.
     #[param(default = "off")]
     labels: Labels,
+    /// Lines of a set that are protected at most: what comes when there are as many is like lines without a label.
+    #[param(default = "1024", min = "1")]
+    protected_ways: u32,
     /// From taking a request to its reply leaving, on a hit.
     #[param(default = "34 cycles")]
     hit_latency: Cycles,
@@ -177,8 +182,10 @@ impl L2Slice {
     /// Notes who wrote to a line.
     fn written(&mut self, way: WayId, label: Label) {
         self.writers[way.index()] = label;
-        if self.labels == Labels::Protect {
-            self.cache.protect(way, label.task.is_some());
+        match self.labels {
+            Labels::Off | Labels::Flush => {}
+            Labels::Protect => self.cache.protect(way, label.task.is_some()),
+            Labels::ProtectProduced => self.cache.protect(way, label.task.is_produced()),
         }
     }
 
@@ -346,7 +353,8 @@ impl Component for L2Slice {
         if !sector.is_power_of_two() {
             return Err("sector must be a power of two".into());
         }
-        let cache = Cache::new(&params.cache)?;
+        let mut cache = Cache::new(&params.cache)?;
+        cache.protect_at_most(params.protected_ways);
         Ok(L2Slice {
             writers: vec![Label::default(); cache.lines()],
             cache,

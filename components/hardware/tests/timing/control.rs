@@ -6,7 +6,7 @@ use counterpoint_hardware::gpu::command_processor::CommandProcessor;
 use counterpoint_protocols::bus::{
     BusMessage, Command, CommandId, Copy, Description, Direction, FromCopyEngine, ToCopyEngine, Work,
 };
-use counterpoint_protocols::launch::{Launch, LaunchEvent, LaunchId, ToScheduler};
+use counterpoint_protocols::launch::{Launch, LaunchEvent, LaunchId, SmResources, ToScheduler};
 use counterpoint_protocols::local::Capacity;
 
 use super::programs::{kernel, launch};
@@ -105,20 +105,21 @@ fn what_needs_no_engine_is_answered_in_its_turn() {
 #[test]
 fn a_device_describes_itself_as_soon_as_it_knows_its_sms() {
     let capacity = Capacity { sms: 15, warps: 48 };
+    let sm = SmResources { threads: 1536, ctas: 8, registers: 32768, shared: 48 << 10 };
     // The question comes in cycle 5: it waits, or what it asks for is there.
     for (introduced, answered) in [(3, 5), (20, 20)] {
         let mut bench = bench::<CommandProcessor>("{ memory: 64 MiB }");
         let told =
             bench.client::<BusMessage, BusMessage>("bus", None, vec![(5, command(1, 0, Work::Describe))], 1);
         bench.client::<FromCopyEngine, ToCopyEngine>("copies", None, vec![], 0);
-        let event = LaunchEvent::Capacity(capacity);
+        let event = LaunchEvent::Capacity(capacity, sm);
         bench.client::<LaunchEvent, ToScheduler>("launches", None, vec![(introduced, event)], 0);
         assert_finished(&bench.run());
         let told = told.take();
         let [(cycle, BusMessage::Description(CommandId(1), description))] = &told[..] else {
             panic!("one answer: {told:?}")
         };
-        assert_eq!(*description, Description { memory: 64 << 20, capacity, path: String::new() });
+        assert_eq!(*description, Description { memory: 64 << 20, capacity, sm, path: String::new() });
         assert_eq!(*cycle, answered);
     }
 }

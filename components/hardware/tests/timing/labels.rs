@@ -17,6 +17,12 @@ fn by(kernel: u32, batch: u32, request: MemRequest) -> MemRequest {
     MemRequest { label, ..request }
 }
 
+/// The same of the last kernel of a pipeline.
+fn by_last(kernel: u32, batch: u32, request: MemRequest) -> MemRequest {
+    let label = Label { kernel: kernel + 1, stream: 1, task: TaskLabel::new(kernel, batch).last() };
+    MemRequest { label, ..request }
+}
+
 /// What went to memory, and what came back.
 struct Ran {
     memory: Vec<(u64, MemRequest)>,
@@ -165,6 +171,43 @@ fn a1_11_what_is_protected_is_read_without_memory() {
     assert_eq!(of(&flushed), (16, 4, 4));
     assert_eq!(of(&kept), (12, 0, 4));
     assert_eq!(kept.writes().first().map(|(cycle, _)| *cycle), Some(3000), "not before nobody reads them");
+}
+
+#[test]
+fn what_the_last_kernel_writes_makes_room_for_what_a_kernel_will_read() {
+    // Three lines of a set of two ways: the producer's is older than the last kernel's.
+    let script = vec![
+        (5, by(0, 2, write(1, 0, ALL, 7))),
+        (10, by_last(1, 1, write(2, 512, ALL, 8))),
+        (20, by_last(1, 1, read(3, 1024, ALL))),
+        (100, by(1, 2, read(4, 0, ALL))),
+    ];
+    let of = |labels: &str| run(labels, script.clone(), vec![]);
+    let (all, produced) = (of("labels: protect"), of("labels: protect-produced"));
+    assert_eq!((all.writes(), all.reads()), (vec![(20, 0)], vec![(20, 1024), (100, 0)]));
+    assert_eq!((produced.writes(), produced.reads()), (vec![(20, 512)], vec![(20, 1024)]));
+    // Both are flushed by their labels.
+    let flushes = vec![(200, flush(0, 2)), (300, Flush(TaskLabel::new(1, 1).last()))];
+    let script = script[..2].to_vec();
+    assert_eq!(run("labels: protect-produced", script, flushes).writes(), [(200, 0), (300, 512)]);
+}
+
+#[test]
+fn a_set_protects_as_many_lines_as_it_may() {
+    // The second line comes when one is protected: it is like others, and makes room although it is the newer one.
+    let script = vec![
+        (5, by(0, 1, write(1, 0, ALL, 7))),
+        (10, by(0, 1, write(2, 512, ALL, 8))),
+        (20, by(1, 1, read(3, 1024, ALL))),
+        // When the first has been flushed, the next that is written is protected in its place.
+        (300, by(0, 2, write(4, 512, ALL, 9))),
+        (310, read(5, 1536, ALL)),
+        (400, read(6, 2048, ALL)),
+        (500, by(1, 2, read(7, 512, ALL))),
+    ];
+    let ran = run("labels: protect, protected_ways: 1", script, vec![(200, flush(0, 1))]);
+    assert_eq!(ran.writes(), [(20, 512), (200, 0)]);
+    assert_eq!(ran.reads(), [(20, 1024), (310, 1536), (400, 2048)]);
 }
 
 #[test]

@@ -62,7 +62,7 @@ fn schedule_with(
     assert_finished(&report);
     let done = done.take().into_iter().filter_map(|(cycle, event)| match event {
         LaunchEvent::Done(id) => Some((cycle, id.0)),
-        LaunchEvent::Capacity(_) => None,
+        LaunchEvent::Capacity(..) => None,
     });
     let done = done.collect();
     Scheduled { given: logs.iter().map(Probe::take).collect(), done, stats: report.stats }
@@ -248,6 +248,27 @@ fn a_small_grid_does_not_crowd_the_sm_that_is_free() {
     let packed = schedule_with(packed, &[PLENTY; 4], 100, launches());
     let crowd: Vec<(u64, Given)> = (0..8).map(|index| (6 + u64::from(index), (2, index))).collect();
     assert_eq!(packed.given[0], crowd);
+}
+
+const CONCURRENT: &str = "{ policy: concurrent }";
+
+#[test]
+fn what_a_kernel_leaves_of_an_sm_the_next_takes_block_by_block() {
+    let launches = vec![(5, simple(1, 3, 32)), (6, simple(2, 2, 32)), (7, simple(3, 1, 32))];
+    let found = schedule_with(CONCURRENT, &[TWO; 2], 100, launches);
+    // The first kernel's last block and the second one's first share cycle 6; what these leave has no room until a block ends.
+    let expected =
+        [vec![(5, (1, 0)), (6, (1, 2)), (107, (2, 1))], vec![(5, (1, 1)), (6, (2, 0)), (107, (3, 0))]];
+    assert_eq!(found.given, expected);
+    assert_eq!(found.done, [(108, 1), (209, 2), (210, 3)]);
+}
+
+#[test]
+fn a_block_that_fits_nowhere_holds_those_of_later_kernels() {
+    let half = SmResources { threads: 64, ..PLENTY };
+    let launches = vec![(5, simple(1, 1, 32)), (6, simple(2, 1, 64)), (7, simple(3, 1, 32))];
+    let found = schedule_with(CONCURRENT, &[half], 100, launches);
+    assert_eq!(found.given, [vec![(5, (1, 0)), (107, (2, 0)), (209, (3, 0))]]);
 }
 
 /// A launch on a stream.

@@ -122,16 +122,18 @@ pub(super) fn link(
             let message = format!("`{}` and the functions it calls have too many registers", function.name);
             return Err(PtxError::new(function.span.place, message));
         }
-        append(&mut program, code, recursive, &position);
+        let name = &module.functions[code.index as usize].name;
+        append(&mut program, (name, code), recursive, &position);
     }
     Ok(program)
 }
 
-fn append(program: &mut Program, code: &Code, drains: bool, position: &dyn Fn(u32) -> usize) {
+fn append(program: &mut Program, (name, code): (&str, &Code), drains: bool, position: &dyn Fn(u32) -> usize) {
     let (entry, first_call) = (program.instructions.len() as u32, program.calls.len() as i64);
     let (rows, predicates, constants) = (program.rows, program.predicates, program.constants.len() as u16);
     let first_id = program.scoreboard_registers;
     program.functions.push(Callable {
+        name: name.to_owned(),
         address: code_address(code.index),
         entry,
         params: code.params.clone(),

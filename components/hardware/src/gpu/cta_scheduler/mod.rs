@@ -16,6 +16,7 @@ counterpoint_framework::variants! {
 
     mod fifo::Fifo;
     mod leftover::LeftOver;
+    mod concurrent::Concurrent;
     mod fixed_split::FixedSplit;
     mod crcs_fifo::CrcsFifo;
     mod ppcs::Ppcs;
@@ -326,7 +327,10 @@ impl Component for CtaScheduler {
             let event = io.sms[index].rx.recv().await;
             self.event(index, event, sim)?;
         }
-        io.launches.tx.send(LaunchEvent::Capacity(running::capacity(&self.sms))).await;
+        io.launches
+            .tx
+            .send(LaunchEvent::Capacity(running::capacity(&self.sms), running::least(&self.sms)))
+            .await;
         loop {
             for index in 0..io.sms.len() {
                 if let Some(event) = io.sms[index].rx.try_recv() {

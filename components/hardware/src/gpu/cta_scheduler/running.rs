@@ -56,6 +56,17 @@ pub(super) fn capacity(sms: &[Sm]) -> Capacity {
     Capacity { sms: sms.len() as u32, warps }
 }
 
+/// What each of these SMs offers at least.
+pub(super) fn least(sms: &[Sm]) -> SmResources {
+    let least = |a: SmResources, b: SmResources| SmResources {
+        threads: a.threads.min(b.threads),
+        ctas: a.ctas.min(b.ctas),
+        registers: a.registers.min(b.registers),
+        shared: a.shared.min(b.shared),
+    };
+    sms.iter().map(|sm| sm.total).reduce(least).unwrap_or_default()
+}
+
 /// An SM.
 #[derive(Clone, Debug, Default)]
 pub struct Sm {

@@ -1,0 +1,126 @@
+//! A kernel for each narrow task, over as many streams as the GPU has hardware queues: what a CUDA program does where Hyper-Q is
+//! (the baseline of Yeh et al., PPoPP 2017, section 6.1).
+//!
+//! Each task's copies and its kernel go into one stream, streams take turns, and the host waits for nothing before the end of
+//! the step. Everything else is done as the runtime `serial` does it.
+
+use async_trait::async_trait;
+use counterpoint_framework::kernel::Fault;
+use counterpoint_framework::model::{Params, Variant};
+use counterpoint_framework::telemetry::SpanId;
+use counterpoint_protocols::bus::Direction;
+use counterpoint_protocols::launch::Tracking;
+
+use super::Runtime;
+use super::narrow::{Copies, copy_all};
+use super::serial::phases;
+use super::steps::Sender;
+use super::walk::Sends;
+use crate::driver::Driver;
+use crate::program::{Condition, LaunchStep, Range, Step, Task};
+
+/// What can be set of it.
+#[derive(Clone, Debug, Params)]
+pub(super) struct HyperQParams {
+    /// Streams. The GPU's command processor has hardware queues for so many (`queues`).
+    #[param(default = "32", min = "1", max = "1024")]
+    streams: u32,
+    /// When inputs and results of tasks are copied.
+    #[param(default = "beside")]
+    copies: Copies,
+}
+
+/// The runtime `hyperq`.
+pub(super) struct HyperQ {
+    params: HyperQParams,
+}
+
+impl Variant<dyn Runtime> for HyperQ {
+    const NAME: &'static str = "hyperq";
+    const DOC: &'static str = "Each narrow task is a kernel with its copies in a stream, of which there are as many as hardware \
+                               queues; all else as under `serial`.";
+    type Params = HyperQParams;
+
+    fn build(params: &HyperQParams) -> Result<Box<dyn Runtime>, String> {
+        Ok(Box::new(HyperQ { params: params.clone() }))
+    }
+}
+
+#[async_trait(?Send)]
+impl Runtime for HyperQ {
+    async fn run(&self, driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault> {
+        let sender = |parent| Tasks { params: &self.params, others: Sender::in_one_stream(parent), parent };
+        phases(driver, run, sender).await
+    }
+}
+
+/// Sends tasks in streams, and everything else in one.
+struct Tasks<'a> {
+    params: &'a HyperQParams,
+    others: Sender,
+    parent: SpanId,
+}
+
+impl Tasks<'_> {
+    /// Sends what each task copies one way, in its stream.
+    async fn copies(
+        &self,
+        driver: &mut Driver<'_>,
+        direction: Direction,
+        stream: u32,
+        parts: &[Range],
+    ) -> Result<(), Fault> {
+        for &part in parts {
+            driver.copy_part(direction, part, stream, Some(self.parent)).await?;
+        }
+        Ok(())
+    }
+}
+
+#[async_trait(?Send)]
+impl Sends for Tasks<'_> {
+    async fn launch(&mut self, driver: &mut Driver<'_>, launch: &LaunchStep) -> Result<(), Fault> {
+        self.others.launch(driver, launch).await
+    }
+
+    async fn copy(
+        &mut self,
+        driver: &mut Driver<'_>,
+        direction: Direction,
+        part: Range,
+        stream: u32,
+    ) -> Result<(), Fault> {
+        self.others.copy(driver, direction, part, stream).await
+    }
+
+    async fn send(&mut self, driver: &mut Driver<'_>, step: &Step) -> Result<(), Fault> {
+        self.others.send(driver, step).await
+    }
+
+    async fn look(&mut self, driver: &mut Driver<'_>, until: &Condition) -> Result<bool, Fault> {
+        self.others.look(driver, until).await
+    }
+
+    async fn tasks(&mut self, driver: &mut Driver<'_>, tasks: &[Task]) -> Result<(), Fault> {
+        // Stream 0 is the default one, for which all others wait. What was sent before is on that.
+        driver.drain().await?;
+        let (streams, parent) = (1..self.params.streams + 1, self.parent);
+        if self.params.copies == Copies::Apart {
+            copy_all(driver, tasks, Direction::HostToDevice, streams.clone(), parent).await?;
+        }
+        for (task, stream) in tasks.iter().zip(streams.clone().cycle()) {
+            if self.params.copies == Copies::Beside {
+                self.copies(driver, Direction::HostToDevice, stream, &task.copy_in).await?;
+            }
+            driver.launch(&task.launch, stream, Tracking::None, Some(parent)).await?;
+            if self.params.copies == Copies::Beside {
+                self.copies(driver, Direction::DeviceToHost, stream, &task.copy_out).await?;
+            }
+        }
+        driver.drain().await?;
+        if self.params.copies == Copies::Apart {
+            copy_all(driver, tasks, Direction::DeviceToHost, streams, parent).await?;
+        }
+        Ok(())
+    }
+}

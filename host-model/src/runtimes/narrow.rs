@@ -1,0 +1,133 @@
+//! What runtimes of narrow tasks share: when copies are made, and kernels that stay on the GPU and take tasks from memory.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use counterpoint_framework::kernel::Fault;
+use counterpoint_framework::model::Choice;
+use counterpoint_framework::telemetry::SpanId;
+use counterpoint_protocols::bus::Direction;
+use counterpoint_protocols::launch::SmResources;
+use counterpoint_ptx::{Program, PtxError};
+
+use crate::driver::Driver;
+use crate::program::{Application, LaunchStep, Step, Task};
+
+/// When inputs and results of tasks are copied.
+#[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Copies {
+    /// With each task, or with the tasks that are sent together.
+    Beside,
+    /// All inputs before the first task, all results when the last one is done: what lies between is what the tasks take alone.
+    Apart,
+}
+
+/// The name of a module and its device.
+pub(super) type Key = (Arc<str>, u32);
+
+/// The module and the device of a launch.
+pub(super) fn key(launch: &LaunchStep) -> Key {
+    (Arc::clone(&launch.code), launch.device)
+}
+
+/// The module and the device of the tasks of a step.
+///
+/// # Errors
+/// If they are of several: the kernel that takes them is part of one.
+pub(super) fn key_of(tasks: &[Task]) -> Result<Key, Fault> {
+    let mut keys = tasks.iter().map(|task| key(&task.launch));
+    let first = keys.next().ok_or_else(|| Fault::new("a step without tasks"))?;
+    match keys.find(|key| *key != first) {
+        None => Ok(first),
+        Some(other) => Err(Fault::new(format!(
+            "the tasks of a step are in the modules `{}` and `{}`: what takes them from memory is part of one module and calls \
+             functions of that",
+            first.0, other.0
+        ))),
+    }
+}
+
+/// The tasks of an application by their modules.
+pub(super) fn tasks(application: &Application) -> BTreeMap<Key, Vec<&Task>> {
+    fn collect<'a>(steps: &'a [Step], found: &mut BTreeMap<Key, Vec<&'a Task>>) {
+        for step in steps {
+            match step {
+                Step::Tasks(tasks) => {
+                    tasks.iter().for_each(|task| found.entry(key(&task.launch)).or_default().push(task));
+                }
+                step => collect(step.inner(), found),
+            }
+        }
+    }
+    let mut found = BTreeMap::new();
+    collect(&application.steps, &mut found);
+    found
+}
+
+/// A kernel of the file that tasks are from, which a header puts there, from the text that is made of that file.
+///
+/// # Errors
+/// If the file does not include the header.
+pub(super) fn resident(
+    tasks: &[&Task],
+    name: &str,
+    header: &str,
+    text: impl Fn(&Program) -> Result<String, Vec<PtxError>>,
+) -> Result<Arc<Program>, Fault> {
+    let Some(kernel) = tasks.first().map(|task| &task.launch.kernel) else {
+        return Err(Fault::new(format!("there is no task for `{name}`")));
+    };
+    let wrong = |errors: Vec<PtxError>| {
+        let told = errors.first().map_or_else(String::new, |error| format!(" ({error})"));
+        Fault::new(format!(
+            "{} has no `{name}`, which runs tasks: its CUDA C includes `{header}` behind the table of its task functions{told}",
+            kernel.origin()
+        ))
+    };
+    let compiled = text(kernel).and_then(|text| Program::compile(&text, Some(name))).map_err(wrong)?;
+    Ok(Arc::new(compiled.from_file(kernel.origin())))
+}
+
+/// Puts a kernel into the module of an application.
+pub(super) fn add_kernel(application: &mut Application, key: &Key, kernel: &Arc<Program>) {
+    let mut modules = application.modules.iter_mut();
+    if let Some(module) = modules.find(|module| *module.name == *key.0 && module.device == key.1)
+        && module.kernels.iter().all(|known| known.name() != kernel.name())
+    {
+        module.kernels.push(Arc::clone(kernel));
+    }
+}
+
+/// Blocks of so many threads, registers a thread and bytes of shared memory that an SM holds, in whole units of what it has.
+pub(super) fn blocks(sm: SmResources, threads: u32, registers: u32, shared: u32) -> u32 {
+    let fit = |offered: u32, demanded: u32| offered.checked_div(demanded).unwrap_or(u32::MAX);
+    let most = sm.ctas.min(fit(sm.threads, threads));
+    most.min(fit(sm.registers, registers * threads)).min(fit(sm.shared, shared))
+}
+
+/// Copies what tasks need, or what they have made, in streams that take turns, and waits for it.
+///
+/// # Errors
+/// If a buffer has been freed.
+pub(super) async fn copy_all(
+    driver: &mut Driver<'_>,
+    tasks: &[Task],
+    direction: Direction,
+    streams: std::ops::Range<u32>,
+    parent: SpanId,
+) -> Result<(), Fault> {
+    let mut copies = Vec::new();
+    for (task, stream) in tasks.iter().zip(streams.cycle()) {
+        let parts = match direction {
+            Direction::HostToDevice => &task.copy_in,
+            Direction::DeviceToHost => &task.copy_out,
+        };
+        for &part in parts {
+            copies.push(driver.copy_part(direction, part, stream, Some(parent)).await?);
+        }
+    }
+    for copy in copies {
+        driver.wait(copy).await?;
+    }
+    Ok(())
+}

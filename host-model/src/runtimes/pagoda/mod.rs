@@ -1,0 +1,210 @@
+//! Pagoda (Yeh et al., PPoPP 2017): a kernel that owns the GPU and takes narrow tasks from a table.
+//!
+//! The step `tasks` of an application goes to the table; whatever else it has is done as the runtime `serial` does it. The MasterKernel
+//! (`experiments/applications/pagoda.h`) is part of the application's module. It is launched before the first task on a stream of its
+//! own, and stays until a kernel of another sort is to be launched or all is done: then the host writes its stop word. The paper's
+//! ends with the process. `spawner.rs` is the host's side: taskSpawn, the flush of the last task, and waitAll.
+//!
+//! The pure parts know no time and no bus: [`task_table`] the protocol of the two tables, [`entry`] the bytes of an entry, [`buddy`] and
+//! [`warp_table`] what the MasterKernel keeps in shared memory.
+
+pub mod buddy;
+pub mod entry;
+mod prepare;
+mod spawner;
+pub mod task_table;
+pub mod warp_table;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use counterpoint_framework::kernel::Fault;
+use counterpoint_framework::model::{Choice, Params, Variant};
+use counterpoint_framework::telemetry::SpanId;
+use counterpoint_framework::time::{Bytes, SimTime};
+use counterpoint_protocols::bus::{Description, Direction};
+
+use super::Runtime;
+use super::narrow::{Copies, key_of};
+use super::serial::phases;
+use super::steps::Sender;
+use super::walk::Sends;
+use crate::driver::Driver;
+use crate::program::{Application, BufferId, Condition, LaunchStep, Range, Step, Task};
+use prepare::{Master, masters};
+use spawner::Spawner;
+
+/// Where loads of global memory look that do not say it themselves.
+#[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Loads {
+    /// In the L2, as `ptxas -dlcm=cg` has it.
+    L2,
+    /// Where those of any other kernel look.
+    AsWritten,
+}
+
+/// What can be set of Pagoda.
+#[derive(Clone, Debug, Params)]
+pub(super) struct PagodaParams {
+    /// Threads of a block of the MasterKernel, whole warps. One warp schedules, the others execute tasks.
+    #[param(default = "1024", min = "64", max = "1024")]
+    threads: u32,
+    /// Blocks of the MasterKernel on an SM; 0 are as many as it holds.
+    #[param(default = "0", max = "32")]
+    blocks: u32,
+    /// Shared memory of such a block for tasks: a power of two. The paper has 32 KiB, and 16 KiB on a K40.
+    #[param(default = "32 KiB", min = "512 B", max = "32 KiB")]
+    pool: Bytes,
+    /// Rows of the TaskTable: entries of each block of the MasterKernel.
+    #[param(default = "32", min = "1", max = "32")]
+    rows: u32,
+    /// 32-bit registers of a thread: the cap under which the paper compiles MasterKernel and tasks.
+    #[param(default = "32", min = "16", max = "255")]
+    registers: u32,
+    /// Where loads of the MasterKernel and of tasks look that do not say it themselves. Tasks may read what others have left, and nothing
+    /// empties the L1 of an SM while a kernel stays: where it keeps global memory, loads as written give old values.
+    #[param(default = "l2")]
+    loads: Loads,
+    /// Threads of the host that copy inputs of tasks and spawn them. The paper's example has two (Fig. 1a).
+    #[param(default = "2", min = "1", max = "32")]
+    spawners: u32,
+    /// When no task has been spawned for so long, the last one is set to be scheduled. The paper gives no number.
+    #[param(default = "20 us", min = "1 ns")]
+    idle: SimTime,
+    /// Who waits for tasks has their entries copied back when nothing has been spawned or copied back for so long. The paper
+    /// gives no number.
+    #[param(default = "20 us", min = "1 ns")]
+    timeout: SimTime,
+    /// When inputs and results of tasks are copied.
+    #[param(default = "beside")]
+    copies: Copies,
+}
+
+/// The runtime `pagoda`.
+pub(super) struct Pagoda {
+    params: PagodaParams,
+}
+
+impl Variant<dyn Runtime> for Pagoda {
+    const NAME: &'static str = "pagoda";
+    const DOC: &'static str = "Narrow tasks go to a table in device memory, from which a kernel that owns the GPU takes them \
+                               (Pagoda); all else as under `serial`.";
+    type Params = PagodaParams;
+
+    fn build(params: &PagodaParams) -> Result<Box<dyn Runtime>, String> {
+        if !params.threads.is_multiple_of(32) {
+            return Err(format!("threads: {} are not whole warps of 32", params.threads));
+        }
+        buddy::Buddy::new(params.pool.get() as u32).map_err(|error| format!("pool: {error}"))?;
+        Ok(Box::new(Pagoda { params: params.clone() }))
+    }
+}
+
+#[async_trait(?Send)]
+impl Runtime for Pagoda {
+    fn prepare(
+        &self,
+        application: &Arc<Application>,
+        devices: &BTreeMap<u32, Description>,
+    ) -> Result<Arc<Application>, Fault> {
+        prepare::with_masters(application, devices, &self.params).map(Arc::new)
+    }
+
+    async fn run(&self, driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault> {
+        let masters = masters(&driver.application(), &self.params);
+        let sender = |parent| Tasks {
+            params: &self.params,
+            others: Sender::in_one_stream(parent),
+            parent,
+            masters,
+            spawner: None,
+        };
+        phases(driver, run, sender).await
+    }
+}
+
+/// Sends tasks to the MasterKernel, and everything else as the runtime `serial` does.
+struct Tasks<'a> {
+    params: &'a PagodaParams,
+    others: Sender,
+    parent: SpanId,
+    /// By module and device.
+    masters: BTreeMap<(Arc<str>, u32), Master>,
+    /// What speaks with the MasterKernel that runs.
+    spawner: Option<Spawner>,
+}
+
+impl Tasks<'_> {
+    /// Ends the MasterKernel, if one runs.
+    async fn stop(&mut self, driver: &mut Driver<'_>) -> Result<(), Fault> {
+        match self.spawner.take() {
+            Some(spawner) => spawner.stop(driver).await,
+            None => Ok(()),
+        }
+    }
+}
+
+#[async_trait(?Send)]
+impl Sends for Tasks<'_> {
+    async fn launch(&mut self, driver: &mut Driver<'_>, launch: &LaunchStep) -> Result<(), Fault> {
+        self.stop(driver).await?;
+        self.others.launch(driver, launch).await
+    }
+
+    async fn copy(
+        &mut self,
+        driver: &mut Driver<'_>,
+        direction: Direction,
+        part: Range,
+        stream: u32,
+    ) -> Result<(), Fault> {
+        self.others.copy(driver, direction, part, stream).await
+    }
+
+    async fn send(&mut self, driver: &mut Driver<'_>, step: &Step) -> Result<(), Fault> {
+        match step {
+            // Tasks have ended when their step has: there is nothing to wait for while the MasterKernel runs, which never ends.
+            Step::Synchronize(_) if self.spawner.is_some() => Ok(()),
+            step => self.others.send(driver, step).await,
+        }
+    }
+
+    async fn look(&mut self, driver: &mut Driver<'_>, until: &Condition) -> Result<bool, Fault> {
+        self.others.look(driver, until).await
+    }
+
+    async fn tasks(&mut self, driver: &mut Driver<'_>, tasks: &[Task]) -> Result<(), Fault> {
+        let key = key_of(tasks)?;
+        let unknown = || Fault::new(format!("`{}` has no MasterKernel", key.0));
+        let mut spawner = match self.spawner.take() {
+            Some(spawner) if spawner.is_of(&key) => spawner,
+            other => {
+                if let Some(other) = other {
+                    other.stop(driver).await?;
+                }
+                driver.drain().await?;
+                let master = self.masters.get(&key).ok_or_else(unknown)?.clone();
+                Spawner::start(driver, master, self.params, self.parent).await?
+            }
+        };
+        spawner.run(driver, tasks).await?;
+        self.spawner = Some(spawner);
+        Ok(())
+    }
+
+    async fn finish(&mut self, driver: &mut Driver<'_>) -> Result<(), Fault> {
+        self.stop(driver).await
+    }
+}
+
+/// The stream of the MasterKernel, that of the table's copies, that of results, and the first of those of the spawners' inputs.
+const MASTER: u32 = 1;
+const TABLE: u32 = 2;
+const RESULTS: u32 = 3;
+const INPUTS: u32 = 4;
+
+/// A whole buffer's range of bytes.
+fn part(buffer: BufferId, offset: u64, bytes: u64) -> Range {
+    Range { buffer, offset, bytes }
+}

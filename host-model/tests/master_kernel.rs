@@ -1,0 +1,157 @@
+//! The MasterKernel without time and without a host: one block of it, and a table that is full when it begins.
+
+use std::path::Path;
+
+use counterpoint_host_model::runtimes::pagoda::entry::{self, Parameters};
+use counterpoint_host_model::runtimes::pagoda::task_table::{ENABLED, FREE, PRESENT, Shape, State};
+use counterpoint_host_model::runtimes::pagoda::warp_table::Demand;
+use counterpoint_ptx::Program;
+use counterpoint_ptx::functional::{FlatMemory, Grid, Options};
+
+const DIALECTS: [&str; 4] = ["clang-sm_20", "clang-sm_35", "nvrtc-sm_35", "nvrtc-sm_70"];
+const ROWS: u32 = 32;
+const SHAPE: Shape = Shape { columns: 1, rows: ROWS };
+/// Instructions in which the block has long done all tasks and polls.
+const LIMIT: u64 = 3_000_000;
+
+fn master_kernel(dialect: &str) -> Program {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../experiments/applications/narrow-exchange");
+    let path = folder.join(format!("kernel.{dialect}.ptx"));
+    let text = std::fs::read_to_string(&path).expect("the PTX of an application");
+    Program::compile(&text, Some(entry::MASTER_KERNEL))
+        .unwrap_or_else(|errors| panic!("{dialect}: {errors:?}"))
+}
+
+/// What a task exchanges, and what should come of it.
+struct Work {
+    demand: Demand,
+    rounds: u32,
+    values: Vec<u32>,
+}
+
+impl Work {
+    fn new(number: u32, demand: Demand, rounds: u32) -> Self {
+        let threads = demand.blocks * demand.warps * 32;
+        Work { demand, rounds, values: (0..threads).map(|at| number * 1000 + at * at).collect() }
+    }
+
+    fn expected(&self) -> Vec<u32> {
+        let threads = self.demand.warps as usize * 32;
+        let block = |values: &[u32]| {
+            let mut values = values.to_vec();
+            for round in 0..self.rounds as usize {
+                let next = |at: usize| values[(at + 1 + round) % threads];
+                values = (0..threads).map(|at| values[at].wrapping_mul(3).wrapping_add(next(at))).collect();
+            }
+            values.into_iter().map(|value| value.wrapping_add(1)).collect::<Vec<u32>>()
+        };
+        self.values.chunks_exact(threads).flat_map(block).collect()
+    }
+}
+
+/// Runs tasks whose entries are there when the kernel begins; gives their final states, having looked at the results of all that ended.
+fn run(dialect: &str, states: &[State], all: &[Work], pool: u32, stops: bool) -> (Vec<State>, bool) {
+    let program = master_kernel(dialect);
+    let function = entry::function(&program, "exchange").expect("a task function");
+    let mut memory = FlatMemory::new(0);
+    let bytes = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+    let mut table = Vec::new();
+    let mut outputs = Vec::new();
+    for (work, &state) in all.iter().zip(states) {
+        let input = memory.push(&bytes(&work.values));
+        let output = memory.push(&vec![0; work.values.len() * 4]);
+        outputs.push(output);
+        let mut arguments = [input.to_le_bytes(), output.to_le_bytes()].concat();
+        arguments.extend(work.rounds.to_le_bytes());
+        table.extend(entry::bytes(state, &Parameters { demand: work.demand, function, arguments }));
+    }
+    table.resize(SHAPE.entries() * entry::BYTES as usize, 0);
+    let table = memory.push(&table);
+    let stop = memory.push(&u32::from(stops).to_le_bytes());
+    let params =
+        [&table.to_le_bytes()[..], &u64::from(ROWS).to_le_bytes(), &stop.to_le_bytes(), &pool.to_le_bytes()]
+            .concat();
+    let options = Options { dynamic_shared_bytes: pool, limit: LIMIT, ..Options::default() };
+    let variables = memory.load("module", &program);
+    let mut grid =
+        Grid::new(&program, [1, 1, 1], [1024, 1, 1], &params, variables, &options).expect("a launch");
+    let outcome = grid.run_cta([0; 3], &mut memory);
+    if let Err(failure) = &outcome {
+        assert!(failure.error.message.contains("instructions"), "{dialect}: {failure}");
+    }
+    let at = |address: u64, bytes: usize| {
+        let start = (address - memory.base) as usize;
+        &memory.bytes[start..start + bytes]
+    };
+    let size = entry::BYTES as usize;
+    let states: Vec<State> = at(table, all.len() * size).chunks_exact(size).map(entry::state).collect();
+    for ((work, &output), state) in all.iter().zip(&outputs).zip(&states) {
+        if *state == FREE {
+            assert_eq!(
+                at(output, work.values.len() * 4),
+                bytes(&work.expected()),
+                "{dialect} {:?}",
+                work.demand
+            );
+        }
+    }
+    (states, outcome.is_ok())
+}
+
+/// Tasks of all sorts.
+fn mixed() -> Vec<Work> {
+    let demand = |number: u32| Demand {
+        blocks: 1 + number % 3,
+        warps: 1 + number * 7 % 9,
+        shared: (number % 4) * 1500 + (1 + number * 7 % 9) * 128,
+        barrier: true,
+    };
+    let plain = Demand { blocks: 5, warps: 9, shared: 0, barrier: false };
+    let task = |number: u32| match number % 5 {
+        0 => Work::new(number, plain, 0),
+        _ => Work::new(number, demand(number), 1 + number % 4),
+    };
+    (0..ROWS).map(task).collect()
+}
+
+#[test]
+fn every_task_of_a_full_column_runs_in_every_dialect() {
+    for dialect in DIALECTS {
+        let all = mixed();
+        let (states, _) = run(dialect, &[ENABLED; ROWS as usize], &all, 32 << 10, false);
+        assert_eq!(states, [FREE; ROWS as usize], "{dialect}");
+    }
+}
+
+#[test]
+fn a_smaller_pool_and_more_blocks_than_barriers_make_tasks_wait_and_lose_none() {
+    let narrow = Demand { blocks: 40, warps: 1, shared: 128, barrier: true };
+    let wide = Demand { blocks: 3, warps: 31, shared: 16 << 10, barrier: true };
+    let all: Vec<Work> =
+        (0..8).map(|number| Work::new(number, if number % 2 == 0 { narrow } else { wide }, 3)).collect();
+    for dialect in DIALECTS {
+        let (states, _) = run(dialect, &[ENABLED; 8], &all, 16 << 10, false);
+        assert_eq!(states, [FREE; 8], "{dialect}");
+    }
+}
+
+#[test]
+fn a4_2_each_task_starts_the_one_before_it_and_the_last_one_waits() {
+    let all = mixed();
+    // The chain goes through the column against the order in which it is swept, so that no sweep does all of it.
+    let states: Vec<State> =
+        (0..ROWS).map(|row| State::behind((row + 1 < ROWS).then(|| SHAPE.id(0, row + 1)))).collect();
+    for dialect in DIALECTS {
+        let (states, _) = run(dialect, &states, &all, 32 << 10, false);
+        assert_eq!(states[0], PRESENT, "{dialect}: nobody has spawned a task behind it");
+        assert!(states[1..].iter().all(|state| *state == FREE), "{dialect}: {states:?}");
+    }
+}
+
+#[test]
+fn the_stop_word_ends_the_kernel() {
+    for dialect in DIALECTS {
+        let (_, ended) = run(dialect, &[], &[], 32 << 10, true);
+        assert!(ended, "{dialect}");
+    }
+}

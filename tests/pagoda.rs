@@ -1,0 +1,235 @@
+//! Pagoda on whole machines (Yeh et al., PPoPP 2017), by the facts that the paper states. How its tables and its allocator keep their
+//! rules, step by step, is in the tests of `counterpoint-host-model`.
+
+use counterpoint_experiments::run::{RunRequest, RunSummary};
+use counterpoint_framework::time::SimTime;
+
+use crate::observed::{blocks, phase, total, with_blocks};
+use crate::support::{assert_verified, assert_wrong, request, root, run_request};
+
+const APPLICATION: &str = "narrow-exchange";
+
+/// A run under Pagoda, with parameters of the runtime.
+fn pagoda(machine: &str, params: &str, sets: &[&str]) -> RunRequest {
+    let runtime = format!("host.cpu.runtime={{ pagoda: {{ {params} }} }}");
+    request(machine, APPLICATION, &[&["app.size=small", &runtime], sets].concat())
+}
+
+fn verified(request: &RunRequest) -> RunSummary {
+    let summary = run_request(request);
+    assert_verified(&summary);
+    summary
+}
+
+/// What the CPU counts.
+fn count(summary: &RunSummary, name: &str) -> u64 {
+    total(summary, "host/cpu", name)
+}
+
+/// When the spans of a name began.
+fn starts(summary: &RunSummary, name: &str) -> Vec<SimTime> {
+    let spans = summary.report.trace.spans.iter().filter(|span| span.name == name);
+    let mut starts: Vec<SimTime> = spans.map(|span| span.start).collect();
+    starts.sort();
+    starts
+}
+
+fn micros(time: SimTime) -> f64 {
+    time.as_ps() as f64 / 1e6
+}
+
+#[test]
+fn tasks_compute_what_they_do_one_after_another() {
+    verified(&pagoda("tiny", "", &[]));
+    for params in [
+        "pool: 512 B, rows: 1",
+        "threads: 128",
+        "spawners: 7",
+        "copies: apart",
+        "threads: 512, blocks: 2, pool: 8 KiB",
+    ] {
+        verified(&pagoda("tiny", params, &[]));
+    }
+    verified(&pagoda("tiny", "", &["app.blocks=40", "app.threads=32", "app.tasks=2"]));
+}
+
+#[test]
+fn every_application_of_narrow_tasks_computes_what_it_should() {
+    let entries = std::fs::read_dir(root().join("experiments/applications")).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.retain(|name| name.starts_with("narrow-"));
+    assert!(names.len() >= 12, "the walk found {names:?} only");
+    for name in names {
+        for runtime in ["pagoda", "{ pagoda: { rows: 2, spawners: 5, pool: 16 KiB } }"] {
+            let runtime = format!("host.cpu.runtime={runtime}");
+            verified(&request("tiny", &name, &["app.size=small", &runtime]));
+        }
+    }
+}
+
+#[test]
+fn tasks_that_read_what_others_left_must_not_look_in_the_l1() {
+    let run = |loads: &str, sets: &[&str]| {
+        let runtime = format!("host.cpu.runtime={{ pagoda: {{ loads: {loads} }} }}");
+        run_request(&request("tiny", "narrow-lu", &[&["app.size=small", &runtime], sets].concat()))
+    };
+    assert_wrong(&run("as-written", &[]));
+    assert_verified(&run("as-written", &["gpu.sm.l1d.global=bypass"]));
+}
+
+#[test]
+fn every_dialect_has_a_master_kernel() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = root().join("experiments/applications").join(APPLICATION);
+    let text = std::fs::read_to_string(source.join(format!("{APPLICATION}.yaml"))).unwrap();
+    for dialect in ["clang-sm_20", "clang-sm_35", "nvrtc-sm_70"] {
+        let kernel = source.join(format!("kernel.{dialect}.ptx")).display().to_string();
+        let path = folder.path().join(format!("{dialect}.yaml"));
+        std::fs::write(&path, text.replace("kernel.nvrtc-sm_35.ptx", &kernel)).unwrap();
+        let request = RunRequest { application: path.display().to_string(), ..pagoda("tiny", "", &[]) };
+        verified(&request);
+    }
+}
+
+#[test]
+fn threads_change_nothing() {
+    let request = RunRequest { hash: true, ..pagoda("tiny", "spawners: 3", &[]) };
+    let [one, two] = [1, 2].map(|threads| verified(&RunRequest { threads, ..request.clone() }));
+    assert_eq!((one.report.hash, one.report.outcome.time()), (two.report.hash, two.report.outcome.time()));
+}
+
+#[test]
+fn a4_2_the_last_task_starts_with_the_flush_and_the_others_without() {
+    let params = "idle: 200 us, timeout: 5 us, spawners: 1";
+    let summary = verified(&pagoda("tiny", params, &["app.tasks=1"]));
+    let (begin, end) = phase(&summary, "tasks");
+    let results = starts(&summary, "D2H exchanged");
+    assert_eq!((count(&summary, "tasks"), count(&summary, "flushes"), results.len()), (2, 1, 2));
+    assert!(micros(end - begin) > 200.0, "the second task waits until nobody comes for so long");
+    // Nobody waits before the flush: both are known to be done behind it, and the run ends with them.
+    let sooner = verified(&pagoda("tiny", "idle: 10 us, timeout: 5 us, spawners: 1", &["app.tasks=1"]));
+    let (begin, end) = phase(&sooner, "tasks");
+    assert!(micros(end - begin) < 100.0, "{}", micros(end - begin));
+}
+
+#[test]
+fn a4_10_a_task_is_one_copy_and_the_table_comes_back_when_it_is_full() {
+    let summary = verified(&pagoda("tiny", "", &[]));
+    let names = ["tasks", "entries_sent", "flushes", "tables_copied_back"];
+    assert_eq!(names.map(|name| count(&summary, name)), [12, 13, 1, 0], "64 entries for 12 tasks");
+    // Two entries: every second task finds none.
+    let summary = verified(&pagoda("tiny", "rows: 1", &[]));
+    let [tasks, sent, flushes, tables] = names.map(|name| count(&summary, name));
+    assert_eq!((tasks, sent), (12, 12 + flushes));
+    assert!(tables >= 5, "{tables}");
+}
+
+#[test]
+fn a4_11_waiting_for_all_ends() {
+    for tasks in 1..=3 {
+        let summary = verified(&pagoda("tiny", "rows: 1", &[&format!("app.tasks={tasks}")]));
+        assert_eq!(count(&summary, "tasks"), 2 * tasks);
+    }
+}
+
+#[test]
+fn a4_4_the_master_kernel_owns_the_titan_x() {
+    let summary = with_blocks(pagoda("titanx-maxwell", "", &[]));
+    assert_verified(&summary);
+    assert_eq!(blocks(&summary).len(), 48, "two on each of 24 SMs");
+    assert_eq!(starts(&summary, "task exchange").len() as u64, count(&summary, "tasks"), "each has a span");
+}
+
+/// Why a run ended.
+fn fault(request: &RunRequest) -> String {
+    format!("{:?}", run_request(request).report.outcome)
+}
+
+#[test]
+fn tasks_that_can_never_be_placed_are_refused_before_the_first_one() {
+    let wide = fault(&pagoda("tiny", "", &["app.threads=1024"]));
+    assert!(
+        wide.contains("task `exchange`: a block of 32 warps") && wide.contains("has 31 for tasks"),
+        "{wide}"
+    );
+    let pool = fault(&pagoda("tiny", "pool: 512 B", &["app.threads=160"]));
+    assert!(pool.contains("640 bytes of shared memory") && pool.contains("has 512 for tasks"), "{pool}");
+    let odd = fault(&pagoda("tiny", "", &["app.threads=48"]));
+    assert!(odd.contains("48 threads, which are not whole warps"), "{odd}");
+}
+
+#[test]
+fn all_blocks_of_the_master_kernel_must_be_there_at_once() {
+    let why = fault(&pagoda("k40", "blocks: 2", &[]));
+    assert!(why.contains("an SM holds 1 blocks") && why.contains("49152 bytes"), "{why}");
+    let none = fault(&pagoda("tiny", "", &["gpu.sm.shared=32 KiB"]));
+    assert!(none.contains("an SM holds 0 blocks"), "{none}");
+    // The poster's way on a K40: half the memory, and two blocks.
+    for (params, of_sm) in [("", 1), ("pool: 16 KiB", 2)] {
+        let summary = with_blocks(pagoda("k40", params, &["gpu.sms=3"]));
+        assert_verified(&summary);
+        assert_eq!(blocks(&summary).len(), 3 * of_sm, "{params}");
+    }
+}
+
+/// Tasks add one to each element, and a kernel does between them: the MasterKernel stays for the second step of tasks, gives way to the
+/// kernel, and comes back.
+const STEPS: &str = "counterpoint: 1
+application: steps
+code: { exchange: KERNEL }
+buffers:
+  a: { type: u32, elements: 192 }
+  b: { type: u32, elements: 192 }
+  c: { type: u32, elements: 192 }
+prelude:
+  - read: { file: a.u32, into: a, generate: { ramp: { start: 0, step: 1 } } }
+copy_in: [a]
+kernels:
+  - { tasks: 6, index: t, launch: exchange.exchange, grid: 1, block: 32, arguments: [{ buffer: a, element: '${32 * t}' }, { buffer: b, element: '${32 * t}' }, 0] }
+  - synchronize: all
+  - { tasks: 3, index: t, launch: exchange.exchange, grid: 1, block: 64, arguments: [{ buffer: b, element: '${64 * t}' }, { buffer: c, element: '${64 * t}' }, 0] }
+  - { launch: exchange.exchange, grid: 1, block: 192, arguments: [c, b, 0] }
+  - swap: [a, b]
+  - { tasks: 2, index: t, launch: exchange.exchange, grid: 1, block: 96, arguments: [{ buffer: a, element: '${96 * t}' }, { buffer: c, element: '${96 * t}' }, 0] }
+copy_out: [c]
+expect:
+  - { buffer: c, file: c.u32 }
+";
+
+#[test]
+fn the_master_kernel_stays_between_tasks_and_gives_way_to_kernels() {
+    let folder = tempfile::tempdir().unwrap();
+    let kernel = root().join("experiments/applications").join(APPLICATION).join("kernel.nvrtc-sm_35.ptx");
+    std::fs::write(folder.path().join("steps.yaml"), STEPS.replace("KERNEL", &kernel.display().to_string()))
+        .unwrap();
+    let expected: Vec<u8> = (4..196_u32).flat_map(u32::to_le_bytes).collect();
+    std::fs::write(folder.path().join("c.u32"), expected).unwrap();
+    let application = folder.path().join("steps.yaml").display().to_string();
+    for rows in [1, 32] {
+        let runtime = format!("host.cpu.runtime={{ pagoda: {{ rows: {rows} }} }}");
+        let summary = run_request(&request("tiny", &application, &[&runtime]));
+        assert_verified(&summary);
+        let launched = |name: &str| starts(&summary, name).len();
+        assert_eq!([1, 2, 3].map(|number| launched(&format!("exchange #{number}"))), [0, 1, 0]);
+        assert_eq!([1, 2, 3].map(|number| launched(&format!("master_kernel #{number}"))), [1, 0, 1]);
+    }
+}
+
+#[test]
+fn a_module_without_a_master_kernel_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let kernel = root().join("experiments/applications/vecadd/kernel.nvrtc-sm_35.ptx").display().to_string();
+    let text = "counterpoint: 1
+application: plain
+code: { add: KERNEL }
+buffers: { a: { type: f32, elements: 32 } }
+kernels:
+  - { tasks: 1, index: task, launch: add.vecadd, grid: 1, block: 32, arguments: [a, a, a, 32] }
+";
+    let path = folder.path().join("plain.yaml");
+    std::fs::write(&path, text.replace("KERNEL", &kernel)).unwrap();
+    let request = request("tiny", &path.display().to_string(), &["host.cpu.runtime=pagoda"]);
+    let why = fault(&request);
+    assert!(why.contains("has no `master_kernel`") && why.contains("pagoda.h"), "{why}");
+}

@@ -1,0 +1,124 @@
+//! The runtimes that Pagoda is compared with (Yeh et al., PPoPP 2017, section 6): Hyper-Q and GeMTC.
+
+use std::collections::BTreeMap;
+
+use counterpoint_experiments::run::{RunRequest, RunSummary};
+use counterpoint_framework::model::StatValue;
+use counterpoint_framework::time::SimTime;
+
+use crate::observed::{blocks, with_blocks};
+use crate::support::{assert_verified, request, root, run_request};
+
+/// A run under the runtime and the policy of an overlay.
+fn under(overlay: &str, machine: &str, application: &str, sets: &[&str]) -> RunRequest {
+    RunRequest { overlays: vec![overlay.to_owned()], ..request(machine, application, sets) }
+}
+
+/// The applications of narrow tasks.
+fn programs() -> Vec<String> {
+    let folder = root().join("experiments/applications");
+    let names = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut names: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
+    names.retain(|name| name.starts_with("narrow-"));
+    names.sort();
+    names
+}
+
+fn verified(request: &RunRequest) -> RunSummary {
+    let summary = run_request(request);
+    assert_verified(&summary);
+    summary
+}
+
+#[test]
+fn every_program_computes_the_same_with_a_kernel_for_each_task() {
+    for program in programs() {
+        verified(&under("hyperq", "tiny", &program, &["app.size=small"]));
+    }
+}
+
+#[test]
+fn every_program_without_shared_memory_computes_the_same_in_batches() {
+    let mut refused = Vec::new();
+    for program in programs() {
+        let summary = run_request(&under("gemtc", "tiny", &program, &["app.size=small"]));
+        let outcome = format!("{:?}", summary.report.outcome);
+        if outcome.contains("bytes of shared memory, which GeMTC has none of for tasks") {
+            refused.push(program);
+        } else {
+            assert_verified(&summary);
+        }
+    }
+    assert_eq!(refused, ["narrow-dct", "narrow-exchange", "narrow-matmul", "narrow-mixed"]);
+}
+
+/// The most blocks that run at once, and the most of these on one SM.
+fn crowd(summary: &RunSummary) -> (usize, usize) {
+    let blocks = blocks(summary);
+    let mut most = (0, 0);
+    for now in blocks.iter().map(|block| block.start) {
+        let running = blocks.iter().filter(|block| block.start <= now && now < block.end);
+        let mut sms = BTreeMap::<u64, usize>::new();
+        running.for_each(|block| *sms.entry(block.sm).or_default() += 1);
+        let of_one = sms.values().copied().max().unwrap_or_default();
+        most = (most.0.max(sms.values().sum()), most.1.max(of_one));
+    }
+    most
+}
+
+#[test]
+fn a4_5_a4_13_of_forty_tasks_32_run_together() {
+    let apart = "host.cpu.runtime={ hyperq: { copies: apart } }";
+    let sets = [apart, "app.tasks=40", "app.threads=256", "app.most=64"];
+    let summary = with_blocks(under("hyperq", "titanx-maxwell", "narrow-mandelbrot", &sets));
+    assert_verified(&summary);
+    // Of 24 SMs eight have two: 256 of 1536 warps, 16.67 %. With tasks of 128 threads it is half of that.
+    assert_eq!(crowd(&summary), (32, 2));
+}
+
+#[test]
+fn a4_5_one_task_of_256_threads_occupies_half_a_percent() {
+    let sets = ["app.tasks=1", "app.threads=256"];
+    let summary = verified(&under("hyperq", "titanx-maxwell", "narrow-matmul-global", &sets));
+    let mut rows = summary.report.stats.iter();
+    let row = rows.find(|row| row.path.ends_with("#1]") && row.label.name == "gpu_occupancy").unwrap();
+    let StatValue::Ratio { part, whole } = row.value else { panic!("{:?}", row.value) };
+    let (occupied, most) = (part as f64 / whole as f64, 8.0 / 1536.0);
+    // Its warps do not end in the same cycle.
+    assert!((0.95 * most..=most).contains(&occupied), "{occupied}");
+}
+
+/// Begin and end of the spans of a name.
+fn spans(summary: &RunSummary, name: &str) -> Vec<(SimTime, SimTime)> {
+    let spans = summary.report.trace.spans.iter().filter(|span| span.name == name);
+    let mut spans: Vec<_> = spans.map(|span| (span.start, span.end)).collect();
+    spans.sort();
+    spans
+}
+
+#[test]
+fn a_batch_ends_with_its_longest_task_and_the_next_begins_behind_it() {
+    let runtime = "host.cpu.runtime={ gemtc: { batch: 4 } }";
+    let sets = ["app.size=small", "app.tasks=10", runtime];
+    let summary = with_blocks(under("gemtc", "tiny", "narrow-mandelbrot", &sets));
+    assert_verified(&summary);
+    let (batches, kernels) = (spans(&summary, "batch"), spans(&summary, "super_kernel #1"));
+    assert_eq!((batches.len(), spans(&summary, "task mandelbrot").len()), (3, 10), "{kernels:?}");
+    assert!(batches.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{batches:?}");
+    // All tasks of a batch are known to be done when it is.
+    let ends = spans(&summary, "task mandelbrot").into_iter().map(|(_, end)| end);
+    let ends: std::collections::BTreeSet<SimTime> = ends.collect();
+    assert!(ends.iter().copied().eq(batches.iter().map(|batch| batch.1)), "{ends:?}");
+}
+
+#[test]
+fn what_a_queue_cannot_hold_is_refused() {
+    let fault = |sets: &[&str]| {
+        let summary = run_request(&under("gemtc", "tiny", "narrow-mandelbrot", sets));
+        format!("{:?}", summary.report.outcome)
+    };
+    let odd = fault(&["app.size=small", "app.threads=40"]);
+    assert!(odd.contains("40 threads, which are not whole warps of 32"), "{odd}");
+    let many = fault(&["app.size=small", "host.cpu.runtime={ gemtc: { blocks: 32 } }"]);
+    assert!(many.contains("blocks of `super_kernel` with 64 threads of 32 registers, not 32"), "{many}");
+}
