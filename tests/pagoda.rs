@@ -126,6 +126,16 @@ fn a4_10_a_task_is_one_copy_and_the_table_comes_back_when_it_is_full() {
 }
 
 #[test]
+fn no_task_of_a_batch_is_spawned_before_the_batch_ahead_has_ended() {
+    let summary = verified(&pagoda("tiny", "batch: 5", &[]));
+    let spans = summary.report.trace.spans.iter().filter(|span| span.name == "tasks");
+    let batches: Vec<_> = spans.map(|span| (span.start, span.end)).collect();
+    assert_eq!((batches.len(), count(&summary, "flushes")), (3, 3), "5, 5 and 2 tasks");
+    let whole = verified(&pagoda("tiny", "", &[]));
+    assert!(summary.report.outcome.time() > whole.report.outcome.time());
+}
+
+#[test]
 fn a4_11_waiting_for_all_ends() {
     for tasks in 1..=3 {
         let summary = verified(&pagoda("tiny", "rows: 1", &[&format!("app.tasks={tasks}")]));

@@ -26,7 +26,7 @@ use counterpoint_framework::time::{Bytes, SimTime};
 use counterpoint_protocols::bus::{Description, Direction};
 
 use super::Runtime;
-use super::narrow::{Copies, Loads, key_of};
+use super::narrow::{Copies, Loads, copy_all, key_of};
 use super::serial::phases;
 use super::steps::Sender;
 use super::walk::Sends;
@@ -67,6 +67,9 @@ pub(super) struct PagodaParams {
     /// gives no number.
     #[param(default = "20 us", min = "1 ns")]
     timeout: SimTime,
+    /// Tasks that are spawned before all of them must have ended (the paper's Pagoda-Batching, section 6.6); 0 is all.
+    #[param(default = "0", max = "1048576")]
+    batch: u32,
     /// When inputs and results of tasks are copied.
     #[param(default = "beside")]
     copies: Copies,
@@ -179,7 +182,17 @@ impl Sends for Tasks<'_> {
                 Spawner::start(driver, master, self.params, self.parent).await?
             }
         };
-        spawner.run(driver, tasks).await?;
+        let (parent, is_apart) = (self.parent, self.params.copies == Copies::Apart);
+        if is_apart {
+            copy_all(driver, tasks, Direction::HostToDevice, INPUTS..INPUTS + 1, parent).await?;
+        }
+        let batch = if self.params.batch == 0 { tasks.len() } else { self.params.batch as usize };
+        for batch in tasks.chunks(batch) {
+            spawner.run(driver, batch).await?;
+        }
+        if is_apart {
+            copy_all(driver, tasks, Direction::DeviceToHost, RESULTS..RESULTS + 1, parent).await?;
+        }
         self.spawner = Some(spawner);
         Ok(())
     }

@@ -13,7 +13,7 @@ use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::bus::{CommandId, Direction};
 use counterpoint_protocols::launch::Tracking;
 
-use super::super::narrow::{Copies, Key, copy_all};
+use super::super::narrow::{Copies, Key};
 use super::entry::{self, Parameters};
 use super::prepare::Master;
 use super::task_table::{HostTable, State, TaskId};
@@ -103,9 +103,6 @@ impl Spawner {
 
     /// Spawns tasks, and waits for all of them (`waitAll`).
     pub(super) async fn run(&mut self, driver: &mut Driver<'_>, tasks: &[Task]) -> Result<(), Fault> {
-        if self.copies == Copies::Apart {
-            copy_all(driver, tasks, Direction::HostToDevice, INPUTS..INPUTS + 1, self.parent).await?;
-        }
         let span = driver.begin(Some(self.parent), Level::Phases, "tasks");
         let mut coming = 0..tasks.len();
         loop {
@@ -142,9 +139,6 @@ impl Spawner {
             }
         }
         driver.end(span);
-        if self.copies == Copies::Apart {
-            copy_all(driver, tasks, Direction::DeviceToHost, RESULTS..RESULTS + 1, self.parent).await?;
-        }
         while let Some(copy) = self.results.pop_front() {
             driver.wait(copy).await?;
         }
