@@ -41,13 +41,19 @@ pub(crate) fn applications() -> Vec<String> {
     names
 }
 
-/// An application in a dialect, and the text of its kernels.
-pub(crate) fn load_application(name: &str, dialect: &str, sets: &[&str]) -> (LoadedApplication, String) {
+/// An application in a dialect.
+pub(crate) fn load_in_dialect(name: &str, dialect: &str, sets: &[&str]) -> LoadedApplication {
     let folder = root().join("experiments/applications").join(name);
     let path = folder.join(format!("{name}.yaml")).display().to_string();
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
     let loaded = load(&path, &sets, &InDialect(dialect));
-    let loaded = loaded.unwrap_or_else(|report| panic!("{}", report.render()));
+    loaded.unwrap_or_else(|report| panic!("{}", report.render()))
+}
+
+/// An application in a dialect, and the text of its kernels.
+pub(crate) fn load_application(name: &str, dialect: &str, sets: &[&str]) -> (LoadedApplication, String) {
+    let folder = root().join("experiments/applications").join(name);
+    let loaded = load_in_dialect(name, dialect, sets);
     (loaded, std::fs::read_to_string(folder.join(format!("kernel.{dialect}.ptx"))).unwrap())
 }
 

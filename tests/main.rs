@@ -18,6 +18,7 @@ mod launches;
 mod machines;
 mod microbenchmarks;
 mod modules;
+mod narrow_tasks;
 mod observed;
 mod otlp;
 mod pagoda;

@@ -15,7 +15,7 @@ struct Plain {
     __device__ unsigned blockThread() const { return threadIdx.x; }
     __device__ unsigned blockThreads() const { return blockDim.x; }
     __device__ unsigned block() const { return blockIdx.x; }
-    __device__ unsigned blocks() const { return gridDim.x; }
+    __device__ unsigned taskBlocks() const { return gridDim.x; }
     // All threads of the block meet.
     __device__ void syncBlock() const { __syncthreads(); }
     // The block's shared memory, at a multiple of 32 bytes.
@@ -26,16 +26,16 @@ struct Plain {
 struct Narrow {
     unsigned thread;
     unsigned block_threads;
-    unsigned task_blocks;
+    unsigned blocks;
     unsigned barrier;
     char *shared;
 
     __device__ unsigned getTid() const { return thread; }
-    __device__ unsigned threads() const { return block_threads * task_blocks; }
+    __device__ unsigned threads() const { return block_threads * blocks; }
     __device__ unsigned blockThread() const { return thread % block_threads; }
     __device__ unsigned blockThreads() const { return block_threads; }
     __device__ unsigned block() const { return thread / block_threads; }
-    __device__ unsigned blocks() const { return task_blocks; }
+    __device__ unsigned taskBlocks() const { return blocks; }
     // A barrier of the block's own among those of the multiprocessor's block; a barrier counts whole warps.
     __device__ void syncBlock() const {
         asm volatile("bar.sync %0, %1;" : : "r"(barrier), "r"((block_threads + 31) & ~31u) : "memory");

@@ -217,7 +217,7 @@ impl Generator {
             Generator::TripleDesKeys { .. } if element != Element::U32 => {
                 return Err(format!("keys are of u32, not of {}", element.name()));
             }
-            Generator::TripleDesKeys { .. } if elements % TRIPLE_DES_WORDS as u64 != 0 => {
+            Generator::TripleDesKeys { .. } if !elements.is_multiple_of(TRIPLE_DES_WORDS as u64) => {
                 return Err(format!("keys have {TRIPLE_DES_WORDS} words, found {elements} elements"));
             }
             Generator::TripleDesKeys { .. } => return Ok(()),

@@ -42,6 +42,9 @@ pub struct Launched {
     pub thread_instructions: u64,
 }
 
+/// What races have in common that are told once: what two commands are called, their streams unless they are of tasks, and where.
+type RaceKey = ([(String, Option<u32>); 2], Place);
+
 /// The host and its devices, without time.
 pub struct FunctionalHost<'a> {
     application: &'a Application,
@@ -67,7 +70,7 @@ pub struct FunctionalHost<'a> {
     /// Looks for races between streams and between tasks, if that is wanted and there are any.
     races: Option<Races>,
     /// Where the races of two streams, or of tasks, are in the list: by what is done to what.
-    raced: BTreeMap<([(String, Option<u32>); 2], Place), usize>,
+    raced: BTreeMap<RaceKey, usize>,
 }
 
 impl<'a> FunctionalHost<'a> {
@@ -275,13 +278,12 @@ impl<'a> FunctionalHost<'a> {
         let place = self.place(part.buffer);
         let part = part.offset as usize..(part.offset + part.bytes) as usize;
         let buffer = &self.application.buffers[place];
-        let bytes = buffer.bytes as usize;
         let (way, [host, device]) = match direction {
             Direction::HostToDevice => ("in", [Touched::reads, Touched::writes]),
             Direction::DeviceToHost => ("out", [Touched::writes, Touched::reads]),
         };
         let on_device = Place::Device(buffer.device, self.addresses[place]);
-        let touches = [(Place::Host(place), host(bytes, part.clone())), (on_device, device(bytes, part))];
+        let touches = [(Place::Host(place), host(part.clone())), (on_device, device(part))];
         let name = format!("the copy {way} of `{}`", buffer.name);
         self.check_races(buffer.device, stream, Name { title: name.clone(), full: name }, touches.into());
     }

@@ -13,15 +13,13 @@ struct BeamFormer {
     template <class Where> __device__ void run(const Where &here) const {
         for (int place = here.getTid(); place < beams * samples; place += here.threads()) {
             const int beam = place / samples, at = place % samples;
-            const float *filter = filters + 2 * beam * sensors * taps;
             float real = 0.0f, imaginary = 0.0f;
             for (int sensor = 0; sensor < sensors; sensor++) {
-                const float *signal = signals + 2 * (sensor * samples + at);
-                for (int k = 0; k < taps; k++, filter += 2) {
-                    if (k > at) continue;
-                    const float x = signal[-2 * k], y = signal[-2 * k + 1];
-                    real += x * filter[0] - y * filter[1];
-                    imaginary += x * filter[1] + y * filter[0];
+                for (int k = 0; k < taps && k <= at; k++) {
+                    const int from = 2 * (sensor * samples + at - k), by = 2 * ((beam * sensors + sensor) * taps + k);
+                    const float x = signals[from], y = signals[from + 1], a = filters[by], b = filters[by + 1];
+                    real += x * a - y * b;
+                    imaginary += x * b + y * a;
                 }
             }
             strength[place] = sqrtf(real * real + imaginary * imaginary);

@@ -52,7 +52,7 @@ struct DctShared {
     int rows;
 
     template <class Where> __device__ void run(const Where &here) const {
-        for (int top = here.block() * rows; top < n; top += here.blocks() * rows) {
+        for (int top = here.block() * rows; top < n; top += here.taskBlocks() * rows) {
             dct_of_strip(here, image + top * n, (float *)here.getSMPtr(), result + top * n, n, rows);
         }
     }
@@ -65,7 +65,7 @@ struct DctGlobal {
     int rows;
 
     template <class Where> __device__ void run(const Where &here) const {
-        for (int top = here.block() * rows; top < n; top += here.blocks() * rows) {
+        for (int top = here.block() * rows; top < n; top += here.taskBlocks() * rows) {
             dct_of_strip(here, image + top * n, result + top * n, result + top * n, n, rows);
         }
     }

@@ -31,7 +31,7 @@ struct MultiplyTiled {
         float *const right = left + SQUARE;
         float *const sums = right + SQUARE;
         const int first = here.blockThread(), stride = here.blockThreads(), across = n / SIDE;
-        for (int square = here.block(); square < across * across; square += here.blocks()) {
+        for (int square = here.block(); square < across * across; square += here.taskBlocks()) {
             const int top = square / across * SIDE, side = square % across * SIDE;
             for (int place = first; place < SQUARE; place += stride) sums[place] = 0.0f;
             for (int step = 0; step < n; step += SIDE) {

@@ -15,13 +15,15 @@ mod loops;
 mod pipelines;
 mod preload;
 mod reader;
+mod schema;
 mod sizes;
 mod streams;
 mod tasks;
 mod textures;
 
 pub use counts::{Counts, PerLaunch};
-pub use keys::{explain, schema};
+pub use keys::explain;
+pub use schema::schema;
 
 use std::collections::BTreeMap;
 use std::io;

@@ -13,7 +13,7 @@ pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     for (task, packet) in packets.chunks(32 * unit).enumerate() {
         let bytes = units(task, seed) * unit;
         for block in packet[..bytes].as_chunks::<8>().0 {
-            let out = passes.iter().fold(u64::from_be_bytes(*block), |block, rounds| pass(block, rounds));
+            let out = passes.iter().fold(u64::from_be_bytes(*block), pass);
             let words = out.to_be_bytes();
             sealed.extend(words.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)));
         }
@@ -49,11 +49,8 @@ mod tests {
             [0x0123_4567_89ab_cdef, 0x2345_6789_abcd_ef01, 0x4567_89ab_cdef_0123].map(rounds_of);
         second.reverse();
         let blocks = b"The qufck brown fox jump".as_chunks::<8>().0;
-        let sealed = blocks.iter().map(|block| {
-            [first, second, third]
-                .iter()
-                .fold(u64::from_be_bytes(*block), |block, rounds| pass(block, rounds))
-        });
+        let sealed =
+            blocks.iter().map(|block| [first, second, third].iter().fold(u64::from_be_bytes(*block), pass));
         let expected = [0xa826_fd8c_e53b_855f, 0xcce2_1c81_1225_6fe6, 0x68d5_c05d_d9b6_b900];
         assert_eq!(sealed.collect::<Vec<u64>>(), expected);
     }

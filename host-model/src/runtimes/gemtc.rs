@@ -139,9 +139,8 @@ struct Super {
 }
 
 impl Super {
-    /// The SuperKernel of these tasks.
-    fn find(driver: &Driver<'_>, tasks: &[Task], params: &GemtcParams) -> Result<Self, Fault> {
-        let key = narrow::key_of(tasks)?;
+    /// The SuperKernel of a module, for these tasks.
+    fn find(driver: &Driver<'_>, key: Key, tasks: &[Task], params: &GemtcParams) -> Result<Self, Fault> {
         let unknown = || Fault::new(format!("`{}` has no `{SUPER_KERNEL}`", key.0));
         let application = driver.application();
         let module =
@@ -284,7 +283,8 @@ impl Sends for Batches<'_> {
     }
 
     async fn tasks(&mut self, driver: &mut Driver<'_>, tasks: &[Task]) -> Result<(), Fault> {
-        let kernel = Super::find(driver, tasks, self.params)?;
+        let Some(key) = narrow::key_of(tasks)? else { return Ok(()) };
+        let kernel = Super::find(driver, key, tasks, self.params)?;
         driver.drain().await?;
         let default = DEFAULT_STREAM..DEFAULT_STREAM + 1;
         if self.params.copies == Copies::Apart {

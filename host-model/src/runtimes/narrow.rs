@@ -42,15 +42,15 @@ pub(super) fn key(launch: &LaunchStep) -> Key {
     (Arc::clone(&launch.code), launch.device)
 }
 
-/// The module and the device of the tasks of a step.
+/// The module and the device of the tasks of a step; nothing if it has none.
 ///
 /// # Errors
 /// If they are of several: the kernel that takes them is part of one.
-pub(super) fn key_of(tasks: &[Task]) -> Result<Key, Fault> {
+pub(super) fn key_of(tasks: &[Task]) -> Result<Option<Key>, Fault> {
     let mut keys = tasks.iter().map(|task| key(&task.launch));
-    let first = keys.next().ok_or_else(|| Fault::new("a step without tasks"))?;
+    let Some(first) = keys.next() else { return Ok(None) };
     match keys.find(|key| *key != first) {
-        None => Ok(first),
+        None => Ok(Some(first)),
         Some(other) => Err(Fault::new(format!(
             "the tasks of a step are in the modules `{}` and `{}`: what takes them from memory is part of one module and calls \
              functions of that",

@@ -195,11 +195,7 @@ impl FlatMemory {
         if address.wrapping_sub(start) >= range.len() as u64 {
             return None;
         }
-        let touched = if self.watched {
-            Some(&mut **touched.get_or_insert_with(|| Box::new(Touched::nothing(range.len()))))
-        } else {
-            None
-        };
+        let touched = if self.watched { Some(&mut **touched.get_or_insert_default()) } else { None };
         Some(Found { start, bytes: self.bytes.get_mut(range.clone())?, shadow, touched, rights: *rights })
     }
 }

@@ -5,12 +5,11 @@ use std::ops::Range;
 use crate::execute::{Access, AccessKind};
 
 /// What has been done to the bytes of an allocation: a bit for each, by what was done.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Touched {
-    bytes: usize,
-    reads: Vec<u64>,
-    writes: Vec<u64>,
-    atomics: Vec<u64>,
+    reads: Bytes,
+    writes: Bytes,
+    atomics: Bytes,
 }
 
 /// Bytes that two have touched in ways that need an order.
@@ -25,28 +24,23 @@ pub struct Conflict {
 }
 
 impl Touched {
-    /// Nothing of an allocation of so many bytes.
-    pub fn nothing(bytes: usize) -> Self {
-        Touched { bytes, reads: Vec::new(), writes: Vec::new(), atomics: Vec::new() }
-    }
-
-    /// A range of an allocation of so many bytes has been read.
-    pub fn reads(bytes: usize, range: Range<usize>) -> Self {
-        let mut touched = Touched::nothing(bytes);
+    /// A range of an allocation has been read.
+    pub fn reads(range: Range<usize>) -> Self {
+        let mut touched = Touched::default();
         touched.note_read(range);
         touched
     }
 
-    /// A range of an allocation of so many bytes has been written.
-    pub fn writes(bytes: usize, range: Range<usize>) -> Self {
-        let mut touched = Touched::nothing(bytes);
-        insert(set(&mut touched.writes, bytes), range);
+    /// A range of an allocation has been written.
+    pub fn writes(range: Range<usize>) -> Self {
+        let mut touched = Touched::default();
+        touched.writes.insert(range);
         touched
     }
 
     /// Learns that a range has been read.
     pub(super) fn note_read(&mut self, range: Range<usize>) {
-        insert(set(&mut self.reads, self.bytes), range);
+        self.reads.insert(range);
     }
 
     /// Learns of an access by those lanes to the allocation, which begins at `base`, a multiple of 16.
@@ -56,19 +50,18 @@ impl Touched {
             AccessKind::Store => &mut self.writes,
             AccessKind::Atomic(..) => &mut self.atomics,
         };
-        let done = set(done, self.bytes);
         for lane in (0..32).filter(|lane| lanes >> lane & 1 != 0) {
             let start = access.addresses[lane].wrapping_sub(base) as usize;
-            insert(done, start..start + usize::from(access.width));
+            done.insert(start..start + usize::from(access.width));
         }
     }
 
     /// The bytes that both touch, one of them writing, and not both by atomics.
     pub fn conflict(&self, other: &Touched) -> Option<Conflict> {
-        let word = |set: &[u64], index: usize| set.get(index).copied().unwrap_or(0);
         let (mut first, mut bytes) = (None, 0);
-        for index in 0..self.bytes.div_ceil(64) {
-            let each = |it: &Touched| [&it.reads, &it.writes, &it.atomics].map(|set| word(set, index));
+        let (own, others) = (self.span(), other.span());
+        for index in own.start.max(others.start)..own.end.min(others.end) {
+            let each = |it: &Touched| [&it.reads, &it.writes, &it.atomics].map(|set| set.word(index));
             let ([reads, writes, atomics], [others_reads, others_writes, others_atomics]) =
                 (each(self), each(other));
             let both = writes & (others_reads | others_writes | others_atomics)
@@ -85,9 +78,16 @@ impl Touched {
         })
     }
 
+    /// The words in which anything was done.
+    fn span(&self) -> Range<usize> {
+        let spans = [&self.reads, &self.writes, &self.atomics].map(Bytes::span);
+        let used = spans.iter().filter(|span| !span.is_empty());
+        used.cloned().reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)).unwrap_or_default()
+    }
+
     /// What was done to a byte that needs an order with what the other did.
     fn did(&self, byte: usize, other: &Touched) -> &'static str {
-        let has = |set: &[u64]| set.get(byte / 64).is_some_and(|word| word >> (byte % 64) & 1 != 0);
+        let has = |set: &Bytes| set.has(byte);
         if has(&self.writes) {
             "writes"
         } else if has(&self.atomics) && (has(&other.reads) || has(&other.writes)) {
@@ -98,19 +98,57 @@ impl Touched {
     }
 }
 
-/// A set of that many bytes, made when it is first needed.
-fn set(bits: &mut Vec<u64>, bytes: usize) -> &mut [u64] {
-    bits.resize(bytes.div_ceil(64), 0);
-    bits
+/// A set of bytes, as the words of bits from its first to its last one: a copy of a small part takes little room.
+#[derive(Clone, Debug, Default)]
+struct Bytes {
+    /// The number of the first word.
+    from: usize,
+    words: Vec<u64>,
 }
 
-fn insert(bits: &mut [u64], range: Range<usize>) {
-    let mut start = range.start;
-    while start < range.end {
-        let (word, bit) = (start / 64, start % 64);
-        let count = (64 - bit).min(range.end - start);
-        bits[word] |= (u64::MAX >> (64 - count)) << bit;
-        start += count;
+impl Bytes {
+    fn insert(&mut self, range: Range<usize>) {
+        if range.is_empty() {
+            return;
+        }
+        self.reach(range.start / 64, (range.end - 1) / 64);
+        let mut start = range.start;
+        while start < range.end {
+            let (word, bit) = (start / 64 - self.from, start % 64);
+            let count = (64 - bit).min(range.end - start);
+            self.words[word] |= (u64::MAX >> (64 - count)) << bit;
+            start += count;
+        }
+    }
+
+    /// Has words from the first of these to the last.
+    fn reach(&mut self, first: usize, last: usize) {
+        if self.words.is_empty() {
+            self.from = first;
+        }
+        if first < self.from {
+            // As many as there are already, so that going downwards word by word does not move them all every time.
+            let more = (self.from - first).max(self.words.len()).min(self.from);
+            self.words.splice(0..0, std::iter::repeat_n(0, more));
+            self.from -= more;
+        }
+        let length = last + 1 - self.from;
+        if length > self.words.len() {
+            self.words.resize(length, 0);
+        }
+    }
+
+    fn word(&self, index: usize) -> u64 {
+        index.checked_sub(self.from).and_then(|index| self.words.get(index)).copied().unwrap_or(0)
+    }
+
+    fn has(&self, byte: usize) -> bool {
+        self.word(byte / 64) >> (byte % 64) & 1 != 0
+    }
+
+    /// The words that there are.
+    fn span(&self) -> Range<usize> {
+        self.from..self.from + self.words.len()
     }
 }
 
@@ -127,7 +165,7 @@ mod tests {
             width: 4,
             ..Access::default()
         };
-        let mut touched = Touched::nothing(200);
+        let mut touched = Touched::default();
         touched.note(&access, (1 << words) - 1, 4096);
         touched
     }
@@ -148,11 +186,27 @@ mod tests {
     }
 
     #[test]
+    fn a_set_grows_both_ways_and_holds_what_was_put_in() {
+        let mut set = Bytes::default();
+        for start in [6400, 130, 7000, 0, 64 * 90] {
+            set.insert(start..start + 70);
+        }
+        set.insert(5..5);
+        let expected = |byte: usize| {
+            [6400, 130, 7000, 0, 64 * 90].iter().any(|start| (*start..start + 70).contains(&byte))
+        };
+        assert!((0..8000).all(|byte| set.has(byte) == expected(byte)));
+        let mut part = Bytes::default();
+        part.insert(1 << 30..(1 << 30) + 100);
+        assert!(part.words.len() < 4, "as small as what is in it");
+    }
+
+    #[test]
     fn a_conflict_begins_where_both_have_been() {
         let store = touched(AccessKind::Store, 40, 10);
-        assert_eq!(store.conflict(&Touched::reads(200, 0..40)), None);
-        assert_eq!(store.conflict(&Touched::reads(200, 80..200)), None);
-        let Some(Conflict { first, bytes, .. }) = store.conflict(&Touched::writes(200, 61..200)) else {
+        assert_eq!(store.conflict(&Touched::reads(0..40)), None);
+        assert_eq!(store.conflict(&Touched::reads(80..200)), None);
+        let Some(Conflict { first, bytes, .. }) = store.conflict(&Touched::writes(61..200)) else {
             panic!("a conflict")
         };
         assert_eq!((first, bytes), (61, 19));

@@ -169,7 +169,7 @@ impl Sends for Tasks<'_> {
     }
 
     async fn tasks(&mut self, driver: &mut Driver<'_>, tasks: &[Task]) -> Result<(), Fault> {
-        let key = key_of(tasks)?;
+        let Some(key) = key_of(tasks)? else { return Ok(()) };
         let unknown = || Fault::new(format!("`{}` has no MasterKernel", key.0));
         let mut spawner = match self.spawner.take() {
             Some(spawner) if spawner.is_of(&key) => spawner,

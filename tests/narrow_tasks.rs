@@ -1,0 +1,165 @@
+//! The task functions of narrow tasks: found in the table of their module, they compute in a part of a block what the plain
+//! kernel computes in a launch. Every application with tasks, every dialect.
+
+use std::sync::Arc;
+
+use counterpoint_experiments::application::LoadedApplication;
+use counterpoint_host_model::program::{Step, Task};
+use counterpoint_ptx::Program;
+use counterpoint_ptx::functional::{Grid, Options, ctas};
+
+use crate::launches::{DIALECTS, Device, load_in_dialect};
+use crate::support::root;
+
+/// Tasks that share a block.
+const TOGETHER: usize = 4;
+/// Shared memory of each, in bytes.
+const SHARED: u32 = 8192;
+/// What a task is handed: where its function stands in the table, and from byte 16 on its arguments.
+const SLOT: usize = 256;
+
+/// A kernel whose blocks are several tasks side by side. Each has its own warps, a barrier and a part of shared memory.
+const HANDED: &str = "
+.visible .entry handed(.param .u64 handed_slots, .param .u32 handed_threads)
+{
+	.reg .b32 %h<8>;
+	.reg .b64 %l<10>;
+	.shared .align 32 .b8 handed_memory[MEMORY];
+	ld.param.u64 %l0, [handed_slots];
+	ld.param.u32 %h1, [handed_threads];
+	mov.u32 %h0, %tid.x;
+	div.u32 %h2, %h0, %h1;
+	rem.u32 %h3, %h0, %h1;
+	mul.wide.u32 %l1, %h2, SLOT;
+	add.u64 %l2, %l0, %l1;
+	ld.global.u64 %l3, [%l2];
+	add.u64 %l4, %l2, 16;
+	mov.u64 %l5, task_functions;
+	add.u64 %l5, %l5, %l3;
+	ld.global.u64 %l6, [%l5];
+	mul.wide.u32 %l7, %h2, SHARED;
+	mov.u64 %l8, handed_memory;
+	cvta.shared.u64 %l8, %l8;
+	add.u64 %l8, %l8, %l7;
+	add.u32 %h4, %h2, 1;
+	mov.u32 %h5, 1;
+	{
+	.param .b32 thread; .param .b32 threads; .param .b32 blocks; .param .b32 barrier; .param .b64 memory; .param .b64 arguments;
+	st.param.b32 [thread], %h3;
+	st.param.b32 [threads], %h1;
+	st.param.b32 [blocks], %h5;
+	st.param.b32 [barrier], %h4;
+	st.param.b64 [memory], %l8;
+	st.param.b64 [arguments], %l4;
+	task: .callprototype _ (.param .b32 _, .param .b32 _, .param .b32 _, .param .b32 _, .param .b64 _, .param .b64 _);
+	call %l6, (thread, threads, blocks, barrier, memory, arguments), task;
+	}
+	ret;
+}
+";
+
+/// The text of `HANDED` with its numbers.
+fn handed() -> String {
+    let memory = TOGETHER as u32 * SHARED;
+    let numbers = [("MEMORY", memory), ("SLOT", SLOT as u32), ("SHARED", SHARED)];
+    numbers.iter().fold(HANDED.to_owned(), |text, (name, number)| text.replace(name, &number.to_string()))
+}
+
+/// The steps of tasks, in their order.
+fn tasks(steps: &[Step]) -> Vec<Arc<[Task]>> {
+    let of = |step: &Step| match step {
+        Step::Tasks(tasks) => vec![Arc::clone(tasks)],
+        Step::Repeat(times, steps) => vec![tasks(steps); *times as usize].concat(),
+        Step::Synchronize(_) => Vec::new(),
+        other => panic!("{other:?}"),
+    };
+    steps.iter().flat_map(of).collect()
+}
+
+/// Where the function of a kernel stands in its module's table.
+fn place_in_table(text: &str, kernel: &str) -> usize {
+    let table = text.lines().find(|line| line.contains(" task_functions[")).expect("a table of functions");
+    let functions = table.split(['{', '}']).nth(1).expect("functions");
+    let wanted = format!("{kernel}_task");
+    functions
+        .split(", ")
+        .position(|function| function == wanted)
+        .unwrap_or_else(|| panic!("{wanted} in {table}"))
+}
+
+/// Runs a kernel on a device's memory.
+fn run(
+    program: &Program,
+    (grid, block): ([u32; 3], [u32; 3]),
+    params: &[u8],
+    device: &mut Device,
+    shared: u32,
+) {
+    let variables = device.memory.load("module", program);
+    let options = Options { dynamic_shared_bytes: shared, racecheck: true, ..Options::default() };
+    let mut run = Grid::new(program, grid, block, params, variables, &options).unwrap();
+    for ctaid in ctas(grid) {
+        let end = run.run_cta(ctaid, &mut device.memory);
+        assert!(end.unwrap_or_else(|failure| panic!("{failure}")).is_continue());
+    }
+    assert_eq!(run.findings(), []);
+}
+
+/// What the buffers hold when all tasks have run as launches.
+fn launched(loaded: &LoadedApplication) -> Vec<u8> {
+    let mut device = Device::new(loaded);
+    let end = device.memory.bytes.len();
+    for launch in Step::launches(&loaded.application.steps) {
+        let params = device.arguments(launch).bytes;
+        run(&launch.kernel, (launch.grid, launch.block), &params, &mut device, launch.shared);
+    }
+    device.memory.bytes.truncate(end);
+    device.memory.bytes
+}
+
+/// The same when tasks of a step are handed to the parts of a block.
+fn run_by_function(loaded: &LoadedApplication) -> Vec<u8> {
+    // All launches are of one module.
+    let text = Step::launches(&loaded.application.steps)[0].kernel.source();
+    let program = Program::compile(&format!("{text}{}", handed()), Some("handed"));
+    let program = program.unwrap_or_else(|errors| panic!("{errors:?}"));
+    let mut device = Device::new(loaded);
+    let end = device.memory.bytes.len();
+    for step in tasks(&loaded.application.steps) {
+        for together in step.chunks(TOGETHER) {
+            let threads = together[0].launch.block[0];
+            let mut slots = vec![0; SLOT * together.len()];
+            for (slot, Task { launch, .. }) in slots.chunks_mut(SLOT).zip(together) {
+                assert!(launch.block == [threads, 1, 1] && launch.shared <= SHARED);
+                let place = 8 * place_in_table(text, launch.kernel.name()) as u64;
+                slot[..8].copy_from_slice(&place.to_le_bytes());
+                let arguments = device.arguments(launch).bytes;
+                slot[16..16 + arguments.len()].copy_from_slice(&arguments);
+            }
+            let mut params = device.memory.push(&slots).to_le_bytes().to_vec();
+            params.extend(threads.to_le_bytes());
+            let block = [threads * together.len() as u32, 1, 1];
+            run(&program, ([1; 3], block), &params, &mut device, 0);
+        }
+    }
+    device.memory.bytes.truncate(end);
+    device.memory.bytes
+}
+
+#[test]
+fn a_task_function_computes_what_its_kernel_computes() {
+    let folders = std::fs::read_dir(root().join("experiments/applications")).unwrap();
+    let names = folders.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let narrow: Vec<String> = names.filter(|name| name.starts_with("narrow-")).collect();
+    assert!(narrow.len() >= 11, "{narrow:?}");
+    for name in narrow {
+        for dialect in DIALECTS {
+            for threads in [32, 96, 128] {
+                let sets = ["app.size=small", &format!("app.threads={threads}")];
+                let loaded = load_in_dialect(&name, dialect, &sets);
+                let (plain, handed) = (launched(&loaded), run_by_function(&loaded));
+                assert!(plain == handed, "{name} in {dialect}, {threads} threads");
+            }
+        }
+    }
+}
