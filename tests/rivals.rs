@@ -83,8 +83,8 @@ fn a4_5_one_task_of_256_threads_occupies_half_a_percent() {
     let mut rows = summary.report.stats.iter();
     let row = rows.find(|row| row.path.ends_with("#1]") && row.label.name == "gpu_occupancy").unwrap();
     let StatValue::Ratio { part, whole } = row.value else { panic!("{:?}", row.value) };
-    let (occupied, most) = (part as f64 / whole as f64, 8.0 / 1536.0);
-    // Its warps do not end in the same cycle.
+    // Of the SM that has it; of 24 SMs that is 0.52 %. Its warps do not end in the same cycle.
+    let (occupied, most) = (part as f64 / whole as f64, 8.0 / 64.0);
     assert!((0.95 * most..=most).contains(&occupied), "{occupied}");
 }
 

@@ -20,7 +20,7 @@ use counterpoint_protocols::launch::Tracking;
 use counterpoint_ptx::Program;
 
 use super::Runtime;
-use super::narrow::{self, Copies, Key, copy_all};
+use super::narrow::{self, Copies, Key, Loads, copy_all};
 use super::pagoda::entry::{self, Parameters};
 use super::pagoda::task_table::FREE;
 use super::serial::phases;
@@ -82,8 +82,7 @@ impl Runtime for Gemtc {
     ) -> Result<Arc<Application>, Fault> {
         let mut changed = (**application).clone();
         for (key, tasks) in &narrow::tasks(application) {
-            let kernel =
-                narrow::resident(tasks, SUPER_KERNEL, "gemtc.h", |kernel| Ok(kernel.source().to_owned()))?;
+            let kernel = narrow::resident(tasks, SUPER_KERNEL, "gemtc.h", Loads::AsWritten)?;
             for task in tasks {
                 check(task, &kernel)
                     .map_err(|error| Fault::new(format!("task `{}`: {error}", task.launch.kernel.name())))?;
@@ -140,9 +139,8 @@ struct Super {
 }
 
 impl Super {
-    /// The SuperKernel of these tasks.
-    fn find(driver: &Driver<'_>, tasks: &[Task], params: &GemtcParams) -> Result<Self, Fault> {
-        let key = narrow::key_of(tasks)?;
+    /// The SuperKernel of a module, for these tasks.
+    fn find(driver: &Driver<'_>, key: Key, tasks: &[Task], params: &GemtcParams) -> Result<Self, Fault> {
         let unknown = || Fault::new(format!("`{}` has no `{SUPER_KERNEL}`", key.0));
         let application = driver.application();
         let module =
@@ -285,7 +283,8 @@ impl Sends for Batches<'_> {
     }
 
     async fn tasks(&mut self, driver: &mut Driver<'_>, tasks: &[Task]) -> Result<(), Fault> {
-        let kernel = Super::find(driver, tasks, self.params)?;
+        let Some(key) = narrow::key_of(tasks)? else { return Ok(()) };
+        let kernel = Super::find(driver, key, tasks, self.params)?;
         driver.drain().await?;
         let default = DEFAULT_STREAM..DEFAULT_STREAM + 1;
         if self.params.copies == Copies::Apart {

@@ -8,6 +8,9 @@ use counterpoint_framework::model::Choice;
 use counterpoint_framework::telemetry::SpanId;
 use counterpoint_protocols::bus::Direction;
 use counterpoint_protocols::launch::SmResources;
+use counterpoint_ptx::ast::Module;
+use counterpoint_ptx::parser::parse;
+use counterpoint_ptx::rewrite::loads_past_l1;
 use counterpoint_ptx::{Program, PtxError};
 
 use crate::driver::Driver;
@@ -22,6 +25,15 @@ pub(super) enum Copies {
     Apart,
 }
 
+/// Where loads of global memory look that do not say it themselves.
+#[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Loads {
+    /// In the L2, as `ptxas -dlcm=cg` has it.
+    L2,
+    /// Where those of any other kernel look.
+    AsWritten,
+}
+
 /// The name of a module and its device.
 pub(super) type Key = (Arc<str>, u32);
 
@@ -30,15 +42,15 @@ pub(super) fn key(launch: &LaunchStep) -> Key {
     (Arc::clone(&launch.code), launch.device)
 }
 
-/// The module and the device of the tasks of a step.
+/// The module and the device of the tasks of a step; nothing if it has none.
 ///
 /// # Errors
 /// If they are of several: the kernel that takes them is part of one.
-pub(super) fn key_of(tasks: &[Task]) -> Result<Key, Fault> {
+pub(super) fn key_of(tasks: &[Task]) -> Result<Option<Key>, Fault> {
     let mut keys = tasks.iter().map(|task| key(&task.launch));
-    let first = keys.next().ok_or_else(|| Fault::new("a step without tasks"))?;
+    let Some(first) = keys.next() else { return Ok(None) };
     match keys.find(|key| *key != first) {
-        None => Ok(first),
+        None => Ok(Some(first)),
         Some(other) => Err(Fault::new(format!(
             "the tasks of a step are in the modules `{}` and `{}`: what takes them from memory is part of one module and calls \
              functions of that",
@@ -64,7 +76,7 @@ pub(super) fn tasks(application: &Application) -> BTreeMap<Key, Vec<&Task>> {
     found
 }
 
-/// A kernel of the file that tasks are from, which a header puts there, from the text that is made of that file.
+/// A kernel of the file that tasks are from, which a header puts there, with its loads and those of its tasks where they are to look.
 ///
 /// # Errors
 /// If the file does not include the header.
@@ -72,7 +84,7 @@ pub(super) fn resident(
     tasks: &[&Task],
     name: &str,
     header: &str,
-    text: impl Fn(&Program) -> Result<String, Vec<PtxError>>,
+    loads: Loads,
 ) -> Result<Arc<Program>, Fault> {
     let Some(kernel) = tasks.first().map(|task| &task.launch.kernel) else {
         return Err(Fault::new(format!("there is no task for `{name}`")));
@@ -84,7 +96,12 @@ pub(super) fn resident(
             kernel.origin()
         ))
     };
-    let compiled = text(kernel).and_then(|text| Program::compile(&text, Some(name))).map_err(wrong)?;
+    let text = |module: &Module| match loads {
+        Loads::L2 => loads_past_l1(module),
+        Loads::AsWritten => kernel.source().to_owned(),
+    };
+    let module = parse(kernel.source());
+    let compiled = module.and_then(|module| Program::compile(&text(&module), Some(name))).map_err(wrong)?;
     Ok(Arc::new(compiled.from_file(kernel.origin())))
 }
 

@@ -66,7 +66,7 @@ pub(super) trait Sends {
                     let whole = driver.application().whole(*buffer);
                     self.copy(driver, *direction, whole, *stream).await?;
                 }
-                // A step whose number is computed may come to none.
+                // A phase of a loop may have none.
                 Step::Tasks(tasks) if tasks.is_empty() => {}
                 Step::Tasks(tasks) => self.tasks(driver, tasks).await?,
                 Step::Swap(a, b) => driver.swap(*a, *b),

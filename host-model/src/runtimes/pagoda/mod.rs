@@ -20,13 +20,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::model::{Choice, Params, Variant};
+use counterpoint_framework::model::{Params, Variant};
 use counterpoint_framework::telemetry::SpanId;
 use counterpoint_framework::time::{Bytes, SimTime};
 use counterpoint_protocols::bus::{Description, Direction};
 
 use super::Runtime;
-use super::narrow::{Copies, key_of};
+use super::narrow::{Copies, Loads, key_of};
 use super::serial::phases;
 use super::steps::Sender;
 use super::walk::Sends;
@@ -34,15 +34,6 @@ use crate::driver::Driver;
 use crate::program::{Application, BufferId, Condition, LaunchStep, Range, Step, Task};
 use prepare::{Master, masters};
 use spawner::Spawner;
-
-/// Where loads of global memory look that do not say it themselves.
-#[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Loads {
-    /// In the L2, as `ptxas -dlcm=cg` has it.
-    L2,
-    /// Where those of any other kernel look.
-    AsWritten,
-}
 
 /// What can be set of Pagoda.
 #[derive(Clone, Debug, Params)]
@@ -175,7 +166,7 @@ impl Sends for Tasks<'_> {
     }
 
     async fn tasks(&mut self, driver: &mut Driver<'_>, tasks: &[Task]) -> Result<(), Fault> {
-        let key = key_of(tasks)?;
+        let Some(key) = key_of(tasks)? else { return Ok(()) };
         let unknown = || Fault::new(format!("`{}` has no MasterKernel", key.0));
         let mut spawner = match self.spawner.take() {
             Some(spawner) if spawner.is_of(&key) => spawner,

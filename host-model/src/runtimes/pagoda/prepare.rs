@@ -7,12 +7,10 @@ use counterpoint_framework::kernel::Fault;
 use counterpoint_protocols::bus::Description;
 use counterpoint_protocols::launch::SmResources;
 use counterpoint_ptx::Program;
-use counterpoint_ptx::parser::parse;
-use counterpoint_ptx::rewrite::loads_past_l1;
 
 use super::super::narrow::{self, Key};
 use super::task_table::Shape;
-use super::{Loads, PagodaParams, entry};
+use super::{PagodaParams, entry};
 use crate::program::{Application, Argument, Buffer, BufferId, LaunchStep, Task};
 
 /// A MasterKernel and its memory.
@@ -62,11 +60,7 @@ pub(super) fn with_masters(
 ) -> Result<Application, Fault> {
     let mut changed = application.clone();
     for (key, tasks) in &narrow::tasks(application) {
-        let master =
-            narrow::resident(tasks, entry::MASTER_KERNEL, "pagoda.h", |kernel| match params.loads {
-                Loads::L2 => Ok(loads_past_l1(&parse(kernel.source())?)),
-                Loads::AsWritten => Ok(kernel.source().to_owned()),
-            })?;
+        let master = narrow::resident(tasks, entry::MASTER_KERNEL, "pagoda.h", params.loads)?;
         for task in tasks {
             check(task, &master, params)
                 .map_err(|error| Fault::new(format!("task `{}`: {error}", task.launch.kernel.name())))?;
