@@ -4,21 +4,22 @@
 use std::sync::Arc;
 
 use counterpoint_experiments::application::LoadedApplication;
-use counterpoint_host_model::program::{Step, Task};
+use counterpoint_host_model::program::{LaunchStep, Step, Task};
 use counterpoint_ptx::Program;
 use counterpoint_ptx::functional::{Grid, Options, ctas};
 
 use crate::launches::{DIALECTS, Device, load_in_dialect};
 use crate::support::root;
 
-/// Tasks that share a block.
+/// Blocks of tasks that share a block of the device.
 const TOGETHER: usize = 4;
 /// Shared memory of each, in bytes.
 const SHARED: u32 = 8192;
-/// What a task is handed: where its function stands in the table, and from byte 16 on its arguments.
+/// What a block of a task is handed: where the function stands in the table, which block it is of how many, and from byte 16 on the
+/// arguments.
 const SLOT: usize = 256;
 
-/// A kernel whose blocks are several tasks side by side. Each has its own warps, a barrier and a part of shared memory.
+/// A kernel whose block is several blocks of tasks side by side. Each has its own warps, a barrier and a part of shared memory.
 const HANDED: &str = "
 .visible .entry handed(.param .u64 handed_slots, .param .u32 handed_threads)
 {
@@ -42,7 +43,9 @@ const HANDED: &str = "
 	cvta.shared.u64 %l8, %l8;
 	add.u64 %l8, %l8, %l7;
 	add.u32 %h4, %h2, 1;
-	mov.u32 %h5, 1;
+	ld.global.u32 %h6, [%l2+8];
+	mad.lo.u32 %h3, %h6, %h1, %h3;
+	ld.global.u32 %h5, [%l2+12];
 	{
 	.param .b32 thread; .param .b32 threads; .param .b32 blocks; .param .b32 barrier; .param .b64 memory; .param .b64 arguments;
 	st.param.b32 [thread], %h3;
@@ -117,7 +120,7 @@ fn launched(loaded: &LoadedApplication) -> Vec<u8> {
     device.memory.bytes
 }
 
-/// The same when tasks of a step are handed to the parts of a block.
+/// The same when blocks of a step's tasks are handed to the parts of a block.
 fn run_by_function(loaded: &LoadedApplication) -> Vec<u8> {
     // All launches are of one module.
     let text = Step::launches(&loaded.application.steps)[0].kernel.source();
@@ -126,13 +129,17 @@ fn run_by_function(loaded: &LoadedApplication) -> Vec<u8> {
     let mut device = Device::new(loaded);
     let end = device.memory.bytes.len();
     for step in tasks(&loaded.application.steps) {
-        for together in step.chunks(TOGETHER) {
-            let threads = together[0].launch.block[0];
+        let blocks = step.iter().flat_map(|task| (0..task.launch.grid[0]).map(|block| (block, &task.launch)));
+        let blocks: Vec<(u32, &LaunchStep)> = blocks.collect();
+        for together in blocks.chunks(TOGETHER) {
+            let threads = together[0].1.block[0];
             let mut slots = vec![0; SLOT * together.len()];
-            for (slot, Task { launch, .. }) in slots.chunks_mut(SLOT).zip(together) {
+            for (slot, (number, launch)) in slots.chunks_mut(SLOT).zip(together) {
                 assert!(launch.block == [threads, 1, 1] && launch.shared <= SHARED);
                 let place = 8 * place_in_table(text, launch.kernel.name()) as u64;
                 slot[..8].copy_from_slice(&place.to_le_bytes());
+                slot[8..12].copy_from_slice(&number.to_le_bytes());
+                slot[12..16].copy_from_slice(&launch.grid[0].to_le_bytes());
                 let arguments = device.arguments(launch).bytes;
                 slot[16..16 + arguments.len()].copy_from_slice(&arguments);
             }

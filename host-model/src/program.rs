@@ -234,7 +234,7 @@ pub enum Step {
         /// The launches of one batch after another, as many for each as there are kernels.
         launches: Vec<Step>,
     },
-    /// Tasks in the order in which the host comes to them. They are independent of each other.
+    /// Tasks in the order in which the host comes to them, perhaps none. They are independent of each other.
     Tasks(Arc<[Task]>),
     /// Does the steps until the device has left a value that the host looks at after every round.
     Loop {

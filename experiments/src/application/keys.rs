@@ -319,7 +319,11 @@ pub(super) static PIPELINE: Section = Section {
 
 /// Keys of tasks: what counts them, and then what is said of one task.
 static TASKS_KEYS: [Key; 13] = [
-    key("tasks", Single, "How many narrow tasks, or rounds of tasks; they are independent of each other."),
+    key(
+        "tasks",
+        Single,
+        "How many narrow tasks, or rounds of tasks, perhaps none; they are independent of each other.",
+    ),
     key("index", Single, "A name for the number of the task or round, from 0, in `${…}` of these tasks."),
     key("do", Steps(&[&TASK]), "The tasks of a round, where they are of several kinds."),
     key(

@@ -70,6 +70,12 @@ fn tasks_count_as_launches_copies_and_blocks() {
     let app = of(&good());
     assert_eq!((app.launches(), app.ctas(), app.bytes()), (4, 4, 4 * (8 + 32 + 8) + 3 * 32));
     assert_eq!((Step::launches(&app.steps).len(), app.modules.len()), (4, 1));
+    let none = of(&good().replace("tasks: 4", "tasks: \"${n - 8}\""));
+    assert_eq!(
+        (none.steps.len(), none.launches(), none.bytes()),
+        (1, 0, 3 * 32),
+        "a number may come to none"
+    );
     let app = of(&mixed());
     assert_eq!((app.launches(), app.ctas(), app.bytes()), (4, 8, 4 + 32 + 4 + 16 + 3 * 32));
 }
