@@ -1,4 +1,4 @@
-//! The runtimes that Pagoda is compared with (Yeh et al., PPoPP 2017, section 6): Hyper-Q and GeMTC.
+//! The runtimes that Pagoda is compared with (Yeh et al., PPoPP 2017, section 6): Hyper-Q, GeMTC and the CPU's threads.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use counterpoint_experiments::run::{RunRequest, RunSummary};
 use counterpoint_framework::model::StatValue;
 use counterpoint_framework::time::SimTime;
 
-use crate::observed::{blocks, with_blocks};
+use crate::observed::{blocks, total, with_blocks};
 use crate::support::{assert_verified, request, root, run_request};
 
 /// A run under the runtime and the policy of an overlay.
@@ -109,6 +109,57 @@ fn a_batch_ends_with_its_longest_task_and_the_next_begins_behind_it() {
     let ends = spans(&summary, "task mandelbrot").into_iter().map(|(_, end)| end);
     let ends: std::collections::BTreeSet<SimTime> = ends.collect();
     assert!(ends.iter().copied().eq(batches.iter().map(|batch| batch.1)), "{ends:?}");
+}
+
+#[test]
+fn every_program_computes_the_same_on_the_cpu() {
+    for program in programs() {
+        for overlay in ["pthreads", "sequential"] {
+            let summary = verified(&under(overlay, "tiny", &program, &["app.size=small"]));
+            assert_eq!(total(&summary, "gpu/cta-scheduler", "ctas"), 0, "{program}: no device takes part");
+        }
+    }
+}
+
+#[test]
+fn a_thread_is_busy_for_the_cycles_of_its_instructions() {
+    // A product of 32 x 32 by a warp: tasks of equal length, without inputs of other tasks.
+    let sets = ["app.tasks=5", "app.threads=32", "app.n=32", "host.clocks.cpu=1 GHz"];
+    let run = |threads: u32, cores: &str| {
+        let runtime = format!("host.cpu.runtime={{ pthreads: {{ threads: {threads} }} }}");
+        let cores = format!("host.cpu.cores={{ cores: 4, {cores} }}");
+        let sets: Vec<&str> = sets.iter().copied().chain([&*runtime, &*cores]).collect();
+        let summary = with_blocks(request("tiny", "narrow-matmul-global", &sets));
+        assert_verified(&summary);
+        spans(&summary, "task multiply")
+    };
+    let length = |span: &(SimTime, SimTime)| span.1 - span.0;
+    let [one, two, four] = [1, 2, 4].map(|issue| run(1, &format!("lanes: 8, issue: {issue}")));
+    assert_eq!(one.len(), 5);
+    assert!(one.windows(2).all(|pair| pair[0].1 <= pair[1].0), "one thread has one task at a time");
+    // What memory takes is the same; of the rest, the second step saves half of what the first one does, but for cycles begun.
+    let saved =
+        |from: &[(SimTime, SimTime)], to: &[(SimTime, SimTime)]| (length(&from[0]) - length(&to[0])).as_ps();
+    let (first, second) = (saved(&one, &two), saved(&two, &four));
+    assert!(first > 1_000_000 && first.abs_diff(2 * second) <= 2_000, "{first} {second}");
+    // Four threads begin four tasks before the first ends; the fifth waits for that.
+    let four = run(4, "lanes: 1, issue: 1");
+    assert!(four[3].0 < four[0].1 && four[4].0 >= four[0].1, "{four:?}");
+}
+
+#[test]
+fn what_the_cpu_cannot_do_is_refused() {
+    let fault = |application: &str, sets: &[&str]| {
+        let summary = run_request(&under("pthreads", "tiny", application, sets));
+        format!("{:?}", summary.report.outcome)
+    };
+    let kernel = fault("vecadd", &["app.size=small"]);
+    assert!(kernel.contains("`vecadd` is no narrow task, and `pthreads` executes nothing else"), "{kernel}");
+    let many = fault(
+        "narrow-lu",
+        &["app.size=small", "host.cpu.cores.cores=4", "host.cpu.runtime={ pthreads: { threads: 5 } }"],
+    );
+    assert!(many.contains("5 threads on 4 cores"), "{many}");
 }
 
 #[test]

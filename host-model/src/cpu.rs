@@ -8,6 +8,7 @@ use counterpoint_framework::telemetry::Level;
 use counterpoint_framework::time::Bytes;
 use counterpoint_protocols::host::{DeviceSocket, HostMemoryClient, StorageClient};
 
+use crate::cores::CoreParams;
 use crate::driver::Driver;
 use crate::runtimes::Runtime;
 
@@ -17,12 +18,14 @@ pub struct CpuParams {
     /// The order in which prelude, copies, kernels and postlude happen.
     #[param(default = "serial")]
     runtime: Choose<dyn Runtime>,
+    /// What executes tasks on the CPU itself.
+    pub(crate) cores: CoreParams,
     /// Unit of storage and memory traffic, and alignment of buffers.
     #[param(default = "4 KiB", min = "512 B", max = "64 KiB")]
-    page: Bytes,
+    pub(crate) page: Bytes,
     /// Pages under way between storage and memory at most.
     #[param(default = "32", min = "1", max = "1024")]
-    queue_depth: u32,
+    pub(crate) queue_depth: u32,
 }
 
 /// The ports of the CPU.
@@ -83,7 +86,7 @@ impl Component for Cpu {
 
     async fn run(&mut self, io: &mut CpuPorts, sim: &Context<CpuStats>) -> Result<(), Fault> {
         let runtime = self.params.runtime.build();
-        let mut driver = Driver::new(io, sim, self.params.page.get(), self.params.queue_depth as usize)?;
+        let mut driver = Driver::new(io, sim, &self.params)?;
         let run = driver.begin(None, Level::Phases, format!("run {}", driver.application().name));
         let setup = driver.begin(Some(run), Level::Phases, "setup");
         driver.describe().await?;

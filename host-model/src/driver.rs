@@ -23,7 +23,8 @@ use counterpoint_protocols::memory::Tag;
 use counterpoint_protocols::pipeline::Task;
 use counterpoint_ptx::Allocations;
 
-use crate::cpu::{CpuPorts, CpuStats};
+use crate::cores::CoreParams;
+use crate::cpu::{CpuParams, CpuPorts, CpuStats};
 use crate::journal::Journal;
 use crate::program::{Application, BufferId, Computed, Condition, LaunchStep, Range, Transfer};
 use modules::{Hidden, Loaded};
@@ -55,6 +56,8 @@ pub struct Driver<'a> {
     sim: &'a Context<CpuStats>,
     application: Arc<Application>,
     journal: Arc<Journal>,
+    /// The cores of the CPU.
+    cores: CoreParams,
     page: u64,
     /// Pages that each thread may have under way.
     depth: usize,
@@ -88,9 +91,9 @@ impl<'a> Driver<'a> {
     pub(crate) fn new(
         io: &'a mut CpuPorts,
         sim: &'a Context<CpuStats>,
-        page: u64,
-        depth: usize,
+        params: &CpuParams,
     ) -> Result<Self, Fault> {
+        let (page, depth) = (params.page.get(), params.queue_depth as usize);
         let application =
             sim.resource::<Application>().ok_or_else(|| Fault::new("the run was given no application"))?;
         let journal = sim.resource::<Journal>().unwrap_or_default();
@@ -101,6 +104,7 @@ impl<'a> Driver<'a> {
             freed: vec![None; application.buffers.len()],
             application,
             journal,
+            cores: params.cores.clone(),
             page,
             depth,
             pages: (0..depth).map(|_| None).collect(),
@@ -155,6 +159,16 @@ impl<'a> Driver<'a> {
     /// Exchanges what two names mean.
     pub fn swap(&mut self, a: BufferId, b: BufferId) {
         self.meaning.swap(a.0 as usize, b.0 as usize);
+    }
+
+    /// The CPU's cores.
+    pub(crate) fn cores(&self) -> &CoreParams {
+        &self.cores
+    }
+
+    /// Which buffer a name means now.
+    pub(crate) fn place_of(&self, name: BufferId) -> usize {
+        self.place(name)
     }
 
     fn place(&self, name: BufferId) -> usize {

@@ -67,6 +67,11 @@ impl Driver<'_> {
         self.journal.launched();
     }
 
+    /// How long so many cycles of the CPU take.
+    pub(crate) fn cycles(&self, cycles: u64) -> SimTime {
+        self.sim.span(cycles)
+    }
+
     /// The simulated time.
     pub(crate) fn now(&self) -> SimTime {
         self.sim.now()

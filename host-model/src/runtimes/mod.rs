@@ -21,6 +21,7 @@ counterpoint_framework::variants! {
     pub mod pagoda::Pagoda;
     mod hyperq::HyperQ;
     mod gemtc::Gemtc;
+    mod pthreads::Pthreads;
 }
 
 use std::collections::BTreeMap;

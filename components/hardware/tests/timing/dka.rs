@@ -158,7 +158,11 @@ fn the_scheduler_tells_what_nobody_will_read() {
     let labels: Vec<TaskLabel> = ran.flushed.iter().map(|(_, Flush(label))| *label).collect();
     // What kernel 0 wrote for batch 0 when kernel 1 has ended, and so on; the last kernel's own as well.
     let expected = [(0, 0), (1, 0), (2, 0), (0, 1), (1, 1), (2, 1), (0, 2)];
-    assert_eq!(labels, expected.map(|(kernel, batch)| TaskLabel::new(kernel, batch)));
+    let label = |(kernel, batch)| match TaskLabel::new(kernel, batch) {
+        label if kernel == 2 => label.last(),
+        label => label,
+    };
+    assert_eq!(labels, expected.map(label));
 }
 
 #[test]

@@ -1,0 +1,62 @@
+//! The CPU's cores as far as they execute tasks themselves: how long instructions take that a kernel has.
+//!
+//! A core executes what the kernel's PTX executes, in vectors: an instruction of a warp of 32 lanes is as many vector instructions as
+//! it takes vectors to hold 32 lanes, or, where fewer lanes take part, one instruction for each lane by itself, whichever is
+//! less in all. What differs between the instruction sets, and what caches do, is not modelled: tasks are small, and their
+//! inputs and results cross the memory's bus once.
+
+use counterpoint_framework::model::Params;
+
+/// Lanes of a warp.
+const WARP: u64 = 32;
+
+/// What executes tasks on the CPU.
+#[derive(Clone, Debug, Params)]
+pub struct CoreParams {
+    /// Cores.
+    #[param(default = "4", min = "1", max = "1024")]
+    cores: u32,
+    /// Numbers of 32 bits that a vector holds: 4 with SSE, 8 with AVX.
+    #[param(default = "8", min = "1", max = "32")]
+    lanes: u32,
+    /// Instructions that a core executes in a cycle, on average.
+    #[param(default = "2", min = "1", max = "16")]
+    issue: u32,
+}
+
+impl CoreParams {
+    /// How many there are.
+    pub fn cores(&self) -> u32 {
+        self.cores
+    }
+
+    /// Cycles that a core takes for so many instructions, counted once for a warp and once for every lane.
+    pub fn cycles(&self, warp_instructions: u64, thread_instructions: u64) -> u64 {
+        let vectors = warp_instructions * WARP.div_ceil(self.lanes.into());
+        vectors.min(thread_instructions).div_ceil(self.issue.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use counterpoint_framework::model::Families;
+    use counterpoint_framework::testing::params;
+
+    use super::*;
+
+    #[test]
+    fn instructions_are_vectors_or_those_of_single_lanes() {
+        let cycles = |text: &str, warps, lanes| {
+            let cores: CoreParams = params(&Families::default(), text);
+            cores.cycles(warps, lanes)
+        };
+        // 100 instructions of full warps: four vectors of eight lanes each, two a cycle.
+        assert_eq!(cycles("{}", 100, 3200), 200);
+        assert_eq!(cycles("{ lanes: 1, issue: 1 }", 100, 3200), 3200);
+        assert_eq!(cycles("{ lanes: 32, issue: 1 }", 100, 3200), 100);
+        assert_eq!(cycles("{ lanes: 12, issue: 1 }", 100, 3200), 300, "three vectors hold 32 lanes");
+        // Where two lanes of 32 take part, vectors do not pay.
+        assert_eq!(cycles("{ issue: 1 }", 100, 200), 200);
+        assert_eq!(cycles("{ issue: 3 }", 1, 32), 2, "a cycle that has begun counts");
+    }
+}

@@ -1,0 +1,236 @@
+//! Narrow tasks on the CPU: threads that take one after another, as the PThreads programs that Pagoda is compared with (Yeh et al.,
+//! PPoPP 2017, section 6.1), and with one thread the sequential program to which its speed-ups refer.
+//!
+//! A task's inputs come from host memory, one task's at a time, since the memory has one bus; its kernel is executed without a
+//! device, and its thread is busy for the cycles that its core takes for the instructions that were executed (`cores` of the CPU);
+//! then the results go back. Nothing is copied to a device.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use counterpoint_framework::kernel::Fault;
+use counterpoint_framework::model::{Params, Variant};
+use counterpoint_framework::telemetry::{Level, SpanId};
+use counterpoint_framework::time::SimTime;
+use counterpoint_protocols::bus::Direction;
+use counterpoint_ptx::VariableBases;
+use counterpoint_ptx::functional::{FlatMemory, Grid, Options, Statistics, ctas};
+
+use super::walk::Sends;
+use super::{Runtime, postlude, prelude};
+use crate::driver::Driver;
+use crate::program::{Application, BufferId, Condition, LaunchStep, Range, Step, Task};
+
+/// What can be set of it.
+#[derive(Clone, Debug, Params)]
+pub(super) struct PthreadsParams {
+    /// Threads; 0 are as many as the CPU has cores.
+    #[param(default = "0", max = "1024")]
+    threads: u32,
+}
+
+/// The runtime `pthreads`.
+pub(super) struct Pthreads {
+    params: PthreadsParams,
+}
+
+impl Variant<dyn Runtime> for Pthreads {
+    const NAME: &'static str = "pthreads";
+    const DOC: &'static str = "Narrow tasks on the CPU's cores, a thread each, without a device.";
+    type Params = PthreadsParams;
+
+    fn build(params: &PthreadsParams) -> Result<Box<dyn Runtime>, String> {
+        Ok(Box::new(Pthreads { params: params.clone() }))
+    }
+}
+
+#[async_trait(?Send)]
+impl Runtime for Pthreads {
+    async fn run(&self, driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault> {
+        let cores = driver.cores().cores();
+        if self.params.threads > cores {
+            return Err(Fault::new(format!("{} threads on {cores} cores", self.params.threads)));
+        }
+        let threads = if self.params.threads == 0 { cores } else { self.params.threads };
+        let application = driver.application();
+        prelude(driver, run).await?;
+        let span = driver.begin(Some(run), Level::Phases, "kernels");
+        let mut cpu = OnCpu { memory: Image::new(&application), threads, parent: span };
+        for &buffer in &application.copy_in {
+            cpu.take(driver, application.whole(buffer)).await?;
+        }
+        cpu.walk(driver, &application.steps).await?;
+        for &buffer in &application.copy_out {
+            cpu.put(driver, application.whole(buffer)).await?;
+        }
+        driver.end(span);
+        postlude(driver, run).await
+    }
+}
+
+/// What tasks see: all buffers, and the variables of all modules.
+struct Image {
+    memory: FlatMemory,
+    /// By buffer.
+    addresses: Vec<u64>,
+    /// By module.
+    variables: Vec<VariableBases>,
+}
+
+impl Image {
+    fn new(application: &Application) -> Self {
+        let mut memory = FlatMemory::new(0);
+        let place = |buffer: &crate::program::Buffer| memory.allocate(&buffer.name, buffer.bytes as usize, 0);
+        let addresses = application.buffers.iter().map(place).collect();
+        let load = |module: &crate::modules::Module| {
+            let any = module.kernels.first();
+            any.map_or_else(VariableBases::default, |kernel| memory.load(&module.name, kernel))
+        };
+        let variables = application.modules.iter().map(load).collect();
+        Image { memory, addresses, variables }
+    }
+
+    /// The bytes of a part of a buffer, which names as it does.
+    fn part(&mut self, place: usize, part: Range) -> &mut [u8] {
+        let start = (self.addresses[place] - self.memory.base + part.offset) as usize;
+        &mut self.memory.bytes[start..start + part.bytes as usize]
+    }
+
+    /// Executes a launch.
+    fn execute(&mut self, driver: &Driver<'_>, launch: &LaunchStep) -> Result<Statistics, Fault> {
+        let wrong = |error: String| Fault::new(format!("{}: {error}", launch.kernel.name()));
+        let application = driver.application();
+        let place = |name: BufferId| self.addresses[driver.place_of(name)];
+        let options = Options {
+            dynamic_shared_bytes: launch.shared,
+            textures: application.textures_on(launch.device, place),
+            ..Options::default()
+        };
+        let params = launch.params(place);
+        let module = application.place_of(launch);
+        let variables = module.map_or_else(VariableBases::default, |place| self.variables[place.module]);
+        let grid = Grid::new(&launch.kernel, launch.grid, launch.block, &params, variables, &options);
+        let mut grid = grid.map_err(|error| wrong(error.message))?;
+        for ctaid in ctas(launch.grid) {
+            let _ = grid.run_cta(ctaid, &mut self.memory).map_err(|error| wrong(error.to_string()))?;
+        }
+        Ok(grid.statistics().clone())
+    }
+}
+
+/// The CPU as the executor of tasks.
+struct OnCpu {
+    memory: Image,
+    threads: u32,
+    parent: SpanId,
+}
+
+/// A task that a thread executes.
+struct Running {
+    task: usize,
+    end: SimTime,
+    since: SimTime,
+    span: Option<SpanId>,
+}
+
+impl OnCpu {
+    /// Takes a part of a buffer from host memory.
+    async fn take(&mut self, driver: &mut Driver<'_>, part: Range) -> Result<(), Fault> {
+        let values = driver.read_part(part).await?;
+        let place = driver.place_of(part.buffer);
+        self.memory.part(place, part).copy_from_slice(&values);
+        let (start, end) = (part.offset as usize, (part.offset + part.bytes) as usize);
+        self.memory.memory.written(self.memory.addresses[place], start..end);
+        Ok(())
+    }
+
+    /// Puts a part of a buffer into host memory.
+    async fn put(&mut self, driver: &mut Driver<'_>, part: Range) -> Result<(), Fault> {
+        let values = self.memory.part(driver.place_of(part.buffer), part).to_vec();
+        driver.write_part(part, values).await
+    }
+
+    /// A thread takes a task.
+    async fn begin(
+        &mut self,
+        driver: &mut Driver<'_>,
+        thread: usize,
+        task: usize,
+        of: &Task,
+    ) -> Result<Running, Fault> {
+        let since = driver.now();
+        let span = driver.begin_task(self.parent, of.launch.kernel.name(), thread);
+        for &part in &of.copy_in {
+            self.take(driver, part).await?;
+        }
+        let Statistics { warp_instructions, thread_instructions, .. } =
+            self.memory.execute(driver, &of.launch)?;
+        driver.stats().tasks.add(1);
+        let cycles = driver.cores().cycles(warp_instructions, thread_instructions);
+        Ok(Running { task, end: driver.now() + driver.cycles(cycles), since, span })
+    }
+}
+
+#[async_trait(?Send)]
+impl Sends for OnCpu {
+    async fn launch(&mut self, _driver: &mut Driver<'_>, launch: &LaunchStep) -> Result<(), Fault> {
+        let kernel = launch.kernel.name();
+        Err(Fault::new(format!("`{kernel}` is no narrow task, and `pthreads` executes nothing else")))
+    }
+
+    async fn copy(
+        &mut self,
+        driver: &mut Driver<'_>,
+        direction: Direction,
+        part: Range,
+        _stream: u32,
+    ) -> Result<(), Fault> {
+        match direction {
+            Direction::HostToDevice => self.take(driver, part).await,
+            Direction::DeviceToHost => self.put(driver, part).await,
+        }
+    }
+
+    async fn send(&mut self, _driver: &mut Driver<'_>, _step: &Step) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    async fn look(&mut self, _driver: &mut Driver<'_>, until: &Condition) -> Result<bool, Fault> {
+        Err(Fault::new(format!("`pthreads` has no loops: {}", until.words)))
+    }
+
+    async fn tasks(&mut self, driver: &mut Driver<'_>, tasks: &[Task]) -> Result<(), Fault> {
+        let phase = driver.begin(Some(self.parent), Level::Phases, "tasks");
+        let mut running: BTreeMap<usize, Running> = BTreeMap::new();
+        let mut coming = tasks.iter().enumerate();
+        loop {
+            // What has ended leaves before anything new begins, in the order of its end.
+            let due = running.iter().map(|(&thread, running)| (running.end, thread)).min();
+            if let Some((end, thread)) = due
+                && end <= driver.now()
+            {
+                if let Some(Running { task, since, span, .. }) = running.remove(&thread) {
+                    for &part in &tasks[task].copy_out {
+                        self.put(driver, part).await?;
+                    }
+                    driver.task_done(since, span);
+                }
+                continue;
+            }
+            let free = (0..self.threads as usize).find(|thread| !running.contains_key(thread));
+            if let Some(thread) = free
+                && let Some((task, of)) = coming.next()
+            {
+                let begun = self.begin(driver, thread, task, of).await?;
+                running.insert(thread, begun);
+                continue;
+            }
+            match due {
+                Some((end, _)) => driver.event_until(end).await?,
+                None => break,
+            }
+        }
+        driver.end(phase);
+        Ok(())
+    }
+}
