@@ -25,11 +25,9 @@ use super::pagoda::entry::{self, Parameters};
 use super::pagoda::task_table::FREE;
 use super::serial::phases;
 use super::steps::Sender;
-use super::walk::Sends;
+use super::walk::{Sends, Walks};
 use crate::driver::Driver;
-use crate::program::{
-    Application, Argument, Buffer, BufferId, Condition, DEFAULT_STREAM, LaunchStep, Range, Step, Task,
-};
+use crate::program::{Application, Argument, Buffer, BufferId, DEFAULT_STREAM, LaunchStep, Range, Task};
 
 /// What the module calls the SuperKernel.
 const SUPER_KERNEL: &str = "super_kernel";
@@ -259,27 +257,9 @@ impl Batches<'_> {
 }
 
 #[async_trait(?Send)]
-impl Sends for Batches<'_> {
-    async fn launch(&mut self, driver: &mut Driver<'_>, launch: &LaunchStep) -> Result<(), Fault> {
-        self.others.launch(driver, launch).await
-    }
-
-    async fn copy(
-        &mut self,
-        driver: &mut Driver<'_>,
-        direction: Direction,
-        part: Range,
-        stream: u32,
-    ) -> Result<(), Fault> {
-        self.others.copy(driver, direction, part, stream).await
-    }
-
-    async fn send(&mut self, driver: &mut Driver<'_>, step: &Step) -> Result<(), Fault> {
-        self.others.send(driver, step).await
-    }
-
-    async fn look(&mut self, driver: &mut Driver<'_>, until: &Condition) -> Result<bool, Fault> {
-        self.others.look(driver, until).await
+impl Walks for Batches<'_> {
+    fn sends(&mut self) -> &mut dyn Sends {
+        &mut self.others
     }
 
     async fn tasks(&mut self, driver: &mut Driver<'_>, tasks: &[Task]) -> Result<(), Fault> {

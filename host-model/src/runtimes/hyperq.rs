@@ -15,9 +15,9 @@ use super::Runtime;
 use super::narrow::{Copies, copy_all};
 use super::serial::phases;
 use super::steps::Sender;
-use super::walk::Sends;
+use super::walk::{Sends, Walks};
 use crate::driver::Driver;
-use crate::program::{Condition, LaunchStep, Range, Step, Task};
+use crate::program::{Range, Task};
 
 /// What can be set of it.
 #[derive(Clone, Debug, Params)]
@@ -78,27 +78,9 @@ impl Tasks<'_> {
 }
 
 #[async_trait(?Send)]
-impl Sends for Tasks<'_> {
-    async fn launch(&mut self, driver: &mut Driver<'_>, launch: &LaunchStep) -> Result<(), Fault> {
-        self.others.launch(driver, launch).await
-    }
-
-    async fn copy(
-        &mut self,
-        driver: &mut Driver<'_>,
-        direction: Direction,
-        part: Range,
-        stream: u32,
-    ) -> Result<(), Fault> {
-        self.others.copy(driver, direction, part, stream).await
-    }
-
-    async fn send(&mut self, driver: &mut Driver<'_>, step: &Step) -> Result<(), Fault> {
-        self.others.send(driver, step).await
-    }
-
-    async fn look(&mut self, driver: &mut Driver<'_>, until: &Condition) -> Result<bool, Fault> {
-        self.others.look(driver, until).await
+impl Walks for Tasks<'_> {
+    fn sends(&mut self) -> &mut dyn Sends {
+        &mut self.others
     }
 
     async fn tasks(&mut self, driver: &mut Driver<'_>, tasks: &[Task]) -> Result<(), Fault> {

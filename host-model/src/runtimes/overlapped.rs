@@ -21,7 +21,7 @@ use counterpoint_protocols::bus::{Description, Direction, Work};
 
 use super::Runtime;
 use super::profiled::{Profilers, profilers_of, with_profilers};
-use super::walk::Sends;
+use super::walk::{Sends, Walks};
 use crate::driver::Driver;
 use crate::driver::overlap::profiler_of;
 use crate::driver::threads::{Move, Thread, Way};
@@ -259,6 +259,13 @@ impl Sends for Sender {
 
     async fn look(&mut self, driver: &mut Driver<'_>, until: &Condition) -> Result<bool, Fault> {
         driver.is_fulfilled(until, DEFAULT_STREAM, Some(self.parent)).await
+    }
+}
+
+#[async_trait(?Send)]
+impl Walks for Sender {
+    fn sends(&mut self) -> &mut dyn Sends {
+        self
     }
 }
 

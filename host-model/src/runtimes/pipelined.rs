@@ -6,14 +6,14 @@
 use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::telemetry::SpanId;
-use counterpoint_protocols::bus::{CommandId, Direction};
+use counterpoint_protocols::bus::CommandId;
 
 use super::schedule::{self, Width};
 use super::serial::phases;
 use super::steps::Sender;
-use super::walk::Sends;
+use super::walk::{Sends, Walks};
 use crate::driver::Driver;
-use crate::program::{Condition, LaunchStep, Range, Step};
+use crate::program::{LaunchStep, Step};
 
 /// How pipelines are executed.
 #[derive(Clone, Copy, Debug)]
@@ -40,27 +40,9 @@ pub(super) async fn run(driver: &mut Driver<'_>, run: SpanId, plan: Plan) -> Res
 }
 
 #[async_trait(?Send)]
-impl Sends for Pipelined {
-    async fn launch(&mut self, driver: &mut Driver<'_>, launch: &LaunchStep) -> Result<(), Fault> {
-        self.others.launch(driver, launch).await
-    }
-
-    async fn copy(
-        &mut self,
-        driver: &mut Driver<'_>,
-        direction: Direction,
-        part: Range,
-        stream: u32,
-    ) -> Result<(), Fault> {
-        self.others.copy(driver, direction, part, stream).await
-    }
-
-    async fn send(&mut self, driver: &mut Driver<'_>, step: &Step) -> Result<(), Fault> {
-        self.others.send(driver, step).await
-    }
-
-    async fn look(&mut self, driver: &mut Driver<'_>, until: &Condition) -> Result<bool, Fault> {
-        self.others.look(driver, until).await
+impl Walks for Pipelined {
+    fn sends(&mut self) -> &mut dyn Sends {
+        &mut self.others
     }
 
     async fn pipeline(

@@ -16,7 +16,7 @@ use counterpoint_protocols::bus::Direction;
 use counterpoint_ptx::VariableBases;
 use counterpoint_ptx::functional::{FlatMemory, Grid, Options, Statistics, ctas};
 
-use super::walk::Sends;
+use super::walk::{Sends, Walks};
 use super::{Runtime, postlude, prelude};
 use crate::driver::Driver;
 use crate::program::{Application, BufferId, Condition, LaunchStep, Range, Step, Task};
@@ -197,6 +197,13 @@ impl Sends for OnCpu {
 
     async fn look(&mut self, _driver: &mut Driver<'_>, until: &Condition) -> Result<bool, Fault> {
         Err(Fault::new(format!("`pthreads` has no loops: {}", until.words)))
+    }
+}
+
+#[async_trait(?Send)]
+impl Walks for OnCpu {
+    fn sends(&mut self) -> &mut dyn Sends {
+        self
     }
 
     async fn tasks(&mut self, driver: &mut Driver<'_>, tasks: &[Task]) -> Result<(), Fault> {

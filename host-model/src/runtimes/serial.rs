@@ -10,7 +10,7 @@ use counterpoint_framework::telemetry::{Level, SpanId};
 use counterpoint_protocols::bus::Direction;
 
 use super::steps::Sender;
-use super::walk::Sends;
+use super::walk::Walks;
 use super::{Runtime, postlude, prelude};
 use crate::driver::Driver;
 use crate::program::BufferId;
@@ -37,7 +37,7 @@ impl Runtime for Serial {
 }
 
 /// Everything from prelude to postlude, a phase after another; the steps are sent by what is made for the span of theirs.
-pub(super) async fn phases<S: Sends>(
+pub(super) async fn phases<S: Walks>(
     driver: &mut Driver<'_>,
     run: SpanId,
     sender: impl FnOnce(SpanId) -> S,

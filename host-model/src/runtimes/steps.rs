@@ -8,7 +8,7 @@ use counterpoint_framework::telemetry::SpanId;
 use counterpoint_protocols::bus::{CommandId, Direction};
 use counterpoint_protocols::launch::Tracking;
 
-use super::walk::Sends;
+use super::walk::{Sends, Walks};
 use crate::driver::Driver;
 use crate::program::{Awaited, BufferId, Condition, DEFAULT_STREAM, EventId, LaunchStep, Range, Step};
 
@@ -172,5 +172,12 @@ impl Sends for Sender {
         let device = driver.device_of(until.buffer);
         let stream = self.enter(driver, device, DEFAULT_STREAM).await;
         driver.is_fulfilled(until, stream, self.parent).await
+    }
+}
+
+#[async_trait(?Send)]
+impl Walks for Sender {
+    fn sends(&mut self) -> &mut dyn Sends {
+        self
     }
 }

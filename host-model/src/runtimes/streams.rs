@@ -13,7 +13,7 @@ use counterpoint_framework::telemetry::{Level, SpanId};
 use counterpoint_protocols::bus::Direction;
 
 use super::steps::Sender;
-use super::walk::Sends;
+use super::walk::Walks;
 use super::{Runtime, postlude, prelude};
 use crate::driver::Driver;
 

@@ -7,7 +7,7 @@ use counterpoint_protocols::bus::Direction;
 use crate::driver::Driver;
 use crate::program::{Condition, DEFAULT_STREAM, LaunchStep, Range, Step, Task};
 
-/// Sends steps to the devices.
+/// Does single steps.
 #[async_trait(?Send)]
 pub(super) trait Sends {
     /// Launches a kernel.
@@ -27,6 +27,13 @@ pub(super) trait Sends {
 
     /// Looks whether a loop is to end, behind all that was sent before.
     async fn look(&mut self, driver: &mut Driver<'_>, until: &Condition) -> Result<bool, Fault>;
+}
+
+/// Does the steps of an application. A runtime says what it does in its own way, and who does the rest.
+#[async_trait(?Send)]
+pub(super) trait Walks {
+    /// Who does single steps.
+    fn sends(&mut self) -> &mut dyn Sends;
 
     /// Does a task pipeline of so many kernels: one batch after another, unless the runtime knows better.
     async fn pipeline(
@@ -42,11 +49,11 @@ pub(super) trait Sends {
     async fn tasks(&mut self, driver: &mut Driver<'_>, tasks: &[Task]) -> Result<(), Fault> {
         for Task { copy_in, launch, copy_out, .. } in tasks {
             for &part in copy_in {
-                self.copy(driver, Direction::HostToDevice, part, DEFAULT_STREAM).await?;
+                self.sends().copy(driver, Direction::HostToDevice, part, DEFAULT_STREAM).await?;
             }
-            self.launch(driver, launch).await?;
+            self.sends().launch(driver, launch).await?;
             for &part in copy_out {
-                self.copy(driver, Direction::DeviceToHost, part, DEFAULT_STREAM).await?;
+                self.sends().copy(driver, Direction::DeviceToHost, part, DEFAULT_STREAM).await?;
             }
         }
         Ok(())
@@ -61,10 +68,10 @@ pub(super) trait Sends {
     async fn walk(&mut self, driver: &mut Driver<'_>, steps: &[Step]) -> Result<(), Fault> {
         for step in steps {
             match step {
-                Step::Launch(launch) => self.launch(driver, launch).await?,
+                Step::Launch(launch) => self.sends().launch(driver, launch).await?,
                 Step::Copy { direction, buffer, stream } => {
                     let whole = driver.application().whole(*buffer);
-                    self.copy(driver, *direction, whole, *stream).await?;
+                    self.sends().copy(driver, *direction, whole, *stream).await?;
                 }
                 // A phase of a loop may have none.
                 Step::Tasks(tasks) if tasks.is_empty() => {}
@@ -81,7 +88,7 @@ pub(super) trait Sends {
                     loop {
                         self.walk(driver, steps).await?;
                         rounds += 1;
-                        if self.look(driver, until).await? {
+                        if self.sends().look(driver, until).await? {
                             break;
                         }
                         if rounds == *most {
@@ -89,7 +96,7 @@ pub(super) trait Sends {
                         }
                     }
                 }
-                step => self.send(driver, step).await?,
+                step => self.sends().send(driver, step).await?,
             }
         }
         Ok(())

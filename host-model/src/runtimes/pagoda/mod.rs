@@ -32,7 +32,7 @@ use super::Runtime;
 use super::narrow::{Copies, Loads, copy_all, key_of};
 use super::serial::phases;
 use super::steps::Sender;
-use super::walk::Sends;
+use super::walk::{Sends, Walks};
 use crate::driver::Driver;
 use crate::program::{Application, BufferId, Condition, LaunchStep, Range, Step, Task};
 use prepare::{Master, masters};
@@ -169,6 +169,13 @@ impl Sends for Tasks<'_> {
 
     async fn look(&mut self, driver: &mut Driver<'_>, until: &Condition) -> Result<bool, Fault> {
         self.others.look(driver, until).await
+    }
+}
+
+#[async_trait(?Send)]
+impl Walks for Tasks<'_> {
+    fn sends(&mut self) -> &mut dyn Sends {
+        self
     }
 
     async fn tasks(&mut self, driver: &mut Driver<'_>, tasks: &[Task]) -> Result<(), Fault> {
