@@ -167,11 +167,7 @@ impl<'a> Driver<'a> {
     }
 
     /// Which buffer a name means now.
-    pub(crate) fn place_of(&self, name: BufferId) -> usize {
-        self.place(name)
-    }
-
-    fn place(&self, name: BufferId) -> usize {
+    pub(crate) fn place(&self, name: BufferId) -> usize {
         self.meaning[name.0 as usize].0 as usize
     }
 

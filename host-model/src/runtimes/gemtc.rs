@@ -76,7 +76,7 @@ impl Runtime for Gemtc {
     fn prepare(
         &self,
         application: &Arc<Application>,
-        _devices: &BTreeMap<u32, Description>,
+        devices: &BTreeMap<u32, Description>,
     ) -> Result<Arc<Application>, Fault> {
         let mut changed = (**application).clone();
         for (key, tasks) in &narrow::tasks(application) {
@@ -85,6 +85,9 @@ impl Runtime for Gemtc {
                 check(task, &kernel)
                     .map_err(|error| Fault::new(format!("task `{}`: {error}", task.launch.kernel.name())))?;
             }
+            let threads = tasks.iter().map(|task| task.launch.block[0]).max().unwrap_or_default();
+            let sm = devices.get(&key.1).map(|device| device.sm).unwrap_or_default();
+            narrow::blocks(&kernel, sm, threads, self.params.registers, 0, self.params.blocks)?;
             narrow::add_kernel(&mut changed, key, &kernel);
             let batch = u64::from(self.params.batch);
             for (name, bytes) in names(key).into_iter().zip([HEADER + batch * entry::BYTES, batch * NUMBER]) {
@@ -149,15 +152,7 @@ impl Super {
         let [Some(queue), Some(done)] = names(&key).map(place) else { return Err(unknown()) };
         let threads = tasks.iter().map(|task| task.launch.block[0]).max().unwrap_or_default();
         let Description { capacity, sm, .. } = driver.devices().get(&key.1).cloned().unwrap_or_default();
-        let most = narrow::blocks(sm, threads, params.registers, kernel.shared_bytes());
-        if most == 0 || params.blocks > most {
-            return Err(Fault::new(format!(
-                "an SM holds {most} blocks of `{SUPER_KERNEL}` with {threads} threads of {} registers, not {}",
-                params.registers,
-                params.blocks.max(1)
-            )));
-        }
-        let blocks = capacity.sms * if params.blocks == 0 { most } else { params.blocks };
+        let blocks = capacity.sms * narrow::blocks(&kernel, sm, threads, params.registers, 0, params.blocks)?;
         let (queue, done) = (BufferId(queue as u32), BufferId(done as u32));
         Ok(Super { kernel, key, queue, done, blocks, threads })
     }

@@ -115,11 +115,35 @@ pub(super) fn add_kernel(application: &mut Application, key: &Key, kernel: &Arc<
     }
 }
 
-/// Blocks of so many threads, registers a thread and bytes of shared memory that an SM holds, in whole units of what it has.
-pub(super) fn blocks(sm: SmResources, threads: u32, registers: u32, shared: u32) -> u32 {
+/// Blocks of a resident kernel on each SM, with so many threads, registers a thread and bytes of shared memory: as many as are wanted, or,
+/// with 0, as many as it holds.
+///
+/// # Errors
+/// If it does not hold them.
+pub(super) fn blocks(
+    kernel: &Program,
+    sm: SmResources,
+    threads: u32,
+    registers: u32,
+    dynamic: u32,
+    wanted: u32,
+) -> Result<u32, Fault> {
+    let shared = kernel.shared_bytes() + dynamic;
     let fit = |offered: u32, demanded: u32| offered.checked_div(demanded).unwrap_or(u32::MAX);
     let most = sm.ctas.min(fit(sm.threads, threads));
-    most.min(fit(sm.registers, registers * threads)).min(fit(sm.shared, shared))
+    let most = most.min(fit(sm.registers, registers * threads)).min(fit(sm.shared, shared));
+    if most == 0 || wanted > most {
+        return Err(Fault::new(format!(
+            "an SM holds {most} blocks of `{}` with {threads} threads of {registers} registers, not {}: each takes {shared} bytes of \
+             shared memory, and it has {} threads, {} registers and {} bytes",
+            kernel.name(),
+            wanted.max(1),
+            sm.threads,
+            sm.registers,
+            sm.shared
+        )));
+    }
+    Ok(if wanted == 0 { most } else { wanted })
 }
 
 /// Copies what tasks need, or what they have made, in streams that take turns, and waits for it.

@@ -100,7 +100,7 @@ impl Image {
     fn execute(&mut self, driver: &Driver<'_>, launch: &LaunchStep) -> Result<Statistics, Fault> {
         let wrong = |error: String| Fault::new(format!("{}: {error}", launch.kernel.name()));
         let application = driver.application();
-        let place = |name: BufferId| self.addresses[driver.place_of(name)];
+        let place = |name: BufferId| self.addresses[driver.place(name)];
         let options = Options {
             dynamic_shared_bytes: launch.shared,
             textures: application.textures_on(launch.device, place),
@@ -137,7 +137,7 @@ impl OnCpu {
     /// Takes a part of a buffer from host memory.
     async fn take(&mut self, driver: &mut Driver<'_>, part: Range) -> Result<(), Fault> {
         let values = driver.read_part(part).await?;
-        let place = driver.place_of(part.buffer);
+        let place = driver.place(part.buffer);
         self.memory.part(place, part).copy_from_slice(&values);
         let (start, end) = (part.offset as usize, (part.offset + part.bytes) as usize);
         self.memory.memory.written(self.memory.addresses[place], start..end);
@@ -146,7 +146,7 @@ impl OnCpu {
 
     /// Puts a part of a buffer into host memory.
     async fn put(&mut self, driver: &mut Driver<'_>, part: Range) -> Result<(), Fault> {
-        let values = self.memory.part(driver.place_of(part.buffer), part).to_vec();
+        let values = self.memory.part(driver.place(part.buffer), part).to_vec();
         driver.write_part(part, values).await
     }
 

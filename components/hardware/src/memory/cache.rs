@@ -233,11 +233,10 @@ impl<T> Cache<T> {
     /// Whether a line makes room for others only if it must; a set that protects as many as it may protects no more.
     pub fn protect(&mut self, way: WayId, is_protected: bool) {
         let place = way.0 as usize;
-        let set = place - place % self.ways;
-        let others = |tags: &[Way]| tags.iter().filter(|way| way.is_protected).count();
+        let first = place - place % self.ways;
         self.tags[place].is_protected = false;
-        let has_room = self.protected_ways >= self.ways
-            || others(&self.tags[set..set + self.ways]) < self.protected_ways;
+        let protected = || self.tags[first..first + self.ways].iter().filter(|way| way.is_protected).count();
+        let has_room = self.protected_ways >= self.ways || protected() < self.protected_ways;
         self.tags[place].is_protected = is_protected && has_room;
     }
 

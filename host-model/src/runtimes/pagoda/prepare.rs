@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use counterpoint_framework::kernel::Fault;
 use counterpoint_protocols::bus::Description;
-use counterpoint_protocols::launch::SmResources;
 use counterpoint_ptx::Program;
 
 use super::super::narrow::{self, Key};
@@ -67,7 +66,10 @@ pub(super) fn with_masters(
         }
         narrow::add_kernel(&mut changed, key, &master);
         let Description { capacity, sm, .. } = devices.get(&key.1).cloned().unwrap_or_default();
-        let columns = capacity.sms * blocks(&master, sm, params).map_err(Fault::new)?;
+        // All blocks must be there at once: a column of the table whose block waits is never looked at.
+        let PagodaParams { threads, registers, ref pool, blocks, .. } = *params;
+        let columns =
+            capacity.sms * narrow::blocks(&master, sm, threads, registers, pool.get() as u32, blocks)?;
         let [table, stop] = names(key);
         let device = key.1;
         let bytes = u64::from(columns * params.rows) * entry::BYTES;
@@ -93,24 +95,6 @@ pub(super) fn masters(application: &Application, params: &PagodaParams) -> BTree
         Some((key.clone(), Master { key, kernel: Arc::clone(kernel), shape, table, stop }))
     };
     application.modules.iter().filter_map(master).collect()
-}
-
-/// Blocks of the MasterKernel on each SM. All of them must be there at once: a column of the table whose block waits is never looked at.
-fn blocks(master: &Program, sm: SmResources, params: &PagodaParams) -> Result<u32, String> {
-    let PagodaParams { threads, registers, .. } = *params;
-    let shared = master.shared_bytes() + params.pool.get() as u32;
-    let most = narrow::blocks(sm, threads, registers, shared);
-    if most == 0 || params.blocks > most {
-        return Err(format!(
-            "an SM holds {most} blocks of a MasterKernel with {threads} threads of {registers} registers and {shared} bytes of shared \
-             memory, not {}: it has {} threads, {} registers and {} bytes",
-            params.blocks.max(1),
-            sm.threads,
-            sm.registers,
-            sm.shared
-        ));
-    }
-    Ok(if params.blocks == 0 { most } else { params.blocks })
 }
 
 /// What is wrong with a task.
