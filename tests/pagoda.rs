@@ -5,7 +5,7 @@ use counterpoint_experiments::run::{RunRequest, RunSummary};
 use counterpoint_framework::time::SimTime;
 
 use crate::observed::{blocks, phase, total, with_blocks};
-use crate::support::{assert_verified, assert_wrong, request, root, run_request};
+use crate::support::{assert_verified, assert_wrong, in_dialect, request, root, run_request};
 
 const APPLICATION: &str = "narrow-exchange";
 
@@ -94,14 +94,9 @@ fn tasks_that_read_what_others_left_must_not_look_in_the_l1() {
 #[test]
 fn every_dialect_has_a_master_kernel() {
     let folder = tempfile::tempdir().unwrap();
-    let source = root().join("experiments/applications").join(APPLICATION);
-    let text = std::fs::read_to_string(source.join(format!("{APPLICATION}.yaml"))).unwrap();
     for dialect in ["clang-sm_20", "clang-sm_35", "nvrtc-sm_70"] {
-        let kernel = source.join(format!("kernel.{dialect}.ptx")).display().to_string();
-        let path = folder.path().join(format!("{dialect}.yaml"));
-        std::fs::write(&path, text.replace("kernel.nvrtc-sm_35.ptx", &kernel)).unwrap();
-        let request = RunRequest { application: path.display().to_string(), ..pagoda("tiny", "", &[]) };
-        verified(&request);
+        let application = in_dialect(folder.path(), APPLICATION, dialect);
+        verified(&RunRequest { application, ..pagoda("tiny", "", &[]) });
     }
 }
 

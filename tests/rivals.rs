@@ -1,4 +1,4 @@
-//! The runtimes that Pagoda is compared with (Yeh et al., PPoPP 2017, section 6): Hyper-Q, GeMTC and the CPU's threads.
+//! The runtimes that Pagoda is compared with (Yeh et al., PPoPP 2017, section 6): Hyper-Q, GeMTC, static fusion and the CPU's threads.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use counterpoint_framework::model::StatValue;
 use counterpoint_framework::time::SimTime;
 
 use crate::observed::{blocks, total, with_blocks};
-use crate::support::{assert_verified, request, root, run_request};
+use crate::support::{assert_verified, in_dialect, request, root, run_request};
 
 /// A run under the runtime and the policy of an overlay.
 fn under(overlay: &str, machine: &str, application: &str, sets: &[&str]) -> RunRequest {
@@ -109,6 +109,90 @@ fn a_batch_ends_with_its_longest_task_and_the_next_begins_behind_it() {
     let ends = spans(&summary, "task mandelbrot").into_iter().map(|(_, end)| end);
     let ends: std::collections::BTreeSet<SimTime> = ends.collect();
     assert!(ends.iter().copied().eq(batches.iter().map(|batch| batch.1)), "{ends:?}");
+}
+
+/// Static fusion with parameters of its own.
+fn fused(params: &str) -> String {
+    format!("host.cpu.runtime={{ fusion: {{ {params} }} }}")
+}
+
+#[test]
+fn every_program_computes_the_same_as_blocks_of_one_kernel() {
+    for program in programs() {
+        for params in ["threads: 0", "threads: 0, batch: 2, copies: apart"] {
+            verified(&request("tiny", &program, &["app.size=small", &fused(params)]));
+        }
+        // A block of 256 threads does a task of 64, but for the one whose values depend on how many there are.
+        let threads: &[&str] = if program == "narrow-exchange" { &["app.threads=256"] } else { &[] };
+        verified(&under("fusion", "tiny", &program, &[&["app.size=small"], threads].concat()));
+    }
+    // Tasks of several blocks keep them.
+    let sets = ["app.size=small", "app.blocks=3", "app.tasks=3", &fused("threads: 0")];
+    verified(&request("tiny", "narrow-exchange", &sets));
+}
+
+#[test]
+fn every_dialect_has_a_fused_kernel() {
+    let folder = tempfile::tempdir().unwrap();
+    for program in ["narrow-exchange", "narrow-mixed"] {
+        for dialect in ["clang-sm_20", "clang-sm_35", "nvrtc-sm_70"] {
+            let application = in_dialect(folder.path(), program, dialect);
+            verified(&request("tiny", &application, &["app.size=small", &fused("threads: 0")]));
+        }
+    }
+}
+
+#[test]
+fn a_step_is_a_kernel_of_as_many_blocks_as_it_has_tasks() {
+    let run = |params: &str| {
+        let sets = ["app.size=small", "app.threads=256", &fused(params)];
+        let summary = with_blocks(request("tiny", "narrow-exchange", &sets));
+        assert_verified(&summary);
+        let mut kernels = BTreeMap::<u64, usize>::new();
+        blocks(&summary).iter().for_each(|block| *kernels.entry(block.launch).or_default() += 1);
+        kernels.into_values().collect::<Vec<_>>()
+    };
+    assert_eq!((run(""), run("batch: 5")), (vec![12], vec![5, 5, 2]));
+    // Each phase of a decomposition is a step.
+    let summary = verified(&under("fusion", "tiny", "narrow-lu", &["app.size=small"]));
+    assert_eq!(
+        (total(&summary, "gpu/cta-scheduler", "ctas"), total(&summary, "host/cpu", "tasks")),
+        (23, 23)
+    );
+}
+
+/// The mean latency of tasks, in nanoseconds.
+fn latency(overlay: &str, tasks: u32) -> f64 {
+    let tasks = format!("app.tasks={tasks}");
+    let sets = ["app.size=small", &*tasks];
+    let summary = verified(&under(overlay, "tiny", "narrow-matmul-global", &sets));
+    let mut rows = summary.report.stats.iter();
+    let row = rows.find(|row| row.label.name == "task_latency").unwrap();
+    let StatValue::Distribution { count, sum, .. } = row.value else { panic!("{:?}", row.value) };
+    sum as f64 / count as f64
+}
+
+#[test]
+fn a4_12_a_fused_task_takes_as_long_as_all_of_them_and_one_of_pagoda_as_long_as_itself() {
+    let [fused, pagoda] = ["fusion", "pagoda"].map(|overlay| latency(overlay, 256) / latency(overlay, 128));
+    assert!((1.8..2.1).contains(&fused), "{fused}");
+    assert!((0.9..1.1).contains(&pagoda), "{pagoda}");
+}
+
+#[test]
+fn what_blocks_of_one_kernel_cannot_do_is_refused() {
+    let fault = |application: &str, sets: &[&str]| {
+        let summary = run_request(&under("fusion", "tiny", application, sets));
+        assert_eq!(total(&summary, "host/cpu", "tasks"), 0, "before the first task");
+        format!("{:?}", summary.report.outcome)
+    };
+    let wide = fault("narrow-dct", &["app.size=small", "gpu.sm.shared=1 KiB", "app.n=128"]);
+    assert!(wide.contains("an SM holds 0 blocks of `fused_kernel` with 256 threads"), "{wide}");
+    let odd = fault("narrow-mandelbrot", &["app.size=small", "app.threads=40"]);
+    assert!(
+        odd.contains("task `mandelbrot`: its blocks have 40 threads, which are not whole warps"),
+        "{odd}"
+    );
 }
 
 #[test]

@@ -19,6 +19,17 @@ pub(crate) fn request(machine: &str, application: &str, sets: &[&str]) -> RunReq
     RunRequest { folder: root(), sets, ..RunRequest::new(machine, application) }
 }
 
+/// A copy, in a folder of one's own, of a named application whose kernels are in another dialect; the result is its path.
+pub(crate) fn in_dialect(folder: &Path, application: &str, dialect: &str) -> String {
+    let source = root().join("experiments/applications").join(application);
+    let text = std::fs::read_to_string(source.join(format!("{application}.yaml"))).unwrap();
+    let kernel = source.join(format!("kernel.{dialect}.ptx")).display().to_string();
+    assert!(text.contains("kernel.nvrtc-sm_35.ptx"), "{application} has another dialect by itself");
+    let path = folder.join(format!("{application}-{dialect}.yaml"));
+    std::fs::write(&path, text.replace("kernel.nvrtc-sm_35.ptx", &kernel)).unwrap();
+    path.display().to_string()
+}
+
 /// Runs with what is registered for everybody.
 pub(crate) fn run_request(request: &RunRequest) -> RunSummary {
     run_with(request, registry())

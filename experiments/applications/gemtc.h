@@ -7,16 +7,6 @@
 
 #define GEMTC_DEVICE static __device__ __forceinline__
 
-// A task in the queue: the fields of an entry of Pagoda's table that mean something here, in their places.
-struct QueuedTask {
-    int unused[4];
-    int threads;    // of a block, whole warps
-    int blocks;
-    int function;   // position in task_functions
-    int unused_too;
-    char arguments[96];
-};
-
 // What all blocks share, and the host fills for each batch.
 struct TaskQueue {
     int lock;

@@ -6,3 +6,4 @@ TASK_FUNCTIONS(form_beams_task)
 
 #include "../gemtc.h"
 #include "../pagoda.h"
+#include "../fusion.h"

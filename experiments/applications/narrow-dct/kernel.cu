@@ -6,3 +6,4 @@ TASK_FUNCTIONS(dct_shared_task, dct_global_task)
 
 #include "../gemtc.h"
 #include "../pagoda.h"
+#include "../fusion.h"

@@ -6,3 +6,4 @@ TASK_FUNCTIONS(triple_des_task)
 
 #include "../gemtc.h"
 #include "../pagoda.h"
+#include "../fusion.h"

@@ -32,3 +32,4 @@ TASK_FUNCTIONS(exchange_task)
 
 #include "../gemtc.h"
 #include "../pagoda.h"
+#include "../fusion.h"

@@ -6,3 +6,4 @@ TASK_FUNCTIONS(filter_bank_task)
 
 #include "../gemtc.h"
 #include "../pagoda.h"
+#include "../fusion.h"

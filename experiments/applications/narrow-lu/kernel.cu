@@ -6,3 +6,4 @@ TASK_FUNCTIONS(factor_task, forward_task, divide_task, modify_task)
 
 #include "../gemtc.h"
 #include "../pagoda.h"
+#include "../fusion.h"

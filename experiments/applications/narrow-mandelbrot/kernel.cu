@@ -6,3 +6,4 @@ TASK_FUNCTIONS(mandelbrot_task)
 
 #include "../gemtc.h"
 #include "../pagoda.h"
+#include "../fusion.h"

@@ -6,3 +6,4 @@ TASK_FUNCTIONS(multiply_task, multiply_tiled_task)
 
 #include "../gemtc.h"
 #include "../pagoda.h"
+#include "../fusion.h"

@@ -9,3 +9,4 @@ TASK_FUNCTIONS(triple_des_task, mandelbrot_task, filter_bank_task, multiply_tile
 
 #include "../gemtc.h"
 #include "../pagoda.h"
+#include "../fusion.h"

@@ -2,6 +2,7 @@
 //!
 //! A runtime is one file with its parameters and one line in the list.
 
+mod batches;
 mod narrow;
 mod pipelined;
 mod profiled;
@@ -21,6 +22,7 @@ counterpoint_framework::variants! {
     pub mod pagoda::Pagoda;
     mod hyperq::HyperQ;
     mod gemtc::Gemtc;
+    mod fusion::Fusion;
     mod pthreads::Pthreads;
 }
 

@@ -13,8 +13,11 @@ use counterpoint_ptx::parser::parse;
 use counterpoint_ptx::rewrite::loads_past_l1;
 use counterpoint_ptx::{Program, PtxError};
 
+use super::pagoda::entry::{self, Parameters};
+use super::pagoda::task_table::FREE;
+use super::pagoda::warp_table::Demand;
 use crate::driver::Driver;
-use crate::program::{Application, LaunchStep, Step, Task};
+use crate::program::{Application, BufferId, DEFAULT_STREAM, LaunchStep, Range, Step, Task};
 
 /// When inputs and results of tasks are copied.
 #[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,21 +62,36 @@ pub(super) fn key_of(tasks: &[Task]) -> Result<Option<Key>, Fault> {
     }
 }
 
-/// The tasks of an application by their modules.
-pub(super) fn tasks(application: &Application) -> BTreeMap<Key, Vec<&Task>> {
-    fn collect<'a>(steps: &'a [Step], found: &mut BTreeMap<Key, Vec<&'a Task>>) {
+/// The steps of tasks of an application by their modules.
+///
+/// # Errors
+/// If the tasks of a step are of several.
+pub(super) fn steps(application: &Application) -> Result<BTreeMap<Key, Vec<&[Task]>>, Fault> {
+    fn collect<'a>(steps: &'a [Step], found: &mut BTreeMap<Key, Vec<&'a [Task]>>) -> Result<(), Fault> {
         for step in steps {
             match step {
                 Step::Tasks(tasks) => {
-                    tasks.iter().for_each(|task| found.entry(key(&task.launch)).or_default().push(task));
+                    if let Some(key) = key_of(tasks)? {
+                        found.entry(key).or_default().push(tasks);
+                    }
                 }
-                step => collect(step.inner(), found),
+                step => collect(step.inner(), found)?,
             }
         }
+        Ok(())
     }
     let mut found = BTreeMap::new();
-    collect(&application.steps, &mut found);
-    found
+    collect(&application.steps, &mut found)?;
+    Ok(found)
+}
+
+/// The tasks of an application by their modules.
+///
+/// # Errors
+/// If those of a step are of several.
+pub(super) fn tasks(application: &Application) -> Result<BTreeMap<Key, Vec<&Task>>, Fault> {
+    let steps = steps(application)?.into_iter();
+    Ok(steps.map(|(key, steps)| (key, steps.into_iter().flatten().collect())).collect())
 }
 
 /// A kernel of the file that tasks are from, which a header puts there, with its loads and those of its tasks where they are to look.
@@ -113,6 +131,48 @@ pub(super) fn add_kernel(application: &mut Application, key: &Key, kernel: &Arc<
     {
         module.kernels.push(Arc::clone(kernel));
     }
+}
+
+/// A kernel that has been put into the module of an application, and the buffers that it has been given.
+///
+/// # Errors
+/// If they are not there.
+pub(super) fn find<const N: usize>(
+    application: &Application,
+    key: &Key,
+    kernel: &str,
+    buffers: [String; N],
+) -> Result<(Arc<Program>, [BufferId; N]), Fault> {
+    let unknown = || Fault::new(format!("`{}` has no `{kernel}`", key.0));
+    let mut modules = application.modules.iter();
+    let module =
+        modules.find(|module| *module.name == *key.0 && module.device == key.1).ok_or_else(unknown)?;
+    let program = module.kernels.iter().find(|known| known.name() == kernel).ok_or_else(unknown)?;
+    let mut places = [BufferId(0); N];
+    for (place, name) in places.iter_mut().zip(buffers) {
+        let position = application.buffers.iter().position(|buffer| buffer.name == name);
+        *place = BufferId(position.ok_or_else(unknown)? as u32);
+    }
+    Ok((Arc::clone(program), places))
+}
+
+/// What is wrong with a task that is to lie in memory for a kernel.
+pub(super) fn check(task: &Task, kernel: &Program) -> Result<(), Fault> {
+    let name = task.launch.kernel.name();
+    let fits = entry::function(kernel, name).and_then(|_| entry::check_arguments(task));
+    fits.map_err(|error| Fault::new(format!("task `{name}`: {error}")))
+}
+
+/// A task that asks for so much, as a kernel finds it in memory that takes it from there.
+pub(super) fn queued(
+    driver: &Driver<'_>,
+    kernel: &Program,
+    launch: &LaunchStep,
+    demand: Demand,
+) -> Result<Vec<u8>, Fault> {
+    let function = entry::function(kernel, launch.kernel.name()).map_err(Fault::new)?;
+    let parameters = Parameters { demand, function, arguments: driver.params_of(launch) };
+    Ok(entry::bytes(FREE, &parameters))
 }
 
 /// Blocks of a resident kernel on each SM, with so many threads, registers a thread and bytes of shared memory: as many as are wanted, or,
@@ -171,4 +231,18 @@ pub(super) async fn copy_all(
         driver.wait(copy).await?;
     }
     Ok(())
+}
+
+/// Copies a part of a buffer and waits for it.
+///
+/// # Errors
+/// If the buffer has been freed.
+pub(super) async fn copied(
+    driver: &mut Driver<'_>,
+    direction: Direction,
+    part: Range,
+    parent: SpanId,
+) -> Result<(), Fault> {
+    let copy = driver.copy_part(direction, part, DEFAULT_STREAM, Some(parent)).await?;
+    driver.wait(copy).await
 }

@@ -58,7 +58,7 @@ pub(super) fn with_masters(
     params: &PagodaParams,
 ) -> Result<Application, Fault> {
     let mut changed = application.clone();
-    for (key, tasks) in &narrow::tasks(application) {
+    for (key, tasks) in &narrow::tasks(application)? {
         let master = narrow::resident(tasks, entry::MASTER_KERNEL, "pagoda.h", params.loads)?;
         for task in tasks {
             check(task, &master, params)

@@ -1,0 +1,141 @@
+//! Narrow tasks in batches, each of which is one launch of a kernel: what the tasks of a batch read is copied to the GPU, the kernel
+//! does them, and what they have made is copied back. Nothing of the next batch is sent before. Everything else is done as the runtime
+//! `serial` does it.
+//!
+//! Nobody knows that a task has ended before the whole batch has: that is the latency of each.
+
+use async_trait::async_trait;
+use counterpoint_framework::kernel::Fault;
+use counterpoint_framework::telemetry::{Level, SpanId};
+use counterpoint_protocols::bus::Direction;
+use counterpoint_protocols::launch::Tracking;
+
+use super::narrow::{self, Copies, Key, copied, copy_all};
+use super::serial::phases;
+use super::steps::Sender;
+use super::walk::{Sends, Walks};
+use crate::driver::Driver;
+use crate::program::{BufferId, DEFAULT_STREAM, LaunchStep, Range, Task};
+
+/// What a kernel of a batch is given, and how it is launched.
+pub(super) struct Batch {
+    /// Where it finds its tasks.
+    pub(super) queue: BufferId,
+    /// What lies there.
+    pub(super) bytes: Vec<u8>,
+    /// The kernel.
+    pub(super) launch: LaunchStep,
+}
+
+/// A runtime whose kernel does tasks in batches.
+#[async_trait(?Send)]
+pub(super) trait DoesBatches {
+    /// Tasks of a batch; 0 are all tasks of a step.
+    fn size(&self) -> u32;
+
+    /// When inputs and results of tasks are copied.
+    fn copies(&self) -> Copies;
+
+    /// The kernel for some tasks of a step.
+    fn batch(&self, driver: &Driver<'_>, key: &Key, step: &[Task], tasks: &[Task]) -> Result<Batch, Fault>;
+
+    /// Looks at what the kernel of a batch has left, besides the results of tasks.
+    async fn check(
+        &self,
+        _driver: &mut Driver<'_>,
+        _key: &Key,
+        _tasks: usize,
+        _parent: SpanId,
+    ) -> Result<(), Fault> {
+        Ok(())
+    }
+}
+
+/// The tasks of a step as batches of so many; 0 are all of them.
+pub(super) fn divided(tasks: &[Task], size: u32) -> impl Iterator<Item = &[Task]> {
+    tasks.chunks(if size == 0 { tasks.len().max(1) } else { size as usize })
+}
+
+/// Runs an application whose tasks are done in batches.
+pub(super) async fn run(
+    runtime: &dyn DoesBatches,
+    driver: &mut Driver<'_>,
+    run: SpanId,
+) -> Result<(), Fault> {
+    let sender = |parent| Batches { runtime, others: Sender::in_one_stream(parent), parent };
+    phases(driver, run, sender).await
+}
+
+/// Sends tasks in batches, and everything else as the runtime `serial` does.
+struct Batches<'a> {
+    runtime: &'a dyn DoesBatches,
+    others: Sender,
+    parent: SpanId,
+}
+
+impl Batches<'_> {
+    /// Does the tasks of a batch.
+    async fn batch(
+        &self,
+        driver: &mut Driver<'_>,
+        key: &Key,
+        step: &[Task],
+        tasks: &[Task],
+    ) -> Result<(), Fault> {
+        let span = driver.begin(Some(self.parent), Level::Phases, "batch");
+        let since = driver.now();
+        let begin = |(place, task): (usize, &Task)| driver.begin_task(span, task.launch.kernel.name(), place);
+        let spans: Vec<Option<SpanId>> = tasks.iter().enumerate().map(begin).collect();
+        self.copies(driver, Copies::Beside, tasks, Direction::HostToDevice).await?;
+
+        let Batch { queue, bytes, launch } = self.runtime.batch(driver, key, step, tasks)?;
+        let queue = Range { buffer: queue, offset: 0, bytes: bytes.len() as u64 };
+        driver.write_part(queue, bytes).await?;
+        copied(driver, Direction::HostToDevice, queue, self.parent).await?;
+        let kernel = driver.launch(&launch, DEFAULT_STREAM, Tracking::None, Some(self.parent)).await?;
+        driver.wait(kernel).await?;
+        self.runtime.check(driver, key, tasks.len(), self.parent).await?;
+
+        self.copies(driver, Copies::Beside, tasks, Direction::DeviceToHost).await?;
+        for span in spans {
+            driver.stats().tasks.add(1);
+            driver.task_done(since, span);
+        }
+        driver.end(span);
+        Ok(())
+    }
+
+    /// Copies what tasks need or have made, if it is copied now.
+    async fn copies(
+        &self,
+        driver: &mut Driver<'_>,
+        now: Copies,
+        tasks: &[Task],
+        direction: Direction,
+    ) -> Result<(), Fault> {
+        if self.runtime.copies() == now {
+            let default = DEFAULT_STREAM..DEFAULT_STREAM + 1;
+            copy_all(driver, tasks, direction, default, self.parent).await?;
+        }
+        Ok(())
+    }
+}
+
+#[async_trait(?Send)]
+impl Walks for Batches<'_> {
+    fn sends(&mut self) -> &mut dyn Sends {
+        &mut self.others
+    }
+
+    async fn tasks(&mut self, driver: &mut Driver<'_>, tasks: &[Task]) -> Result<(), Fault> {
+        let Some(key) = narrow::key_of(tasks)? else { return Ok(()) };
+        driver.drain().await?;
+        self.copies(driver, Copies::Apart, tasks, Direction::HostToDevice).await?;
+        let span = driver.begin(Some(self.parent), Level::Phases, "tasks");
+        for batch in divided(tasks, self.runtime.size()) {
+            self.batch(driver, &key, tasks, batch).await?;
+        }
+        driver.end(span);
+        self.copies(driver, Copies::Apart, tasks, Direction::DeviceToHost).await
+    }
+}
