@@ -70,6 +70,19 @@ fn every_application_of_narrow_tasks_computes_what_it_should() {
 }
 
 #[test]
+fn polls_that_are_only_timed_change_nothing() {
+    for machine in ["tiny", "titanx-maxwell"] {
+        let run = |remember: &str| {
+            let set = format!("gpu.sm.remember_polls={remember}");
+            verified(&RunRequest { hash: true, ..pagoda(machine, "", &[&set]) }).report
+        };
+        let (on, off) = (run("on"), run("off"));
+        assert_eq!((on.hash, on.outcome.time()), (off.hash, off.outcome.time()), "{machine}");
+        assert_eq!(format!("{:?}", on.stats), format!("{:?}", off.stats), "{machine}");
+    }
+}
+
+#[test]
 fn tasks_that_read_what_others_left_must_not_look_in_the_l1() {
     let run = |loads: &str, sets: &[&str]| {
         let runtime = format!("host.cpu.runtime={{ pagoda: {{ loads: {loads} }} }}");

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use counterpoint_experiments::run::{RunRequest, RunSummary};
 use counterpoint_framework::model::StatValue;
+use counterpoint_framework::time::SimTime;
 
 use crate::support::{assert_verified, assert_wrong, request, root, run_request};
 
@@ -462,4 +463,22 @@ fn a_prelude_may_compute_what_no_file_holds() {
     );
     let message = refused.err().unwrap().iter().map(ToString::to_string).collect::<String>();
     assert!(message.contains("a rate of nothing would never end"), "{message}");
+}
+
+#[test]
+fn calls_of_the_host_take_their_time_one_after_another() {
+    // Two vectors go there and one comes back, and there is one launch; a millisecond is longer than any of it takes.
+    let time = |call: &str, length: &str| {
+        let set = format!("host.cpu.calls.{call}={length}");
+        let summary = run_request(&request("tiny", "vecadd", &["app.n=1024", &set]));
+        assert_verified(&summary);
+        summary.report.outcome.time()
+    };
+    for (call, calls) in [("copy", 3), ("launch", 1)] {
+        assert_eq!(
+            time(call, "2 ms"),
+            time(call, "1 ms") + SimTime::from_ps(calls * 1_000_000_000),
+            "{call}"
+        );
+    }
 }

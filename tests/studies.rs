@@ -179,6 +179,15 @@ figures:
     ] {
         assert!(called.err.contains(expected), "{expected} in {}", called.err);
     }
+    let called =
+        folder.study("runs: { a: { applications: { w: vecadd, r: [x] } }, b: { applications: 3 } }\n", &[]);
+    for expected in [
+        "error: there is no application `w`",
+        "error: expected a name, found a list",
+        "error: expected a map from labels to names, found",
+    ] {
+        assert!(called.err.contains(expected), "{expected} in {}", called.err);
+    }
     // What is wrong with a point is told before any is run.
     let called = folder.study("runs: { a: { gpu.smz: 3 }, b: { app.m: 3 } }\n", &[]);
     assert_eq!(called.status, FAILURE);
@@ -219,6 +228,25 @@ figures: [{ title: T, kind: lines, x: app.n, y: time, series: application }]
         assert_eq!(called.status, FAILURE);
         assert!(called.err.contains(expected), "{}", called.err);
     }
+}
+
+#[test]
+fn a_run_may_have_another_application_in_place_of_one() {
+    let folder = Folder::new();
+    let other = folder.path("reduction/reduction.yaml").display().to_string();
+    let text = format!(
+        "scales: {{ small: {{ size: small }} }}\nruns: {{ a: {{}}, b: {{ applications: {{ v: {other} }} }} }}\n"
+    );
+    let called = folder.study(&text, &[]);
+    assert_eq!(called.status, SUCCESS, "{}", called.err);
+    let rows = table(&folder.text("results.csv"));
+    let instructions = |application: &str, run: &str| {
+        let row = rows.iter().find(|row| row["application"] == application && row["run"] == run);
+        row.unwrap()["thread_instructions"].clone()
+    };
+    assert_eq!(instructions("v", "b"), instructions("r", "a"));
+    assert_ne!(instructions("v", "b"), instructions("v", "a"));
+    assert_eq!(instructions("r", "b"), instructions("r", "a"));
 }
 
 #[test]

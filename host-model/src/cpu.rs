@@ -8,6 +8,7 @@ use counterpoint_framework::telemetry::Level;
 use counterpoint_framework::time::Bytes;
 use counterpoint_protocols::host::{DeviceSocket, HostMemoryClient, StorageClient};
 
+use crate::calls::CallParams;
 use crate::cores::CoreParams;
 use crate::driver::Driver;
 use crate::runtimes::Runtime;
@@ -20,6 +21,8 @@ pub struct CpuParams {
     runtime: Choose<dyn Runtime>,
     /// What executes tasks on the CPU itself.
     pub(crate) cores: CoreParams,
+    /// What calls of the GPU's programming interface take.
+    pub(crate) calls: CallParams,
     /// Unit of storage and memory traffic, and alignment of buffers.
     #[param(default = "4 KiB", min = "512 B", max = "64 KiB")]
     pub(crate) page: Bytes,

@@ -23,6 +23,7 @@ use counterpoint_protocols::memory::Tag;
 use counterpoint_protocols::pipeline::Task;
 use counterpoint_ptx::Allocations;
 
+use crate::calls::CallParams;
 use crate::cores::CoreParams;
 use crate::cpu::{CpuParams, CpuPorts, CpuStats};
 use crate::journal::Journal;
@@ -58,6 +59,7 @@ pub struct Driver<'a> {
     journal: Arc<Journal>,
     /// The cores of the CPU.
     cores: CoreParams,
+    calls: CallParams,
     page: u64,
     /// Pages that each thread may have under way.
     depth: usize,
@@ -105,6 +107,7 @@ impl<'a> Driver<'a> {
             application,
             journal,
             cores: params.cores.clone(),
+            calls: params.calls.clone(),
             page,
             depth,
             pages: (0..depth).map(|_| None).collect(),
@@ -400,6 +403,10 @@ impl<'a> Driver<'a> {
         let id = CommandId(self.next_command);
         self.next_command += 1;
         self.sim.stats.commands.add(1);
+        let time = self.calls.time(&work);
+        if time > SimTime::ZERO {
+            self.sim.until(self.sim.now() + time).await;
+        }
         let is_kernel = |launch: &Launch| !matches!(launch.tracking, Tracking::Profiler(_));
         let is_launch = matches!(&work, Work::Launch(launch) if is_kernel(launch));
         self.commands.insert(id, Issued { bytes, is_launch });

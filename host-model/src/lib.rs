@@ -1,5 +1,6 @@
 //! The host: CPU, memory, the way to the devices, and the runtimes under which an application runs.
 
+mod calls;
 pub mod cores;
 pub mod dat;
 mod driver;

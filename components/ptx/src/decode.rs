@@ -565,6 +565,7 @@ pub(crate) fn blank(span: Span) -> Instruction {
         offset: 0,
         drains: false,
         aligned: false,
+        polls: false,
         target: NO_PC,
         reconvergence: NO_PC,
         unit: Unit::Control,

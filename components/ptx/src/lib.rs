@@ -36,7 +36,7 @@ pub mod texture;
 pub use allocations::{Allocation, Allocations, Rights};
 pub use error::{ExecError, Failure, PtxError};
 pub use execute::{
-    Access, AccessKind, CtaEnvironment, Issue, Issued, RangeAction, RangeCall, Votes, Warp, Windows,
+    Access, AccessKind, CtaEnvironment, Issue, Issued, PollStep, RangeAction, RangeCall, Votes, Warp, Windows,
 };
 pub use image::VariableBases;
 pub use isa::{AtomicOperation, AtomicType, CacheOperator, Latency, Unit};

@@ -345,6 +345,8 @@ pub struct Instruction {
     pub(crate) drains: bool,
     /// A barrier that all threads of a warp must execute together.
     pub(crate) aligned: bool,
+    /// The branch of a loop that waits for a word of shared memory.
+    pub(crate) polls: bool,
     /// Where a branch goes; `NO_PC` for others.
     pub target: u32,
     /// Where the paths of a branch meet again; `NO_PC` if only at the end.

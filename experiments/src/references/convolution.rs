@@ -35,7 +35,7 @@ pub(super) fn of_signal(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
 /// A square filter over small images: parameters `tasks`, `n` and `radius`, input buffers `image` and `taps`.
 pub(super) fn narrow(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     let (n, radius) = (input.size("n")?, input.size("radius")?);
-    let images = input.f32s_of("image", input.size("tasks")? * n * n)?;
+    let images = input.f32s_of("image", input.tasks()? * n * n)?;
     let taps = input.f32s_of("taps", (2 * radius + 1) * (2 * radius + 1))?;
     let filtered = images.chunks(n * n).flat_map(|image| square(image, &taps, n, radius));
     Ok(bytes_of_f32s(&filtered.collect::<Vec<_>>()))

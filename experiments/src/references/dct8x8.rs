@@ -28,7 +28,7 @@ pub(super) fn coefficients_of_stream(input: &ReferenceInput<'_>) -> Result<Vec<u
 /// The coefficients of small images without any rounding to steps: parameters `tasks` and `n`, input buffer `image`.
 pub(super) fn narrow(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     let n = input.size("n")?;
-    let images = input.f32s_of("image", input.size("tasks")? * n * n)?;
+    let images = input.f32s_of("image", input.tasks()? * n * n)?;
     let images: Vec<f64> = images.into_iter().map(f64::from).collect();
     let kept: Vec<f32> = transform(&images, n, &basis()).into_iter().map(|value| value as f32).collect();
     Ok(bytes_of_f32s(&kept))

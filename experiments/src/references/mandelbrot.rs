@@ -19,7 +19,7 @@ pub(super) fn narrow(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
         let corner = (-2.0 + column as f64 * side, -1.25 + row as f64 * side);
         picture((corner.0 as f32, corner.1 as f32), step, n, most)
     };
-    Ok(bytes_of_u32s(&(0..input.size("tasks")?).flat_map(of_task).collect::<Vec<_>>()))
+    Ok(bytes_of_u32s(&(0..input.tasks()?).flat_map(of_task).collect::<Vec<_>>()))
 }
 
 /// The counts of a square picture whose first point lies there.

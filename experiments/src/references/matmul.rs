@@ -20,7 +20,7 @@ pub(super) fn three(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
 
 /// `c = a b` of `tasks` pairs of matrices of n x n elements.
 pub(super) fn narrow(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
-    let (tasks, n) = (input.size("tasks")?, input.size("n")?);
+    let (tasks, n) = (input.tasks()?, input.size("n")?);
     let (a, b) = (input.f32s_of("a", tasks * n * n)?, input.f32s_of("b", tasks * n * n)?);
     let products = a.chunks(n * n).zip(b.chunks(n * n)).flat_map(|(a, b)| product(a, b, n, n));
     Ok(bytes_of_f32s(&products.collect::<Vec<_>>()))

@@ -68,6 +68,14 @@ impl ReferenceInput<'_> {
         Ok(self.parameter(name)? as usize)
     }
 
+    /// Narrow tasks of the kind that the reference is of: `each` where an application has several kinds, else `tasks`.
+    ///
+    /// # Errors
+    /// If the application has no tasks.
+    pub fn tasks(&self) -> Result<usize, String> {
+        self.size("each").or_else(|_| self.size("tasks"))
+    }
+
     /// The bytes that the prelude reads into a buffer.
     ///
     /// # Errors

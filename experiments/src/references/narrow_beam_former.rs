@@ -8,7 +8,7 @@ type Complex = (f64, f64);
 /// The reference as applications name it: parameters `tasks`, `sensors`, `samples`, `beams` and `taps`, input buffers
 /// `signals` and `filters`.
 pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
-    let (tasks, sensors, samples) = (input.size("tasks")?, input.size("sensors")?, input.size("samples")?);
+    let (tasks, sensors, samples) = (input.tasks()?, input.size("sensors")?, input.size("samples")?);
     let (beams, taps) = (input.size("beams")?, input.size("taps")?);
     let complex = |name: &str, count: usize| -> Result<Vec<Complex>, String> {
         let parts = input.f32s_of(name, 2 * count)?;

@@ -6,7 +6,7 @@ use crate::des::{Rounds, pass};
 /// The reference as applications name it: parameters `tasks`, `unit` and `seed`, input buffers `packets` and `keys`. Packets
 /// stand 32 units apart; what is behind the end of each stays zero.
 pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
-    let (tasks, unit, seed) = (input.size("tasks")?, input.size("unit")?, input.size("seed")?);
+    let (tasks, unit, seed) = (input.tasks()?, input.size("unit")?, input.size("seed")?);
     let passes = passes(&input.u32s_of("keys", 96)?);
     let packets = input.bytes_of("packets", tasks * 32 * unit)?;
     let mut sealed = Vec::with_capacity(packets.len() / 4);

@@ -7,7 +7,7 @@ use super::{ReferenceInput, bytes_of_f32s};
 pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     let (samples, every, taps) = (input.size("samples")?, input.size("every")?, input.size("taps")?);
     let doubles = |values: Vec<f32>| values.into_iter().map(f64::from).collect::<Vec<f64>>();
-    let signals = doubles(input.f32s_of("signals", input.size("tasks")? * samples)?);
+    let signals = doubles(input.f32s_of("signals", input.tasks()? * samples)?);
     let (h, f) = (doubles(input.f32s_of("h", taps)?), doubles(input.f32s_of("f", taps)?));
     let channels = signals.chunks(samples).flat_map(|signal| channel(signal, &h, &f, every));
     Ok(bytes_of_f32s(&channels.map(|value| value as f32).collect::<Vec<_>>()))

@@ -117,6 +117,7 @@ fn read(
         true => Recording { level: Level::Ctas, limit: usize::MAX },
         false => Recording::default(),
     };
+    check_replacements(&file, diagnostics);
     let mut points = Vec::new();
     for machine in &file.machine.0 {
         for application in &file.applications.0 {
@@ -130,7 +131,7 @@ fn read(
                         request.sets = own(machine).chain(own(application)).collect();
                         request.sets.extend(settings.iter().cloned());
                         request.sets.extend(varied.iter().map(|(path, value)| format!("{path}={value}")));
-                        apply(run, &mut request, diagnostics);
+                        apply(run, &application.label, &mut request, diagnostics);
                         let mut labels = vec![machine.label.clone(), application.label.clone()];
                         labels.extend(varied.iter().map(|(_, value)| value.clone()));
                         labels.extend([seed.to_string(), key.name.clone()]);
@@ -218,14 +219,42 @@ fn combinations(vary: &[Varied]) -> Vec<Vec<(String, String)>> {
     all
 }
 
-/// What a run sets.
-fn apply(run: &Raw, request: &mut RunRequest, diagnostics: &mut Diagnostics) {
+/// Applications that a run has in place of others: by label.
+const REPLACED: &str = "applications";
+
+/// A run replaces applications that there are, each by a name.
+fn check_replacements(file: &StudyFile, diagnostics: &mut Diagnostics) {
+    let labels = || file.applications.0.iter().map(|one| one.label.as_str());
+    for node in file.runs.0.iter().filter_map(|(_, run)| run.0.get(REPLACED)) {
+        let Some(entries) = node.as_map() else {
+            diagnostics
+                .error(node.span, format!("expected a map from labels to names, found {}", node.shape()));
+            continue;
+        };
+        for (key, value) in entries {
+            if value.as_scalar().is_none() {
+                diagnostics.error(value.span, format!("expected a name, found {}", value.shape()));
+            }
+            if !labels().any(|label| label == key.name) {
+                let diagnostic = Diagnostic::new(key.span, format!("there is no application `{}`", key.name));
+                diagnostics.report(diagnostic.suggest(&key.name, labels()));
+            }
+        }
+    }
+}
+
+/// What a run sets, for the application of a label.
+fn apply(run: &Raw, label: &str, request: &mut RunRequest, diagnostics: &mut Diagnostics) {
     let Some(entries) = run.0.as_map() else {
         diagnostics.error(run.0.span, format!("expected a map, found {}", run.0.shape()));
         return;
     };
     for (key, value) in entries {
         match (key.name.as_str(), value.as_scalar()) {
+            (REPLACED, None) => {
+                let own = value.get(label).and_then(Node::as_scalar);
+                own.into_iter().for_each(|name| name.clone_into(&mut request.application));
+            }
             ("runtime", Some(name)) => request.runtime = Some(name.to_owned()),
             ("policy", Some(name)) => request.policy = Some(name.to_owned()),
             ("with", Some(name)) => request.overlays.push(name.to_owned()),

@@ -13,13 +13,17 @@ use crate::run::RunSummary;
 
 /// The phase in which a host reads its inputs.
 const PRELUDE: &str = "prelude";
+/// Phases of which the length is a value, and its name.
+const PHASES: [(&str, &str); 4] =
+    [("H2D", "phase_h2d"), ("kernels", "phase_kernels"), ("tasks", "phase_tasks"), ("D2H", "phase_d2h")];
 
 /// The values that every point may have, and their units. A machine that does not count something has no value of it.
 ///
 /// An activity is busy while one of its sort goes on, and exposed while nothing that counts more does ([`Activity`]). The
 /// first and the last launch, pre-profilers apart, take from the placement of their first block to the end of their last one;
 /// so do pre-profilers, which are summed up ([`LaunchTimes`]). Of the accesses to DRAM, those of kernels leave out copies and
-/// walks through page tables; what a kernel left in a cache and somebody else pushed out is the kernel's. `prelude_end` is when the phase of that name has ended.
+/// walks through page tables; what a kernel left in a cache and somebody else pushed out is the kernel's. `prelude_end` is when the phase of that name has ended,
+/// and phases are as long as they last in all, nothing if there is none: `phase_kernels` holds `phase_tasks`, those of narrow tasks.
 pub const NAMES: &[(&str, &str)] = &[
     ("time", "s"),
     ("cycles", "cycles"),
@@ -49,6 +53,10 @@ pub const NAMES: &[(&str, &str)] = &[
     ("exposed_postlude", "s"),
     ("exposed_other", "s"),
     ("prelude_end", "s"),
+    ("phase_h2d", "s"),
+    ("phase_kernels", "s"),
+    ("phase_tasks", "s"),
+    ("phase_d2h", "s"),
     ("first_launch", "s"),
     ("last_launch", "s"),
     ("profilers", "s"),
@@ -115,6 +123,10 @@ impl PointResult {
         values.insert("exposed_other".to_owned(), seconds(exposure.other));
         let prelude = summary.phases.iter().find(|phase| phase.name == PRELUDE);
         values.extend(prelude.map(|phase| ("prelude_end".to_owned(), seconds(phase.end))));
+        for (name, value) in PHASES {
+            let found = summary.phases.iter().filter(|phase| phase.name == name);
+            values.insert(value.to_owned(), found.map(|phase| seconds(phase.busy)).sum());
+        }
         if let Some(LaunchTimes { first, last, profilers }) = LaunchTimes::of(&summary.launches) {
             let times = [("first_launch", first), ("last_launch", last), ("profilers", profilers)];
             values.extend(times.map(|(name, time)| (name.to_owned(), seconds(time))));

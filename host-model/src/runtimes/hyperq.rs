@@ -7,7 +7,7 @@
 use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::{Params, Variant};
-use counterpoint_framework::telemetry::SpanId;
+use counterpoint_framework::telemetry::{Level, SpanId};
 use counterpoint_protocols::bus::Direction;
 use counterpoint_protocols::launch::Tracking;
 
@@ -90,6 +90,7 @@ impl Walks for Tasks<'_> {
         if self.params.copies == Copies::Apart {
             copy_all(driver, tasks, Direction::HostToDevice, streams.clone(), parent).await?;
         }
+        let span = driver.begin(Some(parent), Level::Phases, "tasks");
         for (task, stream) in tasks.iter().zip(streams.clone().cycle()) {
             if self.params.copies == Copies::Beside {
                 self.copies(driver, Direction::HostToDevice, stream, &task.copy_in).await?;
@@ -100,6 +101,7 @@ impl Walks for Tasks<'_> {
             }
         }
         driver.drain().await?;
+        driver.end(span);
         if self.params.copies == Copies::Apart {
             copy_all(driver, tasks, Direction::DeviceToHost, streams, parent).await?;
         }

@@ -6,6 +6,7 @@
 use super::call::code_address;
 use crate::ast::Module;
 use crate::error::PtxError;
+use crate::execute::mark_polls;
 use crate::program::{
     Action, CONSTANT, CallSite, Callable, FramePart, Instruction, NO_PC, NONE, Origin, Param, Program, Row,
 };
@@ -125,6 +126,7 @@ pub(super) fn link(
         let name = &module.functions[code.index as usize].name;
         append(&mut program, (name, code), recursive, &position);
     }
+    mark_polls(&mut program.instructions);
     Ok(program)
 }
 

@@ -10,19 +10,23 @@ compile_error!("64-bit registers are read as pairs of little-endian words");
 
 mod access;
 mod call;
+mod environment;
 mod lanes;
 mod memory;
 mod moves;
+mod poll;
 pub(crate) mod range;
 mod straight;
 mod texture;
 mod vector;
 mod warp;
 
-use std::sync::Arc;
-
 pub use access::{Access, AccessKind};
 use call::Frame;
+pub use environment::{CtaEnvironment, Windows};
+use poll::Poll;
+pub use poll::PollStep;
+pub(crate) use poll::mark as mark_polls;
 pub use range::{RangeAction, RangeCall};
 pub use warp::Votes;
 
@@ -31,85 +35,7 @@ use crate::isa::LaneOp;
 use crate::program::{
     Action, Base, CONSTANT, Combine, Instruction, NO_PC, NONE, PredicateOp, Program, Row, SetValue,
 };
-use crate::texture::Textures;
 use lanes::{LaneFunction, Operands, blend};
-
-/// Where shared and local memory appear among generic addresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Windows {
-    /// First generic address of the shared window.
-    pub shared: u64,
-    /// First generic address of the local window.
-    pub local: u64,
-    /// Bytes of each window.
-    pub size: u64,
-}
-
-impl Default for Windows {
-    /// Two windows of 16 MiB in the first 4 GiB, where no simulated allocation lies.
-    fn default() -> Self {
-        Windows { shared: 0x0100_0000, local: 0x0200_0000, size: 0x0100_0000 }
-    }
-}
-
-/// What all warps of a CTA have in common.
-#[derive(Clone, Debug)]
-pub struct CtaEnvironment {
-    /// `%ctaid`
-    pub ctaid: [u32; 3],
-    /// `%ntid`
-    pub ntid: [u32; 3],
-    /// `%nctaid`
-    pub nctaid: [u32; 3],
-    /// The kernel's parameters, laid out as [`Program::params`] says.
-    pub params: Arc<[u8]>,
-    /// `%smid`
-    pub sm: u32,
-    /// `%nsmid`
-    pub sm_count: u32,
-    /// `%gridid`
-    pub grid: u64,
-    /// Shared memory that the launch adds to the static part.
-    pub dynamic_shared_bytes: u32,
-    /// Generic address windows.
-    pub windows: Windows,
-    /// Address of the module's `.global` variables.
-    pub global_base: u64,
-    /// Address of the module's `.const` variables.
-    pub constant_base: u64,
-    /// What the launch bound for texture fetches.
-    pub textures: Arc<Textures>,
-}
-
-impl CtaEnvironment {
-    /// CTA 0 of a grid.
-    pub fn new(grid: [u32; 3], block: [u32; 3], params: Arc<[u8]>) -> Self {
-        CtaEnvironment {
-            ctaid: [0; 3],
-            ntid: block,
-            nctaid: grid,
-            params,
-            sm: 0,
-            sm_count: 1,
-            grid: 0,
-            dynamic_shared_bytes: 0,
-            windows: Windows::default(),
-            global_base: 0,
-            constant_base: 0,
-            textures: Arc::default(),
-        }
-    }
-
-    /// Threads of the CTA.
-    pub fn threads(&self) -> u32 {
-        self.ntid.iter().product()
-    }
-
-    /// Warps of the CTA.
-    pub fn warps(&self) -> u32 {
-        self.threads().div_ceil(32)
-    }
-}
 
 /// What an instruction was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,6 +110,7 @@ pub struct Warp {
     barrier: u32,
     /// How often `bar.warp.sync` was executed.
     meetings: u32,
+    poll: Poll,
     /// The `bar.red` that the warp waits at, and its lanes.
     voting: Option<(u32, u32)>,
     index: u32,
@@ -217,6 +144,7 @@ impl Warp {
             exited: 0,
             barrier: 0,
             meetings: 0,
+            poll: Poll::NONE,
             voting: None,
             index,
             stack: Vec::with_capacity(8),
@@ -246,6 +174,7 @@ impl Warp {
         self.exited = !self.mask;
         self.barrier = 0;
         self.meetings = 0;
+        self.poll = Poll::NONE;
         self.voting = None;
         self.index = index;
         self.stack.clear();
@@ -490,9 +419,12 @@ impl Warp {
             return;
         }
         if not_taken == 0 {
+            let last = self.pc;
             self.pc = instruction.target;
             if self.pc == self.reconvergence {
                 self.pop(program);
+            } else if instruction.polls {
+                self.begin_polling(program, last);
             }
             return;
         }

@@ -5,8 +5,8 @@
 //! own, and stays until a kernel of another sort is to be launched or all is done: then the host writes its stop word. The paper's
 //! ends with the process. `spawner.rs` is the host's side: taskSpawn, the flush of the last task, and waitAll.
 //!
-//! Warps that poll are warps that issue: they take turns from tasks on their SM, and an idle MasterKernel is as much work for the simulator
-//! as a busy GPU.
+//! Warps that poll are warps that issue: they take turns from tasks on their SM, and an idle MasterKernel is nearly as much work for the
+//! simulator as a busy GPU.
 //!
 //! The pure parts know no time and no bus: [`task_table`] the protocol of the two tables, [`entry`] the bytes of an entry, [`buddy`] and
 //! [`warp_table`] what the MasterKernel keeps in shared memory.

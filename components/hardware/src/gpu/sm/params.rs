@@ -192,6 +192,10 @@ pub struct SmParams {
     /// Instructions after which a warp is taken to run forever: the run ends and names it.
     #[param(default = "50000000", min = "1")]
     pub instruction_limit: u32,
+    /// Rounds of a loop in which a warp waits for a word of shared memory are timed, and executed only when the word has changed. Off
+    /// executes all of them, with the same results.
+    #[param(default = "on")]
+    pub remember_polls: bool,
     /// The L1 data cache.
     pub l1d: L1Params,
     /// The instruction cache (GPGPU-Sim 4, GTX 480, gpgpu_cache:il1).

@@ -205,6 +205,17 @@ impl LoadStore {
         self.enqueue(place, Work::Parameter(address.map(line_of)), reads, around);
     }
 
+    /// Takes a load of a word of shared memory, the same for all lanes.
+    pub(super) fn push_poll(
+        &mut self,
+        place: (u32, u32),
+        address: u32,
+        reads: RegisterSet,
+        around: &mut Surroundings<'_>,
+    ) {
+        self.enqueue(place, Work::Poll(address), reads, around);
+    }
+
     /// Takes a memory instruction, whose pages are known already if it is `translated`.
     pub(super) fn push(
         &mut self,
@@ -297,6 +308,7 @@ impl LoadStore {
         let Taken { cycles, rest } = match work {
             Work::Parameter(line) => self.parameter(place, line, around),
             Work::Shared(access) => self.shared(access, place.0, around)?,
+            Work::Poll(address) => self.poll(place, address, around),
             Work::Constant(index, lanes) => self.constant(index, lanes, around),
             Work::Texels(index, line) => self.texels(index, line, around)?,
             Work::Lines(index, lanes, part) => self.lines(index, lanes, part, around),

@@ -16,6 +16,8 @@ pub(super) enum Work {
     Parameter(Option<u64>),
     /// Shared memory.
     Shared(Box<Access>),
+    /// A word of shared memory that all lanes load, at this address.
+    Poll(u32),
     /// Constants: an instruction under way, and the lanes that have not been served.
     Constant(u32, u32),
     /// Texels: an instruction under way, and which of their lines comes next.

@@ -38,6 +38,28 @@ impl LoadStore {
         self.spare.push(access);
         Ok(Taken::all(degree))
     }
+
+    /// Loads a word that a warp has loaded before, for all its lanes at once.
+    #[inline]
+    pub(super) fn poll(
+        &mut self,
+        (warp, pc): (u32, u32),
+        address: u32,
+        around: &mut Surroundings<'_>,
+    ) -> Taken {
+        let word = word(&around.cta(warp).shared, address);
+        around.stats.shared_accesses.add(1);
+        around.polled(warp, word);
+        around.write_back(warp, pc, around.cycle + self.shared_latency);
+        around.done(warp);
+        Taken::all(1)
+    }
+}
+
+/// The word at an address where a warp has loaded one before.
+fn word(bytes: &[u8], address: u32) -> u32 {
+    let word = bytes.get(address as usize..).and_then(|bytes| bytes.first_chunk());
+    word.map_or(0, |word| u32::from_le_bytes(*word))
 }
 
 /// Cycles that an access, from the lowest address to the highest one, takes: the most different words that one bank must

@@ -62,6 +62,14 @@ impl Surroundings<'_> {
         }
     }
 
+    /// A warp has loaded a word again.
+    pub(super) fn polled(&mut self, warp: u32, word: u32) {
+        let slot = &mut self.warps.slots[warp as usize];
+        if let (Some(cta), Some(warp)) = (self.ctas[slot.cta].as_ref(), slot.warp.as_mut()) {
+            warp.polled(&cta.launch.program, word);
+        }
+    }
+
     /// Puts the channels of texels into the registers of a warp.
     pub(super) fn deliver_texture(&mut self, warp: u32, pc: u32, lanes: u32, words: &[Row; 4]) {
         let slot = &mut self.warps.slots[warp as usize];

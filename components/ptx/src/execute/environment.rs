@@ -1,0 +1,82 @@
+//! What a warp sees of its CTA and of the launch.
+
+use std::sync::Arc;
+
+use crate::texture::Textures;
+
+/// Where shared and local memory appear among generic addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Windows {
+    /// First generic address of the shared window.
+    pub shared: u64,
+    /// First generic address of the local window.
+    pub local: u64,
+    /// Bytes of each window.
+    pub size: u64,
+}
+
+impl Default for Windows {
+    /// Two windows of 16 MiB in the first 4 GiB, where no simulated allocation lies.
+    fn default() -> Self {
+        Windows { shared: 0x0100_0000, local: 0x0200_0000, size: 0x0100_0000 }
+    }
+}
+
+/// What all warps of a CTA have in common.
+#[derive(Clone, Debug)]
+pub struct CtaEnvironment {
+    /// `%ctaid`
+    pub ctaid: [u32; 3],
+    /// `%ntid`
+    pub ntid: [u32; 3],
+    /// `%nctaid`
+    pub nctaid: [u32; 3],
+    /// The kernel's parameters, laid out as [`Program::params`] says.
+    pub params: Arc<[u8]>,
+    /// `%smid`
+    pub sm: u32,
+    /// `%nsmid`
+    pub sm_count: u32,
+    /// `%gridid`
+    pub grid: u64,
+    /// Shared memory that the launch adds to the static part.
+    pub dynamic_shared_bytes: u32,
+    /// Generic address windows.
+    pub windows: Windows,
+    /// Address of the module's `.global` variables.
+    pub global_base: u64,
+    /// Address of the module's `.const` variables.
+    pub constant_base: u64,
+    /// What the launch bound for texture fetches.
+    pub textures: Arc<Textures>,
+}
+
+impl CtaEnvironment {
+    /// CTA 0 of a grid.
+    pub fn new(grid: [u32; 3], block: [u32; 3], params: Arc<[u8]>) -> Self {
+        CtaEnvironment {
+            ctaid: [0; 3],
+            ntid: block,
+            nctaid: grid,
+            params,
+            sm: 0,
+            sm_count: 1,
+            grid: 0,
+            dynamic_shared_bytes: 0,
+            windows: Windows::default(),
+            global_base: 0,
+            constant_base: 0,
+            textures: Arc::default(),
+        }
+    }
+
+    /// Threads of the CTA.
+    pub fn threads(&self) -> u32 {
+        self.ntid.iter().product()
+    }
+
+    /// Warps of the CTA.
+    pub fn warps(&self) -> u32 {
+        self.threads().div_ceil(32)
+    }
+}

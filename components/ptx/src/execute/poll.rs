@@ -1,0 +1,225 @@
+//! Warps that wait for a word of shared memory: a loop that loads it, compares it, and goes back.
+//!
+//! When such a loop has come round and all lanes have loaded one word, another round does to the registers exactly what this one did as
+//! long as the word is the same: all that it computes comes from the word and from what the loop does not change. So rounds
+//! need only be timed. A GPU whose warps poll by the thousand is simulated several times as fast for it.
+
+use super::Warp;
+use crate::program::{Action, Instruction, NO_PC, NONE, Program, Row, Space};
+
+/// The round of such a loop that a warp has executed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Poll {
+    /// The load; [`NO_PC`] if the warp does not poll.
+    first: u32,
+    /// The branch back to it.
+    last: u32,
+    address: u32,
+    word: u32,
+}
+
+impl Poll {
+    pub(super) const NONE: Poll = Poll { first: NO_PC, last: NO_PC, address: 0, word: 0 };
+}
+
+/// A step of a round that need not be executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PollStep {
+    /// The word at this address of shared memory is loaded. Whoever has read it calls [`Warp::polled`].
+    Load(u32),
+    /// A comparison or the branch.
+    Other,
+}
+
+/// Instructions of such a loop at most.
+const LONGEST: u32 = 8;
+
+/// Marks the branches back of such loops.
+pub(crate) fn mark(instructions: &mut [Instruction]) {
+    for last in 0..instructions.len() {
+        let Instruction { target, .. } = instructions[last];
+        let back = (last as u32).checked_sub(target).is_some_and(|length| length < LONGEST);
+        if back && polls(&instructions[target as usize..=last]) {
+            instructions[last].polls = true;
+        }
+    }
+}
+
+/// Whether instructions are such a loop: none of them reads what it or a later one writes, so a round hands nothing to the next.
+fn polls(round: &[Instruction]) -> bool {
+    let [load, compares @ .., branch] = round else { return false };
+    let form = &load.memory;
+    let is_load = load.action == Action::Memory && form.space == Some(Space::Shared) && form.base.is_none();
+    let is_word =
+        form.atomic.is_none() && !form.store && (form.elements, form.bytes) == (1, 4) && !form.wide_value;
+    let is_compare =
+        |compare: &Instruction| matches!(compare.action, Action::Compare(_)) && !compare.is_guarded();
+    let is_rewritten = |(place, instruction): (usize, &Instruction)| {
+        let written = |id: &u16| round[place..].iter().any(|later| later.writes.as_slice().contains(id));
+        instruction.reads.as_slice().iter().any(written)
+    };
+    is_load
+        && is_word
+        && load.destinations[0] != NONE
+        && !load.is_guarded()
+        && compares.iter().all(is_compare)
+        && branch.action == Action::Branch
+        && branch.is_guarded()
+        && !round.iter().enumerate().any(is_rewritten)
+}
+
+impl Warp {
+    /// The branch at `last` has gone back with all lanes: the rounds to come are like this one, if all lanes have loaded one word.
+    #[inline(never)]
+    pub(super) fn begin_polling(&mut self, program: &Program, last: u32) {
+        let first = self.pc;
+        // Paths that meet within the loop would leave it there.
+        if (first..=last).contains(&self.reconvergence) {
+            return;
+        }
+        let load = &program.instructions[first as usize];
+        let word_of = |lane: usize| self.rows[load.destinations[0] as usize].0[lane];
+        let address_of = |lane: usize| match load.address {
+            NONE => load.offset as u64,
+            _ if load.memory.wide_address => self.address_of(load, lane).wrapping_add(load.offset as u64),
+            _ => u64::from((self.address_of(load, lane) as u32).wrapping_add(load.offset as u32)),
+        };
+        let lane = self.mask.trailing_zeros() as usize;
+        let (address, word) = (address_of(lane), word_of(lane));
+        let mut others = (lane..32).filter(|lane| self.mask >> lane & 1 != 0);
+        if let Ok(address) = u32::try_from(address)
+            && others.all(|lane| (address_of(lane), word_of(lane)) == (address.into(), word))
+        {
+            self.poll = Poll { first, last, address, word };
+        }
+    }
+
+    /// Goes a step further in a round that need not be executed; does nothing if there is none. All active lanes take part.
+    /// Without this, [`Warp::issue`] executes every round.
+    #[inline]
+    pub fn poll(&mut self) -> Option<PollStep> {
+        let Poll { first, last, address, .. } = self.poll;
+        if first == NO_PC {
+            return None;
+        }
+        let step = if self.pc == first { PollStep::Load(address) } else { PollStep::Other };
+        self.pc = if self.pc == last { first } else { self.pc + 1 };
+        Some(step)
+    }
+
+    /// The word that a [`PollStep::Load`] has loaded. If it is another one, what follows is executed.
+    ///
+    /// # Panics
+    /// If the program is not the one the warp was made for.
+    #[inline]
+    pub fn polled(&mut self, program: &Program, word: u32) {
+        if word != self.poll.word {
+            let first = std::mem::replace(&mut self.poll, Poll::NONE).first;
+            let mut words = [Row::ZERO; 4];
+            words[0] = Row([word; 32]);
+            self.complete_load(program, first, self.mask, &words);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::{Access, CtaEnvironment, Issue};
+    use super::*;
+
+    fn program(body: &str) -> Program {
+        let text = format!(
+            ".version 7.0\n.target sm_35\n.address_size 64\n.visible .entry wait() {{\n.reg .b32 %r<9>; .reg .pred %p<9>;\n\
+             .shared .align 4 .b8 words[256];\nmov.u32 %r1, %tid.x;\nmov.u32 %r4, 0;\n{body}\nret;\n}}"
+        );
+        Program::compile(&text, Some("wait")).unwrap()
+    }
+
+    fn marked(body: &str) -> bool {
+        program(body).instructions().iter().any(|instruction| instruction.polls)
+    }
+
+    #[test]
+    fn loops_that_only_wait_are_known() {
+        assert!(marked("A: ld.volatile.shared.u32 %r2, [words+8]; setp.eq.s32 %p1, %r2, 0; @%p1 bra A;"));
+        assert!(marked(
+            "A: ld.shared.s32 %r2, [%r1]; setp.eq.s32 %p1, %r2, %r3; setp.lt.and.s32 %p2, %r2, 7, %p1; @!%p2 bra A;"
+        ));
+        for (why, body) in [
+            (
+                "counts",
+                "A: ld.shared.u32 %r2, [words]; add.u32 %r4, %r4, 1; setp.eq.s32 %p1, %r2, 0; @%p1 bra A;",
+            ),
+            ("follows what it loads", "A: ld.shared.u32 %r2, [%r2]; setp.eq.s32 %p1, %r2, 0; @%p1 bra A;"),
+            (
+                "hands a predicate on",
+                "A: ld.shared.u32 %r2, [words]; setp.eq.and.s32 %p1, %r2, 0, %p1; @%p1 bra A;",
+            ),
+            (
+                "compares what it loaded before",
+                "A: ld.shared.u32 %r2, [words]; setp.eq.s32 %p1, %r2, 0; @%p1 ld.shared.u32 %r2, [words]; @%p1 bra A;",
+            ),
+            (
+                "stores",
+                "A: st.shared.u32 [words], %r4; ld.shared.u32 %r2, [words]; setp.eq.s32 %p1, %r2, 0; @%p1 bra A;",
+            ),
+            ("changes", "A: atom.shared.add.u32 %r2, [words], 1; setp.eq.s32 %p1, %r2, 0; @%p1 bra A;"),
+            ("takes a byte", "A: ld.shared.u8 %r2, [words]; setp.eq.s32 %p1, %r2, 0; @%p1 bra A;"),
+            ("never ends by itself", "A: ld.shared.u32 %r2, [words]; setp.eq.s32 %p1, %r2, 0; bra A;"),
+        ] {
+            assert!(!marked(body), "a loop that {why}");
+        }
+    }
+
+    /// Executes a program on shared memory of which word `k` becomes 1 after `k` loads; gives the instructions, with their lanes, and
+    /// what the registers hold, and how many steps were not executed.
+    fn run(program: &Program, remembers: bool) -> (Vec<(u32, u32)>, Vec<Row>, u32) {
+        let env = CtaEnvironment::new([1, 1, 1], [32, 1, 1], Arc::from([]));
+        let mut warp = Warp::new(program, &env, 0);
+        let (mut access, mut loads, mut steps, mut spared) = (Access::default(), 0, Vec::new(), 0);
+        while let Some(pc) = warp.pc() {
+            assert!(steps.len() < 10_000, "it does not end");
+            let at = |address: u64, loads: u64| u32::from(address / 4 <= loads);
+            if let Some(step) = remembers.then(|| warp.poll()).flatten() {
+                steps.push((pc, warp.active()));
+                spared += 1;
+                if let PollStep::Load(address) = step {
+                    loads += 1;
+                    warp.polled(program, at(address.into(), loads));
+                }
+                continue;
+            }
+            let issued = warp.issue(program, &env, &mut access).unwrap();
+            steps.push((pc, issued.lanes));
+            if issued.kind == Issue::Memory {
+                loads += 1;
+                let words = Row(access.addresses.map(|address| at(address, loads)));
+                warp.complete_load(program, pc, issued.lanes, &[words, Row::ZERO, Row::ZERO, Row::ZERO]);
+            }
+        }
+        (steps, warp.rows.clone(), spared)
+    }
+
+    #[test]
+    fn rounds_that_are_not_executed_leave_what_executed_ones_would() {
+        let again = "ld.volatile.shared.u32 %r2, [words+160]; setp.eq.s32 %p1, %r2, 0; @%p1 bra A; add.u32 %r5, %r2, 9;";
+        let alone = "setp.gt.u32 %p3, %r1, 4; @%p3 bra B; A: ld.volatile.shared.u32 %r2, [words+160]; setp.eq.s32 %p1, %r2, 0; @%p1 bra A; B: add.u32 %r5, %r1, 9;";
+        let each = "shl.b32 %r3, %r1, 2; A: ld.volatile.shared.u32 %r2, [%r3]; setp.eq.s32 %p1, %r2, 0; @%p1 bra A; add.u32 %r5, %r2, %r1;";
+        for (body, spares) in
+            [(format!("A: {again}"), true), (alone.to_owned(), true), (each.to_owned(), false)]
+        {
+            let program = program(&body);
+            let (plain, remembered) = (run(&program, false), run(&program, true));
+            assert_eq!((&plain.0, &plain.1, plain.2), (&remembered.0, &remembered.1, 0), "{body}");
+            assert_eq!(
+                remembered.2 > 100,
+                spares,
+                "{body}: {} of {} steps",
+                remembered.2,
+                remembered.0.len()
+            );
+        }
+    }
+}

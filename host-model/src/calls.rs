@@ -1,0 +1,29 @@
+//! What calls of the GPU's programming interface take of the CPU, before their command is on its way.
+//!
+//! One call is made after another: the driver has one lock for a context, so threads of the host do not share this time.
+
+use counterpoint_framework::model::Params;
+use counterpoint_framework::time::SimTime;
+use counterpoint_protocols::bus::Work;
+
+/// How long calls take that send something to a device.
+#[derive(Clone, Debug, Params)]
+pub(crate) struct CallParams {
+    /// `cudaLaunchKernel`.
+    #[param(default = "0 us")]
+    launch: SimTime,
+    /// `cudaMemcpyAsync`.
+    #[param(default = "0 us")]
+    copy: SimTime,
+}
+
+impl CallParams {
+    /// How long the call for a command takes. What orders streams, and commands that no program asks for, take nothing.
+    pub(crate) fn time(&self, work: &Work) -> SimTime {
+        match work {
+            Work::Launch(_) => self.launch,
+            Work::Copy(_) | Work::Overlap(_) => self.copy,
+            _ => SimTime::ZERO,
+        }
+    }
+}
