@@ -3,6 +3,7 @@
 
 use counterpoint_experiments::run::{RunRequest, RunSummary};
 use counterpoint_framework::time::SimTime;
+use counterpoint_protocols::write_log::Written;
 
 use crate::observed::{blocks, phase, total, with_blocks};
 use crate::support::{assert_verified, assert_wrong, in_dialect, request, root, run_request};
@@ -157,6 +158,101 @@ fn a4_4_the_master_kernel_owns_the_titan_x() {
     assert_verified(&summary);
     assert_eq!(blocks(&summary).len(), 48, "two on each of 24 SMs");
     assert_eq!(starts(&summary, "task exchange").len() as u64, count(&summary, "tasks"), "each has a span");
+}
+
+/// The states of two entries in the CPU's table and in the GPU's, each as (ready, sched), before the first write and behind each that
+/// changes one of them.
+fn states(summary: &RunSummary) -> Vec<[(i32, i32); 4]> {
+    let mut tables = [[0; 256]; 2];
+    let look = |tables: &[[u8; 256]; 2]| {
+        let word =
+            |table: usize, at: usize| i32::from_le_bytes(tables[table][at..at + 4].try_into().unwrap());
+        [(0, 0), (0, 128), (1, 0), (1, 128)].map(|(table, at)| (word(table, at), word(table, at + 4)))
+    };
+    let mut states = vec![look(&tables)];
+    for Written { place, offset, bytes, .. } in &summary.writes {
+        let first = *offset as usize;
+        if first < 256 {
+            let end = 256.min(first + bytes.len());
+            tables[*place as usize][first..end].copy_from_slice(&bytes[..end - first]);
+        }
+        let now = look(&tables);
+        if states.last() != Some(&now) {
+            states.push(now);
+        }
+    }
+    states
+}
+
+#[test]
+fn a4_1_both_tables_go_through_the_states_of_the_walk_through() {
+    // TA runs for long, waitAll looks often, and no flush comes before TA has ended.
+    let params = "spawners: 1, idle: 2 ms, timeout: 40 us";
+    let sets = ["app.tasks=1", "app.rounds=1000"];
+    let request = RunRequest {
+        watch: vec!["TaskTable of exchange on device 0".to_owned()],
+        ..pagoda("tiny", params, &sets)
+    };
+    let summary = verified(&request);
+    let ta = 2;
+    let figure = [
+        [(0, 0), (0, 0), (0, 0), (0, 0)],
+        [(-1, 0), (0, 0), (0, 0), (0, 0)],
+        [(-1, 0), (0, 0), (-1, 0), (0, 0)],
+        [(-1, 0), (ta, 0), (-1, 0), (0, 0)],
+        [(-1, 0), (ta, 0), (-1, 0), (ta, 0)],
+        // S2 enables TA, then marks TB: two writes.
+        [(-1, 0), (ta, 0), (1, 1), (ta, 0)],
+        [(-1, 0), (ta, 0), (1, 1), (-1, 0)],
+        [(-1, 0), (ta, 0), (1, 0), (-1, 0)],
+        // The table is copied back, then TA ends.
+        [(1, 0), (-1, 0), (1, 0), (-1, 0)],
+        [(1, 0), (-1, 0), (0, 0), (-1, 0)],
+        [(0, 0), (-1, 0), (0, 0), (-1, 0)],
+        // The flush, which the figure does not show any more: TB is enabled, starts, ends, and the CPU sees it.
+        [(0, 0), (1, 1), (0, 0), (-1, 0)],
+        [(0, 0), (1, 1), (0, 0), (1, 1)],
+        [(0, 0), (1, 1), (0, 0), (1, 0)],
+        [(0, 0), (1, 1), (0, 0), (0, 0)],
+        [(0, 0), (0, 0), (0, 0), (0, 0)],
+    ];
+    assert_eq!(states(&summary), figure);
+    // Whoever watches changes nothing.
+    let blind = verified(&RunRequest { watch: Vec::new(), hash: true, ..request.clone() });
+    let watched = verified(&RunRequest { hash: true, threads: 2, ..request });
+    assert_eq!((blind.report.hash, blind.writes.len()), (watched.report.hash, 0));
+    assert_eq!(watched.writes, summary.writes, "on two threads");
+}
+
+#[test]
+fn a_buffer_that_is_not_there_cannot_be_watched() {
+    let why = fault(&RunRequest { watch: vec!["tabel".to_owned()], ..pagoda("tiny", "", &[]) });
+    assert!(why.contains("no buffer `tabel` to watch") && why.contains("`given`, `exchanged`"), "{why}");
+}
+
+/// A run of tasks whose arguments lie in two packets, on a bus that keeps their order or does not. Entries are used again and again, and
+/// few warps poll, so that what is in an entry is read soon.
+fn on_bus(protocol: &str, reordering: &str, seed: u64) -> RunSummary {
+    let runtime = format!("host.cpu.runtime={{ pagoda: {{ protocol: {protocol}, rows: 2, threads: 128 }} }}");
+    let reordering = format!("pcie.reordering={reordering}");
+    let sets = ["app.size=small", "app.tasks=24", &runtime, &reordering];
+    let overlays = vec!["relaxed-ordering".to_owned()];
+    run_request(&RunRequest { overlays, seed, ..request("tiny", "narrow-filter-bank", &sets) })
+}
+
+#[test]
+fn a_task_that_starts_with_its_own_entry_meets_parameters_of_another_where_packets_pass_each_other() {
+    for seed in 0..3 {
+        let relaxed = on_bus("pipelined", "40 us", seed);
+        assert_verified(&relaxed);
+        assert!(total(&relaxed, "io/pcie-link", "overtaking") > 100, "packets passed each other");
+        let ordered = on_bus("single-copy", "0 ns", seed);
+        assert_verified(&ordered);
+        assert_eq!((total(&ordered, "io/pcie-link", "overtaking"), count(&ordered, "flushes")), (0, 0));
+        assert_eq!(count(&ordered, "entries_sent"), 24);
+        // Values and places of the task before in the entry, or none.
+        assert_wrong(&on_bus("single-copy", "40 us", seed));
+    }
 }
 
 /// Why a run ended.

@@ -32,6 +32,8 @@ pub const CURVES: &str = "curves.csv";
 pub const EXPOSURE: &str = "exposure.csv";
 /// What led to the end of the run.
 pub const CRITICAL_PATH: &str = "critical_path.csv";
+/// Writes to the buffers that were watched.
+pub const WRITES: &str = "writes.csv";
 /// What happened when, for Perfetto.
 pub const SPANS: &str = "spans.perfetto.json";
 /// Spans that no server took, for `counterpoint export`. It is there only if there are such spans.
@@ -55,7 +57,7 @@ pub const RECORDS: &[&str] = &[
 
 /// Names that an application's output files cannot have, whatever the features of this build: an earlier run of another
 /// one may have left such a file.
-pub const RESERVED: [&str; 13] = [
+pub const RESERVED: [&str; 14] = [
     STATS_TEXT,
     STATS_JSON,
     STATS_CSV,
@@ -65,6 +67,7 @@ pub const RESERVED: [&str; 13] = [
     CURVES,
     EXPOSURE,
     CRITICAL_PATH,
+    WRITES,
     SPANS,
     UNSENT,
     MACHINE,

@@ -22,6 +22,7 @@ use counterpoint_framework::time::{Hertz, SimTime};
 use counterpoint_framework::topology::{self, Machine, RunReport};
 use counterpoint_host_model::functional::{Found, Launched};
 use counterpoint_protocols::preload::Contents;
+use counterpoint_protocols::write_log::Written;
 use counterpoint_ptx::functional::Options;
 
 use crate::application::LoadedApplication;
@@ -82,6 +83,8 @@ pub struct RunSummary {
     pub found: Vec<Found>,
     /// Launches whose pages were looked at for races, if that was asked for, of a run with time.
     pub race_checked: Option<usize>,
+    /// Writes to the buffers that were watched, in the order of time.
+    pub writes: Vec<Written>,
     /// What each launch executed, of a run without time.
     pub launched: Option<Vec<Launched>>,
     /// The launches that have ended, by number.
@@ -159,7 +162,7 @@ pub fn run_watched(
         true => None,
         false => weigh(request, registry, &machine, &loaded, contents, progress.interrupt_flag()),
     };
-    let Surroundings { program, journal, disk, meter, page_log, environment } =
+    let Surroundings { program, journal, disk, meter, page_log, write_log, environment } =
         Surroundings::new(request, &loaded, contents);
     let options = RunOptions {
         threads: request.threads.max(1),
@@ -204,6 +207,7 @@ pub fn run_watched(
     let (wall, cpu_seconds) = (begun.elapsed(), cpu_seconds() - cpu_before);
     progress.end();
 
+    let writes = write_log.map(|log| log.take());
     let partial = !matches!(report.outcome, Outcome::Finished(_));
     let end = report.outcome.time();
     let waits = Waits::new(&report.trace.spans, end);
@@ -222,6 +226,7 @@ pub fn run_watched(
                 waits: &waits,
                 checks: &checks,
                 found: &found,
+                writes: writes.as_deref(),
                 partial,
                 missing,
             };
@@ -252,6 +257,7 @@ pub fn run_watched(
         curves,
         found,
         race_checked,
+        writes: writes.unwrap_or_default(),
         launched,
         report,
         created,

@@ -2,12 +2,14 @@
 //! tracker, which sends pages to devices as the CPU completes them.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use counterpoint_framework::kernel::{Fault, Source};
 use counterpoint_framework::model::{Component, Context, Counter, Invalid, Params, Ports, Stats};
 use counterpoint_framework::time::{Bytes, BytesPerSecond, SimTime, Wire};
 use counterpoint_protocols::bus::BusMessage;
 use counterpoint_protocols::host::{DeviceMessage, DeviceSocket, HostAccess, HostMemoryServer, HostReply};
+use counterpoint_protocols::write_log::WriteLog;
 
 use crate::dat::{Complete, Dat, Outcome};
 
@@ -79,6 +81,8 @@ pub struct HostMemory {
     dat: Dat,
     /// Pages that are complete, and when they have been written.
     complete: VecDeque<(SimTime, Complete)>,
+    /// Where writes to buffers are noted that somebody watches.
+    log: Option<Arc<WriteLog>>,
 }
 
 impl HostMemory {
@@ -104,8 +108,11 @@ impl HostMemory {
         Ok(values)
     }
 
-    fn write(&mut self, address: u64, values: &[u8]) -> Result<(), Fault> {
+    fn write(&mut self, now: SimTime, address: u64, values: &[u8]) -> Result<(), Fault> {
         self.check(address, values.len() as u64)?;
+        if let Some(log) = &self.log {
+            log.on_host(now, address, values);
+        }
         for (page, start, range) in pieces(address, values.len() as u64) {
             if page >= self.pages.len() {
                 self.pages.resize_with(page + 1, || None);
@@ -167,10 +174,18 @@ impl Component for HostMemory {
             return Err("dat.page must be a power of two".into());
         }
         let dat = Dat::new(page, params.dat.entries as usize);
-        Ok(HostMemory { params, pages: Vec::new(), wire: Wire::default(), dat, complete: VecDeque::new() })
+        Ok(HostMemory {
+            params,
+            pages: Vec::new(),
+            wire: Wire::default(),
+            dat,
+            complete: VecDeque::new(),
+            log: None,
+        })
     }
 
     async fn run(&mut self, io: &mut HostMemoryPorts, sim: &Context<HostMemoryStats>) -> Result<(), Fault> {
+        self.log = sim.resource();
         loop {
             if io.cpu.rx.has_message()
                 && let Some(permit) = io.cpu.tx.try_reserve()
@@ -191,7 +206,7 @@ impl Component for HostMemory {
                         (u64::from(bytes), HostReply::Values { tag, data: self.read(address, bytes)? })
                     }
                     HostAccess::Write { tag, address, data } => {
-                        self.write(address, &data)?;
+                        self.write(now, address, &data)?;
                         (data.len() as u64, HostReply::Written { tag })
                     }
                 };
@@ -219,7 +234,7 @@ impl Component for HostMemory {
                         (u64::from(bytes), BusMessage::Values { tag, data: self.read(address, bytes)? })
                     }
                     BusMessage::Write { tag, address, data } => {
-                        self.write(address, &data)?;
+                        self.write(sim.now(), address, &data)?;
                         (data.len() as u64, BusMessage::Written { tag })
                     }
                     other => return Err(Fault::new(format!("device {device} sent {other:?} to memory"))),

@@ -13,6 +13,7 @@ pub mod pages;
 pub mod pipeline;
 pub mod preload;
 pub mod translation;
+pub mod write_log;
 
 /// Flips a bit of some bytes, chosen by a random number; false if there are none.
 fn flip(data: &mut [u8], bits: u64) -> bool {

@@ -83,7 +83,7 @@ impl Preloaded {
 }
 
 /// Whether a component is a part of what has the other path.
-fn is_part(path: &str, whole: &str) -> bool {
+pub(crate) fn is_part(path: &str, whole: &str) -> bool {
     whole.is_empty() || path.strip_prefix(whole).is_some_and(|rest| rest.starts_with('.'))
 }
 

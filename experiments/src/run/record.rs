@@ -1,5 +1,6 @@
 //! What is kept of a run: the comparisons, the files of the application, the manifest.
 
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use counterpoint_framework::telemetry::Curve;
@@ -9,11 +10,12 @@ use counterpoint_host_model::Journal;
 use counterpoint_host_model::functional::Found;
 use counterpoint_host_model::program::Application;
 use counterpoint_protocols::host::FileIndex;
+use counterpoint_protocols::write_log::{Place, Written};
 
 use super::manifest::manifest;
 use super::{Check, RunRequest};
 use crate::application::{Against, LoadedApplication};
-use crate::output::{Folder, MACHINE, MANIFEST, WriteError};
+use crate::output::{Folder, MACHINE, MANIFEST, WRITES, WriteError};
 use crate::references::ReferenceInput;
 use crate::verify::{Verdict, compare, compare_hash};
 use crate::waits::Waits;
@@ -68,14 +70,34 @@ pub(super) struct Facts<'a> {
     pub(super) waits: &'a Waits,
     pub(super) checks: &'a [Check],
     pub(super) found: &'a [Found],
+    /// Writes to buffers, if some were watched.
+    pub(super) writes: Option<&'a [Written]>,
     pub(super) partial: bool,
     pub(super) missing: &'a [&'static str],
+}
+
+/// The writes to buffers as a table, each with its bytes in the order of their addresses, in hexadecimal digits.
+fn write_writes(writes: &[Written], out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "time_ps,memory,buffer,offset,bytes")?;
+    for Written { time, place, buffer, offset, bytes } in writes {
+        let memory = match place {
+            Place::Host => "host",
+            Place::Device => "device",
+        };
+        write!(out, "{},{memory},{buffer},{offset},", time.as_ps())?;
+        bytes.iter().try_for_each(|byte| write!(out, "{byte:02x}"))?;
+        writeln!(out)?;
+    }
+    Ok(())
 }
 
 /// Writes everything; the manifest comes last, so that a folder with one is complete.
 pub(super) fn write(folder: &Folder, facts: &Facts<'_>, disk: &Disk) -> Result<Vec<PathBuf>, WriteError> {
     if facts.missing.is_empty() {
         folder.write_records(facts.report, facts.curves, facts.waits, facts.partial)?;
+    }
+    if let Some(writes) = facts.writes {
+        folder.write(WRITES, |out| write_writes(writes, out))?;
     }
     let resolved = resolve(&facts.machine.machine, &facts.machine.sources);
     folder.write(MACHINE, |out| out.write_all(resolved.as_bytes()))?;

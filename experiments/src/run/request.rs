@@ -54,6 +54,9 @@ pub struct RunRequest {
     pub recording: Recording,
     /// Note what all components have counted whenever so much time has passed.
     pub series: Option<SimTime>,
+    /// Names of buffers of which every write to their memory is noted, on host and device, in a run with time. Runtimes have buffers
+    /// of their own.
+    pub watch: Vec<String>,
     /// Seed of all random numbers.
     pub seed: u64,
     /// Wall-clock time after which a component that does not come back is named; `None` for never.
@@ -87,6 +90,7 @@ impl RunRequest {
             livelock_after: RunOptions::default().livelock_after,
             recording: Recording::default(),
             series: None,
+            watch: Vec::new(),
             seed: 0,
             watchdog: Watchdog::default().after,
             folder: std::env::current_dir().unwrap_or_default(),

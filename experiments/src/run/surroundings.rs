@@ -13,6 +13,7 @@ use counterpoint_host_model::Journal;
 use counterpoint_host_model::program::Application;
 use counterpoint_protocols::page_log::PageLog;
 use counterpoint_protocols::preload::{Contents, Preloaded};
+use counterpoint_protocols::write_log::WriteLog;
 
 use super::RunRequest;
 use crate::application::LoadedApplication;
@@ -25,6 +26,8 @@ pub(super) struct Surroundings {
     pub(super) meter: Arc<Meter>,
     /// Notes for a look at races, if that was asked for.
     pub(super) page_log: Option<Arc<PageLog>>,
+    /// Notes of writes to buffers, if that was asked for.
+    pub(super) write_log: Option<Arc<WriteLog>>,
     pub(super) environment: Environment,
 }
 
@@ -45,13 +48,17 @@ impl Surroundings {
         if let Some(log) = &page_log {
             resources.insert(Arc::clone(log));
         }
+        let write_log = (!request.watch.is_empty()).then(|| Arc::new(WriteLog::new(request.watch.clone())));
+        if let Some(log) = &write_log {
+            resources.insert(Arc::clone(log));
+        }
         let environment = Environment {
             resources: Arc::new(resources),
             recording: request.recording,
             sampled: request.series.is_some(),
             seed: request.seed,
         };
-        Surroundings { program, journal, disk, meter, page_log, environment }
+        Surroundings { program, journal, disk, meter, page_log, write_log, environment }
     }
 }
 
@@ -66,7 +73,9 @@ pub(super) fn lacks(
     let Application { name, buffers, modules, .. } = loaded.application.clone();
     let application = Application { name, buffers, modules, ..Application::default() };
     let nothing = LoadedApplication { application, ..LoadedApplication::default() };
-    let environment = Surroundings::new(request, &nothing, &Contents::new()).environment;
+    // Without steps a runtime has no buffers of its own that could be watched.
+    let request = RunRequest { watch: Vec::new(), ..request.clone() };
+    let environment = Surroundings::new(&request, &nothing, &Contents::new()).environment;
     let report = topology::run(&machine.machine, registry, &environment, &RunOptions::default());
     (!matches!(report.outcome, Outcome::Finished(_))).then_some(report.outcome)
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use counterpoint_framework::kernel::Fault;
 use counterpoint_protocols::bus::{Description, Work};
 use counterpoint_protocols::preload::Preloaded;
+use counterpoint_protocols::write_log::WriteLog;
 use counterpoint_ptx::{Allocation, Rights};
 
 use super::Driver;
@@ -70,6 +71,27 @@ impl Driver<'_> {
                 self.load_modules(device, &path, &preloaded);
             }
             self.map(device);
+        }
+        match self.sim.resource::<WriteLog>() {
+            Some(log) => self.watch(&log),
+            None => Ok(()),
+        }
+    }
+
+    /// Says where the buffers lie whose writes are wanted.
+    fn watch(&self, log: &WriteLog) -> Result<(), Fault> {
+        let buffers = &self.application.buffers;
+        for wanted in log.wanted() {
+            let Some(place) = buffers.iter().position(|buffer| buffer.name == *wanted) else {
+                let known: Vec<String> = buffers.iter().map(|buffer| format!("`{}`", buffer.name)).collect();
+                return Err(Fault::new(format!(
+                    "there is no buffer `{wanted}` to watch; there are {}",
+                    known.join(", ")
+                )));
+            };
+            let path = self.devices.get(&buffers[place].device).map_or("", |device| &device.path);
+            let (host, device) = (self.host_address[place], self.device_address[place]);
+            log.place(wanted, buffers[place].bytes, host, (path, device));
         }
         Ok(())
     }

@@ -22,8 +22,8 @@ use counterpoint_protocols::memory::{
 /// How a copy engine works.
 #[derive(Clone, Debug, Params)]
 pub struct CopyEngineParams {
-    /// Bytes of a chunk: one access to host memory.
-    #[param(default = "4 KiB", min = "128 B", max = "64 KiB")]
+    /// Bytes of a chunk: one access to host memory. Chunks are written to device memory as they come.
+    #[param(default = "4 KiB", min = "32 B", max = "64 KiB")]
     chunk: Bytes,
     /// Chunks of an engine in flight at most.
     #[param(default = "8", min = "1", max = "1024")]

@@ -25,6 +25,11 @@ pub struct PcieParams {
     /// 3.0, chapters 2 to 4).
     #[param(default = "24 B", max = "64 B")]
     header: Bytes,
+    /// How much later than the latency has it an answer to a read of host memory may arrive, each by a random time of its own. With 0
+    /// answers keep their order; otherwise those to different reads pass one another, as completions with different transaction
+    /// IDs may (PCI Express Base Specification 3.0, section 2.4.1).
+    #[param(default = "0 ns")]
+    reordering: SimTime,
 }
 
 /// The ports of a link.
@@ -47,6 +52,8 @@ pub struct PcieStats {
     /// Time during which the direction towards the device was busy.
     #[stat(unit = "ps")]
     downstream_busy: Counter,
+    /// Answers to reads that arrived before one that was sent earlier.
+    overtaking: Counter,
     /// Messages towards the host.
     upstream_messages: Counter,
     /// Data bytes towards the host.
@@ -80,6 +87,15 @@ impl PcieLink {
         data + packets * self.params.header.get()
     }
 
+    /// How much later than others a message arrives.
+    fn lateness(&self, message: &BusMessage, sim: &Context<PcieStats>) -> SimTime {
+        let most = self.params.reordering.as_ps();
+        if most == 0 || !matches!(message, BusMessage::Values { .. }) {
+            return SimTime::ZERO;
+        }
+        SimTime::from_ps(sim.random() % most.saturating_add(1))
+    }
+
     async fn carry(
         &self,
         from: &mut In<BusMessage>,
@@ -88,6 +104,8 @@ impl PcieLink {
         stats: Direction<'_>,
     ) {
         let mut wire = Wire::default();
+        // When the last of the answers to reads arrives that have been sent.
+        let mut last = SimTime::ZERO;
         loop {
             let permit = to.reserve().await;
             let message = from.recv().await;
@@ -101,7 +119,12 @@ impl PcieLink {
             stats.track.begin(start);
             stats.track.count([1, data]);
             stats.track.end(end);
-            permit.send_after(end + self.params.latency - now, message);
+            let arrival = end + self.params.latency + self.lateness(&message, sim);
+            if matches!(message, BusMessage::Values { .. }) {
+                sim.stats.overtaking.add(u64::from(arrival < last));
+                last = last.max(arrival);
+            }
+            permit.send_after(arrival - now, message);
             // The next message may enter at the last edge before the wire is free; the wire itself keeps exact time.
             if end > sim.cycles_from_now(1) {
                 sim.until(end - sim.span(1)).await;

@@ -8,6 +8,7 @@
 //! of 32 bytes; a fill is taken beside it.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use counterpoint_framework::kernel::{Fault, In, Source};
 use counterpoint_framework::model::{
@@ -20,6 +21,7 @@ use counterpoint_protocols::memory::{
 };
 use counterpoint_protocols::pipeline::{Flush, TaskLabel};
 use counterpoint_protocols::preload::Preloaded;
+use counterpoint_protocols::write_log::WriteLog;
 
 use super::address_map::{AddressMap, AddressMapParams};
 use super::atomic;
@@ -138,6 +140,8 @@ pub struct L2Slice {
     writers: Vec<Label>,
     /// The preloaded lines have not been put here yet.
     cold: bool,
+    /// Where writes to buffers are noted that somebody watches.
+    log: Option<Arc<WriteLog>>,
     /// The slice takes the next request in this cycle.
     free: u64,
     to_memory: VecDeque<MemRequest>,
@@ -179,8 +183,18 @@ impl L2Slice {
         self.to_memory.push_back(MemRequest { line, tag: WRITE_BACK, client: 0, label, access });
     }
 
-    /// Notes who wrote to a line.
-    fn written(&mut self, way: WayId, label: Label) {
+    /// Writes bytes of a line, and notes who did.
+    fn write(
+        &mut self,
+        way: WayId,
+        label: Label,
+        (line, mask, data): (u64, ByteMask, &Line),
+        sim: &Context<L2Stats>,
+    ) {
+        self.cache.write(way, mask, data);
+        if let Some(log) = &self.log {
+            log.on_device(sim.now(), sim.path(), line, mask, data);
+        }
         self.writers[way.index()] = label;
         match self.labels {
             Labels::Off | Labels::Flush => {}
@@ -230,7 +244,7 @@ impl L2Slice {
         &mut self,
         request: MemRequest,
         cycle: u64,
-        stats: &L2Stats,
+        sim: &Context<L2Stats>,
         counts: &L2Counts,
     ) -> Option<MemRequest> {
         let index = self.map.within_slice(request.line) / LINE_BYTES;
@@ -250,7 +264,7 @@ impl L2Slice {
         }
         let way = match found {
             Some(way) => way,
-            None => match self.allocate(request.line, index, stats) {
+            None => match self.allocate(request.line, index, &sim.stats) {
                 Some(way) => way,
                 None => return Some(request),
             },
@@ -258,7 +272,7 @@ impl L2Slice {
         self.cache.touch(way);
         counts.misses.add(sectors(missing | unknown(&request.access, here)).into());
         if missing == 0 {
-            self.finish(way, request, cycle + self.hit_latency, counts);
+            self.finish(way, request, cycle + self.hit_latency, sim, counts);
         } else {
             self.fetch(way, request);
         }
@@ -274,7 +288,14 @@ impl L2Slice {
     }
 
     /// Does what the request asks, all its bytes being here; the reply is ready at `ready`.
-    fn finish(&mut self, way: WayId, request: MemRequest, ready: u64, counts: &L2Counts) {
+    fn finish(
+        &mut self,
+        way: WayId,
+        request: MemRequest,
+        ready: u64,
+        sim: &Context<L2Stats>,
+        counts: &L2Counts,
+    ) {
         let MemRequest { line, tag, client, label, access } = request;
         let result = match access {
             MemAccess::Read(mask) => {
@@ -283,16 +304,14 @@ impl L2Slice {
             }
             MemAccess::Write(mask, data) => {
                 counts.writes.add(1);
-                self.cache.write(way, mask, &data);
-                self.written(way, label);
+                self.write(way, label, (line, mask, &data), sim);
                 MemResult::Written(sectors(mask) as u8)
             }
             MemAccess::Atomic(lanes) => {
                 counts.atomics.add(1);
                 let mut data: Line = *self.cache.data(way);
                 let old = atomic::execute(&mut data, &lanes);
-                self.cache.write(way, AtomicLane::bytes(&lanes), &data);
-                self.written(way, label);
+                self.write(way, label, (line, AtomicLane::bytes(&lanes), &data), sim);
                 MemResult::Old(old)
             }
         };
@@ -300,15 +319,15 @@ impl L2Slice {
     }
 
     /// Takes what DRAM answered.
-    fn fill(&mut self, reply: MemReply, cycle: u64, stats: &L2Stats) {
+    fn fill(&mut self, reply: MemReply, cycle: u64, sim: &Context<L2Stats>) {
         let MemResult::Line(mask, data) = reply.result else { return };
         let (way, mut list) = self.cache.end_miss(reply.tag.0, mask, &data);
         let way = way.expect("L2 lines stay while they wait");
         let mut waiting = list.drain(..);
         for request in waiting.by_ref() {
             if self.wanted(&request.access) & !self.cache.valid(way) == 0 {
-                let counts = stats.by_label.of(request.label);
-                self.finish(way, request, cycle + 1, &counts);
+                let counts = sim.stats.by_label.of(request.label);
+                self.finish(way, request, cycle + 1, sim, &counts);
                 continue;
             }
             // It joined for other sectors of the line: fetch those, with everyone behind it.
@@ -365,6 +384,7 @@ impl Component for L2Slice {
             flushing: VecDeque::new(),
             hit_latency: params.hit_latency.get(),
             cold: params.warm_on_copy,
+            log: None,
             free: 0,
             to_memory: VecDeque::new(),
             replies: VecDeque::new(),
@@ -375,10 +395,11 @@ impl Component for L2Slice {
         let mut held: Option<MemRequest> = None;
         let preloaded = sim.resource::<Preloaded>();
         self.cold &= preloaded.is_some();
+        self.log = sim.resource();
         loop {
             let cycle = sim.cycle();
             if let Some(reply) = io.memory.rx.try_recv() {
-                self.fill(reply, cycle, &sim.stats);
+                self.fill(reply, cycle, sim);
             }
             while let Some(flush) = io.labels.as_mut().and_then(In::try_recv) {
                 self.mark(flush);
@@ -403,7 +424,7 @@ impl Component for L2Slice {
                 if first_time {
                     counts.accesses.add(sectors);
                 }
-                held = self.handle(request, cycle, &sim.stats, &counts);
+                held = self.handle(request, cycle, sim, &counts);
                 refused = held.is_some();
                 if !refused {
                     self.free = cycle + sectors;

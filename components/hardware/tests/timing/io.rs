@@ -41,6 +41,41 @@ fn a_message_takes_its_packets_and_the_latency() {
 }
 
 #[test]
+fn answers_to_reads_pass_one_another_where_the_link_lets_them_and_nothing_else_does() {
+    let order = |reordering: &str, seed: u64| {
+        let params = format!("{{ bandwidth: 1 GB/s, latency: 50 ns, reordering: {reordering} }}");
+        let environment = Environment { seed, ..Environment::default() };
+        let mut bench =
+            Bench::reading::<PcieLink>(CLOCK, environment, counterpoint_hardware::register, &params);
+        bench.capacity(2000);
+        let messages = (0..100).flat_map(|tag| [page(tag, 64), BusMessage::Written { tag: Tag(tag) }]);
+        let script = messages.map(|message| (5, message)).collect();
+        bench.client::<BusMessage, BusMessage>("upstream", None, script, 0);
+        let log = bench.client::<BusMessage, BusMessage>("downstream", None, vec![], 200);
+        assert_finished(&bench.run());
+        let (mut answers, mut others) = (Vec::new(), Vec::new());
+        for (cycle, message) in log.take() {
+            match message {
+                BusMessage::Values { tag, .. } => answers.push((tag.0, cycle)),
+                BusMessage::Written { tag } => others.push((tag.0, cycle)),
+                other => panic!("{other:?}"),
+            }
+        }
+        (answers, others)
+    };
+    // 64 B and a header, then a header alone.
+    let sent = |tag: u32| 5 + u64::from(tag) * 112 + 88 + 50;
+    let (answers, others) = order("0 ns", 1);
+    assert!(answers.iter().copied().eq((0..100).map(|tag| (tag, sent(tag)))), "{answers:?}");
+    let (late, unmoved) = order("1 us", 1);
+    assert_eq!(unmoved, others);
+    assert!(late.iter().all(|&(tag, cycle)| (sent(tag)..=sent(tag) + 1001).contains(&cycle)), "{late:?}");
+    assert!(late.windows(2).filter(|pair| pair[0].0 > pair[1].0).count() > 20, "{late:?}");
+    assert_eq!(order("1 us", 1), (late.clone(), unmoved), "the seed's times");
+    assert_ne!(order("1 us", 2).0, late);
+}
+
+#[test]
 fn a_thousand_messages_take_exactly_their_bytes() {
     let cycles = downstream("{}", (0..1000).map(|tag| page(tag, 100)).collect());
     let left = |messages: u64| {

@@ -37,6 +37,7 @@ use crate::driver::Driver;
 use crate::program::{Application, BufferId, Condition, LaunchStep, Range, Step, Task};
 use prepare::{Master, masters};
 use spawner::Spawner;
+use task_table::Protocol;
 
 /// What can be set of Pagoda.
 #[derive(Clone, Debug, Params)]
@@ -60,14 +61,17 @@ pub(super) struct PagodaParams {
     /// empties the L1 of an SM while a kernel stays: where it keeps global memory, loads as written give old values.
     #[param(default = "l2")]
     loads: Loads,
+    /// When the entry of a task says that it may be scheduled.
+    #[param(default = "pipelined")]
+    protocol: Protocol,
     /// Threads of the host that copy inputs of tasks and spawn them. The paper's example has two (Fig. 1a).
     #[param(default = "2", min = "1", max = "32")]
     spawners: u32,
     /// When no task has been spawned for so long, the last one is set to be scheduled. The paper gives no number.
     #[param(default = "20 us", min = "1 ns")]
     idle: SimTime,
-    /// Who waits for tasks has their entries copied back when nothing has been spawned or copied back for so long. The paper
-    /// gives no number.
+    /// Who waits for tasks has their entries copied back when nothing has been spawned or copied back for so long, the last one's, too,
+    /// before it is set to be scheduled. The paper gives no number.
     #[param(default = "20 us", min = "1 ns")]
     timeout: SimTime,
     /// Tasks that are spawned before all of them must have ended (the paper's Pagoda-Batching, section 6.6); 0 is all.

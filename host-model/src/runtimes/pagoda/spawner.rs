@@ -49,7 +49,9 @@ pub(super) struct Spawner {
     threads: Vec<Option<Copying>>,
     /// By entry the task that is in it and not known to be done.
     spawned: Vec<Option<Spawned>>,
-    /// When a task was spawned or an entry copied back last.
+    /// When a task was spawned last, or it was looked whether the last one can be scheduled.
+    spawned_at: SimTime,
+    /// When a task was spawned or entries were copied back last.
     since: SimTime,
     /// Copies of results under way.
     results: VecDeque<CommandId>,
@@ -79,9 +81,10 @@ impl Spawner {
             copies: params.copies,
             idle: params.idle,
             timeout: params.timeout,
-            table: HostTable::new(master.shape),
+            table: HostTable::new(master.shape, params.protocol),
             threads: (0..params.spawners).map(|_| None).collect(),
             spawned: vec![None; master.shape.entries()],
+            spawned_at: driver.now(),
             since: driver.now(),
             results: VecDeque::new(),
             master,
@@ -127,15 +130,21 @@ impl Spawner {
             if !copying && !waiting {
                 break;
             }
-            let due = self.since + if self.table.last().is_some() { self.idle } else { self.timeout };
-            if driver.now() < due {
-                driver.event_until(due).await?;
-            } else if self.table.last().is_some() {
-                self.flush(driver, tasks).await?;
-            } else if waiting {
-                self.copy_back(driver, tasks).await?;
+            // Threads that have nothing left to spawn wait for all tasks.
+            let waits_for_all = !copying && coming.is_empty();
+            let has_last = self.table.last().is_some();
+            let flush = if has_last { self.spawned_at + self.idle } else { SimTime::MAX };
+            let back = if waiting && (waits_for_all || !has_last) {
+                self.since + self.timeout
             } else {
-                driver.event_until(SimTime::MAX).await?;
+                SimTime::MAX
+            };
+            if driver.now() < flush.min(back) {
+                driver.event_until(flush.min(back)).await?;
+            } else if flush <= back {
+                self.flush(driver, tasks).await?;
+            } else {
+                self.copy_back(driver, tasks).await?;
             }
         }
         driver.end(span);
@@ -175,7 +184,7 @@ impl Spawner {
             let last = self.table.shape().entries() - 1;
             self.copy_entries_back(driver, tasks, 0..=last).await?;
             // A table of few entries may be full of tasks that wait for the last one.
-            if driver.now() >= self.since + self.idle {
+            if driver.now() >= self.spawned_at + self.idle {
                 self.enable_last(driver, tasks).await?;
             }
         };
@@ -184,7 +193,8 @@ impl Spawner {
         self.spawned[place] = Some(Spawned { task, since: driver.now(), span });
         driver.stats().tasks.add(1);
         self.send_entry(driver, tasks, id, state).await?;
-        self.since = driver.now();
+        self.spawned_at = driver.now();
+        self.since = self.spawned_at;
         Ok(())
     }
 
@@ -218,7 +228,8 @@ impl Spawner {
         let place = self.place(last)?;
         self.copy_entries_back(driver, tasks, place..=place).await?;
         self.enable_last(driver, tasks).await?;
-        self.since = driver.now();
+        self.spawned_at = driver.now();
+        self.since = self.spawned_at;
         Ok(())
     }
 

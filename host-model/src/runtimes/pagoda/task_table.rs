@@ -8,10 +8,15 @@
 //! [`HostTable`] is what the runtime `pagoda` works with. [`DeviceTable`] is the pure twin of what the scheduler and executor warps of
 //! `experiments/applications/pagoda.h` do to the entries in device memory.
 //!
+//! Why it takes two entries to start a task is shown by what does without ([`Protocol::SingleCopy`]): of an entry that starts its own
+//! task the state may be there before the parameters are.
+//!
 //! Corrections of the printed Algorithm 1: an entry names a predecessor if its ready field is above 1, not above 0, because a task
 //! that runs has 1; and behind the predecessor's state the scheduler writes its own entry's, -1, as the text says.
 
 use std::collections::BTreeSet;
+
+use counterpoint_framework::model::Choice;
 
 /// Names an entry: 2 for the first, so that it is none of the other values of a ready field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -87,10 +92,21 @@ impl State {
     }
 }
 
+/// When the entry of a task says that it may be scheduled.
+#[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// When that of the next task has come, which names it: its parameters are there then, whatever the order in which the bytes of a
+    /// copy arrive.
+    Pipelined,
+    /// With its parameters, in one copy. That is right only where a copy's first bytes never arrive before its last ones.
+    SingleCopy,
+}
+
 /// The CPU's copy.
 #[derive(Clone, Debug)]
 pub struct HostTable {
     shape: Shape,
+    protocol: Protocol,
     states: Vec<State>,
     /// Entries that have been used.
     known: BTreeSet<TaskId>,
@@ -102,9 +118,9 @@ pub struct HostTable {
 
 impl HostTable {
     /// A table without tasks.
-    pub fn new(shape: Shape) -> Self {
+    pub fn new(shape: Shape, protocol: Protocol) -> Self {
         let states = vec![FREE; shape.entries()];
-        HostTable { shape, states, known: BTreeSet::new(), last: None, column: 0 }
+        HostTable { shape, protocol, states, known: BTreeSet::new(), last: None, column: 0 }
     }
 
     /// Its shape.
@@ -144,11 +160,14 @@ impl HostTable {
         });
         let is_free = |&(_, id): &(u32, TaskId)| self.state(id) == Ok(FREE);
         let (column, id) = { ids }.find(is_free)?;
-        let state = State::behind(self.last);
+        let (state, last) = match self.protocol {
+            Protocol::Pipelined => (State::behind(self.last), Some(id)),
+            Protocol::SingleCopy => (ENABLED, None),
+        };
         self.states[self.shape.position(id).ok()?] = state;
         self.known.insert(id);
         self.column = (column + 1) % columns;
-        self.last = Some(id);
+        self.last = last;
         Some((id, state))
     }
 

@@ -88,6 +88,11 @@ pub(crate) struct Run {
     /// `series.csv`, as rates to `curves.csv`, and as counter tracks for Perfetto.
     #[arg(long, value_name = "TIME", value_parser = time, conflicts_with = "functional")]
     series: Option<SimTime>,
+    /// Write each write that reaches this buffer, in host memory or at the L2 of its device, with time, place and bytes, to
+    /// `writes.csv`. May be given several times. Buffers of runtimes have names, too, such as Pagoda's `TaskTable of MODULE on
+    /// device 0`.
+    #[arg(long, value_name = "BUFFER", conflicts_with = "functional")]
+    watch: Vec<String>,
     /// Write the simulation's log to standard error: `debug`, or a filter as `tracing` knows them.
     #[arg(long, value_name = "FILTER")]
     log: Option<String>,
@@ -195,6 +200,7 @@ impl Run {
             livelock_after: self.livelock_after,
             recording: Recording { level: self.spans.into(), limit: self.span_limit },
             series: self.series,
+            watch: self.watch.clone(),
             seed: self.seed,
             watchdog: self.watchdog,
             command_line: words,

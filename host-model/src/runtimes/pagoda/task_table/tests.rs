@@ -16,7 +16,7 @@ struct Tables {
 
 impl Tables {
     fn new(shape: Shape) -> Self {
-        Tables { cpu: HostTable::new(shape), gpu: DeviceTable::new(shape) }
+        Tables { cpu: HostTable::new(shape, Protocol::Pipelined), gpu: DeviceTable::new(shape) }
     }
 
     fn spawn(&mut self) -> (TaskId, State) {
@@ -148,8 +148,22 @@ fn a4_10_a_full_table_is_copied_back_as_a_whole_and_tasks_go_round_the_columns()
 }
 
 #[test]
+fn a_single_copy_enables_its_own_task_and_nobody_waits_for_the_next() {
+    let mut tables = Tables { cpu: HostTable::new(TWO, Protocol::SingleCopy), gpu: DeviceTable::new(TWO) };
+    let (a, b) = (tables.send(), tables.send());
+    assert_eq!(tables.states(), [ENABLED; 4]);
+    assert_eq!((tables.cpu.last(), tables.cpu.flush()), (None, None));
+    for id in [a, b] {
+        assert_eq!(tables.gpu.look(id), Ok(Looked { enabled: None, scheduled: true }));
+        tables.gpu.finish(id).unwrap();
+    }
+    tables.copy_all_back();
+    assert_eq!(tables.states(), [FREE; 4]);
+}
+
+#[test]
 fn unknown_tasks_cannot_be_waited_for() {
-    let mut table = HostTable::new(TWO);
+    let mut table = HostTable::new(TWO, Protocol::Pipelined);
     table.spawn().unwrap();
     assert_eq!(table.check(TaskId(2)), Ok(false));
     for unknown in [TaskId(3), TaskId(4), TaskId(1), TaskId(-1), TaskId(i32::MIN + 2)] {

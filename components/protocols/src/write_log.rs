@@ -1,0 +1,148 @@
+//! What a run notes of writes to buffers that somebody watches: what was written, when, and in which memory. It has no part in what
+//! happens.
+
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use counterpoint_framework::time::SimTime;
+
+use crate::memory::{ByteMask, LINE_BYTES, Line};
+use crate::preload::is_part;
+
+/// Where a write arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// Host memory.
+    Host,
+    /// The L2 of the device, which all its accesses to memory meet, and copies, too.
+    Device,
+}
+
+/// A write to a watched buffer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// When it was done.
+    pub time: SimTime,
+    /// Where.
+    pub place: Place,
+    /// The name of the buffer.
+    pub buffer: Arc<str>,
+    /// Where it begins, in bytes from the buffer's beginning.
+    pub offset: u64,
+    /// What is there since.
+    pub bytes: Box<[u8]>,
+}
+
+/// Where a watched buffer lies.
+#[derive(Debug)]
+struct Watched {
+    place: Place,
+    /// What the paths of the device's components begin with.
+    device: String,
+    buffer: Arc<str>,
+    begin: u64,
+    end: u64,
+}
+
+/// The notes of a run, given as a resource if they are wanted. Who allocates says where buffers lie before anybody writes, so that the
+/// lock of the places cannot show.
+#[derive(Debug, Default)]
+pub struct WriteLog {
+    wanted: Vec<String>,
+    places: RwLock<Vec<Watched>>,
+    notes: Mutex<Vec<Written>>,
+}
+
+impl WriteLog {
+    /// Of the buffers with these names.
+    pub fn new(wanted: Vec<String>) -> Self {
+        WriteLog { wanted, ..WriteLog::default() }
+    }
+
+    /// The names of the buffers.
+    pub fn wanted(&self) -> &[String] {
+        &self.wanted
+    }
+
+    /// Says where a buffer of so many bytes lies on the host, and on the device whose components' paths begin with `path`.
+    pub fn place(&self, buffer: &str, bytes: u64, host: u64, (path, device): (&str, u64)) {
+        let buffer: Arc<str> = buffer.into();
+        let watched = |place, begin| Watched {
+            place,
+            device: path.to_owned(),
+            buffer: Arc::clone(&buffer),
+            begin,
+            end: begin + bytes,
+        };
+        let mut places = self.places.write().unwrap_or_else(PoisonError::into_inner);
+        places.extend([watched(Place::Host, host), watched(Place::Device, device)]);
+    }
+
+    /// Notes a write to host memory.
+    pub fn on_host(&self, time: SimTime, address: u64, bytes: &[u8]) {
+        self.note(time, Place::Host, "", address, bytes);
+    }
+
+    /// Notes a write of some bytes of a line, by a component of a device.
+    pub fn on_device(&self, time: SimTime, path: &str, line: u64, mask: ByteMask, values: &Line) {
+        let is_written = |byte: &usize| mask >> byte & 1 == 1;
+        let mut first = 0;
+        while let Some(begin) = (first..values.len()).find(is_written) {
+            let end = (begin..values.len()).find(|byte| !is_written(byte)).unwrap_or(values.len());
+            self.note(time, Place::Device, path, line + begin as u64, &values[begin..end]);
+            first = end;
+        }
+    }
+
+    fn note(&self, time: SimTime, place: Place, path: &str, address: u64, bytes: &[u8]) {
+        let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
+        for watched in places.iter().filter(|watched| watched.place == place) {
+            let first = address.max(watched.begin);
+            let end = (address + bytes.len() as u64).min(watched.end);
+            if first < end && (place == Place::Host || is_part(path, &watched.device)) {
+                let bytes = bytes[(first - address) as usize..(end - address) as usize].into();
+                let (buffer, offset) = (Arc::clone(&watched.buffer), first - watched.begin);
+                let written = Written { time, place, buffer, offset, bytes };
+                self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(written);
+            }
+        }
+    }
+
+    /// What has been noted so far, in the order of time, and at the same time by place: the order in which threads note it cannot
+    /// show, because one component writes all of a line and notes it in its own order.
+    pub fn take(&self) -> Vec<Written> {
+        let mut notes = std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner));
+        notes.sort_by(|a, b| {
+            let (line, other) = (a.offset / LINE_BYTES, b.offset / LINE_BYTES);
+            (a.time, a.place, &a.buffer, line).cmp(&(b.time, b.place, &b.buffer, other))
+        });
+        notes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_in_watched_buffers_is_noted_in_the_order_of_time() {
+        let log = WriteLog::new(vec!["a".to_owned()]);
+        log.place("a", 200, 4096, ("gpu[1]", 1024));
+        let at = SimTime::from_ps;
+        let values = std::array::from_fn(|byte| byte as u8);
+        // Two pieces of a line; a line of which the buffer has the first bytes; another device.
+        log.on_device(at(9), "gpu[1].l2[0]", 1024, 0b1101, &values);
+        log.on_device(at(7), "gpu[1].l2[1]", 1152, 0b11 << 71, &values);
+        log.on_device(at(8), "gpu[10].l2[0]", 1024, 1, &values);
+        log.on_host(at(8), 4000, &[5; 100]);
+        log.on_host(at(8), 4296, &[6; 8]);
+        let notes: Vec<_> =
+            log.take().into_iter().map(|it| (it.time, it.place, it.offset, it.bytes)).collect();
+        let (host, device) = (Place::Host, Place::Device);
+        let expected: [(u64, Place, u64, &[u8]); 4] =
+            [(7, device, 199, &[71]), (8, host, 0, &[5; 4]), (9, device, 0, &[0]), (9, device, 2, &[2, 3])];
+        assert!(notes.iter().zip(expected).all(|(note, (time, place, offset, bytes))| {
+            (note.0, note.1, note.2, &*note.3) == (at(time), place, offset, bytes)
+        }));
+        assert_eq!((notes.len(), log.take().len()), (4, 0));
+    }
+}
