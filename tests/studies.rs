@@ -361,32 +361,22 @@ fn several_columns_stand_side_by_side_and_the_paper_has_a_mean_only_if_it_has_al
     assert_eq!(names, ["v: speedup", "v: share", "r: speedup", "r: share"]);
 }
 
-#[test]
-fn every_study_of_crcs_can_be_run_and_its_points_are_sound() {
-    // Bounds and speed-ups come from other runs of the same point, so a whole application must be there.
+/// A study, which of its points, how many these are, and columns that are more than nothing in all of them.
+type Sound = (&'static str, &'static str, usize, &'static [&'static str]);
+
+/// Runs points of studies at their smallest scale. Bounds and speed-ups come from other runs of the same point, so a whole application
+/// must be there.
+fn assert_sound(studies: &[Sound]) {
     let folder = tempfile::tempdir().unwrap();
-    for (name, filter, points, columns) in [
-        (
-            "crcs-figure-9",
-            "/ laplace /",
-            3,
-            ["no_copy", "single_kernel", "crcs_fifo", "crcs_ppcs", "best"].as_slice(),
-        ),
-        ("crcs-figure-10", "/ hotspot /", 2, &["prelude_share"]),
-        ("crcs-figure-11", "/ laplace /", 1, &["prelude", "other"]),
-        ("crcs-figure-12", "/ 5 /", 3, &["single_kernel", "crcs_ppcs", "kernels_percent"]),
-        ("crcs-random", "/ laplace /", 5, &["ppcs_at_random", "lost_percent"]),
-        ("crcs-overhead", "/ laplace /", 1, &["profilers_percent"]),
-        ("crcs-sensitivity", "/ hotspot / 8 /", 3, &["time_ms", "profilers_percent"]),
-    ] {
+    for (name, filter, points, columns) in studies {
         let file = root().join(format!("experiments/studies/{name}.yaml")).display().to_string();
         let out = folder.path().join(name).display().to_string();
         let called =
             call(&["study", &file, "--scale", "small", "--filter", filter, "--out", &out, "--quiet"]);
         assert_eq!(called.status, SUCCESS, "{name}: {}", called.err);
         let rows = table(&std::fs::read_to_string(format!("{out}/results.csv")).unwrap());
-        assert_eq!(rows.len(), points, "{name}");
-        for column in columns {
+        assert_eq!(rows.len(), *points, "{name}");
+        for column in *columns {
             for row in &rows {
                 let value = row[*column].parse::<f64>().unwrap();
                 assert!(value > 0.0 || *column == "lost_percent", "{name} {column}: {value}");
@@ -394,6 +384,39 @@ fn every_study_of_crcs_can_be_run_and_its_points_are_sound() {
         }
         assert_eq!(call(&["report", &out]).status, SUCCESS, "{name}");
     }
+}
+
+#[test]
+fn every_study_of_crcs_can_be_run_and_its_points_are_sound() {
+    assert_sound(&[
+        ("crcs-figure-9", "/ laplace /", 3, &["no_copy", "single_kernel", "crcs_fifo", "crcs_ppcs", "best"]),
+        ("crcs-figure-10", "/ hotspot /", 2, &["prelude_share"]),
+        ("crcs-figure-11", "/ laplace /", 1, &["prelude", "other"]),
+        ("crcs-figure-12", "/ 5 /", 3, &["single_kernel", "crcs_ppcs", "kernels_percent"]),
+        ("crcs-random", "/ laplace /", 5, &["ppcs_at_random", "lost_percent"]),
+        ("crcs-overhead", "/ laplace /", 1, &["profilers_percent"]),
+        ("crcs-sensitivity", "/ hotspot / 8 /", 3, &["time_ms", "profilers_percent"]),
+    ]);
+}
+
+#[test]
+fn every_study_of_pagoda_can_be_run_and_its_points_are_sound() {
+    assert_sound(&[
+        (
+            "pagoda-figure-5",
+            "/ narrow-dct /",
+            6,
+            &["hyperq_speed_up", "gemtc_speed_up", "pagoda_speed_up", "over_gemtc"],
+        ),
+        ("pagoda-figure-6", "/ narrow-matmul / 4 /", 3, &["whole_us", "over_hyperq"]),
+        ("pagoda-figure-7", "/ narrow-dct / 32 /", 3, &["compute_us", "over_hyperq"]),
+        ("pagoda-figure-8", "/ narrow-convolution / 2 / 16 /", 2, &["compute_us", "over_hyperq"]),
+        ("pagoda-figure-10", "/ narrow-matmul / 4 /", 2, &["latency_us"]),
+        ("pagoda-figure-11", "/ narrow-matmul /", 3, &["batching_speed_up", "pagoda_speed_up"]),
+        ("pagoda-slud", "/", 4, &["speed_up"]),
+        ("pagoda-table-3", "/ narrow-dct /", 1, &["copies_percent"]),
+        ("pagoda-table-5", "/ narrow-matmul /", 3, &["speed_up"]),
+    ]);
 }
 
 #[test]
