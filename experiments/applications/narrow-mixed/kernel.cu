@@ -5,7 +5,7 @@
 #include "../narrow-filter-bank/task.h"
 #include "../narrow-matmul/task.h"
 
-TASK_FUNCTIONS(triple_des_task, mandelbrot_task, filter_bank_task, multiply_tiled_task)
+TASK_FUNCTIONS(triple_des_task, mandelbrot_task, filter_bank_task, multiply_tiled_task, multiply_task)
 
 #include "../gemtc.h"
 #include "../pagoda.h"

@@ -5,7 +5,8 @@
 //! are copied to the GPU, the SuperKernel runs until the queue is empty, and the list of what is done and the results are copied
 //! back: a batch takes as long as its longest task.
 //!
-//! How many tasks a batch has is not said in either paper. GeMTC's host collects 100 before it sends them.
+//! Neither paper says how many tasks a batch has. Pagoda's says that it has a fixed number of threads in all (section 6.3), so it is as
+//! many as the SuperKernel has blocks, which fill the GPU. GeMTC's own host collects 100 tasks of a warp before it sends them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::{Params, Variant};
 use counterpoint_framework::telemetry::SpanId;
 use counterpoint_protocols::bus::{Description, Direction};
+use counterpoint_ptx::Program;
 
 use super::Runtime;
 use super::batches::{self, Batch, DoesBatches};
@@ -31,12 +33,15 @@ const HEADER: u64 = 128;
 const DONE: u64 = 12;
 /// Bytes of a task's number in that list.
 const NUMBER: u64 = 4;
+/// Threads of a block of the SuperKernel at least: with 32, as GeMTC's had at first, the blocks of an SM would be half of its threads
+/// (PPoPP 2017, section 6.1).
+const FEWEST_THREADS: u32 = 64;
 
 /// What can be set of GeMTC.
 #[derive(Clone, Debug, Params)]
 pub(super) struct GemtcParams {
-    /// Tasks of a batch.
-    #[param(default = "100", min = "1", max = "65536")]
+    /// Tasks of a batch; 0 are as many as the SuperKernel has blocks.
+    #[param(default = "0", max = "65536")]
     batch: u32,
     /// Blocks of the SuperKernel on an SM; 0 are as many as it holds.
     #[param(default = "0", max = "32")]
@@ -47,6 +52,24 @@ pub(super) struct GemtcParams {
     /// When inputs and results of tasks are copied.
     #[param(default = "beside")]
     copies: Copies,
+}
+
+impl GemtcParams {
+    /// Threads of a block of the SuperKernel: as many as one of its tasks has at most.
+    fn threads<'a>(tasks: impl IntoIterator<Item = &'a Task>) -> u32 {
+        tasks.into_iter().map(|task| task.launch.block[0]).fold(FEWEST_THREADS, u32::max)
+    }
+
+    /// Blocks of the SuperKernel on a device, with so many threads each.
+    fn blocks(&self, kernel: &Program, device: &Description, threads: u32) -> Result<u32, Fault> {
+        let each = narrow::blocks(kernel, device.sm, threads, self.registers, 0, self.blocks)?;
+        Ok(device.capacity.sms * each)
+    }
+
+    /// Tasks of a batch, where there are so many blocks.
+    fn size(&self, blocks: u32) -> u32 {
+        if self.batch == 0 { blocks.max(1) } else { self.batch }
+    }
 }
 
 /// The runtime `gemtc`.
@@ -80,11 +103,12 @@ impl Runtime for Gemtc {
                     .map_err(|error| Fault::new(format!("task `{}`: {error}", task.launch.kernel.name())))?;
                 narrow::check(task, &kernel)?;
             }
-            let threads = tasks.iter().map(|task| task.launch.block[0]).max().unwrap_or_default();
-            let sm = devices.get(&key.1).map(|device| device.sm).unwrap_or_default();
-            narrow::blocks(&kernel, sm, threads, self.params.registers, 0, self.params.blocks)?;
+            let device = devices.get(&key.1).cloned().unwrap_or_default();
+            // A step whose tasks have the fewest threads has the most blocks.
+            self.params.blocks(&kernel, &device, GemtcParams::threads(tasks.iter().copied()))?;
+            let most = self.params.blocks(&kernel, &device, FEWEST_THREADS)?;
             narrow::add_kernel(&mut changed, key, &kernel);
-            let batch = u64::from(self.params.batch);
+            let batch = u64::from(self.params.size(most));
             for (name, bytes) in names(key).into_iter().zip([HEADER + batch * entry::BYTES, batch * NUMBER]) {
                 changed.buffers.push(Buffer { name, bytes, device: key.1 });
             }
@@ -114,8 +138,10 @@ fn check(task: &Task) -> Result<(), String> {
 
 #[async_trait(?Send)]
 impl DoesBatches for Gemtc {
-    fn size(&self) -> u32 {
-        self.params.batch
+    fn size(&self, driver: &Driver<'_>, key: &Key, step: &[Task]) -> Result<u32, Fault> {
+        let (kernel, [_, _]) = narrow::find(&driver.application(), key, SUPER_KERNEL, names(key))?;
+        let device = driver.devices().get(&key.1).cloned().unwrap_or_default();
+        Ok(self.params.size(self.params.blocks(&kernel, &device, GemtcParams::threads(step))?))
     }
 
     fn copies(&self) -> Copies {
@@ -125,10 +151,9 @@ impl DoesBatches for Gemtc {
     /// The SuperKernel with as many threads as a task of the step has at most, and the queue with the tasks of the batch.
     fn batch(&self, driver: &Driver<'_>, key: &Key, step: &[Task], tasks: &[Task]) -> Result<Batch, Fault> {
         let (kernel, [queue, done]) = narrow::find(&driver.application(), key, SUPER_KERNEL, names(key))?;
-        let threads = step.iter().map(|task| task.launch.block[0]).max().unwrap_or_default();
-        let Description { capacity, sm, .. } = driver.devices().get(&key.1).cloned().unwrap_or_default();
-        let GemtcParams { registers, blocks, .. } = self.params;
-        let blocks = capacity.sms * narrow::blocks(&kernel, sm, threads, registers, 0, blocks)?;
+        let device = driver.devices().get(&key.1).cloned().unwrap_or_default();
+        let threads = GemtcParams::threads(step);
+        let blocks = self.params.blocks(&kernel, &device, threads)?;
         let counts = [0, 0, tasks.len() as u32, 0];
         let mut bytes: Vec<u8> = counts.iter().flat_map(|count: &u32| count.to_le_bytes()).collect();
         bytes.resize(HEADER as usize, 0);
@@ -142,7 +167,7 @@ impl DoesBatches for Gemtc {
             grid: [blocks, 1, 1],
             block: [threads, 1, 1],
             shared: 0,
-            registers,
+            registers: self.params.registers,
             arguments: vec![
                 Argument::Buffer(queue, 0),
                 Argument::Buffer(queue, HEADER),
