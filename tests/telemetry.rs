@@ -302,3 +302,37 @@ fn a_run_with_series_writes_them_as_tables_and_counter_tracks() {
         assert!(tracks.contains(&curve), "{curve}");
     }
 }
+
+#[test]
+fn a_watched_buffer_is_what_its_writes_have_made_of_it() {
+    let out = tempfile::tempdir().unwrap();
+    let text = |file: &str| std::fs::read_to_string(out.path().join(file));
+    let run = |watch: &[&str]| {
+        let watch = watch.iter().map(|&name| name.to_owned()).collect();
+        let request =
+            RunRequest { watch, out: Some(out.path().to_owned()), ..request("tiny", "vecadd", &[]) };
+        let summary = run_request(&request);
+        assert_verified(&summary);
+        summary
+    };
+    let summary = run(&["c"]);
+    let [(_, result)] = &*summary.results else { panic!("one file") };
+    let (mut memories, mut last) = (BTreeMap::new(), 0);
+    for line in text("writes.csv").unwrap().lines().skip(1) {
+        let [time, memory, "c", offset, digits] = *line.split(',').collect::<Vec<_>>() else {
+            panic!("{line}")
+        };
+        let (time, offset): (u64, usize) = (time.parse().unwrap(), offset.parse().unwrap());
+        assert!(time >= last, "{line}");
+        last = time;
+        let bytes = memories.entry(memory.to_owned()).or_insert_with(|| vec![0; result.len()]);
+        for (byte, digits) in bytes[offset..].iter_mut().zip(digits.as_bytes().chunks(2)) {
+            *byte = u8::from_str_radix(str::from_utf8(digits).unwrap(), 16).unwrap();
+        }
+    }
+    // The kernel writes it on the device, and a copy writes it on the host.
+    assert_eq!(memories.keys().collect::<Vec<_>>(), ["device", "host"]);
+    assert!(memories.values().all(|bytes| bytes == result));
+    // Another run into the same folder leaves none of it.
+    assert!(run(&[]).writes.is_empty() && text("writes.csv").is_err());
+}
