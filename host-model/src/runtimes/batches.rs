@@ -31,10 +31,7 @@ pub(super) struct Batch {
 #[async_trait(?Send)]
 pub(super) trait DoesBatches {
     /// Tasks of a step in a batch; 0 are all of them.
-    ///
-    /// # Errors
-    /// If the device cannot hold the kernel.
-    fn size(&self, driver: &Driver<'_>, key: &Key, step: &[Task]) -> Result<u32, Fault>;
+    fn size(&self, step: &[Task]) -> u32;
 
     /// When inputs and results of tasks are copied.
     fn copies(&self) -> Copies;
@@ -135,7 +132,7 @@ impl Walks for Batches<'_> {
         driver.drain().await?;
         self.copies(driver, Copies::Apart, tasks, Direction::HostToDevice).await?;
         let span = driver.begin(Some(self.parent), Level::Phases, "tasks");
-        for batch in divided(tasks, self.runtime.size(driver, &key, tasks)?) {
+        for batch in divided(tasks, self.runtime.size(tasks)) {
             self.batch(driver, &key, tasks, batch).await?;
         }
         driver.end(span);

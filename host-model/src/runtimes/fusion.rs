@@ -134,8 +134,8 @@ fn name((code, device): &Key) -> String {
 
 #[async_trait(?Send)]
 impl DoesBatches for Fusion {
-    fn size(&self, _driver: &Driver<'_>, _key: &Key, _step: &[Task]) -> Result<u32, Fault> {
-        Ok(self.params.batch)
+    fn size(&self, _step: &[Task]) -> u32 {
+        self.params.batch
     }
 
     fn copies(&self) -> Copies {

@@ -5,8 +5,9 @@
 //! are copied to the GPU, the SuperKernel runs until the queue is empty, and the list of what is done and the results are copied
 //! back: a batch takes as long as its longest task.
 //!
-//! Neither paper says how many tasks a batch has. Pagoda's says that it has a fixed number of threads in all (section 6.3), so it is as
-//! many as the SuperKernel has blocks, which fill the GPU. GeMTC's own host collects 100 tasks of a warp before it sends them.
+//! Neither paper says how many tasks a batch has. GeMTC's own host collects 100 before it sends them; Pagoda's paper says that a batch has
+//! a fixed number of threads in all (section 6.3), and its tasks have 128. Its Fig. 6, where times grow with the number of tasks from
+//! 128 on, knows no larger batch.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,6 +34,8 @@ const HEADER: u64 = 128;
 const DONE: u64 = 12;
 /// Bytes of a task's number in that list.
 const NUMBER: u64 = 4;
+/// Threads of all tasks of a batch.
+const BATCH_THREADS: u32 = 100 * 128;
 /// Threads of a block of the SuperKernel at least: with 32, as GeMTC's had at first, the blocks of an SM would be half of its threads
 /// (PPoPP 2017, section 6.1).
 const FEWEST_THREADS: u32 = 64;
@@ -40,7 +43,7 @@ const FEWEST_THREADS: u32 = 64;
 /// What can be set of GeMTC.
 #[derive(Clone, Debug, Params)]
 pub(super) struct GemtcParams {
-    /// Tasks of a batch; 0 are as many as the SuperKernel has blocks.
+    /// Tasks of a batch; 0 are as many as have 12,800 threads in all.
     #[param(default = "0", max = "65536")]
     batch: u32,
     /// Blocks of the SuperKernel on an SM; 0 are as many as it holds.
@@ -66,9 +69,10 @@ impl GemtcParams {
         Ok(device.capacity.sms * each)
     }
 
-    /// Tasks of a batch, where there are so many blocks.
-    fn size(&self, blocks: u32) -> u32 {
-        if self.batch == 0 { blocks.max(1) } else { self.batch }
+    /// Tasks of a batch.
+    fn size<'a>(&self, step: impl IntoIterator<Item = &'a Task>) -> u32 {
+        let threads = step.into_iter().map(|task| task.launch.block[0]).max().unwrap_or(1);
+        if self.batch == 0 { (BATCH_THREADS / threads).max(1) } else { self.batch }
     }
 }
 
@@ -104,11 +108,11 @@ impl Runtime for Gemtc {
                 narrow::check(task, &kernel)?;
             }
             let device = devices.get(&key.1).cloned().unwrap_or_default();
-            // A step whose tasks have the fewest threads has the most blocks.
             self.params.blocks(&kernel, &device, GemtcParams::threads(tasks.iter().copied()))?;
-            let most = self.params.blocks(&kernel, &device, FEWEST_THREADS)?;
             narrow::add_kernel(&mut changed, key, &kernel);
-            let batch = u64::from(self.params.size(most));
+            // The largest batch is of the step whose tasks have the fewest threads.
+            let most = tasks.iter().map(|task| self.params.size([*task])).max().unwrap_or_default();
+            let batch = u64::from(most);
             for (name, bytes) in names(key).into_iter().zip([HEADER + batch * entry::BYTES, batch * NUMBER]) {
                 changed.buffers.push(Buffer { name, bytes, device: key.1 });
             }
@@ -138,10 +142,8 @@ fn check(task: &Task) -> Result<(), String> {
 
 #[async_trait(?Send)]
 impl DoesBatches for Gemtc {
-    fn size(&self, driver: &Driver<'_>, key: &Key, step: &[Task]) -> Result<u32, Fault> {
-        let (kernel, [_, _]) = narrow::find(&driver.application(), key, SUPER_KERNEL, names(key))?;
-        let device = driver.devices().get(&key.1).cloned().unwrap_or_default();
-        Ok(self.params.size(self.params.blocks(&kernel, &device, GemtcParams::threads(step))?))
+    fn size(&self, step: &[Task]) -> u32 {
+        self.params.size(step)
     }
 
     fn copies(&self) -> Copies {
