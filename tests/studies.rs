@@ -413,6 +413,7 @@ fn every_study_of_pagoda_can_be_run_and_its_points_are_sound() {
         ("pagoda-figure-8", "/ narrow-convolution / 2 / 16 /", 2, &["compute_us", "over_hyperq"]),
         ("pagoda-figure-10", "/ narrow-matmul / 4 /", 2, &["latency_us"]),
         ("pagoda-figure-11", "/ narrow-matmul /", 3, &["batching_speed_up", "pagoda_speed_up"]),
+        ("pagoda-calls", "/ narrow-dct / 1 us /", 3, &["whole_us", "speed_up"]),
         ("pagoda-slud", "/", 4, &["speed_up"]),
         ("pagoda-table-3", "/ narrow-dct /", 1, &["copies_percent"]),
         ("pagoda-table-5", "/ narrow-matmul /", 3, &["speed_up"]),
