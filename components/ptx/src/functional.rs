@@ -6,6 +6,7 @@
 mod cta;
 mod findings;
 mod memory;
+mod observer;
 mod races;
 mod shadow;
 mod touched;
@@ -22,6 +23,7 @@ use crate::texture::Textures;
 use cta::Cta;
 pub use findings::{Check, Finding};
 pub use memory::FlatMemory;
+pub use observer::Observer;
 pub use touched::{Conflict, Touched};
 
 /// Warp instructions that a block may execute if nobody says otherwise. The largest block of the applications has a
@@ -130,8 +132,21 @@ impl<'a> Grid<'a> {
         ctaid: [u32; 3],
         memory: &mut FlatMemory,
     ) -> Result<ControlFlow<()>, Box<Failure>> {
+        self.run_observed(ctaid, memory, &mut ())
+    }
+
+    /// The same, with somebody who looks on.
+    ///
+    /// # Errors
+    /// When the kernel does what it must not.
+    pub fn run_observed(
+        &mut self,
+        ctaid: [u32; 3],
+        memory: &mut FlatMemory,
+        observer: &mut impl Observer,
+    ) -> Result<ControlFlow<()>, Box<Failure>> {
         self.env.ctaid = ctaid;
-        self.cta.run(&self.env, memory, self.options)
+        self.cta.run(&self.env, memory, self.options, observer)
     }
 
     /// What the kernel did so far that it should not, in the order in which it came first.

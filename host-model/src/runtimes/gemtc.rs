@@ -17,12 +17,12 @@ use counterpoint_framework::model::{Params, Variant};
 use counterpoint_framework::telemetry::{Level, SpanId};
 use counterpoint_protocols::bus::{Description, Direction};
 use counterpoint_protocols::launch::Tracking;
+use counterpoint_protocols::pagoda::{self, FREE, Parameters};
 use counterpoint_ptx::Program;
 
 use super::Runtime;
 use super::narrow::{self, Copies, Key, Loads, copy_all};
-use super::pagoda::entry::{self, Parameters};
-use super::pagoda::task_table::FREE;
+use super::pagoda::entry;
 use super::serial::phases;
 use super::steps::Sender;
 use super::walk::{Sends, Walks};
@@ -90,7 +90,7 @@ impl Runtime for Gemtc {
             narrow::blocks(&kernel, sm, threads, self.params.registers, 0, self.params.blocks)?;
             narrow::add_kernel(&mut changed, key, &kernel);
             let batch = u64::from(self.params.batch);
-            for (name, bytes) in names(key).into_iter().zip([HEADER + batch * entry::BYTES, batch * NUMBER]) {
+            for (name, bytes) in names(key).into_iter().zip([HEADER + batch * pagoda::BYTES, batch * NUMBER]) {
                 changed.buffers.push(Buffer { name, bytes, device: key.1 });
             }
         }
@@ -186,7 +186,7 @@ impl Super {
                 function: entry::function(&self.kernel, task.launch.kernel.name())?,
                 arguments: driver.params_of(&task.launch),
             };
-            bytes.extend(entry::bytes(FREE, &parameters));
+            bytes.extend(pagoda::bytes(FREE, &parameters));
         }
         Ok(bytes)
     }

@@ -1,0 +1,97 @@
+//! What the MasterKernel's own work takes, alone on an SM, and what turns it takes there.
+
+use counterpoint_framework::model::Params;
+use counterpoint_framework::time::Cycles;
+
+use super::super::share::{RESOURCES, Resource, Turns};
+
+/// The work of a MasterKernel (`experiments/applications/pagoda.h`): cycles, alone on an SM.
+#[derive(Clone, Debug, Params)]
+pub(crate) struct MasterParams {
+    /// An executor warp's look at its slot.
+    #[param(default = "44 cycles", min = "1 cycle")]
+    poll: Cycles,
+    /// Instructions of it.
+    #[param(default = "3", min = "1")]
+    poll_instructions: u32,
+    /// From an executor's look that finds a warp to the first instruction of the task.
+    #[param(default = "300 cycles")]
+    begin: Cycles,
+    /// From the last instruction of a task to the next look.
+    #[param(default = "300 cycles")]
+    end: Cycles,
+    /// Instructions of both.
+    #[param(default = "80")]
+    executor_instructions: u32,
+    /// The scheduler warp's look at a row that has nothing for it.
+    #[param(default = "270 cycles", min = "1 cycle")]
+    look: Cycles,
+    /// Instructions of it.
+    #[param(default = "10", min = "1")]
+    look_instructions: u32,
+    /// What is added by a row whose task waits for the one before it: a look at that one's entry, and a fence.
+    #[param(default = "270 cycles")]
+    wait: Cycles,
+    /// What is added when it has come: two entries are written, and the fence waits for that.
+    #[param(default = "270 cycles")]
+    enable: Cycles,
+    /// From a look that finds a task which may be scheduled to its warps in their slots.
+    #[param(default = "400 cycles")]
+    schedule: Cycles,
+    /// What is added by each block that has memory or a barrier.
+    #[param(default = "600 cycles")]
+    block: Cycles,
+    /// Between two sweeps, for the look at the stop word.
+    #[param(default = "270 cycles")]
+    sweep: Cycles,
+}
+
+/// The same, as the model reckons with it.
+#[derive(Clone, Debug)]
+pub(in crate::gpu::model) struct MasterCosts {
+    pub(super) begin: f64,
+    pub(super) end: f64,
+    pub(super) look: f64,
+    pub(super) wait: f64,
+    pub(super) enable: f64,
+    pub(super) schedule: f64,
+    pub(super) block: f64,
+    pub(super) sweep: f64,
+    pub(super) poll: f64,
+    /// Turns of a warp that polls, and of a scheduler warp, in a cycle.
+    pub(super) polling: Turns,
+    pub(super) looking: Turns,
+    /// Turns of an executor's work around a task.
+    pub(super) around: Turns,
+}
+
+impl MasterCosts {
+    pub(in crate::gpu::model) fn new(params: &MasterParams) -> Self {
+        let cycles = |cycles: &Cycles| cycles.get() as f64;
+        let (poll, look) = (cycles(&params.poll), cycles(&params.look));
+        // Of the instructions of a round, one asks memory: shared memory for a slot, the L2 for an entry.
+        let round = |instructions: u32, cycles: f64| {
+            let mut turns = [0.0; RESOURCES];
+            turns[Resource::Issue as usize] = f64::from(instructions) / cycles;
+            turns[Resource::Sp as usize] = f64::from(instructions - 1) / cycles;
+            turns[Resource::LoadStore as usize] = 1.0 / cycles;
+            turns
+        };
+        let mut looking = round(params.look_instructions, look);
+        looking[Resource::Replies as usize] = 1.0 / look;
+        MasterCosts {
+            begin: cycles(&params.begin),
+            end: cycles(&params.end),
+            look,
+            wait: cycles(&params.wait),
+            enable: cycles(&params.enable),
+            schedule: cycles(&params.schedule),
+            block: cycles(&params.block),
+            sweep: cycles(&params.sweep),
+            poll,
+            polling: round(params.poll_instructions, poll),
+            looking,
+            around: round(params.executor_instructions.max(1), 1.0),
+        }
+    }
+}
