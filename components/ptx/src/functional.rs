@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use crate::error::{ExecError, Failure};
-use crate::execute::{CtaEnvironment, RangeAction, RangeCall};
+use crate::execute::{CtaEnvironment, RangeAction, RangeCall, Windows};
 use crate::image::VariableBases;
 use crate::program::Program;
 use crate::texture::Textures;
@@ -44,6 +44,8 @@ pub struct Options {
     pub baseline: bool,
     /// Keep the ranges that the kernel sets and releases; they mean nothing otherwise.
     pub ranges: bool,
+    /// Where shared and local memory appear among generic addresses: where no allocation lies.
+    pub windows: Windows,
     /// What texture fetches find.
     pub textures: Arc<Textures>,
     /// Set by someone who wants the run to end.
@@ -58,6 +60,7 @@ impl Default for Options {
             racecheck: false,
             baseline: false,
             ranges: false,
+            windows: Windows::default(),
             textures: Arc::default(),
             interrupt: Arc::default(),
         }
@@ -117,6 +120,7 @@ impl<'a> Grid<'a> {
         }
         let mut env = CtaEnvironment::new(grid, block, Arc::from(params));
         env.textures = Arc::clone(&options.textures);
+        env.windows = options.windows;
         env.dynamic_shared_bytes = options.dynamic_shared_bytes;
         (env.global_base, env.constant_base) = (variables.globals, variables.constants);
         let cta = Cta::new(program, &env, options);

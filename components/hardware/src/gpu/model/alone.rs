@@ -14,7 +14,7 @@ use crate::gpu::sm::units::MEMORY;
 
 /// Named barriers of a block (PTX ISA, bar).
 const BARRIERS: usize = 16;
-/// Local memory appears here, so that its words are told from those of global memory.
+/// What an instruction of a way takes a turn at.
 const RESOURCE_OF_WAY: [Resource; 4] = [Resource::Sp, Resource::Sfu, Resource::Dp, Resource::LoadStore];
 
 /// A warp at work.
@@ -195,10 +195,6 @@ impl Observer for Alone<'_> {
                 let begun = clock.load_store(at, 1);
                 clock.deliver(instruction, begun + costs.global);
             }
-            Issue::Branch => {
-                clock.compute(instruction, costs);
-                clock.open = clock.issued + costs.branch;
-            }
             Issue::Fence => {
                 clock.compute(instruction, costs);
                 clock.open = clock.stored.max(clock.sector);
@@ -208,7 +204,12 @@ impl Observer for Alone<'_> {
                 let arrived = &mut self.arrived[id as usize];
                 *arrived = (*arrived).max(clock.issued);
             }
-            Issue::Done | Issue::Print | Issue::Range(_) | Issue::Exit { .. } | Issue::Nothing => {
+            Issue::Done
+            | Issue::Branch
+            | Issue::Print
+            | Issue::Range(_)
+            | Issue::Exit { .. }
+            | Issue::Nothing => {
                 clock.compute(instruction, costs);
             }
         }

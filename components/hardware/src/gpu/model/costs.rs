@@ -13,33 +13,30 @@ use crate::gpu::sm::units::Units;
 #[derive(Clone, Debug, Params)]
 pub(super) struct CostParams {
     /// From the issue of an instruction that computes to that of one which needs its value, beyond the latency of its class.
-    #[param(default = "3 cycles")]
+    #[param(default = "5 cycles")]
     pipeline: Cycles,
-    /// From the issue of a branch to that of the next instruction.
-    #[param(default = "4 cycles", min = "1 cycle")]
-    branch: Cycles,
     /// From the arrival of the last warp at a barrier to the next instruction of all.
-    #[param(default = "4 cycles", min = "1 cycle")]
+    #[param(default = "1 cycle", min = "1 cycle")]
     barrier: Cycles,
     /// From the issue of a load of shared memory to that of an instruction which needs its value, beyond `shared_latency`.
-    #[param(default = "6 cycles")]
+    #[param(default = "5 cycles")]
     shared: Cycles,
     /// From the issue of a load of a parameter or constant to that of an instruction which needs its value.
-    #[param(default = "10 cycles", min = "1 cycle")]
+    #[param(default = "4 cycles", min = "1 cycle")]
     parameter: Cycles,
     /// From the issue of a load of global memory, of one sector that the L2 has, to that of an instruction which needs its value.
-    #[param(default = "260 cycles", min = "1 cycle")]
+    #[param(default = "140 cycles", min = "1 cycle")]
     global: Cycles,
     /// The same for an atomic.
-    #[param(default = "260 cycles", min = "1 cycle")]
+    #[param(default = "142 cycles", min = "1 cycle")]
     atomic: Cycles,
     /// From the arrival of a block at its SM to the first instruction of its warps.
     #[param(default = "4 cycles")]
     begin: Cycles,
-    /// Instructions that a warp scheduler issues in a cycle, in thousandths, where no unit is short: operand collectors and register
+    /// What the units for integers, single precision and control take of what they could, in thousandths: operand collectors and register
     /// banks take their share.
-    #[param(default = "1000", min = "1", max = "2000")]
-    issue: u32,
+    #[param(default = "760", min = "1", max = "1000")]
+    sp: u32,
 }
 
 /// The costs of an SM.
@@ -48,7 +45,6 @@ pub(super) struct Costs {
     pub(super) pairs: bool,
     pub(super) by_sector: bool,
     pub(super) pipeline: u64,
-    pub(super) branch: u64,
     pub(super) barrier: u64,
     pub(super) shared: u64,
     pub(super) parameter: u64,
@@ -65,8 +61,8 @@ impl Costs {
             return Err("sp and sfu need a unit at least".into());
         }
         let mut capacity = [1.0; RESOURCES];
-        capacity[Resource::Issue as usize] = f64::from(sm.schedulers) * f64::from(costs.issue) / 1000.0;
-        capacity[Resource::Sp as usize] = sm.sp.units.into();
+        capacity[Resource::Issue as usize] = f64::from(sm.schedulers * sm.issue_width);
+        capacity[Resource::Sp as usize] = f64::from(sm.sp.units) * f64::from(costs.sp) / 1000.0;
         capacity[Resource::Sfu as usize] = sm.sfu.units.into();
         capacity[Resource::Dp as usize] = sm.dp.units.max(1).into();
         Ok(Costs {
@@ -74,7 +70,6 @@ impl Costs {
             pairs: sm.issue_width > 1,
             by_sector: sm.l1d.global == GlobalLoads::Bypass,
             pipeline: costs.pipeline.get(),
-            branch: costs.branch.get(),
             barrier: costs.barrier.get(),
             shared: sm.shared_latency.get() + costs.shared.get(),
             parameter: costs.parameter.get(),

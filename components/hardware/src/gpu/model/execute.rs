@@ -10,6 +10,7 @@ use counterpoint_ptx::functional::{Grid, Options};
 use super::alone::{Alone, Warp};
 use super::costs::Costs;
 use super::memory::DeviceMemory;
+use crate::gpu::sm::cta::WINDOWS;
 
 /// What is executed on behalf of a launch.
 pub(super) struct Code<'a> {
@@ -41,6 +42,7 @@ impl Code<'_> {
         let options = Options {
             dynamic_shared_bytes: shared,
             limit: limit.saturating_mul(warps.into()),
+            windows: WINDOWS,
             textures: Arc::clone(&launch.textures),
             ..Options::default()
         };

@@ -41,6 +41,8 @@ pub(super) struct Sm {
     known: bool,
 }
 
+/// Work without an end, until it is stopped. Small enough to count cycles in it to a part of a thousand.
+pub(super) const ENDLESS: f64 = 1e12;
 /// Work that small is done: what is left of rounding.
 const DONE: f64 = 1e-6;
 
@@ -94,7 +96,8 @@ impl Sm {
     pub(super) fn due(&mut self) -> Option<u64> {
         self.balance();
         let time = |it: &Resident| (it.left.max(0.0) / it.speed).ceil() as u64;
-        self.residents.iter().map(|it| self.now + time(it).max(u64::from(it.left > DONE))).min()
+        let ending = self.residents.iter().filter(|it| it.left < ENDLESS / 2.0);
+        ending.map(|it| self.now + time(it).max(u64::from(it.left > DONE))).min()
     }
 
     /// Finds the speeds of all.

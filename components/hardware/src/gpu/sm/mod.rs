@@ -8,7 +8,7 @@
 
 mod answer;
 mod blocks;
-mod cta;
+pub(super) mod cta;
 mod dependences;
 mod fetch;
 mod issue;

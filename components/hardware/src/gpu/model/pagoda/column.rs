@@ -5,6 +5,7 @@ use counterpoint_protocols::launch::CtaCounts;
 use counterpoint_protocols::pagoda::State;
 
 use super::super::alone::Warp;
+use super::super::sm::ENDLESS;
 use super::costs::MasterCosts;
 use super::warp_table::MasterBlock;
 
@@ -42,9 +43,6 @@ pub(super) enum Row {
     /// One that the scheduler warp can do something about.
     Finds(State),
 }
-
-/// Work that is as good as endless: a sweep that finds nothing.
-const ENDLESS: f64 = 1e12;
 
 /// A column.
 pub(super) struct Column {

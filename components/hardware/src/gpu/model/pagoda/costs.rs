@@ -2,6 +2,7 @@
 
 use counterpoint_framework::model::Params;
 use counterpoint_framework::time::Cycles;
+use counterpoint_protocols::pagoda::Demand;
 
 use super::super::share::{RESOURCES, Resource, Turns};
 
@@ -9,40 +10,46 @@ use super::super::share::{RESOURCES, Resource, Turns};
 #[derive(Clone, Debug, Params)]
 pub(crate) struct MasterParams {
     /// An executor warp's look at its slot.
-    #[param(default = "44 cycles", min = "1 cycle")]
+    #[param(default = "49 cycles", min = "1 cycle")]
     poll: Cycles,
     /// Instructions of it.
     #[param(default = "3", min = "1")]
     poll_instructions: u32,
     /// From an executor's look that finds a warp to the first instruction of the task.
-    #[param(default = "300 cycles")]
+    #[param(default = "850 cycles")]
     begin: Cycles,
     /// From the last instruction of a task to the next look.
-    #[param(default = "300 cycles")]
+    #[param(default = "468 cycles")]
     end: Cycles,
     /// Instructions of both.
     #[param(default = "80")]
     executor_instructions: u32,
     /// The scheduler warp's look at a row that has nothing for it.
-    #[param(default = "270 cycles", min = "1 cycle")]
+    #[param(default = "283 cycles", min = "1 cycle")]
     look: Cycles,
     /// Instructions of it.
-    #[param(default = "10", min = "1")]
+    #[param(default = "17", min = "1")]
     look_instructions: u32,
     /// What is added by a row whose task waits for the one before it: a look at that one's entry, and a fence.
-    #[param(default = "270 cycles")]
+    #[param(default = "255 cycles")]
     wait: Cycles,
     /// What is added when it has come: two entries are written, and the fence waits for that.
-    #[param(default = "270 cycles")]
+    #[param(default = "154 cycles")]
     enable: Cycles,
-    /// From a look that finds a task which may be scheduled to its warps in their slots.
-    #[param(default = "400 cycles")]
+    /// From a look that finds a task which may be scheduled until its first block can be placed.
+    #[param(default = "391 cycles")]
     schedule: Cycles,
-    /// What is added by each block that has memory or a barrier.
-    #[param(default = "600 cycles")]
-    block: Cycles,
+    /// Placing a block where slots are free, or all of a task that has neither memory nor a barrier.
+    #[param(default = "340 cycles")]
+    place: Cycles,
+    /// Taking a barrier, or the counter of a block that has memory or a barrier.
+    #[param(default = "208 cycles")]
+    take: Cycles,
+    /// Freeing memory that has come back, and allocating that of a block.
+    #[param(default = "2412 cycles")]
+    memory: Cycles,
     /// Between two sweeps, for the look at the stop word.
-    #[param(default = "270 cycles")]
+    #[param(default = "283 cycles")]
     sweep: Cycles,
 }
 
@@ -54,8 +61,10 @@ pub(in crate::gpu::model) struct MasterCosts {
     pub(super) look: f64,
     pub(super) wait: f64,
     pub(super) enable: f64,
-    pub(super) schedule: f64,
-    pub(super) block: f64,
+    schedule: f64,
+    place: f64,
+    take: f64,
+    memory: f64,
     pub(super) sweep: f64,
     pub(super) poll: f64,
     /// Turns of a warp that polls, and of a scheduler warp, in a cycle.
@@ -86,12 +95,24 @@ impl MasterCosts {
             wait: cycles(&params.wait),
             enable: cycles(&params.enable),
             schedule: cycles(&params.schedule),
-            block: cycles(&params.block),
+            place: cycles(&params.place),
+            take: cycles(&params.take),
+            memory: cycles(&params.memory),
             sweep: cycles(&params.sweep),
             poll,
             polling: round(params.poll_instructions, poll),
             looking,
             around: round(params.executor_instructions.max(1), 1.0),
         }
+    }
+
+    /// What scheduling a task takes where it finds all that it needs.
+    pub(super) fn schedule(&self, demand: &Demand) -> f64 {
+        if !demand.by_block() {
+            return self.schedule + self.place;
+        }
+        let barrier = if demand.barrier { self.take } else { 0.0 };
+        let memory = if demand.shared > 0 { self.memory } else { 0.0 };
+        self.schedule + f64::from(demand.blocks) * (barrier + memory + self.take + self.place)
     }
 }

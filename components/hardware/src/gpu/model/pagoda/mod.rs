@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use counterpoint_framework::kernel::Fault;
 use counterpoint_protocols::launch::{Launch, LaunchId, RunCta};
+use counterpoint_protocols::memory::line_of;
 use counterpoint_protocols::pagoda::{self, FUNCTIONS, MASTER_KERNEL, PRESENT, Shape, State, TaskId};
 use counterpoint_ptx::Program;
 
@@ -42,7 +43,6 @@ struct Master {
     states: DeviceTable,
     /// The number of its first column among all.
     first: usize,
-    stops: bool,
     /// By entry, the one whose task waits for this one's.
     followers: BTreeMap<usize, usize>,
     /// The kernels of its task functions, as far as they have been called for.
@@ -80,10 +80,27 @@ impl Master {
             pool,
             states: DeviceTable::new(shape),
             first,
-            stops: false,
             followers: BTreeMap::new(),
             kernels: BTreeMap::new(),
         })
+    }
+
+    /// Takes the entries that are there when it begins.
+    fn read(&mut self, memory: &mut DeviceMemory) -> Result<(), String> {
+        for place in 0..self.shape.entries() {
+            self.arrived(place, memory)?;
+        }
+        Ok(())
+    }
+
+    /// An entry has come.
+    fn arrived(&mut self, place: usize, memory: &mut DeviceMemory) -> Result<(), String> {
+        let state = pagoda::state(&memory.bytes::<8>(self.address(place)));
+        self.states.arrive(self.shape.at(place), state)?;
+        if let Ok(before) = self.shape.position(TaskId(state.ready)) {
+            self.followers.insert(before, place);
+        }
+        Ok(())
     }
 
     fn address(&self, place: usize) -> u64 {
@@ -142,7 +159,9 @@ impl Masters {
         let RunCta { launch, index, sm, .. } = message;
         let first = self.columns.len();
         if !self.all.contains_key(&launch.id) {
-            self.all.insert(launch.id, Master::new(&launch, first)?);
+            let mut master = Master::new(&launch, first)?;
+            master.read(around.memory).map_err(Fault::new)?;
+            self.all.insert(launch.id, master);
         }
         let Some(master) = self.all.get(&launch.id) else { return Ok(()) };
         if master.first + index as usize != first {
@@ -162,18 +181,11 @@ impl Masters {
         let ids: Vec<LaunchId> = self.all.keys().copied().collect();
         for id in ids {
             let Some(master) = self.all.get_mut(&id) else { continue };
-            if line == master.stop / pagoda::BYTES * pagoda::BYTES && !master.stops {
-                master.stops = around.memory.bytes::<4>(master.stop) != [0; 4];
-                if master.stops {
-                    let columns = master.first..master.first + master.shape.columns as usize;
-                    columns.for_each(|column| self.look_again(column, around));
-                }
+            if line == line_of(master.stop) {
+                let columns = master.first..master.first + master.shape.columns as usize;
+                columns.for_each(|column| self.look_again(column, around));
             } else if let Some(place) = master.entry(line) {
-                let state = pagoda::state(&around.memory.bytes::<8>(line));
-                master.states.arrive(master.shape.at(place), state).map_err(Fault::new)?;
-                if let Ok(before) = master.shape.position(TaskId(state.ready)) {
-                    master.followers.insert(before, place);
-                }
+                master.arrived(place, around.memory).map_err(Fault::new)?;
                 self.changed(id, place, around);
             }
         }
@@ -207,7 +219,8 @@ impl Masters {
         let Some((id, column)) = self.columns.get_mut(number) else { return };
         let Some(master) = self.all.get(id) else { return };
         let rows: Vec<Row> = (0..master.shape.rows).map(|row| master.row(column.number, row)).collect();
-        let work = column.plan(&rows, master.stops, around.master);
+        let stops = around.memory.bytes::<4>(master.stop) != [0; 4];
+        let work = column.plan(&rows, stops, around.master);
         around.work(column.sm, number, work);
     }
 
@@ -257,9 +270,7 @@ impl Masters {
         if looked.scheduled {
             column.doing = Doing::Schedule(row);
             let demand = pagoda::parameters(&around.memory.bytes::<{ pagoda::BYTES as usize }>(master.address(place))).demand;
-            let blocks = if demand.by_block() { f64::from(demand.blocks) } else { 0.0 };
-            let work = around.master.schedule + blocks * around.master.block;
-            around.work(column.sm, number, work);
+            around.work(column.sm, number, around.master.schedule(&demand));
             return Ok(());
         }
         column.doing = Doing::Enable(row);
