@@ -16,10 +16,10 @@ pub(crate) struct MasterParams {
     #[param(default = "3", min = "1")]
     poll_instructions: u32,
     /// From an executor's look that finds a warp to the first instruction of the task.
-    #[param(default = "850 cycles")]
+    #[param(default = "600 cycles")]
     begin: Cycles,
     /// From the last instruction of a task to the next look.
-    #[param(default = "468 cycles")]
+    #[param(default = "404 cycles")]
     end: Cycles,
     /// Instructions of both.
     #[param(default = "80")]

@@ -11,6 +11,7 @@ pub mod buddy;
 mod column;
 mod costs;
 pub mod device_table;
+mod task;
 pub mod warp_table;
 
 use std::collections::BTreeMap;
@@ -19,7 +20,7 @@ use std::sync::Arc;
 use counterpoint_framework::kernel::Fault;
 use counterpoint_protocols::launch::{Launch, LaunchId, RunCta};
 use counterpoint_protocols::memory::line_of;
-use counterpoint_protocols::pagoda::{self, FUNCTIONS, MASTER_KERNEL, PRESENT, Shape, State, TaskId};
+use counterpoint_protocols::pagoda::{self, ARGUMENTS, MASTER_KERNEL, PRESENT, Shape, State, TaskId};
 use counterpoint_ptx::Program;
 
 use super::alone::Warp;
@@ -45,7 +46,7 @@ struct Master {
     first: usize,
     /// By entry, the one whose task waits for this one's.
     followers: BTreeMap<usize, usize>,
-    /// The kernels of its task functions, as far as they have been called for.
+    /// Its task functions, as far as they have been called.
     kernels: BTreeMap<u32, Arc<Program>>,
 }
 
@@ -134,20 +135,12 @@ impl Master {
         memory.put(self.address(place), &[ready, sched].concat());
     }
 
-    /// The kernel of a task function, by its position.
+    /// A task function, by its position.
     fn kernel(&mut self, function: u32) -> Result<Arc<Program>, Fault> {
         if let Some(known) = self.kernels.get(&function) {
             return Ok(Arc::clone(known));
         }
-        let master = &self.launch.program;
-        let functions = master.functions_in(FUNCTIONS).unwrap_or_default();
-        let name = functions.get(function as usize).copied().flatten().and_then(|name| name.strip_suffix("_task"));
-        let name = name.ok_or_else(|| Fault::new(format!("`{FUNCTIONS}` has no task function {function}")))?;
-        let compiled = Program::compile(master.source(), Some(name)).map_err(|errors| {
-            let told = errors.first().map_or_else(String::new, ToString::to_string);
-            Fault::new(format!("the kernel of the task function `{name}_task`: {told}"))
-        })?;
-        let compiled = Arc::new(compiled.from_file(master.origin()));
+        let compiled = task::kernel(&self.launch.program, function)?;
         self.kernels.insert(function, Arc::clone(&compiled));
         Ok(compiled)
     }
@@ -291,7 +284,9 @@ impl Masters {
         let Some(master) = self.all.get_mut(id) else { return Ok(()) };
         let place = (row * master.shape.columns + column.number) as usize;
         let entry = around.memory.bytes::<{ pagoda::BYTES as usize }>(master.address(place));
-        let pagoda::Parameters { demand, function, arguments } = pagoda::parameters(&entry);
+        let pagoda::Parameters { demand, function, .. } = pagoda::parameters(&entry);
+        let arguments = master.address(place) + pagoda::BYTES - ARGUMENTS as u64;
+        let params = [&arguments.to_le_bytes()[..], &demand.blocks.to_le_bytes()].concat();
         let kernel = master.kernel(function)?;
         around.memory.map(&master.launch.memory);
         let code = Code {
@@ -300,7 +295,7 @@ impl Masters {
             grid: [demand.blocks, 1, 1],
             block: [demand.warps * 32, 1, 1],
             shared: demand.shared,
-            params: &arguments,
+            params: &params,
             limit: around.limit,
         };
         let ctaids = (0..demand.blocks).map(|block| [block, 0, 0]);
