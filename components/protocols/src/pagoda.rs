@@ -131,6 +131,8 @@ pub const ARGUMENTS: usize = 96;
 pub const FUNCTIONS: &str = "task_functions";
 /// What it calls the MasterKernel.
 pub const MASTER_KERNEL: &str = "master_kernel";
+/// What it calls the SuperKernel of GeMTC, whose queue holds entries of the same bytes.
+pub const SUPER_KERNEL: &str = "super_kernel";
 
 /// A task as the table holds it, but for its state.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -226,6 +226,7 @@ fn apply(run: &Raw, request: &mut RunRequest, diagnostics: &mut Diagnostics) {
     };
     for (key, value) in entries {
         match (key.name.as_str(), value.as_scalar()) {
+            ("machine", Some(name)) => request.machine = name.to_owned(),
             ("runtime", Some(name)) => request.runtime = Some(name.to_owned()),
             ("policy", Some(name)) => request.policy = Some(name.to_owned()),
             ("with", Some(name)) => request.overlays.push(name.to_owned()),

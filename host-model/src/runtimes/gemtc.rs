@@ -17,7 +17,7 @@ use counterpoint_framework::model::{Params, Variant};
 use counterpoint_framework::telemetry::{Level, SpanId};
 use counterpoint_protocols::bus::{Description, Direction};
 use counterpoint_protocols::launch::Tracking;
-use counterpoint_protocols::pagoda::{self, FREE, Parameters};
+use counterpoint_protocols::pagoda::{self, FREE, Parameters, SUPER_KERNEL};
 use counterpoint_ptx::Program;
 
 use super::Runtime;
@@ -29,8 +29,6 @@ use super::walk::{Sends, Walks};
 use crate::driver::Driver;
 use crate::program::{Application, Argument, Buffer, BufferId, DEFAULT_STREAM, LaunchStep, Range, Task};
 
-/// What the module calls the SuperKernel.
-const SUPER_KERNEL: &str = "super_kernel";
 /// Bytes before the tasks of a queue: the lock and the counts.
 const HEADER: u64 = 128;
 /// Where the list of what is done is counted.

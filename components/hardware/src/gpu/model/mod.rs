@@ -6,7 +6,8 @@
 //! itself. Then the warps share the SM (`sm`, `share`), and the block ends with the last of them. What is not there:
 //! caches, DRAM, waiting below saturation, waiting of SMs for each other in the network and the L2.
 //!
-//! Blocks that wait for each other in a loop never end when they are executed one after another: that is an error which says so. The one
+//! Blocks that wait for each other in a loop never end when they are executed one after another: that is an error which says so. Blocks
+//! that share out work by atomics as they go leave all of it to the first. The one
 //! such kernel that is known is Pagoda's MasterKernel: what its scheduler and executor warps do to the TaskTable is done by `pagoda`.
 
 mod alone;
@@ -25,6 +26,7 @@ use counterpoint_framework::model::{Component, Context, Counter, Invalid, Params
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::launch::{SmEvent, SmResources, SmServer};
 use counterpoint_protocols::memory::{MemAccess, MemoryServer};
+use counterpoint_protocols::pagoda::{MASTER_KERNEL, SUPER_KERNEL};
 use counterpoint_protocols::pipeline::Flush;
 use counterpoint_protocols::preload::Preloaded;
 
@@ -32,7 +34,7 @@ use super::sm::params::SmParams;
 use blocks::{Blocks, Ended};
 use costs::{CostParams, Costs};
 use memory::{CopyParams, DeviceMemory};
-use pagoda::{MasterCosts, MasterParams, Masters, is_master};
+use pagoda::{MasterCosts, MasterParams, Masters};
 use sm::{Sm, Worker};
 
 /// What the SMs are, and what things cost.
@@ -88,6 +90,10 @@ pub struct ThroughputModel {
     events: Vec<VecDeque<SmEvent>>,
 }
 
+/// Why GeMTC's kernel is refused: its result would be right, and its time that of one block.
+const SHARES_OUT: &str = "the blocks of GeMTC's SuperKernel share out tasks among each other as they go, and a model that executes one block \
+                          after another would have the first one do all: take a machine whose SMs are stepped";
+
 /// What blocks are executed on and take their time on.
 struct Around<'a> {
     sms: &'a mut [Sm],
@@ -132,9 +138,10 @@ impl ThroughputModel {
             while let Some(message) = io.sms[number].rx.try_recv() {
                 let (blocks, masters, mut around) = self.parts(cycle);
                 around.sms[number].advance(cycle);
-                match is_master(&message.launch) {
-                    true => masters.begin(message, &mut around)?,
-                    false => blocks.begin(message, &mut around)?,
+                match message.launch.program.name() {
+                    MASTER_KERNEL => masters.begin(message, &mut around)?,
+                    SUPER_KERNEL => return Err(Fault::new(SHARES_OUT)),
+                    _ => blocks.begin(message, &mut around)?,
                 }
             }
             if !self.events[number].is_empty()

@@ -123,8 +123,10 @@ impl Column {
         let (mut work, mut target) = (-self.within, Target::Nowhere);
         for step in 0..=self.takes.len() {
             let at = (self.row as usize + step) % self.takes.len();
-            // An entry is read at the middle of the look; what comes later is seen in the next sweep.
-            let seen = step > 0 || self.within <= costs.look / 2.0;
+            // An entry is read at the middle of the look, and the one before it behind the look, when its number is known; what comes later
+            // is seen in the next sweep.
+            let read = if matches!(rows.get(at), Some(Row::Finds(State { ready: 2.., .. }))) { 1.0 } else { 0.5 };
+            let seen = step > 0 || self.within <= costs.look * read;
             let found = match rows.get(at) {
                 Some(Row::Finds(_)) => Some(Target::Row(at as u32)),
                 None if stops => Some(Target::Stop),

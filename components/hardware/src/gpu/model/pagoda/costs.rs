@@ -27,9 +27,6 @@ pub(crate) struct MasterParams {
     /// The scheduler warp's look at a row that has nothing for it.
     #[param(default = "283 cycles", min = "1 cycle")]
     look: Cycles,
-    /// Instructions of it.
-    #[param(default = "17", min = "1")]
-    look_instructions: u32,
     /// What is added by a row whose task waits for the one before it: a look at that one's entry, and a fence.
     #[param(default = "255 cycles")]
     wait: Cycles,
@@ -86,7 +83,9 @@ impl MasterCosts {
             turns[Resource::LoadStore as usize] = 1.0 / cycles;
             turns
         };
-        let mut looking = round(params.look_instructions, look);
+        // Scheduler warps are the oldest of their blocks and issue when they can (`gto`): they wait for memory alone.
+        let mut looking = [0.0; RESOURCES];
+        looking[Resource::LoadStore as usize] = 1.0 / look;
         looking[Resource::Replies as usize] = 1.0 / look;
         MasterCosts {
             begin: cycles(&params.begin),

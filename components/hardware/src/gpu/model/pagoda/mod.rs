@@ -58,11 +58,6 @@ pub(super) struct Masters {
     columns: Vec<(LaunchId, Column)>,
 }
 
-/// Whether a launch is one of a MasterKernel.
-pub(super) fn is_master(launch: &Launch) -> bool {
-    launch.program.name() == MASTER_KERNEL
-}
-
 impl Master {
     fn new(launch: &Arc<Launch>, first: usize) -> Result<Self, Fault> {
         let word = |at: usize| -> Result<u64, Fault> {
