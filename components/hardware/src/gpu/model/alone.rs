@@ -9,7 +9,7 @@ use counterpoint_ptx::{Access, AccessKind, Instruction, Issue, Issued, Program, 
 use counterpoint_ptx::functional::Observer;
 
 use super::costs::Costs;
-use super::share::{RESOURCES, Resource, Turns};
+use super::share::{Resource, Wants};
 use crate::gpu::sm::units::MEMORY;
 
 /// Named barriers of a block (PTX ISA, bar).
@@ -40,8 +40,8 @@ struct Clock {
 pub(super) struct Warp {
     /// Cycles from the block's begin to its end.
     pub(super) cycles: u64,
-    /// Turns in all of them.
-    pub(super) turns: Turns,
+    /// What it wants in all of them.
+    pub(super) wants: Wants,
     /// Instructions of the warp, and of its threads.
     pub(super) instructions: u64,
     pub(super) threads: u64,
@@ -91,7 +91,7 @@ impl Clock {
         }
         self.issued = at;
         self.warp.instructions += 1;
-        self.warp.turns[Resource::Issue as usize] += 1.0;
+        self.warp.wants.visit(Resource::Issue, 1);
         at
     }
 
@@ -102,7 +102,7 @@ impl Clock {
         let way = costs.units.way(instruction.unit);
         let (latency, initiation) = costs.units.cycles(instruction.latency);
         self.free[way] = at + initiation;
-        self.warp.turns[RESOURCE_OF_WAY[way] as usize] += initiation as f64;
+        self.warp.wants.visit(RESOURCE_OF_WAY[way], initiation);
         for &id in instruction.writes.as_slice() {
             self.ready[id as usize] = at + latency + costs.pipeline;
         }
@@ -112,7 +112,7 @@ impl Clock {
     fn load_store(&mut self, at: u64, cycles: u64) -> u64 {
         let begun = at.max(self.free[MEMORY]);
         self.free[MEMORY] = begun + cycles;
-        self.warp.turns[Resource::LoadStore as usize] += cycles as f64;
+        self.warp.wants.visit(Resource::LoadStore, cycles);
         begun
     }
 
@@ -139,7 +139,7 @@ impl Clock {
                 let begun = self.load_store(issued, if costs.by_sector { count } else { 1 });
                 let stores = access.kind != AccessKind::Load;
                 let way = if stores { Resource::Requests } else { Resource::Replies };
-                self.warp.turns[way as usize] += count as f64;
+                self.warp.wants.visit(way, count);
                 let latency = if matches!(access.kind, AccessKind::Atomic(..)) { costs.atomic } else { costs.global };
                 // A sector comes in a cycle, whatever load it is for.
                 let last = (begun + latency).max(self.sector + 1) + count - 1;
@@ -226,11 +226,7 @@ impl Observer for Alone<'_> {
     }
 }
 
-/// Turns in each of so many cycles.
-pub(super) fn rates(turns: &Turns, cycles: u64) -> Turns {
-    let mut rates = [0.0; RESOURCES];
-    for (rate, turns) in rates.iter_mut().zip(turns) {
-        *rate = turns / cycles as f64;
-    }
-    rates
+/// What is wanted in each of so many cycles.
+pub(super) fn rates(wants: &Wants, cycles: f64) -> Wants {
+    Wants::default().with(wants, 1.0 / cycles)
 }

@@ -59,11 +59,11 @@ impl Blocks {
         let number = self.next;
         self.next = self.next.wrapping_add(1);
         let mut counts = CtaCounts::default();
-        for Warp { cycles, turns, instructions, threads } in &warps {
+        for Warp { cycles, wants, instructions, threads } in &warps {
             counts.warp_insn += instructions;
             counts.thread_insn += threads;
-            let cycles = cycles + around.costs.begin;
-            around.sms[sm as usize].begin(Worker::Warp(number), cycles as f64, rates(turns, cycles));
+            let cycles = (cycles + around.costs.begin) as f64;
+            around.sms[sm as usize].begin(Worker::Warp(number), cycles, rates(wants, cycles));
         }
         let block = Block { launch: launch.id, index, warps: warps.len() as u32, since: around.cycle, counts };
         self.all.insert(number, block);

@@ -3,7 +3,7 @@
 //! A warp is so many cycles of work alone. While the warps on the SM stay the same, each goes on at a constant speed, which follows
 //! from what all of them want (`share.rs`); so nothing happens between the beginnings and ends of warps.
 
-use super::share::{Demand, Turns, slowdown, waits};
+use super::share::{Demand, Turns, Wants, waits};
 
 /// Names what is at work to whoever put it there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,7 +22,7 @@ struct Resident {
     worker: Worker,
     /// Cycles of work that are left, alone.
     left: f64,
-    rates: Turns,
+    rates: Wants,
     /// Work done in a cycle.
     speed: f64,
 }
@@ -32,9 +32,9 @@ struct Resident {
 pub(super) struct Sm {
     capacity: Turns,
     residents: Vec<Resident>,
-    /// Warps that turn in circles until they get something to do, and what turns one of them takes.
+    /// Warps that turn in circles until they get something to do, and what one of them wants.
     pollers: u32,
-    poll: Turns,
+    poll: Wants,
     /// Up to when the work has been done.
     now: u64,
     /// Speeds are those of the residents.
@@ -48,8 +48,7 @@ const DONE: f64 = 1e-6;
 
 impl Sm {
     pub(super) fn new(capacity: Turns) -> Self {
-        let none = [0.0; super::share::RESOURCES];
-        Sm { capacity, residents: Vec::new(), pollers: 0, poll: none, now: 0, known: true }
+        Sm { capacity, residents: Vec::new(), pollers: 0, poll: Wants::default(), now: 0, known: true }
     }
 
     /// Does the work up to a cycle.
@@ -65,8 +64,8 @@ impl Sm {
         self.now = cycle;
     }
 
-    /// Puts something to work: so many cycles alone, with so many turns in each.
-    pub(super) fn begin(&mut self, worker: Worker, cycles: f64, rates: Turns) {
+    /// Puts something to work: so many cycles alone, and what it wants in each.
+    pub(super) fn begin(&mut self, worker: Worker, cycles: f64, rates: Wants) {
         self.residents.push(Resident { worker, left: cycles, rates, speed: 0.0 });
         self.known = false;
     }
@@ -79,9 +78,9 @@ impl Sm {
     }
 
     /// So many warps more, or fewer, poll.
-    pub(super) fn poll(&mut self, more: i32, turns: &Turns) {
+    pub(super) fn poll(&mut self, more: i32, wants: &Wants) {
         self.pollers = self.pollers.saturating_add_signed(more);
-        self.poll = *turns;
+        self.poll = *wants;
         self.known = false;
     }
 
@@ -105,12 +104,12 @@ impl Sm {
         if std::mem::replace(&mut self.known, true) {
             return;
         }
-        let warps = self.residents.iter().map(|it| Demand { warps: 1.0, turns: it.rates });
-        let pollers = (self.pollers > 0).then_some(Demand { warps: self.pollers.into(), turns: self.poll });
+        let warps = self.residents.iter().map(|it| Demand { warps: 1.0, wants: it.rates });
+        let pollers = (self.pollers > 0).then_some(Demand { warps: self.pollers.into(), wants: self.poll });
         let demands: Vec<Demand> = warps.chain(pollers).collect();
         let waits = waits(&demands, &self.capacity);
         for resident in &mut self.residents {
-            resident.speed = 1.0 / slowdown(&resident.rates, &waits);
+            resident.speed = 1.0 / resident.rates.slowdown(&waits);
         }
     }
 }
@@ -120,10 +119,10 @@ mod tests {
     use super::super::share::{RESOURCES, Resource};
     use super::*;
 
-    fn issuing(rate: f64) -> Turns {
+    fn issuing(rate: f64) -> Wants {
         let mut turns = [0.0; RESOURCES];
         turns[Resource::Issue as usize] = rate;
-        turns
+        Wants { turns, visits: turns }
     }
 
     fn run(sm: &mut Sm) -> Vec<(u64, Worker)> {

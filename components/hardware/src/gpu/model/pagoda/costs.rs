@@ -4,7 +4,7 @@ use counterpoint_framework::model::Params;
 use counterpoint_framework::time::Cycles;
 use counterpoint_protocols::pagoda::Demand;
 
-use super::super::share::{RESOURCES, Resource, Turns};
+use super::super::share::{RESOURCES, Resource, Wants};
 
 /// The work of a MasterKernel (`experiments/applications/pagoda.h`): cycles, alone on an SM.
 #[derive(Clone, Debug, Params)]
@@ -64,11 +64,11 @@ pub(in crate::gpu::model) struct MasterCosts {
     memory: f64,
     pub(super) sweep: f64,
     pub(super) poll: f64,
-    /// Turns of a warp that polls, and of a scheduler warp, in a cycle.
-    pub(super) polling: Turns,
-    pub(super) looking: Turns,
-    /// Turns of an executor's work around a task.
-    pub(super) around: Turns,
+    /// What a warp that polls wants in a cycle, and a scheduler warp.
+    pub(super) polling: Wants,
+    pub(super) looking: Wants,
+    /// What an executor's work around a task wants.
+    pub(super) around: Wants,
 }
 
 impl MasterCosts {
@@ -81,7 +81,7 @@ impl MasterCosts {
             turns[Resource::Issue as usize] = f64::from(instructions) / cycles;
             turns[Resource::Sp as usize] = f64::from(instructions - 1) / cycles;
             turns[Resource::LoadStore as usize] = 1.0 / cycles;
-            turns
+            Wants { turns, visits: turns }
         };
         // Scheduler warps are the oldest of their blocks and issue when they can (`gto`): they wait for memory alone.
         let mut looking = [0.0; RESOURCES];
@@ -100,7 +100,7 @@ impl MasterCosts {
             sweep: cycles(&params.sweep),
             poll,
             polling: round(params.poll_instructions, poll),
-            looking,
+            looking: Wants { turns: looking, visits: looking },
             around: round(params.executor_instructions.max(1), 1.0),
         }
     }

@@ -23,10 +23,10 @@ use counterpoint_protocols::memory::line_of;
 use counterpoint_protocols::pagoda::{self, ARGUMENTS, MASTER_KERNEL, PRESENT, Shape, State, TaskId};
 use counterpoint_ptx::Program;
 
-use super::alone::Warp;
+use super::alone::{Warp, rates};
 use super::blocks::Ended;
 use super::execute::Code;
-use super::share::{RESOURCES, Turns};
+use super::share::Wants;
 use super::sm::Worker;
 use super::{Around, memory::DeviceMemory};
 use column::{Column, Doing, Row, Target};
@@ -343,14 +343,10 @@ impl Masters {
 }
 
 /// What an executor does with a warp of a task: on average half a poll until it finds it, its own work, and the task.
-fn executor(warp: &Warp, costs: &MasterCosts) -> (f64, Turns) {
+fn executor(warp: &Warp, costs: &MasterCosts) -> (f64, Wants) {
     let cycles = costs.poll / 2.0 + costs.begin + warp.cycles as f64 + costs.end;
-    let mut rates = [0.0; RESOURCES];
-    for (resource, rate) in rates.iter_mut().enumerate() {
-        let polled = costs.polling[resource] * costs.poll / 2.0;
-        *rate = (polled + costs.around[resource] + warp.turns[resource]) / cycles;
-    }
-    (cycles, rates)
+    let wants = warp.wants.with(&costs.polling, costs.poll / 2.0).with(&costs.around, 1.0);
+    (cycles, rates(&wants, cycles))
 }
 
 impl Around<'_> {
