@@ -7,7 +7,6 @@ use counterpoint_host_model::runtimes::pagoda::task_table::HostTable;
 use counterpoint_protocols::pagoda::{ENABLED, FREE, PRESENT, RUNNING, Shape, State, TaskId};
 use proptest::prelude::*;
 
-
 const TWO: Shape = Shape { columns: 2, rows: 1 };
 
 /// Both copies, and what is under way between them.

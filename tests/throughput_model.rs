@@ -47,8 +47,12 @@ fn ordinary_kernels_run_too() {
 fn threads_change_nothing() {
     for overlay in ["hyperq", "pagoda"] {
         let request = on(MODEL, overlay, "narrow-mixed", &["app.size=small"]);
-        let [one, two] = [1, 2].map(|threads| verified(&RunRequest { threads, hash: true, ..request.clone() }));
-        assert_eq!((one.report.hash, one.report.outcome.time()), (two.report.hash, two.report.outcome.time()));
+        let [one, two] =
+            [1, 2].map(|threads| verified(&RunRequest { threads, hash: true, ..request.clone() }));
+        assert_eq!(
+            (one.report.hash, one.report.outcome.time()),
+            (two.report.hash, two.report.outcome.time())
+        );
         assert_eq!(format!("{:?}", one.report.stats), format!("{:?}", two.report.stats), "{overlay}");
     }
 }
@@ -68,12 +72,13 @@ fn the_model_takes_as_long_as_stepped_sms() {
     let cases: [(&str, &str, &[&str]); 4] = [
         ("hyperq", "narrow-mandelbrot", &["app.tasks=32", "app.n=32"]),
         ("hyperq", "narrow-matmul", &["app.tasks=32"]),
-        ("pagoda", "narrow-exchange", &["app.size=small", "gpu.sms=2"]),
-        ("pagoda", "narrow-mandelbrot", &["app.tasks=16", "app.n=32", "gpu.sms=2"]),
+        ("pagoda", "narrow-exchange", &["app.tasks=48", "gpu.sms=2"]),
+        ("pagoda", "narrow-matmul", &["app.tasks=32", "app.n=32", "gpu.sms=2"]),
     ];
     for (overlay, application, sets) in cases {
-        let ratios = ratios(overlay, application, sets);
-        assert!(ratios.iter().all(|ratio| (0.9..1.1).contains(ratio)), "{overlay} {application}: {ratios:?}");
+        let [whole, kernels] = ratios(overlay, application, sets);
+        let told = format!("{overlay} {application}: {whole:.3}, without storage {kernels:.3}");
+        assert!((0.9..1.1).contains(&whole) && (0.8..1.25).contains(&kernels), "{told}");
     }
 }
 

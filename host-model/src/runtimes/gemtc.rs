@@ -88,7 +88,8 @@ impl Runtime for Gemtc {
             narrow::blocks(&kernel, sm, threads, self.params.registers, 0, self.params.blocks)?;
             narrow::add_kernel(&mut changed, key, &kernel);
             let batch = u64::from(self.params.batch);
-            for (name, bytes) in names(key).into_iter().zip([HEADER + batch * pagoda::BYTES, batch * NUMBER]) {
+            for (name, bytes) in names(key).into_iter().zip([HEADER + batch * pagoda::BYTES, batch * NUMBER])
+            {
                 changed.buffers.push(Buffer { name, bytes, device: key.1 });
             }
         }

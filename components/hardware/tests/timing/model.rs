@@ -78,7 +78,9 @@ fn a_block_ends_when_its_stores_are_acknowledged() {
 #[test]
 fn warps_that_want_more_turns_than_there_are_take_longer_by_that() {
     // Independent instructions: a warp wants a turn of the two units of the SM in every cycle.
-    let body = "add.u32 %r3, %r1, %r1;\nadd.u32 %r4, %r1, %r1;\nadd.u32 %r5, %r1, %r1;\nadd.u32 %r6, %r1, %r1;\n".repeat(500);
+    let body =
+        "add.u32 %r3, %r1, %r1;\nadd.u32 %r4, %r1, %r1;\nadd.u32 %r5, %r1, %r1;\nadd.u32 %r6, %r1, %r1;\n"
+            .repeat(500);
     let alone = cycles(&body, 32, 1)[0] - 10;
     for (warps, units) in [(2, 2), (4, 2), (6, 2)] {
         let end = cycles(&body, 32 * warps, 1)[0] - 10;
@@ -91,7 +93,12 @@ fn warps_that_want_more_turns_than_there_are_take_longer_by_that() {
 
 #[test]
 fn copies_and_blocks_see_one_memory() {
-    let launch = launch(1, &kernel("ld.global.u8 %r3, [%rd1];\nadd.u32 %r3, %r3, 1;\nst.global.u8 [%rd1+1], %r3;"), 1, 1);
+    let launch = launch(
+        1,
+        &kernel("ld.global.u8 %r3, [%rd1];\nadd.u32 %r3, %r3, 1;\nst.global.u8 [%rd1+1], %r3;"),
+        1,
+        1,
+    );
     let mask = 0b11;
     let requests = vec![(10, write(1, BUFFER, mask, 7)), (2000, read(2, BUFFER, mask))];
     let run = run(PLAIN, vec![(1000, block(&launch, 0))], requests);

@@ -5,8 +5,8 @@
 //! its instruction as the class of that takes. Memory answers after a fixed time, and sectors come one by one. Warps meet at barriers.
 
 use counterpoint_protocols::memory::{LINE_BYTES, SECTOR_BYTES, line_of, sectors};
-use counterpoint_ptx::{Access, AccessKind, Instruction, Issue, Issued, Program, Space};
 use counterpoint_ptx::functional::Observer;
+use counterpoint_ptx::{Access, AccessKind, Instruction, Issue, Issued, Program, Space};
 
 use super::costs::Costs;
 use super::share::{Resource, Wants};
@@ -140,7 +140,8 @@ impl Clock {
                 let stores = access.kind != AccessKind::Load;
                 let way = if stores { Resource::Requests } else { Resource::Replies };
                 self.warp.wants.visit(way, count);
-                let latency = if matches!(access.kind, AccessKind::Atomic(..)) { costs.atomic } else { costs.global };
+                let latency =
+                    if matches!(access.kind, AccessKind::Atomic(..)) { costs.atomic } else { costs.global };
                 // A sector comes in a cycle, whatever load it is for.
                 let last = (begun + latency).max(self.sector + 1) + count - 1;
                 if stores {

@@ -65,7 +65,8 @@ impl Blocks {
             let cycles = (cycles + around.costs.begin) as f64;
             around.sms[sm as usize].begin(Worker::Warp(number), cycles, rates(wants, cycles));
         }
-        let block = Block { launch: launch.id, index, warps: warps.len() as u32, since: around.cycle, counts };
+        let block =
+            Block { launch: launch.id, index, warps: warps.len() as u32, since: around.cycle, counts };
         self.all.insert(number, block);
         Ok(())
     }

@@ -169,7 +169,8 @@ mod tests {
         let all = [demand(40, 0.2, 0.05), demand(10, 0.8, 0.0)];
         let waits = waits(&all, &capacity());
         for (resource, capacity) in [(Resource::Issue, 4.0), (Resource::LoadStore, 1.0)] {
-            let taken = |it: &Demand| it.warps * it.wants.turns[resource as usize] / it.wants.slowdown(&waits);
+            let taken =
+                |it: &Demand| it.warps * it.wants.turns[resource as usize] / it.wants.slowdown(&waits);
             let taken: f64 = all.iter().map(taken).sum();
             assert!(taken < capacity * 1.01, "{resource:?}: {taken}");
         }

@@ -125,7 +125,8 @@ impl Column {
             let at = (self.row as usize + step) % self.takes.len();
             // An entry is read at the middle of the look, and the one before it behind the look, when its number is known; what comes later
             // is seen in the next sweep.
-            let read = if matches!(rows.get(at), Some(Row::Finds(State { ready: 2.., .. }))) { 1.0 } else { 0.5 };
+            let read =
+                if matches!(rows.get(at), Some(Row::Finds(State { ready: 2.., .. }))) { 1.0 } else { 0.5 };
             let seen = step > 0 || self.within <= costs.look * read;
             let found = match rows.get(at) {
                 Some(Row::Finds(_)) => Some(Target::Row(at as u32)),

@@ -15,6 +15,7 @@ mod task;
 pub mod warp_table;
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use counterpoint_framework::kernel::Fault;
@@ -146,17 +147,20 @@ impl Masters {
     pub(super) fn begin(&mut self, message: RunCta, around: &mut Around<'_>) -> Result<(), Fault> {
         let RunCta { launch, index, sm, .. } = message;
         let first = self.columns.len();
-        if !self.all.contains_key(&launch.id) {
-            let mut master = Master::new(&launch, first)?;
-            master.read(around.memory).map_err(Fault::new)?;
-            self.all.insert(launch.id, master);
-        }
-        let Some(master) = self.all.get(&launch.id) else { return Ok(()) };
+        let master = match self.all.entry(launch.id) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let mut master = Master::new(&launch, first)?;
+                master.read(around.memory).map_err(Fault::new)?;
+                new.insert(master)
+            }
+        };
         if master.first + index as usize != first {
             return Err(Fault::new("the blocks of a MasterKernel came in another order than theirs"));
         }
         let slots = launch.threads() / 32 - 1;
-        let block = MasterBlock::new(slots as usize, master.shape.rows as usize, master.pool).map_err(Fault::new)?;
+        let block =
+            MasterBlock::new(slots as usize, master.shape.rows as usize, master.pool).map_err(Fault::new)?;
         let column = Column::new(sm as usize, index, block, master.shape.rows, around.cycle);
         around.sms[sm as usize].poll(column.pollers(), &around.master.polling);
         self.columns.push((launch.id, column));
@@ -213,7 +217,11 @@ impl Masters {
     }
 
     /// A scheduler warp has done what it was at. Gives the block if it has ended.
-    pub(super) fn scheduler_done(&mut self, number: u32, around: &mut Around<'_>) -> Result<Option<Ended>, Fault> {
+    pub(super) fn scheduler_done(
+        &mut self,
+        number: u32,
+        around: &mut Around<'_>,
+    ) -> Result<Option<Ended>, Fault> {
         let number = number as usize;
         let (id, column) = &mut self.columns[number];
         let id = *id;
@@ -257,7 +265,9 @@ impl Masters {
         master.write(place, around.memory);
         if looked.scheduled {
             column.doing = Doing::Schedule(row);
-            let demand = pagoda::parameters(&around.memory.bytes::<{ pagoda::BYTES as usize }>(master.address(place))).demand;
+            let demand =
+                pagoda::parameters(&around.memory.bytes::<{ pagoda::BYTES as usize }>(master.address(place)))
+                    .demand;
             around.work(column.sm, number, around.master.schedule(&demand));
             return Ok(());
         }
@@ -323,7 +333,12 @@ impl Masters {
     }
 
     /// An executor warp has ended what it was given.
-    pub(super) fn executor_done(&mut self, number: u32, slot: u32, around: &mut Around<'_>) -> Result<(), Fault> {
+    pub(super) fn executor_done(
+        &mut self,
+        number: u32,
+        slot: u32,
+        around: &mut Around<'_>,
+    ) -> Result<(), Fault> {
         let (id, column) = &mut self.columns[number as usize];
         let Some(master) = self.all.get_mut(id) else { return Ok(()) };
         column.busy[slot as usize] = false;
