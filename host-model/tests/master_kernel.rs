@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use counterpoint_host_model::runtimes::pagoda::entry::{self, Parameters};
-use counterpoint_host_model::runtimes::pagoda::task_table::{ENABLED, FREE, PRESENT, Shape, State};
-use counterpoint_host_model::runtimes::pagoda::warp_table::Demand;
+use counterpoint_host_model::runtimes::pagoda::entry;
+use counterpoint_protocols::pagoda::{self, Demand, ENABLED, FREE, PRESENT, Parameters, Shape, State};
 use counterpoint_ptx::Program;
 use counterpoint_ptx::functional::{FlatMemory, Grid, Options};
 
@@ -18,7 +17,7 @@ fn master_kernel(dialect: &str) -> Program {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../experiments/applications/narrow-exchange");
     let path = folder.join(format!("kernel.{dialect}.ptx"));
     let text = std::fs::read_to_string(&path).expect("the PTX of an application");
-    Program::compile(&text, Some(entry::MASTER_KERNEL))
+    Program::compile(&text, Some(pagoda::MASTER_KERNEL))
         .unwrap_or_else(|errors| panic!("{dialect}: {errors:?}"))
 }
 
@@ -63,9 +62,9 @@ fn run(dialect: &str, states: &[State], all: &[Work], pool: u32, stops: bool) ->
         outputs.push(output);
         let mut arguments = [input.to_le_bytes(), output.to_le_bytes()].concat();
         arguments.extend(work.rounds.to_le_bytes());
-        table.extend(entry::bytes(state, &Parameters { demand: work.demand, function, arguments }));
+        table.extend(pagoda::bytes(state, &Parameters { demand: work.demand, function, arguments }));
     }
-    table.resize(SHAPE.entries() * entry::BYTES as usize, 0);
+    table.resize(SHAPE.entries() * pagoda::BYTES as usize, 0);
     let table = memory.push(&table);
     let stop = memory.push(&u32::from(stops).to_le_bytes());
     let params =
@@ -83,8 +82,8 @@ fn run(dialect: &str, states: &[State], all: &[Work], pool: u32, stops: bool) ->
         let start = (address - memory.base) as usize;
         &memory.bytes[start..start + bytes]
     };
-    let size = entry::BYTES as usize;
-    let states: Vec<State> = at(table, all.len() * size).chunks_exact(size).map(entry::state).collect();
+    let size = pagoda::BYTES as usize;
+    let states: Vec<State> = at(table, all.len() * size).chunks_exact(size).map(pagoda::state).collect();
     for ((work, &output), state) in all.iter().zip(&outputs).zip(&states) {
         if *state == FREE {
             assert_eq!(

@@ -10,6 +10,7 @@ pub mod local;
 pub mod memory;
 pub mod page_log;
 pub mod pages;
+pub mod pagoda;
 pub mod pipeline;
 pub mod preload;
 pub mod translation;

@@ -78,6 +78,16 @@ impl Allocations {
         range.contains(&address).then(|| range.clone())
     }
 
+    /// The addresses that may be touched and how, in their order.
+    pub fn live(&self) -> impl Iterator<Item = (Range<u64>, Rights)> {
+        self.live.iter().cloned()
+    }
+
+    /// What has been freed.
+    pub fn freed(&self) -> impl Iterator<Item = &Allocation> {
+        self.all.iter().filter(|it| it.freed_after.is_some())
+    }
+
     fn position(&self, address: u64) -> Option<usize> {
         self.live.partition_point(|(range, _)| range.start <= address).checked_sub(1)
     }

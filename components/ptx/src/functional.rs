@@ -6,6 +6,7 @@
 mod cta;
 mod findings;
 mod memory;
+mod observer;
 mod races;
 mod shadow;
 mod touched;
@@ -15,13 +16,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use crate::error::{ExecError, Failure};
-use crate::execute::{CtaEnvironment, RangeAction, RangeCall};
+use crate::execute::{CtaEnvironment, RangeAction, RangeCall, Windows};
 use crate::image::VariableBases;
 use crate::program::Program;
 use crate::texture::Textures;
 use cta::Cta;
 pub use findings::{Check, Finding};
 pub use memory::FlatMemory;
+pub use observer::Observer;
 pub use touched::{Conflict, Touched};
 
 /// Warp instructions that a block may execute if nobody says otherwise. The largest block of the applications has a
@@ -42,6 +44,8 @@ pub struct Options {
     pub baseline: bool,
     /// Keep the ranges that the kernel sets and releases; they mean nothing otherwise.
     pub ranges: bool,
+    /// Where shared and local memory appear among generic addresses: where no allocation lies.
+    pub windows: Windows,
     /// What texture fetches find.
     pub textures: Arc<Textures>,
     /// Set by someone who wants the run to end.
@@ -56,6 +60,7 @@ impl Default for Options {
             racecheck: false,
             baseline: false,
             ranges: false,
+            windows: Windows::default(),
             textures: Arc::default(),
             interrupt: Arc::default(),
         }
@@ -115,6 +120,7 @@ impl<'a> Grid<'a> {
         }
         let mut env = CtaEnvironment::new(grid, block, Arc::from(params));
         env.textures = Arc::clone(&options.textures);
+        env.windows = options.windows;
         env.dynamic_shared_bytes = options.dynamic_shared_bytes;
         (env.global_base, env.constant_base) = (variables.globals, variables.constants);
         let cta = Cta::new(program, &env, options);
@@ -130,8 +136,21 @@ impl<'a> Grid<'a> {
         ctaid: [u32; 3],
         memory: &mut FlatMemory,
     ) -> Result<ControlFlow<()>, Box<Failure>> {
+        self.run_observed(ctaid, memory, &mut ())
+    }
+
+    /// The same, with somebody who looks on.
+    ///
+    /// # Errors
+    /// When the kernel does what it must not.
+    pub fn run_observed(
+        &mut self,
+        ctaid: [u32; 3],
+        memory: &mut FlatMemory,
+        observer: &mut impl Observer,
+    ) -> Result<ControlFlow<()>, Box<Failure>> {
         self.env.ctaid = ctaid;
-        self.cta.run(&self.env, memory, self.options)
+        self.cta.run(&self.env, memory, self.options, observer)
     }
 
     /// What the kernel did so far that it should not, in the order in which it came first.

@@ -26,8 +26,8 @@ pub(super) struct StudyFile {
     /// scale sets wins over what is set for an application alone.
     #[param(default = "{}")]
     pub scales: Named<Named<Raw>>,
-    /// What is compared: by label, a map with `runtime`, `policy`, `with` (overlays), `applications` (by label, one that is
-    /// run in its place), and settings `path: value`.
+    /// What is compared: by label, a map with `runtime`, `policy`, `with` (overlays), `machine` where it is not that of the study,
+    /// `applications` (by label, one that is run in its place), and settings `path: value`.
     pub runs: Named<Raw>,
     /// Settings of which every value is tried: `path: [value, value]`.
     #[param(default = "{}")]

@@ -255,6 +255,7 @@ fn apply(run: &Raw, label: &str, request: &mut RunRequest, diagnostics: &mut Dia
                 let own = value.get(label).and_then(Node::as_scalar);
                 own.into_iter().for_each(|name| name.clone_into(&mut request.application));
             }
+            ("machine", Some(name)) => request.machine = name.to_owned(),
             ("runtime", Some(name)) => request.runtime = Some(name.to_owned()),
             ("policy", Some(name)) => request.policy = Some(name.to_owned()),
             ("with", Some(name)) => request.overlays.push(name.to_owned()),

@@ -93,6 +93,8 @@ pub(super) struct LinkEntry {
     pub capacity: Option<Node>,
     /// The rate at which bytes pass.
     pub bandwidth: Option<Node>,
+    /// How far an index ranges that stands in no array of parts.
+    pub count: Option<Node>,
     /// The whole entry.
     pub span: Span,
 }
@@ -148,7 +150,7 @@ const MODULE_KEYS: [&str; 10] = [
     "exports",
 ];
 const PARAMETER_KEYS: [&str; 5] = ["type", "default", "min", "max", "doc"];
-const LINK_KEYS: [&str; 6] = ["from", "to", "latency", "back", "capacity", "bandwidth"];
+const LINK_KEYS: [&str; 7] = ["from", "to", "latency", "back", "capacity", "bandwidth", "count"];
 
 /// Takes a document apart.
 pub(super) fn parse(document: &Document, diagnostics: &mut Diagnostics) -> Module {
@@ -316,6 +318,7 @@ impl Parser<'_> {
                 back: None,
                 capacity: None,
                 bandwidth: None,
+                count: None,
                 span: node.span,
             });
         }
@@ -336,7 +339,7 @@ impl Parser<'_> {
         let (from, to) = (end("from"), end("to"));
         let part = |name| node.get(name).cloned();
         let (latency, back) = (part("latency"), part("back"));
-        let (capacity, bandwidth) = (part("capacity"), part("bandwidth"));
-        Some(LinkEntry { from: from?, to: to?, latency, back, capacity, bandwidth, span: node.span })
+        let (capacity, bandwidth, count) = (part("capacity"), part("bandwidth"), part("count"));
+        Some(LinkEntry { from: from?, to: to?, latency, back, capacity, bandwidth, count, span: node.span })
     }
 }

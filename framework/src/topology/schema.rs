@@ -124,6 +124,7 @@ fn link() -> Value {
             "back": text("The time in the other direction of a socket; the same if not given."),
             "capacity": described(scalar(), "The receiver's buffer, in messages."),
             "bandwidth": text("The rate at which bytes pass."),
+            "count": text("How far an index ranges that stands in no array of parts: between two arrays of ports."),
         },
     });
     json!({ "anyOf": [text("from -> to"), map] })

@@ -1,7 +1,8 @@
 //! Links of a module to joined ports of component instances: indices ranged over, exports followed.
 //!
 //! An index is `[*]`, a free name, or arithmetic over free names and parameters. A free index ranges over the array that
-//! it indexes by itself; where several arrays do, they must be equally long. Combinations for which another index falls
+//! it indexes by itself; where several arrays do, they must be equally long. Between two arrays of ports, which are as long as they are
+//! linked, the link says with `count` how far it ranges. Combinations for which another index falls
 //! outside its array are left out, so `tile[i].east -> tile[i + 1].west` makes a chain.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -134,7 +135,8 @@ pub(super) fn link(
     let mut complete = false;
     if let [from, to] = ends.as_slice() {
         let medium = Medium::read(entry, scope, catalogue, diagnostics);
-        match tables.join(from, to, &scope.environment) {
+        let count = value::<u32>(&entry.count, scope, catalogue, diagnostics);
+        match tables.join(from, to, count, &scope.environment) {
             Ok(pairs) => {
                 complete = true;
                 wires.extend(pairs.into_iter().map(|(from, to)| medium.wire(from, to, entry.span)));
@@ -319,6 +321,7 @@ impl Tables<'_> {
         &self,
         from: &Pattern<'_>,
         to: &Pattern<'_>,
+        count: Option<u32>,
         environment: &Environment,
     ) -> Result<Vec<(Leaf, Leaf)>, Fault> {
         if from.part.faulty || to.part.faulty {
@@ -334,7 +337,7 @@ impl Tables<'_> {
             [Err(fault), _] | [_, Err(fault)] => return Err(fault),
         };
         let ends = [(from, from_shape), (to, to_shape)];
-        let ranges = ranges(&ends, environment)?;
+        let ranges = ranges(&ends, count, environment)?;
         let mut total = 1u64;
         for range in ranges.values() {
             total = total.saturating_mul(*range as u64);
@@ -544,6 +547,7 @@ impl Tables<'_> {
 /// How far each free index ranges.
 fn ranges<'a>(
     ends: &'a [(&'a Pattern<'a>, Shape); 2],
+    count: Option<u32>,
     environment: &'a Environment,
 ) -> Result<BTreeMap<&'a str, usize>, Fault> {
     let mut known: BTreeMap<&str, (usize, String)> = BTreeMap::new();
@@ -573,9 +577,11 @@ fn ranges<'a>(
         }
     }
     for (name, span) in used {
-        if !known.contains_key(name) {
+        if let (None, Some(count)) = (known.get(name), count) {
+            known.insert(name, (count as usize, String::new()));
+        } else if !known.contains_key(name) {
             let diagnostic = Diagnostic::new(span, format!("the range of `{name}` is not known"));
-            let help = "an index must stand alone in the brackets of an array of components";
+            let help = "an index must stand alone in the brackets of an array of components, or the link say `count`";
             let parameters = environment.names();
             let mut diagnostic = diagnostic.help(help);
             diagnostic.suggestion =

@@ -16,12 +16,12 @@ use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::{Params, Variant};
 use counterpoint_framework::telemetry::SpanId;
 use counterpoint_protocols::bus::Description;
+use counterpoint_protocols::pagoda::{self, Demand};
 
 use super::Runtime;
 use super::batches::{self, Batch, DoesBatches, divided};
 use super::narrow::{self, Copies, Key, Loads};
 use super::pagoda::entry;
-use super::pagoda::warp_table::Demand;
 use crate::driver::Driver;
 use crate::program::{Application, Argument, Buffer, DEFAULT_STREAM, LaunchStep, Task};
 
@@ -116,7 +116,7 @@ impl Runtime for Fusion {
                 most = most.max(blocks);
             }
             narrow::add_kernel(&mut changed, key, &kernel);
-            let bytes = u64::from(most) * entry::BYTES;
+            let bytes = u64::from(most) * pagoda::BYTES;
             changed.buffers.push(Buffer { name: name(key), bytes, device: key.1 });
         }
         Ok(Arc::new(changed))

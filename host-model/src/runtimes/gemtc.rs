@@ -17,6 +17,7 @@ use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::{Params, Variant};
 use counterpoint_framework::telemetry::SpanId;
 use counterpoint_protocols::bus::{Description, Direction};
+use counterpoint_protocols::pagoda::{self, SUPER_KERNEL};
 use counterpoint_ptx::Program;
 
 use super::Runtime;
@@ -26,8 +27,6 @@ use super::pagoda::entry;
 use crate::driver::Driver;
 use crate::program::{Application, Argument, Buffer, BufferId, DEFAULT_STREAM, LaunchStep, Range, Task};
 
-/// What the module calls the SuperKernel.
-const SUPER_KERNEL: &str = "super_kernel";
 /// Bytes before the tasks of a queue: the lock and the counts.
 const HEADER: u64 = 128;
 /// Where the list of what is done is counted.
@@ -113,7 +112,8 @@ impl Runtime for Gemtc {
             // The largest batch is of the step whose tasks have the fewest threads.
             let most = tasks.iter().map(|task| self.params.size([*task])).max().unwrap_or_default();
             let batch = u64::from(most);
-            for (name, bytes) in names(key).into_iter().zip([HEADER + batch * entry::BYTES, batch * NUMBER]) {
+            for (name, bytes) in names(key).into_iter().zip([HEADER + batch * pagoda::BYTES, batch * NUMBER])
+            {
                 changed.buffers.push(Buffer { name, bytes, device: key.1 });
             }
         }

@@ -8,14 +8,13 @@ use counterpoint_framework::model::Choice;
 use counterpoint_framework::telemetry::SpanId;
 use counterpoint_protocols::bus::Direction;
 use counterpoint_protocols::launch::SmResources;
+use counterpoint_protocols::pagoda::{self, Demand, FREE, Parameters};
 use counterpoint_ptx::ast::Module;
 use counterpoint_ptx::parser::parse;
 use counterpoint_ptx::rewrite::loads_past_l1;
 use counterpoint_ptx::{Program, PtxError};
 
-use super::pagoda::entry::{self, Parameters};
-use super::pagoda::task_table::FREE;
-use super::pagoda::warp_table::Demand;
+use super::pagoda::entry;
 use crate::driver::Driver;
 use crate::program::{Application, BufferId, DEFAULT_STREAM, LaunchStep, Range, Step, Task};
 
@@ -172,7 +171,7 @@ pub(super) fn queued(
 ) -> Result<Vec<u8>, Fault> {
     let function = entry::function(kernel, launch.kernel.name()).map_err(Fault::new)?;
     let parameters = Parameters { demand, function, arguments: driver.params_of(launch) };
-    Ok(entry::bytes(FREE, &parameters))
+    Ok(pagoda::bytes(FREE, &parameters))
 }
 
 /// Blocks of a resident kernel on each SM, with so many threads, registers a thread and bytes of shared memory: as many as are wanted, or,

@@ -12,6 +12,7 @@ mod dram;
 mod io;
 mod l2;
 mod labels;
+mod model;
 mod programs;
 mod scheduling;
 mod sm;

@@ -4,8 +4,8 @@ use super::Warp;
 use crate::program::{Action, Program};
 
 impl Warp {
-    /// Executes instructions as long as they are of the lane-wise table, at most so many. Returns how many, and by how many
-    /// threads they were executed, all added up.
+    /// Executes instructions as long as they are of the lane-wise table and stand one behind the other, at most so many. Returns how
+    /// many, and by how many threads they were executed, all added up.
     #[inline]
     pub(crate) fn run_straight(&mut self, program: &Program, most: u32) -> (u32, u64) {
         self.check(program);
@@ -23,9 +23,14 @@ impl Warp {
                 Action::Lane | Action::LaneWide | Action::Compare(_) => {}
                 _ => break,
             }
+            let next = self.pc + 1;
             self.advance(program);
             count += 1;
             threads += u64::from(lanes.count_ones());
+            // Where paths meet again, the next instruction may be anywhere.
+            if self.pc != next {
+                break;
+            }
         }
         (count, threads)
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use super::findings::{Check, Findings, mistake};
 use super::races::{Race, Races};
 use super::shadow::Shadow;
-use super::{FlatMemory, Options, Statistics, ToldRange};
+use super::{FlatMemory, Observer, Options, Statistics, ToldRange};
 use crate::allocations::{Allocations, bytes_of};
 use crate::error::{ExecError, Failure};
 use crate::execute::{Access, AccessKind, CtaEnvironment, Issue, Votes, Warp};
@@ -85,6 +85,7 @@ impl<'a> Cta<'a> {
         env: &CtaEnvironment,
         memory: &mut FlatMemory,
         options: &Options,
+        observer: &mut impl Observer,
     ) -> Result<ControlFlow<()>, Box<Failure>> {
         for (index, warp) in self.warps.iter_mut().enumerate() {
             warp.restart(self.program, env, index as u32);
@@ -106,7 +107,7 @@ impl<'a> Cta<'a> {
                     alive = true;
                     if self.waiting[index].is_none() {
                         moved = true;
-                        let turn = self.turn(index, env, memory);
+                        let turn = self.turn(index, env, memory, observer);
                         turn.map_err(|error| {
                             Box::new(Failure::of_warp(self.program, ctaid, index as u32, *error))
                         })?;
@@ -134,10 +135,13 @@ impl<'a> Cta<'a> {
         index: usize,
         env: &CtaEnvironment,
         memory: &mut FlatMemory,
+        observer: &mut impl Observer,
     ) -> Result<(), Box<ExecError>> {
         let mut left = TURN;
         loop {
+            let first = self.warps[index].pc().unwrap_or_default();
             let (count, threads) = self.warps[index].run_straight(self.program, left);
+            observer.computed(index, first, count);
             self.statistics.warp_instructions += u64::from(count);
             self.statistics.thread_instructions += threads;
             left -= count;
@@ -145,7 +149,9 @@ impl<'a> Cta<'a> {
                 return Ok(());
             }
             left -= 1;
+            let pc = self.warps[index].pc().unwrap_or_default();
             let issued = self.warps[index].issue(self.program, env, &mut self.access)?;
+            observer.issued(index, pc, issued, &self.access);
             self.statistics.warp_instructions += 1;
             self.statistics.thread_instructions += u64::from(issued.lanes.count_ones());
             match issued.kind {
@@ -169,7 +175,7 @@ impl<'a> Cta<'a> {
                         let pc = self.warps[index].last_barrier();
                         self.waiting[index] = Some(Waiting { barrier: id, pc });
                     }
-                    self.release_full();
+                    self.release_full(observer);
                     if self.waiting[index].is_some() {
                         return Ok(());
                     }
@@ -178,7 +184,7 @@ impl<'a> Cta<'a> {
                     if finished {
                         self.races.iter_mut().for_each(|races| races.end(index));
                         // Barriers of all living warps wait for one less.
-                        self.release_full();
+                        self.release_full(observer);
                         return Ok(());
                     }
                 }
@@ -187,7 +193,7 @@ impl<'a> Cta<'a> {
     }
 
     /// Opens the barriers at which all have arrived that they wait for.
-    fn release_full(&mut self) {
+    fn release_full(&mut self, observer: &mut impl Observer) {
         for id in 0..self.arrived.len() {
             if self.arrived[id].threads == 0 {
                 continue;
@@ -202,9 +208,11 @@ impl<'a> Cta<'a> {
                     self.races.iter_mut().for_each(|races| races.pass(index, id as u32, count.is_none()));
                     *waiting = None;
                     warp.pass_barrier(self.program, votes);
+                    observer.passed(index, id as u32);
                 }
             }
             self.races.iter_mut().for_each(|races| races.opened(id as u32));
+            observer.opened(id as u32);
         }
     }
 

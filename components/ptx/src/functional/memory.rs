@@ -76,6 +76,27 @@ impl FlatMemory {
         })
     }
 
+    /// Memory that begins at address 0 and has no allocations: those of a device whose addresses somebody else gives out come with
+    /// [`FlatMemory::map`].
+    pub fn of_device() -> Self {
+        FlatMemory { base: 0, ..FlatMemory::new(0) }
+    }
+
+    /// From now on kernels may touch these allocations and no others. The bytes that they reach must be there; all of them count
+    /// as written.
+    pub fn map(&mut self, allocations: &Allocations) {
+        let base = self.base;
+        let piece = |range: Range<u64>, rights| Piece {
+            name: allocations.name_of(range.start),
+            range: (range.start - base) as usize..(range.end - base) as usize,
+            shadow: None,
+            touched: None,
+            rights,
+        };
+        self.pieces = allocations.live().map(|(range, rights)| piece(range, rights)).collect();
+        self.freed = allocations.freed().cloned().collect();
+    }
+
     /// Gives a module's variables their places and first bytes; any of its kernels will do.
     pub fn load(&mut self, module: &str, program: &Program) -> VariableBases {
         let mut place = |space: &str, size: u64, rights| {

@@ -8,15 +8,13 @@
 //! Warps that poll are warps that issue: they take turns from tasks on their SM, and an idle MasterKernel is nearly as much work for the
 //! simulator as a busy GPU.
 //!
-//! The pure parts know no time and no bus: [`task_table`] the protocol of the two tables, [`entry`] the bytes of an entry, [`buddy`] and
-//! [`warp_table`] what the MasterKernel keeps in shared memory.
+//! The pure parts know no time and no bus: [`task_table`] is the CPU's table, [`entry`] says which tasks fit into it. The twins of what the
+//! MasterKernel does with its table and keeps in shared memory are in `counterpoint-hardware`, whose model of it works with them.
 
-pub mod buddy;
 pub mod entry;
 mod prepare;
 mod spawner;
 pub mod task_table;
-pub mod warp_table;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,6 +25,7 @@ use counterpoint_framework::model::{Params, Variant};
 use counterpoint_framework::telemetry::SpanId;
 use counterpoint_framework::time::{Bytes, SimTime};
 use counterpoint_protocols::bus::{Description, Direction};
+use counterpoint_protocols::pagoda::check_pool;
 
 use super::Runtime;
 use super::narrow::{Copies, Loads, copy_all, key_of};
@@ -97,7 +96,7 @@ impl Variant<dyn Runtime> for Pagoda {
         if !params.threads.is_multiple_of(32) {
             return Err(format!("threads: {} are not whole warps of 32", params.threads));
         }
-        buddy::Buddy::new(params.pool.get() as u32).map_err(|error| format!("pool: {error}"))?;
+        check_pool(params.pool.get() as u32).map_err(|error| format!("pool: {error}"))?;
         Ok(Box::new(Pagoda { params: params.clone() }))
     }
 }

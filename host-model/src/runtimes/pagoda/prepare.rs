@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use counterpoint_framework::kernel::Fault;
 use counterpoint_protocols::bus::Description;
+use counterpoint_protocols::pagoda::{self, MASTER_KERNEL, Shape};
 use counterpoint_ptx::Program;
 
 use super::super::narrow::{self, Key};
-use super::task_table::Shape;
 use super::{PagodaParams, entry};
 use crate::program::{Application, Argument, Buffer, BufferId, LaunchStep, Task};
 
@@ -59,7 +59,7 @@ pub(super) fn with_masters(
 ) -> Result<Application, Fault> {
     let mut changed = application.clone();
     for (key, tasks) in &narrow::tasks(application)? {
-        let master = narrow::resident(tasks, entry::MASTER_KERNEL, "pagoda.h", params.loads)?;
+        let master = narrow::resident(tasks, MASTER_KERNEL, "pagoda.h", params.loads)?;
         for task in tasks {
             check(task, &master, params)
                 .map_err(|error| Fault::new(format!("task `{}`: {error}", task.launch.kernel.name())))?;
@@ -72,7 +72,7 @@ pub(super) fn with_masters(
             capacity.sms * narrow::blocks(&master, sm, threads, registers, pool.get() as u32, blocks)?;
         let [table, stop] = names(key);
         let device = key.1;
-        let bytes = u64::from(columns * params.rows) * entry::BYTES;
+        let bytes = u64::from(columns * params.rows) * pagoda::BYTES;
         changed.buffers.push(Buffer { name: table, bytes, device });
         changed.buffers.push(Buffer { name: stop, bytes: 4, device });
     }
@@ -86,11 +86,11 @@ pub(super) fn masters(application: &Application, params: &PagodaParams) -> BTree
         Some((BufferId(position as u32), application.buffers[position].bytes))
     };
     let master = |module: &crate::modules::Module| {
-        let kernel = module.kernels.iter().find(|kernel| kernel.name() == entry::MASTER_KERNEL)?;
+        let kernel = module.kernels.iter().find(|kernel| kernel.name() == MASTER_KERNEL)?;
         let key = (Arc::clone(&module.name), module.device);
         let [table, stop] = names(&key);
         let ((table, bytes), (stop, _)) = (find(&table)?, find(&stop)?);
-        let columns = (bytes / entry::BYTES) as u32 / params.rows;
+        let columns = (bytes / pagoda::BYTES) as u32 / params.rows;
         let shape = Shape { columns, rows: params.rows };
         Some((key.clone(), Master { key, kernel: Arc::clone(kernel), shape, table, stop }))
     };

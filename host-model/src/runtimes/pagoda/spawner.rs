@@ -12,11 +12,12 @@ use counterpoint_framework::telemetry::{Level, SpanId};
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::bus::{CommandId, Direction};
 use counterpoint_protocols::launch::Tracking;
+use counterpoint_protocols::pagoda::{self, Parameters, State, TaskId, UnknownTask};
 
 use super::super::narrow::{Copies, Key};
-use super::entry::{self, Parameters};
+use super::entry;
 use super::prepare::Master;
-use super::task_table::{HostTable, State, TaskId};
+use super::task_table::HostTable;
 use super::{INPUTS, PagodaParams, RESULTS, TABLE, part};
 use crate::driver::Driver;
 use crate::program::Task;
@@ -215,8 +216,8 @@ impl Spawner {
             function: entry::function(&self.master.kernel, launch.kernel.name()).map_err(wrong)?,
             arguments: driver.params_of(launch),
         };
-        let range = part(self.master.table, place as u64 * entry::BYTES, entry::BYTES);
-        driver.write_part(range, entry::bytes(state, &parameters)).await?;
+        let range = part(self.master.table, place as u64 * pagoda::BYTES, pagoda::BYTES);
+        driver.write_part(range, pagoda::bytes(state, &parameters)).await?;
         driver.copy_part(Direction::HostToDevice, range, TABLE, Some(self.parent)).await?;
         driver.stats().entries_sent.add(1);
         Ok(())
@@ -260,14 +261,14 @@ impl Spawner {
         places: std::ops::RangeInclusive<usize>,
     ) -> Result<(), Fault> {
         let (first, count) = (*places.start(), places.end() - places.start() + 1);
-        let range = part(self.master.table, first as u64 * entry::BYTES, count as u64 * entry::BYTES);
+        let range = part(self.master.table, first as u64 * pagoda::BYTES, count as u64 * pagoda::BYTES);
         let copy = driver.copy_part(Direction::DeviceToHost, range, TABLE, Some(self.parent)).await?;
         driver.wait(copy).await?;
         driver.stats().entries_copied_back.add(count as u64);
         let bytes = driver.read_part(range).await?;
-        for (place, bytes) in (first..).zip(bytes.chunks_exact(entry::BYTES as usize)) {
+        for (place, bytes) in (first..).zip(bytes.chunks_exact(pagoda::BYTES as usize)) {
             let id = self.table.shape().at(place);
-            let ended = self.table.copied_back(id, entry::state(bytes)).map_err(unknown)?;
+            let ended = self.table.copied_back(id, pagoda::state(bytes)).map_err(unknown)?;
             if ended && let Some(Spawned { task, since, span }) = self.spawned[place].take() {
                 driver.task_done(since, span);
                 if self.copies == Copies::Beside {
@@ -291,6 +292,6 @@ impl Spawner {
     }
 }
 
-fn unknown(unknown: super::task_table::UnknownTask) -> Fault {
+fn unknown(unknown: UnknownTask) -> Fault {
     Fault::new(unknown.to_string())
 }

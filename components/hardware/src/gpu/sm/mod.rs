@@ -8,18 +8,18 @@
 
 mod answer;
 mod blocks;
-mod cta;
+pub(super) mod cta;
 mod dependences;
 mod fetch;
 mod issue;
-mod load_store;
+pub(super) mod load_store;
 mod operands;
 pub(crate) mod params;
 mod read_cache;
 pub(crate) mod scheduler;
 mod spans;
 mod stalls;
-mod units;
+pub(super) mod units;
 mod warp;
 mod writeback;
 

@@ -6,21 +6,21 @@ use counterpoint_ptx::{Latency, Unit};
 use super::params::{ClassCycles, SmParams};
 
 /// The ways of instructions through the SM.
-pub(super) const WAYS: usize = 4;
+pub(in crate::gpu) const WAYS: usize = 4;
 /// The way of memory accesses.
-pub(super) const MEMORY: usize = 3;
+pub(in crate::gpu) const MEMORY: usize = 3;
 
 const CLASSES: usize = 23;
 
 /// Latency and initiation interval of every class.
-pub(super) struct Units {
+pub(in crate::gpu) struct Units {
     cycles: [(u32, u32); CLASSES],
     /// Double precision has units of its own.
     doubles: bool,
 }
 
 impl Units {
-    pub(super) fn new(params: &SmParams) -> Self {
+    pub(in crate::gpu) fn new(params: &SmParams) -> Self {
         let mut cycles = [(1, 1); CLASSES];
         let mut set = |class: Latency, latency, initiation| cycles[class as usize] = (latency, initiation);
         let mut group = |classes: [Latency; 5], latency: &ClassCycles, initiation: &ClassCycles| {
@@ -42,14 +42,14 @@ impl Units {
 
     /// Latency and initiation interval.
     #[inline]
-    pub(super) fn cycles(&self, class: Latency) -> (u64, u64) {
+    pub(in crate::gpu) fn cycles(&self, class: Latency) -> (u64, u64) {
         let (latency, initiation) = self.cycles[class as usize];
         (latency.into(), initiation.into())
     }
 
     /// The way that instructions for a unit go.
     #[inline]
-    pub(super) fn way(&self, unit: Unit) -> usize {
+    pub(in crate::gpu) fn way(&self, unit: Unit) -> usize {
         match unit {
             Unit::Sp | Unit::Control => 0,
             Unit::Dp if self.doubles => 2,

@@ -89,7 +89,7 @@ impl Backing {
 }
 
 /// What a line holds that nobody cares for.
-fn poison(line: u64) -> Line {
+pub(crate) fn poison(line: u64) -> Line {
     std::array::from_fn(|byte| {
         let mixed = (line * LINE_BYTES + byte as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         0x80 | (mixed >> 57) as u8

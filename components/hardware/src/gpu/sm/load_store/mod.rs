@@ -32,6 +32,7 @@ use in_flight::{InFlight, Waiter};
 use l1::L1;
 pub(super) use local::translate as to_local;
 use queue::{Queue, Work};
+pub(in crate::gpu) use shared_memory::conflict_degree;
 pub(super) use surroundings::Surroundings;
 use tlb::Tlb;
 pub(super) use tlb::TlbStats;

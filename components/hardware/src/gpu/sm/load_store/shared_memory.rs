@@ -65,7 +65,7 @@ fn word(bytes: &[u8], address: u32) -> u32 {
 /// Cycles that an access, from the lowest address to the highest one, takes: the most different words that one bank must
 /// deliver. Lanes that read the same word share it; atomics on the same word take turns.
 #[inline]
-fn conflict_degree(access: &Access, (low, high): (u64, u64), banks: u32) -> u64 {
+pub(in crate::gpu) fn conflict_degree(access: &Access, (low, high): (u64, u64), banks: u32) -> u64 {
     let words = u64::from(access.width).div_ceil(4);
     let span = high / 4 + words - low / 4;
     if matches!(access.kind, AccessKind::Atomic(..)) {

@@ -9,8 +9,7 @@
 //! bytes under 32 KiB are 127, and slot 0 of the array is not used. It frees by the place in memory; a place is that of several
 //! nodes, so the size is needed as well: a [`Node`] has both.
 
-/// Bytes of a leaf, the smallest piece that is given out.
-pub const LEAF: u32 = 512;
+use counterpoint_protocols::pagoda::{LEAF, check_pool};
 
 /// A piece of memory: its number in the array that holds the tree, where the root is 1 and the children of `n` are `2n` and `2n + 1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,9 +43,7 @@ impl Buddy {
     /// # Errors
     /// If there is no tree of that size.
     pub fn new(pool: u32) -> Result<Self, String> {
-        if !pool.is_power_of_two() || pool < LEAF {
-            return Err(format!("a pool of {pool} bytes is no power of two of at least {LEAF}"));
-        }
+        check_pool(pool)?;
         let slots = (2 * pool / LEAF) as usize;
         Ok(Buddy { pool, marked: vec![false; slots], returned: vec![false; slots] })
     }

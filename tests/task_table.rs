@@ -1,10 +1,11 @@
-//! The protocol of the two tables, step by step and in random orders.
+//! The protocol of the two copies of Pagoda's TaskTable, the host's and the device's, step by step and in random orders.
 
 use std::collections::{BTreeMap, VecDeque};
 
+use counterpoint_hardware::gpu::model::pagoda::device_table::{DeviceTable, Looked};
+use counterpoint_host_model::runtimes::pagoda::task_table::{HostTable, Protocol};
+use counterpoint_protocols::pagoda::{ENABLED, FREE, PRESENT, RUNNING, Shape, State, TaskId};
 use proptest::prelude::*;
-
-use super::*;
 
 const TWO: Shape = Shape { columns: 2, rows: 1 };
 
@@ -24,7 +25,7 @@ impl Tables {
     }
 
     fn copy_all_back(&mut self) {
-        for (position, state) in self.gpu.states.clone().into_iter().enumerate() {
+        for (position, state) in self.gpu.states().to_vec().into_iter().enumerate() {
             self.cpu.copied_back(TaskId(position as i32 + 2), state).unwrap();
         }
     }
@@ -37,7 +38,7 @@ impl Tables {
     }
 
     fn states(&self) -> [State; 4] {
-        [self.cpu.states[0], self.cpu.states[1], self.gpu.states[0], self.gpu.states[1]]
+        [self.cpu.states()[0], self.cpu.states()[1], self.gpu.states()[0], self.gpu.states()[1]]
     }
 }
 
@@ -243,7 +244,7 @@ proptest! {
                         arrived.insert(id, written[&id]);
                     }
                     Some(Copying::Back) => {
-                        for (position, &state) in tables.gpu.states.iter().enumerate() {
+                        for (position, &state) in tables.gpu.states().iter().enumerate() {
                             ended += usize::from(tables.cpu.copied_back(all[position], state).unwrap());
                         }
                         backs -= 1;

@@ -8,52 +8,14 @@
 //! index; a warp is placed if the counter was above zero; and a block that ends is known by a count of its own, which the paper does
 //! not show.
 
+use counterpoint_protocols::pagoda::Demand;
+
 use super::buddy::{Buddy, Node};
 
 /// Executor warps of a block of 1024 threads: all but the scheduler.
 pub const SLOTS: usize = 31;
 /// Named barriers of a block (PTX ISA, bar).
 pub const BARRIERS: u32 = 16;
-
-/// What a task asks of a block of the MasterKernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Demand {
-    /// Its blocks.
-    pub blocks: u32,
-    /// Warps of each.
-    pub warps: u32,
-    /// Bytes of memory of each.
-    pub shared: u32,
-    /// Whether threads of a block meet at barriers.
-    pub barrier: bool,
-}
-
-impl Demand {
-    /// Whether its blocks are placed one by one.
-    pub fn by_block(&self) -> bool {
-        self.shared > 0 || self.barrier
-    }
-
-    /// What is wrong with it, for a block with so many slots and bytes of memory.
-    ///
-    /// # Errors
-    /// If it could never be placed.
-    pub fn check(&self, slots: u32, pool: u32) -> Result<(), String> {
-        let Demand { warps, shared, .. } = *self;
-        if self.by_block() && warps > slots {
-            return Err(format!(
-                "a block of {warps} warps that has shared memory or a barrier never finds its warps: a block of the MasterKernel has \
-                 {slots} for tasks"
-            ));
-        }
-        if shared > pool {
-            return Err(format!(
-                "{shared} bytes of shared memory for a block: a block of the MasterKernel has {pool} for tasks"
-            ));
-        }
-        Ok(())
-    }
-}
 
 /// What a warp executes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -305,15 +267,6 @@ mod tests {
         block.finish(0);
         block.advance();
         assert!(block.is_free());
-    }
-
-    #[test]
-    fn demands_that_can_never_be_met_are_refused() {
-        assert!(Demand { warps: 32, ..PLAIN }.check(31, 32 << 10).is_ok(), "it runs in waves");
-        let error = Demand { warps: 32, barrier: true, ..PLAIN }.check(31, 32 << 10).unwrap_err();
-        assert!(error.contains("a block of 32 warps"), "{error}");
-        let error = Demand { shared: 33 << 10, ..PLAIN }.check(31, 32 << 10).unwrap_err();
-        assert!(error.contains("33792 bytes") && error.contains("32768"), "{error}");
     }
 
     proptest! {

@@ -1,0 +1,233 @@
+//! How long the warps of a block would take if they had an SM to themselves, and what turns they take: a scoreboard that looks on while
+//! the block is executed without time.
+//!
+//! A warp issues in its order, one instruction a cycle or two of different ways, when its registers are there; a value comes as long after
+//! its instruction as the class of that takes. Memory answers after a fixed time, and sectors come one by one. Warps meet at barriers.
+
+use counterpoint_protocols::memory::{LINE_BYTES, SECTOR_BYTES, line_of, sectors};
+use counterpoint_ptx::functional::Observer;
+use counterpoint_ptx::{Access, AccessKind, Instruction, Issue, Issued, Program, Space};
+
+use super::costs::Costs;
+use super::share::{Resource, Wants};
+use crate::gpu::sm::units::MEMORY;
+
+/// Named barriers of a block (PTX ISA, bar).
+const BARRIERS: usize = 16;
+/// What an instruction of a way takes a turn at.
+const RESOURCE_OF_WAY: [Resource; 4] = [Resource::Sp, Resource::Sfu, Resource::Dp, Resource::LoadStore];
+
+/// A warp at work.
+#[derive(Clone, Debug, Default)]
+struct Clock {
+    /// The cycle of its last issue, and its way if no other instruction was issued in it.
+    issued: u64,
+    single: Option<usize>,
+    /// From when on it may issue.
+    open: u64,
+    /// By register, when its value is there.
+    ready: Vec<u64>,
+    /// By way, when the unit takes its next instruction.
+    free: [u64; 4],
+    /// When its last sector came, and when all its stores are acknowledged.
+    sector: u64,
+    stored: u64,
+    warp: Warp,
+}
+
+/// What a warp comes to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Warp {
+    /// Cycles from the block's begin to its end.
+    pub(super) cycles: u64,
+    /// What it wants in all of them.
+    pub(super) wants: Wants,
+    /// Instructions of the warp, and of its threads.
+    pub(super) instructions: u64,
+    pub(super) threads: u64,
+}
+
+/// Looks on at one block.
+pub(super) struct Alone<'a> {
+    program: &'a Program,
+    costs: &'a Costs,
+    warps: Vec<Clock>,
+    /// By barrier, when the last warp came.
+    arrived: [u64; BARRIERS],
+}
+
+impl<'a> Alone<'a> {
+    pub(super) fn new(program: &'a Program, costs: &'a Costs, warps: u32) -> Self {
+        let ready = vec![0; program.scoreboard_registers().into()];
+        let clock = Clock { ready, ..Clock::default() };
+        Alone { program, costs, warps: vec![clock; warps as usize], arrived: [0; BARRIERS] }
+    }
+
+    /// What the warps of the block came to, and what they found in the end: a block has ended when its stores are acknowledged.
+    pub(super) fn warps(&self) -> impl Iterator<Item = Warp> + '_ {
+        self.warps.iter().map(|clock| {
+            let cycles = (clock.issued + 1).max(clock.stored).max(1);
+            Warp { cycles, ..clock.warp }
+        })
+    }
+}
+
+impl Clock {
+    /// Issues an instruction as soon as it may; gives the cycle.
+    #[inline]
+    fn issue(&mut self, instruction: &Instruction, costs: &Costs) -> u64 {
+        let way = costs.units.way(instruction.unit);
+        let mut at = self.open.max(self.free[way]);
+        for &id in instruction.reads.as_slice().iter().chain(instruction.writes.as_slice()) {
+            at = at.max(self.ready[id as usize]);
+        }
+        let pairs = costs.pairs && at <= self.issued && self.single.is_some_and(|single| single != way);
+        if pairs {
+            self.single = None;
+            at = self.issued;
+        } else {
+            at = at.max(self.issued + 1);
+            self.single = Some(way);
+        }
+        self.issued = at;
+        self.warp.instructions += 1;
+        self.warp.wants.visit(Resource::Issue, 1);
+        at
+    }
+
+    /// An instruction that computes.
+    #[inline]
+    fn compute(&mut self, instruction: &Instruction, costs: &Costs) {
+        let at = self.issue(instruction, costs);
+        let way = costs.units.way(instruction.unit);
+        let (latency, initiation) = costs.units.cycles(instruction.latency);
+        self.free[way] = at + initiation;
+        self.warp.wants.visit(RESOURCE_OF_WAY[way], initiation);
+        for &id in instruction.writes.as_slice() {
+            self.ready[id as usize] = at + latency + costs.pipeline;
+        }
+    }
+
+    /// The load-store unit works on an access for so many cycles, from a cycle on; gives when it has begun.
+    fn load_store(&mut self, at: u64, cycles: u64) -> u64 {
+        let begun = at.max(self.free[MEMORY]);
+        self.free[MEMORY] = begun + cycles;
+        self.warp.wants.visit(Resource::LoadStore, cycles);
+        begun
+    }
+
+    fn deliver(&mut self, instruction: &Instruction, at: u64) {
+        for &id in instruction.writes.as_slice() {
+            self.ready[id as usize] = at;
+        }
+    }
+
+    fn access(&mut self, instruction: &Instruction, access: &Access, costs: &Costs) {
+        let issued = self.issue(instruction, costs);
+        match access.space {
+            Space::Shared => {
+                let cycles = costs.conflicts(access);
+                let begun = self.load_store(issued, cycles);
+                self.deliver(instruction, begun + cycles - 1 + costs.shared);
+            }
+            Space::Const | Space::Local => {
+                let begun = self.load_store(issued, 1);
+                self.deliver(instruction, begun + costs.parameter);
+            }
+            Space::Global => {
+                let count = u64::from(touched(access));
+                let begun = self.load_store(issued, if costs.by_sector { count } else { 1 });
+                let stores = access.kind != AccessKind::Load;
+                let way = if stores { Resource::Requests } else { Resource::Replies };
+                self.warp.wants.visit(way, count);
+                let latency =
+                    if matches!(access.kind, AccessKind::Atomic(..)) { costs.atomic } else { costs.global };
+                // A sector comes in a cycle, whatever load it is for.
+                let last = (begun + latency).max(self.sector + 1) + count - 1;
+                if stores {
+                    self.stored = self.stored.max(last);
+                } else {
+                    self.sector = last;
+                }
+                self.deliver(instruction, last);
+            }
+        }
+    }
+}
+
+/// Sectors that an access touches.
+fn touched(access: &Access) -> u32 {
+    let (mut rest, mut count) = (access.mask, 0);
+    while rest != 0 {
+        let line = line_of(access.addresses[rest.trailing_zeros() as usize]);
+        let group = access.lanes_within(rest, line, LINE_BYTES);
+        if group == 0 {
+            // What lies in two lines is a fault; whoever executes says so.
+            return count.max(1);
+        }
+        count += sectors(access.bytes_within(group, line));
+        rest &= !group;
+    }
+    debug_assert!(count as u64 * SECTOR_BYTES <= 64 * LINE_BYTES, "32 lanes of 16 bytes");
+    count
+}
+
+impl Observer for Alone<'_> {
+    #[inline]
+    fn computed(&mut self, warp: usize, first: u32, count: u32) {
+        let clock = &mut self.warps[warp];
+        for instruction in &self.program.instructions()[first as usize..(first + count) as usize] {
+            clock.compute(instruction, self.costs);
+        }
+    }
+
+    fn issued(&mut self, warp: usize, pc: u32, issued: Issued, access: &Access) {
+        let (clock, costs) = (&mut self.warps[warp], self.costs);
+        let instruction = &self.program.instructions()[pc as usize];
+        match issued.kind {
+            Issue::Memory => clock.access(instruction, access, costs),
+            Issue::Parameter => {
+                let at = clock.issue(instruction, costs);
+                let begun = clock.load_store(at, 1);
+                clock.deliver(instruction, begun + costs.parameter);
+            }
+            Issue::Texture => {
+                let at = clock.issue(instruction, costs);
+                let begun = clock.load_store(at, 1);
+                clock.deliver(instruction, begun + costs.global);
+            }
+            Issue::Fence => {
+                clock.compute(instruction, costs);
+                clock.open = clock.stored.max(clock.sector);
+            }
+            Issue::Barrier { id, .. } => {
+                clock.compute(instruction, costs);
+                let arrived = &mut self.arrived[id as usize];
+                *arrived = (*arrived).max(clock.issued);
+            }
+            Issue::Done
+            | Issue::Branch
+            | Issue::Print
+            | Issue::Range(_)
+            | Issue::Exit { .. }
+            | Issue::Nothing => {
+                clock.compute(instruction, costs);
+            }
+        }
+        clock.warp.threads += u64::from(issued.lanes.count_ones());
+    }
+
+    fn passed(&mut self, warp: usize, barrier: u32) {
+        let clock = &mut self.warps[warp];
+        clock.open = clock.open.max(self.arrived[barrier as usize] + self.costs.barrier);
+    }
+
+    fn opened(&mut self, barrier: u32) {
+        self.arrived[barrier as usize] = 0;
+    }
+}
+
+/// What is wanted in each of so many cycles.
+pub(super) fn rates(wants: &Wants, cycles: f64) -> Wants {
+    Wants::default().with(wants, 1.0 / cycles)
+}

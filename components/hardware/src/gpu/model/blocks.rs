@@ -1,0 +1,85 @@
+//! Blocks of ordinary kernels: executed when they come, and over when the last of their warps has done its work.
+
+use std::collections::BTreeMap;
+
+use counterpoint_framework::kernel::Fault;
+use counterpoint_protocols::launch::{CtaCounts, LaunchId, RunCta};
+
+use super::Around;
+use super::alone::{Warp, rates};
+use super::execute::Code;
+use super::sm::Worker;
+
+/// A block whose warps are at work.
+struct Block {
+    launch: LaunchId,
+    index: u32,
+    /// Warps that have not ended.
+    warps: u32,
+    since: u64,
+    counts: CtaCounts,
+}
+
+/// A block that has ended.
+pub(super) struct Ended {
+    pub(super) launch: LaunchId,
+    pub(super) index: u32,
+    pub(super) counts: CtaCounts,
+    /// Cycles that it was there.
+    pub(super) cycles: u64,
+}
+
+/// The blocks that are there, by the number that the model gives them.
+#[derive(Default)]
+pub(super) struct Blocks {
+    all: BTreeMap<u32, Block>,
+    next: u32,
+}
+
+impl Blocks {
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Executes a block, and puts its warps to work.
+    pub(super) fn begin(&mut self, message: RunCta, around: &mut Around<'_>) -> Result<(), Fault> {
+        let RunCta { launch, index, sm, .. } = message;
+        around.memory.map(&launch.memory);
+        let code = Code {
+            launch: &launch,
+            program: &launch.program,
+            grid: launch.grid,
+            block: launch.block,
+            shared: launch.dynamic_shared,
+            params: &launch.params,
+            limit: around.limit,
+        };
+        let warps = code.execute([launch.ctaid(index)].into_iter(), around.memory, around.costs)?.concat();
+        let number = self.next;
+        self.next = self.next.wrapping_add(1);
+        let mut counts = CtaCounts::default();
+        for Warp { cycles, wants, instructions, threads } in &warps {
+            counts.warp_insn += instructions;
+            counts.thread_insn += threads;
+            let cycles = (cycles + around.costs.begin) as f64;
+            around.sms[sm as usize].begin(Worker::Warp(number), cycles, rates(wants, cycles));
+        }
+        let block =
+            Block { launch: launch.id, index, warps: warps.len() as u32, since: around.cycle, counts };
+        self.all.insert(number, block);
+        Ok(())
+    }
+
+    /// A warp of a block has done its work. Gives the block if it was the last one.
+    pub(super) fn end_warp(&mut self, number: u32, cycle: u64) -> Option<Ended> {
+        let block = self.all.get_mut(&number)?;
+        block.counts.warp_cycles += cycle - block.since;
+        block.warps -= 1;
+        if block.warps > 0 {
+            return None;
+        }
+        let Block { launch, index, since, counts, .. } = self.all.remove(&number)?;
+        Some(Ended { launch, index, counts, cycles: cycle - since })
+    }
+}

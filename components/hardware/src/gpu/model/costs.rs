@@ -1,0 +1,88 @@
+//! What instructions take on the model's SMs: what the SM's parameters say, and what its pipeline adds.
+
+use counterpoint_framework::model::{Invalid, Params};
+use counterpoint_framework::time::Cycles;
+use counterpoint_ptx::Access;
+
+use super::share::{RESOURCES, Resource, Turns};
+use crate::gpu::sm::load_store::conflict_degree;
+use crate::gpu::sm::params::{GlobalLoads, SmParams};
+use crate::gpu::sm::units::Units;
+
+/// What the pipeline adds to the latencies of an SM's parameters, and what memory takes.
+#[derive(Clone, Debug, Params)]
+pub(super) struct CostParams {
+    /// From the issue of an instruction that computes to that of one which needs its value, beyond the latency of its class.
+    #[param(default = "5 cycles")]
+    pipeline: Cycles,
+    /// From the arrival of the last warp at a barrier to the next instruction of all.
+    #[param(default = "1 cycle", min = "1 cycle")]
+    barrier: Cycles,
+    /// From the issue of a load of shared memory to that of an instruction which needs its value, beyond `shared_latency`.
+    #[param(default = "5 cycles")]
+    shared: Cycles,
+    /// From the issue of a load of a parameter or constant to that of an instruction which needs its value.
+    #[param(default = "4 cycles", min = "1 cycle")]
+    parameter: Cycles,
+    /// From the issue of a load of global memory, of one sector that the L2 has, to that of an instruction which needs its value.
+    #[param(default = "140 cycles", min = "1 cycle")]
+    global: Cycles,
+    /// The same for an atomic.
+    #[param(default = "142 cycles", min = "1 cycle")]
+    atomic: Cycles,
+    /// From the arrival of a block at its SM to the first instruction of its warps.
+    #[param(default = "4 cycles")]
+    begin: Cycles,
+    /// What the units for integers, single precision and control take of what they could, in thousandths: operand collectors and register
+    /// banks take their share.
+    #[param(default = "760", min = "1", max = "1000")]
+    sp: u32,
+}
+
+/// The costs of an SM.
+pub(super) struct Costs {
+    pub(super) units: Units,
+    pub(super) pairs: bool,
+    pub(super) by_sector: bool,
+    pub(super) pipeline: u64,
+    pub(super) barrier: u64,
+    pub(super) shared: u64,
+    pub(super) parameter: u64,
+    pub(super) global: u64,
+    pub(super) atomic: u64,
+    pub(super) begin: u64,
+    pub(super) capacity: Turns,
+    banks: u32,
+}
+
+impl Costs {
+    pub(super) fn new(sm: &SmParams, costs: &CostParams) -> Result<Self, Invalid> {
+        if sm.sp.units == 0 || sm.sfu.units == 0 {
+            return Err("sp and sfu need a unit at least".into());
+        }
+        let mut capacity = [1.0; RESOURCES];
+        capacity[Resource::Issue as usize] = f64::from(sm.schedulers * sm.issue_width);
+        capacity[Resource::Sp as usize] = f64::from(sm.sp.units) * f64::from(costs.sp) / 1000.0;
+        capacity[Resource::Sfu as usize] = sm.sfu.units.into();
+        capacity[Resource::Dp as usize] = sm.dp.units.max(1).into();
+        Ok(Costs {
+            units: Units::new(sm),
+            pairs: sm.issue_width > 1,
+            by_sector: sm.l1d.global == GlobalLoads::Bypass,
+            pipeline: costs.pipeline.get(),
+            barrier: costs.barrier.get(),
+            shared: sm.shared_latency.get() + costs.shared.get(),
+            parameter: costs.parameter.get(),
+            global: costs.global.get(),
+            atomic: costs.atomic.get(),
+            begin: costs.begin.get(),
+            capacity,
+            banks: sm.shared_banks,
+        })
+    }
+
+    /// Cycles that an access to shared memory takes in the load-store unit.
+    pub(super) fn conflicts(&self, access: &Access) -> u64 {
+        conflict_degree(access, access.extent(), self.banks)
+    }
+}

@@ -1,0 +1,138 @@
+//! Device memory as one run of bytes: what the copy engine reads and writes, and what blocks find when they are executed.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use counterpoint_framework::kernel::Fault;
+use counterpoint_framework::model::Params;
+use counterpoint_framework::time::Cycles;
+use counterpoint_protocols::memory::{
+    LINE_BYTES, Line, MemAccess, MemReply, MemRequest, MemResult, line_of, merge, sectors,
+};
+use counterpoint_protocols::preload::Preloaded;
+use counterpoint_ptx::Allocations;
+use counterpoint_ptx::functional::FlatMemory;
+
+use crate::memory::dram::backing::poison;
+
+/// How fast device memory answers the copy engine.
+#[derive(Clone, Debug, Params)]
+pub(super) struct CopyParams {
+    /// From a request to its answer. `titanx-maxwell` takes these cycles where an access hits the L2: the network there and back and the
+    /// ROP.
+    #[param(default = "140 cycles", min = "1 cycle")]
+    latency: Cycles,
+    /// Sectors of 32 bytes in a cycle: a packet each.
+    #[param(default = "1", min = "1", max = "64")]
+    sectors: u32,
+}
+
+/// The memory, and the answers on their way to the copy engine.
+pub(super) struct DeviceMemory {
+    pub(super) flat: FlatMemory,
+    /// What is mapped in it.
+    mapped: Option<Arc<Allocations>>,
+    before: Option<Arc<Preloaded>>,
+    path: String,
+    copies: CopyParams,
+    /// The sector of the copy engine's port that is free next.
+    free: u64,
+    answers: VecDeque<(u64, MemReply)>,
+}
+
+/// Memory grows by so many bytes at least: lines that nobody has written are filled when they are reached.
+const STEP: u64 = 1 << 20;
+
+impl DeviceMemory {
+    pub(super) fn new(copies: CopyParams) -> Self {
+        DeviceMemory {
+            flat: FlatMemory::of_device(),
+            mapped: None,
+            before: None,
+            path: String::new(),
+            copies,
+            free: 0,
+            answers: VecDeque::new(),
+        }
+    }
+
+    /// Takes what memory holds before the run, as the memory at a path.
+    pub(super) fn begin_with(&mut self, before: Option<Arc<Preloaded>>, path: &str) {
+        self.before = before;
+        path.clone_into(&mut self.path);
+    }
+
+    /// Makes bytes up to an address.
+    fn reach(&mut self, end: u64) {
+        let known = self.flat.bytes.len() as u64;
+        if end <= known {
+            return;
+        }
+        let end = end.max(known + known / 4).next_multiple_of(STEP);
+        self.flat.bytes.reserve((end - known) as usize);
+        for address in (known..end).step_by(LINE_BYTES as usize) {
+            let mut line = poison(address / LINE_BYTES);
+            if let Some(before) = &self.before {
+                before.fill(&self.path, address, &mut line);
+            }
+            self.flat.bytes.extend_from_slice(&line);
+        }
+    }
+
+    /// Lets kernels touch what a launch may touch.
+    pub(super) fn map(&mut self, allocations: &Arc<Allocations>) {
+        if self.mapped.as_ref().is_some_and(|mapped| Arc::ptr_eq(mapped, allocations)) {
+            return;
+        }
+        let end = allocations.live().map(|(range, _)| range.end).max();
+        self.reach(end.unwrap_or_default());
+        self.flat.map(allocations);
+        self.mapped = Some(Arc::clone(allocations));
+    }
+
+    /// The bytes from an address on, of something that was allocated.
+    pub(super) fn bytes<const N: usize>(&mut self, address: u64) -> [u8; N] {
+        self.reach(address + N as u64);
+        let mut bytes = [0; N];
+        bytes.copy_from_slice(&self.flat.bytes[address as usize..address as usize + N]);
+        bytes
+    }
+
+    /// Writes bytes from an address on.
+    pub(super) fn put(&mut self, address: u64, bytes: &[u8]) {
+        self.reach(address + bytes.len() as u64);
+        self.flat.bytes[address as usize..address as usize + bytes.len()].copy_from_slice(bytes);
+    }
+
+    /// Serves a request of the copy engine.
+    pub(super) fn serve(&mut self, request: MemRequest, cycle: u64) -> Result<(), Fault> {
+        let MemRequest { line, tag, client, access, .. } = request;
+        debug_assert_eq!(line, line_of(line), "a request names a line");
+        let mut values: Line = self.bytes(line);
+        let (result, count) = match access {
+            MemAccess::Read(mask) => (MemResult::Line(mask, values), sectors(mask)),
+            MemAccess::Write(mask, data) => {
+                merge(&mut values, mask, &data);
+                self.put(line, &values);
+                let count = sectors(mask);
+                (MemResult::Written(count as u8), count)
+            }
+            MemAccess::Atomic(_) => return Err(Fault::new("a copy engine has no atomics")),
+        };
+        let width = u64::from(self.copies.sectors);
+        self.free = self.free.max(cycle * width) + u64::from(count);
+        let due = self.free.div_ceil(width) + self.copies.latency.get();
+        self.answers.push_back((due, MemReply { line, tag, client, result }));
+        Ok(())
+    }
+
+    /// The first answer, if it is due.
+    pub(super) fn answer(&mut self, cycle: u64) -> Option<MemReply> {
+        self.answers.pop_front_if(|(due, _)| *due <= cycle).map(|(_, reply)| reply)
+    }
+
+    /// When the next answer is due.
+    pub(super) fn due(&self) -> Option<u64> {
+        self.answers.front().map(|(due, _)| *due)
+    }
+}

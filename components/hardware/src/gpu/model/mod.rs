@@ -1,0 +1,250 @@
+//! A GPU behind its CTA scheduler and its copy engine as a model of throughput: for so many tasks that an SM which is stepped would take
+//! hours.
+//!
+//! It ends the CTA scheduler's ports as that many SMs, and the copy engine's as a flat memory. A block is executed without time when
+//! it comes to an SM, so its values are real; while it is, `alone` reckons how long each of its warps would take if it had the SM to
+//! itself. Then the warps share the SM (`sm`, `share`), and the block ends with the last of them. What is not there:
+//! caches, DRAM, waiting below saturation, waiting of SMs for each other in the network and the L2.
+//!
+//! Blocks that wait for each other in a loop never end when they are executed one after another: that is an error which says so. Blocks
+//! that share out work by atomics as they go leave all of it to the first. The one
+//! such kernel that is known is Pagoda's MasterKernel: what its scheduler and executor warps do to the TaskTable is done by `pagoda`.
+
+mod alone;
+mod blocks;
+mod costs;
+mod execute;
+mod memory;
+pub mod pagoda;
+mod share;
+mod sm;
+
+use std::collections::VecDeque;
+
+use counterpoint_framework::kernel::{Fault, In, Source};
+use counterpoint_framework::model::{Component, Context, Counter, Invalid, Params, Ports, Stats};
+use counterpoint_framework::time::SimTime;
+use counterpoint_protocols::launch::{SmEvent, SmResources, SmServer};
+use counterpoint_protocols::memory::{MemAccess, MemoryServer};
+use counterpoint_protocols::pagoda::{MASTER_KERNEL, SUPER_KERNEL};
+use counterpoint_protocols::pipeline::Flush;
+use counterpoint_protocols::preload::Preloaded;
+
+use super::sm::params::SmParams;
+use blocks::{Blocks, Ended};
+use costs::{CostParams, Costs};
+use memory::{CopyParams, DeviceMemory};
+use pagoda::{MasterCosts, MasterParams, Masters};
+use sm::{Sm, Worker};
+
+/// What the SMs are, and what things cost.
+#[derive(Clone, Debug, Params)]
+pub struct ThroughputModelParams {
+    /// Each SM: what it holds, its units and their latencies. What tells of buffers, caches and schedulers is not looked at.
+    sm: SmParams,
+    /// What the SM's parameters do not say.
+    costs: CostParams,
+    /// How memory answers the copy engine.
+    copies: CopyParams,
+    /// What Pagoda's MasterKernel takes.
+    pagoda: MasterParams,
+}
+
+/// The ports of the model.
+#[derive(Ports)]
+pub struct ThroughputModelPorts {
+    /// Blocks from the CTA scheduler, and their ends: of each SM.
+    sms: Vec<SmServer>,
+    /// The copy engine.
+    copies: MemoryServer,
+    /// What nobody will read any more, of which a memory without caches makes nothing.
+    labels: Option<In<Flush>>,
+}
+
+/// What the model counts.
+#[derive(Default, Stats)]
+pub struct ThroughputModelStats {
+    /// Cycles of blocks that have ended, from their arrival to their end, summed up.
+    #[stat(unit = "cycles")]
+    cta_cycles: Counter,
+    /// Warp instructions of blocks that have ended; of a MasterKernel those of its tasks.
+    warp_insn: Counter,
+    /// Thread instructions of these.
+    #[stat(name = "gpu_sim_insn")]
+    thread_insn: Counter,
+    /// Blocks that have ended.
+    ctas: Counter,
+}
+
+/// The model.
+pub struct ThroughputModel {
+    resources: SmResources,
+    costs: Costs,
+    limit: u64,
+    memory: DeviceMemory,
+    sms: Vec<Sm>,
+    blocks: Blocks,
+    master: MasterCosts,
+    masters: Masters,
+    /// By SM, what the CTA scheduler is to be told.
+    events: Vec<VecDeque<SmEvent>>,
+}
+
+/// Why GeMTC's kernel is refused: its result would be right, and its time that of one block.
+const SHARES_OUT: &str = "the blocks of GeMTC's SuperKernel share out tasks among each other as they go, and a model that executes one block \
+                          after another would have the first one do all: take a machine whose SMs are stepped";
+
+/// What blocks are executed on and take their time on.
+struct Around<'a> {
+    sms: &'a mut [Sm],
+    memory: &'a mut DeviceMemory,
+    costs: &'a Costs,
+    master: &'a MasterCosts,
+    /// Instructions after which a warp is taken to run forever.
+    limit: u64,
+    cycle: u64,
+}
+
+impl ThroughputModel {
+    /// Blocks of all sorts, and what is around them.
+    fn parts(&mut self, cycle: u64) -> (&mut Blocks, &mut Masters, Around<'_>) {
+        let ThroughputModel { sms, memory, costs, master, limit, blocks, masters, .. } = self;
+        (blocks, masters, Around { sms, memory, costs, master, limit: *limit, cycle })
+    }
+
+    /// Everything that happens in one cycle.
+    fn step(
+        &mut self,
+        io: &mut ThroughputModelPorts,
+        sim: &Context<ThroughputModelStats>,
+    ) -> Result<(), Fault> {
+        let cycle = sim.cycle();
+        for number in 0..self.sms.len() {
+            if self.sms[number].due().is_some_and(|due| due <= cycle) {
+                self.finish(number, sim)?;
+            }
+        }
+        while io.labels.as_mut().and_then(In::try_recv).is_some() {}
+        while let Some(request) = io.copies.rx.try_recv() {
+            let line = request.line;
+            let writes = matches!(request.access, MemAccess::Write(..));
+            self.memory.serve(request, cycle)?;
+            if writes {
+                let (_, masters, mut around) = self.parts(cycle);
+                masters.written(line, &mut around)?;
+            }
+        }
+        for number in 0..self.sms.len() {
+            while let Some(message) = io.sms[number].rx.try_recv() {
+                let (blocks, masters, mut around) = self.parts(cycle);
+                around.sms[number].advance(cycle);
+                match message.launch.program.name() {
+                    MASTER_KERNEL => masters.begin(message, &mut around)?,
+                    SUPER_KERNEL => return Err(Fault::new(SHARES_OUT)),
+                    _ => blocks.begin(message, &mut around)?,
+                }
+            }
+            if !self.events[number].is_empty()
+                && let Some(permit) = io.sms[number].tx.try_reserve()
+                && let Some(event) = self.events[number].pop_front()
+            {
+                permit.send(event);
+            }
+        }
+        if self.memory.due().is_some_and(|due| due <= cycle)
+            && let Some(permit) = io.copies.tx.try_reserve()
+            && let Some(reply) = self.memory.answer(cycle)
+        {
+            permit.send(reply);
+        }
+        Ok(())
+    }
+
+    /// What has been done on an SM.
+    fn finish(&mut self, number: usize, sim: &Context<ThroughputModelStats>) -> Result<(), Fault> {
+        let cycle = sim.cycle();
+        self.sms[number].advance(cycle);
+        while let Some(worker) = self.sms[number].take_done() {
+            let (blocks, masters, mut around) = self.parts(cycle);
+            let ended = match worker {
+                Worker::Warp(block) => blocks.end_warp(block, cycle),
+                Worker::Scheduler(column) => masters.scheduler_done(column, &mut around)?,
+                Worker::Executor(column, slot) => {
+                    masters.executor_done(column, slot, &mut around)?;
+                    None
+                }
+            };
+            if let Some(Ended { launch, index, counts, cycles }) = ended {
+                sim.stats.ctas.add(1);
+                sim.stats.warp_insn.add(counts.warp_insn);
+                sim.stats.thread_insn.add(counts.thread_insn);
+                sim.stats.cta_cycles.add(cycles);
+                self.events[number].push_back(SmEvent::CtaDone { launch, index, counts });
+            }
+        }
+        Ok(())
+    }
+
+    /// The next cycle in which something is to do, if nothing comes by message.
+    fn next(&mut self) -> Option<u64> {
+        let of_sms = self.sms.iter_mut().filter_map(Sm::due).min();
+        of_sms.into_iter().chain(self.memory.due()).min()
+    }
+}
+
+impl Component for ThroughputModel {
+    const KIND: &'static str = "gpu/throughput-model";
+    const DOC: &'static str = "SMs and device memory as a model of throughput: blocks are executed without time, and their warps then share \
+                               what an SM has.";
+    const DAEMON: bool = true;
+    const WEIGHT: u32 = 1000;
+    type Params = ThroughputModelParams;
+    type Ports = ThroughputModelPorts;
+    type Stats = ThroughputModelStats;
+
+    fn new(params: ThroughputModelParams) -> Result<Self, Invalid> {
+        let ThroughputModelParams { sm, costs, copies, pagoda } = params;
+        if !sm.threads.is_multiple_of(32) {
+            return Err("threads must be whole warps of 32".into());
+        }
+        Ok(ThroughputModel {
+            resources: SmResources {
+                threads: sm.threads,
+                ctas: sm.ctas,
+                registers: sm.registers,
+                shared: u32::try_from(sm.shared.get()).map_err(|_| "shared is beyond 4 GiB")?,
+            },
+            costs: Costs::new(&sm, &costs)?,
+            limit: sm.instruction_limit.into(),
+            memory: DeviceMemory::new(copies),
+            sms: Vec::new(),
+            blocks: Blocks::default(),
+            master: MasterCosts::new(&pagoda),
+            masters: Masters::default(),
+            events: Vec::new(),
+        })
+    }
+
+    async fn run(
+        &mut self,
+        io: &mut ThroughputModelPorts,
+        sim: &Context<ThroughputModelStats>,
+    ) -> Result<(), Fault> {
+        self.sms = vec![Sm::new(self.costs.capacity); io.sms.len()];
+        self.events = vec![VecDeque::from([SmEvent::Resources(self.resources)]); io.sms.len()];
+        self.memory.begin_with(sim.resource::<Preloaded>(), sim.path());
+        loop {
+            self.step(io, sim)?;
+            let cycle = sim.cycle();
+            let next = self.next().map(|next| next.max(cycle + 1));
+            sim.set_busy(!self.blocks.is_empty());
+            let deadline = next.map_or(SimTime::MAX, |next| sim.cycles_from_now(next - cycle));
+            let answers = self.memory.due().is_some_and(|due| due <= cycle);
+            let sources = [io.copies.rx.when(true), io.copies.tx.when(answers)];
+            let sms = io.sms.iter().zip(&self.events);
+            let sms = sms.flat_map(|(sm, events)| [sm.rx.when(true), sm.tx.when(!events.is_empty())]);
+            let labels = io.labels.iter().map(|labels| labels.when(true));
+            sim.wait(deadline, sources.into_iter().chain(sms).chain(labels)).await;
+        }
+    }
+}

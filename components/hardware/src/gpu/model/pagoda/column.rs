@@ -1,0 +1,146 @@
+//! A column of the TaskTable and the block of the MasterKernel that has it: where its scheduler warp is in its sweep, and what its executor
+//! warps are busy with.
+
+use counterpoint_protocols::launch::CtaCounts;
+use counterpoint_protocols::pagoda::State;
+
+use super::super::alone::Warp;
+use super::super::sm::ENDLESS;
+use super::costs::MasterCosts;
+use super::warp_table::MasterBlock;
+
+/// What a scheduler warp does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Doing {
+    /// It sweeps over its rows, with so many cycles of work up to a row in which it finds something.
+    Sweep { planned: f64, target: Target },
+    /// It has let the task of an entry be scheduled, and goes on behind a row.
+    Enable(u32),
+    /// It schedules the task of a row.
+    Schedule(u32),
+    /// It waits for executors until the task of a row is placed.
+    Place(u32),
+    /// It has seen the stop word, and ends its executors.
+    Stop,
+}
+
+/// Where a sweep finds something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    Row(u32),
+    /// The stop word, before the first row.
+    Stop,
+    /// Nowhere, as the table is now.
+    Nowhere,
+}
+
+/// What a row has for the scheduler warp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Row {
+    Nothing,
+    /// A task that waits for another one.
+    Waits,
+    /// One that the scheduler warp can do something about.
+    Finds(State),
+}
+
+/// A column.
+pub(super) struct Column {
+    pub(super) sm: usize,
+    /// Its number in its MasterKernel.
+    pub(super) number: u32,
+    pub(super) block: MasterBlock,
+    pub(super) doing: Doing,
+    /// The row that the scheduler warp looks at, and the work that it has done there. Behind the last row is the stop word.
+    row: u32,
+    within: f64,
+    /// What each row took when the sweep was planned, and the stop word behind them.
+    takes: Vec<f64>,
+    /// By row, the warps of a task that has been scheduled.
+    pub(super) warps: Vec<Vec<Warp>>,
+    /// By slot, whether an executor is at work.
+    pub(super) busy: Vec<bool>,
+    pub(super) since: u64,
+    pub(super) counts: CtaCounts,
+}
+
+impl Column {
+    pub(super) fn new(sm: usize, number: u32, block: MasterBlock, rows: u32, since: u64) -> Self {
+        let slots = block.slots().len();
+        Column {
+            sm,
+            number,
+            block,
+            doing: Doing::Sweep { planned: 0.0, target: Target::Nowhere },
+            // The sweep begins with the stop word.
+            row: rows,
+            within: 0.0,
+            takes: Vec::new(),
+            warps: vec![Vec::new(); rows as usize],
+            busy: vec![false; slots],
+            since,
+            counts: CtaCounts::default(),
+        }
+    }
+
+    /// Warps that turn in circles: executors without work, and a scheduler that waits for one.
+    pub(super) fn pollers(&self) -> i32 {
+        let idle = self.busy.iter().filter(|busy| !**busy).count() as i32;
+        idle + i32::from(matches!(self.doing, Doing::Place(_)))
+    }
+
+    /// Goes on with the sweep behind a row.
+    pub(super) fn go_on_behind(&mut self, row: u32) {
+        (self.row, self.within) = (row + 1, 0.0);
+    }
+
+    /// So much of the planned sweep has been done.
+    pub(super) fn walk(&mut self, done: f64) {
+        let whole: f64 = self.takes.iter().sum();
+        let mut rest = self.within + done;
+        // Whole sweeps lead to where they began.
+        if whole > 0.0 {
+            let before: f64 = self.takes[..self.row as usize].iter().sum();
+            rest = (before + rest) % whole;
+            self.row = 0;
+        }
+        while (self.row as usize) < self.takes.len() - 1 && rest >= self.takes[self.row as usize] {
+            rest -= self.takes[self.row as usize];
+            self.row += 1;
+        }
+        self.within = rest;
+    }
+
+    /// Plans the sweep from here, over rows as they are now; gives its work.
+    pub(super) fn plan(&mut self, rows: &[Row], stops: bool, costs: &MasterCosts) -> f64 {
+        let takes = |row: &Row| match row {
+            Row::Nothing | Row::Finds(State { ready: ..=1, .. }) => costs.look,
+            Row::Waits | Row::Finds(_) => costs.look + costs.wait,
+        };
+        self.takes.clear();
+        self.takes.extend(rows.iter().map(takes));
+        self.takes.push(costs.sweep);
+        let (mut work, mut target) = (-self.within, Target::Nowhere);
+        for step in 0..=self.takes.len() {
+            let at = (self.row as usize + step) % self.takes.len();
+            // An entry is read at the middle of the look, and the one before it behind the look, when its number is known; what comes later
+            // is seen in the next sweep.
+            let read =
+                if matches!(rows.get(at), Some(Row::Finds(State { ready: 2.., .. }))) { 1.0 } else { 0.5 };
+            let seen = step > 0 || self.within <= costs.look * read;
+            let found = match rows.get(at) {
+                Some(Row::Finds(_)) => Some(Target::Row(at as u32)),
+                None if stops => Some(Target::Stop),
+                _ => None,
+            };
+            work += self.takes[at];
+            if seen && let Some(found) = found {
+                target = found;
+                break;
+            }
+        }
+        let planned = if target == Target::Nowhere { ENDLESS } else { work };
+        self.doing = Doing::Sweep { planned, target };
+        planned
+    }
+}

@@ -1,0 +1,117 @@
+//! What the MasterKernel's own work takes, alone on an SM, and what turns it takes there.
+
+use counterpoint_framework::model::Params;
+use counterpoint_framework::time::Cycles;
+use counterpoint_protocols::pagoda::Demand;
+
+use super::super::share::{RESOURCES, Resource, Wants};
+
+/// The work of a MasterKernel (`experiments/applications/pagoda.h`): cycles, alone on an SM.
+#[derive(Clone, Debug, Params)]
+pub(crate) struct MasterParams {
+    /// An executor warp's look at its slot.
+    #[param(default = "49 cycles", min = "1 cycle")]
+    poll: Cycles,
+    /// Instructions of it.
+    #[param(default = "3", min = "1")]
+    poll_instructions: u32,
+    /// From an executor's look that finds a warp to the first instruction of the task.
+    #[param(default = "600 cycles")]
+    begin: Cycles,
+    /// From the last instruction of a task to the next look.
+    #[param(default = "404 cycles")]
+    end: Cycles,
+    /// Instructions of both.
+    #[param(default = "80")]
+    executor_instructions: u32,
+    /// The scheduler warp's look at a row that has nothing for it.
+    #[param(default = "283 cycles", min = "1 cycle")]
+    look: Cycles,
+    /// What is added by a row whose task waits for the one before it: a look at that one's entry, and a fence.
+    #[param(default = "255 cycles")]
+    wait: Cycles,
+    /// What is added when it has come: two entries are written, and the fence waits for that.
+    #[param(default = "154 cycles")]
+    enable: Cycles,
+    /// From a look that finds a task which may be scheduled until its first block can be placed.
+    #[param(default = "391 cycles")]
+    schedule: Cycles,
+    /// Placing a block where slots are free, or all of a task that has neither memory nor a barrier.
+    #[param(default = "340 cycles")]
+    place: Cycles,
+    /// Taking a barrier, or the counter of a block that has memory or a barrier.
+    #[param(default = "208 cycles")]
+    take: Cycles,
+    /// Freeing memory that has come back, and allocating that of a block.
+    #[param(default = "2412 cycles")]
+    memory: Cycles,
+    /// Between two sweeps, for the look at the stop word.
+    #[param(default = "283 cycles")]
+    sweep: Cycles,
+}
+
+/// The same, as the model reckons with it.
+#[derive(Clone, Debug)]
+pub(in crate::gpu::model) struct MasterCosts {
+    pub(super) begin: f64,
+    pub(super) end: f64,
+    pub(super) look: f64,
+    pub(super) wait: f64,
+    pub(super) enable: f64,
+    schedule: f64,
+    place: f64,
+    take: f64,
+    memory: f64,
+    pub(super) sweep: f64,
+    pub(super) poll: f64,
+    /// What a warp that polls wants in a cycle, and a scheduler warp.
+    pub(super) polling: Wants,
+    pub(super) looking: Wants,
+    /// What an executor's work around a task wants.
+    pub(super) around: Wants,
+}
+
+impl MasterCosts {
+    pub(in crate::gpu::model) fn new(params: &MasterParams) -> Self {
+        let cycles = |cycles: &Cycles| cycles.get() as f64;
+        let (poll, look) = (cycles(&params.poll), cycles(&params.look));
+        // Of the instructions of a round, one asks memory: shared memory for a slot, the L2 for an entry.
+        let round = |instructions: u32, cycles: f64| {
+            let mut turns = [0.0; RESOURCES];
+            turns[Resource::Issue as usize] = f64::from(instructions) / cycles;
+            turns[Resource::Sp as usize] = f64::from(instructions - 1) / cycles;
+            turns[Resource::LoadStore as usize] = 1.0 / cycles;
+            Wants { turns, visits: turns }
+        };
+        // Scheduler warps are the oldest of their blocks and issue when they can (`gto`): they wait for memory alone.
+        let mut looking = [0.0; RESOURCES];
+        looking[Resource::LoadStore as usize] = 1.0 / look;
+        looking[Resource::Replies as usize] = 1.0 / look;
+        MasterCosts {
+            begin: cycles(&params.begin),
+            end: cycles(&params.end),
+            look,
+            wait: cycles(&params.wait),
+            enable: cycles(&params.enable),
+            schedule: cycles(&params.schedule),
+            place: cycles(&params.place),
+            take: cycles(&params.take),
+            memory: cycles(&params.memory),
+            sweep: cycles(&params.sweep),
+            poll,
+            polling: round(params.poll_instructions, poll),
+            looking: Wants { turns: looking, visits: looking },
+            around: round(params.executor_instructions.max(1), 1.0),
+        }
+    }
+
+    /// What scheduling a task takes where it finds all that it needs.
+    pub(super) fn schedule(&self, demand: &Demand) -> f64 {
+        if !demand.by_block() {
+            return self.schedule + self.place;
+        }
+        let barrier = if demand.barrier { self.take } else { 0.0 };
+        let memory = if demand.shared > 0 { self.memory } else { 0.0 };
+        self.schedule + f64::from(demand.blocks) * (barrier + memory + self.take + self.place)
+    }
+}

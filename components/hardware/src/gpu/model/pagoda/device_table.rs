@@ -1,0 +1,83 @@
+//! The GPU's copy of the TaskTable (Pagoda, PPoPP 2017, section 4.2): the pure twin of what the scheduler and executor warps of
+//! `experiments/applications/pagoda.h` do to the entries in device memory.
+//!
+//! Corrections of the printed Algorithm 1: an entry names a predecessor if its ready field is above 1, not above 0, because a task
+//! that runs has 1; and behind the predecessor's state the scheduler writes its own entry's, -1, as the text says.
+
+use counterpoint_protocols::pagoda::{ENABLED, FREE, PRESENT, Shape, State, TaskId, UnknownTask};
+
+/// What the scheduler warp of a column does at an entry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Looked {
+    /// The task before it that may be scheduled from now on.
+    pub enabled: Option<TaskId>,
+    /// The entry's own task is to be scheduled.
+    pub scheduled: bool,
+}
+
+/// The GPU's copy.
+#[derive(Clone, Debug)]
+pub struct DeviceTable {
+    shape: Shape,
+    states: Vec<State>,
+}
+
+impl DeviceTable {
+    /// A table without tasks.
+    pub fn new(shape: Shape) -> Self {
+        DeviceTable { shape, states: vec![FREE; shape.entries()] }
+    }
+
+    /// The states of all entries.
+    pub fn states(&self) -> &[State] {
+        &self.states
+    }
+
+    /// An entry of the CPU's arrives.
+    ///
+    /// # Errors
+    /// If the entry is not the CPU's to write: only a free one is, and one that waits for its flush.
+    pub fn arrive(&mut self, id: TaskId, state: State) -> Result<(), String> {
+        let place = self.shape.position(id).map_err(|unknown| unknown.to_string())?;
+        let own = self.states[place];
+        if own != FREE && (own, state) != (PRESENT, ENABLED) {
+            return Err(format!("entry {} is {own:?} and not the CPU's, which writes {state:?}", id.0));
+        }
+        self.states[place] = state;
+        Ok(())
+    }
+
+    /// The scheduler warp of an entry's column looks at it.
+    ///
+    /// # Errors
+    /// If there is no such entry, or its state names none.
+    pub fn look(&mut self, id: TaskId) -> Result<Looked, UnknownTask> {
+        let place = self.shape.position(id)?;
+        let mut looked = Looked::default();
+        let ready = self.states[place].ready;
+        if ready > 1 {
+            let before = self.shape.position(TaskId(ready))?;
+            if self.states[before].ready != -1 {
+                return Ok(looked);
+            }
+            self.states[before] = ENABLED;
+            self.states[place].ready = -1;
+            looked.enabled = Some(TaskId(ready));
+        }
+        if self.states[place].sched == 1 {
+            self.states[place].sched = 0;
+            looked.scheduled = true;
+        }
+        Ok(looked)
+    }
+
+    /// The last warp of an entry's task has ended.
+    ///
+    /// # Errors
+    /// If there is no such entry.
+    pub fn finish(&mut self, id: TaskId) -> Result<(), UnknownTask> {
+        let place = self.shape.position(id)?;
+        self.states[place].ready = 0;
+        Ok(())
+    }
+}

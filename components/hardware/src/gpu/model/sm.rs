@@ -1,0 +1,179 @@
+//! An SM as what its warps share: how far each has come, and when the next one ends.
+//!
+//! A warp is so many cycles of work alone. While the warps on the SM stay the same, each goes on at a constant speed, which follows
+//! from what all of them want (`share.rs`); so nothing happens between the beginnings and ends of warps.
+
+use super::share::{Demand, Turns, Wants, waits};
+
+/// Names what is at work to whoever put it there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Worker {
+    /// A warp of an ordinary block, which the model names by a number.
+    Warp(u32),
+    /// The scheduler warp of a column of a MasterKernel.
+    Scheduler(u32),
+    /// What an executor warp of a column does: the column and the slot.
+    Executor(u32, u32),
+}
+
+/// Something at work.
+#[derive(Clone, Debug)]
+struct Resident {
+    worker: Worker,
+    /// Cycles of work that are left, alone.
+    left: f64,
+    rates: Wants,
+    /// Work done in a cycle.
+    speed: f64,
+}
+
+/// An SM.
+#[derive(Clone, Debug)]
+pub(super) struct Sm {
+    capacity: Turns,
+    residents: Vec<Resident>,
+    /// Warps that turn in circles until they get something to do, and what one of them wants.
+    pollers: u32,
+    poll: Wants,
+    /// Up to when the work has been done.
+    now: u64,
+    /// Speeds are those of the residents.
+    known: bool,
+}
+
+/// Work without an end, until it is stopped. Small enough to count cycles in it to a part of a thousand.
+pub(super) const ENDLESS: f64 = 1e12;
+/// Work that small is done: what is left of rounding.
+const DONE: f64 = 1e-6;
+
+impl Sm {
+    pub(super) fn new(capacity: Turns) -> Self {
+        Sm { capacity, residents: Vec::new(), pollers: 0, poll: Wants::default(), now: 0, known: true }
+    }
+
+    /// Does the work up to a cycle.
+    pub(super) fn advance(&mut self, cycle: u64) {
+        if cycle <= self.now {
+            return;
+        }
+        self.balance();
+        let time = (cycle - self.now) as f64;
+        for resident in &mut self.residents {
+            resident.left -= resident.speed * time;
+        }
+        self.now = cycle;
+    }
+
+    /// Puts something to work: so many cycles alone, and what it wants in each.
+    pub(super) fn begin(&mut self, worker: Worker, cycles: f64, rates: Wants) {
+        self.residents.push(Resident { worker, left: cycles, rates, speed: 0.0 });
+        self.known = false;
+    }
+
+    /// Takes something away that is not done; gives the work that is left.
+    pub(super) fn stop(&mut self, worker: Worker) -> Option<f64> {
+        let place = self.residents.iter().position(|it| it.worker == worker && it.left > DONE)?;
+        self.known = false;
+        Some(self.residents.remove(place).left)
+    }
+
+    /// So many warps more, or fewer, poll.
+    pub(super) fn poll(&mut self, more: i32, wants: &Wants) {
+        self.pollers = self.pollers.saturating_add_signed(more);
+        self.poll = *wants;
+        self.known = false;
+    }
+
+    /// The first that has done its work.
+    pub(super) fn take_done(&mut self) -> Option<Worker> {
+        let place = self.residents.iter().position(|it| it.left <= DONE)?;
+        self.known = false;
+        Some(self.residents.remove(place).worker)
+    }
+
+    /// The cycle in which the next one will have done its work.
+    pub(super) fn due(&mut self) -> Option<u64> {
+        self.balance();
+        let time = |it: &Resident| (it.left.max(0.0) / it.speed).ceil() as u64;
+        let ending = self.residents.iter().filter(|it| it.left < ENDLESS / 2.0);
+        ending.map(|it| self.now + time(it).max(u64::from(it.left > DONE))).min()
+    }
+
+    /// Finds the speeds of all.
+    fn balance(&mut self) {
+        if std::mem::replace(&mut self.known, true) {
+            return;
+        }
+        let warps = self.residents.iter().map(|it| Demand { warps: 1.0, wants: it.rates });
+        let pollers = (self.pollers > 0).then_some(Demand { warps: self.pollers.into(), wants: self.poll });
+        let demands: Vec<Demand> = warps.chain(pollers).collect();
+        let waits = waits(&demands, &self.capacity);
+        for resident in &mut self.residents {
+            resident.speed = 1.0 / resident.rates.slowdown(&waits);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::share::{RESOURCES, Resource};
+    use super::*;
+
+    fn issuing(rate: f64) -> Wants {
+        let mut turns = [0.0; RESOURCES];
+        turns[Resource::Issue as usize] = rate;
+        Wants { turns, visits: turns }
+    }
+
+    fn run(sm: &mut Sm) -> Vec<(u64, Worker)> {
+        let mut ends = Vec::new();
+        while let Some(due) = sm.due() {
+            sm.advance(due);
+            while let Some(worker) = sm.take_done() {
+                ends.push((due, worker));
+            }
+        }
+        ends
+    }
+
+    #[test]
+    fn warps_that_have_enough_take_their_own_time() {
+        let mut sm = Sm::new([4.0; RESOURCES]);
+        sm.begin(Worker::Warp(1), 100.0, issuing(0.5));
+        sm.advance(30);
+        sm.begin(Worker::Warp(2), 50.0, issuing(1.0));
+        assert_eq!(run(&mut sm), [(80, Worker::Warp(2)), (100, Worker::Warp(1))]);
+    }
+
+    #[test]
+    fn eight_warps_on_four_slots_take_twice_as_long_until_some_have_ended() {
+        let mut sm = Sm::new([4.0; RESOURCES]);
+        for warp in 0..8 {
+            sm.begin(Worker::Warp(warp), if warp < 4 { 100.0 } else { 150.0 }, issuing(1.0));
+        }
+        let ends = run(&mut sm);
+        assert_eq!((ends[0].0, ends[3].0), (200, 200));
+        assert_eq!((ends[4].0, ends[7].0), (250, 250), "the last 50 cycles have all slots");
+    }
+
+    #[test]
+    fn pollers_take_turns_and_never_end() {
+        let mut sm = Sm::new([1.0; RESOURCES]);
+        sm.poll(3, &issuing(0.5));
+        sm.begin(Worker::Warp(0), 100.0, issuing(0.5));
+        // Two turns are wanted in a cycle: all take twice as long.
+        assert_eq!(run(&mut sm), [(200, Worker::Warp(0))]);
+        sm.poll(-3, &issuing(0.5));
+        sm.begin(Worker::Warp(0), 100.0, issuing(0.5));
+        assert_eq!(run(&mut sm), [(300, Worker::Warp(0))]);
+    }
+
+    #[test]
+    fn what_is_stopped_says_what_is_left() {
+        let mut sm = Sm::new([1.0; RESOURCES]);
+        sm.begin(Worker::Scheduler(1), 100.0, issuing(0.1));
+        sm.advance(40);
+        assert_eq!(sm.stop(Worker::Scheduler(1)), Some(60.0));
+        assert_eq!(sm.due(), None);
+    }
+}

@@ -1,0 +1,111 @@
+//! The model of throughput (`gpu/throughput-model`) as a machine: what programs compute on it is right, and it takes as long as the machine
+//! whose SMs are stepped.
+
+use counterpoint_experiments::run::{RunRequest, RunSummary};
+use counterpoint_framework::kernel::Outcome;
+
+use crate::observed::{phase, total};
+use crate::support::{assert_verified, request, root, run_request};
+
+const MODEL: &str = "titanx-maxwell-model";
+const STEPPED: &str = "titanx-maxwell";
+
+fn on(machine: &str, overlay: &str, application: &str, sets: &[&str]) -> RunRequest {
+    RunRequest { overlays: vec![overlay.to_owned()], ..request(machine, application, sets) }
+}
+
+fn verified(request: &RunRequest) -> RunSummary {
+    let summary = run_request(request);
+    assert_verified(&summary);
+    summary
+}
+
+#[test]
+fn every_application_of_narrow_tasks_computes_what_it_should() {
+    let entries = std::fs::read_dir(root().join("experiments/applications")).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let names: Vec<String> = names.filter(|name| name.starts_with("narrow-")).collect();
+    assert!(names.len() >= 12, "the walk found {names:?} only");
+    for name in names {
+        for overlay in ["hyperq", "pagoda"] {
+            verified(&on(MODEL, overlay, &name, &["app.size=small"]));
+        }
+        // Few entries and little memory: tasks wait for both.
+        let runtime = "host.cpu.runtime={ pagoda: { rows: 1, blocks: 1, spawners: 5, pool: 16 KiB } }";
+        verified(&on(MODEL, "pagoda", &name, &["app.size=small", runtime, "gpu.sms=2"]));
+    }
+}
+
+#[test]
+fn ordinary_kernels_run_too() {
+    for application in ["matmul-tiled", "histogram", "spmv", "convolution-constant"] {
+        verified(&request(MODEL, application, &["app.size=small"]));
+    }
+}
+
+#[test]
+fn threads_change_nothing() {
+    for overlay in ["hyperq", "pagoda"] {
+        let request = on(MODEL, overlay, "narrow-mixed", &["app.size=small"]);
+        let [one, two] =
+            [1, 2].map(|threads| verified(&RunRequest { threads, hash: true, ..request.clone() }));
+        assert_eq!(
+            (one.report.hash, one.report.outcome.time()),
+            (two.report.hash, two.report.outcome.time())
+        );
+        assert_eq!(format!("{:?}", one.report.stats), format!("{:?}", two.report.stats), "{overlay}");
+    }
+}
+
+/// How long something takes on the model, of what it takes where SMs are stepped: the whole run, and its tasks.
+fn ratios(overlay: &str, application: &str, sets: &[&str]) -> [f64; 2] {
+    let [model, stepped] = [MODEL, STEPPED].map(|machine| {
+        let summary = verified(&on(machine, overlay, application, sets));
+        let (begin, end) = phase(&summary, "kernels");
+        [summary.report.outcome.time(), end - begin].map(|time| time.as_ps() as f64)
+    });
+    [model[0] / stepped[0], model[1] / stepped[1]]
+}
+
+#[test]
+fn the_model_takes_as_long_as_stepped_sms() {
+    let cases: [(&str, &str, &[&str]); 4] = [
+        ("hyperq", "narrow-mandelbrot", &["app.tasks=32", "app.n=32"]),
+        ("hyperq", "narrow-matmul", &["app.tasks=32"]),
+        ("pagoda", "narrow-exchange", &["app.tasks=48", "gpu.sms=2"]),
+        ("pagoda", "narrow-matmul", &["app.tasks=32", "app.n=32", "gpu.sms=2"]),
+    ];
+    for (overlay, application, sets) in cases {
+        let [whole, kernels] = ratios(overlay, application, sets);
+        let told = format!("{overlay} {application}: {whole:.3}, without storage {kernels:.3}");
+        assert!((0.9..1.1).contains(&whole) && (0.8..1.25).contains(&kernels), "{told}");
+    }
+}
+
+#[test]
+fn thousands_of_tasks_all_run() {
+    let summary = verified(&on(MODEL, "pagoda", "narrow-exchange", &["app.tasks=2048", "app.threads=32"]));
+    let count = |name| total(&summary, "host/cpu", name);
+    assert_eq!(count("tasks"), 4096);
+    assert!(count("tables_copied_back") > 1, "1536 entries are fewer");
+}
+
+#[test]
+fn what_blocks_share_out_as_they_go_is_refused() {
+    let summary = run_request(&on(MODEL, "gemtc", "narrow-mandelbrot", &["app.size=small"]));
+    let Outcome::Failed { fault, .. } = &summary.report.outcome else { panic!("{}", summary.report.outcome) };
+    assert!(fault.message.contains("share out tasks among each other"), "{}", fault.message);
+}
+
+#[test]
+fn what_the_model_looks_at_of_an_sm_is_what_its_generation_has() {
+    let text = |path: &str| std::fs::read_to_string(root().join("topologies").join(path)).unwrap();
+    let (machine, generation) = (text("systems/titanx-maxwell-model.yaml"), text("generations/maxwell.yaml"));
+    let lines = machine.lines().map(str::trim).skip_while(|line| *line != "model.sm:").skip(1);
+    let lines: Vec<&str> = lines.take_while(|line| !line.is_empty()).collect();
+    assert!(lines.len() > 15, "{lines:?}");
+    for line in lines.into_iter().filter(|line| *line != "l1d.global: bypass") {
+        assert!(generation.lines().any(|known| known.trim() == line), "{line}");
+    }
+    assert!(generation.contains("global: bypass"));
+}
