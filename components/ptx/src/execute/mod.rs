@@ -63,7 +63,7 @@ pub enum Issue {
     /// first lane's if they differ, as the address of lane 0.
     Parameter,
     /// Textures are to be fetched from. The access holds the lanes in `mask`, the coordinates in the first rows of
-    /// `values`, and each lane's handle in `addresses`, if the instruction has one. [`Textures::fetch`] gives the
+    /// `values`, and each lane's handle in `addresses`, if the instruction has one. [`Textures::fetch`](crate::texture::Textures::fetch) gives the
     /// results for [`Warp::complete_texture`].
     Texture,
     /// Text is to be written, lane by lane in their order. The access holds the lanes in `mask`, the generic
