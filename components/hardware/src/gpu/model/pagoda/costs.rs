@@ -15,13 +15,14 @@ pub(crate) struct MasterParams {
     /// Instructions of it.
     #[param(default = "3", min = "1")]
     poll_instructions: u32,
-    /// From an executor's look that finds a warp to the first instruction of the task.
+    /// From an executor's look that finds a warp to the first instruction of the task. Only its sum with `end` follows from a measurement,
+    /// of how the time of many tasks grows with their number.
     #[param(default = "600 cycles")]
     begin: Cycles,
     /// From the last instruction of a task to the next look.
     #[param(default = "404 cycles")]
     end: Cycles,
-    /// Instructions of both.
+    /// Instructions of both: inferred.
     #[param(default = "80")]
     executor_instructions: u32,
     /// The scheduler warp's look at a row that has nothing for it.
