@@ -4,7 +4,7 @@ use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::Context;
 use counterpoint_protocols::launch::IssueSlot;
 use counterpoint_ptx::{
-    Access, AccessKind, Failure, Issue, Latency, PollStep, RegisterSet, Space, Unit, Waiting,
+    Access, AccessKind, Failure, Issue, Issued, Latency, PollStep, RegisterSet, Space, Unit, Waiting,
 };
 
 use super::cta::{BARRIERS, Cta};
@@ -150,26 +150,25 @@ impl Sm {
         let instruction = &program.instructions()[pc as usize];
         let (unit, latency) = (instruction.unit, instruction.latency);
         let (reads, writes) = (instruction.reads, instruction.writes);
-        if self.remember_polls
-            && let Some(step) = warp.poll()
-        {
-            let lanes = warp.active();
-            self.count_issue(slot, place, (pc, lanes), stats);
-            if let PollStep::Load(address) = step {
+        let step = if self.remember_polls { warp.poll() } else { None };
+        let issued = match step {
+            Some(PollStep::Load(address)) => {
+                let lanes = warp.active();
+                self.count_issue(slot, place, (pc, lanes), stats);
                 self.warps.reserve(slot, &writes);
                 let (load_store, mut around) = self.load_store(stats, cycle);
                 load_store.push_poll((slot, pc), address, reads, &mut around);
-            } else {
-                let way = self.warps.units().way(unit);
-                self.send(slot, pc, (way, latency), [&reads, &writes], cycle);
+                self.refresh(slot, place);
+                return Ok(IssueSlot::Used);
             }
-            self.refresh(slot, place);
-            return Ok(IssueSlot::Used);
-        }
-        self.scratch.clock = cycle;
-        let issued = warp.issue(program, &cta.environment, &mut self.scratch).map_err(|error| {
-            cta.fault(Failure::of_warp(program, cta.environment.ctaid, warp.index(), *error))
-        })?;
+            Some(PollStep::Other) => Issued { kind: Issue::Done, lanes: warp.active() },
+            None => {
+                self.scratch.clock = cycle;
+                warp.issue(program, &cta.environment, &mut self.scratch).map_err(|error| {
+                    cta.fault(Failure::of_warp(program, cta.environment.ctaid, warp.index(), *error))
+                })?
+            }
+        };
         if issued.kind == Issue::Memory {
             match self.scratch.space {
                 Space::Global | Space::Const => check_bounds(&self.scratch, cta, warp.index())?,
