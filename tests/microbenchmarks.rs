@@ -2,6 +2,7 @@
 //! machine's parameters by formulas. No number here was recorded.
 
 mod bandwidth;
+mod master_kernel;
 mod probe;
 mod rows;
 mod units;

@@ -88,10 +88,15 @@ impl Clock {
         } else {
             at = at.max(self.issued + 1);
             self.single = Some(way);
+            // A scheduler turns to one warp in a cycle, from which it may take two.
+            self.warp.wants.visit(Resource::Issue, 1);
         }
         self.issued = at;
         self.warp.instructions += 1;
-        self.warp.wants.visit(Resource::Issue, 1);
+        // Operands of an instruction wait side by side, and its results once more.
+        for set in [&instruction.reads, &instruction.writes] {
+            self.warp.wants.visit_together(Resource::Banks, set.as_slice().len() as u64);
+        }
         at
     }
 
@@ -101,10 +106,12 @@ impl Clock {
         let at = self.issue(instruction, costs);
         let way = costs.units.way(instruction.unit);
         let (latency, initiation) = costs.units.cycles(instruction.latency);
+        let conflicts = costs.bank_conflicts(instruction.reads.as_slice());
         self.free[way] = at + initiation;
+        self.warp.wants.visit(Resource::Collectors, collecting(instruction.reads.as_slice().len(), conflicts));
         self.warp.wants.visit(RESOURCE_OF_WAY[way], initiation);
         for &id in instruction.writes.as_slice() {
-            self.ready[id as usize] = at + latency + costs.pipeline;
+            self.ready[id as usize] = at + conflicts + latency + costs.pipeline;
         }
     }
 
@@ -153,6 +160,12 @@ impl Clock {
             }
         }
     }
+}
+
+/// Cycles for which an instruction has a collector: from the one in which it enters, over those in which its operands are read one from
+/// each bank, to the one in which it leaves (`sm/operands.rs`).
+pub(super) fn collecting(operands: usize, conflicts: u64) -> u64 {
+    1 + u64::from(operands > 0) + conflicts
 }
 
 /// Sectors that an access touches.

@@ -33,10 +33,6 @@ pub(super) struct CostParams {
     /// From the arrival of a block at its SM to the first instruction of its warps.
     #[param(default = "4 cycles")]
     begin: Cycles,
-    /// What the units for integers, single precision and control take of what they could, in thousandths: operand collectors and register
-    /// banks take their share.
-    #[param(default = "760", min = "1", max = "1000")]
-    sp: u32,
 }
 
 /// The costs of an SM.
@@ -53,6 +49,8 @@ pub(super) struct Costs {
     pub(super) begin: u64,
     pub(super) capacity: Turns,
     banks: u32,
+    /// Banks of registers that a warp has.
+    register_banks: u32,
 }
 
 impl Costs {
@@ -60,9 +58,16 @@ impl Costs {
         if sm.sp.units == 0 || sm.sfu.units == 0 {
             return Err("sp and sfu need a unit at least".into());
         }
+        let parts = if sm.sub_cores { sm.schedulers } else { 1 };
+        let register_banks = sm.register_banks / parts;
+        if !register_banks.is_power_of_two() {
+            return Err("register_banks, shared out among sub-cores, must be a power of two".into());
+        }
         let mut capacity = [1.0; RESOURCES];
-        capacity[Resource::Issue as usize] = f64::from(sm.schedulers * sm.issue_width);
-        capacity[Resource::Sp as usize] = f64::from(sm.sp.units) * f64::from(costs.sp) / 1000.0;
+        capacity[Resource::Issue as usize] = sm.schedulers.into();
+        capacity[Resource::Sp as usize] = sm.sp.units.into();
+        capacity[Resource::Banks as usize] = sm.register_banks.into();
+        capacity[Resource::Collectors as usize] = f64::from(sm.collectors + sm.sp.collectors).max(1.0);
         capacity[Resource::Sfu as usize] = sm.sfu.units.into();
         capacity[Resource::Dp as usize] = sm.dp.units.max(1).into();
         Ok(Costs {
@@ -78,7 +83,14 @@ impl Costs {
             begin: costs.begin.get(),
             capacity,
             banks: sm.shared_banks,
+            register_banks,
         })
+    }
+
+    /// Cycles by which operands that lie in one bank come later.
+    pub(super) fn bank_conflicts(&self, reads: &[u16]) -> u64 {
+        let in_bank_of = |id: &u16| reads.iter().filter(|&other| (other ^ id) as u32 & (self.register_banks - 1) == 0).count();
+        reads.iter().map(in_bank_of).max().unwrap_or(1) as u64 - 1
     }
 
     /// Cycles that an access to shared memory takes in the load-store unit.

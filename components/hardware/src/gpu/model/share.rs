@@ -1,10 +1,13 @@
 //! How the warps on an SM share what there is only so much of: the equilibrium of a closed network of queues.
 //!
-//! A warp alone comes to a resource `n` times in each cycle of its life, and takes one or more turns there each time. Where all warps together
-//! would take more turns than there are, each visit waits, and every visit of a resource waits as long as any other, as in a queue that is
-//! first come, first served. A warp that would have taken one cycle then takes `1 + sum(n * wait)`. The waits are the smallest with which no
-//! resource gives more turns than it has.
-//! Below saturation nothing waits: that turns meet by chance is not modelled.
+//! A warp alone comes to a resource `n` times in each cycle of its life, and takes one or more turns there each time. Where several warps
+//! come, they meet: a visit waits as in a queue that is first come, first served, with arrivals at random and turns of fixed length
+//! (Pollaczek and Khinchine), behind what the other warps bring. A warp that would have taken one cycle then takes `1 + sum(n * wait)`, so it comes
+//! less often: the waits are those which the warps, so slowed down, cause. No resource gives more turns than it has, however few warps
+//! want them.
+//!
+//! What comes out of one resource in step does not meet at the next: where all that comes has passed a scheduler or the load-store unit,
+//! nothing waits until there are more turns wanted than there are ([`Resource::meets`]).
 
 /// What warps take turns at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,10 +26,30 @@ pub(super) enum Resource {
     Replies,
     /// Sectors to memory.
     Requests,
+    /// Banks of the register file.
+    Banks,
+    /// Operand collectors, each for as long as an instruction has one.
+    Collectors,
+}
+
+impl Resource {
+    const ALL: [Resource; RESOURCES] = {
+        use Resource::{Banks, Collectors, Dp, Issue, LoadStore, Replies, Requests, Sfu, Sp};
+        [Issue, Sp, Sfu, Dp, LoadStore, Replies, Requests, Banks, Collectors]
+    };
+
+    /// Whether warps that come to it meet by chance: not if all of them come from another resource that gives turns as often.
+    fn meets(self) -> bool {
+        match self {
+            // Which banks an instruction needs is chance.
+            Resource::Issue | Resource::Sfu | Resource::Dp | Resource::LoadStore | Resource::Banks => true,
+            Resource::Sp | Resource::Collectors | Resource::Replies | Resource::Requests => false,
+        }
+    }
 }
 
 /// How many there are.
-pub(super) const RESOURCES: usize = 7;
+pub(super) const RESOURCES: usize = 9;
 
 /// An amount of each.
 pub(super) type Turns = [f64; RESOURCES];
@@ -38,6 +61,8 @@ pub(super) struct Wants {
     pub(super) turns: Turns,
     /// How often it comes for them.
     pub(super) visits: Turns,
+    /// The squares of the turns of each visit, summed up: who comes meets long visits more often than short ones.
+    pub(super) squares: Turns,
 }
 
 impl Wants {
@@ -46,6 +71,20 @@ impl Wants {
     pub(super) fn visit(&mut self, resource: Resource, turns: u64) {
         self.turns[resource as usize] += turns as f64;
         self.visits[resource as usize] += 1.0;
+        self.squares[resource as usize] += (turns * turns) as f64;
+    }
+
+    /// One visit more for several turns of one cycle side by side, if there are any.
+    #[inline]
+    pub(super) fn visit_together(&mut self, resource: Resource, turns: u64) {
+        self.turns[resource as usize] += turns as f64;
+        self.visits[resource as usize] += f64::from(turns.min(1) as u32);
+        self.squares[resource as usize] += turns as f64;
+    }
+
+    /// Visits of a turn each, so many of each resource.
+    pub(super) fn single(turns: Turns) -> Self {
+        Wants { turns, visits: turns, squares: turns }
     }
 
     /// With so much of something else.
@@ -53,6 +92,7 @@ impl Wants {
         for resource in 0..RESOURCES {
             self.turns[resource] += other.turns[resource] * times;
             self.visits[resource] += other.visits[resource] * times;
+            self.squares[resource] += other.squares[resource] * times;
         }
         self
     }
@@ -74,42 +114,87 @@ pub(super) struct Demand {
 
 /// Rounds in which the waits of several resources find each other: each depends on the others, and most SMs are short of one thing.
 const ROUNDS: usize = 4;
-/// Newton's steps for one resource, which go up to the wait and never beyond.
-const STEPS: usize = 12;
+/// Steps in which one wait is found, each of which halves what is not known.
+const STEPS: usize = 14;
+/// Waits are as exact as this part of a turn.
+const EXACT: f64 = 1e-3;
 
 /// How long a visit waits at each resource.
 pub(super) fn waits(demands: &[Demand], capacity: &Turns) -> Turns {
     let mut waits = [0.0; RESOURCES];
-    let total = |resource: usize| demands.iter().map(|it| it.warps * it.wants.turns[resource]).sum::<f64>();
-    let short: Vec<usize> = (0..RESOURCES).filter(|&resource| total(resource) > capacity[resource]).collect();
-    let rounds = if short.len() > 1 { ROUNDS } else { 1 };
-    for _ in 0..rounds {
-        for &resource in &short {
-            waits[resource] = 0.0;
-            waits[resource] = wait(demands, resource, capacity[resource], &waits);
+    let wanted = |resource: &Resource| demands.iter().any(|it| it.wants.turns[*resource as usize] > 0.0);
+    let wanted: Vec<Resource> = Resource::ALL.into_iter().filter(wanted).collect();
+    for _ in 0..ROUNDS {
+        for &resource in &wanted {
+            waits[resource as usize] = 0.0;
+            waits[resource as usize] = wait(demands, resource, capacity[resource as usize], &waits);
         }
     }
     waits
 }
 
-/// The wait at one resource, if those at the others are known.
-fn wait(demands: &[Demand], resource: usize, capacity: f64, others: &Turns) -> f64 {
-    let mut wait = 0.0;
-    for _ in 0..STEPS {
-        let (mut taken, mut slope) = (0.0, 0.0);
-        for Demand { warps, wants } in demands.iter().filter(|it| it.wants.turns[resource] > 0.0) {
-            let (turns, visits) = (wants.turns[resource], wants.visits[resource]);
-            let time = wants.slowdown(others) + visits * wait;
-            taken += warps * turns / time;
-            slope += warps * turns * visits / (time * time);
+/// What comes to a resource where a visit waits so long.
+struct Load {
+    /// Turns taken in a cycle, of those that there are.
+    taken: f64,
+    /// How long a visit would wait behind what the others bring; nothing if they bring more than there is.
+    behind: Option<f64>,
+}
+
+impl Load {
+    /// Visits of a resource wait so long, and take so much longer than they would alone.
+    fn of(demands: &[(f64, Demand)], resource: Resource, capacity: f64, longer: f64, wait: f64) -> Load {
+        let at = resource as usize;
+        let (mut taken, mut own, mut size) = (0.0, 0.0, 0.0);
+        for (time, Demand { warps, wants }) in demands {
+            let (turns, visits) = (wants.turns[at] + wants.visits[at] * longer, wants.visits[at]);
+            let rate = turns / (time + visits * wait);
+            taken += warps * rate;
+            own += warps * rate * rate;
+            size += warps * wants.squares[at] / (time + visits * wait);
         }
-        let excess = taken - capacity;
-        if excess <= capacity * 1e-9 {
+        if !resource.meets() {
+            return Load { taken: taken / capacity, behind: Some(0.0) };
+        }
+        // A warp does not wait for itself: of what is taken, it meets the others'.
+        let others = (taken - own / taken).max(0.0) / capacity;
+        let behind = (others < 1.0).then(|| size / taken / 2.0 * others / (1.0 - others));
+        Load { taken: taken / capacity, behind }
+    }
+
+    /// Whether visits have to wait longer than they do.
+    fn is_beyond(&self, wait: f64) -> bool {
+        self.taken > 1.0 || self.behind.is_none_or(|behind| behind > wait)
+    }
+}
+
+/// The wait at one resource, if those at the others are known.
+fn wait(demands: &[Demand], resource: Resource, capacity: f64, others: &Turns) -> f64 {
+    let wanting = demands.iter().filter(|it| it.wants.turns[resource as usize] > 0.0);
+    let demands: Vec<_> = wanting.map(|it| (it.wants.slowdown(others), *it)).collect();
+    // A collector is kept while its operands wait for their banks.
+    let longer = if resource == Resource::Collectors { others[Resource::Banks as usize] } else { 0.0 };
+    let is_beyond = |wait| Load::of(&demands, resource, capacity, longer, wait).is_beyond(wait);
+    if !is_beyond(0.0) {
+        return 0.0;
+    }
+    // Longer waits bring fewer visits, which wait less: there is one wait at which both agree.
+    let (mut low, mut high) = (0.0, 1.0);
+    while is_beyond(high) {
+        (low, high) = (high, 2.0 * high);
+    }
+    for _ in 0..STEPS {
+        if high - low < EXACT {
             break;
         }
-        wait += excess / slope;
+        let middle = f64::midpoint(low, high);
+        if is_beyond(middle) {
+            low = middle;
+        } else {
+            high = middle;
+        }
     }
-    wait
+    high
 }
 
 #[cfg(test)]
@@ -120,36 +205,70 @@ mod tests {
         let mut turns = [0.0; RESOURCES];
         turns[Resource::Issue as usize] = issue;
         turns[Resource::LoadStore as usize] = load_store;
-        Demand { warps: warps.into(), wants: Wants { turns, visits: turns } }
+        Demand { warps: warps.into(), wants: Wants::single(turns) }
+    }
+
+    fn sectors(warps: u32, replies: f64) -> Demand {
+        let mut turns = [0.0; RESOURCES];
+        turns[Resource::Replies as usize] = replies;
+        Demand { warps: warps.into(), wants: Wants::single(turns) }
     }
 
     fn capacity() -> Turns {
-        let mut capacity = [4.0; RESOURCES];
-        capacity[Resource::LoadStore as usize] = 1.0;
+        let mut capacity = [1.0; RESOURCES];
+        capacity[Resource::Issue as usize] = 4.0;
         capacity
     }
 
     #[test]
-    fn nobody_waits_where_there_is_enough() {
-        assert_eq!(waits(&[demand(8, 0.5, 0.125)], &capacity()), [0.0; RESOURCES]);
+    fn a_warp_does_not_wait_for_itself() {
+        assert_eq!(waits(&[demand(1, 0.9, 0.5)], &capacity()), [0.0; RESOURCES]);
     }
 
     #[test]
-    fn equal_warps_share_what_there_is() {
-        let one = demand(16, 0.5, 0.0);
+    fn what_comes_in_step_waits_only_where_there_is_not_enough() {
+        assert_eq!(waits(&[sectors(9, 0.1)], &capacity()), [0.0; RESOURCES]);
+        let one = sectors(20, 0.1);
         let waits = waits(&[one], &capacity());
-        // 8 turns are wanted and 4 are there: a cycle becomes two.
-        assert!((one.wants.slowdown(&waits) - 2.0).abs() < 1e-9, "{waits:?}");
+        // 2 turns are wanted and 1 is there: a cycle becomes two.
+        assert!((one.wants.slowdown(&waits) - 2.0).abs() < 1e-3, "{waits:?}");
     }
 
     #[test]
-    fn a_visit_for_many_turns_waits_once() {
-        let mut few = demand(1, 0.0, 0.5);
-        few.wants.visits[Resource::LoadStore as usize] = 0.125;
-        let all = [demand(8, 0.0, 0.125), few];
-        let waits = waits(&all, &capacity());
-        assert!((all[0].wants.slowdown(&waits) - few.wants.slowdown(&waits)).abs() < 1e-9, "{waits:?}");
-        assert!((1.5 / few.wants.slowdown(&waits) - 1.0).abs() < 1e-6, "{waits:?}");
+    fn visits_wait_as_in_a_queue_with_arrivals_at_random() {
+        // Many warps that come seldom: the wait hardly changes how often. Half of the unit is taken.
+        let waits = waits(&[demand(1000, 0.0, 0.0005)], &capacity());
+        let wait = waits[Resource::LoadStore as usize];
+        assert!((wait - 0.5 / (2.0 * (1.0 - 0.5))).abs() < 0.01, "{wait}");
+    }
+
+    #[test]
+    fn who_comes_meets_long_visits_more_often_than_short_ones() {
+        let long = {
+            let mut wants = Wants::default();
+            wants.visit(Resource::LoadStore, 4);
+            Demand { warps: 1000.0, wants: Wants::default().with(&wants, 0.000_125) }
+        };
+        let waits = waits(&[long], &capacity());
+        // As much is taken as above, in visits of four turns.
+        let wait = waits[Resource::LoadStore as usize];
+        assert!((wait - 4.0 * 0.5).abs() < 0.03, "{wait}");
+    }
+
+    #[test]
+    fn nothing_gives_more_turns_than_it_has() {
+        let few = [demand(2, 0.0, 1.0), demand(1, 0.0, 0.9)];
+        let many = [demand(60, 0.0, 1.0 / 40.0), demand(1, 0.0, 1.0 / 400.0)];
+        let mixed = [demand(40, 0.2, 0.05), demand(10, 0.8, 0.0)];
+        for all in [&few, &many, &mixed] {
+            let waits = waits(all, &capacity());
+            for (resource, capacity) in [(Resource::Issue, 4.0), (Resource::LoadStore, 1.0)] {
+                let taken =
+                    |it: &Demand| it.warps * it.wants.turns[resource as usize] / it.wants.slowdown(&waits);
+                let taken: f64 = all.iter().map(taken).sum();
+                assert!(taken < capacity * 1.01, "{resource:?}: {taken}");
+            }
+        }
     }
 
     #[test]
@@ -160,19 +279,18 @@ mod tests {
         let [often, seldom] = [often, seldom].map(|it| it.wants.slowdown(&waits));
         let (each, alone) = (40.0 * (often - 1.0), 400.0 * (seldom - 1.0));
         assert!((each - alone).abs() < 1e-6, "{each} {alone}");
-        let taken = 60.0 / (40.0 * often) + 1.0 / (400.0 * seldom);
-        assert!((taken - 1.0).abs() < 1e-6, "{taken}");
     }
 
     #[test]
-    fn two_short_resources_are_both_obeyed() {
-        let all = [demand(40, 0.2, 0.05), demand(10, 0.8, 0.0)];
-        let waits = waits(&all, &capacity());
-        for (resource, capacity) in [(Resource::Issue, 4.0), (Resource::LoadStore, 1.0)] {
-            let taken =
-                |it: &Demand| it.warps * it.wants.turns[resource as usize] / it.wants.slowdown(&waits);
-            let taken: f64 = all.iter().map(taken).sum();
-            assert!(taken < capacity * 1.01, "{resource:?}: {taken}");
-        }
+    fn a_collector_is_kept_while_operands_wait_for_their_banks() {
+        let mut turns = [0.0; RESOURCES];
+        turns[Resource::Banks as usize] = 0.05;
+        turns[Resource::Collectors as usize] = 0.05;
+        let one = Demand { warps: 16.0, wants: Wants::single(turns) };
+        let waits = waits(&[one], &capacity());
+        let bank = waits[Resource::Banks as usize];
+        assert!(bank > 0.4, "{waits:?}");
+        let kept = 16.0 * 0.05 * (1.0 + bank) / one.wants.slowdown(&waits);
+        assert!(kept < 1.01, "{kept}");
     }
 }

@@ -119,10 +119,11 @@ mod tests {
     use super::super::share::{RESOURCES, Resource};
     use super::*;
 
-    fn issuing(rate: f64) -> Wants {
+    /// What is given in step, so that all is exact: nobody waits until there is not enough.
+    fn asking(rate: f64) -> Wants {
         let mut turns = [0.0; RESOURCES];
-        turns[Resource::Issue as usize] = rate;
-        Wants { turns, visits: turns }
+        turns[Resource::Replies as usize] = rate;
+        Wants::single(turns)
     }
 
     fn run(sm: &mut Sm) -> Vec<(u64, Worker)> {
@@ -139,9 +140,9 @@ mod tests {
     #[test]
     fn warps_that_have_enough_take_their_own_time() {
         let mut sm = Sm::new([4.0; RESOURCES]);
-        sm.begin(Worker::Warp(1), 100.0, issuing(0.5));
+        sm.begin(Worker::Warp(1), 100.0, asking(0.5));
         sm.advance(30);
-        sm.begin(Worker::Warp(2), 50.0, issuing(1.0));
+        sm.begin(Worker::Warp(2), 50.0, asking(1.0));
         assert_eq!(run(&mut sm), [(80, Worker::Warp(2)), (100, Worker::Warp(1))]);
     }
 
@@ -149,7 +150,7 @@ mod tests {
     fn eight_warps_on_four_slots_take_twice_as_long_until_some_have_ended() {
         let mut sm = Sm::new([4.0; RESOURCES]);
         for warp in 0..8 {
-            sm.begin(Worker::Warp(warp), if warp < 4 { 100.0 } else { 150.0 }, issuing(1.0));
+            sm.begin(Worker::Warp(warp), if warp < 4 { 100.0 } else { 150.0 }, asking(1.0));
         }
         let ends = run(&mut sm);
         assert_eq!((ends[0].0, ends[3].0), (200, 200));
@@ -159,19 +160,19 @@ mod tests {
     #[test]
     fn pollers_take_turns_and_never_end() {
         let mut sm = Sm::new([1.0; RESOURCES]);
-        sm.poll(3, &issuing(0.5));
-        sm.begin(Worker::Warp(0), 100.0, issuing(0.5));
+        sm.poll(3, &asking(0.5));
+        sm.begin(Worker::Warp(0), 100.0, asking(0.5));
         // Two turns are wanted in a cycle: all take twice as long.
         assert_eq!(run(&mut sm), [(200, Worker::Warp(0))]);
-        sm.poll(-3, &issuing(0.5));
-        sm.begin(Worker::Warp(0), 100.0, issuing(0.5));
+        sm.poll(-3, &asking(0.5));
+        sm.begin(Worker::Warp(0), 100.0, asking(0.5));
         assert_eq!(run(&mut sm), [(300, Worker::Warp(0))]);
     }
 
     #[test]
     fn what_is_stopped_says_what_is_left() {
         let mut sm = Sm::new([1.0; RESOURCES]);
-        sm.begin(Worker::Scheduler(1), 100.0, issuing(0.1));
+        sm.begin(Worker::Scheduler(1), 100.0, asking(0.1));
         sm.advance(40);
         assert_eq!(sm.stop(Worker::Scheduler(1)), Some(60.0));
         assert_eq!(sm.due(), None);

@@ -241,7 +241,7 @@ impl Masters {
             }
             Doing::Schedule(row) => {
                 self.schedule(number, row, around)?;
-                self.place(number, row, around);
+                self.place((number, row), 0.0, around);
             }
             Doing::Place(_) => {}
             Doing::Stop => {
@@ -309,8 +309,9 @@ impl Masters {
         Ok(())
     }
 
-    /// Puts warps that have been placed to work, and goes on with the sweep if all of a task are.
-    fn place(&mut self, number: usize, row: u32, around: &mut Around<'_>) {
+    /// Puts warps that have been placed to work, and goes on with the sweep if all of a task are. What waited for an executor begins later:
+    /// the scheduler warp sees in its next round that one is free.
+    fn place(&mut self, (number, row): (usize, u32), late: f64, around: &mut Around<'_>) {
         let (_, column) = &mut self.columns[number];
         let sm = &mut around.sms[column.sm];
         let before = column.pollers();
@@ -318,7 +319,7 @@ impl Masters {
             let Some(placed) = column.block.slots()[slot].filter(|_| !column.busy[slot]) else { continue };
             column.busy[slot] = true;
             let warp = column.warps[placed.row as usize][placed.warp as usize];
-            let (cycles, rates) = executor(&warp, around.master);
+            let (cycles, rates) = executor(&warp, late, around.master);
             sm.begin(Worker::Executor(number as u32, slot as u32), cycles, rates);
             column.counts.warp_insn += warp.instructions;
             column.counts.thread_insn += warp.threads;
@@ -351,16 +352,19 @@ impl Masters {
         }
         if let Doing::Place(row) = column.doing {
             column.block.advance();
-            self.place(number as usize, row, around);
+            let late = around.master.place;
+            self.place((number as usize, row), late, around);
         }
         Ok(())
     }
 }
 
-/// What an executor does with a warp of a task: on average half a poll until it finds it, its own work, and the task.
-fn executor(warp: &Warp, costs: &MasterCosts) -> (f64, Wants) {
-    let cycles = costs.poll / 2.0 + costs.begin + warp.cycles as f64 + costs.end;
-    let wants = warp.wants.with(&costs.polling, costs.poll / 2.0).with(&costs.around, 1.0);
+/// What an executor does with a warp of a task: until it is placed, and on average half a poll longer, it polls; then come its own work and
+/// the task.
+fn executor(warp: &Warp, late: f64, costs: &MasterCosts) -> (f64, Wants) {
+    let polls = late + costs.poll / 2.0;
+    let cycles = polls + costs.begin + warp.cycles as f64 + costs.end;
+    let wants = warp.wants.with(&costs.polling, polls).with(&costs.around, 1.0);
     (cycles, rates(&wants, cycles))
 }
 

@@ -1,0 +1,303 @@
+//! What Pagoda's MasterKernel takes where SMs are stepped, measured from the times of its writes to the TaskTable: the costs with
+//! which the model of throughput reckons are these (`components/hardware/src/gpu/model/pagoda/costs.rs`).
+//!
+//! The MasterKernel is launched as an ordinary kernel, one block on one SM, on a table that is full before it begins. Its tasks read
+//! the clock when they begin and when they store it; the last one writes the stop word.
+
+use std::collections::BTreeMap;
+
+use counterpoint_experiments::run::{RunRequest, RunSummary};
+use counterpoint_framework::telemetry::{Attribute, Level, Recording, Span};
+use counterpoint_protocols::pagoda::{self, BYTES, Demand, ENABLED, PRESENT, Parameters, Shape, State};
+use counterpoint_protocols::write_log::Place;
+
+use super::probe::Configured;
+use crate::support::{request, root, run_request};
+
+const STEPPED: &str = "titanx-maxwell";
+const MODEL: &str = "titanx-maxwell-model";
+
+/// What a task does: each warp keeps its clock at the beginning and at its store. Its arguments are where the clocks go and where
+/// the stop word is or 0, from the arguments on.
+const BODY: &str = "{
+.reg .pred %p<4>;
+.reg .b32 %r<8>;
+.reg .b64 %rd<8>;
+mov.u32 %r1, %clock;
+ld.param.u32 %r2, [exchange_task_param_0];
+ld.param.u64 %rd1, [exchange_task_param_5];
+ld.u64 %rd2, [%rd1];
+ld.u32 %r4, [%rd1+8];
+add.s64 %rd3, %rd1, %rd2;
+shr.u32 %r5, %r2, 5;
+mul.wide.u32 %rd4, %r5, 128;
+add.s64 %rd5, %rd3, %rd4;
+setp.eq.s32 %p2, %r4, 0;
+@%p2 bra KEEP;
+cvt.u64.u32 %rd6, %r4;
+add.s64 %rd6, %rd1, %rd6;
+st.u32 [%rd6], %r1;
+KEEP:
+and.b32 %r6, %r2, 31;
+setp.ne.s32 %p3, %r6, 0;
+@%p3 bra END;
+mov.u32 %r7, %clock;
+st.v2.u32 [%rd5], {%r1, %r7};
+END:
+ret;
+}";
+/// Instructions of a warp of it of it that does not stop, by the lines above: `st` behind the first jump is passed by.
+const BODY_INSTRUCTIONS: f64 = 17.0;
+
+/// An entry of the table.
+#[derive(Clone, Copy)]
+struct Entry {
+    state: State,
+    demand: Demand,
+    stops: bool,
+}
+
+const ONE: Demand = Demand { blocks: 1, warps: 1, shared: 0, barrier: false };
+
+/// A task that may be scheduled.
+fn task(demand: Demand) -> Entry {
+    Entry { state: ENABLED, demand, stops: false }
+}
+
+/// Nothing to schedule, but a state.
+fn in_state(state: State) -> Entry {
+    Entry { state, ..task(ONE) }
+}
+
+/// What was seen of a MasterKernel. Times are in cycles, of the arrival of a store at the L2.
+struct Seen {
+    /// By row, when the scheduler warp took the task and when its entry was freed.
+    taken: BTreeMap<u32, f64>,
+    freed: BTreeMap<u32, f64>,
+    /// By row, when it was made a task that may be scheduled.
+    enabled: BTreeMap<u32, f64>,
+    /// By row and warp in the task, the clock at the beginning and at the store, and when that arrived.
+    ran: BTreeMap<(u32, u32), [f64; 3]>,
+    /// Instructions of the first executor warp.
+    executor: f64,
+    /// Cycles that the block was there.
+    cycles: f64,
+}
+
+/// Warps of a task at most.
+const WARPS: u64 = 64;
+
+/// Runs a MasterKernel of one block with so many executor warps and rows. The last row has the task that ends it.
+fn run(executors: u32, rows: u32, entries: &[(u32, Entry)]) -> Seen {
+    let (shape, pool) = (Shape { columns: 1, rows }, 32 << 10);
+    let last = (rows - 1, Entry { stops: true, ..task(ONE) });
+    let clocks = u64::from(rows) * BYTES;
+    let stop = clocks + u64::from(rows) * WARPS * BYTES;
+    let mut table = vec![0; (stop + BYTES) as usize];
+    for (row, entry) in entries.iter().chain([&last]) {
+        let arguments = u64::from(*row) * BYTES + 32;
+        let to_clocks = clocks + u64::from(*row) * WARPS * BYTES - arguments;
+        let to_stop = if entry.stops { (stop - arguments) as u32 } else { 0 };
+        let words = [to_clocks as u32, 0, to_stop, 0];
+        let parameters = Parameters {
+            demand: entry.demand,
+            function: 0,
+            arguments: words.into_iter().flat_map(u32::to_le_bytes).collect(),
+        };
+        let place = u64::from(*row) * BYTES;
+        table[place as usize..(place + BYTES) as usize]
+            .copy_from_slice(&pagoda::bytes(entry.state, &parameters));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("table.u32"), &table).unwrap();
+    std::fs::write(folder.path().join("probe.ptx"), master_kernel()).unwrap();
+    let application = format!(
+        "counterpoint: 1\napplication: probe\ncode: {{ probe: probe.ptx }}\nbuffers:\n  table: {{ type: u32, elements: {} }}\n\
+         prelude:\n  - read: {{ file: table.u32, into: table }}\ncopy_in: [table]\nkernels:\n  - launch: probe.master_kernel\n    \
+         grid: 1\n    block: {}\n    shared: {pool}\n    registers: 32\n    \
+         arguments: [table, {rows}, {{ buffer: table, element: {} }}, {pool}]\n",
+        table.len() / 4,
+        32 * (executors + 1),
+        stop / 4
+    );
+    let path = folder.path().join("probe.yaml");
+    std::fs::write(&path, application).unwrap();
+    let summary = run_request(&RunRequest {
+        watch: vec!["table".to_owned()],
+        recording: Recording::of(Level::Warps),
+        ..request(STEPPED, &path.display().to_string(), &["gpu.sms=1"])
+    });
+    seen(&summary, shape, clocks, stop)
+}
+
+/// The module of `narrow-exchange` with another task.
+fn master_kernel() -> String {
+    let path = root().join("experiments/applications/narrow-exchange/kernel.nvrtc-sm_35.ptx");
+    let text = std::fs::read_to_string(path).unwrap();
+    let function = text.rfind(".func exchange_task(").unwrap();
+    let begin = function + text[function..].find('{').unwrap();
+    let end = begin + text[begin..].find("\n}").unwrap() + 2;
+    format!("{}{BODY}{}", &text[..begin], &text[end..])
+}
+
+fn seen(summary: &RunSummary, shape: Shape, clocks: u64, stop: u64) -> Seen {
+    let spans = &summary.report.trace.spans;
+    let block = spans.iter().find(|span| span.name == "cta 0").unwrap();
+    let amount = |span: &Span, name| {
+        let found = span.attributes.iter().find(|(known, _)| *known == name);
+        match found {
+            Some((_, Attribute::Amount(amount))) => *amount as f64,
+            other => panic!("{name} is {other:?}"),
+        }
+    };
+    let executor = spans.iter().find(|span| span.level == Level::Warps && span.name == "warp 1").unwrap();
+    let mut seen = Seen {
+        taken: BTreeMap::new(),
+        freed: BTreeMap::new(),
+        enabled: BTreeMap::new(),
+        ran: BTreeMap::new(),
+        executor: amount(executor, "warp_insn"),
+        cycles: amount(block, "cycles"),
+    };
+    let of_kernel = summary.writes.iter().filter(|write| write.place == Place::Device && write.time > block.start);
+    for write in of_kernel {
+        let at = write.time.as_ps() as f64 / 1000.0;
+        let words: Vec<i32> =
+            write.bytes.as_chunks::<4>().0.iter().map(|word| i32::from_le_bytes(*word)).collect();
+        let (row, within) = ((write.offset / BYTES) as u32, write.offset % BYTES);
+        if write.offset >= stop {
+            continue;
+        }
+        if write.offset >= clocks {
+            let (row, warp) = ((write.offset - clocks) / (WARPS * BYTES), (write.offset - clocks) / BYTES % WARPS);
+            seen.ran.insert((row as u32, warp as u32), [words[0].into(), words[1].into(), at]);
+            continue;
+        }
+        assert!(row < shape.rows);
+        match (within, words.as_slice()) {
+            (4, [0]) => seen.taken.insert(row, at),
+            (0, [0]) => seen.freed.insert(row, at),
+            (0, [1, 1]) => seen.enabled.insert(row, at),
+            (0, [-1, 0]) => None,
+            other => panic!("row {row}: {other:?} is written"),
+        };
+    }
+    seen
+}
+
+impl Seen {
+    /// From the scheduler warp's store that it takes the task of a row to that for another row.
+    fn gap(&self, from: u32, to: u32) -> f64 {
+        self.taken[&to] - self.taken[&from]
+    }
+}
+
+/// Executor warps of the blocks that are measured: few, so that they hardly take turns from the scheduler warp, or all.
+const FEW: u32 = 4;
+const ALL: u32 = 31;
+/// Where the tasks lie that follow each other; the first of them waits for what the caches of nobody hold yet.
+const ROW: u32 = 9;
+
+/// A task that waits for the one of an entry.
+fn behind(row: u32) -> Entry {
+    in_state(State { ready: Shape { columns: 1, rows: 32 }.id(0, row).0, sched: 0 })
+}
+
+/// Cycles from taking a task to taking the one in the next row.
+fn between(demand: Demand) -> f64 {
+    let tasks: Vec<_> = (ROW - 1..ROW + 3).map(|row| (row, task(demand))).collect();
+    run(ALL, 32, &tasks).gap(ROW, ROW + 1)
+}
+
+/// Asserts that a cost of the model is what was found, to a part of it.
+#[track_caller]
+fn costs(name: &str, found: f64, tolerance: f64) {
+    let known = Configured::of(MODEL, &[]).number("gpu.model", &format!("pagoda.{name}"));
+    assert!((found / known - 1.0).abs() <= tolerance, "{name}: {found:.1} is measured, and {known} is reckoned with");
+}
+
+/// A look at a row, and the work at one whose task may be scheduled, in a block with so many executors.
+fn look_and_one(executors: u32) -> [f64; 2] {
+    let seen = run(executors, 32, &[8, ROW, ROW + 1, 20].map(|row| (row, task(ONE))));
+    let one = seen.gap(ROW, ROW + 1);
+    let look = (seen.gap(ROW + 1, 20) - one) / f64::from(20 - ROW - 2);
+    [look, one - look]
+}
+
+/// Cycles of an executor's turn around its slot: what its instructions grow by while it has nothing to do.
+fn poll() -> f64 {
+    let [few, many] = [2, 30].map(|waiting| {
+        let rows: Vec<_> = (0..waiting).map(|row| (row, behind(30))).collect();
+        run(1, 32, &rows)
+    });
+    3.0 * (many.cycles - few.cycles) / (many.executor - few.executor)
+}
+
+#[test]
+fn a_sweep_takes_what_the_model_reckons_with() {
+    let [look, one] = look_and_one(FEW);
+    costs("look", look, 0.01);
+    let waits = run(FEW, 32, &[(2, task(ONE)), (3, behind(30)), (4, behind(30)), (5, behind(30)), (6, task(ONE))]);
+    let wait = (waits.gap(2, 6) - one - 4.0 * look) / 3.0;
+    costs("wait", wait, 0.02);
+    let enables = run(FEW, 32, &[(2, task(ONE)), (3, behind(18)), (6, task(ONE)), (18, in_state(PRESENT))]);
+    costs("enable", enables.gap(2, 6) - one - 4.0 * look - wait, 0.05);
+    // The task of row 4 may be scheduled when the sweep has passed it.
+    let next = run(FEW, 32, &[(4, in_state(PRESENT)), (8, behind(4))]);
+    assert!(next.enabled[&4] < next.taken[&31]);
+    costs("sweep", next.gap(31, 4) - one - 5.0 * look, 0.05);
+}
+
+#[test]
+fn scheduling_takes_what_the_model_reckons_with() {
+    let [look, one] = look_and_one(ALL);
+    let of = |blocks, shared, barrier| between(Demand { blocks, shared, barrier, ..ONE }) - look;
+    // A block with a barrier takes that and a counter; what is not done for each block is done for the task.
+    let (single, double) = (of(1, 0, true), of(2, 0, true));
+    let block = double - single;
+    let schedule = single - block;
+    let place = one - schedule;
+    let take = (block - place) / 2.0;
+    costs("schedule", schedule, 0.05);
+    costs("place", place, 0.05);
+    costs("take", take, 0.05);
+    // Tasks of the benchmarks have some KiB. Memory of the task before has come back; smaller pieces, deeper in the tree, take longer.
+    let memory = (of(2, 8 << 10, false) - schedule) / 2.0 - take - place;
+    costs("memory", memory, 0.05);
+    // With both, each is taken in turn.
+    let both = of(2, 8 << 10, true);
+    assert!((both / (schedule + 2.0 * (memory + 2.0 * take + place)) - 1.0).abs() < 0.05, "{both}");
+    // All warps of a block are placed at once.
+    let wide = between(Demand { warps: 4, ..ONE }) - look;
+    assert!((wide / one - 1.0).abs() < 0.02, "{wide} {one}");
+}
+
+#[test]
+fn executors_take_what_the_model_reckons_with() {
+    let poll = poll();
+    costs("poll", poll, 0.02);
+    let [_, one] = look_and_one(ALL);
+    let rows: Vec<u32> = (1..30).step_by(2).collect();
+    let tasks: Vec<_> = rows.iter().map(|&row| (row, task(ONE))).collect();
+    let seen = run(ALL, 32, &tasks);
+    let mean = |of: &dyn Fn(u32) -> f64| rows[1..].iter().map(|&row| of(row)).sum::<f64>() / (rows.len() - 1) as f64;
+    // A store is on its way to the L2 as long as any other.
+    let way = mean(&|row| seen.ran[&(row, 0)][2] - seen.ran[&(row, 0)][1]);
+    let until = mean(&|row| seen.ran[&(row, 0)][0] - (seen.taken[&row] - way));
+    let begin = until - one - poll / 2.0;
+    costs("begin", begin, 0.03);
+    // The model has a warp end when its last store is acknowledged.
+    let acknowledged = Configured::of(MODEL, &[]).number("gpu.model", "costs.global");
+    let end = mean(&|row| seen.freed[&row] - seen.ran[&(row, 0)][1]) - acknowledged;
+    costs("end", end, 0.03);
+    // One executor, with more tasks to do: what it issues beside its turns around the slot.
+    let [few, many] = [3, 13].map(|count| {
+        let tasks: Vec<_> = (0..count).map(|number| (2 * number + 1, task(ONE))).collect();
+        run(1, 32, &tasks)
+    });
+    let body = mean(&|row| seen.ran[&(row, 0)][1] - seen.ran[&(row, 0)][0]);
+    let busy = begin + body + acknowledged + end - way;
+    let polls = (many.cycles - few.cycles) / 10.0 - busy;
+    let issued = (many.executor - few.executor) / 10.0 - 3.0 * polls / poll;
+    costs("executor_instructions", issued - BODY_INSTRUCTIONS, 0.1);
+}
