@@ -3,6 +3,7 @@
 
 mod bandwidth;
 mod master_kernel;
+mod model_costs;
 mod probe;
 mod rows;
 mod units;

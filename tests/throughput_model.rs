@@ -1,6 +1,8 @@
 //! The model of throughput (`gpu/throughput-model`) as a machine: what programs compute on it is right, and it takes as long as the machine
 //! whose SMs are stepped.
 
+use std::ops::Range;
+
 use counterpoint_experiments::run::{RunRequest, RunSummary};
 use counterpoint_framework::kernel::Outcome;
 
@@ -67,20 +69,32 @@ fn ratios(overlay: &str, application: &str, sets: &[&str]) -> [f64; 2] {
     [model[0] / stepped[0], model[1] / stepped[1]]
 }
 
+/// Asserts what part of the time of stepped SMs the model takes for 8 tasks of every program of narrow tasks on two SMs: of the run, and of the
+/// tasks. How many tasks `narrow-lu` has follows from its matrix, so it is left out.
+#[track_caller]
+fn agrees(overlay: &str, whole_within: Range<f64>, kernels_within: Range<f64>) {
+    let entries = std::fs::read_dir(root().join("experiments/applications")).unwrap();
+    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.retain(|name| name.starts_with("narrow-") && name != "narrow-lu");
+    names.sort();
+    assert!(names.len() >= 12, "the walk found {names:?} only");
+    let ratios = names.iter().map(|name| (name, ratios(overlay, name, &["app.tasks=8", "gpu.sms=2"])));
+    let beyond = |(_, [whole, kernels]): &(&String, [f64; 2])| {
+        !whole_within.contains(whole) || !kernels_within.contains(kernels)
+    };
+    let beyond: Vec<_> = ratios.filter(beyond).collect();
+    assert!(beyond.is_empty(), "{overlay}: {beyond:.3?}");
+}
+
 #[test]
-fn the_model_takes_as_long_as_stepped_sms() {
-    // Cases that agree, so that they go on to: very short runs and some programs under Pagoda do not (experiments/DEVIATIONS.md).
-    let cases: [(&str, &str, &[&str]); 4] = [
-        ("hyperq", "narrow-mandelbrot", &["app.tasks=32", "app.n=32"]),
-        ("hyperq", "narrow-matmul", &["app.tasks=32"]),
-        ("pagoda", "narrow-exchange", &["app.tasks=48", "gpu.sms=2"]),
-        ("pagoda", "narrow-matmul", &["app.tasks=32", "app.n=32", "gpu.sms=2"]),
-    ];
-    for (overlay, application, sets) in cases {
-        let [whole, kernels] = ratios(overlay, application, sets);
-        let told = format!("{overlay} {application}: {whole:.3}, without storage {kernels:.3}");
-        assert!((0.9..1.1).contains(&whole) && (0.8..1.25).contains(&kernels), "{told}");
-    }
+fn the_model_takes_as_long_as_stepped_sms_for_kernels_side_by_side() {
+    agrees("hyperq", 0.98..1.02, 0.95..1.04);
+}
+
+#[test]
+fn the_model_takes_as_long_as_stepped_sms_for_tasks_of_a_table() {
+    // What is missing is told in experiments/DEVIATIONS.md: the largest differences are those of mandelbrot and of the beam-former.
+    agrees("pagoda", 0.91..1.06, 0.87..1.16);
 }
 
 #[test]

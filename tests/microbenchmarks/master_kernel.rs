@@ -159,7 +159,8 @@ fn seen(summary: &RunSummary, shape: Shape, clocks: u64, stop: u64) -> Seen {
         executor: amount(executor, "warp_insn"),
         cycles: amount(block, "cycles"),
     };
-    let of_kernel = summary.writes.iter().filter(|write| write.place == Place::Device && write.time > block.start);
+    let of_kernel =
+        summary.writes.iter().filter(|write| write.place == Place::Device && write.time > block.start);
     for write in of_kernel {
         let at = write.time.as_ps() as f64 / 1000.0;
         let words: Vec<i32> =
@@ -169,7 +170,8 @@ fn seen(summary: &RunSummary, shape: Shape, clocks: u64, stop: u64) -> Seen {
             continue;
         }
         if write.offset >= clocks {
-            let (row, warp) = ((write.offset - clocks) / (WARPS * BYTES), (write.offset - clocks) / BYTES % WARPS);
+            let (row, warp) =
+                ((write.offset - clocks) / (WARPS * BYTES), (write.offset - clocks) / BYTES % WARPS);
             seen.ran.insert((row as u32, warp as u32), [words[0].into(), words[1].into(), at]);
             continue;
         }
@@ -213,7 +215,10 @@ fn between(demand: Demand) -> f64 {
 #[track_caller]
 fn costs(name: &str, found: f64, tolerance: f64) {
     let known = Configured::of(MODEL, &[]).number("gpu.model", &format!("pagoda.{name}"));
-    assert!((found / known - 1.0).abs() <= tolerance, "{name}: {found:.1} is measured, and {known} is reckoned with");
+    assert!(
+        (found / known - 1.0).abs() <= tolerance,
+        "{name}: {found:.1} is measured, and {known} is reckoned with"
+    );
 }
 
 /// A look at a row, and the work at one whose task may be scheduled, in a block with so many executors.
@@ -237,7 +242,8 @@ fn poll() -> f64 {
 fn a_sweep_takes_what_the_model_reckons_with() {
     let [look, one] = look_and_one(FEW);
     costs("look", look, 0.01);
-    let waits = run(FEW, 32, &[(2, task(ONE)), (3, behind(30)), (4, behind(30)), (5, behind(30)), (6, task(ONE))]);
+    let waits =
+        run(FEW, 32, &[(2, task(ONE)), (3, behind(30)), (4, behind(30)), (5, behind(30)), (6, task(ONE))]);
     let wait = (waits.gap(2, 6) - one - 4.0 * look) / 3.0;
     costs("wait", wait, 0.02);
     let enables = run(FEW, 32, &[(2, task(ONE)), (3, behind(18)), (6, task(ONE)), (18, in_state(PRESENT))]);
@@ -280,7 +286,8 @@ fn executors_take_what_the_model_reckons_with() {
     let rows: Vec<u32> = (1..30).step_by(2).collect();
     let tasks: Vec<_> = rows.iter().map(|&row| (row, task(ONE))).collect();
     let seen = run(ALL, 32, &tasks);
-    let mean = |of: &dyn Fn(u32) -> f64| rows[1..].iter().map(|&row| of(row)).sum::<f64>() / (rows.len() - 1) as f64;
+    let mean =
+        |of: &dyn Fn(u32) -> f64| rows[1..].iter().map(|&row| of(row)).sum::<f64>() / (rows.len() - 1) as f64;
     // A store is on its way to the L2 as long as any other.
     let way = mean(&|row| seen.ran[&(row, 0)][2] - seen.ran[&(row, 0)][1]);
     let until = mean(&|row| seen.ran[&(row, 0)][0] - (seen.taken[&row] - way));

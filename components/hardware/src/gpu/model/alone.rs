@@ -108,7 +108,9 @@ impl Clock {
         let (latency, initiation) = costs.units.cycles(instruction.latency);
         let conflicts = costs.bank_conflicts(instruction.reads.as_slice());
         self.free[way] = at + initiation;
-        self.warp.wants.visit(Resource::Collectors, collecting(instruction.reads.as_slice().len(), conflicts));
+        self.warp
+            .wants
+            .visit(Resource::Collectors, collecting(instruction.reads.as_slice().len(), conflicts));
         self.warp.wants.visit(RESOURCE_OF_WAY[way], initiation);
         for &id in instruction.writes.as_slice() {
             self.ready[id as usize] = at + conflicts + latency + costs.pipeline;

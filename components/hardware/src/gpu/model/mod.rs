@@ -4,7 +4,7 @@
 //! It ends the CTA scheduler's ports as that many SMs, and the copy engine's as a flat memory. A block is executed without time when
 //! it comes to an SM, so its values are real; while it is, `alone` reckons how long each of its warps would take if it had the SM to
 //! itself. Then the warps share the SM (`sm`, `share`), and the block ends with the last of them. What is not there:
-//! caches, DRAM, waiting below saturation, waiting of SMs for each other in the network and the L2.
+//! caches, DRAM, waiting of SMs for each other in the network and the L2, and which warp a scheduler prefers.
 //!
 //! Blocks that wait for each other in a loop never end when they are executed one after another: that is an error which says so. Blocks
 //! that share out work by atomics as they go leave all of it to the first. The one

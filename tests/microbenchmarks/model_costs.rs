@@ -1,0 +1,40 @@
+//! What the pipeline and memory of stepped SMs add to the latencies of their parameters: the model of throughput reckons with these
+//! (`components/hardware/src/gpu/model/costs.rs`).
+
+use super::probe::{Configured, Probe};
+
+/// Steps of a chain.
+const STEPS: usize = 64;
+
+/// Cycles of one step of a chain, on one SM of a Titan X. The first step of all, which may miss, is in both chains.
+fn step(chain: &str) -> f64 {
+    let [short, long] = [1, 2].map(|times| {
+        let body = format!("mov.u32 %r5, 0;\n{}", chain.repeat(times * STEPS));
+        let probe =
+            Probe { machine: "titanx-maxwell", sets: &["gpu.sms=1"], body: &body, ..Probe::default() };
+        probe.run(None).sum("gpu.sm", "active_cycles")
+    });
+    (long - short) / STEPS as f64
+}
+
+#[test]
+fn the_model_reckons_with_what_the_pipeline_adds() {
+    let model = Configured::of("titanx-maxwell-model", &[]);
+    let number = |name: &str| model.number("gpu.model", name);
+    let add = step("add.s32 %r4, %r4, %r4;\n");
+    assert!((add - number("sm.int_latency.add") - number("costs.pipeline")).abs() < 0.1, "{add}");
+    // Each of these is behind the one before by way of its address, which instructions that compute make of its value.
+    let computes = add * 3.0;
+    let of = |access: &str| {
+        let chain =
+            format!("{access}\nand.b32 %r4, %r4, 0;\ncvt.u64.u32 %rd4, %r4;\nadd.s64 %rd1, %rd1, %rd4;\n");
+        step(&chain) - computes
+    };
+    let close = |what: &str, found: f64, known: f64| {
+        assert!((found / known - 1.0).abs() < 0.02, "{what}: {found}, and {known} is reckoned with");
+    };
+    close("global", of("ld.volatile.global.u32 %r4, [%rd1];"), number("costs.global"));
+    close("atomic", of("atom.global.add.u32 %r4, [%rd1], 1;"), number("costs.atomic"));
+    let shared = step("ld.volatile.shared.u32 %r4, [%r5];\nand.b32 %r5, %r4, 0;\n") - add;
+    close("shared", shared, number("sm.shared_latency") + number("costs.shared"));
+}
