@@ -14,6 +14,7 @@ mod determinism;
 mod dka;
 mod ends;
 mod faults;
+mod irregular;
 mod launches;
 mod machines;
 mod microbenchmarks;
