@@ -17,9 +17,9 @@ pub(crate) struct MasterParams {
     /// Instructions of it: a load, a comparison, a jump.
     #[param(default = "3", min = "1")]
     poll_instructions: u32,
-    /// From an executor's look that finds a warp to the first instruction of the task. Where within its work the scheduler warp lets the executor
-    /// go cannot be seen from outside; it is taken to be the end of placing. The caller in which the model executes a task (`task.rs`) comes up to there once more, which takes some
-    /// thirty cycles.
+    /// From an executor's look that finds a warp to the first instruction of the task. Where within its work the scheduler warp lets the
+    /// executor go cannot be seen from outside; it is taken to be the end of placing. What the model executes a task from (`task.rs`) sets up
+    /// a call, too, which is not taken off.
     #[param(default = "428 cycles")]
     begin: Cycles,
     /// From the acknowledgement of a task's last store to the time at which its entry is free at the L2. The executor looks at its slot
