@@ -23,6 +23,7 @@ mod narrow_tasks;
 mod observed;
 mod otlp;
 mod pagoda;
+mod pagoda_trends;
 mod pictures;
 mod profile_ranges;
 mod ptx_command;
