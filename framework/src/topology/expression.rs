@@ -125,13 +125,13 @@ pub fn random(seed: u64, index: u64, count: u64) -> u64 {
     // The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014) over a sequence that steps by the golden ratio, for the seed and
     // once more for the index.
     let mix = |word: u64| {
-        let word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        word ^ word >> 31
+        let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        word ^ (word >> 31)
     };
     let golden = 0x9e37_79b9_7f4a_7c15_u64;
     let of_seed = mix(seed.wrapping_add(1).wrapping_mul(golden));
-    (mix(of_seed.wrapping_add(index.wrapping_add(1).wrapping_mul(golden))) >> 32) * count >> 32
+    ((mix(of_seed.wrapping_add(index.wrapping_add(1).wrapping_mul(golden))) >> 32) * count) >> 32
 }
 
 impl Expression {

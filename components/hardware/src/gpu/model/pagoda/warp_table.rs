@@ -277,7 +277,11 @@ mod tests {
             block.begin(row, Demand { warps: 2, shared: 8 << 10, barrier: true, ..PLAIN });
         }
         assert_eq!((busy(&block), block.is_free()), (8, false), "the fifth waits");
-        assert_eq!(100 * busy(&block) / (SLOTS + 1), 25, "of the warps of the block, the scheduler's among them");
+        assert_eq!(
+            100 * busy(&block) / (SLOTS + 1),
+            25,
+            "of the warps of the block, the scheduler's among them"
+        );
     }
 
     proptest! {
