@@ -10,6 +10,8 @@ use super::share::{Demand, Turns, Wants, waits};
 pub(super) enum Worker {
     /// A warp of an ordinary block, which the model names by a number.
     Warp(u32),
+    /// A warp of a block of a SuperKernel, which the model names by a number.
+    Super(u32),
     /// The scheduler warp of a column of a MasterKernel.
     Scheduler(u32),
     /// What an executor warp of a column does: the column and the slot.
