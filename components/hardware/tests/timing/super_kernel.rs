@@ -17,7 +17,8 @@ const PARAMS: &str = "{ gemtc: { begin: 10 cycles, take: 100 cycles, empty: 50 c
 /// Where the list of what is done lies.
 const DONE: u64 = BUFFER + 0x1000;
 
-/// A SuperKernel of so many blocks of a warp each. The model knows what it does; what it must find is the table of task functions.
+/// A SuperKernel of so many blocks of a warp each. The model knows what it does; what it must find is the table of task
+/// functions, which a kernel has that calls one.
 fn super_kernel(blocks: u32) -> Arc<Launch> {
     let source = format!(
         ".version 7.8
@@ -27,7 +28,19 @@ fn super_kernel(blocks: u32) -> Arc<Launch> {
 {{ ret; }}
 .global .align 8 .u64 task_functions[1] = {{nothing}};
 .visible .entry {SUPER_KERNEL}(.param .u64 queue, .param .u64 tasks, .param .u64 done)
-{{ ret; }}
+{{
+.reg .b64 %rd<2>;
+ld.global.u64 %rd1, [task_functions];
+prototype: .callprototype ()_ (.param .b32 _, .param .b32 _, .param .b32 _, .param .b32 _, .param .b64 _, .param .b64 _);
+.param .b32 a0;
+.param .b32 a1;
+.param .b32 a2;
+.param .b32 a3;
+.param .b64 a4;
+.param .b64 a5;
+call %rd1, (a0, a1, a2, a3, a4, a5), prototype;
+ret;
+}}
 "
     );
     let program =

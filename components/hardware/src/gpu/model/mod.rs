@@ -120,8 +120,9 @@ struct Sorts<'a> {
 impl ThroughputModel {
     /// Blocks of all sorts, and what is around them.
     fn parts(&mut self, cycle: u64) -> (Sorts<'_>, Around<'_>) {
-        let ThroughputModel { sms, memory, costs, master, limit, blocks, masters, super_costs, supers, .. } =
-            self;
+        let ThroughputModel {
+            sms, memory, costs, master, limit, blocks, masters, super_costs, supers, ..
+        } = self;
         let around = Around { sms, memory, costs, master, supers: super_costs, limit: *limit, cycle };
         (Sorts { blocks, masters, supers }, around)
     }

@@ -23,10 +23,12 @@ pub(super) enum Resource {
     Replies,
     /// Sectors to memory.
     Requests,
+    /// The way to memory, on which nobody takes turns and what goes there may wait behind looks at a lock (`Sm::delay`).
+    Way,
 }
 
 /// How many there are.
-pub(super) const RESOURCES: usize = 7;
+pub(super) const RESOURCES: usize = 8;
 
 /// An amount of each.
 pub(super) type Turns = [f64; RESOURCES];

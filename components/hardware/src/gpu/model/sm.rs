@@ -3,7 +3,7 @@
 //! A warp is so many cycles of work alone. While the warps on the SM stay the same, each goes on at a constant speed, which follows
 //! from what all of them want (`share.rs`); so nothing happens between the beginnings and ends of warps.
 
-use super::share::{Demand, Turns, Wants, waits};
+use super::share::{Demand, Resource, Turns, Wants, waits};
 
 /// Names what is at work to whoever put it there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,6 +37,8 @@ pub(super) struct Sm {
     /// Warps that turn in circles until they get something to do, and what one of them wants.
     pollers: u32,
     poll: Wants,
+    /// How long an access to memory waits on its way.
+    delay: f64,
     /// Up to when the work has been done.
     now: u64,
     /// Speeds are those of the residents.
@@ -50,7 +52,15 @@ const DONE: f64 = 1e-6;
 
 impl Sm {
     pub(super) fn new(capacity: Turns) -> Self {
-        Sm { capacity, residents: Vec::new(), pollers: 0, poll: Wants::default(), now: 0, known: true }
+        Sm {
+            capacity,
+            residents: Vec::new(),
+            pollers: 0,
+            poll: Wants::default(),
+            delay: 0.0,
+            now: 0,
+            known: true,
+        }
     }
 
     /// Does the work up to a cycle.
@@ -86,6 +96,12 @@ impl Sm {
         self.known = false;
     }
 
+    /// From now on an access to memory waits so long on its way there.
+    pub(super) fn delay(&mut self, delay: f64) {
+        self.known &= self.delay == delay;
+        self.delay = delay;
+    }
+
     /// The first that has done its work.
     pub(super) fn take_done(&mut self) -> Option<Worker> {
         let place = self.residents.iter().position(|it| it.left <= DONE)?;
@@ -109,7 +125,8 @@ impl Sm {
         let warps = self.residents.iter().map(|it| Demand { warps: 1.0, wants: it.rates });
         let pollers = (self.pollers > 0).then_some(Demand { warps: self.pollers.into(), wants: self.poll });
         let demands: Vec<Demand> = warps.chain(pollers).collect();
-        let waits = waits(&demands, &self.capacity);
+        let mut waits = waits(&demands, &self.capacity);
+        waits[Resource::Way as usize] = self.delay;
         for resident in &mut self.residents {
             resident.speed = 1.0 / resident.rates.slowdown(&waits);
         }
@@ -118,7 +135,7 @@ impl Sm {
 
 #[cfg(test)]
 mod tests {
-    use super::super::share::{RESOURCES, Resource};
+    use super::super::share::RESOURCES;
     use super::*;
 
     fn issuing(rate: f64) -> Wants {

@@ -129,6 +129,12 @@ impl Lock {
         self.waiting.iter().map(|&waiting| u64::from(waiting.min(self.costs.path))).sum()
     }
 
+    /// The same for a request of a given SM: its looks leave one by one, each time that all SMs which spin have sent one.
+    pub(super) fn looks_before(&self, sm: usize) -> u64 {
+        let spinning = self.waiting.iter().filter(|&&waiting| waiting > 0).count() as u64;
+        spinning * u64::from(self.waiting[sm].min(self.costs.path))
+    }
+
     /// The ring turns for so many cycles.
     fn turn(&mut self, cycles: u64) {
         let length = self.ring.len() as u64;
@@ -167,6 +173,7 @@ mod tests {
         assert_eq!(time(held(16, 16), Section::Take), 3 * 256);
         assert_eq!(time(held(24, 16), Section::Enter), 3 * 384);
         assert_eq!(time(held(24, 32), Section::Empty), 2 * 384, "the path of an SM is full");
+        assert_eq!([held(24, 32), held(24, 2), held(2, 5)].map(|lock| lock.looks_before(1)), [384, 48, 10]);
     }
 
     #[test]

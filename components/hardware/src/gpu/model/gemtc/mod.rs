@@ -3,7 +3,7 @@
 //!
 //! A block takes the lock, takes the next task, gives the lock back, executes the task, and takes the lock again to enter the result; it ends
 //! when no task is left. Who has the lock and for how long is the business of [`lock`]. A task is executed when it is taken, on the memory
-//! as it is then, and its warps then share the SM like any others; blocks of a task come one after another in the same warps. Queue, tasks
+//! as it is then, and its warps then share the SM like any others, but that their accesses to memory wait behind looks at the lock; blocks of a task come one after another in the same warps. Queue, tasks
 //! and the list of what is done are in device memory and are changed as `experiments/applications/gemtc.h` does.
 
 mod costs;
@@ -181,6 +181,7 @@ impl Supers {
             if again && next != Some(before) {
                 around.spin(before.sm, 1, &wants);
             }
+            around.delay(&all.lock);
             let Some(next) = next else { continue };
             if next != before {
                 around.spin(next.sm, -1, &wants);
@@ -263,5 +264,14 @@ impl Around<'_> {
     fn spin(&mut self, sm: usize, more: i32, wants: &Wants) {
         self.sms[sm].advance(self.cycle);
         self.sms[sm].poll(more, wants);
+    }
+
+    /// What tasks ask of memory waits behind the looks at a lock, as what its holder asks does.
+    fn delay(&mut self, lock: &Lock) {
+        for (number, sm) in self.sms.iter_mut().enumerate() {
+            let delay = lock.looks_before(number).saturating_sub(self.costs.global);
+            sm.advance(self.cycle);
+            sm.delay(delay as f64);
+        }
     }
 }
