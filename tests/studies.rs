@@ -415,11 +415,38 @@ fn every_study_of_pagoda_can_be_run_and_its_points_are_sound() {
         ("pagoda-figure-11", "/ narrow-matmul /", 3, &["batching_speed_up", "pagoda_speed_up"]),
         ("pagoda-calls", "/ narrow-dct / 1 us /", 3, &["whole_us", "speed_up"]),
         ("pagoda-32k", "/ narrow-dct /", 5, &["whole_us", "speed_up", "over_gemtc"]),
-        ("pagoda-latency", "/ narrow-matmul / 4 /", 2, &["latency_us"]),
+        (
+            "pagoda-figure-9",
+            "/ narrow-matmul /",
+            4,
+            &["fusion_speed_up", "pagoda_speed_up", "pthreads_speed_up"],
+        ),
+        ("pagoda-rows", "/ narrow-matmul /", 4, &["compute_us", "over_hyperq", "task_us"]),
         ("pagoda-slud", "/", 4, &["speed_up"]),
         ("pagoda-table-3", "/ narrow-dct /", 1, &["copies_percent"]),
         ("pagoda-table-5", "/ narrow-matmul /", 3, &["speed_up"]),
     ]);
+}
+
+#[test]
+fn a_study_can_be_run_on_another_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    let study = root().join("experiments/studies/pagoda-figure-10.yaml").display().to_string();
+    let out = folder.path().join("out").display().to_string();
+    let on = |machine: &str| {
+        let chosen = ["--scale", "small", "--filter", "/ narrow-matmul / 4 /", "--machine", machine];
+        call(&[&["study", &study, "--out", &out, "--quiet"], &chosen[..]].concat())
+    };
+    assert_eq!(on("titanx-maxwell-model").status, SUCCESS);
+    let rows = table(&std::fs::read_to_string(format!("{out}/results.csv")).unwrap());
+    assert!(rows.iter().all(|row| row["machine"] == "titanx-maxwell-model"), "{rows:?}");
+    assert_eq!(rows.len(), 2);
+    assert_eq!(call(&["report", &out]).status, SUCCESS, "the folder knows its machine");
+    let page = std::fs::read_to_string(format!("{out}/report.html")).unwrap();
+    assert!(page.contains("on titanx-maxwell-model"), "{page}");
+    let wrong = on("titanx-maxwel");
+    assert_ne!(wrong.status, SUCCESS);
+    assert!(wrong.err.contains("titanx-maxwel") && wrong.err.contains("titanx-maxwell"), "{}", wrong.err);
 }
 
 #[test]

@@ -37,9 +37,9 @@ impl Parameters {
     }
 
     /// Gives a name a value, or takes the name away.
-    pub(super) fn bind(&mut self, name: &str, value: Option<u32>) {
+    pub(super) fn bind(&mut self, name: &str, value: Option<Number>) {
         match value {
-            Some(value) => self.0.insert(name.to_owned(), Number::whole(value.into())),
+            Some(value) => self.0.insert(name.to_owned(), value),
             None => self.0.remove(name),
         };
     }

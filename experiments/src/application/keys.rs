@@ -230,6 +230,13 @@ const STREAM: Key = key(
     "The stream, by a name of one's own; the default stream, which waits for all others and they for it, if not given.",
 );
 
+/// Values of a round.
+const LET: Key = key(
+    "let",
+    Names,
+    "Values of a round by names of one's own, for `${…}` behind it; each may use the `index` and those before it.",
+);
+
 /// A copy to the device between launches.
 pub(super) static COPY_IN: Section = Section {
     name: "a copy in",
@@ -285,6 +292,7 @@ pub(super) static REPEAT: Section = Section {
     keys: &[
         key("repeat", Single, "How often."),
         key("index", Single, "A name for the number of the round, from 0, in `${…}` of these steps."),
+        LET,
         key("do", Steps(&STEPS), "The steps to repeat."),
     ],
 };
@@ -313,18 +321,20 @@ pub(super) static PIPELINE: Section = Section {
             "How many batches of data go through the kernels; the runtime says which of them run together.",
         ),
         key("index", Single, "A name for the number of the batch, from 0, in `${…}` of these launches."),
+        LET,
         key("do", Steps(&[&LAUNCH]), "The kernels: launches that every batch goes through in this order."),
     ],
 };
 
 /// Keys of tasks: what counts them, and then what is said of one task.
-static TASKS_KEYS: [Key; 13] = [
+static TASKS_KEYS: [Key; 14] = [
     key(
         "tasks",
         Single,
         "How many narrow tasks, or rounds of tasks, perhaps none; they are independent of each other.",
     ),
     key("index", Single, "A name for the number of the task or round, from 0, in `${…}` of these tasks."),
+    LET,
     key("do", Steps(&[&TASK]), "The tasks of a round, where they are of several kinds."),
     key(
         "copy_in",
@@ -343,7 +353,7 @@ static TASKS_KEYS: [Key; 13] = [
 ];
 
 /// How many keys count tasks.
-const COUNTING: usize = 3;
+const COUNTING: usize = 4;
 
 /// Tasks, narrow ones.
 pub(super) static TASKS: Section = Section { name: "tasks", keys: &TASKS_KEYS };

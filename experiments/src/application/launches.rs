@@ -1,5 +1,5 @@
 //! `kernels:`: launches, repetitions and swaps; the loops that a device ends are in `loops`, task pipelines in `pipelines`,
-//! narrow tasks in `tasks`, releases in `frees`, copies, streams and events in `streams`.
+//! narrow tasks in `tasks`, the names of a round in `rounds`, releases in `frees`, copies, streams and events in `streams`.
 
 use counterpoint_framework::model::{Diagnostic, Node, Span};
 use counterpoint_host_model::program::{LaunchStep, Step};
@@ -80,56 +80,20 @@ impl Reader<'_> {
     }
 
     fn repeat(&mut self, node: &Node, codes: &mut Codes) -> Option<Step> {
-        let index = node.get("index");
-        let most = if index.is_some() { MOST_INDEXED } else { u32::MAX.into() };
+        let is_indexed = node.get("index").is_some();
+        let most = if is_indexed { MOST_INDEXED } else { u32::MAX.into() };
         let times = node.get("repeat").and_then(|node| self.count(node, "repeat", 0, most));
         let inner = self.required(node, "do", "a repetition");
-        let Some(index) = index else {
+        if !is_indexed {
+            if let Some(names) = node.get("let") {
+                self.diagnostics
+                    .error(names.span, "`let` without `index`: all rounds would have the same values");
+            }
             let steps = self.read_round(inner, codes);
             return Some(Step::Repeat(times? as u32, steps));
-        };
-        let rounds = self.indexed_rounds(index, times? as u32, inner, codes)?;
+        }
+        let rounds = self.indexed_rounds(node, times? as u32, inner, codes)?;
         Some(Step::Repeat(1, rounds.concat()))
-    }
-
-    /// Reads the steps of each round, with the number of the round under a name.
-    pub(super) fn indexed_rounds(
-        &mut self,
-        index: &Node,
-        times: u32,
-        inner: Option<&Node>,
-        codes: &mut Codes,
-    ) -> Option<Vec<Vec<Step>>> {
-        let mut rounds = Vec::new();
-        self.each_round(index, times, |reader| rounds.push(reader.read_round(inner, codes)))?;
-        Some(rounds)
-    }
-
-    /// Reads what each round has, with the number of the round under a name.
-    pub(super) fn each_round(
-        &mut self,
-        index: &Node,
-        times: u32,
-        mut read: impl FnMut(&mut Self),
-    ) -> Option<()> {
-        let name = self.text(index)?;
-        if self.parameters.has(&name) {
-            let message = format!("`{name}` has a meaning already");
-            let help = "an index needs a name that no parameter has";
-            self.diagnostics.report(Diagnostic::new(index.span, message).help(help));
-            return None;
-        }
-        let before = self.diagnostics.reports();
-        for round in 0..times {
-            self.parameters.bind(&name, Some(round));
-            read(self);
-            // What is wrong in one round would be told again for each of the others.
-            if self.diagnostics.reports() > before {
-                break;
-            }
-        }
-        self.parameters.bind(&name, None);
-        Some(())
     }
 
     fn swap(&mut self, node: &Node) -> Option<Step> {

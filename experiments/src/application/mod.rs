@@ -15,6 +15,7 @@ mod loops;
 mod pipelines;
 mod preload;
 mod reader;
+mod rounds;
 mod schema;
 mod sizes;
 mod streams;

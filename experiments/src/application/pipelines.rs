@@ -13,9 +13,9 @@ impl Reader<'_> {
         let batches = node.get("pipeline").and_then(|node| self.count(node, "pipeline", 1, MOST_INDEXED));
         let inner = self.required(node, "do", "a pipeline");
         let index = self.required(node, "index", "a pipeline");
-        let (batches, inner, index) = (batches?, inner?, index?);
+        let (batches, inner, _) = (batches?, inner?, index?);
         let before = self.diagnostics.reports();
-        let rounds = self.indexed_rounds(index, batches as u32, Some(inner), codes)?;
+        let rounds = self.indexed_rounds(node, batches as u32, Some(inner), codes)?;
         if self.diagnostics.reports() > before {
             return None;
         }

@@ -27,7 +27,7 @@ impl Reader<'_> {
             return None;
         }
         let mut tasks = Vec::with_capacity(times as usize * kinds.len());
-        self.each_round(index, times as u32, |reader| {
+        self.each_round(node, times as u32, |reader| {
             for kind in kinds {
                 tasks.extend(reader.task(kind, codes));
             }

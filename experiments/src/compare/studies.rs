@@ -120,13 +120,13 @@ impl Side {
 
     /// What tells the studies themselves apart.
     fn describe(&self) -> BTreeMap<String, String> {
-        let Study { name, scale, dimensions, points, columns, statistics, .. } = &self.study;
+        let Study { name, chosen, dimensions, points, columns, statistics, .. } = &self.study;
         let statistics = statistics.iter().map(|(name, pattern)| format!("{name} ({pattern})"));
         let columns = columns.iter().map(|(name, _)| name.clone());
         let joined = |names: Vec<String>| names.join(", ");
         let entries = [
             ("study", name.clone()),
-            ("scale", scale.clone().unwrap_or_default()),
+            ("scale", chosen.scale.clone().unwrap_or_default()),
             ("dimensions", joined(dimensions.clone())),
             ("points", points.len().to_string()),
             ("finished points", self.results.rows.len().to_string()),

@@ -1,7 +1,7 @@
 //! `convolution`: the two-dimensional filter as its definition has it, from binomial coefficients; zero beyond the edge. And
 //! `narrow-convolution`: a filter of any coefficients, over many small images.
 
-use super::{ReferenceInput, bytes_of_f32s};
+use super::{ReferenceInput, bytes_of_f32s, bytes_of_tasks};
 
 /// How far the filter reaches.
 const RADIUS: usize = 8;
@@ -32,13 +32,15 @@ pub(super) fn of_signal(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     Ok(bytes_of_f32s(&along(&input.f32s_of("signal", n)?, n, 1)))
 }
 
-/// A square filter over small images: parameters `tasks`, `n` and `radius`, input buffers `image` and `taps`.
+/// A square filter over small images: parameters `n` and `radius` beside those of all narrow tasks, input buffers `image` and `taps`.
 pub(super) fn narrow(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     let (n, radius) = (input.size("n")?, input.size("radius")?);
     let images = input.f32s_of("image", input.tasks()? * n * n)?;
     let taps = input.f32s_of("taps", (2 * radius + 1) * (2 * radius + 1))?;
-    let filtered = images.chunks(n * n).flat_map(|image| square(image, &taps, n, radius));
-    Ok(bytes_of_f32s(&filtered.collect::<Vec<_>>()))
+    let sizes = input.chances(0, 8)?.map(|eighths| n - eighths * (n / 8));
+    Ok(bytes_of_tasks(sizes, n * n, |task, size| {
+        square(&images[task * n * n..][..size * size], &taps, size, radius)
+    }))
 }
 
 /// One image behind a square filter: each tap takes the whole image, moved, and weighs it.

@@ -2,7 +2,7 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
-use super::{ReferenceInput, bytes_of_f32s};
+use super::{ReferenceInput, bytes_of_f32s, bytes_of_tasks};
 
 /// Side of a block.
 const SIDE: usize = 8;
@@ -25,13 +25,17 @@ pub(super) fn coefficients_of_stream(input: &ReferenceInput<'_>) -> Result<Vec<u
     Ok(bytes_of_f32s(&kept))
 }
 
-/// The coefficients of small images without any rounding to steps: parameters `tasks` and `n`, input buffer `image`.
+/// The coefficients of small images without any rounding to steps: parameters `n` and `rows` beside those of all narrow tasks, input
+/// buffer `image`.
 pub(super) fn narrow(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
-    let n = input.size("n")?;
+    let (n, rows) = (input.size("n")?, input.size("rows")?);
     let images = input.f32s_of("image", input.tasks()? * n * n)?;
     let images: Vec<f64> = images.into_iter().map(f64::from).collect();
-    let kept: Vec<f32> = transform(&images, n, &basis()).into_iter().map(|value| value as f32).collect();
-    Ok(bytes_of_f32s(&kept))
+    let (basis, sizes) = (basis(), input.chances(0, n / rows)?.map(|strips| n - strips * rows));
+    Ok(bytes_of_tasks(sizes, n * n, |task, size| {
+        let image = &images[task * n * n..][..size * size];
+        transform(image, size, &basis).into_iter().map(|value| value as f32).collect()
+    }))
 }
 
 /// Images one below the other are as one: no block lies in two of them.

@@ -9,17 +9,20 @@ pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     Ok(bytes_of_u32s(&picture((-2.0, -1.25), input.parameter("step")? as f32, n, most)))
 }
 
-/// The pictures of `tasks` tasks, `across` of them side by side and below each other, each `side` wide; the other parameters
-/// are those of [`reference`].
+/// The pictures of narrow tasks, `across` of them side by side and below each other, each `side` wide and at most `n` points in either
+/// direction; the other parameters are those of all narrow tasks, and `most`.
 pub(super) fn narrow(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     let (n, most, across) = (input.size("n")?, input.size("most")?, input.size("across")?);
-    let (side, step) = (input.parameter("side")?, input.parameter("step")? as f32);
-    let of_task = |task: usize| {
+    let side = input.parameter("side")?;
+    let mut counts = Vec::new();
+    for (task, eighths) in input.chances(1, 8)?.enumerate() {
         let (row, column) = (task / across % across, task % across);
         let corner = (-2.0 + column as f64 * side, -1.25 + row as f64 * side);
-        picture((corner.0 as f32, corner.1 as f32), step, n, most)
-    };
-    Ok(bytes_of_u32s(&(0..input.tasks()?).flat_map(of_task).collect::<Vec<_>>()))
+        let size = n - eighths * (n / 8);
+        counts.extend(picture((corner.0 as f32, corner.1 as f32), (side / size as f64) as f32, size, most));
+        counts.resize((task + 1) * n * n, 0);
+    }
+    Ok(bytes_of_u32s(&counts))
 }
 
 /// The counts of a square picture whose first point lies there.

@@ -1,6 +1,6 @@
 //! Products of matrices: `matmul` (naive and tiled), `3mm`, and `narrow-matmul`, one of many small ones.
 
-use super::{ReferenceInput, bytes_of_f32s};
+use super::{ReferenceInput, bytes_of_f32s, bytes_of_tasks};
 
 /// `c = a b` with parameters `m`, `n` and `k`: a has m x k elements, b k x n.
 pub(super) fn matmul(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
@@ -18,12 +18,15 @@ pub(super) fn three(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     Ok(bytes_of_f32s(&product(&left, &right, n, n)))
 }
 
-/// `c = a b` of `tasks` pairs of matrices of n x n elements.
+/// `c = a b` of many pairs of matrices, of n x n elements at most: the parameter `n` beside those of all narrow tasks.
 pub(super) fn narrow(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     let (tasks, n) = (input.tasks()?, input.size("n")?);
     let (a, b) = (input.f32s_of("a", tasks * n * n)?, input.f32s_of("b", tasks * n * n)?);
-    let products = a.chunks(n * n).zip(b.chunks(n * n)).flat_map(|(a, b)| product(a, b, n, n));
-    Ok(bytes_of_f32s(&products.collect::<Vec<_>>()))
+    let sizes = input.chances(3, (n / 16).max(1))?.map(|tiles| n - 16 * tiles);
+    Ok(bytes_of_tasks(sizes, n * n, |task, size| {
+        let [a, b] = [&a, &b].map(|matrices| &matrices[task * n * n..][..size * size]);
+        product(a, b, size, size)
+    }))
 }
 
 /// The product of a (rows of `k`) and b (rows of `n`), summed in double precision.

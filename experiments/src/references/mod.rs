@@ -40,6 +40,8 @@ mod vecadd;
 
 use std::collections::BTreeMap;
 
+use counterpoint_framework::topology::expression::random;
+
 /// What a reference may look at.
 pub struct ReferenceInput<'a> {
     /// The application's parameters.
@@ -68,12 +70,23 @@ impl ReferenceInput<'_> {
         Ok(self.parameter(name)? as usize)
     }
 
-    /// Narrow tasks of the kind that the reference is of: `each` where an application has several kinds, else `tasks`.
+    /// Narrow tasks, of the kind that the reference is of, whose inputs differ.
     ///
     /// # Errors
-    /// If the application has no tasks.
+    /// If the application has none.
     pub fn tasks(&self) -> Result<usize, String> {
-        self.size("each").or_else(|_| self.size("tasks"))
+        self.size("distinct")
+    }
+
+    /// A number by chance from 0 to `count` - 1 for each of these tasks, where the sizes of their inputs are `irregular`; else 0.
+    /// `kind` tells applications apart, so that one with several kinds of tasks has numbers for each.
+    ///
+    /// # Errors
+    /// If the application's inputs cannot be irregular.
+    fn chances(&self, kind: usize, count: usize) -> Result<impl Iterator<Item = usize>, String> {
+        let (irregular, seed) = (self.size("irregular")?, self.size("seed")? + kind);
+        let chance = move |task| irregular * random(seed as u64, task as u64, count as u64) as usize;
+        Ok((0..self.tasks()?).map(chance))
     }
 
     /// The bytes that the prelude reads into a buffer.
@@ -136,6 +149,20 @@ impl ReferenceInput<'_> {
 /// The bytes of f32.
 fn bytes_of_f32s(values: &[f32]) -> Vec<u8> {
     values.iter().flat_map(|value| value.to_le_bytes()).collect()
+}
+
+/// The results of narrow tasks of such sizes, one behind the other: what is left of `room` elements for each is zero.
+fn bytes_of_tasks(
+    sizes: impl Iterator<Item = usize>,
+    room: usize,
+    mut result: impl FnMut(usize, usize) -> Vec<f32>,
+) -> Vec<u8> {
+    let mut all = Vec::new();
+    for (task, size) in sizes.enumerate() {
+        all.extend(result(task, size));
+        all.resize((task + 1) * room, 0.0);
+    }
+    bytes_of_f32s(&all)
 }
 
 /// The bytes of whole numbers; of signed ones those of the same bits.

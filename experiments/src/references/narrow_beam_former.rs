@@ -1,12 +1,12 @@
 //! `narrow-beam-former`: the strength of beams, as sums over whole signals in double precision.
 
-use super::{ReferenceInput, bytes_of_f32s};
+use super::{ReferenceInput, bytes_of_tasks};
 
 /// A complex number.
 type Complex = (f64, f64);
 
-/// The reference as applications name it: parameters `tasks`, `sensors`, `samples`, `beams` and `taps`, input buffers
-/// `signals` and `filters`.
+/// The reference as applications name it: parameters `sensors`, `samples`, `beams` and `taps` beside those of all narrow tasks, input
+/// buffers `signals` and `filters`.
 pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     let (tasks, sensors, samples) = (input.tasks()?, input.size("sensors")?, input.size("samples")?);
     let (beams, taps) = (input.size("beams")?, input.size("taps")?);
@@ -16,17 +16,20 @@ pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     };
     let signals = complex("signals", tasks * sensors * samples)?;
     let filters = complex("filters", beams * sensors * taps)?;
-    let mut strength = Vec::with_capacity(tasks * beams * samples);
-    for task in signals.chunks(sensors * samples) {
-        for filters in filters.chunks(sensors * taps) {
-            let mut sums = vec![(0.0, 0.0); samples];
-            for (signal, filter) in task.chunks(samples).zip(filters.chunks(taps)) {
-                add(&mut sums, signal, filter);
-            }
-            strength.extend(sums.iter().map(|(re, im)| libm::sqrt(re * re + im * im) as f32));
-        }
+    let sizes = input.chances(0, 8)?.map(|eighths| samples - eighths * (samples / 8));
+    Ok(bytes_of_tasks(sizes, beams * samples, |task, size| {
+        let signals = &signals[task * sensors * samples..][..sensors * size];
+        filters.chunks(sensors * taps).flat_map(|beam| strengths(signals, beam, size, taps)).collect()
+    }))
+}
+
+/// How strong the sum of signals is, each behind its filter.
+fn strengths(signals: &[Complex], filters: &[Complex], samples: usize, taps: usize) -> Vec<f32> {
+    let mut sums = vec![(0.0, 0.0); samples];
+    for (signal, filter) in signals.chunks(samples).zip(filters.chunks(taps)) {
+        add(&mut sums, signal, filter);
     }
-    Ok(bytes_of_f32s(&strength))
+    sums.iter().map(|(re, im)| libm::sqrt(re * re + im * im) as f32).collect()
 }
 
 /// Adds a signal behind a filter.

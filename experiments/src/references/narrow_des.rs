@@ -1,9 +1,11 @@
 //! `narrow-des`: packets under triple DES, by the standard's own tables.
 
+use counterpoint_framework::topology::expression::random;
+
 use super::{ReferenceInput, bytes_of_u32s};
 use crate::des::{Rounds, pass};
 
-/// The reference as applications name it: parameters `tasks`, `unit` and `seed`, input buffers `packets` and `keys`. Packets
+/// The reference as applications name it: parameters `distinct`, `unit` and `seed`, input buffers `packets` and `keys`. Packets
 /// stand 32 units apart; what is behind the end of each stays zero.
 pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     let (tasks, unit, seed) = (input.tasks()?, input.size("unit")?, input.size("seed")?);
@@ -24,7 +26,7 @@ pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
 
 /// How long the packet of a task is, from 1 to 32.
 fn units(task: usize, seed: usize) -> usize {
-    1 + (task * task * 40503 + task * 30011 + seed * 7919) / 64 % 32
+    1 + random(seed as u64, task as u64, 32) as usize
 }
 
 /// The three passes whose keys such words hold.

@@ -5,7 +5,7 @@ use super::{ReferenceInput, bytes_of_u32s};
 /// The reference as applications name it: parameters `tasks`, `threads`, `blocks` and `rounds`, input buffer `given`. Tasks with
 /// rounds and tasks without take turns.
 pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
-    let (tasks, threads, blocks) = (input.tasks()?, input.size("threads")?, input.size("blocks")?);
+    let (tasks, threads, blocks) = (input.size("tasks")?, input.size("threads")?, input.size("blocks")?);
     let rounds = input.size("rounds")?;
     let given = input.u32s_of("given", 2 * tasks * blocks * threads)?;
     let mut exchanged = Vec::with_capacity(given.len());

@@ -1,16 +1,19 @@
 //! `narrow-filter-bank`: a channel is filtered, thinned, raised to its rate again and filtered, in double precision.
 
-use super::{ReferenceInput, bytes_of_f32s};
+use super::{ReferenceInput, bytes_of_tasks};
 
-/// The reference as applications name it: parameters `tasks`, `samples`, `every` and `taps`, input buffers `signals`, `h` and
-/// `f`.
+/// The reference as applications name it: parameters `samples`, `every` and `taps` beside those of all narrow tasks, input buffers
+/// `signals`, `h` and `f`.
 pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     let (samples, every, taps) = (input.size("samples")?, input.size("every")?, input.size("taps")?);
     let doubles = |values: Vec<f32>| values.into_iter().map(f64::from).collect::<Vec<f64>>();
     let signals = doubles(input.f32s_of("signals", input.tasks()? * samples)?);
     let (h, f) = (doubles(input.f32s_of("h", taps)?), doubles(input.f32s_of("f", taps)?));
-    let channels = signals.chunks(samples).flat_map(|signal| channel(signal, &h, &f, every));
-    Ok(bytes_of_f32s(&channels.map(|value| value as f32).collect::<Vec<_>>()))
+    let sizes = input.chances(2, 8)?.map(|eighths| samples - eighths * (samples / 8));
+    Ok(bytes_of_tasks(sizes, samples, |task, size| {
+        let signal = &signals[task * samples..][..size];
+        channel(signal, &h, &f, every).into_iter().map(|value| value as f32).collect()
+    }))
 }
 
 /// One channel: of the filtered signal, all but every so many samples are silenced before the second filter.

@@ -46,7 +46,8 @@ fn head(study: &Study, results: &Results, out: &mut String) {
         let figure = paper.figure.as_ref().map(|figure| format!(", {figure}")).unwrap_or_default();
         facts.insert(0, format!("after {}{figure}", paper.title));
     }
-    facts.extend(study.scale.as_ref().map(|scale| format!("scale {scale}")));
+    facts.extend(study.chosen.scale.as_ref().map(|scale| format!("scale {scale}")));
+    facts.extend(study.chosen.machine.as_ref().map(|machine| format!("on {machine}")));
     let _ = writeln!(out, "<p>{}.</p>", escaped(&facts.join("; ")));
 }
 

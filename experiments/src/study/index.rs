@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::plan::{Study, load};
+use super::plan::{Chosen, Study, load};
 use super::store::PointKey;
 use super::table::Results;
 use crate::output::{Folder, WriteError};
@@ -22,7 +22,8 @@ pub const RESULTS: &str = "results.csv";
 /// The file [`INDEX`].
 #[derive(Serialize, Deserialize)]
 struct Index {
-    scale: Option<String>,
+    #[serde(flatten)]
+    chosen: Chosen,
     points: Vec<Entry>,
 }
 
@@ -37,7 +38,7 @@ pub(super) fn write(folder: &Path, study: &Study, keys: &[PointKey]) -> Result<(
     let points = study.points.iter().zip(keys);
     let entry =
         |(point, key): (&super::Point, &PointKey)| Entry { labels: point.labels.clone(), key: key.clone() };
-    let index = Index { scale: study.scale.clone(), points: points.map(entry).collect() };
+    let index = Index { chosen: study.chosen.clone(), points: points.map(entry).collect() };
     let folder = Folder::at(folder)?;
     folder.write(STUDY, |out| out.write_all(study.text.as_bytes()))?;
     folder.write(INDEX, |out| {
@@ -67,8 +68,7 @@ pub fn read(folder: &Path) -> Result<(Study, Results), String> {
     let index: Index =
         serde_json::from_str(&text).map_err(|error| format!("`{place}` is damaged: {error}"))?;
     let study = folder.join(STUDY);
-    let study =
-        load(&study.to_string_lossy(), index.scale.as_deref(), folder).map_err(|report| report.render())?;
+    let study = load(&study.to_string_lossy(), &index.chosen, folder).map_err(|report| report.render())?;
     let keys: Vec<PointKey> = index.points.into_iter().map(|entry| entry.key).collect();
     if keys.len() != study.points.len() {
         return Err(format!("`{place}` and `{STUDY}` beside it have different points"));

@@ -17,7 +17,7 @@ use counterpoint_framework::topology;
 
 use file::StudyFile;
 pub use file::{FigureFile, FigureKind, Mean, Paper};
-pub use plan::{Point, Study, find, load};
+pub use plan::{Chosen, Point, Study, find, load};
 
 /// The keys of a study file, for `counterpoint explain study`.
 pub fn explain() -> String {

@@ -3,13 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use counterpoint_framework::model::{
-    Diagnostic, Diagnostics, Families, Key, Named, Node, Params, Raw, Reader, Report, SourceMap, Span, yaml,
+    Diagnostic, Diagnostics, Families, Key, Named, Node, Parameter, Params, Raw, Reader, Report, SourceMap,
+    Span, Value, yaml,
 };
 use counterpoint_framework::telemetry::{Level, Recording};
 use counterpoint_framework::topology::expression::Expression;
-use counterpoint_framework::topology::flow;
+use counterpoint_framework::topology::{COMMAND_LINE, flow};
+use serde::{Deserialize, Serialize};
 
-use super::file::{FigureFile, FigureKind, Labelled, Paper, StudyFile};
+use super::file::{Choices, FigureFile, FigureKind, Labelled, Paper, StudyFile};
 use super::values;
 use crate::application::SETTING_PREFIX;
 use crate::run::RunRequest;
@@ -23,8 +25,8 @@ pub struct Study {
     pub description: Option<String>,
     /// The paper that it repeats.
     pub paper: Option<Paper>,
-    /// The scale that was chosen, if it has any.
-    pub scale: Option<String>,
+    /// The scale that was chosen, if it has any, and the machine that takes the place of its own.
+    pub chosen: Chosen,
     /// The names of the dimensions, in the order of their values in [`Point::labels`].
     pub dimensions: Vec<String>,
     /// The points, in the order of the file.
@@ -61,15 +63,23 @@ const APPLICATION: &str = "application";
 const SEED: &str = "seed";
 pub(super) const RUN: &str = "run";
 
-/// Reads a study; `scale` chooses one of its scales, else the first applies. Machines and applications are looked up
-/// from the folder `from`.
+/// What is chosen of a study.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Chosen {
+    /// One of its scales; the first if not given.
+    pub scale: Option<String>,
+    /// A machine in place of the study's own; runs that name one keep it.
+    pub machine: Option<String>,
+}
+
+/// Reads a study. Machines and applications are looked up from the folder `from`.
 ///
 /// # Errors
 /// Everything that is wrong with the file.
-pub fn load(path: &str, scale: Option<&str>, from: &Path) -> Result<Study, Report> {
+pub fn load(path: &str, chosen: &Chosen, from: &Path) -> Result<Study, Report> {
     let mut sources = SourceMap::default();
     let mut diagnostics = Diagnostics::default();
-    let study = read(path, scale, from, &mut sources, &mut diagnostics);
+    let study = read(path, chosen, from, &mut sources, &mut diagnostics);
     match study {
         Some(study) if diagnostics.is_empty() => Ok(study),
         _ => Err(Report::new(&diagnostics, sources)),
@@ -78,7 +88,7 @@ pub fn load(path: &str, scale: Option<&str>, from: &Path) -> Result<Study, Repor
 
 fn read(
     path: &str,
-    scale: Option<&str>,
+    chosen: &Chosen,
     from: &Path,
     sources: &mut SourceMap,
     diagnostics: &mut Diagnostics,
@@ -94,7 +104,14 @@ fn read(
     let source = sources.add(path, text.clone());
     let node = yaml::parse(source, sources, diagnostics)?;
     let families = Families::default();
-    let file = StudyFile::read(&node, &mut Reader::new(&families, diagnostics))?;
+    let mut file = StudyFile::read(&node, &mut Reader::new(&families, diagnostics))?;
+    if let Some(machine) = &chosen.machine {
+        let given = sources.add(COMMAND_LINE, machine.clone());
+        let value = Value::Scalar { text: machine.clone(), quoted: false };
+        let node = Node { span: sources.whole(given), value };
+        file.machine = Choices::from_node(&node, &mut Reader::new(&families, diagnostics))?;
+    }
+    let scale = chosen.scale.as_deref();
     let whole = sources.whole(source);
     let Scale { settings, mut varied } = chosen_scale(&file.scales, scale, whole, diagnostics);
     for (key, values) in &file.vary.0 {
@@ -146,7 +163,10 @@ fn read(
         name: file.study,
         description: file.description,
         paper: file.paper,
-        scale: scale.map(str::to_owned).or_else(|| file.scales.names().next().map(str::to_owned)),
+        chosen: Chosen {
+            scale: scale.or_else(|| file.scales.names().next()).map(str::to_owned),
+            machine: chosen.machine.clone(),
+        },
         dimensions,
         points,
         statistics,

@@ -127,7 +127,7 @@ mod tests {
     use crate::application::{self, RealFiles};
     use crate::registry;
     use crate::run::{RunRequest, load_machine};
-    use crate::study::load;
+    use crate::study::{Chosen, load};
     use counterpoint_framework::time::BytesPerSecond;
 
     /// Bandwidths of CRCS's machine in bytes a second: its reading disk, its writing disk, its bus.
@@ -162,7 +162,7 @@ mod tests {
         let kernel = files * 0.09 / 0.91 / 5.0;
 
         let path = folder.join("studies").join(study).display().to_string();
-        let study = load(&path, Some("paper"), folder).unwrap();
+        let study = load(&path, &Chosen { scale: Some("paper".to_owned()), machine: None }, folder).unwrap();
         let launches = |labels: &[String]| {
             let place = study.dimensions.iter().position(|name| name == "app.launches");
             place.map_or(10, |place| labels[place].parse().unwrap())

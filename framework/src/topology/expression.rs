@@ -1,7 +1,8 @@
 //! `${…}`: arithmetic over named parameters, evaluated once while a file is read.
 //!
 //! Numbers are exact rationals. The quotient of two whole numbers is floored, as an index or a count wants it, except
-//! inside `ceil(…)`, where it stays exact: `ceil(n / 16)` is the number of blocks of 16 that cover n.
+//! inside `ceil(…)`, where it stays exact: `ceil(n / 16)` is the number of blocks of 16 that cover n. `random(seed, index, count)`
+//! is a number from 0 to count - 1 that seems to have come by chance, and is the same whenever it is asked for.
 
 use crate::model::diagnostics::nearest;
 use crate::model::{Diagnostic, Diagnostics, Node, Span, Value};
@@ -10,7 +11,7 @@ pub use super::number::Number;
 
 /// Deeper nesting is refused, so that evaluation cannot exhaust the stack.
 const DEEPEST: usize = 64;
-const FUNCTIONS: [&str; 4] = ["min", "max", "ceil", "log2"];
+const FUNCTIONS: [&str; 5] = ["min", "max", "ceil", "log2", "random"];
 
 /// What is wrong with an expression, and where in its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,6 +119,21 @@ impl Expression {
     }
 }
 
+/// A number from 0 to `count` - 1 that belongs to a seed and an index: all come about as often, and neighbours have nothing in common.
+/// The count is at most 2^32.
+pub fn random(seed: u64, index: u64, count: u64) -> u64 {
+    // The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014) over a sequence that steps by the golden ratio, for the seed and
+    // once more for the index.
+    let mix = |word: u64| {
+        let word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        word ^ word >> 31
+    };
+    let golden = 0x9e37_79b9_7f4a_7c15_u64;
+    let of_seed = mix(seed.wrapping_add(1).wrapping_mul(golden));
+    (mix(of_seed.wrapping_add(index.wrapping_add(1).wrapping_mul(golden))) >> 32) * count >> 32
+}
+
 impl Expression {
     /// The value in floating-point numbers, where every quotient is exact: for what was measured, not counted.
     ///
@@ -154,7 +170,7 @@ impl Term {
                     ("log2", [value]) => libm::log2(*value),
                     ("min", [first, rest @ ..]) => rest.iter().copied().fold(*first, f64::min),
                     ("max", [first, rest @ ..]) => rest.iter().copied().fold(*first, f64::max),
-                    _ => return Err(self.error(format!("`{function}` takes one argument"))),
+                    _ => return Err(self.arguments(function)),
                 }
             }
         };
@@ -237,8 +253,27 @@ impl Term {
                 }
                 Ok(best)
             }
-            _ => Err(self.error(format!("`{function}` takes one argument"))),
+            ("random", [seed, index, count]) => {
+                let [seed, index, count] = [seed, index, count]
+                    .map(|value| value.as_whole().and_then(|value| u64::try_from(value).ok()));
+                let count = count.filter(|count| (1..=1 << 32).contains(count));
+                let (Some(seed), Some(index), Some(count)) = (seed, index, count) else {
+                    return Err(self.arguments(function));
+                };
+                Ok(Number::whole(random(seed, index, count) as i64))
+            }
+            _ => Err(self.arguments(function)),
         }
+    }
+
+    fn arguments(&self, function: &str) -> ExpressionError {
+        let takes = match function {
+            "random" => {
+                "a seed, an index, and how many numbers there are, 1 to 4294967296: whole ones, and nothing measured"
+            }
+            _ => "one argument",
+        };
+        self.error(format!("`{function}` takes {takes}"))
     }
 
     fn error(&self, message: String) -> ExpressionError {
@@ -325,7 +360,8 @@ impl Parser<'_> {
                     return Ok(Term { start, length, kind: Kind::Name(word) });
                 }
                 let Some(function) = FUNCTIONS.into_iter().find(|function| *function == word) else {
-                    let message = format!("unknown function `{word}`; there are min, max, ceil and log2");
+                    let message =
+                        format!("unknown function `{word}`; there are min, max, ceil, log2 and random");
                     return Err(ExpressionError { start, length, message, suggestion: None });
                 };
                 let arguments = self.arguments()?;
@@ -482,11 +518,26 @@ mod tests {
             ("min(3, n, 2)", "2"),
             ("max(3, n)", "33"),
             ("log2(64)", "6"),
+            ("random(1, n, 1)", "0"),
+            ("random(1, n, 8) + random(1, n + 1, 8)", "7"),
             ("0.5 * n", "16.5"),
             ("1_000", "1000"),
         ] {
             assert_eq!(value(text).as_deref(), Ok(expected), "{text}");
         }
+    }
+
+    #[test]
+    fn all_random_numbers_come_about_as_often() {
+        for seed in 0..4 {
+            let mut found = [0; 8];
+            (0..8000).for_each(|index| found[random(seed, index, 8) as usize] += 1);
+            assert!(found.iter().all(|count| (900..1100).contains(count)), "{found:?}");
+            let pairs =
+                (0..8000).filter(|index| random(seed, *index, 8) == random(seed, index + 1, 8)).count();
+            assert!((900..1100).contains(&pairs), "{pairs}");
+        }
+        assert_eq!(random(u64::MAX, u64::MAX, 1 << 32) >> 32, 0);
     }
 
     #[test]
@@ -499,9 +550,13 @@ mod tests {
             ("(n", "expected `)` before the end"),
             ("n n", "unexpected `n`"),
             ("log2(33)", "log2 of 33, which is not a power of two"),
-            ("sqrt(4)", "unknown function `sqrt`; there are min, max, ceil and log2"),
+            ("sqrt(4)", "unknown function `sqrt`; there are min, max, ceil, log2 and random"),
             ("4k", "`4k` is not a number"),
             ("ceil(1, 2)", "`ceil` takes one argument"),
+            (
+                "random(1, n, zero)",
+                "`random` takes a seed, an index, and how many numbers there are, 1 to 4294967296: whole ones, and nothing measured",
+            ),
         ] {
             assert_eq!(value(text).as_ref().map_err(String::as_str), Err(message), "{text}");
         }

@@ -116,6 +116,9 @@ fn a_repetition_can_count_its_rounds() {
 
     let taken = loaded(&counting.replace("index: i", "index: n"), &[]).expect_err("a problem");
     assert!(taken.contains("x/app.yaml:15:12: error: `n` has a meaning already"), "{taken}");
+    let constant = GOOD.replace("repeat: 3", "repeat: 3\n    let: { x: 1 }");
+    let constant = loaded(&constant, &[]).expect_err("a problem");
+    assert!(constant.contains("15:10: error: `let` without `index`"), "{constant}");
     let once = loaded(&counting.replace("n * i", "m * i"), &[]).expect_err("a problem");
     assert_eq!(once.matches("error: ").count(), 1, "one problem, not one a round: {once}");
 }

@@ -99,6 +99,15 @@ fn problems_of_tasks_are_shown_where_they_are() {
         (good(), "tasks: 4", "tasks: 1048577", "13:12: error: tasks is 1048577"),
         (good(), "    index: task\n", "", "13:5: error: tasks needs the key `index`"),
         (good(), "index: task", "index: n", "14:12: error: `n` has a meaning already"),
+        (good(), "index: task", "index: task\n    let: { n: 1 }", "15:12: error: `n` has a meaning already"),
+        (
+            good(),
+            "index: task",
+            "index: task\n    let: { task: 1 }",
+            "15:12: error: `task` has a meaning already",
+        ),
+        (good(), "index: task", "index: task\n    let: 7", "15:10: error: expected values by their names"),
+        (good(), "index: task", "index: task\n    let: { x: \"${y}\" }", "15:18: error: unknown name `y`"),
         (good(), "elements: 2", "elements: 9", "15:62: error: the number of elements of `a` from 0 on is 9"),
         (good(), "elements: 2", "element: 2", "15:52: error: duplicate key `element`"),
         (good(), "element: ", "elemet: ", "15:28: error: unknown key `elemet` in a part of a buffer"),
@@ -120,6 +129,24 @@ fn problems_of_tasks_are_shown_where_they_are() {
         let is_expected = |line: &str| line.starts_with(&format!("x/app.yaml:{expected}"));
         assert!(found.lines().any(is_expected), "{to}: {found}");
     }
+}
+
+#[test]
+fn a_round_has_values_of_its_own() {
+    let named = "index: task\n    let:\n      pair: \"${2 * task}\"\n      part: \"${pair / 4}\"";
+    let lines = good().replace("index: task", named).replace("${2 * task}\"", "${pair}\"");
+    let lines = lines.replace("\"${task}\"", "\"${part}\"").replace("pair: \"${pair}", "pair: \"${2 * task}");
+    let tasks = tasks(&lines);
+    let offsets: Vec<u64> = tasks.iter().map(|task| task.copy_out[0].offset).collect();
+    assert_eq!(offsets, [0, 8, 16, 24]);
+    let halves = tasks.iter().map(|task| task.launch.arguments[1].clone()).collect::<Vec<_>>();
+    assert_eq!(halves, [0, 0, 1, 1].map(|half: u32| Argument::Value(half.to_le_bytes().into())));
+    let behind =
+        loaded(&lines.replace("out/a.f32", "\"${pair}\""), &[]).expect_err("names end with the step");
+    assert!(behind.contains("unknown name `pair`"), "{behind}");
+    // One problem, and not one for each task.
+    let wrong = loaded(&lines.replace("pair / 4", "pears / 4"), &[]).expect_err("a problem");
+    assert_eq!(wrong.matches("error: ").count(), 1, "{wrong}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::num::NonZero;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -12,7 +12,7 @@ use counterpoint_experiments::run::RunError;
 use counterpoint_experiments::study::engine::{Board, Ran, Settings, StudyError, run_points};
 use counterpoint_experiments::study::index::{RESULTS, write_results};
 use counterpoint_experiments::study::table::Results;
-use counterpoint_experiments::study::{Study as Plan, find, load};
+use counterpoint_experiments::study::{Chosen, Study as Plan, find, load};
 
 use super::fail;
 use crate::columns::{self, significant};
@@ -32,10 +32,14 @@ pub(crate) struct Study {
     /// One of the study's scales [default: its first].
     #[arg(long, value_name = "NAME")]
     scale: Option<String>,
+    /// A machine in place of the study's: a file, or a name that `counterpoint list machines` prints. Runs that name a machine of their
+    /// own keep it.
+    #[arg(long, value_name = "MACHINE")]
+    machine: Option<String>,
     /// Run points again that are there.
     #[arg(long)]
     fresh: bool,
-    /// Folder of the study [default: out/studies/NAME or out/studies/NAME-SCALE].
+    /// Folder of the study [default: out/studies/NAME, with the scale and the machine behind it where they are chosen].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Show neither progress nor the table.
@@ -50,7 +54,8 @@ impl Study {
             Ok(path) => path,
             Err(message) => return fail(&[RunError::Usage(message)], console),
         };
-        let plan = match load(&path.to_string_lossy(), self.scale.as_deref(), &here) {
+        let chosen = Chosen { scale: self.scale.clone(), machine: self.machine.clone() };
+        let plan = match load(&path.to_string_lossy(), &chosen, &here) {
             Ok(plan) => plan,
             Err(report) => return fail(&[report.into()], console),
         };
@@ -108,8 +113,11 @@ impl Study {
 }
 
 fn default_folder(plan: &Plan) -> PathBuf {
-    let scale = plan.scale.as_ref().map(|scale| format!("-{scale}")).unwrap_or_default();
-    PathBuf::from("out/studies").join(format!("{}{scale}", plan.name))
+    let scale = plan.chosen.scale.iter();
+    // Of a machine's file the name is enough.
+    let machine = plan.chosen.machine.iter().filter_map(|machine| Path::new(machine).file_stem()?.to_str());
+    let parts = scale.map(String::as_str).chain(machine).map(|part| format!("-{part}"));
+    PathBuf::from("out/studies").join(format!("{}{}", plan.name, parts.collect::<String>()))
 }
 
 /// The columns of each point; without columns, its time.

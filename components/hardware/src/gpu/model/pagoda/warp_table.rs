@@ -269,6 +269,17 @@ mod tests {
         assert!(block.is_free());
     }
 
+    #[test]
+    fn a4_17_blocks_of_64_threads_with_8_kib_occupy_a_quarter() {
+        let mut block = block();
+        for row in 0..5 {
+            assert!(block.is_free(), "four blocks have memory");
+            block.begin(row, Demand { warps: 2, shared: 8 << 10, barrier: true, ..PLAIN });
+        }
+        assert_eq!((busy(&block), block.is_free()), (8, false), "the fifth waits");
+        assert_eq!(100 * busy(&block) / (SLOTS + 1), 25, "of the warps of the block, the scheduler's among them");
+    }
+
     proptest! {
         /// Whatever tasks come and whichever warp ends next: every warp runs once, blocks that live have barriers and memory of their
         /// own, and when all have ended, all is there again.

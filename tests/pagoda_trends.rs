@@ -1,0 +1,87 @@
+//! What Pagoda's figures say of how times grow (Yeh et al., PPoPP 2017, section 6), on the model of throughput and with fewer tasks than the
+//! studies have: `experiments/studies/PAGODA.md` has these.
+
+use counterpoint_experiments::run::RunRequest;
+
+use crate::observed::phase;
+use crate::support::{assert_verified, request, run_request};
+
+/// The time of tasks without copies, in microseconds, under a runtime with these settings.
+fn tasks_us(runtime: &str, settings: &str, application: &str, sets: &[&str]) -> f64 {
+    let runtime_set = format!("host.cpu.runtime={{ {runtime}: {{ copies: apart{settings} }} }}");
+    let sets: Vec<&str> = sets.iter().copied().chain([runtime_set.as_str()]).collect();
+    let on_model = request("titanx-maxwell-model", application, &sets);
+    let summary = run_request(&RunRequest { overlays: vec![runtime.to_owned()], ..on_model });
+    assert_verified(&summary);
+    let (begin, end) = phase(&summary, "tasks");
+    (end - begin).as_ps() as f64 / 1e6
+}
+
+/// The time of tasks with all copies, in microseconds, under an overlay.
+fn whole_us(overlay: &str, settings: &[&str], application: &str, sets: &[&str]) -> f64 {
+    let sets: Vec<&str> = sets.iter().chain(settings).copied().collect();
+    let on_model = request("titanx-maxwell-model", application, &sets);
+    let summary = run_request(&RunRequest { overlays: vec![overlay.to_owned()], ..on_model });
+    assert_verified(&summary);
+    let (begin, end) = phase(&summary, "kernels");
+    (end - begin).as_ps() as f64 / 1e6
+}
+
+#[test]
+fn a4_13_a_kernel_for_each_task_takes_time_in_proportion_to_their_number() {
+    let of = |tasks: &str| tasks_us("hyperq", "", "narrow-matmul-global", &["app.n=32", tasks]);
+    let [few, more, most] = ["app.tasks=64", "app.tasks=128", "app.tasks=256"].map(of);
+    let step = (most - more) / (more - few);
+    assert!(
+        (1.95..2.05).contains(&step),
+        "twice as many more take {step:.3} times as much more: {few} {more} {most}"
+    );
+}
+
+#[test]
+fn a4_14_the_gain_over_kernels_falls_with_the_threads_of_a_task() {
+    let gain = |threads: &str| {
+        let sets = ["app.tasks=96", "app.n=64", threads];
+        tasks_us("hyperq", "", "narrow-convolution", &sets)
+            / tasks_us("pagoda", "", "narrow-convolution", &sets)
+    };
+    let gains = ["app.threads=32", "app.threads=128", "app.threads=512"].map(gain);
+    assert!(gains.is_sorted_by(|narrow, wide| narrow > wide), "{gains:?}");
+    assert!(gains[0] > 2.0 * gains[2], "{gains:?}");
+}
+
+#[test]
+fn a4_15_with_few_tasks_kernels_can_be_ahead() {
+    let sets = ["app.tasks=32"];
+    let [hyperq, pagoda] = ["hyperq", "pagoda"].map(|runtime| tasks_us(runtime, "", "narrow-dct", &sets));
+    assert!(hyperq < pagoda, "{hyperq} {pagoda}");
+}
+
+#[test]
+fn a4_16_tasks_of_different_kinds_gain_from_spawning_without_pause() {
+    let batch = "host.cpu.runtime={ pagoda: { batch: 25 } }";
+    let sets = ["app.tasks=100", "app.unit=1024"];
+    let pauses = whole_us("pagoda", &[batch], "narrow-mixed-global", &sets);
+    let none = whole_us("pagoda", &[], "narrow-mixed-global", &sets);
+    assert!(pauses > 1.25 * none, "{pauses} {none}");
+}
+
+#[test]
+fn a4_18_with_irregular_inputs_pagoda_is_ahead_of_kernels_and_of_one_for_all() {
+    for application in ["narrow-convolution", "narrow-beam-former"] {
+        let sets = ["app.tasks=128", "app.irregular=1"];
+        let [pagoda, hyperq, fusion] =
+            ["pagoda", "hyperq", "fusion"].map(|overlay| whole_us(overlay, &[], application, &sets));
+        assert!(pagoda < hyperq && pagoda < fusion, "{application}: {pagoda} {hyperq} {fusion}");
+    }
+}
+
+#[test]
+fn a_table_of_fewer_rows_is_scanned_faster() {
+    // A task is ready when the scheduler warp of the next one's column has come to its row, half a scan later.
+    let of = |rows: &str| {
+        tasks_us("pagoda", rows, "narrow-convolution", &["app.tasks=96", "app.n=16", "app.threads=128"])
+    };
+    let [all, half, quarter] = [", rows: 32", ", rows: 16", ", rows: 8"].map(of);
+    assert!(all > 1.5 * half && half > 1.1 * quarter, "{all} {half} {quarter}");
+}
