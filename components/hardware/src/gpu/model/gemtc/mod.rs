@@ -3,8 +3,9 @@
 //!
 //! A block takes the lock, takes the next task, gives the lock back, executes the task, and takes the lock again to enter the result; it ends
 //! when no task is left. Who has the lock and for how long is the business of [`lock`]. A task is executed when it is taken, on the memory
-//! as it is then, and its warps then share the SM like any others, but that their accesses to memory wait behind looks at the lock; blocks of a task come one after another in the same warps. Queue, tasks
-//! and the list of what is done are in device memory and are changed as `experiments/applications/gemtc.h` does.
+//! as it is then; its warps then share the SM like any others, but that their accesses to memory wait behind looks at the lock. Blocks of a
+//! task come one after another in the same warps. Queue, tasks and the list of what is done are in device memory and are changed as
+//! `experiments/applications/gemtc.h` does.
 
 mod costs;
 mod lock;
