@@ -93,7 +93,7 @@ fn run(blocks: u32, tasks: &[u32]) -> Run {
     let replies: Vec<(u64, MemReply)> = replies.take();
     let first = |tag| {
         let line = line(&replies, tag);
-        std::array::from_fn(|at| u32::from_le_bytes(line[4 * at..4 * at + 4].try_into().unwrap()))
+        std::array::from_fn(|at| u32::from_le_bytes(line[4 * at..4 * at + 4].try_into().expect("four bytes")))
     };
     Run { ends: ends.collect(), queue: first(100), done: first(101) }
 }
