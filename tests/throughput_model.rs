@@ -4,7 +4,6 @@
 use std::ops::Range;
 
 use counterpoint_experiments::run::{RunRequest, RunSummary};
-use counterpoint_framework::kernel::Outcome;
 
 use crate::observed::{phase, total};
 use crate::support::{assert_verified, request, root, run_request};
@@ -22,13 +21,17 @@ fn verified(request: &RunRequest) -> RunSummary {
     summary
 }
 
-#[test]
-fn every_application_of_narrow_tasks_computes_what_it_should() {
+fn applications_of_narrow_tasks() -> Vec<String> {
     let entries = std::fs::read_dir(root().join("experiments/applications")).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let names: Vec<String> = names.filter(|name| name.starts_with("narrow-")).collect();
     assert!(names.len() >= 12, "the walk found {names:?} only");
-    for name in names {
+    names
+}
+
+#[test]
+fn every_application_of_narrow_tasks_computes_what_it_should() {
+    for name in applications_of_narrow_tasks() {
         for overlay in ["hyperq", "pagoda"] {
             verified(&on(MODEL, overlay, &name, &["app.size=small"]));
         }
@@ -47,8 +50,10 @@ fn ordinary_kernels_run_too() {
 
 #[test]
 fn threads_change_nothing() {
-    for overlay in ["hyperq", "pagoda"] {
-        let request = on(MODEL, overlay, "narrow-mixed", &["app.size=small"]);
+    for (overlay, application) in
+        [("hyperq", "narrow-mixed"), ("pagoda", "narrow-mixed"), ("gemtc", "narrow-mandelbrot")]
+    {
+        let request = on(MODEL, overlay, application, &["app.size=small"]);
         let [one, two] =
             [1, 2].map(|threads| verified(&RunRequest { threads, hash: true, ..request.clone() }));
         assert_eq!(
@@ -106,10 +111,44 @@ fn thousands_of_tasks_all_run() {
 }
 
 #[test]
-fn what_blocks_share_out_as_they_go_is_refused() {
-    let summary = run_request(&on(MODEL, "gemtc", "narrow-mandelbrot", &["app.size=small"]));
-    let Outcome::Failed { fault, .. } = &summary.report.outcome else { panic!("{}", summary.report.outcome) };
-    assert!(fault.message.contains("share out tasks among each other"), "{}", fault.message);
+fn gemtc_computes_what_it_should() {
+    let names = applications_of_narrow_tasks();
+    let (mut without, mut ran) = (Vec::new(), 0);
+    for name in &names {
+        let machines: [&[&str]; 3] = [
+            &["app.size=small"],
+            // Tasks wait for blocks.
+            &["app.size=small", "gpu.sms=2", "host.cpu.runtime={ gemtc: { blocks: 1 } }"],
+            // Blocks wait for the lock, and batches are many.
+            &["app.size=small", "gpu.sms=2", "host.cpu.runtime={ gemtc: { batch: 3 } }"],
+        ];
+        for sets in machines {
+            let summary = run_request(&on(MODEL, "gemtc", name, sets));
+            let outcome = summary.report.outcome.to_string();
+            if outcome.contains("bytes of shared memory, which GeMTC has none of for tasks") {
+                without.push(name);
+                break;
+            }
+            assert_verified(&summary);
+            ran += 1;
+        }
+    }
+    assert!(ran >= 3 * 6 && !without.is_empty(), "{ran} runs of {names:?}, and without {without:?}");
+}
+
+#[test]
+fn a_lock_that_hundreds_of_blocks_want_is_dear() {
+    // As on stepped SMs: a batch is over when each of the blocks has seen the queue empty.
+    let time = |machine, blocks: u32| {
+        let runtime = format!("host.cpu.runtime={{ gemtc: {{ blocks: {blocks} }} }}");
+        let sets = ["app.tasks=32", "app.n=16", &runtime];
+        let (begin, end) = phase(&verified(&on(machine, "gemtc", "narrow-mandelbrot", &sets)), "kernels");
+        (end - begin).as_ps() as f64
+    };
+    for (few, many) in [(1, 8), (1, 16)] {
+        let [model, stepped] = [MODEL, STEPPED].map(|machine| time(machine, many) - time(machine, few));
+        assert!(model > 0.0 && (0.85..1.15).contains(&(model / stepped)), "{many}: {model} {stepped}");
+    }
 }
 
 #[test]

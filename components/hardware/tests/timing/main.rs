@@ -16,6 +16,7 @@ mod model;
 mod programs;
 mod scheduling;
 mod sm;
+mod super_kernel;
 mod translation;
 mod waiting;
 

@@ -9,8 +9,7 @@ use super::sm::block;
 use super::*;
 
 /// An SM whose instructions take what they do by themselves, and a memory that answers after a hundred cycles.
-const PLAIN: &str = "{ costs: { pipeline: 0 cycles, begin: 0 cycles, shared: 0 cycles, parameter: 1 cycle, global: 100 cycles, \
-                     sp: 1000 }, copies: { latency: 50 cycles } }";
+const PLAIN: &str = "{ costs: { pipeline: 0 cycles, begin: 0 cycles, shared: 0 cycles, parameter: 1 cycle, global: 100 cycles }, copies: { latency: 50 cycles } }";
 
 struct Run {
     events: Probe<SmEvent>,
@@ -66,7 +65,11 @@ fn warps_meet_at_barriers() {
     let chain = "add.u32 %r3, %r3, %r1;\n".repeat(20);
     let body = format!("setp.ge.u32 %p1, %r1, 32;\n@%p1 bra MEET;\n{chain}MEET:\nbar.sync 0;\n{chain}");
     let (one, two) = (cycles(&body, 32, 1)[0], cycles(&body, 64, 1)[0]);
-    assert_eq!(one, two, "the second warp waits for the first and goes on with it");
+    assert_eq!(
+        two,
+        one + 1,
+        "the second warp waits for the first and goes on with it; they meet now and then at a register bank"
+    );
 }
 
 #[test]
@@ -85,7 +88,11 @@ fn warps_that_want_more_turns_than_there_are_take_longer_by_that() {
     for (warps, units) in [(2, 2), (4, 2), (6, 2)] {
         let end = cycles(&body, 32 * warps, 1)[0] - 10;
         let expected = alone * u64::from(warps) / units;
-        assert!(end.abs_diff(expected) * 50 < expected, "{warps} warps: {end}, not {expected}");
+        // Beyond that they meet at banks of registers: most where schedulers hold them up least.
+        assert!(
+            (99 * expected..=113 * expected).contains(&(100 * end)),
+            "{warps} warps: {end}, not {expected}"
+        );
     }
     let ends = cycles(&body, 64, 2);
     assert_eq!(ends[0].abs_diff(ends[1]), 1, "equal blocks end together, and are told one after the other");

@@ -149,6 +149,7 @@ impl Clock {
                 let stores = access.kind != AccessKind::Load;
                 let way = if stores { Resource::Requests } else { Resource::Replies };
                 self.warp.wants.visit(way, count);
+                self.warp.wants.visit(Resource::Way, 0);
                 let latency =
                     if matches!(access.kind, AccessKind::Atomic(..)) { costs.atomic } else { costs.global };
                 // A sector comes in a cycle, whatever load it is for.

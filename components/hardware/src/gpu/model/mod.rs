@@ -7,17 +7,20 @@
 //! caches, DRAM, waiting of SMs for each other in the network and the L2, and which warp a scheduler prefers.
 //!
 //! Blocks that wait for each other in a loop never end when they are executed one after another: that is an error which says so. Blocks
-//! that share out work by atomics as they go leave all of it to the first. The one
-//! such kernel that is known is Pagoda's MasterKernel: what its scheduler and executor warps do to the TaskTable is done by `pagoda`.
+//! that share out work by atomics as they go leave all of it to the first. The two
+//! such kernels that are known are served as state machines: Pagoda's MasterKernel, with what its scheduler and executor warps do to the
+//! TaskTable, by `pagoda`; and GeMTC's SuperKernel, with its queue under a lock, by `gemtc`.
 
 mod alone;
 mod blocks;
 mod costs;
 mod execute;
+mod gemtc;
 mod memory;
 pub mod pagoda;
 mod share;
 mod sm;
+mod task;
 
 use std::collections::VecDeque;
 
@@ -33,6 +36,7 @@ use counterpoint_protocols::preload::Preloaded;
 use super::sm::params::SmParams;
 use blocks::{Blocks, Ended};
 use costs::{CostParams, Costs};
+use gemtc::{SuperCosts, SuperParams, Supers};
 use memory::{CopyParams, DeviceMemory};
 use pagoda::{MasterCosts, MasterParams, Masters};
 use sm::{Sm, Worker};
@@ -48,6 +52,8 @@ pub struct ThroughputModelParams {
     copies: CopyParams,
     /// What Pagoda's MasterKernel takes.
     pagoda: MasterParams,
+    /// What GeMTC's SuperKernel takes.
+    gemtc: SuperParams,
 }
 
 /// The ports of the model.
@@ -67,7 +73,7 @@ pub struct ThroughputModelStats {
     /// Cycles of blocks that have ended, from their arrival to their end, summed up.
     #[stat(unit = "cycles")]
     cta_cycles: Counter,
-    /// Warp instructions of blocks that have ended; of a MasterKernel those of its tasks.
+    /// Warp instructions of blocks that have ended; of a MasterKernel or SuperKernel those of its tasks.
     warp_insn: Counter,
     /// Thread instructions of these.
     #[stat(name = "gpu_sim_insn")]
@@ -86,13 +92,11 @@ pub struct ThroughputModel {
     blocks: Blocks,
     master: MasterCosts,
     masters: Masters,
+    super_costs: SuperCosts,
+    supers: Supers,
     /// By SM, what the CTA scheduler is to be told.
     events: Vec<VecDeque<SmEvent>>,
 }
-
-/// Why GeMTC's kernel is refused: its result would be right, and its time that of one block.
-const SHARES_OUT: &str = "the blocks of GeMTC's SuperKernel share out tasks among each other as they go, and a model that executes one block \
-                          after another would have the first one do all: take a machine whose SMs are stepped";
 
 /// What blocks are executed on and take their time on.
 struct Around<'a> {
@@ -100,16 +104,27 @@ struct Around<'a> {
     memory: &'a mut DeviceMemory,
     costs: &'a Costs,
     master: &'a MasterCosts,
+    supers: &'a SuperCosts,
     /// Instructions after which a warp is taken to run forever.
     limit: u64,
     cycle: u64,
 }
 
+/// Blocks of all sorts.
+struct Sorts<'a> {
+    blocks: &'a mut Blocks,
+    masters: &'a mut Masters,
+    supers: &'a mut Supers,
+}
+
 impl ThroughputModel {
     /// Blocks of all sorts, and what is around them.
-    fn parts(&mut self, cycle: u64) -> (&mut Blocks, &mut Masters, Around<'_>) {
-        let ThroughputModel { sms, memory, costs, master, limit, blocks, masters, .. } = self;
-        (blocks, masters, Around { sms, memory, costs, master, limit: *limit, cycle })
+    fn parts(&mut self, cycle: u64) -> (Sorts<'_>, Around<'_>) {
+        let ThroughputModel {
+            sms, memory, costs, master, limit, blocks, masters, super_costs, supers, ..
+        } = self;
+        let around = Around { sms, memory, costs, master, supers: super_costs, limit: *limit, cycle };
+        (Sorts { blocks, masters, supers }, around)
     }
 
     /// Everything that happens in one cycle.
@@ -124,24 +139,28 @@ impl ThroughputModel {
                 self.finish(number, sim)?;
             }
         }
+        if self.supers.due().is_some_and(|due| due <= cycle) {
+            let (sorts, mut around) = self.parts(cycle);
+            sorts.supers.release(&mut around)?;
+        }
         while io.labels.as_mut().and_then(In::try_recv).is_some() {}
         while let Some(request) = io.copies.rx.try_recv() {
             let line = request.line;
             let writes = matches!(request.access, MemAccess::Write(..));
             self.memory.serve(request, cycle)?;
             if writes {
-                let (_, masters, mut around) = self.parts(cycle);
-                masters.written(line, &mut around)?;
+                let (sorts, mut around) = self.parts(cycle);
+                sorts.masters.written(line, &mut around)?;
             }
         }
         for number in 0..self.sms.len() {
             while let Some(message) = io.sms[number].rx.try_recv() {
-                let (blocks, masters, mut around) = self.parts(cycle);
+                let (sorts, mut around) = self.parts(cycle);
                 around.sms[number].advance(cycle);
                 match message.launch.program.name() {
-                    MASTER_KERNEL => masters.begin(message, &mut around)?,
-                    SUPER_KERNEL => return Err(Fault::new(SHARES_OUT)),
-                    _ => blocks.begin(message, &mut around)?,
+                    MASTER_KERNEL => sorts.masters.begin(message, &mut around)?,
+                    SUPER_KERNEL => sorts.supers.begin(message, &mut around)?,
+                    _ => sorts.blocks.begin(message, &mut around)?,
                 }
             }
             if !self.events[number].is_empty()
@@ -165,12 +184,13 @@ impl ThroughputModel {
         let cycle = sim.cycle();
         self.sms[number].advance(cycle);
         while let Some(worker) = self.sms[number].take_done() {
-            let (blocks, masters, mut around) = self.parts(cycle);
+            let (sorts, mut around) = self.parts(cycle);
             let ended = match worker {
-                Worker::Warp(block) => blocks.end_warp(block, cycle),
-                Worker::Scheduler(column) => masters.scheduler_done(column, &mut around)?,
+                Worker::Warp(block) => sorts.blocks.end_warp(block, cycle),
+                Worker::Super(block) => sorts.supers.worker_done(block, &mut around),
+                Worker::Scheduler(column) => sorts.masters.scheduler_done(column, &mut around)?,
                 Worker::Executor(column, slot) => {
-                    masters.executor_done(column, slot, &mut around)?;
+                    sorts.masters.executor_done(column, slot, &mut around)?;
                     None
                 }
             };
@@ -188,7 +208,7 @@ impl ThroughputModel {
     /// The next cycle in which something is to do, if nothing comes by message.
     fn next(&mut self) -> Option<u64> {
         let of_sms = self.sms.iter_mut().filter_map(Sm::due).min();
-        of_sms.into_iter().chain(self.memory.due()).min()
+        of_sms.into_iter().chain(self.memory.due()).chain(self.supers.due()).min()
     }
 }
 
@@ -203,7 +223,7 @@ impl Component for ThroughputModel {
     type Stats = ThroughputModelStats;
 
     fn new(params: ThroughputModelParams) -> Result<Self, Invalid> {
-        let ThroughputModelParams { sm, costs, copies, pagoda } = params;
+        let ThroughputModelParams { sm, costs, copies, pagoda, gemtc } = params;
         if !sm.threads.is_multiple_of(32) {
             return Err("threads must be whole warps of 32".into());
         }
@@ -221,6 +241,8 @@ impl Component for ThroughputModel {
             blocks: Blocks::default(),
             master: MasterCosts::new(&pagoda),
             masters: Masters::default(),
+            super_costs: SuperCosts::new(&gemtc),
+            supers: Supers::default(),
             events: Vec::new(),
         })
     }
@@ -237,7 +259,7 @@ impl Component for ThroughputModel {
             self.step(io, sim)?;
             let cycle = sim.cycle();
             let next = self.next().map(|next| next.max(cycle + 1));
-            sim.set_busy(!self.blocks.is_empty());
+            sim.set_busy(!self.blocks.is_empty() || !self.supers.is_empty());
             let deadline = next.map_or(SimTime::MAX, |next| sim.cycles_from_now(next - cycle));
             let answers = self.memory.due().is_some_and(|due| due <= cycle);
             let sources = [io.copies.rx.when(true), io.copies.tx.when(answers)];

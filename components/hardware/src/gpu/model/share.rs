@@ -30,12 +30,14 @@ pub(super) enum Resource {
     Banks,
     /// Operand collectors, each for as long as an instruction has one.
     Collectors,
+    /// The way to memory, on which nobody takes turns and what goes there may wait behind looks at a lock (`Sm::delay`).
+    Way,
 }
 
 impl Resource {
     const ALL: [Resource; RESOURCES] = {
-        use Resource::{Banks, Collectors, Dp, Issue, LoadStore, Replies, Requests, Sfu, Sp};
-        [Issue, Sp, Sfu, Dp, LoadStore, Replies, Requests, Banks, Collectors]
+        use Resource::{Banks, Collectors, Dp, Issue, LoadStore, Replies, Requests, Sfu, Sp, Way};
+        [Issue, Sp, Sfu, Dp, LoadStore, Replies, Requests, Banks, Collectors, Way]
     };
 
     /// Whether warps that come to it meet by chance: not if all of them come from another resource that gives turns as often.
@@ -43,13 +45,15 @@ impl Resource {
         match self {
             // Which banks an instruction needs is chance.
             Resource::Issue | Resource::Sfu | Resource::Dp | Resource::LoadStore | Resource::Banks => true,
-            Resource::Sp | Resource::Collectors | Resource::Replies | Resource::Requests => false,
+            Resource::Sp | Resource::Collectors | Resource::Replies | Resource::Requests | Resource::Way => {
+                false
+            }
         }
     }
 }
 
 /// How many there are.
-pub(super) const RESOURCES: usize = 9;
+pub(super) const RESOURCES: usize = 10;
 
 /// An amount of each.
 pub(super) type Turns = [f64; RESOURCES];
@@ -156,8 +160,13 @@ impl Load {
         if !resource.meets() {
             return Load { taken: taken / capacity, behind: Some(0.0) };
         }
-        // A warp does not wait for itself: of what is taken, it meets the others'.
-        let others = (taken - own / taken).max(0.0) / capacity;
+        // A warp does not wait for itself: of what is taken, it meets the others'. Schedulers and units have their warps, as many each, so
+        // that few warps do not meet; all come to any bank.
+        let others = match resource {
+            Resource::Banks => (taken - own / taken) / capacity,
+            _ => taken / capacity - own / taken,
+        };
+        let others = others.max(0.0);
         let behind = (others < 1.0).then(|| size / taken / 2.0 * others / (1.0 - others));
         Load { taken: taken / capacity, behind }
     }

@@ -3,13 +3,15 @@
 //! A warp is so many cycles of work alone. While the warps on the SM stay the same, each goes on at a constant speed, which follows
 //! from what all of them want (`share.rs`); so nothing happens between the beginnings and ends of warps.
 
-use super::share::{Demand, Turns, Wants, waits};
+use super::share::{Demand, Resource, Turns, Wants, waits};
 
 /// Names what is at work to whoever put it there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Worker {
     /// A warp of an ordinary block, which the model names by a number.
     Warp(u32),
+    /// A warp of a block of a SuperKernel, which the model names by a number.
+    Super(u32),
     /// The scheduler warp of a column of a MasterKernel.
     Scheduler(u32),
     /// What an executor warp of a column does: the column and the slot.
@@ -35,6 +37,8 @@ pub(super) struct Sm {
     /// Warps that turn in circles until they get something to do, and what one of them wants.
     pollers: u32,
     poll: Wants,
+    /// How long an access to memory waits on its way.
+    delay: f64,
     /// Up to when the work has been done.
     now: u64,
     /// Speeds are those of the residents.
@@ -48,7 +52,15 @@ const DONE: f64 = 1e-6;
 
 impl Sm {
     pub(super) fn new(capacity: Turns) -> Self {
-        Sm { capacity, residents: Vec::new(), pollers: 0, poll: Wants::default(), now: 0, known: true }
+        Sm {
+            capacity,
+            residents: Vec::new(),
+            pollers: 0,
+            poll: Wants::default(),
+            delay: 0.0,
+            now: 0,
+            known: true,
+        }
     }
 
     /// Does the work up to a cycle.
@@ -84,6 +96,12 @@ impl Sm {
         self.known = false;
     }
 
+    /// From now on an access to memory waits so long on its way there.
+    pub(super) fn delay(&mut self, delay: f64) {
+        self.known &= self.delay == delay;
+        self.delay = delay;
+    }
+
     /// The first that has done its work.
     pub(super) fn take_done(&mut self) -> Option<Worker> {
         let place = self.residents.iter().position(|it| it.left <= DONE)?;
@@ -107,7 +125,8 @@ impl Sm {
         let warps = self.residents.iter().map(|it| Demand { warps: 1.0, wants: it.rates });
         let pollers = (self.pollers > 0).then_some(Demand { warps: self.pollers.into(), wants: self.poll });
         let demands: Vec<Demand> = warps.chain(pollers).collect();
-        let waits = waits(&demands, &self.capacity);
+        let mut waits = waits(&demands, &self.capacity);
+        waits[Resource::Way as usize] = self.delay;
         for resident in &mut self.residents {
             resident.speed = 1.0 / resident.rates.slowdown(&waits);
         }
@@ -116,7 +135,7 @@ impl Sm {
 
 #[cfg(test)]
 mod tests {
-    use super::super::share::{RESOURCES, Resource};
+    use super::super::share::RESOURCES;
     use super::*;
 
     /// What is given in step, so that all is exact: nobody waits until there is not enough.

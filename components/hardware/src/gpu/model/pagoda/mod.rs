@@ -11,7 +11,6 @@ pub mod buddy;
 mod column;
 mod costs;
 pub mod device_table;
-mod task;
 pub mod warp_table;
 
 use std::collections::BTreeMap;
@@ -21,14 +20,13 @@ use std::sync::Arc;
 use counterpoint_framework::kernel::Fault;
 use counterpoint_protocols::launch::{Launch, LaunchId, RunCta};
 use counterpoint_protocols::memory::line_of;
-use counterpoint_protocols::pagoda::{self, ARGUMENTS, MASTER_KERNEL, PRESENT, Shape, State, TaskId};
-use counterpoint_ptx::Program;
+use counterpoint_protocols::pagoda::{self, PRESENT, Shape, State, TaskId};
 
 use super::alone::{Warp, rates};
 use super::blocks::Ended;
-use super::execute::Code;
 use super::share::Wants;
 use super::sm::Worker;
+use super::task::Tasks;
 use super::{Around, memory::DeviceMemory};
 use column::{Column, Doing, Row, Target};
 pub(super) use costs::{MasterCosts, MasterParams};
@@ -37,7 +35,7 @@ use warp_table::MasterBlock;
 
 /// A MasterKernel.
 struct Master {
-    launch: Arc<Launch>,
+    tasks: Tasks,
     table: u64,
     stop: u64,
     shape: Shape,
@@ -47,8 +45,6 @@ struct Master {
     first: usize,
     /// By entry, the one whose task waits for this one's.
     followers: BTreeMap<usize, usize>,
-    /// Its task functions, as far as they have been called.
-    kernels: BTreeMap<u32, Arc<Program>>,
 }
 
 /// The MasterKernels of a device.
@@ -61,16 +57,12 @@ pub(super) struct Masters {
 
 impl Master {
     fn new(launch: &Arc<Launch>, first: usize) -> Result<Self, Fault> {
-        let word = |at: usize| -> Result<u64, Fault> {
-            let wrong = || Fault::new(format!("`{MASTER_KERNEL}` has no parameter {at}"));
-            let place = launch.program.params().get(at).ok_or_else(wrong)?;
-            let bytes = launch.params.iter().skip(place.offset as usize).take(place.size as usize);
-            Ok(bytes.rev().fold(0, |word, &byte| word << 8 | u64::from(byte)))
-        };
+        let tasks = Tasks::new(launch);
+        let word = |at| tasks.parameter(at);
         let (table, rows, stop, pool) = (word(0)?, word(1)? as u32, word(2)?, word(3)? as u32);
         let shape = Shape { columns: launch.grid[0], rows };
         Ok(Master {
-            launch: Arc::clone(launch),
+            tasks,
             table,
             stop,
             shape,
@@ -78,7 +70,6 @@ impl Master {
             states: DeviceTable::new(shape),
             first,
             followers: BTreeMap::new(),
-            kernels: BTreeMap::new(),
         })
     }
 
@@ -129,16 +120,6 @@ impl Master {
         let State { ready, sched } = self.states.states()[place];
         let [ready, sched] = [ready, sched].map(i32::to_le_bytes);
         memory.put(self.address(place), &[ready, sched].concat());
-    }
-
-    /// A task function, by its position.
-    fn kernel(&mut self, function: u32) -> Result<Arc<Program>, Fault> {
-        if let Some(known) = self.kernels.get(&function) {
-            return Ok(Arc::clone(known));
-        }
-        let compiled = task::kernel(&self.launch.program, function)?;
-        self.kernels.insert(function, Arc::clone(&compiled));
-        Ok(compiled)
     }
 }
 
@@ -288,23 +269,8 @@ impl Masters {
         let (id, column) = &mut self.columns[number];
         let Some(master) = self.all.get_mut(id) else { return Ok(()) };
         let place = (row * master.shape.columns + column.number) as usize;
-        let entry = around.memory.bytes::<{ pagoda::BYTES as usize }>(master.address(place));
-        let pagoda::Parameters { demand, function, .. } = pagoda::parameters(&entry);
-        let arguments = master.address(place) + pagoda::BYTES - ARGUMENTS as u64;
-        let params = [&arguments.to_le_bytes()[..], &demand.blocks.to_le_bytes()].concat();
-        let kernel = master.kernel(function)?;
-        around.memory.map(&master.launch.memory);
-        let code = Code {
-            launch: &master.launch,
-            program: &kernel,
-            grid: [demand.blocks, 1, 1],
-            block: [demand.warps * 32, 1, 1],
-            shared: demand.shared,
-            params: &params,
-            limit: around.limit,
-        };
-        let ctaids = (0..demand.blocks).map(|block| [block, 0, 0]);
-        column.warps[row as usize] = code.execute(ctaids, around.memory, around.costs)?.concat();
+        let (demand, warps) = master.tasks.execute(master.address(place), around)?;
+        column.warps[row as usize] = warps.concat();
         column.block.begin(row, demand);
         Ok(())
     }

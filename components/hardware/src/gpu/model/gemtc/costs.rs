@@ -1,0 +1,120 @@
+//! What the SuperKernel's own work takes, and what spinning for its lock does.
+
+use counterpoint_framework::model::Params;
+use counterpoint_framework::time::Cycles;
+
+use super::super::alone::{Warp, rates};
+use super::super::share::{RESOURCES, Resource, Wants};
+use super::lock::LockCosts;
+
+/// The work of a SuperKernel (`experiments/applications/gemtc.h`): cycles, seen from the part of the L2 that has the lock.
+///
+/// Measured on `titanx-maxwell`, where SMs are stepped, with tasks that do next to nothing (the second kind of `narrow-exchange`), one block of
+/// 64 threads unless it is said, and the writes to the queue as `--watch "queue of exchange on device 0"` lists them: the lock is taken by the
+/// first 1 behind a 0. With 1 to 768 blocks the whole kernel then takes 0.98 to 1.03 of what it does there.
+#[derive(Clone, Debug, Params)]
+pub(crate) struct SuperParams {
+    /// From the arrival of a block at its SM to its first look at the lock.
+    #[param(default = "185 cycles")]
+    begin: Cycles,
+    /// How long a block has the lock that takes a task, while few others look at it.
+    #[param(default = "475 cycles", min = "1 cycle")]
+    take: Cycles,
+    /// The same where no task is left: nothing is written.
+    #[param(default = "331 cycles", min = "1 cycle")]
+    empty: Cycles,
+    /// The same for entering a result.
+    #[param(default = "476 cycles", min = "1 cycle")]
+    enter: Cycles,
+    /// From giving back the lock, with a result entered, to the look for the next task.
+    #[param(default = "30 cycles")]
+    again: Cycles,
+    /// From giving back the lock, with a task taken, to the look for entering its result, without the task's blocks: what is left of 1385
+    /// cycles for a task of one block that finds everything in the L2.
+    #[param(default = "269 cycles")]
+    around: Cycles,
+    /// What a block of a task adds to what its warps execute: the entry is read, and the task function called. Each further block of a task
+    /// takes 1116 cycles, 653 of which the model reckons with for what it executes.
+    #[param(default = "463 cycles")]
+    block: Cycles,
+    /// Instructions of a warp around a task: 148 in two warps, of which 80 are those of its block.
+    #[param(default = "34")]
+    instructions: u32,
+    /// From giving back the lock, with no task taken, to the end of the block.
+    #[param(default = "19 cycles")]
+    end: Cycles,
+    /// From a look at the lock to the next of the same block, as long as the L2 keeps up.
+    #[param(default = "171 cycles", min = "1 cycle")]
+    spin: Cycles,
+    /// Instructions of it.
+    #[param(default = "5", min = "1")]
+    spin_instructions: u32,
+    /// Looks of an SM's blocks that may be on their way to the L2 before its path is full. With 16 and with 32 blocks on each of 24 SMs the
+    /// lock is held for three times 384 cycles, with 20 of 320, with 16 of 256, and with 8 blocks on each of 24 of 189.
+    #[param(default = "16", min = "1")]
+    path: u32,
+}
+
+/// The same, as the model reckons with it.
+#[derive(Clone, Debug)]
+pub(in crate::gpu::model) struct SuperCosts {
+    pub(super) begin: f64,
+    pub(super) end: f64,
+    pub(super) lock: LockCosts,
+    around: f64,
+    block: f64,
+    /// What the work around a task wants.
+    of_around: Wants,
+    /// What a look at the lock wants.
+    look: Wants,
+}
+
+impl SuperCosts {
+    pub(in crate::gpu::model) fn new(params: &SuperParams) -> Self {
+        let cycles = |cycles: &Cycles| cycles.get() as f64;
+        let mut look = Wants::default();
+        for _ in 1..params.spin_instructions {
+            look.visit(Resource::Sp, 1);
+        }
+        look.visit(Resource::LoadStore, 1);
+        look.visit(Resource::Requests, 1);
+        let mut turns = [0.0; RESOURCES];
+        turns[Resource::Issue as usize] = params.instructions.into();
+        turns[Resource::Sp as usize] = params.instructions.into();
+        let issued = look.turns[Resource::Sp as usize] + 1.0;
+        look.turns[Resource::Issue as usize] = issued;
+        look.visits[Resource::Issue as usize] = issued;
+        look.squares[Resource::Issue as usize] = issued;
+        SuperCosts {
+            begin: cycles(&params.begin),
+            end: cycles(&params.end),
+            lock: LockCosts {
+                take: params.take.get(),
+                empty: params.empty.get(),
+                enter: params.enter.get(),
+                again: params.again.get(),
+                spin: params.spin.get(),
+                path: params.path,
+            },
+            around: cycles(&params.around),
+            block: cycles(&params.block),
+            of_around: Wants::single(turns),
+            look,
+        }
+    }
+
+    /// What a block that spins wants in a cycle, if it looks once in so many.
+    pub(super) fn spinning(&self, period: u64) -> Wants {
+        rates(&self.look, period as f64)
+    }
+
+    /// What a warp of the SuperKernel does for a task whose blocks it executes one after another.
+    pub(super) fn task(&self, blocks: &[Warp]) -> (f64, Wants) {
+        let (mut cycles, mut wants) = (self.around, self.of_around);
+        for block in blocks {
+            cycles += self.block + block.cycles as f64;
+            wants = wants.with(&block.wants, 1.0);
+        }
+        (cycles, rates(&wants, cycles))
+    }
+}

@@ -1,0 +1,211 @@
+//! The lock of GeMTC's queue: who has it, who spins for it, and how long each has it.
+//!
+//! This is what `atomicCAS` in a loop comes to, on which `experiments/applications/gemtc.h` spins. Every waiting block looks at the lock once
+//! in a period, and the L2 answers one look a cycle: with more blocks than cycles in a period, that becomes longer. The looks of blocks
+//! come one after another, in a ring, so whose look is the first behind a release follows from how far the ring has turned. What the holder
+//! asks memory for lies in the same part of the L2 as the lock, and comes to it past the looks that its path holds.
+
+use std::collections::VecDeque;
+
+/// What a block wants the lock for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Section {
+    /// The next task, which there is.
+    Take,
+    /// The next task, when there is none.
+    Empty,
+    /// Entering a result.
+    Enter,
+}
+
+/// How long things take at the lock, in cycles; `costs` says what each is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LockCosts {
+    pub(super) take: u64,
+    pub(super) empty: u64,
+    pub(super) enter: u64,
+    pub(super) again: u64,
+    pub(super) spin: u64,
+    pub(super) path: u32,
+}
+
+impl LockCosts {
+    /// Cycles alone, and how often the holder waits for memory in them.
+    fn section(&self, section: Section) -> (u64, u64) {
+        match section {
+            Section::Take => (self.take, 3),
+            Section::Empty => (self.empty, 2),
+            Section::Enter => (self.enter, 3),
+        }
+    }
+}
+
+/// A block, and the SM that it is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Spinner {
+    pub(super) block: u32,
+    pub(super) sm: usize,
+}
+
+/// The lock.
+#[derive(Debug)]
+pub(super) struct Lock {
+    costs: LockCosts,
+    /// Those that wait, from the one whose look comes next.
+    ring: VecDeque<Spinner>,
+    /// By SM, how many of them are there.
+    waiting: Vec<u32>,
+    holder: Option<Spinner>,
+    /// When the holder has it, and when it gives it back.
+    since: u64,
+    until: Option<u64>,
+}
+
+impl Lock {
+    /// A lock that nobody has, on a device with so many SMs.
+    pub(super) fn new(costs: LockCosts, sms: usize) -> Self {
+        Lock { costs, ring: VecDeque::new(), waiting: vec![0; sms], holder: None, since: 0, until: None }
+    }
+
+    /// A block asks for it. Whether it has it now; else it waits.
+    pub(super) fn ask(&mut self, spinner: Spinner, cycle: u64) -> bool {
+        if self.holder.is_some() {
+            self.join(spinner);
+            return false;
+        }
+        (self.holder, self.since) = (Some(spinner), cycle);
+        true
+    }
+
+    /// The holder knows what it does with it.
+    pub(super) fn hold(&mut self, section: Section) {
+        let (alone, trips) = self.costs.section(section);
+        self.until = Some(self.since + alone.max(trips * self.looks()));
+    }
+
+    /// Who has it.
+    pub(super) fn holder(&self) -> Option<Spinner> {
+        self.holder
+    }
+
+    /// When it is given back.
+    pub(super) fn due(&self) -> Option<u64> {
+        self.until
+    }
+
+    /// The holder gives it back, and asks for it again at once or not. Gives the one that has it next, which may be the same.
+    pub(super) fn release(&mut self, again: bool, cycle: u64) -> Option<Spinner> {
+        let before = self.holder.take();
+        self.until = None;
+        self.turn(cycle - self.since);
+        // The first of so many evenly spread looks.
+        let gap = (self.period() / (self.ring.len() as u64 + 1)).max(1);
+        let before = before.filter(|_| again);
+        if before.is_some() && (self.ring.is_empty() || self.costs.again < gap) {
+            (self.holder, self.since) = (before, cycle + self.costs.again);
+            return before;
+        }
+        let next = self.ring.pop_front()?;
+        self.waiting[next.sm] -= 1;
+        if let Some(before) = before {
+            self.join(before);
+        }
+        (self.holder, self.since) = (Some(next), cycle + gap);
+        Some(next)
+    }
+
+    /// Cycles from a look of a block to its next.
+    pub(super) fn period(&self) -> u64 {
+        self.costs.spin.max(self.ring.len() as u64)
+    }
+
+    fn join(&mut self, spinner: Spinner) {
+        self.ring.push_back(spinner);
+        self.waiting[spinner.sm] += 1;
+    }
+
+    /// Looks that a request finds before it: of each SM as many as its path to the lock holds.
+    fn looks(&self) -> u64 {
+        self.waiting.iter().map(|&waiting| u64::from(waiting.min(self.costs.path))).sum()
+    }
+
+    /// The same for a request of a given SM: its looks leave one by one, each time that all SMs which spin have sent one.
+    pub(super) fn looks_before(&self, sm: usize) -> u64 {
+        let spinning = self.waiting.iter().filter(|&&waiting| waiting > 0).count() as u64;
+        spinning * u64::from(self.waiting[sm].min(self.costs.path))
+    }
+
+    /// The ring turns for so many cycles.
+    fn turn(&mut self, cycles: u64) {
+        let length = self.ring.len() as u64;
+        if length > 0 {
+            let looks = cycles * length / self.period();
+            self.ring.rotate_left((looks % length) as usize);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COSTS: LockCosts = LockCosts { take: 475, empty: 331, enter: 476, again: 30, spin: 171, path: 16 };
+
+    /// A lock that block 0 holds from cycle 1000 on, and so many others wait for on each of so many SMs.
+    fn held(sms: usize, each: u32) -> Lock {
+        let mut lock = Lock::new(COSTS, sms);
+        assert!(lock.ask(Spinner { block: 0, sm: 0 }, 1000));
+        for block in 1..=each * sms as u32 {
+            assert!(!lock.ask(Spinner { block, sm: block as usize % sms }, 1000));
+        }
+        lock
+    }
+
+    fn time(mut lock: Lock, section: Section) -> u64 {
+        lock.hold(section);
+        lock.due().unwrap() - 1000
+    }
+
+    #[test]
+    fn looks_on_the_way_delay_the_holder() {
+        assert_eq!(time(held(1, 0), Section::Take), 475);
+        assert_eq!(time(held(8, 16), Section::Take), 475, "8 x 16 looks take less than memory does");
+        assert_eq!(time(held(16, 16), Section::Take), 3 * 256);
+        assert_eq!(time(held(24, 16), Section::Enter), 3 * 384);
+        assert_eq!(time(held(24, 32), Section::Empty), 2 * 384, "the path of an SM is full");
+        assert_eq!([held(24, 32), held(24, 2), held(2, 5)].map(|lock| lock.looks_before(1)), [384, 48, 10]);
+    }
+
+    #[test]
+    fn who_asks_again_is_the_first_while_few_wait() {
+        let next = |waiting| {
+            let mut lock = held(1, waiting);
+            lock.hold(Section::Enter);
+            let next = lock.release(true, lock.due().unwrap()).unwrap();
+            (next.block == 0, lock.since - 1476)
+        };
+        assert_eq!(next(0), (true, 30));
+        assert_eq!(next(4), (true, 30), "a look comes every 34 cycles");
+        assert_eq!(next(8), (false, 19));
+        assert_eq!(next(400), (false, 1));
+    }
+
+    #[test]
+    fn the_ring_turns_while_the_lock_is_held() {
+        let mut lock = held(1, 10);
+        lock.hold(Section::Enter);
+        // 476 cycles are 27 looks of ten blocks, which look every 171.
+        assert_eq!(lock.release(false, 1476), Some(Spinner { block: 8, sm: 0 }));
+        assert_eq!(lock.period(), 171);
+        assert_eq!(held(24, 32).period(), 768);
+    }
+
+    #[test]
+    fn nobody_has_a_lock_that_nobody_wants() {
+        let mut lock = held(1, 0);
+        lock.hold(Section::Empty);
+        assert_eq!(lock.release(false, 1331), None);
+        assert_eq!(lock.due(), None);
+        assert!(lock.ask(Spinner { block: 3, sm: 0 }, 2000));
+    }
+}
