@@ -163,9 +163,9 @@ fn a_step_is_a_kernel_of_as_many_blocks_as_it_has_tasks() {
 }
 
 /// The mean latency of tasks, in nanoseconds.
-fn latency(overlay: &str, tasks: u32) -> f64 {
+fn latency(overlay: &str, runtime: &str, tasks: u32) -> f64 {
     let tasks = format!("app.tasks={tasks}");
-    let sets = ["app.size=small", &*tasks];
+    let sets = ["app.size=small", &*tasks, runtime];
     let summary = verified(&under(overlay, "tiny", "narrow-matmul-global", &sets));
     let mut rows = summary.report.stats.iter();
     let row = rows.find(|row| row.label.name == "task_latency").unwrap();
@@ -175,9 +175,13 @@ fn latency(overlay: &str, tasks: u32) -> f64 {
 
 #[test]
 fn a4_12_a_fused_task_takes_as_long_as_all_of_them_and_one_of_pagoda_as_long_as_itself() {
-    let [fused, pagoda] = ["fusion", "pagoda"].map(|overlay| latency(overlay, 256) / latency(overlay, 128));
+    let twice = |overlay, runtime| latency(overlay, runtime, 256) / latency(overlay, runtime, 128);
+    let fused = twice("fusion", "host.cpu.runtime={ fusion: {} }");
     assert!((1.8..2.1).contains(&fused), "{fused}");
-    assert!((0.9..1.1).contains(&pagoda), "{pagoda}");
+    // A table of 16 entries, which is full from early on: how long the chain of entries takes before depends on when scheduler warps happen
+    // to begin their scans.
+    let pagoda = twice("pagoda", "host.cpu.runtime={ pagoda: { rows: 8 } }");
+    assert!((0.95..1.05).contains(&pagoda), "{pagoda}");
 }
 
 #[test]

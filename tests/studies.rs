@@ -421,7 +421,7 @@ fn every_study_of_pagoda_can_be_run_and_its_points_are_sound() {
             4,
             &["fusion_speed_up", "pagoda_speed_up", "pthreads_speed_up"],
         ),
-        ("pagoda-rows", "/ narrow-matmul /", 4, &["compute_us", "over_hyperq", "task_us"]),
+        ("pagoda-rows", "/ narrow-matmul /", 4, &["compute_us", "over_hyperq"]),
         ("pagoda-slud", "/", 4, &["speed_up"]),
         ("pagoda-table-3", "/ narrow-dct /", 1, &["copies_percent"]),
         ("pagoda-table-5", "/ narrow-matmul /", 3, &["speed_up"]),
