@@ -2,6 +2,7 @@
 //! studies have: `experiments/studies/PAGODA.md` has these.
 
 use counterpoint_experiments::run::RunRequest;
+use counterpoint_framework::model::StatValue;
 
 use crate::observed::phase;
 use crate::support::{assert_verified, request, run_request};
@@ -25,6 +26,22 @@ fn whole_us(overlay: &str, settings: &[&str], application: &str, sets: &[&str]) 
     assert_verified(&summary);
     let (begin, end) = phase(&summary, "kernels");
     (end - begin).as_ps() as f64 / 1e6
+}
+
+#[test]
+fn a4_12_on_the_device_a_task_takes_as_long_however_many_there_are() {
+    let mean = |tasks: u64| {
+        let sets = ["app.n=32", &*format!("app.tasks={tasks}")];
+        let on_model = request("titanx-maxwell-model", "narrow-matmul-global", &sets);
+        let summary = run_request(&RunRequest { overlays: vec!["pagoda".to_owned()], ..on_model });
+        assert_verified(&summary);
+        let row = summary.report.stats.iter().find(|row| row.label.name == "task_cycles").unwrap();
+        let StatValue::Distribution { count, sum, .. } = row.value else { panic!("{:?}", row.value) };
+        assert_eq!(count, tasks);
+        sum as f64 / count as f64
+    };
+    let [few, many] = [64, 512].map(mean);
+    assert!((0.95..1.05).contains(&(many / few)), "{few} {many}");
 }
 
 #[test]

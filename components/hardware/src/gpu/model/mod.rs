@@ -25,7 +25,9 @@ mod task;
 use std::collections::VecDeque;
 
 use counterpoint_framework::kernel::{Fault, In, Source};
-use counterpoint_framework::model::{Component, Context, Counter, Invalid, Params, Ports, Stats};
+use counterpoint_framework::model::{
+    Component, Context, Counter, Distribution, Invalid, Params, Ports, Stats,
+};
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::launch::{SmEvent, SmResources, SmServer};
 use counterpoint_protocols::memory::{MemAccess, MemoryServer};
@@ -80,6 +82,9 @@ pub struct ThroughputModelStats {
     thread_insn: Counter,
     /// Blocks that have ended.
     ctas: Counter,
+    /// Cycles of a MasterKernel's task from when its scheduler warp finds that it may run until its entry is free.
+    #[stat(unit = "cycles")]
+    task_cycles: Distribution,
 }
 
 /// The model.
@@ -190,7 +195,8 @@ impl ThroughputModel {
                 Worker::Super(block) => sorts.supers.worker_done(block, &mut around),
                 Worker::Scheduler(column) => sorts.masters.scheduler_done(column, &mut around)?,
                 Worker::Executor(column, slot) => {
-                    sorts.masters.executor_done(column, slot, &mut around)?;
+                    let ended = sorts.masters.executor_done(column, slot, &mut around)?;
+                    ended.into_iter().for_each(|cycles| sim.stats.task_cycles.record(cycles));
                     None
                 }
             };

@@ -58,6 +58,8 @@ pub(super) struct Column {
     takes: Vec<f64>,
     /// By row, the warps of a task that has been scheduled.
     pub(super) warps: Vec<Vec<Warp>>,
+    /// By row, when the scheduler warp has found that its task may run.
+    pub(super) found: Vec<u64>,
     /// By slot, whether an executor is at work.
     pub(super) busy: Vec<bool>,
     pub(super) since: u64,
@@ -77,6 +79,7 @@ impl Column {
             within: 0.0,
             takes: Vec::new(),
             warps: vec![Vec::new(); rows as usize],
+            found: vec![0; rows as usize],
             busy: vec![false; slots],
             since,
             counts: CtaCounts::default(),

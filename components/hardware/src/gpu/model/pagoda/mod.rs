@@ -246,6 +246,7 @@ impl Masters {
         master.write(place, around.memory);
         if looked.scheduled {
             column.doing = Doing::Schedule(row);
+            column.found[row as usize] = around.cycle;
             let demand =
                 pagoda::parameters(&around.memory.bytes::<{ pagoda::BYTES as usize }>(master.address(place)))
                     .demand;
@@ -299,19 +300,21 @@ impl Masters {
         }
     }
 
-    /// An executor warp has ended what it was given.
+    /// An executor warp has ended what it was given. Gives how long its task was on the device, if that has ended.
     pub(super) fn executor_done(
         &mut self,
         number: u32,
         slot: u32,
         around: &mut Around<'_>,
-    ) -> Result<(), Fault> {
+    ) -> Result<Option<u64>, Fault> {
         let (id, column) = &mut self.columns[number as usize];
-        let Some(master) = self.all.get_mut(id) else { return Ok(()) };
+        let Some(master) = self.all.get_mut(id) else { return Ok(None) };
+        let mut ended = None;
         column.busy[slot as usize] = false;
         around.sms[column.sm].poll(1, &around.master.polling);
         if let Some(row) = column.block.finish(slot as usize) {
             column.warps[row as usize].clear();
+            ended = Some(around.cycle - column.found[row as usize]);
             let task = master.shape.id(column.number, row);
             master.states.finish(task).map_err(|error| Fault::new(error.to_string()))?;
             master.write((row * master.shape.columns + column.number) as usize, around.memory);
@@ -321,7 +324,7 @@ impl Masters {
             let late = around.master.place;
             self.place((number as usize, row), late, around);
         }
-        Ok(())
+        Ok(ended)
     }
 }
 
