@@ -102,7 +102,7 @@ impl Super {
         if front as i32 >= self.word(REAR, memory) as i32 {
             return None;
         }
-        self.set_word(FRONT, front + 1, memory);
+        self.set_word(FRONT, front.wrapping_add(1), memory);
         Some(front)
     }
 
@@ -110,7 +110,7 @@ impl Super {
     fn enter(&self, task: u32, memory: &mut DeviceMemory) {
         let place = self.word(DONE, memory);
         memory.put(self.done + 4 * u64::from(place), &task.to_le_bytes());
-        self.set_word(DONE, place + 1, memory);
+        self.set_word(DONE, place.wrapping_add(1), memory);
     }
 }
 
