@@ -19,6 +19,14 @@ pub(crate) fn total(summary: &RunSummary, kind: &str, name: &str) -> u64 {
     first + counts.sum::<u64>()
 }
 
+/// How many values a distribution of one component has, and their mean.
+pub(crate) fn mean(summary: &RunSummary, name: &str) -> (u64, f64) {
+    let row = summary.report.stats.iter().find(|row| row.label.name == name);
+    let row = row.unwrap_or_else(|| panic!("nobody counts {name}"));
+    let StatValue::Distribution { count, sum, .. } = row.value else { panic!("{name} is {:?}", row.value) };
+    (count, sum as f64 / count as f64)
+}
+
 /// A block on an SM.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Block {

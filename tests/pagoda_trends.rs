@@ -1,46 +1,44 @@
 //! What Pagoda's figures say of how times grow (Yeh et al., PPoPP 2017, section 6), on the model of throughput and with fewer tasks than the
 //! studies have: `experiments/studies/PAGODA.md` has these.
 
-use counterpoint_experiments::run::RunRequest;
-use counterpoint_framework::model::StatValue;
+use counterpoint_experiments::run::{RunRequest, RunSummary};
 
-use crate::observed::phase;
+use crate::observed::{mean, phase};
 use crate::support::{assert_verified, request, run_request};
+
+fn under(overlay: &str, application: &str, sets: &[&str]) -> RunSummary {
+    let on_model = request("titanx-maxwell-model", application, sets);
+    let summary = run_request(&RunRequest { overlays: vec![overlay.to_owned()], ..on_model });
+    assert_verified(&summary);
+    summary
+}
+
+fn phase_us(summary: &RunSummary, name: &str) -> f64 {
+    let (begin, end) = phase(summary, name);
+    (end - begin).as_ps() as f64 / 1e6
+}
 
 /// The time of tasks without copies, in microseconds, under a runtime with these settings.
 fn tasks_us(runtime: &str, settings: &str, application: &str, sets: &[&str]) -> f64 {
     let runtime_set = format!("host.cpu.runtime={{ {runtime}: {{ copies: apart{settings} }} }}");
     let sets: Vec<&str> = sets.iter().copied().chain([runtime_set.as_str()]).collect();
-    let on_model = request("titanx-maxwell-model", application, &sets);
-    let summary = run_request(&RunRequest { overlays: vec![runtime.to_owned()], ..on_model });
-    assert_verified(&summary);
-    let (begin, end) = phase(&summary, "tasks");
-    (end - begin).as_ps() as f64 / 1e6
+    phase_us(&under(runtime, application, &sets), "tasks")
 }
 
 /// The time of tasks with all copies, in microseconds, under an overlay.
 fn whole_us(overlay: &str, settings: &[&str], application: &str, sets: &[&str]) -> f64 {
-    let sets: Vec<&str> = sets.iter().chain(settings).copied().collect();
-    let on_model = request("titanx-maxwell-model", application, &sets);
-    let summary = run_request(&RunRequest { overlays: vec![overlay.to_owned()], ..on_model });
-    assert_verified(&summary);
-    let (begin, end) = phase(&summary, "kernels");
-    (end - begin).as_ps() as f64 / 1e6
+    phase_us(&under(overlay, application, &[sets, settings].concat()), "kernels")
 }
 
 #[test]
 fn a4_12_on_the_device_a_task_takes_as_long_however_many_there_are() {
-    let mean = |tasks: u64| {
+    let cycles = |tasks: u64| {
         let sets = ["app.n=32", &*format!("app.tasks={tasks}")];
-        let on_model = request("titanx-maxwell-model", "narrow-matmul-global", &sets);
-        let summary = run_request(&RunRequest { overlays: vec!["pagoda".to_owned()], ..on_model });
-        assert_verified(&summary);
-        let row = summary.report.stats.iter().find(|row| row.label.name == "task_cycles").unwrap();
-        let StatValue::Distribution { count, sum, .. } = row.value else { panic!("{:?}", row.value) };
+        let (count, mean) = mean(&under("pagoda", "narrow-matmul-global", &sets), "task_cycles");
         assert_eq!(count, tasks);
-        sum as f64 / count as f64
+        mean
     };
-    let [few, many] = [64, 512].map(mean);
+    let [few, many] = [64, 512].map(cycles);
     assert!((0.95..1.05).contains(&(many / few)), "{few} {many}");
 }
 

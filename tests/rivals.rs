@@ -6,7 +6,7 @@ use counterpoint_experiments::run::{RunRequest, RunSummary};
 use counterpoint_framework::model::StatValue;
 use counterpoint_framework::time::SimTime;
 
-use crate::observed::{blocks, total, with_blocks};
+use crate::observed::{blocks, mean, total, with_blocks};
 use crate::support::{assert_verified, in_dialect, request, root, run_request};
 
 /// A run under the runtime and the policy of an overlay.
@@ -167,10 +167,7 @@ fn latency(overlay: &str, runtime: &str, tasks: u32) -> f64 {
     let tasks = format!("app.tasks={tasks}");
     let sets = ["app.size=small", &*tasks, runtime];
     let summary = verified(&under(overlay, "tiny", "narrow-matmul-global", &sets));
-    let mut rows = summary.report.stats.iter();
-    let row = rows.find(|row| row.label.name == "task_latency").unwrap();
-    let StatValue::Distribution { count, sum, .. } = row.value else { panic!("{:?}", row.value) };
-    sum as f64 / count as f64
+    mean(&summary, "task_latency").1
 }
 
 #[test]

@@ -12,8 +12,8 @@ impl Reader<'_> {
     pub(super) fn pipeline(&mut self, node: &Node, codes: &mut Codes) -> Option<Step> {
         let batches = node.get("pipeline").and_then(|node| self.count(node, "pipeline", 1, MOST_INDEXED));
         let inner = self.required(node, "do", "a pipeline");
-        let index = self.required(node, "index", "a pipeline");
-        let (batches, inner, _) = (batches?, inner?, index?);
+        self.required(node, "index", "a pipeline");
+        let (batches, inner) = (batches?, inner?);
         let before = self.diagnostics.reports();
         let rounds = self.indexed_rounds(node, batches as u32, Some(inner), codes)?;
         if self.diagnostics.reports() > before {
