@@ -153,6 +153,18 @@ fn a4_11_waiting_for_all_ends() {
 }
 
 #[test]
+fn whoever_waits_for_one_task_after_another_has_their_entries_copied_back_one_by_one() {
+    let summary = verified(&pagoda("tiny", "waiting: each, timeout: 100 us, idle: 400 us", &[]));
+    let results = starts(&summary, "D2H exchanged");
+    assert_eq!((results.len(), count(&summary, "entries_copied_back")), (12, 13), "12 waits, and the flush");
+    assert!(results.windows(2).all(|pair| micros(pair[1] - pair[0]) > 100.0), "each times out: {results:?}");
+    let all = verified(&pagoda("tiny", "waiting: all, timeout: 100 us, idle: 400 us", &[]));
+    let results = starts(&all, "D2H exchanged");
+    let pauses = results.windows(2).filter(|pair| micros(pair[1] - pair[0]) > 50.0).count();
+    assert!(pauses <= 3, "most are known to be done together: {results:?}");
+}
+
+#[test]
 fn a4_4_the_master_kernel_owns_the_titan_x() {
     let summary = with_blocks(pagoda("titanx-maxwell", "", &[]));
     assert_verified(&summary);
@@ -275,12 +287,12 @@ fn tasks_that_can_never_be_placed_are_refused_before_the_first_one() {
 
 #[test]
 fn all_blocks_of_the_master_kernel_must_be_there_at_once() {
-    let why = fault(&pagoda("k40", "blocks: 2", &[]));
+    let why = fault(&pagoda("k40", "blocks: 2, pool: 32 KiB", &[]));
     assert!(why.contains("an SM holds 1 blocks") && why.contains("49152 bytes"), "{why}");
-    let none = fault(&pagoda("tiny", "", &["gpu.sm.shared=32 KiB"]));
+    let none = fault(&pagoda("tiny", "pool: 32 KiB", &["gpu.sm.shared=32 KiB"]));
     assert!(none.contains("an SM holds 0 blocks"), "{none}");
-    // The poster's way on a K40: half the memory, and two blocks.
-    for (params, of_sm) in [("", 1), ("pool: 16 KiB", 2)] {
+    // The poster's way on a K40, where nothing is said of the pool: half the memory, and two blocks.
+    for (params, of_sm) in [("", 2), ("pool: 16 KiB", 2), ("pool: 32 KiB", 1)] {
         let summary = with_blocks(pagoda("k40", params, &["gpu.sms=3"]));
         assert_verified(&summary);
         assert_eq!(blocks(&summary).len(), 3 * of_sm, "{params}");

@@ -185,6 +185,8 @@ const WORDS: usize = 8;
 
 /// Bytes of the smallest piece of task memory.
 pub const LEAF: u32 = 512;
+/// Bytes of task memory of a block of the MasterKernel at most: its tree has nodes for so many pieces.
+pub const LARGEST_POOL: u32 = 32 << 10;
 
 /// What is wrong with the task memory of a block of the MasterKernel, in bytes.
 ///

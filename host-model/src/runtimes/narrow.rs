@@ -174,8 +174,20 @@ pub(super) fn queued(
     Ok(pagoda::bytes(FREE, &parameters))
 }
 
-/// Blocks of a resident kernel on each SM, with so many threads, registers a thread and bytes of shared memory: as many as are wanted, or,
-/// with 0, as many as it holds.
+/// Blocks of a resident kernel that an SM holds, with so many threads, registers a thread and bytes of shared memory besides the kernel's own.
+pub(super) fn most_blocks(
+    kernel: &Program,
+    sm: SmResources,
+    threads: u32,
+    registers: u32,
+    dynamic: u32,
+) -> u32 {
+    let fit = |offered: u32, demanded: u32| offered.checked_div(demanded).unwrap_or(u32::MAX);
+    let most = sm.ctas.min(fit(sm.threads, threads));
+    most.min(fit(sm.registers, registers * threads)).min(fit(sm.shared, kernel.shared_bytes() + dynamic))
+}
+
+/// Blocks of a resident kernel on each SM: as many as are wanted, or, with 0, as many as it holds ([`most_blocks`]).
 ///
 /// # Errors
 /// If it does not hold them.
@@ -188,9 +200,7 @@ pub(super) fn blocks(
     wanted: u32,
 ) -> Result<u32, Fault> {
     let shared = kernel.shared_bytes() + dynamic;
-    let fit = |offered: u32, demanded: u32| offered.checked_div(demanded).unwrap_or(u32::MAX);
-    let most = sm.ctas.min(fit(sm.threads, threads));
-    let most = most.min(fit(sm.registers, registers * threads)).min(fit(sm.shared, shared));
+    let most = most_blocks(kernel, sm, threads, registers, dynamic);
     if most == 0 || wanted > most {
         return Err(Fault::new(format!(
             "an SM holds {most} blocks of `{}` with {threads} threads of {registers} registers, not {}: each takes {shared} bytes of \

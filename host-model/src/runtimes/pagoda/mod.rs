@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::model::{Params, Variant};
+use counterpoint_framework::model::{Choice, Params, Variant};
 use counterpoint_framework::telemetry::SpanId;
 use counterpoint_framework::time::{Bytes, SimTime};
 use counterpoint_protocols::bus::{Description, Direction};
@@ -47,8 +47,9 @@ pub(super) struct PagodaParams {
     /// Blocks of the MasterKernel on an SM; 0 are as many as it holds.
     #[param(default = "0", max = "32")]
     blocks: u32,
-    /// Shared memory of such a block for tasks: a power of two. The paper has 32 KiB, and 16 KiB on a K40.
-    #[param(default = "32 KiB", min = "512 B", max = "32 KiB")]
+    /// Shared memory of such a block for tasks: a power of two of 512 B to 32 KiB; 0 is the most with which an SM holds no fewer blocks and
+    /// that tasks fit into. That is what the paper has: 32 KiB on the Titan X, and 16 KiB on a K40.
+    #[param(default = "0 B", max = "32 KiB")]
     pool: Bytes,
     /// Rows of the TaskTable: entries of each block of the MasterKernel.
     #[param(default = "32", min = "1", max = "32")]
@@ -73,12 +74,24 @@ pub(super) struct PagodaParams {
     /// before it is set to be scheduled. The paper gives no number.
     #[param(default = "20 us", min = "1 ns")]
     timeout: SimTime,
+    /// How the program waits for its tasks.
+    #[param(default = "all")]
+    waiting: Waiting,
     /// Tasks that are spawned before all of them must have ended (the paper's Pagoda-Batching, section 6.6); 0 is all.
     #[param(default = "0", max = "1048576")]
     batch: u32,
     /// When inputs and results of tasks are copied.
     #[param(default = "beside")]
     copies: Copies,
+}
+
+/// How the program waits for tasks that it has spawned.
+#[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Waiting {
+    /// For all of them (`waitAll`): on each time-out the entries of all that are not known to be done are copied back together.
+    All,
+    /// For one after another (`wait`), in their order: on each time-out the entry of that one is copied back.
+    Each,
 }
 
 /// The runtime `pagoda`.
@@ -96,7 +109,9 @@ impl Variant<dyn Runtime> for Pagoda {
         if !params.threads.is_multiple_of(32) {
             return Err(format!("threads: {} are not whole warps of 32", params.threads));
         }
-        check_pool(params.pool.get() as u32).map_err(|error| format!("pool: {error}"))?;
+        if params.pool.get() > 0 {
+            check_pool(params.pool.get() as u32).map_err(|error| format!("pool: {error}"))?;
+        }
         Ok(Box::new(Pagoda { params: params.clone() }))
     }
 }
@@ -112,7 +127,7 @@ impl Runtime for Pagoda {
     }
 
     async fn run(&self, driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault> {
-        let masters = masters(&driver.application(), &self.params);
+        let masters = masters(&driver.application(), driver.devices(), &self.params)?;
         let sender = |parent| Tasks {
             params: &self.params,
             others: Sender::in_one_stream(parent),

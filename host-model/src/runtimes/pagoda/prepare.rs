@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use counterpoint_framework::kernel::Fault;
 use counterpoint_protocols::bus::Description;
-use counterpoint_protocols::pagoda::{self, MASTER_KERNEL, Shape};
+use counterpoint_protocols::launch::SmResources;
+use counterpoint_protocols::pagoda::{self, LARGEST_POOL, LEAF, MASTER_KERNEL, Shape};
 use counterpoint_ptx::Program;
 
 use super::super::narrow::{self, Key};
@@ -17,6 +18,8 @@ use crate::program::{Application, Argument, Buffer, BufferId, LaunchStep, Task};
 pub(super) struct Master {
     pub(super) key: Key,
     pub(super) kernel: Arc<Program>,
+    /// Bytes of task memory of a block.
+    pool: u32,
     pub(super) shape: Shape,
     pub(super) table: BufferId,
     pub(super) stop: BufferId,
@@ -26,7 +29,7 @@ impl Master {
     /// How it is launched.
     pub(super) fn launch(&self, params: &PagodaParams) -> LaunchStep {
         let word = |word: u32| Argument::Value(word.to_le_bytes().into());
-        let pool = params.pool.get() as u32;
+        let pool = self.pool;
         LaunchStep {
             kernel: Arc::clone(&self.kernel),
             code: Arc::clone(&self.key.0),
@@ -60,16 +63,16 @@ pub(super) fn with_masters(
     let mut changed = application.clone();
     for (key, tasks) in &narrow::tasks(application)? {
         let master = narrow::resident(tasks, MASTER_KERNEL, "pagoda.h", params.loads)?;
+        let Description { capacity, sm, .. } = devices.get(&key.1).cloned().unwrap_or_default();
+        let pool = pool(tasks, &master, sm, params);
         for task in tasks {
-            check(task, &master, params)
+            check(task, &master, params, pool)
                 .map_err(|error| Fault::new(format!("task `{}`: {error}", task.launch.kernel.name())))?;
         }
         narrow::add_kernel(&mut changed, key, &master);
-        let Description { capacity, sm, .. } = devices.get(&key.1).cloned().unwrap_or_default();
         // All blocks must be there at once: a column of the table whose block waits is never looked at.
-        let PagodaParams { threads, registers, ref pool, blocks, .. } = *params;
-        let columns =
-            capacity.sms * narrow::blocks(&master, sm, threads, registers, pool.get() as u32, blocks)?;
+        let PagodaParams { threads, registers, blocks, .. } = *params;
+        let columns = capacity.sms * narrow::blocks(&master, sm, threads, registers, pool, blocks)?;
         let [table, stop] = names(key);
         let device = key.1;
         let bytes = u64::from(columns * params.rows) * pagoda::BYTES;
@@ -79,27 +82,43 @@ pub(super) fn with_masters(
     Ok(changed)
 }
 
-/// The MasterKernels of an application that has been given them.
-pub(super) fn masters(application: &Application, params: &PagodaParams) -> BTreeMap<Key, Master> {
-    let find = |wanted: &str| {
-        let position = application.buffers.iter().position(|buffer| buffer.name == wanted)?;
-        Some((BufferId(position as u32), application.buffers[position].bytes))
-    };
-    let master = |module: &crate::modules::Module| {
-        let kernel = module.kernels.iter().find(|kernel| kernel.name() == MASTER_KERNEL)?;
-        let key = (Arc::clone(&module.name), module.device);
-        let [table, stop] = names(&key);
-        let ((table, bytes), (stop, _)) = (find(&table)?, find(&stop)?);
-        let columns = (bytes / pagoda::BYTES) as u32 / params.rows;
-        let shape = Shape { columns, rows: params.rows };
-        Some((key.clone(), Master { key, kernel: Arc::clone(kernel), shape, table, stop }))
-    };
-    application.modules.iter().filter_map(master).collect()
+/// Bytes of task memory of a block: what is set, or else the most that does not keep other blocks off an SM, and that tasks fit into.
+fn pool(tasks: &[&Task], master: &Program, sm: SmResources, params: &PagodaParams) -> u32 {
+    let PagodaParams { threads, registers, blocks, ref pool, .. } = *params;
+    if pool.get() > 0 {
+        return pool.get() as u32;
+    }
+    let held = |pool: u32| narrow::most_blocks(master, sm, threads, registers, pool);
+    let wanted = if blocks == 0 { held(LEAF) } else { blocks };
+    let demanded = tasks.iter().map(|task| task.launch.shared).max().unwrap_or(0);
+    let half = |pool: &u32| Some(pool / 2).filter(|&half| half >= LEAF.max(demanded));
+    let sizes = std::iter::successors(Some(LARGEST_POOL), half);
+    sizes.clone().find(|&pool| held(pool) >= wanted).or(sizes.last()).unwrap_or(LARGEST_POOL)
 }
 
-/// What is wrong with a task.
-fn check(task: &Task, master: &Program, params: &PagodaParams) -> Result<(), String> {
-    entry::demand(task)?.check(params.threads / 32 - 1, params.pool.get() as u32)?;
+/// The MasterKernels of an application that has been given them.
+///
+/// # Errors
+/// If it has not been given them.
+pub(super) fn masters(
+    application: &Application,
+    devices: &BTreeMap<u32, Description>,
+    params: &PagodaParams,
+) -> Result<BTreeMap<Key, Master>, Fault> {
+    let master = |(key, tasks): (Key, Vec<&Task>)| {
+        let (kernel, [table, stop]) = narrow::find(application, &key, MASTER_KERNEL, names(&key))?;
+        let sm = devices.get(&key.1).map_or_else(SmResources::default, |device| device.sm);
+        let pool = pool(&tasks, &kernel, sm, params);
+        let columns = (application.whole(table).bytes / pagoda::BYTES) as u32 / params.rows;
+        let shape = Shape { columns, rows: params.rows };
+        Ok((key.clone(), Master { key, kernel, pool, shape, table, stop }))
+    };
+    narrow::tasks(application)?.into_iter().map(master).collect()
+}
+
+/// What is wrong with a task, for blocks of the MasterKernel with so many bytes of task memory.
+fn check(task: &Task, master: &Program, params: &PagodaParams, pool: u32) -> Result<(), String> {
+    entry::demand(task)?.check(params.threads / 32 - 1, pool)?;
     entry::function(master, task.launch.kernel.name())?;
     entry::check_arguments(task)
 }

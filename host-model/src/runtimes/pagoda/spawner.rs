@@ -1,4 +1,4 @@
-//! The host's side of Pagoda: taskSpawn, the flush of the last task, waitAll (PPoPP 2017, sections 3 and 4.2).
+//! The host's side of Pagoda: taskSpawn, the flush of the last task, wait and waitAll (PPoPP 2017, sections 3 and 4.2).
 //!
 //! Each of the host's threads copies a task's inputs and waits for them, as the paper's example does with `cudaMemcpy` (Fig. 1a), then
 //! spawns it: one thread at a time writes an entry of the CPU's table and sends it, so that entries leave in the order in which they
@@ -18,7 +18,7 @@ use super::super::narrow::{Copies, Key};
 use super::entry;
 use super::prepare::Master;
 use super::task_table::HostTable;
-use super::{INPUTS, PagodaParams, RESULTS, TABLE, part};
+use super::{INPUTS, PagodaParams, RESULTS, TABLE, Waiting, part};
 use crate::driver::Driver;
 use crate::program::Task;
 
@@ -45,6 +45,7 @@ pub(super) struct Spawner {
     copies: Copies,
     idle: SimTime,
     timeout: SimTime,
+    waiting: Waiting,
     table: HostTable,
     /// By thread of the host.
     threads: Vec<Option<Copying>>,
@@ -82,6 +83,7 @@ impl Spawner {
             copies: params.copies,
             idle: params.idle,
             timeout: params.timeout,
+            waiting: params.waiting,
             table: HostTable::new(master.shape, params.protocol),
             threads: (0..params.spawners).map(|_| None).collect(),
             spawned: vec![None; master.shape.entries()],
@@ -105,7 +107,7 @@ impl Spawner {
         driver.wait(self.kernel).await
     }
 
-    /// Spawns tasks, and waits for all of them (`waitAll`).
+    /// Spawns tasks, and waits for all of them (`waitAll`) or for one after another (`wait`).
     pub(super) async fn run(&mut self, driver: &mut Driver<'_>, tasks: &[Task]) -> Result<(), Fault> {
         let span = driver.begin(Some(self.parent), Level::Phases, "tasks");
         let mut coming = 0..tasks.len();
@@ -131,11 +133,11 @@ impl Spawner {
             if !copying && !waiting {
                 break;
             }
-            // Threads that have nothing left to spawn wait for all tasks.
-            let waits_for_all = !copying && coming.is_empty();
+            // Threads that have nothing left to spawn wait for tasks.
+            let waits = !copying && coming.is_empty();
             let has_last = self.table.last().is_some();
             let flush = if has_last { self.spawned_at + self.idle } else { SimTime::MAX };
-            let back = if waiting && (waits_for_all || !has_last) {
+            let back = if waiting && (waits || !has_last) {
                 self.since + self.timeout
             } else {
                 SimTime::MAX
@@ -244,9 +246,12 @@ impl Spawner {
 
     /// The wait has timed out: copies the entries back that it is for.
     async fn copy_back(&mut self, driver: &mut Driver<'_>, tasks: &[Task]) -> Result<(), Fault> {
-        let first = self.spawned.iter().position(Option::is_some);
-        let last = self.spawned.iter().rposition(Option::is_some);
-        if let (Some(first), Some(last)) = (first, last) {
+        let waiting = self.spawned.iter().enumerate().filter_map(|(place, it)| Some((place, it.as_ref()?.task)));
+        let first_and_last = match self.waiting {
+            Waiting::All => waiting.clone().next().zip(waiting.last()),
+            Waiting::Each => waiting.min_by_key(|&(_, task)| task).map(|first| (first, first)),
+        };
+        if let Some(((first, _), (last, _))) = first_and_last {
             self.copy_entries_back(driver, tasks, first..=last).await?;
         }
         self.since = driver.now();
