@@ -48,6 +48,8 @@ fn tasks_compute_what_they_do_one_after_another() {
         "spawners: 7",
         "copies: apart",
         "threads: 512, blocks: 2, pool: 8 KiB",
+        "scan: lanes",
+        "scan: lanes, rows: 3, pool: 1 KiB",
     ] {
         verified(&pagoda("tiny", params, &[]));
     }

@@ -422,7 +422,7 @@ fn every_study_of_pagoda_can_be_run_and_its_points_are_sound() {
             &["fusion_speed_up", "pagoda_speed_up", "pthreads_speed_up"],
         ),
         ("pagoda-k40", "/ narrow-matmul /", 5, &["over_hyperq", "over_fusion"]),
-        ("pagoda-rows", "/ narrow-matmul /", 4, &["compute_us", "over_hyperq"]),
+        ("pagoda-scan", "/ narrow-matmul /", 5, &["compute_us", "over_hyperq"]),
         ("pagoda-slud", "/", 4, &["speed_up"]),
         ("pagoda-table-3", "/ narrow-dct /", 1, &["copies_percent"]),
         ("pagoda-table-5", "/ narrow-matmul /", 3, &["speed_up"]),

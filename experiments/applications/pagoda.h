@@ -65,6 +65,18 @@ PAGODA_DEVICE int pagoda_all(int is_so) {
     return all;
 }
 
+// The lanes in which it is so, which meet here: __ballot().
+PAGODA_DEVICE unsigned pagoda_which(int is_so) {
+    unsigned which;
+#if __CUDA_ARCH__ >= 700
+    asm volatile("{ .reg .pred p; setp.ne.s32 p, %1, 0; vote.sync.ballot.b32 %0, p, 0xffffffff; }"
+                 : "=r"(which) : "r"(is_so) : "memory");
+#else
+    asm volatile("{ .reg .pred p; setp.ne.s32 p, %1, 0; vote.ballot.b32 %0, p; }" : "=r"(which) : "r"(is_so) : "memory");
+#endif
+    return which;
+}
+
 // The lanes of a warp meet, and each sees what the others have written.
 PAGODA_DEVICE void pagoda_meet() { pagoda_all(1); }
 
@@ -226,7 +238,35 @@ PAGODA_DEVICE void pagoda_scheduler(MasterBlock &own, TaskEntry *table, int rows
             }
         }
     }
-    // The host has no more tasks and all have ended: executors end when they are free. The paper's never do.
+}
+
+// A scheduler warp that the paper does not have: each lane looks at a row, all at once. What it costs to look at one after another can be
+// seen beside it.
+PAGODA_DEVICE void pagoda_scheduler_by_lanes(MasterBlock &own, TaskEntry *table, int rows, const int *stop, int nodes, int lane) {
+    TaskEntry *column = table + blockIdx.x;
+    TaskEntry *entry = column + lane * gridDim.x;
+    while (*(volatile const int *)stop == 0) {
+        const unsigned long long state = lane < rows ? *(volatile unsigned long long *)&entry->ready : 0;
+        const int ready = (int)(unsigned)state;
+        if (ready > 1) {
+            TaskEntry *before = table + (ready - 2);
+            if (*(volatile int *)&before->ready == -1) {
+                pagoda_write_state(before, 1, 1);
+                pagoda_write_state(entry, -1, 0);
+            }
+        }
+        __threadfence();
+        for (unsigned found = pagoda_which(state >> 32 != 0); found != 0; found &= found - 1) {
+            const int row = pagoda_log(found & (0u - found));
+            TaskEntry *task = column + row * gridDim.x;
+            if (lane == 0) *(volatile int *)&task->sched = 0;
+            pagoda_schedule(own, task, row, nodes, lane);
+        }
+    }
+}
+
+// The host has no more tasks and all have ended: executors end when they are free. The paper's never do.
+PAGODA_DEVICE void pagoda_end_executors(MasterBlock &own, int lane) {
     const int slots = blockDim.x / 32 - 1;
     int ends;
     do {
@@ -275,13 +315,8 @@ PAGODA_DEVICE void pagoda_executor(MasterBlock &own, TaskEntry *table, char *mem
     }
 }
 
-// `table` has a column for each block, of `rows` entries; those of a row lie one behind the other, so that few tasks are near each
-// other and can be copied back together. A block has `pool` bytes of dynamic shared memory, a power of two of up to
-// 32 KiB, for tasks. All blocks must be on the GPU at once. The kernel ends when `stop` is not 0, which the host writes when all
-// tasks have ended.
-extern "C" __global__ void __launch_bounds__(1024) master_kernel(TaskEntry *table, int rows, const int *stop, int pool) {
-    extern __shared__ __align__(128) char pagoda_pool[];
-    __shared__ MasterBlock own;
+// A block of a MasterKernel: a scheduler warp, and executor warps.
+PAGODA_DEVICE void pagoda_block(MasterBlock &own, char *memory, TaskEntry *table, int rows, const int *stop, int pool, bool by_lanes) {
     const int lane = threadIdx.x % 32;
     const int warp = threadIdx.x / 32;
     const int nodes = 2 * (pool / PAGODA_LEAF);
@@ -295,8 +330,30 @@ extern "C" __global__ void __launch_bounds__(1024) master_kernel(TaskEntry *tabl
     // The last barrier of the whole block: from here on, number 0 is one of those of tasks.
     __syncthreads();
     if (warp == 0) {
-        pagoda_scheduler(own, table, rows, stop, nodes, lane);
+        if (by_lanes) {
+            pagoda_scheduler_by_lanes(own, table, rows, stop, nodes, lane);
+        } else {
+            pagoda_scheduler(own, table, rows, stop, nodes, lane);
+        }
+        pagoda_end_executors(own, lane);
     } else {
-        pagoda_executor(own, table, pagoda_pool, pool, warp - 1, lane);
+        pagoda_executor(own, table, memory, pool, warp - 1, lane);
     }
+}
+
+// `table` has a column for each block, of `rows` entries; those of a row lie one behind the other, so that few tasks are near each
+// other and can be copied back together. A block has `pool` bytes of dynamic shared memory, a power of two of up to
+// 32 KiB, for tasks. All blocks must be on the GPU at once. The kernel ends when `stop` is not 0, which the host writes when all
+// tasks have ended.
+extern "C" __global__ void __launch_bounds__(1024) master_kernel(TaskEntry *table, int rows, const int *stop, int pool) {
+    extern __shared__ __align__(128) char pagoda_pool[];
+    __shared__ MasterBlock own;
+    pagoda_block(own, pagoda_pool, table, rows, stop, pool, false);
+}
+
+// The same with the scheduler warp that the paper does not have.
+extern "C" __global__ void __launch_bounds__(1024) master_kernel_by_lanes(TaskEntry *table, int rows, const int *stop, int pool) {
+    extern __shared__ __align__(128) char pagoda_pool[];
+    __shared__ MasterBlock own;
+    pagoda_block(own, pagoda_pool, table, rows, stop, pool, true);
 }

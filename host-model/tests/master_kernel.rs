@@ -13,12 +13,18 @@ const SHAPE: Shape = Shape { columns: 1, rows: ROWS };
 /// Instructions in which the block has long done all tasks and polls.
 const LIMIT: u64 = 3_000_000;
 
-fn master_kernel(dialect: &str) -> Program {
+const KERNELS: [&str; 2] = [pagoda::MASTER_KERNEL, pagoda::MASTER_KERNEL_BY_LANES];
+
+/// Dialects, and the MasterKernels that each has.
+fn kernels() -> impl Iterator<Item = (&'static str, &'static str)> {
+    DIALECTS.into_iter().flat_map(|dialect| KERNELS.map(|name| (dialect, name)))
+}
+
+fn master_kernel(dialect: &str, name: &str) -> Program {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../experiments/applications/narrow-exchange");
     let path = folder.join(format!("kernel.{dialect}.ptx"));
     let text = std::fs::read_to_string(&path).expect("the PTX of an application");
-    Program::compile(&text, Some(pagoda::MASTER_KERNEL))
-        .unwrap_or_else(|errors| panic!("{dialect}: {errors:?}"))
+    Program::compile(&text, Some(name)).unwrap_or_else(|errors| panic!("{dialect}: {errors:?}"))
 }
 
 /// What a task exchanges, and what should come of it.
@@ -49,8 +55,14 @@ impl Work {
 }
 
 /// Runs tasks whose entries are there when the kernel begins; gives their final states, having looked at the results of all that ended.
-fn run(dialect: &str, states: &[State], all: &[Work], pool: u32, stops: bool) -> (Vec<State>, bool) {
-    let program = master_kernel(dialect);
+fn run(
+    (dialect, name): (&str, &str),
+    states: &[State],
+    all: &[Work],
+    pool: u32,
+    stops: bool,
+) -> (Vec<State>, bool) {
+    let program = master_kernel(dialect, name);
     let function = entry::function(&program, "exchange").expect("a task function");
     let mut memory = FlatMemory::new(0);
     let bytes = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
@@ -76,7 +88,7 @@ fn run(dialect: &str, states: &[State], all: &[Work], pool: u32, stops: bool) ->
         Grid::new(&program, [1, 1, 1], [1024, 1, 1], &params, variables, &options).expect("a launch");
     let outcome = grid.run_cta([0; 3], &mut memory);
     if let Err(failure) = &outcome {
-        assert!(failure.error.message.contains("instructions"), "{dialect}: {failure}");
+        assert!(failure.error.message.contains("instructions"), "{dialect} {name}: {failure}");
     }
     let at = |address: u64, bytes: usize| {
         let start = (address - memory.base) as usize;
@@ -89,7 +101,7 @@ fn run(dialect: &str, states: &[State], all: &[Work], pool: u32, stops: bool) ->
             assert_eq!(
                 at(output, work.values.len() * 4),
                 bytes(&work.expected()),
-                "{dialect} {:?}",
+                "{dialect} {name} {:?}",
                 work.demand
             );
         }
@@ -115,10 +127,10 @@ fn mixed() -> Vec<Work> {
 
 #[test]
 fn every_task_of_a_full_column_runs_in_every_dialect() {
-    for dialect in DIALECTS {
+    for kernel in kernels() {
         let all = mixed();
-        let (states, _) = run(dialect, &[ENABLED; ROWS as usize], &all, 32 << 10, false);
-        assert_eq!(states, [FREE; ROWS as usize], "{dialect}");
+        let (states, _) = run(kernel, &[ENABLED; ROWS as usize], &all, 32 << 10, false);
+        assert_eq!(states, [FREE; ROWS as usize], "{kernel:?}");
     }
 }
 
@@ -128,9 +140,9 @@ fn a_smaller_pool_and_more_blocks_than_barriers_make_tasks_wait_and_lose_none() 
     let wide = Demand { blocks: 3, warps: 31, shared: 16 << 10, barrier: true };
     let all: Vec<Work> =
         (0..8).map(|number| Work::new(number, if number % 2 == 0 { narrow } else { wide }, 3)).collect();
-    for dialect in DIALECTS {
-        let (states, _) = run(dialect, &[ENABLED; 8], &all, 16 << 10, false);
-        assert_eq!(states, [FREE; 8], "{dialect}");
+    for kernel in kernels() {
+        let (states, _) = run(kernel, &[ENABLED; 8], &all, 16 << 10, false);
+        assert_eq!(states, [FREE; 8], "{kernel:?}");
     }
 }
 
@@ -140,17 +152,17 @@ fn a4_2_each_task_starts_the_one_before_it_and_the_last_one_waits() {
     // The chain goes through the column against the order in which it is swept, so that no sweep does all of it.
     let states: Vec<State> =
         (0..ROWS).map(|row| State::behind((row + 1 < ROWS).then(|| SHAPE.id(0, row + 1)))).collect();
-    for dialect in DIALECTS {
-        let (states, _) = run(dialect, &states, &all, 32 << 10, false);
-        assert_eq!(states[0], PRESENT, "{dialect}: nobody has spawned a task behind it");
-        assert!(states[1..].iter().all(|state| *state == FREE), "{dialect}: {states:?}");
+    for kernel in kernels() {
+        let (states, _) = run(kernel, &states, &all, 32 << 10, false);
+        assert_eq!(states[0], PRESENT, "{kernel:?}: nobody has spawned a task behind it");
+        assert!(states[1..].iter().all(|state| *state == FREE), "{kernel:?}: {states:?}");
     }
 }
 
 #[test]
 fn the_stop_word_ends_the_kernel() {
-    for dialect in DIALECTS {
-        let (_, ended) = run(dialect, &[], &[], 32 << 10, true);
-        assert!(ended, "{dialect}");
+    for kernel in kernels() {
+        let (_, ended) = run(kernel, &[], &[], 32 << 10, true);
+        assert!(ended, "{kernel:?}");
     }
 }

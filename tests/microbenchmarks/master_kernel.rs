@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 
 use counterpoint_experiments::run::{RunRequest, RunSummary};
 use counterpoint_framework::telemetry::{Attribute, Level, Recording, Span};
-use counterpoint_protocols::pagoda::{self, BYTES, Demand, ENABLED, PRESENT, Parameters, Shape, State};
+use counterpoint_protocols::pagoda::{
+    self, BYTES, Demand, ENABLED, MASTER_KERNEL, MASTER_KERNEL_BY_LANES, PRESENT, Parameters, Shape, State,
+};
 use counterpoint_protocols::write_log::Place;
 
 use super::probe::Configured;
@@ -87,14 +89,21 @@ struct Seen {
 /// Warps of a task at most.
 const WARPS: u64 = 64;
 
-/// Runs a MasterKernel of one block with so many executor warps and rows. The last row has the task that ends it.
+/// Runs a MasterKernel of one block with so many executor warps and rows. The last row has the task that ends it, and may be scheduled if
+/// the entries do not say otherwise.
 fn run(executors: u32, rows: u32, entries: &[(u32, Entry)]) -> Seen {
+    run_kernel(MASTER_KERNEL, executors, rows, entries)
+}
+
+/// The same with either MasterKernel.
+fn run_kernel(kernel: &str, executors: u32, rows: u32, entries: &[(u32, Entry)]) -> Seen {
     let (shape, pool) = (Shape { columns: 1, rows }, 32 << 10);
     let last = (rows - 1, Entry { stops: true, ..task(ONE) });
     let clocks = u64::from(rows) * BYTES;
     let stop = clocks + u64::from(rows) * WARPS * BYTES;
     let mut table = vec![0; (stop + BYTES) as usize];
-    for (row, entry) in entries.iter().chain([&last]) {
+    let has_last = entries.iter().any(|(row, _)| *row == last.0);
+    for (row, entry) in entries.iter().chain((!has_last).then_some(&last)) {
         let arguments = u64::from(*row) * BYTES + 32;
         let to_clocks = clocks + u64::from(*row) * WARPS * BYTES - arguments;
         let to_stop = if entry.stops { (stop - arguments) as u32 } else { 0 };
@@ -113,7 +122,7 @@ fn run(executors: u32, rows: u32, entries: &[(u32, Entry)]) -> Seen {
     std::fs::write(folder.path().join("probe.ptx"), master_kernel()).unwrap();
     let application = format!(
         "counterpoint: 1\napplication: probe\ncode: {{ probe: probe.ptx }}\nbuffers:\n  table: {{ type: u32, elements: {} }}\n\
-         prelude:\n  - read: {{ file: table.u32, into: table }}\ncopy_in: [table]\nkernels:\n  - launch: probe.master_kernel\n    \
+         prelude:\n  - read: {{ file: table.u32, into: table }}\ncopy_in: [table]\nkernels:\n  - launch: probe.{kernel}\n    \
          grid: 1\n    block: {}\n    shared: {pool}\n    registers: 32\n    \
          arguments: [table, {rows}, {{ buffer: table, element: {} }}, {pool}]\n",
         table.len() / 4,
@@ -252,6 +261,22 @@ fn a_sweep_takes_what_the_model_reckons_with() {
     let next = run(FEW, 32, &[(4, in_state(PRESENT)), (8, behind(4))]);
     assert!(next.enabled[&4] < next.taken[&31]);
     costs("sweep", next.gap(31, 4) - one - 5.0 * look, 0.05);
+}
+
+#[test]
+fn a_sweep_by_lanes_takes_what_the_model_reckons_with() {
+    // In each sweep one task is enabled, and the one is scheduled that was enabled in the sweep before.
+    let chain = |row: u32| if row == 0 { in_state(PRESENT) } else { behind(row - 1) };
+    let mut rows: Vec<_> = (0..12).map(|row| (row, chain(row))).collect();
+    rows.extend([(31, Entry { stops: true, ..behind(11) }), (30, behind(31))]);
+    let seen = run_kernel(MASTER_KERNEL_BY_LANES, FEW, 32, &rows);
+    let known = |name: &str| Configured::of(MODEL, &[]).number("gpu.model", &format!("pagoda.{name}"));
+    let [schedule, place, wait, enable] = ["schedule", "place", "wait", "enable"].map(known);
+    // Between the first two nothing is scheduled.
+    let sweep = seen.enabled[&1] - seen.enabled[&0];
+    costs("lanes", sweep - wait - enable, 0.02);
+    let link = (seen.enabled[&9] - seen.enabled[&3]) / 6.0;
+    assert!((link / (sweep + schedule + place) - 1.0).abs() < 0.05, "{link} {sweep}");
 }
 
 #[test]

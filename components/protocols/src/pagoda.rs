@@ -131,6 +131,8 @@ pub const ARGUMENTS: usize = 96;
 pub const FUNCTIONS: &str = "task_functions";
 /// What it calls the MasterKernel.
 pub const MASTER_KERNEL: &str = "master_kernel";
+/// What it calls that whose scheduler warp looks at all rows of its column at once.
+pub const MASTER_KERNEL_BY_LANES: &str = "master_kernel_by_lanes";
 /// What it calls the SuperKernel of GeMTC, whose queue holds entries of the same bytes.
 pub const SUPER_KERNEL: &str = "super_kernel";
 

@@ -25,7 +25,7 @@ use counterpoint_framework::model::{Choice, Params, Variant};
 use counterpoint_framework::telemetry::SpanId;
 use counterpoint_framework::time::{Bytes, SimTime};
 use counterpoint_protocols::bus::{Description, Direction};
-use counterpoint_protocols::pagoda::check_pool;
+use counterpoint_protocols::pagoda::{MASTER_KERNEL, MASTER_KERNEL_BY_LANES, check_pool};
 
 use super::Runtime;
 use super::narrow::{Copies, Loads, copy_all, key_of};
@@ -54,6 +54,9 @@ pub(super) struct PagodaParams {
     /// Rows of the TaskTable: entries of each block of the MasterKernel.
     #[param(default = "32", min = "1", max = "32")]
     rows: u32,
+    /// How a scheduler warp looks at its rows.
+    #[param(default = "rows")]
+    scan: Scan,
     /// 32-bit registers of a thread: the cap under which the paper compiles MasterKernel and tasks.
     #[param(default = "32", min = "16", max = "255")]
     registers: u32,
@@ -83,6 +86,25 @@ pub(super) struct PagodaParams {
     /// When inputs and results of tasks are copied.
     #[param(default = "beside")]
     copies: Copies,
+}
+
+/// How a scheduler warp looks for something to do.
+#[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scan {
+    /// At the rows of its column one after another, as the paper's Algorithm 1 has it.
+    Rows,
+    /// At all rows at once, a lane at each. The paper does not have it; it shows what looking at one after another costs.
+    Lanes,
+}
+
+impl Scan {
+    /// The MasterKernel that does so.
+    fn kernel(self) -> &'static str {
+        match self {
+            Scan::Rows => MASTER_KERNEL,
+            Scan::Lanes => MASTER_KERNEL_BY_LANES,
+        }
+    }
 }
 
 /// How the program waits for tasks that it has spawned.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use counterpoint_framework::kernel::Fault;
 use counterpoint_protocols::bus::Description;
 use counterpoint_protocols::launch::SmResources;
-use counterpoint_protocols::pagoda::{self, LARGEST_POOL, LEAF, MASTER_KERNEL, Shape};
+use counterpoint_protocols::pagoda::{self, LARGEST_POOL, LEAF, Shape};
 use counterpoint_ptx::Program;
 
 use super::super::narrow::{self, Key};
@@ -62,7 +62,7 @@ pub(super) fn with_masters(
 ) -> Result<Application, Fault> {
     let mut changed = application.clone();
     for (key, tasks) in &narrow::tasks(application)? {
-        let master = narrow::resident(tasks, MASTER_KERNEL, "pagoda.h", params.loads)?;
+        let master = narrow::resident(tasks, params.scan.kernel(), "pagoda.h", params.loads)?;
         let Description { capacity, sm, .. } = devices.get(&key.1).cloned().unwrap_or_default();
         let pool = pool(tasks, &master, sm, params);
         for task in tasks {
@@ -106,7 +106,7 @@ pub(super) fn masters(
     params: &PagodaParams,
 ) -> Result<BTreeMap<Key, Master>, Fault> {
     let master = |(key, tasks): (Key, Vec<&Task>)| {
-        let (kernel, [table, stop]) = narrow::find(application, &key, MASTER_KERNEL, names(&key))?;
+        let (kernel, [table, stop]) = narrow::find(application, &key, params.scan.kernel(), names(&key))?;
         let sm = devices.get(&key.1).map_or_else(SmResources::default, |device| device.sm);
         let pool = pool(&tasks, &kernel, sm, params);
         let columns = (application.whole(table).bytes / pagoda::BYTES) as u32 / params.rows;

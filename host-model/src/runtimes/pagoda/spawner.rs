@@ -137,11 +137,7 @@ impl Spawner {
             let waits = !copying && coming.is_empty();
             let has_last = self.table.last().is_some();
             let flush = if has_last { self.spawned_at + self.idle } else { SimTime::MAX };
-            let back = if waiting && (waits || !has_last) {
-                self.since + self.timeout
-            } else {
-                SimTime::MAX
-            };
+            let back = if waiting && (waits || !has_last) { self.since + self.timeout } else { SimTime::MAX };
             if driver.now() < flush.min(back) {
                 driver.event_until(flush.min(back)).await?;
             } else if flush <= back {
@@ -246,7 +242,8 @@ impl Spawner {
 
     /// The wait has timed out: copies the entries back that it is for.
     async fn copy_back(&mut self, driver: &mut Driver<'_>, tasks: &[Task]) -> Result<(), Fault> {
-        let waiting = self.spawned.iter().enumerate().filter_map(|(place, it)| Some((place, it.as_ref()?.task)));
+        let waiting =
+            self.spawned.iter().enumerate().filter_map(|(place, it)| Some((place, it.as_ref()?.task)));
         let first_and_last = match self.waiting {
             Waiting::All => waiting.clone().next().zip(waiting.last()),
             Waiting::Each => waiting.min_by_key(|&(_, task)| task).map(|first| (first, first)),

@@ -31,7 +31,7 @@ use counterpoint_framework::model::{
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::launch::{SmEvent, SmResources, SmServer};
 use counterpoint_protocols::memory::{MemAccess, MemoryServer};
-use counterpoint_protocols::pagoda::{MASTER_KERNEL, SUPER_KERNEL};
+use counterpoint_protocols::pagoda::{MASTER_KERNEL, MASTER_KERNEL_BY_LANES, SUPER_KERNEL};
 use counterpoint_protocols::pipeline::Flush;
 use counterpoint_protocols::preload::Preloaded;
 
@@ -163,7 +163,7 @@ impl ThroughputModel {
                 let (sorts, mut around) = self.parts(cycle);
                 around.sms[number].advance(cycle);
                 match message.launch.program.name() {
-                    MASTER_KERNEL => sorts.masters.begin(message, &mut around)?,
+                    MASTER_KERNEL | MASTER_KERNEL_BY_LANES => sorts.masters.begin(message, &mut around)?,
                     SUPER_KERNEL => sorts.supers.begin(message, &mut around)?,
                     _ => sorts.blocks.begin(message, &mut around)?,
                 }

@@ -49,6 +49,8 @@ pub(super) struct Column {
     pub(super) sm: usize,
     /// Its number in its MasterKernel.
     pub(super) number: u32,
+    /// Whether lanes look at all rows at once.
+    by_lanes: bool,
     pub(super) block: MasterBlock,
     pub(super) doing: Doing,
     /// The row that the scheduler warp looks at, and the work that it has done there. Behind the last row is the stop word.
@@ -67,11 +69,18 @@ pub(super) struct Column {
 }
 
 impl Column {
-    pub(super) fn new(sm: usize, number: u32, block: MasterBlock, rows: u32, since: u64) -> Self {
+    pub(super) fn new(
+        sm: usize,
+        (number, by_lanes): (u32, bool),
+        block: MasterBlock,
+        rows: u32,
+        since: u64,
+    ) -> Self {
         let slots = block.slots().len();
         Column {
             sm,
             number,
+            by_lanes,
             block,
             doing: Doing::Sweep { planned: 0.0, target: Target::Nowhere },
             // The sweep begins with the stop word.
@@ -116,13 +125,17 @@ impl Column {
 
     /// Plans the sweep from here, over rows as they are now; gives its work.
     pub(super) fn plan(&mut self, rows: &[Row], stops: bool, costs: &MasterCosts) -> f64 {
-        let takes = |row: &Row| match row {
-            Row::Nothing | Row::Finds(State { ready: ..=1, .. }) => costs.look,
-            Row::Waits | Row::Finds(_) => costs.look + costs.wait,
-        };
+        let waits = |row: &Row| !matches!(row, Row::Nothing | Row::Finds(State { ready: ..=1, .. }));
+        let wait = |is_so: bool| if is_so { costs.wait } else { 0.0 };
         self.takes.clear();
-        self.takes.extend(rows.iter().map(takes));
-        self.takes.push(costs.sweep);
+        if self.by_lanes {
+            // All looks are one, in front of the first row; what is found there is done row by row.
+            self.takes.resize(rows.len(), 0.0);
+            self.takes.push(costs.lanes + wait(rows.iter().any(waits)));
+        } else {
+            self.takes.extend(rows.iter().map(|row| costs.look + wait(waits(row))));
+            self.takes.push(costs.sweep);
+        }
         let (mut work, mut target) = (-self.within, Target::Nowhere);
         for step in 0..=self.takes.len() {
             let at = (self.row as usize + step) % self.takes.len();

@@ -54,6 +54,9 @@ pub(crate) struct MasterParams {
     /// Between two sweeps, for the look at the stop word.
     #[param(default = "179 cycles")]
     sweep: Cycles,
+    /// A whole sweep where lanes look at all rows at once, with the look at the stop word, if no task waits for the one before it.
+    #[param(default = "441 cycles", min = "1 cycle")]
+    lanes: Cycles,
 }
 
 /// The same, as the model reckons with it.
@@ -69,6 +72,7 @@ pub(in crate::gpu::model) struct MasterCosts {
     take: f64,
     memory: f64,
     pub(super) sweep: f64,
+    pub(super) lanes: f64,
     pub(super) poll: f64,
     /// What a warp that polls wants in a cycle, and a scheduler warp.
     pub(super) polling: Wants,
@@ -113,6 +117,7 @@ impl MasterCosts {
             take: cycles(&params.take),
             memory: cycles(&params.memory),
             sweep: cycles(&params.sweep),
+            lanes: cycles(&params.lanes),
             poll,
             polling: round(params.poll_instructions, poll),
             looking: Wants::single(looking),
