@@ -6,6 +6,7 @@ mod master_kernel;
 mod model_costs;
 mod probe;
 mod rows;
+mod super_kernel;
 mod units;
 
 use probe::{Probe, latencies, lines};

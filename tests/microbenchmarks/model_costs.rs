@@ -36,5 +36,9 @@ fn the_model_reckons_with_what_the_pipeline_adds() {
     close("global", of("ld.volatile.global.u32 %r4, [%rd1];"), number("costs.global"));
     close("atomic", of("atom.global.add.u32 %r4, [%rd1], 1;"), number("costs.atomic"));
     let shared = step("ld.volatile.shared.u32 %r4, [%r5];\nand.b32 %r5, %r4, 0;\n") - add;
+    // A load waits until the register is written that it writes, too.
+    let parameter = step("ld.param.u32 %r4, [with];\nadd.s32 %r4, %r4, %r4;\n") - add;
+    close("parameter", parameter, number("costs.parameter"));
+    close("barrier", step("bar.sync 0;\n"), number("costs.barrier"));
     close("shared", shared, number("sm.shared_latency") + number("costs.shared"));
 }

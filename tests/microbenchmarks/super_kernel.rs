@@ -1,0 +1,201 @@
+//! What GeMTC's SuperKernel takes where SMs are stepped, measured from its writes to the queue, among which are its looks at the lock: the
+//! costs with which the model of throughput reckons are these (`components/hardware/src/gpu/model/gemtc/costs.rs`).
+//!
+//! The SuperKernel is launched as an ordinary kernel on a queue that is full before it begins. Its tasks do next
+//! to nothing.
+
+use counterpoint_experiments::run::{RunRequest, RunSummary};
+use counterpoint_framework::telemetry::{Attribute, Level, Recording, Span};
+use counterpoint_framework::time::SimTime;
+use counterpoint_protocols::pagoda::{self, BYTES, Demand, FREE, Parameters};
+use counterpoint_protocols::write_log::Place;
+
+use super::probe::Configured;
+use crate::support::{request, root, run_request};
+
+const STEPPED: &str = "titanx-maxwell";
+const MODEL: &str = "titanx-maxwell-model";
+/// Threads of a block, two warps of it, and bytes of what each block of a task reads and writes.
+const THREADS: u32 = 64;
+const NUMBERS: u32 = 4 * THREADS;
+/// Blocks of a task at most.
+const MOST: u32 = 4;
+
+/// What a task does: each thread reads a number, adds one and writes it. Its arguments are how far from themselves both lie.
+const BODY: &str = "{
+.reg .b32 %r<4>;
+.reg .b64 %rd<7>;
+ld.param.u32 %r1, [exchange_task_param_0];
+ld.param.u64 %rd1, [exchange_task_param_5];
+ld.u64 %rd2, [%rd1];
+mul.wide.u32 %rd3, %r1, 4;
+add.s64 %rd4, %rd1, %rd3;
+add.s64 %rd2, %rd4, %rd2;
+ld.u32 %r2, [%rd2];
+ld.u64 %rd5, [%rd1+8];
+add.s64 %rd6, %rd4, %rd5;
+add.s32 %r3, %r2, 1;
+st.u32 [%rd6], %r3;
+ret;
+}";
+
+/// One hold of the lock. Times are in cycles, of the arrival at the L2.
+struct Hold {
+    taken: f64,
+    released: f64,
+    /// The offset of the counter that was written meanwhile, if any was.
+    counter: Option<u64>,
+    /// When others looked at the lock meanwhile.
+    looks: Vec<f64>,
+}
+
+const FRONT: Option<u64> = Some(4);
+const DONE: Option<u64> = Some(12);
+
+impl Hold {
+    fn cycles(&self) -> f64 {
+        self.released - self.taken
+    }
+}
+
+/// A run of a SuperKernel of so many blocks, with so many tasks of so many blocks each.
+fn run(machine: &str, blocks: u32, tasks: u32, of: u32) -> RunSummary {
+    // The queue, its tasks, what each block of a task reads and writes, and the list of what is done.
+    let numbers = BYTES * u64::from(1 + tasks);
+    let results = numbers + u64::from(tasks * MOST * NUMBERS);
+    let done = results + u64::from(tasks * MOST * NUMBERS);
+    let mut queue = vec![0; (done + BYTES * u64::from(tasks)) as usize];
+    queue[8..12].copy_from_slice(&tasks.to_le_bytes());
+    let folder = tempfile::tempdir().unwrap();
+    let demand = Demand { blocks: of, warps: THREADS / 32, shared: 0, barrier: false };
+    for task in 0..tasks {
+        let own = BYTES * u64::from(1 + task);
+        let at = |first: u64| first + u64::from(task * MOST * NUMBERS) - (own + 32);
+        let arguments = [at(numbers), at(results)].into_iter().flat_map(u64::to_le_bytes).collect();
+        let bytes = pagoda::bytes(FREE, &Parameters { demand, function: 0, arguments });
+        queue[own as usize..(own + BYTES) as usize].copy_from_slice(&bytes);
+    }
+    std::fs::write(folder.path().join("queue.u32"), &queue).unwrap();
+    std::fs::write(folder.path().join("probe.ptx"), super_kernel()).unwrap();
+    let application = format!(
+        "counterpoint: 1\napplication: probe\ncode: {{ probe: probe.ptx }}\nbuffers:\n  queue: {{ type: u32, elements: {} }}\n\
+         prelude:\n  - read: {{ file: queue.u32, into: queue }}\ncopy_in: [queue]\nkernels:\n  - launch: probe.super_kernel\n    \
+         grid: {blocks}\n    block: {THREADS}\n    registers: 32\n    arguments: [queue, {{ buffer: queue, element: {} }}, \
+         {{ buffer: queue, element: {} }}]\n",
+        queue.len() / 4,
+        BYTES / 4,
+        done / 4
+    );
+    let path = folder.path().join("probe.yaml");
+    std::fs::write(&path, application).unwrap();
+    run_request(&RunRequest {
+        watch: vec!["queue".to_owned()],
+        recording: Recording::of(Level::Warps),
+        ..request(machine, &path.display().to_string(), &[])
+    })
+}
+
+/// The module of `narrow-exchange` with another task.
+fn super_kernel() -> String {
+    let path = root().join("experiments/applications/narrow-exchange/kernel.nvrtc-sm_35.ptx");
+    let text = std::fs::read_to_string(path).unwrap();
+    let function = text.rfind(".func exchange_task(").unwrap();
+    let begin = function + text[function..].find('{').unwrap();
+    let end = begin + text[begin..].find("\n}").unwrap() + 2;
+    format!("{}{BODY}{}", &text[..begin], &text[end..])
+}
+
+/// The block, with what it counts.
+fn block(summary: &RunSummary) -> &Span {
+    summary.report.trace.spans.iter().find(|span| span.name == "cta 0").unwrap()
+}
+
+fn cycles(time: SimTime) -> f64 {
+    time.as_ps() as f64 / 1000.0
+}
+
+fn holds(summary: &RunSummary) -> Vec<Hold> {
+    let start = block(summary).start;
+    let mut holds: Vec<Hold> = Vec::new();
+    let mut held = false;
+    for write in summary.writes.iter().filter(|write| write.place == Place::Device && write.time > start) {
+        let at = cycles(write.time);
+        match (write.offset, write.bytes.first(), holds.last_mut()) {
+            (0, Some(1), Some(hold)) if held => hold.looks.push(at),
+            (0, Some(1), _) => {
+                held = true;
+                holds.push(Hold { taken: at, released: at, counter: None, looks: Vec::new() });
+            }
+            (0, _, Some(hold)) => {
+                held = false;
+                hold.released = at;
+            }
+            (counter @ (4 | 12), _, Some(hold)) => hold.counter = Some(counter),
+            _ => {}
+        }
+    }
+    holds
+}
+
+fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
+    let values: Vec<f64> = values.into_iter().collect();
+    assert!(!values.is_empty());
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Asserts that a cost of the model is what was found, to a part of it.
+#[track_caller]
+fn costs(name: &str, found: f64, tolerance: f64) {
+    let known = Configured::of(MODEL, &[]).number("gpu.model", &format!("gemtc.{name}"));
+    assert!(
+        (found / known - 1.0).abs() <= tolerance,
+        "{name}: {found:.1} is measured, and {known} is reckoned with"
+    );
+}
+
+#[test]
+fn the_lock_takes_what_the_model_reckons_with() {
+    let summary = run(STEPPED, 1, 4, 1);
+    let (holds, block) = (holds(&summary), block(&summary));
+    let of = |counter| holds.iter().filter(move |hold| hold.counter == counter).map(Hold::cycles);
+    costs("begin", holds[0].taken - cycles(block.start), 0.0);
+    costs("take", mean(of(FRONT)), 0.01);
+    costs("enter", mean(of(DONE)), 0.01);
+    costs("empty", mean(of(None)), 0.0);
+    let behind = |pair: &[Hold]| (pair[0].counter == DONE).then(|| pair[1].taken - pair[0].released);
+    costs("again", mean(holds.windows(2).filter_map(behind)), 0.0);
+    costs("end", cycles(block.end) - holds.last().unwrap().released, 0.0);
+    // Of two blocks one waits.
+    let two = self::holds(&run(STEPPED, 2, 4, 1));
+    let between = two.iter().flat_map(|hold| hold.looks.windows(2).map(|pair| pair[1] - pair[0]));
+    costs("spin", mean(between), 0.01);
+}
+
+#[test]
+fn what_is_around_a_task_takes_what_the_model_reckons_with() {
+    let of = |machine: &str, tasks, blocks| cycles(run(machine, 1, tasks, blocks).report.outcome.time());
+    for blocks in [1, MOST] {
+        let task = |machine| (of(machine, 8, blocks) - of(machine, 4, blocks)) / 4.0;
+        let [model, stepped] = [MODEL, STEPPED].map(task);
+        assert!((model / stepped - 1.0).abs() < 0.02, "{blocks}: {model} {stepped}");
+    }
+    let issued = |tasks, blocks| match block(&run(STEPPED, 1, tasks, blocks))
+        .attributes
+        .iter()
+        .find(|it| it.0 == "warp_insn")
+    {
+        Some((_, Attribute::Amount(amount))) => *amount as f64,
+        other => panic!("{other:?}"),
+    };
+    let task = |blocks| (issued(8, blocks) - issued(4, blocks)) / 4.0;
+    costs("instructions", (task(1) - (task(2) - task(1))) / 2.0, 0.02);
+}
+
+#[test]
+fn blocks_that_crowd_round_the_lock_take_what_the_model_reckons_with() {
+    for blocks in [24, 16 * 24] {
+        let [model, stepped] =
+            [MODEL, STEPPED].map(|machine| cycles(run(machine, blocks, 48, 1).report.outcome.time()));
+        assert!((model / stepped - 1.0).abs() < 0.03, "{blocks}: {model} {stepped}");
+    }
+}
