@@ -107,6 +107,30 @@ fn a_livelock_is_found_at_the_same_time_with_the_same_report() {
     }
 }
 
+/// A worker that goes on for ten intervals, and says so in each or does not.
+fn diligent(says_so: bool) -> Machine {
+    let mut machine = Machine::default();
+    machine.processes.push(ProcessSpec::new("worker", mhz(1_000), false, move |wiring| {
+        let process = wiring.process();
+        async move {
+            for _ in 0..20 {
+                process.cycles(50).await;
+                if says_so {
+                    process.progress();
+                }
+            }
+            Ok(())
+        }
+    }));
+    machine
+}
+
+#[test]
+fn who_says_that_it_goes_on_is_no_livelock() {
+    assert!(matches!(end(|| diligent(false), &patience()), Outcome::Livelock(_)));
+    assert_eq!(end(|| diligent(true), &patience()), Outcome::Finished(SimTime::from_ns(1_000)));
+}
+
 #[test]
 fn a_livelock_at_the_stop_is_left_out() {
     let stop_at = |ps| RunOptions { stop_at: Some(SimTime::from_ps(ps)), ..patience() };

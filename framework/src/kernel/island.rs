@@ -30,7 +30,7 @@ pub(crate) struct IslandState {
     limit: Cell<u64>,
     /// A time before which no other process of the island wakes.
     next: Cell<u64>,
-    /// When a message was last taken here: the sign of life that the livelock guard looks for.
+    /// When a message was last taken here, or a process said that it goes on: the sign of life that the livelock guard looks for.
     pub(crate) moved: Cell<u64>,
     /// Blocking processes for which something has come that need not wait for its time, by position in the island: each
     /// may run ahead of the others, so they take turns rather than keep to an order in time, and a turn takes many messages.

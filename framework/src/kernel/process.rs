@@ -92,6 +92,13 @@ impl Process {
         self.busy.set(busy);
     }
 
+    /// Says that work is done for which no message is taken, so that time does not pass in vain: whoever computes for long says so from time
+    /// to time, or it looks like a livelock.
+    pub fn progress(&self) {
+        let moved = &self.island.moved;
+        moved.set(moved.get().max(self.ps()));
+    }
+
     /// Says, if the run hangs, whom this process lets wait for something that its ports do not show, and for what: a line
     /// for each. Asked for when nothing happens any more.
     pub fn explain(&self, reasons: impl Fn() -> Vec<String> + 'static) {

@@ -64,6 +64,7 @@ impl Driver<'_> {
             self.end(span);
         }
         self.stats().task_latency.record(self.now().saturating_sub(since).as_ps() / 1000);
+        self.sim.progress();
         self.journal.launched();
     }
 
