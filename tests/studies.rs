@@ -414,7 +414,7 @@ fn every_study_of_pagoda_can_be_run_and_its_points_are_sound() {
         ("pagoda-figure-10", "/ narrow-matmul / 4 /", 2, &["latency_us"]),
         ("pagoda-figure-11", "/ narrow-matmul /", 3, &["batching_speed_up", "pagoda_speed_up"]),
         ("pagoda-calls", "/ narrow-dct / 1 us /", 3, &["whole_us", "speed_up"]),
-        ("pagoda-32k", "/ narrow-dct /", 5, &["whole_us", "speed_up", "over_gemtc"]),
+        ("pagoda-32k", "/ narrow-dct /", 6, &["whole_us", "speed_up", "over_gemtc"]),
         (
             "pagoda-figure-9",
             "/ narrow-matmul /",
@@ -423,7 +423,7 @@ fn every_study_of_pagoda_can_be_run_and_its_points_are_sound() {
         ),
         ("pagoda-k40", "/ narrow-matmul /", 5, &["over_hyperq", "over_fusion"]),
         ("pagoda-scan", "/ narrow-matmul /", 5, &["compute_us", "over_hyperq"]),
-        ("pagoda-slud", "/", 4, &["speed_up"]),
+        ("pagoda-slud", "/", 6, &["speed_up"]),
         ("pagoda-table-3", "/ narrow-dct /", 1, &["copies_percent"]),
         ("pagoda-table-5", "/ narrow-matmul /", 3, &["speed_up"]),
     ]);

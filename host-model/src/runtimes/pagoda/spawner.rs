@@ -242,10 +242,10 @@ impl Spawner {
 
     /// The wait has timed out: copies the entries back that it is for.
     async fn copy_back(&mut self, driver: &mut Driver<'_>, tasks: &[Task]) -> Result<(), Fault> {
-        let waiting =
+        let mut waiting =
             self.spawned.iter().enumerate().filter_map(|(place, it)| Some((place, it.as_ref()?.task)));
         let first_and_last = match self.waiting {
-            Waiting::All => waiting.clone().next().zip(waiting.last()),
+            Waiting::All => waiting.clone().next().zip(waiting.next_back()),
             Waiting::Each => waiting.min_by_key(|&(_, task)| task).map(|first| (first, first)),
         };
         if let Some(((first, _), (last, _))) = first_and_last {
