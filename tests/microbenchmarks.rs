@@ -5,6 +5,7 @@ mod bandwidth;
 mod master_kernel;
 mod model_costs;
 mod probe;
+mod resident;
 mod rows;
 mod super_kernel;
 mod units;

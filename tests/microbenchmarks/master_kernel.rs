@@ -6,22 +6,19 @@
 
 use std::collections::BTreeMap;
 
-use counterpoint_experiments::run::{RunRequest, RunSummary};
-use counterpoint_framework::telemetry::{Attribute, Level, Recording, Span};
+use counterpoint_experiments::run::RunSummary;
+use counterpoint_framework::telemetry::Level;
 use counterpoint_protocols::pagoda::{
     self, BYTES, Demand, ENABLED, MASTER_KERNEL, MASTER_KERNEL_BY_LANES, PRESENT, Parameters, Shape, State,
 };
 use counterpoint_protocols::write_log::Place;
 
 use super::probe::Configured;
-use crate::support::{request, root, run_request};
-
-const STEPPED: &str = "titanx-maxwell";
-const MODEL: &str = "titanx-maxwell-model";
+use super::resident::{self, MODEL, Resident, STEPPED, amount, block};
 
 /// What a task does: each warp keeps its clock at the beginning and at its store. Its arguments are where the clocks go and where
 /// the stop word is or 0, from the arguments on.
-const BODY: &str = "{
+const TASK: &str = "{
 .reg .pred %p<4>;
 .reg .b32 %r<8>;
 .reg .b64 %rd<8>;
@@ -49,7 +46,7 @@ END:
 ret;
 }";
 /// Instructions of a warp of it of it that does not stop, by the lines above: `st` behind the first jump is passed by.
-const BODY_INSTRUCTIONS: f64 = 17.0;
+const TASK_INSTRUCTIONS: f64 = 17.0;
 
 /// An entry of the table.
 #[derive(Clone, Copy)]
@@ -117,48 +114,24 @@ fn run_kernel(kernel: &str, executors: u32, rows: u32, entries: &[(u32, Entry)])
         table[place as usize..(place + BYTES) as usize]
             .copy_from_slice(&pagoda::bytes(entry.state, &parameters));
     }
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("table.u32"), &table).unwrap();
-    std::fs::write(folder.path().join("probe.ptx"), master_kernel()).unwrap();
-    let application = format!(
-        "counterpoint: 1\napplication: probe\ncode: {{ probe: probe.ptx }}\nbuffers:\n  table: {{ type: u32, elements: {} }}\n\
-         prelude:\n  - read: {{ file: table.u32, into: table }}\ncopy_in: [table]\nkernels:\n  - launch: probe.{kernel}\n    \
-         grid: 1\n    block: {}\n    shared: {pool}\n    registers: 32\n    \
-         arguments: [table, {rows}, {{ buffer: table, element: {} }}, {pool}]\n",
-        table.len() / 4,
-        32 * (executors + 1),
-        stop / 4
-    );
-    let path = folder.path().join("probe.yaml");
-    std::fs::write(&path, application).unwrap();
-    let summary = run_request(&RunRequest {
-        watch: vec!["table".to_owned()],
-        recording: Recording::of(Level::Warps),
-        ..request(STEPPED, &path.display().to_string(), &["gpu.sms=1"])
-    });
-    seen(&summary, shape, clocks, stop)
-}
-
-/// The module of `narrow-exchange` with another task.
-fn master_kernel() -> String {
-    let path = root().join("experiments/applications/narrow-exchange/kernel.nvrtc-sm_35.ptx");
-    let text = std::fs::read_to_string(path).unwrap();
-    let function = text.rfind(".func exchange_task(").unwrap();
-    let begin = function + text[function..].find('{').unwrap();
-    let end = begin + text[begin..].find("\n}").unwrap() + 2;
-    format!("{}{BODY}{}", &text[..begin], &text[end..])
+    let arguments = format!("[memory, {rows}, {{ buffer: memory, element: {} }}, {pool}]", stop / 4);
+    let launch = Resident {
+        machine: STEPPED,
+        sets: &["gpu.sms=1"],
+        kernel,
+        task: TASK,
+        memory: &table,
+        blocks: 1,
+        threads: 32 * (executors + 1),
+        shared: pool,
+        arguments: &arguments,
+    };
+    seen(&launch.run(), shape, clocks, stop)
 }
 
 fn seen(summary: &RunSummary, shape: Shape, clocks: u64, stop: u64) -> Seen {
     let spans = &summary.report.trace.spans;
-    let block = spans.iter().find(|span| span.name == "cta 0").unwrap();
-    let amount = |span: &Span, name| {
-        let found = span.attributes.iter().find(|(known, _)| *known == name);
-        match found {
-            Some((_, Attribute::Amount(amount))) => *amount as f64,
-            other => panic!("{name} is {other:?}"),
-        }
-    };
+    let block = block(summary);
     let executor = spans.iter().find(|span| span.level == Level::Warps && span.name == "warp 1").unwrap();
     let mut seen = Seen {
         taken: BTreeMap::new(),
@@ -223,11 +196,7 @@ fn between(demand: Demand) -> f64 {
 /// Asserts that a cost of the model is what was found, to a part of it.
 #[track_caller]
 fn costs(name: &str, found: f64, tolerance: f64) {
-    let known = Configured::of(MODEL, &[]).number("gpu.model", &format!("pagoda.{name}"));
-    assert!(
-        (found / known - 1.0).abs() <= tolerance,
-        "{name}: {found:.1} is measured, and {known} is reckoned with"
-    );
+    resident::costs(&format!("pagoda.{name}"), found, tolerance);
 }
 
 /// A look at a row, and the work at one whose task may be scheduled, in a block with so many executors.
@@ -331,5 +300,5 @@ fn executors_take_what_the_model_reckons_with() {
     let busy = begin + body + acknowledged + end - way;
     let polls = (many.cycles - few.cycles) / 10.0 - busy;
     let issued = (many.executor - few.executor) / 10.0 - 3.0 * polls / poll;
-    costs("executor_instructions", issued - BODY_INSTRUCTIONS, 0.1);
+    costs("executor_instructions", issued - TASK_INSTRUCTIONS, 0.1);
 }

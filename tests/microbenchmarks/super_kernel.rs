@@ -4,17 +4,13 @@
 //! The SuperKernel is launched as an ordinary kernel on a queue that is full before it begins. Its tasks do next
 //! to nothing.
 
-use counterpoint_experiments::run::{RunRequest, RunSummary};
-use counterpoint_framework::telemetry::{Attribute, Level, Recording, Span};
+use counterpoint_experiments::run::RunSummary;
 use counterpoint_framework::time::SimTime;
-use counterpoint_protocols::pagoda::{self, BYTES, Demand, FREE, Parameters};
+use counterpoint_protocols::pagoda::{self, BYTES, Demand, FREE, Parameters, SUPER_KERNEL};
 use counterpoint_protocols::write_log::Place;
 
-use super::probe::Configured;
-use crate::support::{request, root, run_request};
+use super::resident::{self, MODEL, Resident, STEPPED, amount, block};
 
-const STEPPED: &str = "titanx-maxwell";
-const MODEL: &str = "titanx-maxwell-model";
 /// Threads of a block, two warps of it, and bytes of what each block of a task reads and writes.
 const THREADS: u32 = 64;
 const NUMBERS: u32 = 4 * THREADS;
@@ -22,7 +18,7 @@ const NUMBERS: u32 = 4 * THREADS;
 const MOST: u32 = 4;
 
 /// What a task does: each thread reads a number, adds one and writes it. Its arguments are how far from themselves both lie.
-const BODY: &str = "{
+const TASK: &str = "{
 .reg .b32 %r<4>;
 .reg .b64 %rd<7>;
 ld.param.u32 %r1, [exchange_task_param_0];
@@ -66,7 +62,6 @@ fn run(machine: &str, blocks: u32, tasks: u32, of: u32) -> RunSummary {
     let done = results + u64::from(tasks * MOST * NUMBERS);
     let mut queue = vec![0; (done + BYTES * u64::from(tasks)) as usize];
     queue[8..12].copy_from_slice(&tasks.to_le_bytes());
-    let folder = tempfile::tempdir().unwrap();
     let demand = Demand { blocks: of, warps: THREADS / 32, shared: 0, barrier: false };
     for task in 0..tasks {
         let own = BYTES * u64::from(1 + task);
@@ -75,39 +70,19 @@ fn run(machine: &str, blocks: u32, tasks: u32, of: u32) -> RunSummary {
         let bytes = pagoda::bytes(FREE, &Parameters { demand, function: 0, arguments });
         queue[own as usize..(own + BYTES) as usize].copy_from_slice(&bytes);
     }
-    std::fs::write(folder.path().join("queue.u32"), &queue).unwrap();
-    std::fs::write(folder.path().join("probe.ptx"), super_kernel()).unwrap();
-    let application = format!(
-        "counterpoint: 1\napplication: probe\ncode: {{ probe: probe.ptx }}\nbuffers:\n  queue: {{ type: u32, elements: {} }}\n\
-         prelude:\n  - read: {{ file: queue.u32, into: queue }}\ncopy_in: [queue]\nkernels:\n  - launch: probe.super_kernel\n    \
-         grid: {blocks}\n    block: {THREADS}\n    registers: 32\n    arguments: [queue, {{ buffer: queue, element: {} }}, \
-         {{ buffer: queue, element: {} }}]\n",
-        queue.len() / 4,
-        BYTES / 4,
-        done / 4
-    );
-    let path = folder.path().join("probe.yaml");
-    std::fs::write(&path, application).unwrap();
-    run_request(&RunRequest {
-        watch: vec!["queue".to_owned()],
-        recording: Recording::of(Level::Warps),
-        ..request(machine, &path.display().to_string(), &[])
-    })
-}
-
-/// The module of `narrow-exchange` with another task.
-fn super_kernel() -> String {
-    let path = root().join("experiments/applications/narrow-exchange/kernel.nvrtc-sm_35.ptx");
-    let text = std::fs::read_to_string(path).unwrap();
-    let function = text.rfind(".func exchange_task(").unwrap();
-    let begin = function + text[function..].find('{').unwrap();
-    let end = begin + text[begin..].find("\n}").unwrap() + 2;
-    format!("{}{BODY}{}", &text[..begin], &text[end..])
-}
-
-/// The block, with what it counts.
-fn block(summary: &RunSummary) -> &Span {
-    summary.report.trace.spans.iter().find(|span| span.name == "cta 0").unwrap()
+    let word = |at: u64| format!("{{ buffer: memory, element: {} }}", at / 4);
+    Resident {
+        machine,
+        sets: &[],
+        kernel: SUPER_KERNEL,
+        task: TASK,
+        memory: &queue,
+        blocks,
+        threads: THREADS,
+        shared: 0,
+        arguments: &format!("[memory, {}, {}]", word(BYTES), word(done)),
+    }
+    .run()
 }
 
 fn cycles(time: SimTime) -> f64 {
@@ -146,11 +121,7 @@ fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
 /// Asserts that a cost of the model is what was found, to a part of it.
 #[track_caller]
 fn costs(name: &str, found: f64, tolerance: f64) {
-    let known = Configured::of(MODEL, &[]).number("gpu.model", &format!("gemtc.{name}"));
-    assert!(
-        (found / known - 1.0).abs() <= tolerance,
-        "{name}: {found:.1} is measured, and {known} is reckoned with"
-    );
+    resident::costs(&format!("gemtc.{name}"), found, tolerance);
 }
 
 #[test]
@@ -179,14 +150,7 @@ fn what_is_around_a_task_takes_what_the_model_reckons_with() {
         let [model, stepped] = [MODEL, STEPPED].map(task);
         assert!((model / stepped - 1.0).abs() < 0.02, "{blocks}: {model} {stepped}");
     }
-    let issued = |tasks, blocks| match block(&run(STEPPED, 1, tasks, blocks))
-        .attributes
-        .iter()
-        .find(|it| it.0 == "warp_insn")
-    {
-        Some((_, Attribute::Amount(amount))) => *amount as f64,
-        other => panic!("{other:?}"),
-    };
+    let issued = |tasks, blocks| amount(block(&run(STEPPED, 1, tasks, blocks)), "warp_insn");
     let task = |blocks| (issued(8, blocks) - issued(4, blocks)) / 4.0;
     costs("instructions", (task(1) - (task(2) - task(1))) / 2.0, 0.02);
 }

@@ -1,0 +1,82 @@
+//! Kernels that stay on a GPU and take tasks from memory, launched as ordinary ones on a memory that is full before they begin: what they
+//! take where SMs are stepped is what the model of throughput reckons with.
+
+use counterpoint_experiments::run::{RunRequest, RunSummary};
+use counterpoint_framework::telemetry::{Attribute, Level, Recording, Span};
+
+use super::probe::Configured;
+use crate::support::{request, root, run_request};
+
+pub(super) const STEPPED: &str = "titanx-maxwell";
+pub(super) const MODEL: &str = "titanx-maxwell-model";
+
+/// A launch of such a kernel.
+pub(super) struct Resident<'a> {
+    pub(super) machine: &'a str,
+    pub(super) sets: &'a [&'a str],
+    pub(super) kernel: &'a str,
+    /// The body of its one task function, `exchange_task`.
+    pub(super) task: &'a str,
+    /// What is in its one buffer, `memory`.
+    pub(super) memory: &'a [u8],
+    pub(super) blocks: u32,
+    pub(super) threads: u32,
+    pub(super) shared: u32,
+    pub(super) arguments: &'a str,
+}
+
+impl Resident<'_> {
+    /// Runs to the end; all writes to the buffer are watched.
+    pub(super) fn run(&self) -> RunSummary {
+        let Resident { kernel, memory, blocks, threads, shared, arguments, .. } = self;
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("memory.u32"), memory).unwrap();
+        std::fs::write(folder.path().join("probe.ptx"), module(self.task)).unwrap();
+        let application = format!(
+            "counterpoint: 1\napplication: probe\ncode: {{ probe: probe.ptx }}\nbuffers:\n  memory: {{ type: u32, elements: {} }}\n\
+             prelude:\n  - read: {{ file: memory.u32, into: memory }}\ncopy_in: [memory]\nkernels:\n  - launch: probe.{kernel}\n    \
+             grid: {blocks}\n    block: {threads}\n    shared: {shared}\n    registers: 32\n    arguments: {arguments}\n",
+            memory.len() / 4
+        );
+        let path = folder.path().join("probe.yaml");
+        std::fs::write(&path, application).unwrap();
+        run_request(&RunRequest {
+            watch: vec!["memory".to_owned()],
+            recording: Recording::of(Level::Warps),
+            ..request(self.machine, &path.display().to_string(), self.sets)
+        })
+    }
+}
+
+/// The module of `narrow-exchange` with another task.
+fn module(task: &str) -> String {
+    let path = root().join("experiments/applications/narrow-exchange/kernel.nvrtc-sm_35.ptx");
+    let text = std::fs::read_to_string(path).unwrap();
+    let function = text.rfind(".func exchange_task(").unwrap();
+    let begin = function + text[function..].find('{').unwrap();
+    let end = begin + text[begin..].find("\n}").unwrap() + 2;
+    format!("{}{task}{}", &text[..begin], &text[end..])
+}
+
+/// The first block.
+pub(super) fn block(summary: &RunSummary) -> &Span {
+    summary.report.trace.spans.iter().find(|span| span.name == "cta 0").unwrap()
+}
+
+/// What a span has counted.
+pub(super) fn amount(span: &Span, name: &str) -> f64 {
+    match span.attributes.iter().find(|(known, _)| *known == name) {
+        Some((_, Attribute::Amount(amount))) => *amount as f64,
+        other => panic!("{name} is {other:?}"),
+    }
+}
+
+/// Asserts that a cost of the model is what was found, to a part of it.
+#[track_caller]
+pub(super) fn costs(name: &str, found: f64, tolerance: f64) {
+    let known = Configured::of(MODEL, &[]).number("gpu.model", name);
+    assert!(
+        (found / known - 1.0).abs() <= tolerance,
+        "{name}: {found:.1} is measured, and {known} is reckoned with"
+    );
+}
