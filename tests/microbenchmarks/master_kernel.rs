@@ -45,7 +45,7 @@ st.v2.u32 [%rd5], {%r1, %r7};
 END:
 ret;
 }";
-/// Instructions of a warp of it of it that does not stop, by the lines above: `st` behind the first jump is passed by.
+/// Instructions of a warp of it that does not stop, by the lines above: `st` behind the first jump is passed by.
 const TASK_INSTRUCTIONS: f64 = 17.0;
 
 /// An entry of the table.
