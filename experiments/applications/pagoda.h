@@ -52,28 +52,27 @@ struct MasterBlock {
     int lowest;
 };
 
-// Whether it is so in all lanes of a warp, which meet here: __all(). A barrier of the block would wait for the other warps.
+// A vote among the lanes of a warp, which meet here. Since threads of a warp have program counters of their own, a vote names who
+// takes part.
+#if __CUDA_ARCH__ >= 700
+#define PAGODA_VOTE(mode, operands) "vote.sync." mode " " operands ", 0xffffffff;"
+#else
+#define PAGODA_VOTE(mode, operands) "vote." mode " " operands ";"
+#endif
+
+// Whether it is so in all lanes: __all(). A barrier of the block would wait for the other warps.
 PAGODA_DEVICE int pagoda_all(int is_so) {
     int all;
-#if __CUDA_ARCH__ >= 700
-    asm volatile("{ .reg .pred p, q; setp.ne.s32 p, %1, 0; vote.sync.all.pred q, p, 0xffffffff; selp.s32 %0, 1, 0, q; }"
+    asm volatile("{ .reg .pred p, q; setp.ne.s32 p, %1, 0; " PAGODA_VOTE("all.pred", "q, p") " selp.s32 %0, 1, 0, q; }"
                  : "=r"(all) : "r"(is_so) : "memory");
-#else
-    asm volatile("{ .reg .pred p, q; setp.ne.s32 p, %1, 0; vote.all.pred q, p; selp.s32 %0, 1, 0, q; }"
-                 : "=r"(all) : "r"(is_so) : "memory");
-#endif
     return all;
 }
 
-// The lanes in which it is so, which meet here: __ballot().
+// The lanes in which it is so: __ballot().
 PAGODA_DEVICE unsigned pagoda_which(int is_so) {
     unsigned which;
-#if __CUDA_ARCH__ >= 700
-    asm volatile("{ .reg .pred p; setp.ne.s32 p, %1, 0; vote.sync.ballot.b32 %0, p, 0xffffffff; }"
+    asm volatile("{ .reg .pred p; setp.ne.s32 p, %1, 0; " PAGODA_VOTE("ballot.b32", "%0, p") " }"
                  : "=r"(which) : "r"(is_so) : "memory");
-#else
-    asm volatile("{ .reg .pred p; setp.ne.s32 p, %1, 0; vote.ballot.b32 %0, p; }" : "=r"(which) : "r"(is_so) : "memory");
-#endif
     return which;
 }
 

@@ -48,13 +48,15 @@ struct Narrow {
 typedef void (*TaskFunction)(unsigned thread, unsigned block_threads, unsigned blocks, unsigned barrier, char *shared,
                              const char *arguments);
 
-// The function that runs a body for a thread that was handed it.
+// The function that runs a body for a thread that was handed it. Its arguments are copied first: behind each store they would be read
+// from memory again, which might have been written.
 #define TASK(Body, name)                                                                                              \
     extern "C" __device__ __noinline__ void name##_task(                                                              \
         unsigned thread, unsigned block_threads, unsigned blocks, unsigned barrier, char *shared,                     \
         const char *arguments) {                                                                                      \
         const Narrow here = {thread, block_threads, blocks, barrier, shared};                                         \
-        (*(const Body *)arguments).run(here);                                                                         \
+        const Body task = *(const Body *)arguments;                                                                   \
+        task.run(here);                                                                                               \
     }
 
 // The table of a module's task functions.
