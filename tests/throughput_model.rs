@@ -99,9 +99,11 @@ fn the_model_takes_as_long_as_stepped_sms_for_kernels_side_by_side() {
 
 #[test]
 fn the_model_takes_as_long_as_stepped_sms_for_tasks_of_a_table() {
+    // The host looks often, so that it is the tasks that are timed rather than when it happens to look.
+    let with = |scan: &str| format!("host.cpu.runtime={{ pagoda: {{ scan: {scan}, timeout: 5 us }} }}");
     // What is missing is told in experiments/DEVIATIONS.md: the largest differences are those of mandelbrot and of the beam-former.
-    agrees("pagoda", &[], 0.91..1.06, 0.87..1.16);
-    agrees("pagoda", &["host.cpu.runtime={ pagoda: { scan: lanes } }"], 0.86..1.01, 0.8..1.01);
+    agrees("pagoda", &[&with("rows")], 0.9..1.05, 0.85..1.12);
+    agrees("pagoda", &[&with("lanes")], 0.85..1.03, 0.78..1.07);
 }
 
 #[test]

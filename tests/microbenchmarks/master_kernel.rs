@@ -79,6 +79,8 @@ struct Seen {
     ran: BTreeMap<(u32, u32), [f64; 3]>,
     /// Instructions of the first executor warp.
     executor: f64,
+    /// Accesses to shared memory, of all warps.
+    shared_accesses: f64,
     /// Cycles that the block was there.
     cycles: f64,
 }
@@ -139,6 +141,7 @@ fn seen(summary: &RunSummary, shape: Shape, clocks: u64, stop: u64) -> Seen {
         enabled: BTreeMap::new(),
         ran: BTreeMap::new(),
         executor: amount(executor, "warp_insn"),
+        shared_accesses: resident::counted(summary, "shared_accesses"),
         cycles: amount(block, "cycles"),
     };
     let of_kernel =
@@ -207,13 +210,15 @@ fn look_and_one(executors: u32) -> [f64; 2] {
     [look, one - look]
 }
 
-/// Cycles of an executor's turn around its slot: what its instructions grow by while it has nothing to do.
-fn poll() -> f64 {
+/// An executor's turn around its slot while it has nothing to do: its cycles and its instructions. The scheduler warp looks at rows that
+/// wait, and leaves shared memory alone.
+fn poll() -> [f64; 2] {
     let [few, many] = [2, 30].map(|waiting| {
         let rows: Vec<_> = (0..waiting).map(|row| (row, behind(30))).collect();
         run(1, 32, &rows)
     });
-    3.0 * (many.cycles - few.cycles) / (many.executor - few.executor)
+    let turns = many.shared_accesses - few.shared_accesses;
+    [(many.cycles - few.cycles) / turns, (many.executor - few.executor) / turns]
 }
 
 #[test]
@@ -274,8 +279,9 @@ fn scheduling_takes_what_the_model_reckons_with() {
 
 #[test]
 fn executors_take_what_the_model_reckons_with() {
-    let poll = poll();
+    let [poll, instructions] = poll();
     costs("poll", poll, 0.02);
+    costs("poll_instructions", instructions, 0.02);
     let [_, one] = look_and_one(ALL);
     let rows: Vec<u32> = (1..30).step_by(2).collect();
     let tasks: Vec<_> = rows.iter().map(|&row| (row, task(ONE))).collect();
@@ -299,6 +305,6 @@ fn executors_take_what_the_model_reckons_with() {
     let body = mean(&|row| seen.ran[&(row, 0)][1] - seen.ran[&(row, 0)][0]);
     let busy = begin + body + acknowledged + end - way;
     let polls = (many.cycles - few.cycles) / 10.0 - busy;
-    let issued = (many.executor - few.executor) / 10.0 - 3.0 * polls / poll;
+    let issued = (many.executor - few.executor) / 10.0 - instructions * polls / poll;
     costs("executor_instructions", issued - TASK_INSTRUCTIONS, 0.1);
 }

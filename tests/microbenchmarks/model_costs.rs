@@ -42,3 +42,18 @@ fn the_model_reckons_with_what_the_pipeline_adds() {
     close("barrier", step("bar.sync 0;\n"), number("costs.barrier"));
     close("shared", shared, number("sm.shared_latency") + number("costs.shared"));
 }
+
+#[test]
+fn blocks_begin_and_end_as_fast_as_on_stepped_sms() {
+    // On one SM of 1 GHz, blocks of four instructions, besides what it takes to launch them.
+    let of = |machine, blocks| {
+        let probe = Probe { machine, sets: &["gpu.sms=1"], blocks, ..Probe::default() };
+        probe.run(None).nanoseconds()
+    };
+    let [stepped, model] =
+        ["titanx-maxwell", "titanx-maxwell-model"].map(|machine| [1, 2001].map(|blocks| of(machine, blocks)));
+    // What the model does not have is the way of a warp's last instruction through the pipeline.
+    assert!((0.0..8.0).contains(&(stepped[0] - model[0])), "{stepped:?} {model:?}");
+    let ratio = (model[1] - model[0]) / (stepped[1] - stepped[0]);
+    assert!((0.97..1.03).contains(&ratio), "{ratio}");
+}

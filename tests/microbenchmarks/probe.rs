@@ -35,6 +35,11 @@ impl Default for Probe<'_> {
 pub(super) struct Counts(RunSummary);
 
 impl Counts {
+    /// When the run ended, in nanoseconds.
+    pub(super) fn nanoseconds(&self) -> f64 {
+        self.0.report.outcome.time().as_ps() as f64 / 1000.0
+    }
+
     /// The sum of a statistic over the components whose path begins like this; kernels and streams have counts of their own.
     pub(super) fn sum(&self, path: &str, name: &str) -> f64 {
         let own = |path: &str| !path.contains("kernels[") && !path.contains("streams[");
@@ -73,11 +78,12 @@ impl Probe<'_> {
         );
         let path = folder.path().join("probe.yaml");
         std::fs::write(&path, application).unwrap();
-        // Code and parameters are waited for once, and bodies are longer than what the caches hold of them.
-        let sets = [&["gpu.sm.l1i.perfect=on", "gpu.sm.l1c.perfect=on"], self.sets].concat();
+        // Code and parameters are waited for once, and bodies are longer than what the caches hold of them. The model has neither.
+        let perfect: &[&str] = &["gpu.sm.l1i.perfect=on", "gpu.sm.l1c.perfect=on"];
+        let sets = [if self.machine.ends_with("-model") { &[] } else { perfect }, self.sets].concat();
         let request = request(self.machine, &path.display().to_string(), &sets);
         let counts = Counts(run_request(&RunRequest { stop_at, ..request }));
-        let ended = counts.sum("gpu.sm", "ctas");
+        let ended = counts.sum("gpu.sm", "ctas") + counts.sum("gpu.model", "ctas");
         let (outcome, expected) = (&counts.0.report.outcome, if stop_at.is_some() { 0 } else { *blocks });
         assert_eq!(ended, f64::from(expected), "{outcome}");
         counts

@@ -56,6 +56,11 @@ impl Hold {
 
 /// A run of a SuperKernel of so many blocks, with so many tasks of so many blocks each.
 fn run(machine: &str, blocks: u32, tasks: u32, of: u32) -> RunSummary {
+    run_on(machine, &[], blocks, tasks, of)
+}
+
+/// The same on a machine with settings.
+fn run_on(machine: &str, sets: &[&str], blocks: u32, tasks: u32, of: u32) -> RunSummary {
     // The queue, its tasks, what each block of a task reads and writes, and the list of what is done.
     let numbers = BYTES * u64::from(1 + tasks);
     let results = numbers + u64::from(tasks * MOST * NUMBERS);
@@ -73,7 +78,7 @@ fn run(machine: &str, blocks: u32, tasks: u32, of: u32) -> RunSummary {
     let word = |at: u64| format!("{{ buffer: memory, element: {} }}", at / 4);
     Resident {
         machine,
-        sets: &[],
+        sets,
         kernel: SUPER_KERNEL,
         task: TASK,
         memory: &queue,
@@ -156,8 +161,22 @@ fn what_is_around_a_task_takes_what_the_model_reckons_with() {
 }
 
 #[test]
+fn a_look_at_the_lock_has_the_instructions_that_the_model_reckons_with() {
+    // The same blocks do the same tasks and look more often where they are on as many SMs.
+    let [one, many] = [1, 16].map(|sms| {
+        let summary = run_on(STEPPED, &[&format!("gpu.sms={sms}")], 16, 32, 1);
+        let start = block(&summary).start;
+        let looks = summary.writes.iter().filter(|write| {
+            (write.place, write.offset) == (Place::Device, 0) && write.time > start && write.bytes[0] == 1
+        });
+        [resident::counted(&summary, "warp_insn"), looks.count() as f64]
+    });
+    costs("spin_instructions", (many[0] - one[0]) / (many[1] - one[1]), 0.02);
+}
+
+#[test]
 fn blocks_that_crowd_round_the_lock_take_what_the_model_reckons_with() {
-    for blocks in [24, 16 * 24] {
+    for blocks in [24, 8 * 24, 16 * 24] {
         let [model, stepped] =
             [MODEL, STEPPED].map(|machine| cycles(run(machine, blocks, 48, 1).report.outcome.time()));
         assert!((model / stepped - 1.0).abs() < 0.03, "{blocks}: {model} {stepped}");
