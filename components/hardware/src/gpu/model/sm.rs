@@ -29,6 +29,15 @@ struct Resident {
     speed: f64,
 }
 
+impl Resident {
+    /// Cycles until its work is done, the last one as a whole; without `ceil`, which is a call where processors may lack the instruction.
+    fn whole_cycles(&self) -> u64 {
+        let exact = self.left.max(0.0) / self.speed;
+        let begun = exact as u64;
+        begun + u64::from((begun as f64) < exact)
+    }
+}
+
 /// An SM.
 #[derive(Clone, Debug)]
 pub(super) struct Sm {
@@ -43,7 +52,12 @@ pub(super) struct Sm {
     now: u64,
     /// Speeds are those of the residents.
     known: bool,
+    /// When the next one will have done its work, if nothing has changed since that was found.
+    due: Option<Due>,
 }
+
+/// The cycle in which the next one will have done its work, if any will.
+type Due = Option<u64>;
 
 /// Work without an end, until it is stopped. Small enough to count cycles in it to a part of a thousand.
 pub(super) const ENDLESS: f64 = 1e12;
@@ -60,6 +74,7 @@ impl Sm {
             delay: 0.0,
             now: 0,
             known: true,
+            due: None,
         }
     }
 
@@ -74,18 +89,19 @@ impl Sm {
             resident.left -= resident.speed * time;
         }
         self.now = cycle;
+        self.due = None;
     }
 
     /// Puts something to work: so many cycles alone, and what it wants in each.
     pub(super) fn begin(&mut self, worker: Worker, cycles: f64, rates: Wants) {
         self.residents.push(Resident { worker, left: cycles, rates, speed: 0.0 });
-        self.known = false;
+        self.change();
     }
 
     /// Takes something away that is not done; gives the work that is left.
     pub(super) fn stop(&mut self, worker: Worker) -> Option<f64> {
         let place = self.residents.iter().position(|it| it.worker == worker && it.left > DONE)?;
-        self.known = false;
+        self.change();
         Some(self.residents.remove(place).left)
     }
 
@@ -93,28 +109,39 @@ impl Sm {
     pub(super) fn poll(&mut self, more: i32, wants: &Wants) {
         self.pollers = self.pollers.saturating_add_signed(more);
         self.poll = *wants;
-        self.known = false;
+        self.change();
     }
 
     /// From now on an access to memory waits so long on its way there.
     pub(super) fn delay(&mut self, delay: f64) {
-        self.known &= self.delay == delay;
-        self.delay = delay;
+        if self.delay != delay {
+            self.delay = delay;
+            self.change();
+        }
     }
 
     /// The first that has done its work.
     pub(super) fn take_done(&mut self) -> Option<Worker> {
         let place = self.residents.iter().position(|it| it.left <= DONE)?;
-        self.known = false;
+        self.change();
         Some(self.residents.remove(place).worker)
     }
 
+    /// Who works here is no longer who did, or at another speed.
+    fn change(&mut self) {
+        self.known = false;
+        self.due = None;
+    }
+
     /// The cycle in which the next one will have done its work.
-    pub(super) fn due(&mut self) -> Option<u64> {
+    pub(super) fn due(&mut self) -> Due {
+        if let Some(due) = self.due {
+            return due;
+        }
         self.balance();
-        let time = |it: &Resident| (it.left.max(0.0) / it.speed).ceil() as u64;
         let ending = self.residents.iter().filter(|it| it.left < ENDLESS / 2.0);
-        ending.map(|it| self.now + time(it).max(u64::from(it.left > DONE))).min()
+        let due = ending.map(|it| self.now + it.whole_cycles().max(u64::from(it.left > DONE))).min();
+        *self.due.insert(due)
     }
 
     /// Finds the speeds of all.
