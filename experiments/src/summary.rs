@@ -82,8 +82,10 @@ fn collect(
     }
 }
 
-/// The kind whose clock counts a machine's cycles.
+/// SMs that are stepped.
 pub(crate) const SM: &str = "gpu/sm";
+/// The kinds whose clock counts a machine's cycles.
+const SMS: &[&str] = &[SM, "gpu/throughput-model"];
 
 /// How the values of several components become one.
 #[derive(Clone, Copy)]
@@ -92,37 +94,37 @@ enum Join {
     Largest,
 }
 
-/// A statistic that is shown: what it is called here, of which kind of component, under which names.
+/// A statistic that is shown: what it is called here, of which kinds of components, under which names.
 struct Source {
     name: &'static str,
-    kind: &'static str,
+    kinds: &'static [&'static str],
     statistics: &'static [&'static str],
     join: Join,
 }
 
 const fn source(
     name: &'static str,
-    kind: &'static str,
+    kinds: &'static [&'static str],
     statistics: &'static [&'static str],
     join: Join,
 ) -> Source {
-    Source { name, kind, statistics, join }
+    Source { name, kinds, statistics, join }
 }
 
 /// In the order in which they are shown.
 const SOURCES: [Source; 12] = [
-    source("active cycles", SM, &["active_cycles"], Join::Largest),
-    source("warp instructions", SM, &["warp_insn"], Join::Sum),
-    source("thread instructions", SM, &["gpu_sim_insn"], Join::Sum),
-    source("CTAs", "gpu/cta-scheduler", &["ctas"], Join::Sum),
-    source("L1 accesses", SM, &["L1D_total_cache_accesses"], Join::Sum),
-    source("L1 misses", SM, &["L1D_total_cache_misses"], Join::Sum),
-    source("L2 accesses", "memory/l2-slice", &["L2_total_cache_accesses"], Join::Sum),
-    source("L2 misses", "memory/l2-slice", &["L2_total_cache_misses"], Join::Sum),
-    source("DRAM reads", "memory/dram-controller", &["total_dram_reads"], Join::Sum),
-    source("DRAM writes", "memory/dram-controller", &["total_dram_writes"], Join::Sum),
-    source("row hits", "memory/dram-controller", &["row_hits"], Join::Sum),
-    source("row misses", "memory/dram-controller", &["row_misses", "row_conflicts"], Join::Sum),
+    source("active cycles", SMS, &["active_cycles"], Join::Largest),
+    source("warp instructions", SMS, &["warp_insn"], Join::Sum),
+    source("thread instructions", SMS, &["gpu_sim_insn"], Join::Sum),
+    source("CTAs", &["gpu/cta-scheduler"], &["ctas"], Join::Sum),
+    source("L1 accesses", SMS, &["L1D_total_cache_accesses"], Join::Sum),
+    source("L1 misses", SMS, &["L1D_total_cache_misses"], Join::Sum),
+    source("L2 accesses", &["memory/l2-slice"], &["L2_total_cache_accesses"], Join::Sum),
+    source("L2 misses", &["memory/l2-slice"], &["L2_total_cache_misses"], Join::Sum),
+    source("DRAM reads", &["memory/dram-controller"], &["total_dram_reads"], Join::Sum),
+    source("DRAM writes", &["memory/dram-controller"], &["total_dram_writes"], Join::Sum),
+    source("row hits", &["memory/dram-controller"], &["row_hits"], Join::Sum),
+    source("row misses", &["memory/dram-controller"], &["row_misses", "row_conflicts"], Join::Sum),
 ];
 
 /// Shares that are shown: of which number, in which other (plus the first, where the second leaves it out).
@@ -139,6 +141,33 @@ pub struct Figures {
     pub counts: Vec<(&'static str, u64)>,
     /// Shares between 0 and 1.
     pub rates: Vec<(&'static str, f64)>,
+    /// How long tasks took until the host knew that they were done, if there were any.
+    pub task_latency: Option<Mean>,
+}
+
+/// A mean of so many times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mean {
+    /// The mean, to a picosecond.
+    pub time: SimTime,
+    /// Of so many.
+    pub of: u64,
+}
+
+/// Whose tasks, and under which name.
+const TASK_LATENCY: (&str, &str) = ("host/cpu", "task_latency");
+
+impl Mean {
+    /// Of all values of the distributions, in nanoseconds.
+    fn of_nanoseconds<'a>(rows: impl Iterator<Item = &'a StatRow>) -> Option<Self> {
+        let parts = rows.filter_map(|row| match row.value {
+            StatValue::Distribution { count, sum, .. } => Some((u128::from(sum), u128::from(count))),
+            StatValue::Count(_) | StatValue::Ratio { .. } => None,
+        });
+        let (sum, count) = parts.fold((0, 0), |(sum, of), (more, count)| (sum + more, of + count));
+        let time = (sum * 1000).checked_div(count)?;
+        Some(Mean { time: SimTime::from_ps(time as u64), of: count as u64 })
+    }
 }
 
 impl Figures {
@@ -147,14 +176,18 @@ impl Figures {
         let kinds: BTreeMap<&str, &str> =
             machine.instances.iter().map(|one| (one.path.as_str(), one.kind.as_str())).collect();
         let mut counts = Vec::new();
-        let sms = machine.instances.iter().filter(|one| one.kind == SM);
+        let sms = machine.instances.iter().filter(|one| SMS.contains(&one.kind.as_str()));
         if let Some(clock) = sms.map(|one| one.clock.get()).max() {
             let cycles = u128::from(end.as_ps()) * u128::from(clock) / 1_000_000_000_000;
             counts.push(("cycles", cycles as u64));
         }
         for source in &SOURCES {
-            let rows = rows.iter().filter(|row| kinds.get(row.path.as_str()) == Some(&source.kind));
+            let of_kinds = |row: &&StatRow| {
+                kinds.get(row.path.as_str()).is_some_and(|kind| source.kinds.contains(kind))
+            };
             let values: Vec<u64> = rows
+                .iter()
+                .filter(of_kinds)
                 .filter(|row| source.statistics.contains(&row.label.name))
                 .filter_map(|row| match row.value {
                     StatValue::Count(count) => Some(count),
@@ -169,7 +202,12 @@ impl Figures {
                 counts.push((source.name, value));
             }
         }
-        let mut figures = Figures { counts, rates: Vec::new() };
+        let latencies = rows.iter().filter(|row| {
+            let kind = kinds.get(row.path.as_str());
+            kind.is_some_and(|kind| (*kind, row.label.name) == TASK_LATENCY)
+        });
+        let task_latency = Mean::of_nanoseconds(latencies);
+        let mut figures = Figures { counts, rates: Vec::new(), task_latency };
         for (name, part, other, add) in RATES {
             if let (Some(part), Some(other)) = (figures.count(part), figures.count(other)) {
                 let whole = if add { part + other } else { other };
@@ -296,5 +334,20 @@ pub(crate) mod tests {
         let figures = Figures::new(&machine, &rows, SimTime::from_ns(1_000));
         assert_eq!(figures.counts, [("cycles", 700), ("L2 accesses", 8), ("L2 misses", 2)]);
         assert_eq!(figures.rates, [("L2 miss rate", 0.25)]);
+        assert_eq!(figures.task_latency, None);
+    }
+
+    #[test]
+    fn tasks_of_all_hosts_have_one_mean_latency() {
+        let hosts = ["host[0]/cpu", "host[1]/cpu"].map(|path| instance(path, "host/cpu"));
+        let row = |path: &str, count, sum| StatRow {
+            path: path.into(),
+            label: StatLabel { name: "task_latency", unit: "ns", doc: "" },
+            value: StatValue::Distribution { count, sum, min: 0, max: sum, percentiles: Default::default() },
+        };
+        let machine = machine(hosts.into());
+        let rows = [row("host[0]/cpu", 3, 40), row("host[1]/cpu", 1, 2), row("elsewhere", 9, 9)];
+        let figures = Figures::new(&machine, &rows, SimTime::from_ns(100));
+        assert_eq!(figures.task_latency, Some(Mean { time: SimTime::from_ps(10_500), of: 4 }));
     }
 }

@@ -110,7 +110,7 @@ pub(super) fn figures(launched: &[Launched]) -> Figures {
         ("warp instructions", sum(|launch| launch.warp_instructions)),
         ("thread instructions", sum(|launch| launch.thread_instructions)),
     ];
-    Figures { counts, rates: Vec::new() }
+    Figures { counts, ..Figures::default() }
 }
 
 /// How a run ended, in words.

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use counterpoint_experiments::run::RunSummary;
+use counterpoint_experiments::summary::Mean;
 use counterpoint_framework::time::SimTime;
 use counterpoint_host_model::functional::Launched;
 
@@ -46,6 +47,10 @@ pub(crate) fn print(summary: &RunSummary, out: &mut dyn Write) -> io::Result<()>
     }
     for (name, value) in &figures.rates {
         writeln!(out, "  {name:<36} {:>9} {:>18.2} %", "", 100.0 * value)?;
+    }
+    if let Some(Mean { time, of }) = figures.task_latency {
+        let of = format!("{} x", grouped(of));
+        writeln!(out, "  {:<36} {of:>9} {:>18.6} us", "mean task latency", time.as_ps() as f64 * 1e-6)?;
     }
     writeln!(out)?;
     writeln!(out, "  outcome      {}", summary.ending().lines().next().unwrap_or_default())?;
