@@ -182,9 +182,8 @@ impl Figures {
             counts.push(("cycles", cycles as u64));
         }
         for source in &SOURCES {
-            let of_kinds = |row: &&StatRow| {
-                kinds.get(row.path.as_str()).is_some_and(|kind| source.kinds.contains(kind))
-            };
+            let of_kinds =
+                |row: &&StatRow| kinds.get(row.path.as_str()).is_some_and(|kind| source.kinds.contains(kind));
             let values: Vec<u64> = rows
                 .iter()
                 .filter(of_kinds)
