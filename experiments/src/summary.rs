@@ -155,7 +155,7 @@ pub struct Mean {
 }
 
 /// Whose tasks, and under which name.
-const TASK_LATENCY: (&str, &str) = ("host/cpu", "task_latency");
+const TASK_LATENCY: (&[&str], &str) = (&["host/cpu"], "task_latency");
 
 impl Mean {
     /// Of all values of the distributions, in nanoseconds.
@@ -175,6 +175,9 @@ impl Figures {
     pub fn new(machine: &Machine, rows: &[StatRow], end: SimTime) -> Self {
         let kinds: BTreeMap<&str, &str> =
             machine.instances.iter().map(|one| (one.path.as_str(), one.kind.as_str())).collect();
+        let is_of = |row: &StatRow, wanted: &[&str]| {
+            kinds.get(row.path.as_str()).is_some_and(|kind| wanted.contains(kind))
+        };
         let mut counts = Vec::new();
         let sms = machine.instances.iter().filter(|one| SMS.contains(&one.kind.as_str()));
         if let Some(clock) = sms.map(|one| one.clock.get()).max() {
@@ -182,11 +185,9 @@ impl Figures {
             counts.push(("cycles", cycles as u64));
         }
         for source in &SOURCES {
-            let of_kinds =
-                |row: &&StatRow| kinds.get(row.path.as_str()).is_some_and(|kind| source.kinds.contains(kind));
             let values: Vec<u64> = rows
                 .iter()
-                .filter(of_kinds)
+                .filter(|row| is_of(row, source.kinds))
                 .filter(|row| source.statistics.contains(&row.label.name))
                 .filter_map(|row| match row.value {
                     StatValue::Count(count) => Some(count),
@@ -201,10 +202,8 @@ impl Figures {
                 counts.push((source.name, value));
             }
         }
-        let latencies = rows.iter().filter(|row| {
-            let kind = kinds.get(row.path.as_str());
-            kind.is_some_and(|kind| (*kind, row.label.name) == TASK_LATENCY)
-        });
+        let (hosts, latency) = TASK_LATENCY;
+        let latencies = rows.iter().filter(|row| row.label.name == latency && is_of(row, hosts));
         let task_latency = Mean::of_nanoseconds(latencies);
         let mut figures = Figures { counts, rates: Vec::new(), task_latency };
         for (name, part, other, add) in RATES {

@@ -13,8 +13,9 @@ use counterpoint_protocols::pagoda::{
 };
 use counterpoint_protocols::write_log::Place;
 
-use super::probe::Configured;
-use super::resident::{self, MODEL, Resident, STEPPED, amount, block};
+use super::probe::{Configured, MODEL, STEPPED, cycles};
+use super::resident::{self, Resident, amount, block};
+use crate::observed::total;
 
 /// What a task does: each warp keeps its clock at the beginning and at its store. Its arguments are where the clocks go and where
 /// the stop word is or 0, from the arguments on.
@@ -141,13 +142,13 @@ fn seen(summary: &RunSummary, shape: Shape, clocks: u64, stop: u64) -> Seen {
         enabled: BTreeMap::new(),
         ran: BTreeMap::new(),
         executor: amount(executor, "warp_insn"),
-        shared_accesses: resident::counted(summary, "shared_accesses"),
+        shared_accesses: total(summary, "gpu/sm", "shared_accesses") as f64,
         cycles: amount(block, "cycles"),
     };
     let of_kernel =
         summary.writes.iter().filter(|write| write.place == Place::Device && write.time > block.start);
     for write in of_kernel {
-        let at = write.time.as_ps() as f64 / 1000.0;
+        let at = cycles(write.time);
         let words: Vec<i32> =
             write.bytes.as_chunks::<4>().0.iter().map(|word| i32::from_le_bytes(*word)).collect();
         let (row, within) = ((write.offset / BYTES) as u32, write.offset % BYTES);

@@ -1,7 +1,7 @@
 //! What the pipeline and memory of stepped SMs add to the latencies of their parameters: the model of throughput reckons with these
 //! (`components/hardware/src/gpu/model/costs.rs`).
 
-use super::probe::{Configured, Probe};
+use super::probe::{Configured, MODEL, Probe, STEPPED, cycles};
 
 /// Steps of a chain.
 const STEPS: usize = 64;
@@ -10,8 +10,7 @@ const STEPS: usize = 64;
 fn step(chain: &str) -> f64 {
     let [short, long] = [1, 2].map(|times| {
         let body = format!("mov.u32 %r5, 0;\n{}", chain.repeat(times * STEPS));
-        let probe =
-            Probe { machine: "titanx-maxwell", sets: &["gpu.sms=1"], body: &body, ..Probe::default() };
+        let probe = Probe { machine: STEPPED, sets: &["gpu.sms=1"], body: &body, ..Probe::default() };
         probe.run(None).sum("gpu.sm", "active_cycles")
     });
     (long - short) / STEPS as f64
@@ -19,7 +18,7 @@ fn step(chain: &str) -> f64 {
 
 #[test]
 fn the_model_reckons_with_what_the_pipeline_adds() {
-    let model = Configured::of("titanx-maxwell-model", &[]);
+    let model = Configured::of(MODEL, &[]);
     let number = |name: &str| model.number("gpu.model", name);
     let add = step("add.s32 %r4, %r4, %r4;\n");
     assert!((add - number("sm.int_latency.add") - number("costs.pipeline")).abs() < 0.1, "{add}");
@@ -45,13 +44,12 @@ fn the_model_reckons_with_what_the_pipeline_adds() {
 
 #[test]
 fn blocks_begin_and_end_as_fast_as_on_stepped_sms() {
-    // On one SM of 1 GHz, blocks of four instructions, besides what it takes to launch them.
+    // On one SM, blocks of four instructions, besides what it takes to launch them.
     let of = |machine, blocks| {
         let probe = Probe { machine, sets: &["gpu.sms=1"], blocks, ..Probe::default() };
-        probe.run(None).nanoseconds()
+        cycles(probe.run(None).end())
     };
-    let [stepped, model] =
-        ["titanx-maxwell", "titanx-maxwell-model"].map(|machine| [1, 2001].map(|blocks| of(machine, blocks)));
+    let [stepped, model] = [STEPPED, MODEL].map(|machine| [1, 2001].map(|blocks| of(machine, blocks)));
     // What the model does not have is the way of a warp's last instruction through the pipeline.
     assert!((0.0..8.0).contains(&(stepped[0] - model[0])), "{stepped:?} {model:?}");
     let ratio = (model[1] - model[0]) / (stepped[1] - stepped[0]);

@@ -12,6 +12,10 @@ use counterpoint_hardware::memory::dram::timing::{Timing, TimingParams};
 
 use crate::support::{request, run_request};
 
+/// The machine whose SMs are stepped, and the one where a model of throughput stands for them.
+pub(super) const STEPPED: &str = "titanx-maxwell";
+pub(super) const MODEL: &str = "titanx-maxwell-model";
+
 /// A kernel on a machine. Its body finds the buffer's address in `%rd1`, `with` in `%r2`, the thread's index in its block in
 /// `%r3`, and may use `%r4` to `%r31`, `%f0` to `%f15`, `%d0` to `%d15` and `%rd2` to `%rd15`.
 pub(super) struct Probe<'a> {
@@ -35,9 +39,9 @@ impl Default for Probe<'_> {
 pub(super) struct Counts(RunSummary);
 
 impl Counts {
-    /// When the run ended, in nanoseconds.
-    pub(super) fn nanoseconds(&self) -> f64 {
-        self.0.report.outcome.time().as_ps() as f64 / 1000.0
+    /// When the run ended.
+    pub(super) fn end(&self) -> SimTime {
+        self.0.report.outcome.time()
     }
 
     /// The sum of a statistic over the components whose path begins like this; kernels and streams have counts of their own.
@@ -80,7 +84,7 @@ impl Probe<'_> {
         std::fs::write(&path, application).unwrap();
         // Code and parameters are waited for once, and bodies are longer than what the caches hold of them. The model has neither.
         let perfect: &[&str] = &["gpu.sm.l1i.perfect=on", "gpu.sm.l1c.perfect=on"];
-        let sets = [if self.machine.ends_with("-model") { &[] } else { perfect }, self.sets].concat();
+        let sets = [if self.machine == MODEL { &[] } else { perfect }, self.sets].concat();
         let request = request(self.machine, &path.display().to_string(), &sets);
         let counts = Counts(run_request(&RunRequest { stop_at, ..request }));
         let ended = counts.sum("gpu.sm", "ctas") + counts.sum("gpu.model", "ctas");
@@ -165,6 +169,11 @@ impl Configured {
 #[track_caller]
 pub(super) fn close(what: &str, found: f64, expected: f64) {
     assert!((found / expected - 1.0).abs() <= 0.01, "{what}: {found}, not {expected}");
+}
+
+/// A time in cycles of 1 GHz, which the clock of a Titan X's SMs has.
+pub(super) fn cycles(time: SimTime) -> f64 {
+    time.as_ps() as f64 / 1000.0
 }
 
 /// Microseconds as a time.

@@ -2,14 +2,10 @@
 //! take where SMs are stepped is what the model of throughput reckons with.
 
 use counterpoint_experiments::run::{RunRequest, RunSummary};
-use counterpoint_framework::model::StatValue;
 use counterpoint_framework::telemetry::{Attribute, Level, Recording, Span};
 
-use super::probe::Configured;
+use super::probe::{Configured, MODEL};
 use crate::support::{request, root, run_request};
-
-pub(super) const STEPPED: &str = "titanx-maxwell";
-pub(super) const MODEL: &str = "titanx-maxwell-model";
 
 /// A launch of such a kernel.
 pub(super) struct Resident<'a> {
@@ -70,14 +66,6 @@ pub(super) fn amount(span: &Span, name: &str) -> f64 {
         Some((_, Attribute::Amount(amount))) => *amount as f64,
         other => panic!("{name} is {other:?}"),
     }
-}
-
-/// The sum of a statistic over the SMs.
-pub(super) fn counted(summary: &RunSummary, name: &str) -> f64 {
-    let of_sms = summary.report.stats.iter().filter(|row| {
-        row.label.name == name && row.path.starts_with("gpu.sm") && !row.path.contains("kernels[")
-    });
-    of_sms.map(|row| if let StatValue::Count(count) = row.value { count as f64 } else { 0.0 }).sum()
 }
 
 /// Asserts that a cost of the model is what was found, to a part of it.

@@ -5,11 +5,12 @@
 //! to nothing.
 
 use counterpoint_experiments::run::RunSummary;
-use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::pagoda::{self, BYTES, Demand, FREE, Parameters, SUPER_KERNEL};
 use counterpoint_protocols::write_log::Place;
 
-use super::resident::{self, MODEL, Resident, STEPPED, amount, block};
+use super::probe::{MODEL, STEPPED, cycles};
+use super::resident::{self, Resident, amount, block};
+use crate::observed::total;
 
 /// Threads of a block, two warps of it, and bytes of what each block of a task reads and writes.
 const THREADS: u32 = 64;
@@ -90,10 +91,6 @@ fn run_on(machine: &str, sets: &[&str], blocks: u32, tasks: u32, of: u32) -> Run
     .run()
 }
 
-fn cycles(time: SimTime) -> f64 {
-    time.as_ps() as f64 / 1000.0
-}
-
 fn holds(summary: &RunSummary) -> Vec<Hold> {
     let start = block(summary).start;
     let mut holds: Vec<Hold> = Vec::new();
@@ -169,7 +166,7 @@ fn a_look_at_the_lock_has_the_instructions_that_the_model_reckons_with() {
         let looks = summary.writes.iter().filter(|write| {
             (write.place, write.offset) == (Place::Device, 0) && write.time > start && write.bytes[0] == 1
         });
-        [resident::counted(&summary, "warp_insn"), looks.count() as f64]
+        [total(&summary, "gpu/sm", "warp_insn") as f64, looks.count() as f64]
     });
     costs("spin_instructions", (many[0] - one[0]) / (many[1] - one[1]), 0.02);
 }
