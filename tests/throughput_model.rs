@@ -156,12 +156,17 @@ fn a_lock_that_hundreds_of_blocks_want_is_dear() {
 }
 
 #[test]
-fn what_the_model_looks_at_of_an_sm_is_what_its_generation_has() {
+fn what_the_model_looks_at_of_a_gpu_is_what_its_generation_has() {
     let text = |path: &str| std::fs::read_to_string(root().join("topologies").join(path)).unwrap();
     let (machine, generation) = (text("systems/titanx-maxwell-model.yaml"), text("generations/maxwell.yaml"));
     let lines = machine.lines().map(str::trim).skip_while(|line| *line != "model.sm:").skip(1);
-    let lines: Vec<&str> = lines.take_while(|line| !line.is_empty()).collect();
+    let mut lines: Vec<&str> = lines.take_while(|line| !line.is_empty()).collect();
     assert!(lines.len() > 15, "{lines:?}");
+    // Which slice of the L2 has an address.
+    let map = ["controllers: ", "slices: ", "address: "];
+    let map = machine.lines().map(str::trim).filter(|line| map.iter().any(|key| line.starts_with(key)));
+    lines.extend(map);
+    assert!(lines.contains(&"slices: 2"), "{lines:?}");
     for line in lines.into_iter().filter(|line| *line != "l1d.global: bypass") {
         assert!(generation.lines().any(|known| known.trim() == line), "{line}");
     }

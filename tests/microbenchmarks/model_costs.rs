@@ -1,7 +1,7 @@
 //! What the pipeline and memory of stepped SMs add to the latencies of their parameters: the model of throughput reckons with these
 //! (`components/hardware/src/gpu/model/costs.rs`).
 
-use super::probe::{Configured, MODEL, Probe, STEPPED, cycles};
+use super::probe::{Configured, MODEL, Probe, STEPPED, cycles, lines};
 
 /// Steps of a chain.
 const STEPS: usize = 64;
@@ -54,4 +54,47 @@ fn blocks_begin_and_end_as_fast_as_on_stepped_sms() {
     assert!((0.0..8.0).contains(&(stepped[0] - model[0])), "{stepped:?} {model:?}");
     let ratio = (model[1] - model[0]) / (stepped[1] - stepped[0]);
     assert!((0.97..1.03).contains(&ratio), "{ratio}");
+}
+
+/// Cycles of 48 blocks, two on each SM of a Titan X, whose warps load eight times and then look at what came: all the same sector, one of their block's, or
+/// four of 256 that lie in different lines.
+fn loads(machine: &str, threads: u32, address: &str) -> f64 {
+    let load = |number: u64| {
+        format!(
+            "mul.lo.u32 %r6, %r6, 1664525;\nadd.u32 %r6, %r6, 1013904223;\nshr.u32 %r7, %r6, 24;\n{address}\n\
+             mul.wide.u32 %rd2, %r7, 256;\nadd.s64 %rd2, %rd1, %rd2;\nld.volatile.global.u32 %r{}, [%rd2];",
+            10 + number
+        )
+    };
+    let body = format!(
+        "mov.u32 %r5, %ctaid.x;\nmov.u32 %r8, 0;\nmad.lo.u32 %r6, %r5, 128, 7;\nshr.u32 %r7, %r3, 3;\nadd.u32 %r6, %r6, %r7;\n\
+         again:\n{}{}add.u32 %r8, %r8, 1;\nsetp.lt.u32 %p1, %r8, 50;\n@%p1 bra again;",
+        lines(8, load),
+        lines(8, |number| format!("add.u32 %r6, %r6, %r{};", 10 + number)),
+    );
+    let probe = Probe { machine, body: &body, blocks: 48, threads, buffer: 1 << 16, ..Probe::default() };
+    cycles(probe.run(None).end())
+}
+
+#[test]
+fn sms_wait_for_each_other_as_where_they_are_stepped() {
+    let (one, own, any) = ("mov.u32 %r7, 0;", "mov.u32 %r7, %r5;", "");
+    // With few warps nobody waits. With many the slice of the one sector is asked 17 times as often as it can answer; with any, ports are as
+    // full as a switch with input queues can have them.
+    let all = [
+        (one, 32, 0.02),
+        (one, 1024, 0.02),
+        (own, 256, 0.02),
+        (any, 32, 0.02),
+        (any, 256, 0.14),
+        (any, 1024, 0.04),
+    ];
+    for (address, threads, tolerance) in all {
+        let [stepped, model] = [STEPPED, MODEL].map(|machine| loads(machine, threads, address));
+        let ratio = model / stepped;
+        assert!(
+            (ratio - 1.0).abs() < tolerance,
+            "{threads} threads, `{address}`: {stepped} and {model}: {ratio}"
+        );
+    }
 }

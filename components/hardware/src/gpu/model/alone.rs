@@ -36,7 +36,7 @@ struct Clock {
 }
 
 /// What a warp comes to.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Warp {
     /// Cycles from the block's begin to its end.
     pub(super) cycles: u64,
@@ -67,7 +67,7 @@ impl<'a> Alone<'a> {
     pub(super) fn warps(&self) -> impl Iterator<Item = Warp> + '_ {
         self.warps.iter().map(|clock| {
             let cycles = (clock.issued + 1).max(clock.stored).max(1);
-            Warp { cycles, ..clock.warp }
+            Warp { cycles, ..clock.warp.clone() }
         })
     }
 }
@@ -131,6 +131,25 @@ impl Clock {
         }
     }
 
+    /// The sectors that an access touches go to their slices; gives how many they are.
+    fn touch(&mut self, access: &Access, costs: &Costs) -> u64 {
+        let (mut rest, mut count) = (access.mask, 0);
+        while rest != 0 {
+            let line = line_of(access.addresses[rest.trailing_zeros() as usize]);
+            let group = access.lanes_within(rest, line, LINE_BYTES);
+            if group == 0 {
+                // What lies in two lines is a fault; whoever executes says so.
+                return count.max(1);
+            }
+            let touched = u64::from(sectors(access.bytes_within(group, line)));
+            self.warp.wants.message(costs.map.slice(line) as usize, touched);
+            count += touched;
+            rest &= !group;
+        }
+        debug_assert!(count * SECTOR_BYTES <= 64 * LINE_BYTES, "32 lanes of 16 bytes");
+        count
+    }
+
     fn access(&mut self, instruction: &Instruction, access: &Access, costs: &Costs) {
         let issued = self.issue(instruction, costs);
         match access.space {
@@ -144,11 +163,9 @@ impl Clock {
                 self.deliver(instruction, begun + costs.parameter);
             }
             Space::Global => {
-                let count = u64::from(touched(access));
+                let count = self.touch(access, costs);
                 let begun = self.load_store(issued, if costs.by_sector { count } else { 1 });
                 let stores = access.kind != AccessKind::Load;
-                let way = if stores { Resource::Requests } else { Resource::Replies };
-                self.warp.wants.visit(way, count);
                 self.warp.wants.visit(Resource::Way, 0);
                 let latency =
                     if matches!(access.kind, AccessKind::Atomic(..)) { costs.atomic } else { costs.global };
@@ -169,23 +186,6 @@ impl Clock {
 /// each bank, to the one in which it leaves (`sm/operands.rs`).
 pub(super) fn collecting(operands: usize, conflicts: u64) -> u64 {
     1 + u64::from(operands > 0) + conflicts
-}
-
-/// Sectors that an access touches.
-fn touched(access: &Access) -> u32 {
-    let (mut rest, mut count) = (access.mask, 0);
-    while rest != 0 {
-        let line = line_of(access.addresses[rest.trailing_zeros() as usize]);
-        let group = access.lanes_within(rest, line, LINE_BYTES);
-        if group == 0 {
-            // What lies in two lines is a fault; whoever executes says so.
-            return count.max(1);
-        }
-        count += sectors(access.bytes_within(group, line));
-        rest &= !group;
-    }
-    debug_assert!(count as u64 * SECTOR_BYTES <= 64 * LINE_BYTES, "32 lanes of 16 bytes");
-    count
 }
 
 impl Observer for Alone<'_> {

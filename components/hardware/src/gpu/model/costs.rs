@@ -8,6 +8,7 @@ use super::share::{RESOURCES, Resource, Turns};
 use crate::gpu::sm::load_store::conflict_degree;
 use crate::gpu::sm::params::{GlobalLoads, SmParams};
 use crate::gpu::sm::units::Units;
+use crate::memory::address_map::{AddressMap, AddressMapParams};
 
 /// What the pipeline adds to the latencies of an SM's parameters, and what memory takes.
 #[derive(Clone, Debug, Params)]
@@ -48,13 +49,15 @@ pub(super) struct Costs {
     pub(super) atomic: u64,
     pub(super) begin: u64,
     pub(super) capacity: Turns,
+    /// Which slice of the L2 has an address.
+    pub(super) map: AddressMap,
     banks: u32,
     /// Banks of registers that a warp has.
     register_banks: u32,
 }
 
 impl Costs {
-    pub(super) fn new(sm: &SmParams, costs: &CostParams) -> Result<Self, Invalid> {
+    pub(super) fn new(sm: &SmParams, costs: &CostParams, map: &AddressMapParams) -> Result<Self, Invalid> {
         if sm.sp.units == 0 || sm.sfu.units == 0 {
             return Err("sp and sfu need a unit at least".into());
         }
@@ -82,6 +85,7 @@ impl Costs {
             atomic: costs.atomic.get(),
             begin: costs.begin.get(),
             capacity,
+            map: AddressMap::new(map)?,
             banks: sm.shared_banks,
             register_banks,
         })

@@ -3,8 +3,8 @@
 //!
 //! It ends the CTA scheduler's ports as that many SMs, and the copy engine's as a flat memory. A block is executed without time when
 //! it comes to an SM, so its values are real; while it is, `alone` reckons how long each of its warps would take if it had the SM to
-//! itself. Then the warps share the SM (`sm`, `share`), and the block ends with the last of them. What is not there:
-//! caches, DRAM, waiting of SMs for each other in the network and the L2, and which warp a scheduler prefers.
+//! itself. Then the warps share the SM (`sm`, `share`), SMs share network and L2 (`network`), and the block ends with the last of its warps. What is
+//! not there: caches, DRAM, and which warp a scheduler prefers.
 //!
 //! Blocks that wait for each other in a loop never end when they are executed one after another: that is an error which says so. Blocks
 //! that share out work by atomics as they go leave all of it to the first. The two
@@ -17,10 +17,12 @@ mod costs;
 mod execute;
 mod gemtc;
 mod memory;
+mod network;
 pub mod pagoda;
 mod share;
 mod sm;
 mod task;
+mod traffic;
 
 use std::collections::VecDeque;
 
@@ -36,10 +38,12 @@ use counterpoint_protocols::pipeline::Flush;
 use counterpoint_protocols::preload::Preloaded;
 
 use super::sm::params::SmParams;
+use crate::memory::address_map::AddressMapParams;
 use blocks::{Blocks, Ended};
 use costs::{CostParams, Costs};
 use gemtc::{SuperCosts, SuperParams, Supers};
 use memory::{CopyParams, DeviceMemory};
+use network::Network;
 use pagoda::{MasterCosts, MasterParams, Masters};
 use sm::{Sm, Worker};
 
@@ -50,6 +54,8 @@ pub struct ThroughputModelParams {
     sm: SmParams,
     /// What the SM's parameters do not say.
     costs: CostParams,
+    /// Which slice of the L2 has an address.
+    map: AddressMapParams,
     /// How memory answers the copy engine.
     copies: CopyParams,
     /// What Pagoda's MasterKernel takes.
@@ -94,6 +100,8 @@ pub struct ThroughputModel {
     limit: u64,
     memory: DeviceMemory,
     sms: Vec<Sm>,
+    network: Network,
+    slices: usize,
     blocks: Blocks,
     master: MasterCosts,
     masters: Masters,
@@ -181,6 +189,7 @@ impl ThroughputModel {
         {
             permit.send(reply);
         }
+        self.network.settle(&mut self.sms, cycle);
         Ok(())
     }
 
@@ -229,7 +238,7 @@ impl Component for ThroughputModel {
     type Stats = ThroughputModelStats;
 
     fn new(params: ThroughputModelParams) -> Result<Self, Invalid> {
-        let ThroughputModelParams { sm, costs, copies, pagoda, gemtc } = params;
+        let ThroughputModelParams { sm, costs, map, copies, pagoda, gemtc } = params;
         if !sm.threads.is_multiple_of(32) {
             return Err("threads must be whole warps of 32".into());
         }
@@ -240,10 +249,12 @@ impl Component for ThroughputModel {
                 registers: sm.registers,
                 shared: u32::try_from(sm.shared.get()).map_err(|_| "shared is beyond 4 GiB")?,
             },
-            costs: Costs::new(&sm, &costs)?,
+            costs: Costs::new(&sm, &costs, &map)?,
             limit: sm.instruction_limit.into(),
             memory: DeviceMemory::new(copies),
             sms: Vec::new(),
+            network: Network::default(),
+            slices: map.slices as usize,
             blocks: Blocks::default(),
             master: MasterCosts::new(&pagoda),
             masters: Masters::default(),
@@ -258,7 +269,8 @@ impl Component for ThroughputModel {
         io: &mut ThroughputModelPorts,
         sim: &Context<ThroughputModelStats>,
     ) -> Result<(), Fault> {
-        self.sms = vec![Sm::new(self.costs.capacity); io.sms.len()];
+        self.sms = vec![Sm::new(self.costs.capacity, self.slices); io.sms.len()];
+        self.network = Network::new(io.sms.len(), self.slices);
         self.events = vec![VecDeque::from([SmEvent::Resources(self.resources)]); io.sms.len()];
         self.memory.begin_with(sim.resource::<Preloaded>(), sim.path());
         loop {

@@ -9,6 +9,8 @@
 //! What comes out of one resource in step does not meet at the next: where all that comes has passed a scheduler or the load-store unit,
 //! nothing waits until there are more turns wanted than there are ([`Resource::meets`]).
 
+use super::traffic::{Traffic, Wait};
+
 /// What warps take turns at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Resource {
@@ -22,22 +24,22 @@ pub(super) enum Resource {
     Dp,
     /// The load-store unit.
     LoadStore,
-    /// Sectors from memory.
-    Replies,
-    /// Sectors to memory.
-    Requests,
+    /// The SM's port to the network, for as long as each message waits there for its slice (`network.rs`).
+    Port,
     /// Banks of the register file.
     Banks,
     /// Operand collectors, each for as long as an instruction has one.
     Collectors,
     /// The way to memory, on which nobody takes turns and what goes there may wait behind looks at a lock (`Sm::delay`).
     Way,
+    /// What is between the port and the answer, on which nobody takes turns and messages wait for those of other SMs.
+    Network,
 }
 
 impl Resource {
     const ALL: [Resource; RESOURCES] = {
-        use Resource::{Banks, Collectors, Dp, Issue, LoadStore, Replies, Requests, Sfu, Sp, Way};
-        [Issue, Sp, Sfu, Dp, LoadStore, Replies, Requests, Banks, Collectors, Way]
+        use Resource::{Banks, Collectors, Dp, Issue, LoadStore, Network, Port, Sfu, Sp, Way};
+        [Issue, Sp, Sfu, Dp, LoadStore, Port, Banks, Collectors, Way, Network]
     };
 
     /// Whether warps that come to it meet by chance: not if all of them come from another resource that gives turns as often.
@@ -45,9 +47,7 @@ impl Resource {
         match self {
             // Which banks an instruction needs is chance.
             Resource::Issue | Resource::Sfu | Resource::Dp | Resource::LoadStore | Resource::Banks => true,
-            Resource::Sp | Resource::Collectors | Resource::Replies | Resource::Requests | Resource::Way => {
-                false
-            }
+            Resource::Sp | Resource::Collectors | Resource::Port | Resource::Way | Resource::Network => false,
         }
     }
 }
@@ -59,7 +59,7 @@ pub(super) const RESOURCES: usize = 10;
 pub(super) type Turns = [f64; RESOURCES];
 
 /// What a warp wants of each resource: in all, or in each cycle that it would need alone.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Wants {
     /// Turns that it takes.
     pub(super) turns: Turns,
@@ -67,6 +67,8 @@ pub(super) struct Wants {
     pub(super) visits: Turns,
     /// The squares of the turns of each visit, summed up: who comes meets long visits more often than short ones.
     pub(super) squares: Turns,
+    /// What it asks of each slice of the L2 or writes there; nothing of those behind the last.
+    pub(super) traffic: Vec<Traffic>,
 }
 
 impl Wants {
@@ -88,7 +90,33 @@ impl Wants {
 
     /// Visits of a turn each, so many of each resource.
     pub(super) fn single(turns: Turns) -> Self {
-        Wants { turns, visits: turns, squares: turns }
+        Wants { turns, visits: turns, squares: turns, traffic: Vec::new() }
+    }
+
+    /// One message more to a slice.
+    #[inline]
+    pub(super) fn message(&mut self, slice: usize, sectors: u64) {
+        if self.traffic.len() <= slice {
+            self.traffic.resize(slice + 1, Traffic::default());
+        }
+        let sectors = sectors as f64;
+        self.traffic[slice].add(&Traffic { messages: 1.0, sectors, squares: sectors * sectors }, 1.0);
+    }
+
+    /// What its traffic wants of port and network, where messages to each slice wait so long.
+    pub(super) fn route(&mut self, waits: &[Wait]) {
+        if self.traffic.is_empty() {
+            return;
+        }
+        let (mut visits, mut held, mut away) = (0.0, 0.0, 0.0);
+        for (Traffic { messages, sectors, .. }, wait) in self.traffic.iter().zip(waits) {
+            visits += messages;
+            held += sectors + messages * wait.head;
+            away += messages * (wait.head + wait.answer);
+        }
+        self.visits[Resource::Port as usize] = visits;
+        self.turns[Resource::Port as usize] = held;
+        self.visits[Resource::Network as usize] = away;
     }
 
     /// With so much of something else.
@@ -98,6 +126,10 @@ impl Wants {
             self.visits[resource] += other.visits[resource] * times;
             self.squares[resource] += other.squares[resource] * times;
         }
+        if self.traffic.len() < other.traffic.len() {
+            self.traffic.resize(other.traffic.len(), Traffic::default());
+        }
+        self.traffic.iter_mut().zip(&other.traffic).for_each(|(all, more)| all.add(more, times));
         self
     }
 
@@ -109,11 +141,11 @@ impl Wants {
 
 /// So many warps that want the same in each cycle that they would need alone.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Demand {
+pub(super) struct Demand<'a> {
     /// Warps.
     pub(super) warps: f64,
     /// What one of them wants.
-    pub(super) wants: Wants,
+    pub(super) wants: &'a Wants,
 }
 
 /// Rounds in which the waits of several resources find each other: each depends on the others, and most SMs are short of one thing.
@@ -123,9 +155,9 @@ const STEPS: usize = 14;
 /// Waits are as exact as this part of a turn.
 const EXACT: f64 = 1e-3;
 
-/// How long a visit waits at each resource.
-pub(super) fn waits(demands: &[Demand], capacity: &Turns) -> Turns {
-    let mut waits = [0.0; RESOURCES];
+/// How long a visit waits at each resource, if that is known of those at which nobody takes turns.
+pub(super) fn waits(demands: &[Demand<'_>], capacity: &Turns, known: &Turns) -> Turns {
+    let mut waits = *known;
     let wanted = |resource: &Resource| demands.iter().any(|it| it.wants.turns[*resource as usize] > 0.0);
     let wanted: Vec<Resource> = Resource::ALL.into_iter().filter(wanted).collect();
     for _ in 0..ROUNDS {
@@ -147,7 +179,7 @@ struct Load {
 
 impl Load {
     /// Visits of a resource wait so long, and take so much longer than they would alone.
-    fn of(demands: &[(f64, Demand)], resource: Resource, capacity: f64, longer: f64, wait: f64) -> Load {
+    fn of(demands: &[(f64, Demand<'_>)], resource: Resource, capacity: f64, longer: f64, wait: f64) -> Load {
         let at = resource as usize;
         let (mut taken, mut own, mut size) = (0.0, 0.0, 0.0);
         for (time, Demand { warps, wants }) in demands {
@@ -178,7 +210,7 @@ impl Load {
 }
 
 /// The wait at one resource, if those at the others are known.
-fn wait(demands: &[Demand], resource: Resource, capacity: f64, others: &Turns) -> f64 {
+fn wait(demands: &[Demand<'_>], resource: Resource, capacity: f64, others: &Turns) -> f64 {
     let wanting = demands.iter().filter(|it| it.wants.turns[resource as usize] > 0.0);
     let demands: Vec<_> = wanting.map(|it| (it.wants.slowdown(others), *it)).collect();
     // A collector is kept while its operands wait for their banks.
@@ -208,19 +240,33 @@ fn wait(demands: &[Demand], resource: Resource, capacity: f64, others: &Turns) -
 
 #[cfg(test)]
 mod tests {
+    use std::slice::from_ref;
+
     use super::*;
 
-    fn demand(warps: u32, issue: f64, load_store: f64) -> Demand {
+    /// So many warps that want the same.
+    struct Alike {
+        warps: f64,
+        wants: Wants,
+    }
+
+    fn waits(all: &[Alike], capacity: &Turns) -> Turns {
+        let demands: Vec<_> =
+            all.iter().map(|Alike { warps, wants }| Demand { warps: *warps, wants }).collect();
+        super::waits(&demands, capacity, &[0.0; RESOURCES])
+    }
+
+    fn demand(warps: u32, issue: f64, load_store: f64) -> Alike {
         let mut turns = [0.0; RESOURCES];
         turns[Resource::Issue as usize] = issue;
         turns[Resource::LoadStore as usize] = load_store;
-        Demand { warps: warps.into(), wants: Wants::single(turns) }
+        Alike { warps: warps.into(), wants: Wants::single(turns) }
     }
 
-    fn sectors(warps: u32, replies: f64) -> Demand {
+    fn sectors(warps: u32, sectors: f64) -> Alike {
         let mut turns = [0.0; RESOURCES];
-        turns[Resource::Replies as usize] = replies;
-        Demand { warps: warps.into(), wants: Wants::single(turns) }
+        turns[Resource::Port as usize] = sectors;
+        Alike { warps: warps.into(), wants: Wants::single(turns) }
     }
 
     fn capacity() -> Turns {
@@ -238,7 +284,7 @@ mod tests {
     fn what_comes_in_step_waits_only_where_there_is_not_enough() {
         assert_eq!(waits(&[sectors(9, 0.1)], &capacity()), [0.0; RESOURCES]);
         let one = sectors(20, 0.1);
-        let waits = waits(&[one], &capacity());
+        let waits = waits(from_ref(&one), &capacity());
         // 2 turns are wanted and 1 is there: a cycle becomes two.
         assert!((one.wants.slowdown(&waits) - 2.0).abs() < 1e-3, "{waits:?}");
     }
@@ -256,7 +302,7 @@ mod tests {
         let long = {
             let mut wants = Wants::default();
             wants.visit(Resource::LoadStore, 4);
-            Demand { warps: 1000.0, wants: Wants::default().with(&wants, 0.000_125) }
+            Alike { warps: 1000.0, wants: Wants::default().with(&wants, 0.000_125) }
         };
         let waits = waits(&[long], &capacity());
         // As much is taken as above, in visits of four turns.
@@ -273,7 +319,7 @@ mod tests {
             let waits = waits(all, &capacity());
             for (resource, capacity) in [(Resource::Issue, 4.0), (Resource::LoadStore, 1.0)] {
                 let taken =
-                    |it: &Demand| it.warps * it.wants.turns[resource as usize] / it.wants.slowdown(&waits);
+                    |it: &Alike| it.warps * it.wants.turns[resource as usize] / it.wants.slowdown(&waits);
                 let taken: f64 = all.iter().map(taken).sum();
                 assert!(taken < capacity * 1.01, "{resource:?}: {taken}");
             }
@@ -283,9 +329,9 @@ mod tests {
     #[test]
     fn a_visit_waits_equally_long_for_all() {
         // 60 warps take a turn in 40 cycles each, one takes one in 400.
-        let (often, seldom) = (demand(60, 0.0, 1.0 / 40.0), demand(1, 0.0, 1.0 / 400.0));
-        let waits = waits(&[often, seldom], &capacity());
-        let [often, seldom] = [often, seldom].map(|it| it.wants.slowdown(&waits));
+        let both = [demand(60, 0.0, 1.0 / 40.0), demand(1, 0.0, 1.0 / 400.0)];
+        let waits = waits(&both, &capacity());
+        let [often, seldom] = both.map(|it| it.wants.slowdown(&waits));
         let (each, alone) = (40.0 * (often - 1.0), 400.0 * (seldom - 1.0));
         assert!((each - alone).abs() < 1e-6, "{each} {alone}");
     }
@@ -295,8 +341,8 @@ mod tests {
         let mut turns = [0.0; RESOURCES];
         turns[Resource::Banks as usize] = 0.05;
         turns[Resource::Collectors as usize] = 0.05;
-        let one = Demand { warps: 16.0, wants: Wants::single(turns) };
-        let waits = waits(&[one], &capacity());
+        let one = Alike { warps: 16.0, wants: Wants::single(turns) };
+        let waits = waits(from_ref(&one), &capacity());
         let bank = waits[Resource::Banks as usize];
         assert!(bank > 0.4, "{waits:?}");
         let kept = 16.0 * 0.05 * (1.0 + bank) / one.wants.slowdown(&waits);

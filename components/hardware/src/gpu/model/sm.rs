@@ -3,7 +3,8 @@
 //! A warp is so many cycles of work alone. While the warps on the SM stay the same, each goes on at a constant speed, which follows
 //! from what all of them want (`share.rs`); so nothing happens between the beginnings and ends of warps.
 
-use super::share::{Demand, Resource, Turns, Wants, waits};
+use super::share::{Demand, RESOURCES, Resource, Turns, Wants, waits};
+use super::traffic::{Traffic, Wait};
 
 /// Names what is at work to whoever put it there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,12 +49,29 @@ pub(super) struct Sm {
     poll: Wants,
     /// How long an access to memory waits on its way.
     delay: f64,
+    /// How long a message to each slice waits for those of other SMs.
+    waits: Vec<Wait>,
+    /// Who is there asks memory for something else than when that was last told.
+    untold: bool,
+    /// Whether the port gives all that it has.
+    full: bool,
     /// Up to when the work has been done.
     now: u64,
     /// Speeds are those of the residents.
     known: bool,
     /// When the next one will have done its work, if nothing has changed since that was found.
     due: Option<Due>,
+}
+
+/// What an SM brings to the network.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Load {
+    /// What it asks of each slice in a cycle.
+    pub(super) traffic: Vec<Traffic>,
+    /// By which part the SM asks less often for each cycle that a message takes longer, as a closed system of waiting warps does.
+    pub(super) response: f64,
+    /// Whether the port gives all that it has, so that only what holds it makes them longer.
+    pub(super) full: bool,
 }
 
 /// The cycle in which the next one will have done its work, if any will.
@@ -65,13 +83,16 @@ pub(super) const ENDLESS: f64 = 1e12;
 const DONE: f64 = 1e-6;
 
 impl Sm {
-    pub(super) fn new(capacity: Turns) -> Self {
+    pub(super) fn new(capacity: Turns, slices: usize) -> Self {
         Sm {
             capacity,
             residents: Vec::new(),
             pollers: 0,
             poll: Wants::default(),
             delay: 0.0,
+            waits: vec![Wait::default(); slices],
+            untold: false,
+            full: false,
             now: 0,
             known: true,
             due: None,
@@ -93,7 +114,8 @@ impl Sm {
     }
 
     /// Puts something to work: so many cycles alone, and what it wants in each.
-    pub(super) fn begin(&mut self, worker: Worker, cycles: f64, rates: Wants) {
+    pub(super) fn begin(&mut self, worker: Worker, cycles: f64, mut rates: Wants) {
+        rates.route(&self.waits);
         self.residents.push(Resident { worker, left: cycles, rates, speed: 0.0 });
         self.change();
     }
@@ -108,7 +130,7 @@ impl Sm {
     /// So many warps more, or fewer, poll.
     pub(super) fn poll(&mut self, more: i32, wants: &Wants) {
         self.pollers = self.pollers.saturating_add_signed(more);
-        self.poll = *wants;
+        self.poll.clone_from(wants);
         self.change();
     }
 
@@ -120,6 +142,32 @@ impl Sm {
         }
     }
 
+    /// From now on a message to each slice waits so long for those of other SMs.
+    pub(super) fn route(&mut self, waits: &[Wait]) {
+        self.waits.copy_from_slice(waits);
+        self.residents.iter_mut().for_each(|it| it.rates.route(waits));
+        self.change();
+    }
+
+    /// What the SM brings to the network, if that may be something else than what was told last.
+    pub(super) fn load(&mut self) -> Option<Load> {
+        if !std::mem::replace(&mut self.untold, false) {
+            return None;
+        }
+        self.balance();
+        let mut traffic = vec![Traffic::default(); self.waits.len()];
+        let (mut all, mut squares) = (0.0, 0.0);
+        for Resident { rates, speed, .. } in &self.residents {
+            rates.traffic.iter().zip(&mut traffic).for_each(|(of_slice, sum)| sum.add(of_slice, *speed));
+            let rate = rates.traffic.iter().map(|it| it.messages).sum::<f64>() * speed;
+            all += rate;
+            squares += rate * rate;
+        }
+        // A warp asks again when it has its answer; what waits for the port makes up for what others wait less.
+        let response = if self.full || all == 0.0 { all } else { squares / all };
+        Some(Load { traffic, response, full: self.full })
+    }
+
     /// The first that has done its work.
     pub(super) fn take_done(&mut self) -> Option<Worker> {
         let place = self.residents.iter().position(|it| it.left <= DONE)?;
@@ -129,7 +177,7 @@ impl Sm {
 
     /// Who works here is no longer who did, or at another speed.
     fn change(&mut self) {
-        self.known = false;
+        (self.known, self.untold) = (false, true);
         self.due = None;
     }
 
@@ -149,11 +197,13 @@ impl Sm {
         if std::mem::replace(&mut self.known, true) {
             return;
         }
-        let warps = self.residents.iter().map(|it| Demand { warps: 1.0, wants: it.rates });
-        let pollers = (self.pollers > 0).then_some(Demand { warps: self.pollers.into(), wants: self.poll });
-        let demands: Vec<Demand> = warps.chain(pollers).collect();
-        let mut waits = waits(&demands, &self.capacity);
-        waits[Resource::Way as usize] = self.delay;
+        let warps = self.residents.iter().map(|it| Demand { warps: 1.0, wants: &it.rates });
+        let pollers = (self.pollers > 0).then_some(Demand { warps: self.pollers.into(), wants: &self.poll });
+        let demands: Vec<Demand<'_>> = warps.chain(pollers).collect();
+        let mut known = [0.0; RESOURCES];
+        (known[Resource::Way as usize], known[Resource::Network as usize]) = (self.delay, 1.0);
+        let waits = waits(&demands, &self.capacity, &known);
+        self.full = waits[Resource::Port as usize] > 0.0;
         for resident in &mut self.residents {
             resident.speed = 1.0 / resident.rates.slowdown(&waits);
         }
@@ -162,13 +212,13 @@ impl Sm {
 
 #[cfg(test)]
 mod tests {
-    use super::super::share::RESOURCES;
+
     use super::*;
 
     /// What is given in step, so that all is exact: nobody waits until there is not enough.
     fn asking(rate: f64) -> Wants {
         let mut turns = [0.0; RESOURCES];
-        turns[Resource::Replies as usize] = rate;
+        turns[Resource::Port as usize] = rate;
         Wants::single(turns)
     }
 
@@ -185,7 +235,7 @@ mod tests {
 
     #[test]
     fn warps_that_have_enough_take_their_own_time() {
-        let mut sm = Sm::new([4.0; RESOURCES]);
+        let mut sm = Sm::new([4.0; RESOURCES], 0);
         sm.begin(Worker::Warp(1), 100.0, asking(0.5));
         sm.advance(30);
         sm.begin(Worker::Warp(2), 50.0, asking(1.0));
@@ -194,7 +244,7 @@ mod tests {
 
     #[test]
     fn eight_warps_on_four_slots_take_twice_as_long_until_some_have_ended() {
-        let mut sm = Sm::new([4.0; RESOURCES]);
+        let mut sm = Sm::new([4.0; RESOURCES], 0);
         for warp in 0..8 {
             sm.begin(Worker::Warp(warp), if warp < 4 { 100.0 } else { 150.0 }, asking(1.0));
         }
@@ -205,7 +255,7 @@ mod tests {
 
     #[test]
     fn pollers_take_turns_and_never_end() {
-        let mut sm = Sm::new([1.0; RESOURCES]);
+        let mut sm = Sm::new([1.0; RESOURCES], 0);
         sm.poll(3, &asking(0.5));
         sm.begin(Worker::Warp(0), 100.0, asking(0.5));
         // Two turns are wanted in a cycle: all take twice as long.
@@ -217,7 +267,7 @@ mod tests {
 
     #[test]
     fn what_is_stopped_says_what_is_left() {
-        let mut sm = Sm::new([1.0; RESOURCES]);
+        let mut sm = Sm::new([1.0; RESOURCES], 0);
         sm.begin(Worker::Scheduler(1), 100.0, asking(0.1));
         sm.advance(40);
         assert_eq!(sm.stop(Worker::Scheduler(1)), Some(60.0));

@@ -77,7 +77,7 @@ impl SuperCosts {
             look.visit(Resource::Sp, 1);
         }
         look.visit(Resource::LoadStore, 1);
-        look.visit(Resource::Requests, 1);
+        look.visit(Resource::Port, 1);
         let mut turns = [0.0; RESOURCES];
         turns[Resource::Issue as usize] = params.instructions.into();
         turns[Resource::Sp as usize] = params.instructions.into();
@@ -110,7 +110,7 @@ impl SuperCosts {
 
     /// What a warp of the SuperKernel does for a task whose blocks it executes one after another.
     pub(super) fn task(&self, blocks: &[Warp]) -> (f64, Wants) {
-        let (mut cycles, mut wants) = (self.around, self.of_around);
+        let (mut cycles, mut wants) = (self.around, self.of_around.clone());
         for block in blocks {
             cycles += self.block + block.cycles as f64;
             wants = wants.with(&block.wants, 1.0);

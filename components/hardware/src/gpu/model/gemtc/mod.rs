@@ -246,7 +246,7 @@ impl Block {
                 let entry = all.entries + u64::from(task) * pagoda::BYTES;
                 let (demand, blocks) = all.tasks.execute(entry, around)?;
                 for warp in 0..demand.warps as usize {
-                    let of_warp: Vec<Warp> = blocks.iter().map(|block| block[warp]).collect();
+                    let of_warp: Vec<Warp> = blocks.iter().map(|block| block[warp].clone()).collect();
                     self.counts.warp_insn += of_warp.iter().map(|it| it.instructions).sum::<u64>();
                     self.counts.thread_insn += of_warp.iter().map(|it| it.threads).sum::<u64>();
                     let (cycles, rates) = around.supers.task(&of_warp);

@@ -105,7 +105,7 @@ impl MasterCosts {
         // Scheduler warps are the oldest of their blocks and issue when they can (`gto`): they wait for memory alone.
         let mut looking = [0.0; RESOURCES];
         looking[Resource::LoadStore as usize] = 1.0 / look;
-        looking[Resource::Replies as usize] = 1.0 / look;
+        looking[Resource::Port as usize] = 1.0 / look;
         MasterCosts {
             begin: cycles(&params.begin),
             end: cycles(&params.end),

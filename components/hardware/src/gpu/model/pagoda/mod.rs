@@ -286,8 +286,8 @@ impl Masters {
         for slot in 0..column.busy.len() {
             let Some(placed) = column.block.slots()[slot].filter(|_| !column.busy[slot]) else { continue };
             column.busy[slot] = true;
-            let warp = column.warps[placed.row as usize][placed.warp as usize];
-            let (cycles, rates) = executor(&warp, late, around.master);
+            let warp = &column.warps[placed.row as usize][placed.warp as usize];
+            let (cycles, rates) = executor(warp, late, around.master);
             sm.begin(Worker::Executor(number as u32, slot as u32), cycles, rates);
             column.counts.warp_insn += warp.instructions;
             column.counts.thread_insn += warp.threads;
@@ -334,7 +334,7 @@ impl Masters {
 fn executor(warp: &Warp, late: f64, costs: &MasterCosts) -> (f64, Wants) {
     let polls = late + costs.poll / 2.0;
     let cycles = polls + costs.begin + warp.cycles as f64 + costs.end;
-    let wants = warp.wants.with(&costs.polling, polls).with(&costs.around, 1.0);
+    let wants = warp.wants.clone().with(&costs.polling, polls).with(&costs.around, 1.0);
     (cycles, rates(&wants, cycles))
 }
 
@@ -342,6 +342,6 @@ impl Around<'_> {
     /// Puts a scheduler warp to work.
     fn work(&mut self, sm: usize, number: usize, cycles: f64) {
         self.sms[sm].advance(self.cycle);
-        self.sms[sm].begin(Worker::Scheduler(number as u32), cycles, self.master.looking);
+        self.sms[sm].begin(Worker::Scheduler(number as u32), cycles, self.master.looking.clone());
     }
 }

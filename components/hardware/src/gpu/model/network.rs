@@ -1,0 +1,321 @@
+//! How SMs wait for each other on the way to the L2 and back.
+//!
+//! The network is two crossbars (`interconnect/lane.rs`), whose inputs have a queue each: a message at the head waits until its
+//! output is free, and holds back all behind it. So an SM's port is taken by a message for as long as it waits at its slice, and a slice for
+//! as long as its answers wait at their SMs. An output serves the heads that want it in turn, a sector a cycle; heads that come at random wait
+//! there as in a queue behind what the other inputs bring (M/G/1, Pollaczek and Khinchine). With even traffic of many inputs that gives the
+//! 58.6 % of the ports' capacity at which such switches are known to saturate (Karol, Hluchyj, Morgan, "Input Versus Output
+//! Queueing on a Space-Division Packet Switch", IEEE Trans. Communications 35(12), 1987). Where a slice is wanted more often than it
+//! can serve, heads wait as long as makes SMs ask for no more.
+//!
+//! Messages leave a port one after another, and where all find their slices idle, their answers come so, too. Two answers meet only if one of
+//! their messages had to wait.
+//!
+//! How often SMs ask follows from how long they wait. An SM is here as one rate at which it asks, and how that answers to a longer wait;
+//! whenever that has led to waits that are not those with which the SM reckoned, it reckons again.
+
+use super::sm::{Load, Sm};
+use super::traffic::{Traffic, Wait};
+
+/// Times that SMs reckon again before time goes on.
+const ROUNDS: usize = 16;
+/// Of these, the ones in which they take the waits as they are found; then half of the way, if two of them lead to each other.
+const WHOLE: usize = 4;
+/// Times that each slice's wait is found, given those of the others.
+const SWEEPS: usize = 8;
+/// Steps in which one is found, each of which halves what is not known.
+const STEPS: usize = 16;
+/// Rates are as exact as this part of them.
+const EXACT: f64 = 2e-3;
+/// What has no limit in theory has one here: the part of an output that others take at most.
+const MOST: f64 = 0.999;
+
+/// The network between SMs and slices.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Network {
+    clients: Vec<Client>,
+    slices: usize,
+}
+
+/// What is known of an SM.
+#[derive(Clone, Debug, Default)]
+struct Client {
+    /// By slice, what it asks there with each of its messages, on average.
+    shares: Vec<Traffic>,
+    /// Messages in a cycle when it reckoned, and what else it told then.
+    reckoned_rate: f64,
+    response: f64,
+    full: bool,
+    /// The waits with which it has reckoned, by slice, and those that are.
+    reckoned: Vec<Wait>,
+    waits: Vec<Wait>,
+    /// By slice, the part of its messages that find it busy.
+    late: Vec<f64>,
+    /// Messages in a cycle, by those waits.
+    rate: f64,
+    /// Cycles by which they make a message of it longer.
+    longer: f64,
+}
+
+/// How long a message waits behind others, which take that much of each cycle.
+fn behind(others: &Traffic) -> f64 {
+    if others.sectors <= 0.0 {
+        return 0.0;
+    }
+    let taken = others.sectors.min(MOST);
+    others.squares / others.sectors / 2.0 * taken / (1.0 - taken)
+}
+
+impl Network {
+    pub(super) fn new(sms: usize, slices: usize) -> Self {
+        let (shares, waits) = (vec![Traffic::default(); slices], vec![Wait::default(); slices]);
+        let late = vec![0.0; slices];
+        let client = Client { shares, reckoned: waits.clone(), waits, late, ..Client::default() };
+        Network { clients: vec![client; sms], slices }
+    }
+
+    /// Brings waits and speeds of all SMs together, as they are from a cycle on.
+    pub(super) fn settle(&mut self, sms: &mut [Sm], cycle: u64) {
+        for round in 0..ROUNDS {
+            let mut changed = false;
+            for (client, sm) in self.clients.iter_mut().zip(&mut *sms) {
+                if let Some(load) = sm.load() {
+                    changed |= client.take(load);
+                }
+            }
+            if !changed {
+                return;
+            }
+            self.solve();
+            for (client, sm) in self.clients.iter_mut().zip(&mut *sms) {
+                if client.is_elsewhere() {
+                    let part = if round < WHOLE { 1.0 } else { 0.5 };
+                    let pairs = client.reckoned.iter_mut().zip(&client.waits);
+                    pairs.for_each(|(reckoned, wait)| *reckoned = reckoned.towards(wait, part));
+                    sm.advance(cycle);
+                    sm.route(&client.reckoned);
+                }
+            }
+        }
+    }
+
+    /// Finds the waits that agree with how often SMs ask because of them.
+    fn solve(&mut self) {
+        self.clients.iter_mut().for_each(Client::begin);
+        for _ in 0..SWEEPS {
+            let before: Vec<f64> = self.clients.iter().map(|client| client.rate).collect();
+            (0..self.slices).for_each(|slice| self.solve_slice(slice));
+            let moved =
+                |(client, before): (&Client, f64)| (client.rate - before).abs() > EXACT / 4.0 * before;
+            if !self.clients.iter().zip(before).any(moved) {
+                return;
+            }
+        }
+    }
+
+    /// The waits at one slice, if those at the others are known.
+    fn solve_slice(&mut self, slice: usize) {
+        let clients = self.clients.iter_mut().filter(|client| client.shares[slice].messages > 0.0);
+        let mut clients: Vec<&mut Client> = clients.collect();
+        let mut all = Traffic::default();
+        clients.iter().for_each(|client| all.add(&client.traffic(slice), 1.0));
+        let mut held = 0.0;
+        for client in &mut clients {
+            let own = client.traffic(slice);
+            client.late[slice] = (all.sectors - own.sectors).clamp(0.0, 1.0);
+            client.wait(slice, Wait { answer: client.answer(slice), ..client.waits[slice] });
+            held += own.sectors + own.messages * client.waits[slice].answer;
+        }
+        if clients.is_empty() {
+            return;
+        }
+        // What is before a message of each: a part of what is taken.
+        let others = clients.iter().map(|client| {
+            let mut others = all;
+            others.add(&client.traffic(slice), -1.0);
+            others
+        });
+        let others: Vec<Traffic> = others.collect();
+        let head = |others: &Traffic, taken: f64| {
+            let mut before = Traffic::default();
+            before.add(others, taken / all.sectors);
+            behind(&before)
+        };
+        let asked = |taken: f64, more: f64| -> f64 {
+            let pairs = clients.iter().zip(&others);
+            pairs.map(|(client, others)| client.sectors_if(slice, head(others, taken) + more)).sum()
+        };
+        // The slice gives a sector a cycle, and holds a message until it has left. Longer waits bring fewer of them: there is one wait at
+        // which both agree.
+        let capacity = all.sectors / held;
+        let (taken, more) = if asked(capacity, 0.0) <= capacity {
+            (halve(0.0, capacity, |taken| asked(taken, 0.0) > taken), 0.0)
+        } else {
+            let too_short = |more| asked(capacity, more) > capacity;
+            let mut most = 1.0;
+            while too_short(most) && most < 1e6 {
+                most *= 2.0;
+            }
+            (capacity, halve(0.0, most, too_short))
+        };
+        for (client, others) in clients.iter_mut().zip(&others) {
+            client.wait(slice, Wait { head: head(others, taken) + more, ..client.waits[slice] });
+        }
+    }
+}
+
+/// The value between two up to which something holds.
+fn halve(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
+    for _ in 0..STEPS {
+        let middle = f64::midpoint(low, high);
+        if holds(middle) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    high
+}
+
+impl Client {
+    /// Takes what the SM brings now. Whether it is noticeably something else.
+    fn take(&mut self, load: Load) -> bool {
+        let Load { mut traffic, response, full } = load;
+        let (rate, before) = (traffic.iter().map(|it| it.messages).sum::<f64>(), self.reckoned_rate);
+        let pairs = traffic.iter().zip(&self.shares);
+        let moved = pairs.map(|(now, share)| (now.sectors - before * share.sectors).abs());
+        let changed = moved.sum::<f64>() > EXACT * before.max(EXACT) || full != self.full;
+        if rate > 0.0 {
+            for it in &mut traffic {
+                *it = Traffic {
+                    messages: it.messages / rate,
+                    sectors: it.sectors / rate,
+                    squares: it.squares / rate,
+                };
+            }
+        }
+        self.shares = traffic;
+        (self.reckoned_rate, self.response, self.full) = (rate, response, full);
+        changed
+    }
+
+    /// Begins with the rate that the SM has found, and the waits with which it did.
+    fn begin(&mut self) {
+        self.rate = self.reckoned_rate;
+        self.waits.clone_from(&self.reckoned);
+        self.longer = 0.0;
+    }
+
+    /// What it asks of a slice in a cycle.
+    fn traffic(&self, slice: usize) -> Traffic {
+        let mut traffic = Traffic::default();
+        traffic.add(&self.shares[slice], self.rate);
+        traffic
+    }
+
+    /// How long an answer of a slice waits behind those of others.
+    fn answer(&self, slice: usize) -> f64 {
+        let (mut others, mut late) = (Traffic::default(), 0.0);
+        for (share, part) in self.shares.iter().zip(&self.late) {
+            others.add(share, self.rate);
+            late += share.messages * part;
+        }
+        others.add(&self.traffic(slice), -1.0);
+        let in_step = (1.0 - self.late[slice]) * (1.0 - late);
+        behind(&others) * (1.0 - in_step)
+    }
+
+    /// What a wait is of a message's time.
+    fn cycles(&self, wait: Wait) -> f64 {
+        if self.full { wait.head } else { wait.head + wait.answer }
+    }
+
+    /// Messages in a cycle where each takes so much longer than what was reckoned with.
+    fn rate_if(&self, longer: f64) -> f64 {
+        self.reckoned_rate / (1.0 + self.response * longer).max(EXACT)
+    }
+
+    /// Sectors of a slice in a cycle if heads waited so long there.
+    fn sectors_if(&self, slice: usize, head: f64) -> f64 {
+        let Traffic { messages, sectors, .. } = self.shares[slice];
+        sectors * self.rate_if(self.longer + messages * (head - self.waits[slice].head))
+    }
+
+    /// Messages to a slice wait so long.
+    fn wait(&mut self, slice: usize, wait: Wait) {
+        self.longer += self.shares[slice].messages * (self.cycles(wait) - self.cycles(self.waits[slice]));
+        self.waits[slice] = wait;
+        self.rate = self.rate_if(self.longer);
+    }
+
+    /// Whether the SM would be noticeably faster or slower by the waits that are than by those with which it has reckoned.
+    fn is_elsewhere(&self) -> bool {
+        let waits = self.waits.iter().zip(&self.reckoned).zip(&self.shares);
+        let moved =
+            waits.map(|((now, then), share)| share.messages * (self.cycles(*now) - self.cycles(*then)).abs());
+        self.response * moved.sum::<f64>() > EXACT
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::alone::rates;
+    use super::super::share::{RESOURCES, Wants};
+    use super::super::sm::Worker;
+    use super::*;
+
+    /// Sectors in a cycle of each SM, if 64 warps of it are always on their way to one of its slices, with messages of so many sectors.
+    fn saturated(sms: usize, slices: usize, sectors: u64, of: impl Fn(usize) -> Vec<usize>) -> Vec<f64> {
+        let mut all = vec![Sm::new([1.0; RESOURCES], slices); sms];
+        let mut network = Network::new(sms, slices);
+        for (number, sm) in all.iter_mut().enumerate() {
+            let (mut wants, to) = (Wants::default(), of(number));
+            to.iter().for_each(|slice| wants.message(*slice, sectors));
+            let cycles = 16.0 * sectors as f64 * to.len() as f64;
+            (0..64).for_each(|warp| sm.begin(Worker::Warp(warp), 1e9, rates(&wants, cycles)));
+        }
+        network.settle(&mut all, 0);
+        let sectors = |client: &Client| client.shares.iter().map(|it| it.sectors).sum::<f64>();
+        network.clients.iter().map(|client| client.reckoned_rate * sectors(client)).collect()
+    }
+
+    /// Asserts that all have a rate, to a fortieth.
+    #[track_caller]
+    fn all_have(found: &[f64], rate: f64) {
+        assert!(found.iter().all(|found| (found / rate - 1.0).abs() < 0.025), "{found:?}, not {rate}");
+    }
+
+    #[test]
+    fn even_traffic_saturates_where_input_queues_do() {
+        // Karol et al., table I, by the size of the switch.
+        let known = [1.0, 0.75, 0.6825, 0.6553, 0.6399, 0.6302, 0.6234, 0.6184];
+        for (size, known) in (1..).zip(known) {
+            all_have(&saturated(size, size, 1, |_| (0..size).collect()), known);
+        }
+        // Theirs, for any number of inputs: 2 - sqrt(2). However long messages are.
+        for sectors in [1, 4] {
+            all_have(&saturated(64, 64, sectors, |_| (0..64).collect()), 0.586);
+        }
+    }
+
+    #[test]
+    fn a_slice_gives_a_sector_a_cycle() {
+        all_have(&saturated(24, 24, 4, |sm| vec![sm]), 1.0);
+        all_have(&saturated(24, 24, 4, |sm| vec![sm / 2]), 0.5);
+        all_have(&saturated(24, 24, 1, |_| vec![3]), 1.0 / 24.0);
+        // Three of ten messages go to one slice: what waits for it holds back the others, and these meet its answers, a part in twenty.
+        let mixed = saturated(24, 24, 1, |_| vec![3, 3, 3, 4, 5, 6, 7, 8, 9, 10]);
+        all_have(&mixed, 10.0 / 3.0 / 24.0 / 1.05);
+    }
+
+    #[test]
+    fn few_sectors_do_not_wait() {
+        let (mut wants, mut sms) = (Wants::default(), vec![Sm::new([1.0; RESOURCES], 2); 2]);
+        wants.message(0, 1);
+        for sm in &mut sms {
+            sm.begin(Worker::Warp(0), 1000.0, rates(&wants, 1000.0));
+        }
+        Network::new(2, 2).settle(&mut sms, 0);
+        assert_eq!(sms.iter_mut().map(Sm::due).collect::<Vec<_>>(), [Some(1000); 2]);
+    }
+}
