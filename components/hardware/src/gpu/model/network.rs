@@ -9,7 +9,7 @@
 //! can serve, heads wait as long as makes SMs ask for no more.
 //!
 //! Messages leave a port one after another, and where all find their slices idle, their answers come so, too. Two answers meet only if one of
-//! their messages had to wait.
+//! their messages found its slice busy with another, or held by the answer of another.
 //!
 //! How often SMs ask follows from how long they wait. An SM is here as one rate at which it asks, and how that answers to a longer wait;
 //! whenever that has led to waits that are not those with which the SM reckoned, it reckons again.
@@ -22,13 +22,15 @@ const ROUNDS: usize = 16;
 /// Of these, the ones in which they take the waits as they are found; then half of the way, if two of them lead to each other.
 const WHOLE: usize = 4;
 /// Times that each slice's wait is found, given those of the others.
-const SWEEPS: usize = 8;
+const SWEEPS: usize = 16;
 /// Steps in which one is found, each of which halves what is not known.
 const STEPS: usize = 16;
 /// Rates are as exact as this part of them.
 const EXACT: f64 = 2e-3;
 /// What has no limit in theory has one here: the part of an output that others take at most.
 const MOST: f64 = 0.999;
+/// A wait beyond which none is looked for.
+const LONGEST: f64 = 1e6;
 
 /// The network between SMs and slices.
 #[derive(Clone, Debug, Default)]
@@ -117,50 +119,61 @@ impl Network {
     fn solve_slice(&mut self, slice: usize) {
         let clients = self.clients.iter_mut().filter(|client| client.shares[slice].messages > 0.0);
         let mut clients: Vec<&mut Client> = clients.collect();
-        let mut all = Traffic::default();
-        clients.iter().for_each(|client| all.add(&client.traffic(slice), 1.0));
-        let mut held = 0.0;
-        for client in &mut clients {
-            let own = client.traffic(slice);
-            client.late[slice] = (all.sectors - own.sectors).clamp(0.0, 1.0);
-            client.wait(slice, Wait { answer: client.answer(slice), ..client.waits[slice] });
-            held += own.sectors + own.messages * client.waits[slice].answer;
+        if !clients.is_empty() {
+            let mut all = Traffic::default();
+            clients.iter().for_each(|client| all.add(&client.traffic(slice), 1.0));
+            let held = find_answers(&mut clients, slice);
+            find_heads(&mut clients, slice, &all, all.sectors / held);
         }
-        if clients.is_empty() {
-            return;
+    }
+}
+
+/// Finds how long answers of a slice wait. Gives for how many cycles those of one cycle hold it.
+fn find_answers(clients: &mut [&mut Client], slice: usize) -> f64 {
+    let mut held: f64 = clients.iter().map(|client| client.held(slice)).sum();
+    let before = held;
+    for client in clients {
+        let own = client.held(slice);
+        client.late[slice] = (before - own).clamp(0.0, 1.0);
+        // Half of the way: what a slice is held for makes SMs ask for less, so that it is held less.
+        let answer = f64::midpoint(client.waits[slice].answer, client.answer(slice));
+        client.wait(slice, Wait { answer, ..client.waits[slice] });
+        held += client.held(slice) - own;
+    }
+    held
+}
+
+/// Finds how long messages to a slice that gives so many sectors a cycle wait at the heads of ports, if all ask this of it. Longer waits
+/// bring fewer messages: there is one wait at which both agree.
+fn find_heads(clients: &mut [&mut Client], slice: usize, all: &Traffic, capacity: f64) {
+    let others = clients.iter().map(|client| {
+        let mut others = *all;
+        others.add(&client.traffic(slice), -1.0);
+        others
+    });
+    let others: Vec<Traffic> = others.collect();
+    // What is before a message: the others' part of what is taken.
+    let head = |others: &Traffic, taken: f64| {
+        let mut before = Traffic::default();
+        before.add(others, taken / all.sectors);
+        behind(&before)
+    };
+    let asked = |taken: f64, more: f64| -> f64 {
+        let pairs = clients.iter().zip(&others);
+        pairs.map(|(client, others)| client.sectors_if(slice, head(others, taken) + more)).sum()
+    };
+    let (taken, more) = if asked(capacity, 0.0) <= capacity {
+        (halve(0.0, capacity, |taken| asked(taken, 0.0) > taken), 0.0)
+    } else {
+        let too_short = |more| asked(capacity, more) > capacity;
+        let mut most = 1.0;
+        while too_short(most) && most < LONGEST {
+            most *= 2.0;
         }
-        // What is before a message of each: a part of what is taken.
-        let others = clients.iter().map(|client| {
-            let mut others = all;
-            others.add(&client.traffic(slice), -1.0);
-            others
-        });
-        let others: Vec<Traffic> = others.collect();
-        let head = |others: &Traffic, taken: f64| {
-            let mut before = Traffic::default();
-            before.add(others, taken / all.sectors);
-            behind(&before)
-        };
-        let asked = |taken: f64, more: f64| -> f64 {
-            let pairs = clients.iter().zip(&others);
-            pairs.map(|(client, others)| client.sectors_if(slice, head(others, taken) + more)).sum()
-        };
-        // The slice gives a sector a cycle, and holds a message until it has left. Longer waits bring fewer of them: there is one wait at
-        // which both agree.
-        let capacity = all.sectors / held;
-        let (taken, more) = if asked(capacity, 0.0) <= capacity {
-            (halve(0.0, capacity, |taken| asked(taken, 0.0) > taken), 0.0)
-        } else {
-            let too_short = |more| asked(capacity, more) > capacity;
-            let mut most = 1.0;
-            while too_short(most) && most < 1e6 {
-                most *= 2.0;
-            }
-            (capacity, halve(0.0, most, too_short))
-        };
-        for (client, others) in clients.iter_mut().zip(&others) {
-            client.wait(slice, Wait { head: head(others, taken) + more, ..client.waits[slice] });
-        }
+        (capacity, halve(0.0, most, too_short))
+    };
+    for (client, others) in clients.iter_mut().zip(&others) {
+        client.wait(slice, Wait { head: head(others, taken) + more, ..client.waits[slice] });
     }
 }
 
@@ -211,6 +224,12 @@ impl Client {
         let mut traffic = Traffic::default();
         traffic.add(&self.shares[slice], self.rate);
         traffic
+    }
+
+    /// The part of a cycle for which it has a slice.
+    fn held(&self, slice: usize) -> f64 {
+        let Traffic { messages, sectors, .. } = self.traffic(slice);
+        sectors + messages * self.waits[slice].answer
     }
 
     /// How long an answer of a slice waits behind those of others.
