@@ -14,6 +14,7 @@
 //! How often SMs ask follows from how long they wait. An SM is here as one rate at which it asks, and how that answers to a longer wait;
 //! whenever that has led to waits that are not those with which the SM reckoned, it reckons again.
 
+use super::share::halve;
 use super::sm::{Load, Sm};
 use super::traffic::{Traffic, Wait};
 
@@ -23,7 +24,7 @@ const ROUNDS: usize = 16;
 const WHOLE: usize = 4;
 /// Times that each slice's wait is found, given those of the others.
 const SWEEPS: usize = 16;
-/// Steps in which one is found, each of which halves what is not known.
+/// Steps in which one is found.
 const STEPS: usize = 16;
 /// Rates are as exact as this part of them.
 const EXACT: f64 = 2e-3;
@@ -163,31 +164,18 @@ fn find_heads(clients: &mut [&mut Client], slice: usize, all: &Traffic, capacity
         pairs.map(|(client, others)| client.sectors_if(slice, head(others, taken) + more)).sum()
     };
     let (taken, more) = if asked(capacity, 0.0) <= capacity {
-        (halve(0.0, capacity, |taken| asked(taken, 0.0) > taken), 0.0)
+        (halve([0.0, capacity], STEPS, 0.0, |taken| asked(taken, 0.0) > taken), 0.0)
     } else {
         let too_short = |more| asked(capacity, more) > capacity;
         let mut most = 1.0;
         while too_short(most) && most < LONGEST {
             most *= 2.0;
         }
-        (capacity, halve(0.0, most, too_short))
+        (capacity, halve([0.0, most], STEPS, 0.0, too_short))
     };
     for (client, others) in clients.iter_mut().zip(&others) {
         client.wait(slice, Wait { head: head(others, taken) + more, ..client.waits[slice] });
     }
-}
-
-/// The value between two up to which something holds.
-fn halve(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
-    for _ in 0..STEPS {
-        let middle = f64::midpoint(low, high);
-        if holds(middle) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    high
 }
 
 impl Client {

@@ -150,7 +150,7 @@ pub(super) struct Demand<'a> {
 
 /// Rounds in which the waits of several resources find each other: each depends on the others, and most SMs are short of one thing.
 const ROUNDS: usize = 4;
-/// Steps in which one wait is found, each of which halves what is not known.
+/// Steps in which one wait is found.
 const STEPS: usize = 14;
 /// Waits are as exact as this part of a turn.
 const EXACT: f64 = 1e-3;
@@ -224,12 +224,23 @@ fn wait(demands: &[Demand<'_>], resource: Resource, capacity: f64, others: &Turn
     while is_beyond(high) {
         (low, high) = (high, 2.0 * high);
     }
-    for _ in 0..STEPS {
-        if high - low < EXACT {
+    halve([low, high], STEPS, EXACT, is_beyond)
+}
+
+/// The value between two up to which something holds, found in so many steps at most, each of which halves what is not known, or until that is
+/// less than what matters.
+pub(super) fn halve(
+    [mut low, mut high]: [f64; 2],
+    steps: usize,
+    exact: f64,
+    holds: impl Fn(f64) -> bool,
+) -> f64 {
+    for _ in 0..steps {
+        if high - low < exact {
             break;
         }
         let middle = f64::midpoint(low, high);
-        if is_beyond(middle) {
+        if holds(middle) {
             low = middle;
         } else {
             high = middle;
