@@ -49,8 +49,7 @@ struct Client {
     reckoned_rate: f64,
     response: f64,
     full: bool,
-    /// The waits with which it has reckoned, by slice, and those that are.
-    reckoned: Vec<Wait>,
+    /// The waits that are, by slice. Those with which it has reckoned are with the SM.
     waits: Vec<Wait>,
     /// By slice, the part of its messages that find it busy.
     late: Vec<f64>,
@@ -73,7 +72,7 @@ impl Network {
     pub(super) fn new(sms: usize, slices: usize) -> Self {
         let (shares, waits) = (vec![Traffic::default(); slices], vec![Wait::default(); slices]);
         let late = vec![0.0; slices];
-        let client = Client { shares, reckoned: waits.clone(), waits, late, ..Client::default() };
+        let client = Client { shares, waits, late, ..Client::default() };
         Network { clients: vec![client; sms], slices }
     }
 
@@ -89,14 +88,13 @@ impl Network {
             if !changed {
                 return;
             }
+            self.clients.iter_mut().zip(&*sms).for_each(|(client, sm)| client.begin(sm.waits()));
             self.solve();
-            for (client, sm) in self.clients.iter_mut().zip(&mut *sms) {
-                if client.is_elsewhere() {
-                    let part = if round < WHOLE { 1.0 } else { 0.5 };
-                    let pairs = client.reckoned.iter_mut().zip(&client.waits);
-                    pairs.for_each(|(reckoned, wait)| *reckoned = reckoned.towards(wait, part));
+            let part = if round < WHOLE { 1.0 } else { 0.5 };
+            for (client, sm) in self.clients.iter().zip(&mut *sms) {
+                if client.is_elsewhere(sm.waits()) {
                     sm.advance(cycle);
-                    sm.route(&client.reckoned);
+                    sm.route(&client.waits, part);
                 }
             }
         }
@@ -104,7 +102,6 @@ impl Network {
 
     /// Finds the waits that agree with how often SMs ask because of them.
     fn solve(&mut self) {
-        self.clients.iter_mut().for_each(Client::begin);
         for _ in 0..SWEEPS {
             let before: Vec<f64> = self.clients.iter().map(|client| client.rate).collect();
             (0..self.slices).for_each(|slice| self.solve_slice(slice));
@@ -147,18 +144,10 @@ fn find_answers(clients: &mut [&mut Client], slice: usize) -> f64 {
 /// Finds how long messages to a slice that gives so many sectors a cycle wait at the heads of ports, if all ask this of it. Longer waits
 /// bring fewer messages: there is one wait at which both agree.
 fn find_heads(clients: &mut [&mut Client], slice: usize, all: &Traffic, capacity: f64) {
-    let others = clients.iter().map(|client| {
-        let mut others = *all;
-        others.add(&client.traffic(slice), -1.0);
-        others
-    });
+    let others = clients.iter().map(|client| all.without(&client.traffic(slice)));
     let others: Vec<Traffic> = others.collect();
     // What is before a message: the others' part of what is taken.
-    let head = |others: &Traffic, taken: f64| {
-        let mut before = Traffic::default();
-        before.add(others, taken / all.sectors);
-        behind(&before)
-    };
+    let head = |others: &Traffic, taken: f64| behind(&others.times(taken / all.sectors));
     let asked = |taken: f64, more: f64| -> f64 {
         let pairs = clients.iter().zip(&others);
         pairs.map(|(client, others)| client.sectors_if(slice, head(others, taken) + more)).sum()
@@ -201,17 +190,15 @@ impl Client {
     }
 
     /// Begins with the rate that the SM has found, and the waits with which it did.
-    fn begin(&mut self) {
+    fn begin(&mut self, reckoned: &[Wait]) {
         self.rate = self.reckoned_rate;
-        self.waits.clone_from(&self.reckoned);
+        self.waits.copy_from_slice(reckoned);
         self.longer = 0.0;
     }
 
     /// What it asks of a slice in a cycle.
     fn traffic(&self, slice: usize) -> Traffic {
-        let mut traffic = Traffic::default();
-        traffic.add(&self.shares[slice], self.rate);
-        traffic
+        self.shares[slice].times(self.rate)
     }
 
     /// The part of a cycle for which it has a slice.
@@ -227,7 +214,7 @@ impl Client {
             others.add(share, self.rate);
             late += share.messages * part;
         }
-        others.add(&self.traffic(slice), -1.0);
+        let others = others.without(&self.traffic(slice));
         let in_step = (1.0 - self.late[slice]) * (1.0 - late);
         behind(&others) * (1.0 - in_step)
     }
@@ -256,8 +243,8 @@ impl Client {
     }
 
     /// Whether the SM would be noticeably faster or slower by the waits that are than by those with which it has reckoned.
-    fn is_elsewhere(&self) -> bool {
-        let waits = self.waits.iter().zip(&self.reckoned).zip(&self.shares);
+    fn is_elsewhere(&self, reckoned: &[Wait]) -> bool {
+        let waits = self.waits.iter().zip(reckoned).zip(&self.shares);
         let moved =
             waits.map(|((now, then), share)| share.messages * (self.cycles(*now) - self.cycles(*then)).abs());
         self.response * moved.sum::<f64>() > EXACT

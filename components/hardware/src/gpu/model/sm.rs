@@ -142,10 +142,16 @@ impl Sm {
         }
     }
 
-    /// From now on a message to each slice waits so long for those of other SMs.
-    pub(super) fn route(&mut self, waits: &[Wait]) {
-        self.waits.copy_from_slice(waits);
-        self.residents.iter_mut().for_each(|it| it.rates.route(waits));
+    /// How long a message to each slice is taken to wait for those of other SMs.
+    pub(super) fn waits(&self) -> &[Wait] {
+        &self.waits
+    }
+
+    /// From now on it is taken to wait so long, or a part of the way to that.
+    pub(super) fn route(&mut self, waits: &[Wait], part: f64) {
+        self.waits.iter_mut().zip(waits).for_each(|(known, wait)| *known = known.towards(wait, part));
+        let Sm { residents, waits, .. } = self;
+        residents.iter_mut().for_each(|it| it.rates.route(waits));
         self.change();
     }
 

@@ -18,6 +18,19 @@ impl Traffic {
         self.sectors += more.sectors * times;
         self.squares += more.squares * times;
     }
+
+    /// So many times as much.
+    pub(super) fn times(&self, times: f64) -> Traffic {
+        let mut traffic = Traffic::default();
+        traffic.add(self, times);
+        traffic
+    }
+
+    /// What is left without some of it.
+    pub(super) fn without(mut self, some: &Traffic) -> Traffic {
+        self.add(some, -1.0);
+        self
+    }
 }
 
 /// How long a message to a slice of the L2 waits for those of other SMs (`network.rs`).
