@@ -98,6 +98,19 @@ fn the_model_takes_as_long_as_stepped_sms_for_kernels_side_by_side() {
 }
 
 #[test]
+fn the_model_counts_the_instructions_that_stepped_sms_count() {
+    for application in applications_of_narrow_tasks() {
+        let [model, stepped] =
+            [(MODEL, "gpu/throughput-model"), (STEPPED, "gpu/sm")].map(|(machine, sms)| {
+                let summary =
+                    verified(&on(machine, "hyperq", &application, &["app.size=small", "gpu.sms=2"]));
+                ["warp_insn", "gpu_sim_insn"].map(|name| total(&summary, sms, name))
+            });
+        assert_eq!(model, stepped, "{application}");
+    }
+}
+
+#[test]
 fn the_model_takes_as_long_as_stepped_sms_for_tasks_of_a_table() {
     // The host looks often, so that it is the tasks that are timed rather than when it happens to look.
     let with = |scan: &str| format!("host.cpu.runtime={{ pagoda: {{ scan: {scan}, timeout: 5 us }} }}");

@@ -141,7 +141,7 @@ impl<'a> Cta<'a> {
         loop {
             let first = self.warps[index].pc().unwrap_or_default();
             let (count, threads) = self.warps[index].run_straight(self.program, left);
-            observer.computed(index, first, count);
+            observer.computed(index, first, count, threads);
             self.statistics.warp_instructions += u64::from(count);
             self.statistics.thread_instructions += threads;
             left -= count;

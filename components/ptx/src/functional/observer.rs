@@ -4,8 +4,9 @@ use crate::execute::{Access, Issued};
 
 /// Is told what the warps of a block execute: of each warp in its order, and of several in the order in which they take turns.
 pub trait Observer {
-    /// A warp has executed so many instructions that only compute and stand one behind the other, from a pc on; it may be none.
-    fn computed(&mut self, warp: usize, first: u32, count: u32);
+    /// A warp has executed so many instructions that only compute and stand one behind the other, from a pc on, by so many threads, all
+    /// added up; it may be none.
+    fn computed(&mut self, warp: usize, first: u32, count: u32, threads: u64);
 
     /// A warp has executed the instruction at a pc. The access is that of a memory instruction, and anything for others.
     fn issued(&mut self, warp: usize, pc: u32, issued: Issued, access: &Access);
@@ -20,7 +21,7 @@ pub trait Observer {
 /// Nobody looks on.
 impl Observer for () {
     #[inline]
-    fn computed(&mut self, _warp: usize, _first: u32, _count: u32) {}
+    fn computed(&mut self, _warp: usize, _first: u32, _count: u32, _threads: u64) {}
 
     #[inline]
     fn issued(&mut self, _warp: usize, _pc: u32, _issued: Issued, _access: &Access) {}

@@ -190,11 +190,12 @@ pub(super) fn collecting(operands: usize, conflicts: u64) -> u64 {
 
 impl Observer for Alone<'_> {
     #[inline]
-    fn computed(&mut self, warp: usize, first: u32, count: u32) {
+    fn computed(&mut self, warp: usize, first: u32, count: u32, threads: u64) {
         let clock = &mut self.warps[warp];
         for instruction in &self.program.instructions()[first as usize..(first + count) as usize] {
             clock.compute(instruction, self.costs);
         }
+        clock.warp.threads += threads;
     }
 
     fn issued(&mut self, warp: usize, pc: u32, issued: Issued, access: &Access) {
