@@ -7,9 +7,10 @@ use counterpoint_host_model::program::{Step, Task};
 use crate::support::{assert_verified, request, root, run_request};
 
 /// Programs whose inputs can be irregular, and whether their tasks have shared memory.
-const PROGRAMS: [(&str, bool); 11] = [
+const PROGRAMS: [(&str, bool); 12] = [
     ("narrow-beam-former", false),
     ("narrow-convolution", false),
+    ("narrow-convolution-global", false),
     ("narrow-dct", true),
     ("narrow-dct-global", false),
     ("narrow-des", false),

@@ -2,7 +2,7 @@
 #include "../tasks.h"
 #include "task.h"
 
-TASK_FUNCTIONS(convolve_task)
+TASK_FUNCTIONS(convolve_task, convolve_global_task)
 
 #include "../gemtc.h"
 #include "../pagoda.h"

@@ -32,14 +32,26 @@ pub(super) fn of_signal(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     Ok(bytes_of_f32s(&along(&input.f32s_of("signal", n)?, n, 1)))
 }
 
-/// A square filter over small images: parameters `n` and `radius` beside those of all narrow tasks, input buffers `image` and `taps`.
+/// Small images behind the Sobel operator of order 5: parameter `n` beside those of all narrow tasks, input buffer `image`.
 pub(super) fn narrow(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
-    let (n, radius) = (input.size("n")?, input.size("radius")?);
-    let images = input.f32s_of("image", input.tasks()? * n * n)?;
+    let (blur, falls) = ([1.0, 4.0, 6.0, 4.0, 1.0], [1.0, 2.0, 0.0, -2.0, -1.0]);
+    let taps: Vec<f32> = blur.iter().flat_map(|down| falls.map(|across| down * across / 64.0)).collect();
+    of_images(input, &taps, 2)
+}
+
+/// Small images behind a square filter: parameters `n` and `radius` beside those of all narrow tasks, input buffers `image` and `taps`.
+pub(super) fn narrow_global(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
+    let radius = input.size("radius")?;
     let taps = input.f32s_of("taps", (2 * radius + 1) * (2 * radius + 1))?;
+    of_images(input, &taps, radius)
+}
+
+fn of_images(input: &ReferenceInput<'_>, taps: &[f32], radius: usize) -> Result<Vec<u8>, String> {
+    let n = input.size("n")?;
+    let images = input.f32s_of("image", input.tasks()? * n * n)?;
     let sizes = input.chances(0, 8)?.map(|eighths| n - eighths * (n / 8));
     Ok(bytes_of_tasks(sizes, n * n, |task, size| {
-        square(&images[task * n * n..][..size * size], &taps, size, radius)
+        square(&images[task * n * n..][..size * size], taps, size, radius)
     }))
 }
 

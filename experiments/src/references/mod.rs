@@ -212,6 +212,7 @@ pub const REFERENCES: &[Reference] = &[
     Reference { name: "mummer", compute: mummer::reference },
     Reference { name: "narrow-beam-former", compute: narrow_beam_former::reference },
     Reference { name: "narrow-convolution", compute: convolution::narrow },
+    Reference { name: "narrow-convolution-global", compute: convolution::narrow_global },
     Reference { name: "narrow-dct", compute: dct8x8::narrow },
     Reference { name: "narrow-des", compute: narrow_des::reference },
     Reference { name: "narrow-exchange", compute: narrow_exchange::reference },
