@@ -65,7 +65,7 @@ enum Wanted {
     Own,
     /// Each four of 256 that lie in different lines.
     Any,
-    /// The one, and four of these, in turn: as in a convolution, whose tasks read the same taps.
+    /// The one, and four of these, in turn: as in `narrow-convolution-global`, whose tasks read the same taps.
     OneOrAny,
 }
 
