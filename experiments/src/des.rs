@@ -1,5 +1,7 @@
-//! The Data Encryption Standard (FIPS 46-3), bit by bit in the order in which the standard tells it: slow, and easy to
-//! compare with its tables. Bits are counted from the highest, from 1.
+//! The Data Encryption Standard (FIPS 46-3), from the tables of the standard, whose bits are counted from the highest, from 1.
+
+use std::array;
+use std::sync::LazyLock;
 
 /// The keys of the rounds of one pass, of 48 bits each.
 pub(crate) type Rounds = [u64; 16];
@@ -18,24 +20,32 @@ pub(crate) fn rounds_of(key: u64) -> Rounds {
 /// A block of 64 bits behind one pass.
 pub(crate) fn pass(block: u64, rounds: &Rounds) -> u64 {
     let begun = permuted(block, 64, &INITIAL);
-    let (mut left, mut right) = (begun >> 32, begun & u64::from(u32::MAX));
+    let (mut left, mut right) = ((begun >> 32) as u32, begun as u32);
     for key in rounds {
         (left, right) = (right, left ^ mixed(right, *key));
     }
-    let end = right << 32 | left;
+    let end = u64::from(right) << 32 | u64::from(left);
     (0..64).filter(|&bit| end >> (63 - bit) & 1 != 0).map(|bit| 1 << (64 - u64::from(INITIAL[bit]))).sum()
 }
 
 /// What a round makes of a half.
-fn mixed(half: u64, key: u64) -> u64 {
-    let expanded = permuted(half, 32, &EXPANSION) ^ key;
-    let boxed = BOXES.iter().enumerate().fold(0, |boxed, (index, table)| {
-        let six = (expanded >> (42 - 6 * index) & 63) as usize;
-        let (row, column) = (six >> 4 & 2 | six & 1, six >> 1 & 15);
-        boxed << 4 | u64::from(table[16 * row + column])
-    });
-    permuted(boxed, 32, &PERMUTATION)
+fn mixed(half: u32, key: u64) -> u32 {
+    (0..8).fold(0, |mixed, index| {
+        // Four bits of the half in their order, and on either side the next one: the standard's expansion.
+        let six = u64::from(half.rotate_left(4 * index + 5)) ^ key >> (42 - 6 * index);
+        mixed | BOXED[index as usize][(six & 63) as usize]
+    })
 }
+
+/// By box and what goes into it, what comes out of the permutation behind the boxes because of it.
+static BOXED: LazyLock<[[u32; 64]; 8]> = LazyLock::new(|| {
+    array::from_fn(|index| {
+        array::from_fn(|six| {
+            let (row, column) = (six >> 4 & 2 | six & 1, six >> 1 & 15);
+            permuted(u64::from(BOXES[index][16 * row + column]) << (28 - 4 * index), 32, &PERMUTATION) as u32
+        })
+    })
+});
 
 /// The bits of a number of so many bits that a table names, in its order.
 fn permuted(from: u64, bits: u32, table: &[u8]) -> u64 {
@@ -51,11 +61,6 @@ const INITIAL: [u8; 64] = [
     58, 50, 42, 34, 26, 18, 10, 2, 60, 52, 44, 36, 28, 20, 12, 4, 62, 54, 46, 38, 30, 22, 14, 6, 64, 56, 48,
     40, 32, 24, 16, 8, 57, 49, 41, 33, 25, 17, 9, 1, 59, 51, 43, 35, 27, 19, 11, 3, 61, 53, 45, 37, 29, 21,
     13, 5, 63, 55, 47, 39, 31, 23, 15, 7,
-];
-/// The bits of a half that go into the boxes.
-const EXPANSION: [u8; 48] = [
-    32, 1, 2, 3, 4, 5, 4, 5, 6, 7, 8, 9, 8, 9, 10, 11, 12, 13, 12, 13, 14, 15, 16, 17, 16, 17, 18, 19, 20,
-    21, 20, 21, 22, 23, 24, 25, 24, 25, 26, 27, 28, 29, 28, 29, 30, 31, 32, 1,
 ];
 /// The permutation behind the boxes.
 const PERMUTATION: [u8; 32] = [

@@ -67,7 +67,7 @@ fn warps_meet_at_barriers() {
     let (one, two) = (cycles(&body, 32, 1)[0], cycles(&body, 64, 1)[0]);
     assert_eq!(
         two,
-        one + 1,
+        one + 2,
         "the second warp waits for the first and goes on with it; they meet now and then at a register bank"
     );
 }

@@ -6,16 +6,29 @@
 
 use counterpoint_protocols::memory::{LINE_BYTES, SECTOR_BYTES, line_of, sectors};
 use counterpoint_ptx::functional::Observer;
-use counterpoint_ptx::{Access, AccessKind, Instruction, Issue, Issued, Program, Space};
+use counterpoint_ptx::{Access, AccessKind, Instruction, Issue, Issued, Program, RegisterSet, Space};
 
 use super::costs::Costs;
-use super::share::{Resource, Wants};
+use super::wants::{Resource, Wants};
 use crate::gpu::sm::units::MEMORY;
 
 /// Named barriers of a block (PTX ISA, bar).
 const BARRIERS: usize = 16;
 /// What an instruction of a way takes a turn at.
 const RESOURCE_OF_WAY: [Resource; 4] = [Resource::Sp, Resource::Sfu, Resource::Dp, Resource::LoadStore];
+
+/// An instruction as a warp alone meets it.
+struct Step {
+    reads: RegisterSet,
+    writes: RegisterSet,
+    way: usize,
+    /// Cycles for which it has the unit of its way.
+    initiation: u64,
+    /// Cycles for which it has a collector.
+    collected: u64,
+    /// Cycles to the issue of an instruction that needs its value.
+    latency: u64,
+}
 
 /// A warp at work.
 #[derive(Clone, Debug, Default)]
@@ -32,6 +45,8 @@ struct Clock {
     /// When its last sector came, and when all its stores are acknowledged.
     sector: u64,
     stored: u64,
+    /// By instruction, how much more often it has computed than the one before it.
+    computed: Vec<i32>,
     warp: Warp,
 }
 
@@ -49,7 +64,7 @@ pub(super) struct Warp {
 
 /// Looks on at one block.
 pub(super) struct Alone<'a> {
-    program: &'a Program,
+    steps: Vec<Step>,
     costs: &'a Costs,
     warps: Vec<Clock>,
     /// By barrier, when the last warp came.
@@ -57,76 +72,113 @@ pub(super) struct Alone<'a> {
 }
 
 impl<'a> Alone<'a> {
-    pub(super) fn new(program: &'a Program, costs: &'a Costs, warps: u32) -> Self {
+    pub(super) fn new(program: &Program, costs: &'a Costs, warps: u32) -> Self {
+        let steps: Vec<Step> = program.instructions().iter().map(|it| Step::new(it, costs)).collect();
         let ready = vec![0; program.scoreboard_registers().into()];
-        let clock = Clock { ready, ..Clock::default() };
-        Alone { program, costs, warps: vec![clock; warps as usize], arrived: [0; BARRIERS] }
+        let clock = Clock { ready, computed: vec![0; steps.len() + 1], ..Clock::default() };
+        Alone { steps, costs, warps: vec![clock; warps as usize], arrived: [0; BARRIERS] }
     }
 
     /// What the warps of the block came to, and what they found in the end: a block has ended when its stores are acknowledged.
     pub(super) fn warps(&self) -> impl Iterator<Item = Warp> + '_ {
         self.warps.iter().map(|clock| {
             let cycles = (clock.issued + 1).max(clock.stored).max(1);
-            Warp { cycles, ..clock.warp.clone() }
+            let mut warp = Warp { cycles, ..clock.warp.clone() };
+            let mut times = 0;
+            for (step, more) in self.steps.iter().zip(&clock.computed) {
+                times += more;
+                step.compute(&mut warp.wants, times as u64);
+            }
+            warp
         })
+    }
+}
+
+impl Step {
+    fn new(instruction: &Instruction, costs: &Costs) -> Self {
+        let &Instruction { reads, writes, unit, latency, .. } = instruction;
+        let (latency, initiation) = costs.units.cycles(latency);
+        let conflicts = costs.bank_conflicts(reads.as_slice());
+        Step {
+            reads,
+            writes,
+            way: costs.units.way(unit),
+            initiation,
+            collected: collecting(reads.as_slice().len(), conflicts),
+            latency: conflicts + latency + costs.pipeline,
+        }
+    }
+
+    /// Operands wait for their banks side by side, and results once more.
+    fn pass_banks(&self, wants: &mut Wants, times: u64) {
+        for set in [&self.reads, &self.writes] {
+            wants.visit_together(Resource::Banks, set.as_slice().len() as u64, times);
+        }
+    }
+
+    /// What it wants for computing so many times.
+    fn compute(&self, wants: &mut Wants, times: u64) {
+        if times > 0 {
+            self.pass_banks(wants, times);
+            wants.visit(Resource::Collectors, self.collected, times);
+            wants.visit(RESOURCE_OF_WAY[self.way], self.initiation, times);
+        }
     }
 }
 
 impl Clock {
     /// Issues an instruction as soon as it may; gives the cycle.
     #[inline]
-    fn issue(&mut self, instruction: &Instruction, costs: &Costs) -> u64 {
-        let way = costs.units.way(instruction.unit);
-        let mut at = self.open.max(self.free[way]);
-        for &id in instruction.reads.as_slice().iter().chain(instruction.writes.as_slice()) {
+    fn issue(&mut self, step: &Step, costs: &Costs) -> u64 {
+        let mut at = self.open.max(self.free[step.way]);
+        for &id in step.reads.as_slice().iter().chain(step.writes.as_slice()) {
             at = at.max(self.ready[id as usize]);
         }
-        let pairs = costs.pairs && at <= self.issued && self.single.is_some_and(|single| single != way);
+        let pairs = costs.pairs && at <= self.issued && self.single.is_some_and(|single| single != step.way);
         if pairs {
             self.single = None;
             at = self.issued;
         } else {
             at = at.max(self.issued + 1);
-            self.single = Some(way);
+            self.single = Some(step.way);
             // A scheduler turns to one warp in a cycle, from which it may take two.
-            self.warp.wants.visit(Resource::Issue, 1);
+            self.warp.wants.visit(Resource::Issue, 1, 1);
         }
         self.issued = at;
         self.warp.instructions += 1;
-        // Operands of an instruction wait side by side, and its results once more.
-        for set in [&instruction.reads, &instruction.writes] {
-            self.warp.wants.visit_together(Resource::Banks, set.as_slice().len() as u64);
-        }
         at
     }
 
-    /// An instruction that computes.
+    /// Instructions from one on that compute.
     #[inline]
-    fn compute(&mut self, instruction: &Instruction, costs: &Costs) {
-        let at = self.issue(instruction, costs);
-        let way = costs.units.way(instruction.unit);
-        let (latency, initiation) = costs.units.cycles(instruction.latency);
-        let conflicts = costs.bank_conflicts(instruction.reads.as_slice());
-        self.free[way] = at + initiation;
-        self.warp
-            .wants
-            .visit(Resource::Collectors, collecting(instruction.reads.as_slice().len(), conflicts));
-        self.warp.wants.visit(RESOURCE_OF_WAY[way], initiation);
-        for &id in instruction.writes.as_slice() {
-            self.ready[id as usize] = at + conflicts + latency + costs.pipeline;
+    fn compute(&mut self, steps: &[Step], first: usize, count: usize, costs: &Costs) {
+        for step in &steps[first..first + count] {
+            let at = self.issue(step, costs);
+            self.free[step.way] = at + step.initiation;
+            self.deliver(step, at + step.latency);
         }
+        self.computed[first] += 1;
+        self.computed[first + count] -= 1;
+    }
+
+    /// Issues an instruction that the load-store unit serves.
+    fn issue_access(&mut self, step: &Step, costs: &Costs) -> u64 {
+        step.pass_banks(&mut self.warp.wants, 1);
+        self.issue(step, costs)
     }
 
     /// The load-store unit works on an access for so many cycles, from a cycle on; gives when it has begun.
     fn load_store(&mut self, at: u64, cycles: u64) -> u64 {
         let begun = at.max(self.free[MEMORY]);
         self.free[MEMORY] = begun + cycles;
-        self.warp.wants.visit(Resource::LoadStore, cycles);
+        self.warp.wants.visit(Resource::LoadStore, cycles, 1);
         begun
     }
 
-    fn deliver(&mut self, instruction: &Instruction, at: u64) {
-        for &id in instruction.writes.as_slice() {
+    /// From then on there is what it writes.
+    #[inline]
+    fn deliver(&mut self, step: &Step, at: u64) {
+        for &id in step.writes.as_slice() {
             self.ready[id as usize] = at;
         }
     }
@@ -150,23 +202,23 @@ impl Clock {
         count
     }
 
-    fn access(&mut self, instruction: &Instruction, access: &Access, costs: &Costs) {
-        let issued = self.issue(instruction, costs);
+    fn access(&mut self, step: &Step, access: &Access, costs: &Costs) {
+        let issued = self.issue_access(step, costs);
         match access.space {
             Space::Shared => {
                 let cycles = costs.conflicts(access);
                 let begun = self.load_store(issued, cycles);
-                self.deliver(instruction, begun + cycles - 1 + costs.shared);
+                self.deliver(step, begun + cycles - 1 + costs.shared);
             }
             Space::Const | Space::Local => {
                 let begun = self.load_store(issued, 1);
-                self.deliver(instruction, begun + costs.parameter);
+                self.deliver(step, begun + costs.parameter);
             }
             Space::Global => {
                 let count = self.touch(access, costs);
                 let begun = self.load_store(issued, if costs.by_sector { count } else { 1 });
                 let stores = access.kind != AccessKind::Load;
-                self.warp.wants.visit(Resource::Way, 0);
+                self.warp.wants.visit(Resource::Way, 0, 1);
                 let latency =
                     if matches!(access.kind, AccessKind::Atomic(..)) { costs.atomic } else { costs.global };
                 // A sector comes in a cycle, whatever load it is for.
@@ -176,7 +228,7 @@ impl Clock {
                 } else {
                     self.sector = last;
                 }
-                self.deliver(instruction, last);
+                self.deliver(step, last);
             }
         }
     }
@@ -192,34 +244,33 @@ impl Observer for Alone<'_> {
     #[inline]
     fn computed(&mut self, warp: usize, first: u32, count: u32, threads: u64) {
         let clock = &mut self.warps[warp];
-        for instruction in &self.program.instructions()[first as usize..(first + count) as usize] {
-            clock.compute(instruction, self.costs);
-        }
+        clock.compute(&self.steps, first as usize, count as usize, self.costs);
         clock.warp.threads += threads;
     }
 
     fn issued(&mut self, warp: usize, pc: u32, issued: Issued, access: &Access) {
-        let (clock, costs) = (&mut self.warps[warp], self.costs);
-        let instruction = &self.program.instructions()[pc as usize];
+        let Alone { steps, costs, warps, arrived } = self;
+        let clock = &mut warps[warp];
+        let (pc, step) = (pc as usize, &steps[pc as usize]);
         match issued.kind {
-            Issue::Memory => clock.access(instruction, access, costs),
+            Issue::Memory => clock.access(step, access, costs),
             Issue::Parameter => {
-                let at = clock.issue(instruction, costs);
+                let at = clock.issue_access(step, costs);
                 let begun = clock.load_store(at, 1);
-                clock.deliver(instruction, begun + costs.parameter);
+                clock.deliver(step, begun + costs.parameter);
             }
             Issue::Texture => {
-                let at = clock.issue(instruction, costs);
+                let at = clock.issue_access(step, costs);
                 let begun = clock.load_store(at, 1);
-                clock.deliver(instruction, begun + costs.global);
+                clock.deliver(step, begun + costs.global);
             }
             Issue::Fence => {
-                clock.compute(instruction, costs);
+                clock.compute(steps, pc, 1, costs);
                 clock.open = clock.stored.max(clock.sector);
             }
             Issue::Barrier { id, .. } => {
-                clock.compute(instruction, costs);
-                let arrived = &mut self.arrived[id as usize];
+                clock.compute(steps, pc, 1, costs);
+                let arrived = &mut arrived[id as usize];
                 *arrived = (*arrived).max(clock.issued);
             }
             Issue::Done
@@ -228,7 +279,7 @@ impl Observer for Alone<'_> {
             | Issue::Range(_)
             | Issue::Exit { .. }
             | Issue::Nothing => {
-                clock.compute(instruction, costs);
+                clock.compute(steps, pc, 1, costs);
             }
         }
         clock.warp.threads += u64::from(issued.lanes.count_ones());

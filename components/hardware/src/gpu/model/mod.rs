@@ -19,10 +19,12 @@ mod gemtc;
 mod memory;
 mod network;
 pub mod pagoda;
+mod search;
 mod share;
 mod sm;
 mod task;
 mod traffic;
+mod wants;
 
 use std::collections::VecDeque;
 

@@ -14,7 +14,7 @@
 //! How often SMs ask follows from how long they wait. An SM is here as one rate at which it asks, and how that answers to a longer wait;
 //! whenever that has led to waits that are not those with which the SM reckoned, it reckons again.
 
-use super::share::halve;
+use super::search::{Grid, first};
 use super::sm::{Load, Sm};
 use super::traffic::{Traffic, Wait};
 
@@ -24,35 +24,46 @@ const ROUNDS: usize = 16;
 const WHOLE: usize = 4;
 /// Times that each slice's wait is found, given those of the others.
 const SWEEPS: usize = 16;
-/// Steps in which one is found.
-const STEPS: usize = 16;
 /// Rates are as exact as this part of them.
 const EXACT: f64 = 2e-3;
 /// What has no limit in theory has one here: the part of an output that others take at most.
 const MOST: f64 = 0.999;
-/// A wait beyond which none is looked for.
-const LONGEST: f64 = 1e6;
+/// What is taken of a slice is found to this part of what there is.
+const PARTS: u32 = 1 << 16;
+/// How long heads wait at a slice that is wanted more often than it can serve.
+const HEADS: Grid = Grid { spacing: 1.0 / 65536.0, even: 16, doublings: 20 };
 
 /// The network between SMs and slices.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Network {
     clients: Vec<Client>,
-    slices: usize,
+    slices: Vec<Slice>,
+}
+
+/// Where what is looked for at a slice was found last.
+#[derive(Clone, Copy, Debug, Default)]
+struct Slice {
+    /// What is taken of it, in [`PARTS`].
+    taken: u32,
+    /// How much longer heads wait if all of it is, a point of [`HEADS`].
+    more: u32,
 }
 
 /// What is known of an SM.
 #[derive(Clone, Debug, Default)]
 struct Client {
-    /// By slice, what it asks there with each of its messages, on average.
+    /// By slice, what it asks there with each of its messages, on average; and in all.
     shares: Vec<Traffic>,
+    share: Traffic,
     /// Messages in a cycle when it reckoned, and what else it told then.
     reckoned_rate: f64,
     response: f64,
     full: bool,
     /// The waits that are, by slice. Those with which it has reckoned are with the SM.
     waits: Vec<Wait>,
-    /// By slice, the part of its messages that find it busy.
+    /// By slice, the part of its messages there that find it busy; and the part of all of them that do.
     late: Vec<f64>,
+    lateness: f64,
     /// Messages in a cycle, by those waits.
     rate: f64,
     /// Cycles by which they make a message of it longer.
@@ -73,7 +84,7 @@ impl Network {
         let (shares, waits) = (vec![Traffic::default(); slices], vec![Wait::default(); slices]);
         let late = vec![0.0; slices];
         let client = Client { shares, waits, late, ..Client::default() };
-        Network { clients: vec![client; sms], slices }
+        Network { clients: vec![client; sms], slices: vec![Slice::default(); slices] }
     }
 
     /// Brings waits and speeds of all SMs together, as they are from a cycle on.
@@ -104,7 +115,7 @@ impl Network {
     fn solve(&mut self) {
         for _ in 0..SWEEPS {
             let before: Vec<f64> = self.clients.iter().map(|client| client.rate).collect();
-            (0..self.slices).for_each(|slice| self.solve_slice(slice));
+            (0..self.slices.len()).for_each(|slice| self.solve_slice(slice));
             let moved =
                 |(client, before): (&Client, f64)| (client.rate - before).abs() > EXACT / 4.0 * before;
             if !self.clients.iter().zip(before).any(moved) {
@@ -121,7 +132,7 @@ impl Network {
             let mut all = Traffic::default();
             clients.iter().for_each(|client| all.add(&client.traffic(slice), 1.0));
             let held = find_answers(&mut clients, slice);
-            find_heads(&mut clients, slice, &all, all.sectors / held);
+            self.slices[slice].find_heads(&mut clients, slice, &all, all.sectors / held);
         }
     }
 }
@@ -132,7 +143,9 @@ fn find_answers(clients: &mut [&mut Client], slice: usize) -> f64 {
     let before = held;
     for client in clients {
         let own = client.held(slice);
-        client.late[slice] = (before - own).clamp(0.0, 1.0);
+        let late = (before - own).clamp(0.0, 1.0);
+        client.lateness += client.shares[slice].messages * (late - client.late[slice]);
+        client.late[slice] = late;
         // Half of the way: what a slice is held for makes SMs ask for less, so that it is held less.
         let answer = f64::midpoint(client.waits[slice].answer, client.answer(slice));
         client.wait(slice, Wait { answer, ..client.waits[slice] });
@@ -141,29 +154,83 @@ fn find_answers(clients: &mut [&mut Client], slice: usize) -> f64 {
     held
 }
 
-/// Finds how long messages to a slice that gives so many sectors a cycle wait at the heads of ports, if all ask this of it. Longer waits
-/// bring fewer messages: there is one wait at which both agree.
-fn find_heads(clients: &mut [&mut Client], slice: usize, all: &Traffic, capacity: f64) {
-    let others = clients.iter().map(|client| all.without(&client.traffic(slice)));
-    let others: Vec<Traffic> = others.collect();
-    // What is before a message: the others' part of what is taken.
-    let head = |others: &Traffic, taken: f64| behind(&others.times(taken / all.sectors));
-    let asked = |taken: f64, more: f64| -> f64 {
-        let pairs = clients.iter().zip(&others);
-        pairs.map(|(client, others)| client.sectors_if(slice, head(others, taken) + more)).sum()
-    };
-    let (taken, more) = if asked(capacity, 0.0) <= capacity {
-        (halve([0.0, capacity], STEPS, 0.0, |taken| asked(taken, 0.0) > taken), 0.0)
-    } else {
-        let too_short = |more| asked(capacity, more) > capacity;
-        let mut most = 1.0;
-        while too_short(most) && most < LONGEST {
-            most *= 2.0;
+/// So many SMs are looked at together, as a processor may.
+const TOGETHER: usize = 4;
+
+/// What SMs ask of a slice by how long heads wait there.
+#[derive(Clone, Copy, Default)]
+struct Asking {
+    /// What the others ask, as a part of all that is asked; and half a message of theirs, in sectors.
+    others: [f64; TOGETHER],
+    half: [f64; TOGETHER],
+    /// Sectors in a cycle, if none of the SM's messages took any longer.
+    sectors: [f64; TOGETHER],
+    /// How much longer its messages take if heads do not wait here, and by each cycle that they do.
+    longer: [f64; TOGETHER],
+    by_cycle: [f64; TOGETHER],
+}
+
+impl Asking {
+    /// How long heads of an SM wait behind others if so much is taken of what is asked.
+    fn behind(&self, at: usize, taken: f64) -> f64 {
+        let taken = (self.others[at] * taken).min(MOST);
+        self.half[at] * taken / (1.0 - taken)
+    }
+}
+
+/// What is asked of a slice if so much is taken of it, and heads wait so much longer than behind others.
+fn asked(all: &[Asking], taken: f64, more: f64) -> f64 {
+    let mut sums = [0.0; TOGETHER];
+    for asking in all {
+        for (at, sum) in sums.iter_mut().enumerate() {
+            let head = asking.behind(at, taken) + more;
+            *sum += asking.sectors[at] / slower(asking.longer[at] + asking.by_cycle[at] * head);
         }
-        (capacity, halve([0.0, most], STEPS, 0.0, too_short))
-    };
-    for (client, others) in clients.iter_mut().zip(&others) {
-        client.wait(slice, Wait { head: head(others, taken) + more, ..client.waits[slice] });
+    }
+    sums.iter().sum()
+}
+
+/// How much more time an SM needs for a message where the time of one becomes longer by such a part.
+fn slower(longer: f64) -> f64 {
+    (1.0 + longer).max(EXACT)
+}
+
+impl Slice {
+    /// Finds how long messages to a slice of a number wait at the heads of ports, if all ask this of it and it gives so many sectors a cycle.
+    /// Longer waits bring fewer messages: there is one wait at which both agree.
+    fn find_heads(&mut self, clients: &mut [&mut Client], number: usize, all: &Traffic, capacity: f64) {
+        let asking = |clients: &[&mut Client]| {
+            let mut asking = Asking::default();
+            for (at, client) in clients.iter().enumerate() {
+                let others = all.without(&client.traffic(number));
+                let Traffic { messages, sectors, .. } = client.shares[number];
+                if others.sectors > 0.0 {
+                    asking.others[at] = others.sectors / all.sectors;
+                    asking.half[at] = others.squares / others.sectors / 2.0;
+                }
+                asking.sectors[at] = sectors * client.reckoned_rate;
+                asking.longer[at] = client.response * (client.longer - messages * client.waits[number].head);
+                asking.by_cycle[at] = client.response * messages;
+            }
+            asking
+        };
+        let all_asking: Vec<Asking> = clients.chunks(TOGETHER).map(asking).collect();
+        let part = |part| capacity * f64::from(part) / f64::from(PARTS);
+        self.taken = first(PARTS + 1, self.taken, |it| asked(&all_asking, part(it), 0.0) - part(it));
+        let taken = part(self.taken);
+        let more = if self.taken < PARTS || asked(&all_asking, taken, 0.0) <= taken {
+            0.0
+        } else {
+            let excess = |it| asked(&all_asking, taken, HEADS.point(it)) - taken;
+            self.more = first(HEADS.points(), self.more, excess);
+            HEADS.point(self.more)
+        };
+        for (clients, asking) in clients.chunks_mut(TOGETHER).zip(&all_asking) {
+            for (at, client) in clients.iter_mut().enumerate() {
+                let head = asking.behind(at, taken) + more;
+                client.wait(number, Wait { head, ..client.waits[number] });
+            }
+        }
     }
 }
 
@@ -184,6 +251,8 @@ impl Client {
                 };
             }
         }
+        self.share = Traffic::default();
+        traffic.iter().for_each(|it| self.share.add(it, 1.0));
         self.shares = traffic;
         (self.reckoned_rate, self.response, self.full) = (rate, response, full);
         changed
@@ -194,6 +263,7 @@ impl Client {
         self.rate = self.reckoned_rate;
         self.waits.copy_from_slice(reckoned);
         self.longer = 0.0;
+        self.lateness = self.shares.iter().zip(&self.late).map(|(share, late)| share.messages * late).sum();
     }
 
     /// What it asks of a slice in a cycle.
@@ -209,13 +279,8 @@ impl Client {
 
     /// How long an answer of a slice waits behind those of others.
     fn answer(&self, slice: usize) -> f64 {
-        let (mut others, mut late) = (Traffic::default(), 0.0);
-        for (share, part) in self.shares.iter().zip(&self.late) {
-            others.add(share, self.rate);
-            late += share.messages * part;
-        }
-        let others = others.without(&self.traffic(slice));
-        let in_step = (1.0 - self.late[slice]) * (1.0 - late);
+        let others = self.share.without(&self.shares[slice]).times(self.rate);
+        let in_step = (1.0 - self.late[slice]) * (1.0 - self.lateness);
         behind(&others) * (1.0 - in_step)
     }
 
@@ -226,13 +291,7 @@ impl Client {
 
     /// Messages in a cycle where each takes so much longer than what was reckoned with.
     fn rate_if(&self, longer: f64) -> f64 {
-        self.reckoned_rate / (1.0 + self.response * longer).max(EXACT)
-    }
-
-    /// Sectors of a slice in a cycle if heads waited so long there.
-    fn sectors_if(&self, slice: usize, head: f64) -> f64 {
-        let Traffic { messages, sectors, .. } = self.shares[slice];
-        sectors * self.rate_if(self.longer + messages * (head - self.waits[slice].head))
+        self.reckoned_rate / slower(self.response * longer)
     }
 
     /// Messages to a slice wait so long.
@@ -254,8 +313,8 @@ impl Client {
 #[cfg(test)]
 mod tests {
     use super::super::alone::rates;
-    use super::super::share::{RESOURCES, Wants};
     use super::super::sm::Worker;
+    use super::super::wants::{RESOURCES, Wants};
     use super::*;
 
     /// Sectors in a cycle of each SM, if 64 warps of it are always on their way to one of its slices, with messages of so many sectors.

@@ -9,135 +9,8 @@
 //! What comes out of one resource in step does not meet at the next: where all that comes has passed a scheduler or the load-store unit,
 //! nothing waits until there are more turns wanted than there are ([`Resource::meets`]).
 
-use super::traffic::{Traffic, Wait};
-
-/// What warps take turns at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Resource {
-    /// Instructions issued.
-    Issue,
-    /// The units for integers, single precision and control.
-    Sp,
-    /// Those for approximations and divisions.
-    Sfu,
-    /// Those for double precision.
-    Dp,
-    /// The load-store unit.
-    LoadStore,
-    /// The SM's port to the network, for as long as each message waits there for its slice (`network.rs`).
-    Port,
-    /// Banks of the register file.
-    Banks,
-    /// Operand collectors, each for as long as an instruction has one.
-    Collectors,
-    /// The way to memory, on which nobody takes turns and what goes there may wait behind looks at a lock (`Sm::delay`).
-    Way,
-    /// What is between the port and the answer, on which nobody takes turns and messages wait for those of other SMs.
-    Network,
-}
-
-impl Resource {
-    const ALL: [Resource; RESOURCES] = {
-        use Resource::{Banks, Collectors, Dp, Issue, LoadStore, Network, Port, Sfu, Sp, Way};
-        [Issue, Sp, Sfu, Dp, LoadStore, Port, Banks, Collectors, Way, Network]
-    };
-
-    /// Whether warps that come to it meet by chance: not if all of them come from another resource that gives turns as often.
-    fn meets(self) -> bool {
-        match self {
-            // Which banks an instruction needs is chance.
-            Resource::Issue | Resource::Sfu | Resource::Dp | Resource::LoadStore | Resource::Banks => true,
-            Resource::Sp | Resource::Collectors | Resource::Port | Resource::Way | Resource::Network => false,
-        }
-    }
-}
-
-/// How many there are.
-pub(super) const RESOURCES: usize = 10;
-
-/// An amount of each.
-pub(super) type Turns = [f64; RESOURCES];
-
-/// What a warp wants of each resource: in all, or in each cycle that it would need alone.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Wants {
-    /// Turns that it takes.
-    pub(super) turns: Turns,
-    /// How often it comes for them.
-    pub(super) visits: Turns,
-    /// The squares of the turns of each visit, summed up: who comes meets long visits more often than short ones.
-    pub(super) squares: Turns,
-    /// What it asks of each slice of the L2 or writes there; nothing of those behind the last.
-    pub(super) traffic: Vec<Traffic>,
-}
-
-impl Wants {
-    /// One visit more, for so many turns.
-    #[inline]
-    pub(super) fn visit(&mut self, resource: Resource, turns: u64) {
-        self.turns[resource as usize] += turns as f64;
-        self.visits[resource as usize] += 1.0;
-        self.squares[resource as usize] += (turns * turns) as f64;
-    }
-
-    /// One visit more for several turns of one cycle side by side, if there are any.
-    #[inline]
-    pub(super) fn visit_together(&mut self, resource: Resource, turns: u64) {
-        self.turns[resource as usize] += turns as f64;
-        self.visits[resource as usize] += f64::from(turns.min(1) as u32);
-        self.squares[resource as usize] += turns as f64;
-    }
-
-    /// Visits of a turn each, so many of each resource.
-    pub(super) fn single(turns: Turns) -> Self {
-        Wants { turns, visits: turns, squares: turns, traffic: Vec::new() }
-    }
-
-    /// One message more to a slice.
-    #[inline]
-    pub(super) fn message(&mut self, slice: usize, sectors: u64) {
-        if self.traffic.len() <= slice {
-            self.traffic.resize(slice + 1, Traffic::default());
-        }
-        let sectors = sectors as f64;
-        self.traffic[slice].add(&Traffic { messages: 1.0, sectors, squares: sectors * sectors }, 1.0);
-    }
-
-    /// What its traffic wants of port and network, where messages to each slice wait so long.
-    pub(super) fn route(&mut self, waits: &[Wait]) {
-        if self.traffic.is_empty() {
-            return;
-        }
-        let (mut visits, mut held, mut away) = (0.0, 0.0, 0.0);
-        for (Traffic { messages, sectors, .. }, wait) in self.traffic.iter().zip(waits) {
-            visits += messages;
-            held += sectors + messages * wait.head;
-            away += messages * (wait.head + wait.answer);
-        }
-        self.visits[Resource::Port as usize] = visits;
-        self.turns[Resource::Port as usize] = held;
-        self.visits[Resource::Network as usize] = away;
-    }
-
-    /// With so much of something else.
-    pub(super) fn with(mut self, other: &Wants, times: f64) -> Self {
-        for resource in 0..RESOURCES {
-            self.turns[resource] += other.turns[resource] * times;
-            self.visits[resource] += other.visits[resource] * times;
-            self.squares[resource] += other.squares[resource] * times;
-        }
-        if self.traffic.len() < other.traffic.len() {
-            self.traffic.resize(other.traffic.len(), Traffic::default());
-        }
-        self.traffic.iter_mut().zip(&other.traffic).for_each(|(all, more)| all.add(more, times));
-        self
-    }
-
-    /// How many cycles the warp takes for what is one cycle alone.
-    pub(super) fn slowdown(&self, waits: &Turns) -> f64 {
-        self.visits.iter().zip(waits).fold(1.0, |sum, (visits, wait)| sum + visits * wait)
-    }
-}
+use super::search::{Grid, first};
+use super::wants::{RESOURCES, Resource, Turns, Wants};
 
 /// So many warps that want the same in each cycle that they would need alone.
 #[derive(Clone, Copy, Debug)]
@@ -150,103 +23,116 @@ pub(super) struct Demand<'a> {
 
 /// Rounds in which the waits of several resources find each other: each depends on the others, and most SMs are short of one thing.
 const ROUNDS: usize = 4;
-/// Steps in which one wait is found.
-const STEPS: usize = 14;
-/// Waits are as exact as this part of a turn.
-const EXACT: f64 = 1e-3;
+/// Waits are as exact as a part in a thousand of a turn, or in ten thousand of themselves.
+const WAITS: Grid = Grid { spacing: 1.0 / 1024.0, even: 15, doublings: 40 };
+/// What is less than this is what rounding has left of nothing.
+const ROUNDING: f64 = 1e-9;
 
-/// How long a visit waits at each resource, if that is known of those at which nobody takes turns.
-pub(super) fn waits(demands: &[Demand<'_>], capacity: &Turns, known: &Turns) -> Turns {
-    let mut waits = *known;
-    let wanted = |resource: &Resource| demands.iter().any(|it| it.wants.turns[*resource as usize] > 0.0);
-    let wanted: Vec<Resource> = Resource::ALL.into_iter().filter(wanted).collect();
-    for _ in 0..ROUNDS {
-        for &resource in &wanted {
-            waits[resource as usize] = 0.0;
-            waits[resource as usize] = wait(demands, resource, capacity[resource as usize], &waits);
+/// How long visits of an SM wait at each resource: points of [`WAITS`].
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Waits([u32; RESOURCES]);
+
+impl Waits {
+    /// Finds them, if those are known at which nobody takes turns.
+    pub(super) fn find(&mut self, demands: &[Demand<'_>], capacity: &Turns, known: &Turns) -> Turns {
+        let mut waits = *known;
+        let wanted = |resource: &Resource| demands.iter().any(|it| it.wants.turns[*resource as usize] > 0.0);
+        let wanted: Vec<Resource> = Resource::ALL.into_iter().filter(wanted).collect();
+        let mut times: Vec<f64> = demands.iter().map(|it| it.wants.slowdown(&waits)).collect();
+        let mut visitors = Vec::new();
+        for _ in 0..ROUNDS {
+            let before = waits;
+            for &resource in &wanted {
+                let at = resource as usize;
+                // A collector is kept while its operands wait for their banks.
+                let kept =
+                    if resource == Resource::Collectors { waits[Resource::Banks as usize] } else { 0.0 };
+                gather(&mut visitors, demands, &times, at, waits[at], kept);
+                let excess = |number| excess(&visitors, resource, capacity[at], WAITS.point(number));
+                self.0[at] = first(WAITS.points(), self.0[at], excess);
+                let wait = WAITS.point(self.0[at]);
+                for (time, Demand { wants, .. }) in times.iter_mut().zip(demands) {
+                    *time += wants.visits[at] * (wait - waits[at]);
+                }
+                waits[at] = wait;
+            }
+            if waits == before {
+                break;
+            }
         }
-    }
-    waits
-}
-
-/// What comes to a resource where a visit waits so long.
-struct Load {
-    /// Turns taken in a cycle, of those that there are.
-    taken: f64,
-    /// How long a visit would wait behind what the others bring; nothing if they bring more than there is.
-    behind: Option<f64>,
-}
-
-impl Load {
-    /// Visits of a resource wait so long, and take so much longer than they would alone.
-    fn of(demands: &[(f64, Demand<'_>)], resource: Resource, capacity: f64, longer: f64, wait: f64) -> Load {
-        let at = resource as usize;
-        let (mut taken, mut own, mut size) = (0.0, 0.0, 0.0);
-        for (time, Demand { warps, wants }) in demands {
-            let (turns, visits) = (wants.turns[at] + wants.visits[at] * longer, wants.visits[at]);
-            let rate = turns / (time + visits * wait);
-            taken += warps * rate;
-            own += warps * rate * rate;
-            size += warps * wants.squares[at] / (time + visits * wait);
-        }
-        if !resource.meets() {
-            return Load { taken: taken / capacity, behind: Some(0.0) };
-        }
-        // A warp does not wait for itself: of what is taken, it meets the others'. Schedulers and units have their warps, as many each, so
-        // that few warps do not meet; all come to any bank.
-        let others = match resource {
-            Resource::Banks => (taken - own / taken) / capacity,
-            _ => taken / capacity - own / taken,
-        };
-        let others = others.max(0.0);
-        let behind = (others < 1.0).then(|| size / taken / 2.0 * others / (1.0 - others));
-        Load { taken: taken / capacity, behind }
-    }
-
-    /// Whether visits have to wait longer than they do.
-    fn is_beyond(&self, wait: f64) -> bool {
-        self.taken > 1.0 || self.behind.is_none_or(|behind| behind > wait)
+        waits
     }
 }
 
-/// The wait at one resource, if those at the others are known.
-fn wait(demands: &[Demand<'_>], resource: Resource, capacity: f64, others: &Turns) -> f64 {
-    let wanting = demands.iter().filter(|it| it.wants.turns[resource as usize] > 0.0);
-    let demands: Vec<_> = wanting.map(|it| (it.wants.slowdown(others), *it)).collect();
-    // A collector is kept while its operands wait for their banks.
-    let longer = if resource == Resource::Collectors { others[Resource::Banks as usize] } else { 0.0 };
-    let is_beyond = |wait| Load::of(&demands, resource, capacity, longer, wait).is_beyond(wait);
-    if !is_beyond(0.0) {
-        return 0.0;
-    }
-    // Longer waits bring fewer visits, which wait less: there is one wait at which both agree.
-    let (mut low, mut high) = (0.0, 1.0);
-    while is_beyond(high) {
-        (low, high) = (high, 2.0 * high);
-    }
-    halve([low, high], STEPS, EXACT, is_beyond)
+/// So many warps are looked at together, as a processor may.
+const TOGETHER: usize = 4;
+
+/// Warps that come to a resource.
+#[derive(Clone, Copy, Default)]
+struct Visitors {
+    warps: [f64; TOGETHER],
+    /// How much longer than alone one of them takes, if nobody waits here.
+    time: [f64; TOGETHER],
+    turns: [f64; TOGETHER],
+    visits: [f64; TOGETHER],
+    squares: [f64; TOGETHER],
 }
 
-/// The value between two up to which something holds, found in so many steps at most, each of which halves what is not known, or until that is
-/// less than what matters.
-pub(super) fn halve(
-    [mut low, mut high]: [f64; 2],
-    steps: usize,
-    exact: f64,
-    holds: impl Fn(f64) -> bool,
-) -> f64 {
-    for _ in 0..steps {
-        if high - low < exact {
-            break;
+/// Puts together the warps that come to a resource, whose times have waits of such a length in them, and whose visits keep it so much longer
+/// than they would alone.
+fn gather(
+    visitors: &mut Vec<Visitors>,
+    demands: &[Demand<'_>],
+    times: &[f64],
+    at: usize,
+    wait: f64,
+    kept: f64,
+) {
+    visitors.clear();
+    let coming = times.iter().zip(demands).filter(|(_, demand)| demand.wants.turns[at] > 0.0);
+    for (number, (time, Demand { warps, wants })) in coming.enumerate() {
+        let place = number % TOGETHER;
+        if place == 0 {
+            // Nobody yet, in a time by which rates can be divided.
+            visitors.push(Visitors { time: [1.0; TOGETHER], ..Visitors::default() });
         }
-        let middle = f64::midpoint(low, high);
-        if holds(middle) {
-            low = middle;
-        } else {
-            high = middle;
+        if let Some(last) = visitors.last_mut() {
+            let visits = wants.visits[at];
+            last.warps[place] = *warps;
+            last.time[place] = time - visits * wait;
+            last.turns[place] = wants.turns[at] + visits * kept;
+            last.visits[place] = visits;
+            last.squares[place] = wants.squares[at];
         }
     }
-    high
+}
+
+/// Something above nothing if visits have to wait longer than so long, as they bring too much; it falls as they wait longer.
+fn excess(visitors: &[Visitors], resource: Resource, capacity: f64, wait: f64) -> f64 {
+    let (mut taken, mut own, mut size) = ([0.0; TOGETHER], [0.0; TOGETHER], [0.0; TOGETHER]);
+    for Visitors { warps, time, turns, visits, squares } in visitors {
+        for at in 0..TOGETHER {
+            let often = 1.0 / (time[at] + visits[at] * wait);
+            let rate = turns[at] * often;
+            taken[at] += warps[at] * rate;
+            own[at] += warps[at] * rate * rate;
+            size[at] += warps[at] * squares[at] * often;
+        }
+    }
+    let [taken, own, size] = [taken, own, size].map(|it| it.iter().sum::<f64>());
+    let beyond = taken / capacity - 1.0;
+    if !resource.meets() {
+        return beyond;
+    }
+    // A warp does not wait for itself: of what is taken, it meets the others'. Schedulers and units have their warps, as many each, so
+    // that few warps do not meet; all come to any bank.
+    let others = match resource {
+        Resource::Banks => (taken - own / taken) / capacity,
+        _ => taken / capacity - own / taken,
+    };
+    let others = if others > ROUNDING { others } else { 0.0 };
+    // A visit waits for `others / (1 - others)` of half a visit behind them.
+    beyond.max(size / taken / 2.0 * others - wait * (1.0 - others))
 }
 
 #[cfg(test)]
@@ -264,7 +150,7 @@ mod tests {
     fn waits(all: &[Alike], capacity: &Turns) -> Turns {
         let demands: Vec<_> =
             all.iter().map(|Alike { warps, wants }| Demand { warps: *warps, wants }).collect();
-        super::waits(&demands, capacity, &[0.0; RESOURCES])
+        Waits::default().find(&demands, capacity, &[0.0; RESOURCES])
     }
 
     fn demand(warps: u32, issue: f64, load_store: f64) -> Alike {
@@ -288,7 +174,10 @@ mod tests {
 
     #[test]
     fn a_warp_does_not_wait_for_itself() {
-        assert_eq!(waits(&[demand(1, 0.9, 0.5)], &capacity()), [0.0; RESOURCES]);
+        for part in 1..10 {
+            let alone = demand(1, 1.0 / f64::from(part), 1.0 / f64::from(part + 1));
+            assert_eq!(waits(&[alone], &capacity()), [0.0; RESOURCES]);
+        }
     }
 
     #[test]
@@ -312,7 +201,7 @@ mod tests {
     fn who_comes_meets_long_visits_more_often_than_short_ones() {
         let long = {
             let mut wants = Wants::default();
-            wants.visit(Resource::LoadStore, 4);
+            wants.visit(Resource::LoadStore, 4, 1);
             Alike { warps: 1000.0, wants: Wants::default().with(&wants, 0.000_125) }
         };
         let waits = waits(&[long], &capacity());

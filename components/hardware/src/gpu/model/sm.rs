@@ -3,8 +3,9 @@
 //! A warp is so many cycles of work alone. While the warps on the SM stay the same, each goes on at a constant speed, which follows
 //! from what all of them want (`share.rs`); so nothing happens between the beginnings and ends of warps.
 
-use super::share::{Demand, RESOURCES, Resource, Turns, Wants, waits};
+use super::share::{Demand, Waits};
 use super::traffic::{Traffic, Wait};
+use super::wants::{RESOURCES, Resource, Turns, Wants};
 
 /// Names what is at work to whoever put it there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,6 +60,8 @@ pub(super) struct Sm {
     now: u64,
     /// Speeds are those of the residents.
     known: bool,
+    /// How long visits wait here.
+    visits: Waits,
     /// When the next one will have done its work, if nothing has changed since that was found.
     due: Option<Due>,
 }
@@ -95,6 +98,7 @@ impl Sm {
             full: false,
             now: 0,
             known: true,
+            visits: Waits::default(),
             due: None,
         }
     }
@@ -208,7 +212,7 @@ impl Sm {
         let demands: Vec<Demand<'_>> = warps.chain(pollers).collect();
         let mut known = [0.0; RESOURCES];
         (known[Resource::Way as usize], known[Resource::Network as usize]) = (self.delay, 1.0);
-        let waits = waits(&demands, &self.capacity, &known);
+        let waits = self.visits.find(&demands, &self.capacity, &known);
         self.full = waits[Resource::Port as usize] > 0.0;
         for resident in &mut self.residents {
             resident.speed = 1.0 / resident.rates.slowdown(&waits);

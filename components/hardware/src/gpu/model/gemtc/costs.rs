@@ -4,7 +4,7 @@ use counterpoint_framework::model::Params;
 use counterpoint_framework::time::Cycles;
 
 use super::super::alone::{Warp, rates};
-use super::super::share::{RESOURCES, Resource, Wants};
+use super::super::wants::{RESOURCES, Resource, Wants};
 use super::lock::LockCosts;
 
 /// The work of a SuperKernel (`experiments/applications/gemtc.h`): cycles, seen from the part of the L2 that has the lock.
@@ -73,11 +73,9 @@ impl SuperCosts {
     pub(in crate::gpu::model) fn new(params: &SuperParams) -> Self {
         let cycles = |cycles: &Cycles| cycles.get() as f64;
         let mut look = Wants::default();
-        for _ in 1..params.spin_instructions {
-            look.visit(Resource::Sp, 1);
-        }
-        look.visit(Resource::LoadStore, 1);
-        look.visit(Resource::Port, 1);
+        look.visit(Resource::Sp, 1, params.spin_instructions.saturating_sub(1).into());
+        look.visit(Resource::LoadStore, 1, 1);
+        look.visit(Resource::Port, 1, 1);
         let mut turns = [0.0; RESOURCES];
         turns[Resource::Issue as usize] = params.instructions.into();
         turns[Resource::Sp as usize] = params.instructions.into();

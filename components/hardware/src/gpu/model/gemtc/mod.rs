@@ -21,9 +21,9 @@ use super::Around;
 use super::alone::Warp;
 use super::blocks::Ended;
 use super::memory::DeviceMemory;
-use super::share::Wants;
 use super::sm::Worker;
 use super::task::Tasks;
+use super::wants::Wants;
 pub(super) use costs::{SuperCosts, SuperParams};
 use lock::{Lock, Section, Spinner};
 

@@ -5,7 +5,7 @@ use counterpoint_framework::time::Cycles;
 use counterpoint_protocols::pagoda::Demand;
 
 use super::super::alone::{collecting, rates};
-use super::super::share::{RESOURCES, Resource, Wants};
+use super::super::wants::{RESOURCES, Resource, Wants};
 
 /// The work of a MasterKernel (`experiments/applications/pagoda.h`): cycles, alone on an SM. All are measured where SMs are stepped, from the
 /// times of its writes to the TaskTable; the tests in `tests/microbenchmarks/master_kernel.rs` are these measurements.
@@ -97,8 +97,8 @@ impl MasterCosts {
                 (Resource::Banks, registers, 1),
                 (Resource::Collectors, computing, collecting(1, 0)),
             ];
-            for (resource, count, turns) in visits {
-                (0..count).for_each(|_| wants.visit(resource, turns));
+            for (resource, times, turns) in visits {
+                wants.visit(resource, turns, times.into());
             }
             rates(&wants, cycles)
         };

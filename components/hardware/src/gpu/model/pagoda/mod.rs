@@ -24,9 +24,9 @@ use counterpoint_protocols::pagoda::{self, PRESENT, Shape, State, TaskId};
 
 use super::alone::{Warp, rates};
 use super::blocks::Ended;
-use super::share::Wants;
 use super::sm::Worker;
 use super::task::Tasks;
+use super::wants::Wants;
 use super::{Around, memory::DeviceMemory};
 use column::{Column, Doing, Row, Target};
 pub(super) use costs::{MasterCosts, MasterParams};

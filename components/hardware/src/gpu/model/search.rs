@@ -1,0 +1,125 @@
+//! Where what falls along a grid of points is no longer above nothing.
+//!
+//! What is looked for on a grid is found there to the bit from wherever the search begins. So it may begin where the last one ended, which
+//! is seldom far away, and still nothing depends on what was before.
+
+/// Points from 0 up: evenly spaced at first, then twice as far apart whenever they are twice as far up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Grid {
+    /// How far apart the first ones are.
+    pub(super) spacing: f64,
+    /// How many these are, as a power of two.
+    pub(super) even: u32,
+    /// How often the spacing doubles.
+    pub(super) doublings: u32,
+}
+
+impl Grid {
+    /// How many points there are.
+    pub(super) const fn points(self) -> u32 {
+        1 + (1 << self.even) + (self.doublings << (self.even - 1))
+    }
+
+    /// A point by its number.
+    pub(super) fn point(self, number: u32) -> f64 {
+        let even = 1 << self.even;
+        let Some(beyond) = number.checked_sub(even) else {
+            return f64::from(number) * self.spacing;
+        };
+        let (doublings, rest) = (beyond / (even / 2), beyond % (even / 2));
+        f64::from(even + 2 * rest) * (1u64 << doublings) as f64 * self.spacing
+    }
+}
+
+/// The first of so many points at which what falls along them is not above nothing, or the last if it is above nothing at all of them.
+/// The search is short if that is close to where it begins.
+///
+/// It looks at two neighbours. If the point does not lie there, their slope says where it may be (Newton's method); every fifth time
+/// half of what is left goes, in case that leads nowhere.
+pub(super) fn first(points: u32, near: u32, excess: impl Fn(u32) -> f64) -> u32 {
+    let (mut low, mut high, mut at) = (0, points - 1, near);
+    for step in 1.. {
+        at = at.clamp(low, high);
+        let here = excess(at);
+        let slope = if here > 0.0 {
+            low = (at + 1).min(high);
+            if low == high {
+                break;
+            }
+            let next = excess(low);
+            if next <= 0.0 {
+                return low;
+            }
+            low += 1;
+            next - here
+        } else {
+            high = at;
+            if low == high {
+                break;
+            }
+            let last = excess(high - 1);
+            if last > 0.0 {
+                break;
+            }
+            high -= 1;
+            here - last
+        };
+        at = if step % 5 == 0 || slope.is_nan() || slope >= 0.0 {
+            low + (high - low) / 2
+        } else {
+            (f64::from(at) - here / slope) as u32
+        };
+    }
+    high
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const GRID: Grid = Grid { spacing: 0.25, even: 4, doublings: 3 };
+
+    #[test]
+    fn points_are_twice_as_far_apart_when_they_are_twice_as_far_up() {
+        let points: Vec<f64> = (0..GRID.points()).map(|number| GRID.point(number)).collect();
+        assert_eq!(points[..4], [0.0, 0.25, 0.5, 0.75]);
+        assert_eq!(points[15..19], [3.75, 4.0, 4.5, 5.0]);
+        assert_eq!(points[23..26], [7.5, 8.0, 9.0]);
+        assert_eq!(points.last(), Some(&32.0));
+    }
+
+    #[test]
+    fn a_search_that_begins_where_it_ends_looks_twice() {
+        let looks = Cell::new(0);
+        let falling = |at: u32| {
+            looks.set(looks.get() + 1);
+            1000.0 / f64::from(at + 1) - 2.5
+        };
+        assert_eq!(first(1 << 20, 399, falling), 399);
+        assert_eq!(looks.replace(0), 2);
+        assert_eq!(first(1 << 20, 0, falling), 399);
+        assert!(looks.get() < 40, "{}", looks.get());
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_found_is_the_first_point_from_wherever_it_is_looked_for(
+            points in 1u32..3000,
+            edge in 0u32..3500,
+            near in 0u32..4000,
+            power in 0.2f64..4.0,
+            kink in 0.0f64..1.0,
+        ) {
+            // Falls at a speed of its own on either side of the edge, or not at all.
+            let falling = |at: u32| {
+                let distance = f64::from(edge) - f64::from(at) - 0.5;
+                distance.signum() * distance.abs().powf(power) * if distance < 0.0 { kink } else { 1.0 }
+            };
+            prop_assert_eq!(first(points, near, falling), edge.min(points - 1));
+        }
+    }
+}

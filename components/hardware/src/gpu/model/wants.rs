@@ -1,0 +1,131 @@
+//! What warps take turns at on an SM, and what one wants of it.
+
+use super::traffic::{Traffic, Wait};
+
+/// What warps take turns at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Resource {
+    /// Instructions issued.
+    Issue,
+    /// The units for integers, single precision and control.
+    Sp,
+    /// Those for approximations and divisions.
+    Sfu,
+    /// Those for double precision.
+    Dp,
+    /// The load-store unit.
+    LoadStore,
+    /// The SM's port to the network, for as long as each message waits there for its slice (`network.rs`).
+    Port,
+    /// Banks of the register file.
+    Banks,
+    /// Operand collectors, each for as long as an instruction has one.
+    Collectors,
+    /// The way to memory, on which nobody takes turns and what goes there may wait behind looks at a lock (`Sm::delay`).
+    Way,
+    /// What is between the port and the answer, on which nobody takes turns and messages wait for those of other SMs.
+    Network,
+}
+
+impl Resource {
+    pub(super) const ALL: [Resource; RESOURCES] = {
+        use Resource::{Banks, Collectors, Dp, Issue, LoadStore, Network, Port, Sfu, Sp, Way};
+        [Issue, Sp, Sfu, Dp, LoadStore, Port, Banks, Collectors, Way, Network]
+    };
+
+    /// Whether warps that come to it meet by chance: not if all of them come from another resource that gives turns as often.
+    pub(super) fn meets(self) -> bool {
+        match self {
+            // Which banks an instruction needs is chance.
+            Resource::Issue | Resource::Sfu | Resource::Dp | Resource::LoadStore | Resource::Banks => true,
+            Resource::Sp | Resource::Collectors | Resource::Port | Resource::Way | Resource::Network => false,
+        }
+    }
+}
+
+/// How many there are.
+pub(super) const RESOURCES: usize = 10;
+
+/// An amount of each.
+pub(super) type Turns = [f64; RESOURCES];
+
+/// What a warp wants of each resource: in all, or in each cycle that it would need alone.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Wants {
+    /// Turns that it takes.
+    pub(super) turns: Turns,
+    /// How often it comes for them.
+    pub(super) visits: Turns,
+    /// The squares of the turns of each visit, summed up: who comes meets long visits more often than short ones.
+    pub(super) squares: Turns,
+    /// What it asks of each slice of the L2 or writes there; nothing of those behind the last.
+    pub(super) traffic: Vec<Traffic>,
+}
+
+impl Wants {
+    /// So many visits more, each for so many turns.
+    #[inline]
+    pub(super) fn visit(&mut self, resource: Resource, turns: u64, times: u64) {
+        self.turns[resource as usize] += (turns * times) as f64;
+        self.visits[resource as usize] += times as f64;
+        self.squares[resource as usize] += (turns * turns * times) as f64;
+    }
+
+    /// So many visits more, each for several turns of one cycle side by side, if there are any.
+    #[inline]
+    pub(super) fn visit_together(&mut self, resource: Resource, turns: u64, times: u64) {
+        self.turns[resource as usize] += (turns * times) as f64;
+        self.visits[resource as usize] += (turns.min(1) * times) as f64;
+        self.squares[resource as usize] += (turns * times) as f64;
+    }
+
+    /// Visits of a turn each, so many of each resource.
+    pub(super) fn single(turns: Turns) -> Self {
+        Wants { turns, visits: turns, squares: turns, traffic: Vec::new() }
+    }
+
+    /// One message more to a slice.
+    #[inline]
+    pub(super) fn message(&mut self, slice: usize, sectors: u64) {
+        if self.traffic.len() <= slice {
+            self.traffic.resize(slice + 1, Traffic::default());
+        }
+        let sectors = sectors as f64;
+        self.traffic[slice].add(&Traffic { messages: 1.0, sectors, squares: sectors * sectors }, 1.0);
+    }
+
+    /// What its traffic wants of port and network, where messages to each slice wait so long.
+    pub(super) fn route(&mut self, waits: &[Wait]) {
+        if self.traffic.is_empty() {
+            return;
+        }
+        let (mut visits, mut held, mut away) = (0.0, 0.0, 0.0);
+        for (Traffic { messages, sectors, .. }, wait) in self.traffic.iter().zip(waits) {
+            visits += messages;
+            held += sectors + messages * wait.head;
+            away += messages * (wait.head + wait.answer);
+        }
+        self.visits[Resource::Port as usize] = visits;
+        self.turns[Resource::Port as usize] = held;
+        self.visits[Resource::Network as usize] = away;
+    }
+
+    /// With so much of something else.
+    pub(super) fn with(mut self, other: &Wants, times: f64) -> Self {
+        for resource in 0..RESOURCES {
+            self.turns[resource] += other.turns[resource] * times;
+            self.visits[resource] += other.visits[resource] * times;
+            self.squares[resource] += other.squares[resource] * times;
+        }
+        if self.traffic.len() < other.traffic.len() {
+            self.traffic.resize(other.traffic.len(), Traffic::default());
+        }
+        self.traffic.iter_mut().zip(&other.traffic).for_each(|(all, more)| all.add(more, times));
+        self
+    }
+
+    /// How many cycles the warp takes for what is one cycle alone.
+    pub(super) fn slowdown(&self, waits: &Turns) -> f64 {
+        self.visits.iter().zip(waits).fold(1.0, |sum, (visits, wait)| sum + visits * wait)
+    }
+}
