@@ -28,9 +28,9 @@ const WAITS: Grid = Grid { spacing: 1.0 / 1024.0, even: 15, doublings: 40 };
 /// What is less than this is what rounding has left of nothing.
 const ROUNDING: f64 = 1e-9;
 
-/// How long visits of an SM wait at each resource: points of [`WAITS`].
+/// How long visits of an SM waited at each resource in each round when that was found last: points of [`WAITS`].
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Waits([u32; RESOURCES]);
+pub(super) struct Waits([[u32; RESOURCES]; ROUNDS]);
 
 impl Waits {
     /// Finds them, if those are known at which nobody takes turns.
@@ -40,7 +40,7 @@ impl Waits {
         let wanted: Vec<Resource> = Resource::ALL.into_iter().filter(wanted).collect();
         let mut times: Vec<f64> = demands.iter().map(|it| it.wants.slowdown(&waits)).collect();
         let mut visitors = Vec::new();
-        for _ in 0..ROUNDS {
+        for found in &mut self.0 {
             let before = waits;
             for &resource in &wanted {
                 let at = resource as usize;
@@ -49,8 +49,8 @@ impl Waits {
                     if resource == Resource::Collectors { waits[Resource::Banks as usize] } else { 0.0 };
                 gather(&mut visitors, demands, &times, at, waits[at], kept);
                 let excess = |number| excess(&visitors, resource, capacity[at], WAITS.point(number));
-                self.0[at] = first(WAITS.points(), self.0[at], excess);
-                let wait = WAITS.point(self.0[at]);
+                found[at] = first(WAITS.points(), found[at], excess);
+                let wait = WAITS.point(found[at]);
                 for (time, Demand { wants, .. }) in times.iter_mut().zip(demands) {
                     *time += wants.visits[at] * (wait - waits[at]);
                 }
