@@ -75,8 +75,13 @@ fn behind(others: &Traffic) -> f64 {
     if others.sectors <= 0.0 {
         return 0.0;
     }
-    let taken = others.sectors.min(MOST);
-    others.squares / others.sectors / 2.0 * taken / (1.0 - taken)
+    queue(others.squares / others.sectors / 2.0, others.sectors)
+}
+
+/// How long who comes at random waits behind messages that take such a part of all cycles, if half of one takes so many.
+fn queue(half: f64, taken: f64) -> f64 {
+    let taken = taken.min(MOST);
+    half * taken / (1.0 - taken)
 }
 
 impl Network {
@@ -173,8 +178,7 @@ struct Asking {
 impl Asking {
     /// How long heads of an SM wait behind others if so much is taken of what is asked.
     fn behind(&self, at: usize, taken: f64) -> f64 {
-        let taken = (self.others[at] * taken).min(MOST);
-        self.half[at] * taken / (1.0 - taken)
+        queue(self.half[at], self.others[at] * taken)
     }
 }
 
