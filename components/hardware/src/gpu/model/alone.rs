@@ -18,7 +18,7 @@ const BARRIERS: usize = 16;
 const RESOURCE_OF_WAY: [Resource; 4] = [Resource::Sp, Resource::Sfu, Resource::Dp, Resource::LoadStore];
 
 /// An instruction as a warp alone meets it.
-struct Step {
+pub(super) struct Step {
     reads: RegisterSet,
     writes: RegisterSet,
     way: usize,
@@ -64,7 +64,7 @@ pub(super) struct Warp {
 
 /// Looks on at one block.
 pub(super) struct Alone<'a> {
-    steps: Vec<Step>,
+    steps: &'a [Step],
     costs: &'a Costs,
     warps: Vec<Clock>,
     /// By barrier, when the last warp came.
@@ -72,8 +72,8 @@ pub(super) struct Alone<'a> {
 }
 
 impl<'a> Alone<'a> {
-    pub(super) fn new(program: &Program, costs: &'a Costs, warps: u32) -> Self {
-        let steps: Vec<Step> = program.instructions().iter().map(|it| Step::new(it, costs)).collect();
+    /// So many warps of a program of these steps.
+    pub(super) fn new(program: &Program, steps: &'a [Step], costs: &'a Costs, warps: u32) -> Self {
         let ready = vec![0; program.scoreboard_registers().into()];
         let clock = Clock { ready, computed: vec![0; steps.len() + 1], ..Clock::default() };
         Alone { steps, costs, warps: vec![clock; warps as usize], arrived: [0; BARRIERS] }
@@ -95,6 +95,11 @@ impl<'a> Alone<'a> {
 }
 
 impl Step {
+    /// The instructions of a program, in their order.
+    pub(super) fn all_of(program: &Program, costs: &Costs) -> Vec<Step> {
+        program.instructions().iter().map(|it| Step::new(it, costs)).collect()
+    }
+
     fn new(instruction: &Instruction, costs: &Costs) -> Self {
         let &Instruction { reads, writes, unit, latency, .. } = instruction;
         let (latency, initiation) = costs.units.cycles(latency);
@@ -244,7 +249,7 @@ impl Observer for Alone<'_> {
     #[inline]
     fn computed(&mut self, warp: usize, first: u32, count: u32, threads: u64) {
         let clock = &mut self.warps[warp];
-        clock.compute(&self.steps, first as usize, count as usize, self.costs);
+        clock.compute(self.steps, first as usize, count as usize, self.costs);
         clock.warp.threads += threads;
     }
 

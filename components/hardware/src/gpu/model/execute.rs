@@ -7,7 +7,7 @@ use counterpoint_protocols::launch::Launch;
 use counterpoint_ptx::Program;
 use counterpoint_ptx::functional::{Grid, Options};
 
-use super::alone::{Alone, Warp};
+use super::alone::{Alone, Step, Warp};
 use super::costs::Costs;
 use super::memory::DeviceMemory;
 use crate::gpu::sm::cta::WINDOWS;
@@ -48,9 +48,10 @@ impl Code<'_> {
         };
         let blocks = Grid::new(program, grid, block, params, launch.variables, &options);
         let mut blocks = blocks.map_err(|error| wrong(error.to_string()))?;
+        let steps = Step::all_of(program, costs);
         let mut all = Vec::new();
         for ctaid in ctaids {
-            let mut alone = Alone::new(program, costs, warps);
+            let mut alone = Alone::new(program, &steps, costs, warps);
             let ran = blocks.run_observed(ctaid, &mut memory.flat, &mut alone);
             let _ = ran.map_err(|failure| wrong(failure.to_string()))?;
             all.push(alone.warps().collect());
