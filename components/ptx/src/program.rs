@@ -97,11 +97,13 @@ impl Symbol {
     }
 }
 
-/// Up to six scoreboard ids.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Up to six scoreboard ids. SMs copy it with every instruction, so it is two words without a gap: what is copied in
+/// parts that overlap cannot be read back at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(align(8))]
 pub struct RegisterSet {
     ids: [u16; 6],
-    count: u8,
+    count: u32,
 }
 
 impl RegisterSet {

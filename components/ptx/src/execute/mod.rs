@@ -98,30 +98,36 @@ struct Entry {
 }
 
 /// 32 threads that share a pc.
+///
+/// What is looked at of every warp lies in front, in one line of the host's cache.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Warp {
+    rows: Vec<Row>,
     /// The top of the stack, unpacked.
     pc: u32,
     reconvergence: u32,
     mask: u32,
     /// Lanes that have ended or never began.
     exited: u32,
-    /// The barrier instruction that was executed last.
-    barrier: u32,
+    poll: Poll,
+    index: u32,
     /// How often `bar.warp.sync` was executed.
     meetings: u32,
-    poll: Poll,
-    /// The `bar.red` that the warp waits at, and its lanes.
-    voting: Option<(u32, u32)>,
-    index: u32,
+    predicates: Vec<u32>,
+    lanes: LaneFunction,
     stack: Vec<Entry>,
-    /// Calls that are open, outermost first.
-    frames: Vec<Frame>,
+    /// The barrier instruction that was executed last.
+    barrier: u32,
     /// The function that runs, and the entries of the stack that belong to its callers.
     function: u32,
     floor: usize,
-    /// Lanes that have returned from it.
+    /// Calls that are open, outermost first.
+    frames: Vec<Frame>,
+    /// Lanes that have returned from the function.
     returned: u32,
+    /// The `bar.red` that the warp waits at, and its lanes.
+    voting: Option<(u32, u32)>,
     /// Parameters of calls: those of the function that runs begin at `frame_row`.
     frame: Vec<Row>,
     frame_row: usize,
@@ -129,9 +135,6 @@ pub struct Warp {
     local_base: u64,
     saved_rows: Vec<Row>,
     saved_predicates: Vec<u32>,
-    rows: Vec<Row>,
-    predicates: Vec<u32>,
-    lanes: LaneFunction,
 }
 
 impl Warp {

@@ -108,9 +108,9 @@ impl Step {
             reads,
             writes,
             way: costs.units.way(unit),
-            initiation,
+            initiation: initiation.into(),
             collected: collecting(reads.as_slice().len(), conflicts),
-            latency: conflicts + latency + costs.pipeline,
+            latency: conflicts + u64::from(latency) + costs.pipeline,
         }
     }
 

@@ -51,17 +51,13 @@ impl Sm {
         let Held { access, lanes, .. } = held;
         let place = self.warps.slots[slot as usize].cta;
         let Some(cta) = &self.ctas[place] else { return };
-        let instruction = &cta.launch.program.instructions()[access.pc as usize];
-        let (reads, writes) = (instruction.reads, instruction.writes);
         if let Some(log) = &self.page_log {
             let lanes = (0..32).filter(|lane| access.mask >> lane & 1 != 0);
             let addresses = lanes.map(|lane| access.addresses[lane as usize]);
             log.accessed(cta.launch.id, sim.now(), addresses, access.width.into());
         }
         self.count_issue(slot, place, (access.pc, lanes), &sim.stats);
-        if access.wants_value {
-            self.warps.reserve(slot, &writes);
-        }
+        let reads = self.warps.take(slot, access.wants_value).reads;
         let (load_store, mut around) = self.load_store(&sim.stats, sim.cycle());
         load_store.push((slot, true), access, reads, &mut around);
         self.refresh(slot, place);

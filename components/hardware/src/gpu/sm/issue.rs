@@ -3,15 +3,13 @@
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::Context;
 use counterpoint_protocols::launch::IssueSlot;
-use counterpoint_ptx::{
-    Access, AccessKind, Failure, Issue, Issued, Latency, PollStep, RegisterSet, Space, Unit, Waiting,
-};
+use counterpoint_ptx::{Access, AccessKind, Failure, Issue, PollStep, Space, Waiting, Warp};
 
 use super::cta::{BARRIERS, Cta};
 use super::params::Pairing;
 use super::stalls::Held;
-use super::units::{MEMORY, WAYS};
-use super::warp::State;
+use super::units::MEMORY;
+use super::warp::{Next, State};
 use super::writeback::Writeback;
 use super::{Scheduler, Sm, SmStats, load_store};
 
@@ -25,22 +23,25 @@ impl Sm {
         let cycle = sim.cycle();
         sim.stats.active.add(1);
         for scheduler in 0..self.schedulers.len() {
-            let candidates = if self.may_issue() { self.candidates(scheduler, cycle) } else { 0 };
+            let candidates = self.candidates(scheduler, cycle);
             if candidates == 0 {
                 self.count_slots(self.stall(scheduler), 1, &sim.stats);
                 continue;
             }
-            let Scheduler { policy, share, .. } = &mut self.schedulers[scheduler];
+            let Scheduler { policy, share, core } = &mut self.schedulers[scheduler];
+            let core = *core;
             let Some(slot) = policy.pick(&self.warps.view(candidates, *share)) else {
                 self.count_slots((IssueSlot::Policy, candidates), 1, &sim.stats);
                 continue;
             };
-            let first = self.way_of_next(slot);
+            let first = self.warps.way_of_next(slot);
             let outcome = self.issue_from(slot, sim)?;
             self.count_slots((outcome, 1 << slot), 1, &sim.stats);
             for _ in 1..self.issue_width {
-                let alike = self.pairing == Pairing::DifferentUnits && self.way_of_next(slot) == first;
-                if alike || self.candidates(scheduler, cycle) >> slot & 1 == 0 {
+                let next = self.warps.way_of_next(slot);
+                let alike = self.pairing == Pairing::DifferentUnits && next == first;
+                let accepts = |way| self.accepts(core, way, cycle);
+                if alike || self.fetch.buffered() >> slot & 1 == 0 || !next.is_some_and(accepts) {
                     break;
                 }
                 self.issue_from(slot, sim)?;
@@ -58,28 +59,24 @@ impl Sm {
     /// The warps of a scheduler that may issue now, on ways that are free.
     #[inline]
     fn candidates(&self, scheduler: usize, cycle: u64) -> u64 {
-        let scheduler = &self.schedulers[scheduler];
-        let mine = self.fetch.buffered() & self.warps.ready & scheduler.share;
-        let mut candidates = 0;
+        let Scheduler { share, core, .. } = self.schedulers[scheduler];
+        let mine = self.fetch.buffered() & self.warps.ready & share;
         if mine == 0 {
-            return candidates;
+            return 0;
         }
-        for way in 0..WAYS {
-            let wanting = self.warps.wanting(way) & mine;
-            let free = || match way {
-                MEMORY => self.load_store.has_room(),
-                way => self.collectors[scheduler.core].accepts_from(way) <= cycle,
-            };
-            if wanting != 0 && free() {
-                candidates |= wanting;
-            }
-        }
-        candidates
+        let wanting = |way, free| if free { self.warps.wanting(way) } else { 0 };
+        let [sp, sfu, dp] = self.collectors[core].accepts_from().map(|from| from <= cycle);
+        let of_memory = wanting(MEMORY, self.load_store.has_room());
+        (of_memory | wanting(0, sp) | wanting(1, sfu) | wanting(2, dp)) & mine
     }
 
-    /// The way that a warp's next instruction takes.
-    fn way_of_next(&self, slot: u32) -> Option<usize> {
-        (0..WAYS).find(|&way| self.warps.wanting(way) >> slot & 1 != 0)
+    /// Whether a part of the SM can send another instruction on this way.
+    #[inline]
+    fn accepts(&self, core: usize, way: usize, cycle: u64) -> bool {
+        match way {
+            MEMORY => self.load_store.has_room(),
+            way => self.collectors[core].accepts_from()[way] <= cycle,
+        }
     }
 
     /// Why a scheduler issues nothing, and which warps come nearest to it.
@@ -100,27 +97,18 @@ impl Sm {
 
     /// Sends an instruction other than a memory access on its way; what it writes is written at the end of it.
     #[inline]
-    fn send(
-        &mut self,
-        slot: u32,
-        pc: u32,
-        (way, latency): (usize, Latency),
-        sets: [&RegisterSet; 2],
-        cycle: u64,
-    ) {
-        let [reads, writes] = sets;
-        let core = slot as usize % self.registers.len();
+    fn send(&mut self, slot: u32, place: usize, cycle: u64) {
+        let core = self.warps.slots[slot as usize].core;
+        let &Next { way, cycles: (latency, initiation), ref reads, writes, .. } = self.warps.take(slot, true);
         let registers = &mut self.registers[core];
-        let (latency, initiation) = self.warps.units().cycles(latency);
-        let starts = self.collectors[core].issue(way, (slot, reads), registers, cycle, initiation);
+        let starts = self.collectors[core].issue(way, (slot, reads), registers, cycle, initiation.into());
         if writes.as_slice().is_empty() {
             return;
         }
-        let at = registers.write(slot, writes, cycle, starts + latency + 1, true);
-        self.warps.reserve(slot, writes);
-        self.ring.add(cycle, at, Writeback { warp: slot, pc });
+        let at = registers.write(slot, &writes, cycle, starts + u64::from(latency) + 1, true);
+        self.ring.add(cycle, at, Writeback { warp: slot, writes });
         // The block keeps its place until the result has arrived, which would otherwise meet another one's warp.
-        if let Some(cta) = self.ctas[self.warps.slots[slot as usize].cta].as_mut() {
+        if let Some(cta) = &mut self.ctas[place] {
             cta.outstanding += 1;
         }
     }
@@ -137,38 +125,32 @@ impl Sm {
         let (Some(warp), Some(cta)) = (warp_slot.warp.as_mut(), self.ctas[place].as_mut()) else {
             return Ok(IssueSlot::Used);
         };
-        let program = &*cta.launch.program;
         let pc = warp.pc().unwrap_or_default();
         warp_slot.issued += 1;
         if warp_slot.issued > self.instruction_limit {
-            let message = format!(
-                "the warp has executed {} instructions and has not ended: a loop runs forever (instruction_limit of the SM)",
-                self.instruction_limit
-            );
-            return Err(cta.fault_at(warp.index(), warp.active().trailing_zeros(), pc, message));
+            return Err(runs_forever(self.instruction_limit, cta, warp));
         }
-        let instruction = &program.instructions()[pc as usize];
-        let (unit, latency) = (instruction.unit, instruction.latency);
-        let (reads, writes) = (instruction.reads, instruction.writes);
-        let step = if self.remember_polls { warp.poll() } else { None };
-        let issued = match step {
-            Some(PollStep::Load(address)) => {
-                let lanes = warp.active();
-                self.count_issue(slot, place, (pc, lanes), stats);
-                self.warps.reserve(slot, &writes);
-                let (load_store, mut around) = self.load_store(stats, cycle);
-                load_store.push_poll((slot, pc), address, reads, &mut around);
-                self.refresh(slot, place);
-                return Ok(IssueSlot::Used);
+        if self.remember_polls
+            && let Some(step) = warp.poll()
+        {
+            let lanes = warp.active();
+            self.count_issue(slot, place, (pc, lanes), stats);
+            match step {
+                PollStep::Load(address) => {
+                    let reads = self.warps.take(slot, true).reads;
+                    let (load_store, mut around) = self.load_store(stats, cycle);
+                    load_store.push_poll((slot, pc), address, reads, &mut around);
+                }
+                PollStep::Other => self.send(slot, place, cycle),
             }
-            Some(PollStep::Other) => Issued { kind: Issue::Done, lanes: warp.active() },
-            None => {
-                self.scratch.clock = cycle;
-                warp.issue(program, &cta.environment, &mut self.scratch).map_err(|error| {
-                    cta.fault(Failure::of_warp(program, cta.environment.ctaid, warp.index(), *error))
-                })?
-            }
-        };
+            self.refresh(slot, place);
+            return Ok(IssueSlot::Used);
+        }
+        let program = &*cta.launch.program;
+        self.scratch.clock = cycle;
+        let issued = warp.issue(program, &cta.environment, &mut self.scratch).map_err(|error| {
+            cta.fault(Failure::of_warp(program, cta.environment.ctaid, warp.index(), *error))
+        })?;
         if issued.kind == Issue::Memory {
             match self.scratch.space {
                 Space::Global | Space::Const => check_bounds(&self.scratch, cta, warp.index())?,
@@ -179,29 +161,26 @@ impl Sm {
                 return Ok(self.issue_tracked(slot, issued.lanes, sim));
             }
         }
+        let parameters = cta.launch.parameters;
         self.count_issue(slot, place, (pc, issued.lanes), stats);
         if issued.kind == Issue::Memory {
-            if self.scratch.wants_value {
-                self.warps.reserve(slot, &writes);
-            }
+            let reads = self.warps.take(slot, self.scratch.wants_value).reads;
             let access = std::mem::replace(&mut self.scratch, self.load_store.empty_access());
             let (load_store, mut around) = self.load_store(stats, cycle);
             load_store.push((slot, false), access, reads, &mut around);
         } else if issued.kind == Issue::Texture {
-            self.warps.reserve(slot, &writes);
+            let reads = self.warps.take(slot, true).reads;
             let access = std::mem::replace(&mut self.scratch, self.load_store.empty_access());
             let (load_store, mut around) = self.load_store(stats, cycle);
             load_store.push_texture(slot, access, reads, &mut around)?;
-        } else if unit == Unit::LdSt {
+        } else if self.warps.slots[slot as usize].next.way == MEMORY {
             // The value is there: a parameter, or nothing because no lane takes part.
-            let parameters = self.ctas[place].as_ref().map_or(0, |cta| cta.launch.parameters);
+            let reads = self.warps.take(slot, true).reads;
             let address = (issued.kind == Issue::Parameter).then(|| parameters + self.scratch.addresses[0]);
-            self.warps.reserve(slot, &writes);
             let (load_store, mut around) = self.load_store(stats, cycle);
             load_store.push_parameter((slot, pc), address, reads, &mut around);
         } else {
-            let way = self.warps.units().way(unit);
-            self.send(slot, pc, (way, latency), [&reads, &writes], cycle);
+            self.send(slot, place, cycle);
         }
         self.meet(slot, place, issued.kind, sim)?;
         self.refresh(slot, place);
@@ -219,14 +198,14 @@ impl Sm {
     /// Counts an instruction that is issued, and has the next one fetched.
     #[inline]
     pub(super) fn count_issue(&mut self, slot: u32, place: usize, (pc, lanes): (u32, u32), stats: &SmStats) {
-        let lanes = u64::from(lanes.count_ones());
+        let lanes = if lanes == u32::MAX { 32 } else { lanes.count_ones().into() };
         stats.warp_insn.add(1);
         stats.thread_insn.add(lanes);
         if let Some(cta) = &mut self.ctas[place] {
             cta.counts.warp_insn += 1;
             cta.counts.thread_insn += lanes;
         }
-        let next = self.warps.slots[slot as usize].warp.as_ref().and_then(counterpoint_ptx::Warp::pc);
+        let next = self.warps.slots[slot as usize].warp.as_ref().and_then(Warp::pc);
         self.fetch.issued(slot, next != Some(pc + 1));
     }
 
@@ -286,6 +265,16 @@ impl Sm {
         }
         Ok(())
     }
+}
+
+/// The warp has executed as many instructions as the SM lets it.
+#[cold]
+fn runs_forever(limit: u32, cta: &Cta, warp: &Warp) -> Fault {
+    let message = format!(
+        "the warp has executed {limit} instructions and has not ended: a loop runs forever (instruction_limit of the SM)"
+    );
+    let (lane, pc) = (warp.active().trailing_zeros(), warp.pc().unwrap_or_default());
+    cta.fault_at(warp.index(), lane, pc, message)
 }
 
 /// Whether every lane stays within one of the allocations.

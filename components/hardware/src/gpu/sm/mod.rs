@@ -215,11 +215,10 @@ impl Sm {
             self.fetch.fill(miss, mask, &data);
         }
         while let Some(result) = self.ring.take(cycle) {
-            let place = self.warps.slots[result.warp as usize].cta;
+            let place = self.warps.release(result);
             if let Some(cta) = &mut self.ctas[place] {
-                self.warps.release(result, &cta.launch.program);
                 cta.outstanding -= 1;
-                self.ended |= 1 << place;
+                self.ended |= u32::from(cta.is_done()) << place;
             }
         }
         self.pass_fences();
@@ -266,7 +265,7 @@ impl Sm {
                 }
                 for scheduler in &self.schedulers {
                     if wanting & scheduler.share != 0 {
-                        next = next.min(self.collectors[scheduler.core].accepts_from(way).max(cycle + 1));
+                        next = next.min(self.collectors[scheduler.core].accepts_from()[way].max(cycle + 1));
                     }
                 }
             }
@@ -330,7 +329,7 @@ impl Component for Sm {
                 registers: params.registers,
                 shared: u32::try_from(params.shared.get()).map_err(|_| "shared is beyond 4 GiB")?,
             },
-            warps: Warps::new(slots, Units::new(&params)),
+            warps: Warps::new(slots, cores as usize, Units::new(&params)),
             ctas: (0..params.ctas).map(|_| None).collect(),
             schedulers: (0..count).map(scheduler).collect(),
             issue_width: params.issue_width,

@@ -9,6 +9,7 @@
 use counterpoint_ptx::RegisterSet;
 
 use super::params::WayParams;
+use super::units::MEMORY;
 
 /// Cycles ahead for which banks are booked. What lies beyond finds its bank free.
 const WINDOW: u64 = 64;
@@ -109,12 +110,18 @@ struct Way {
 /// The first of the places to be free.
 #[inline]
 fn earliest(places: &mut [u64]) -> Option<&mut u64> {
-    places.iter_mut().min_by_key(|free| **free)
+    match places {
+        [place] => Some(place),
+        [one, other] => Some(if *other < *one { other } else { one }),
+        places => places.iter_mut().min_by_key(|free| **free),
+    }
 }
 
 /// The ways of all sorts of instructions but memory accesses, which wait for memory.
 pub(super) struct OperandCollector {
     ways: Vec<Way>,
+    /// The first cycle in which an entry of each is free.
+    accepts: [u64; MEMORY],
     /// Collectors that serve every sort.
     shared: Vec<u64>,
 }
@@ -129,13 +136,17 @@ impl OperandCollector {
             exits: places(params.dispatch_width),
             units: places(params.units),
         };
-        OperandCollector { ways: ways.iter().map(way).collect(), shared: places(shared) }
+        let mut accepts = [u64::MAX; MEMORY];
+        for (accepts, params) in accepts.iter_mut().zip(ways) {
+            *accepts = if params.issue_width == 0 { u64::MAX } else { 0 };
+        }
+        OperandCollector { ways: ways.iter().map(way).collect(), accepts, shared: places(shared) }
     }
 
-    /// The first cycle in which an instruction can be issued this way.
+    /// By way, the first cycle in which an instruction can be issued.
     #[inline]
-    pub(super) fn accepts_from(&self, way: usize) -> u64 {
-        self.ways[way].entries.iter().copied().min().unwrap_or(u64::MAX)
+    pub(super) fn accepts_from(&self) -> [u64; MEMORY] {
+        self.accepts
     }
 
     /// Issues an instruction, which occupies its unit for `initiation` cycles; gives the cycle in which it starts.
@@ -169,6 +180,7 @@ impl OperandCollector {
         let leaves = (read + 1).max(*exit);
         let starts = (leaves + 1).max(*unit);
         (*entry, *collector, *exit, *unit) = (collected, leaves, starts, starts + initiation);
+        self.accepts[way] = earliest(entries).map_or(u64::MAX, |entry| *entry);
         starts
     }
 }
@@ -187,7 +199,7 @@ mod tests {
         let mut file = RegisterFile::new(4, 2);
         let mut collector = OperandCollector::new(&[way], 0, 1);
         let issue = |(cycle, reads): &(u64, &[u16])| {
-            assert!(collector.accepts_from(0) <= *cycle, "cycle {cycle}");
+            assert!(collector.accepts_from()[0] <= *cycle, "cycle {cycle}");
             collector.issue(0, (0, &registers(reads)), &mut file, *cycle, initiation)
         };
         issues.iter().map(issue).collect()
@@ -216,9 +228,9 @@ mod tests {
         };
         assert_eq!([10, 11, 13, 14].map(|cycle| issue(&mut collector, cycle)), [14, 22, 30, 38]);
         // The unit has the first one, the second one is in front of it, the next two are in the collectors.
-        assert_eq!(collector.accepts_from(0), 15);
+        assert_eq!(collector.accepts_from()[0], 15);
         assert_eq!(issue(&mut collector, 15), 46);
-        assert_eq!(collector.accepts_from(0), 22, "a collector is free when the second one begins");
+        assert_eq!(collector.accepts_from()[0], 22, "a collector is free when the second one begins");
     }
 
     #[test]

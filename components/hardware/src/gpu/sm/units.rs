@@ -11,12 +11,13 @@ pub(in crate::gpu) const WAYS: usize = 4;
 pub(in crate::gpu) const MEMORY: usize = 3;
 
 const CLASSES: usize = 23;
+const UNITS: usize = 5;
 
 /// Latency and initiation interval of every class.
 pub(in crate::gpu) struct Units {
     cycles: [(u32, u32); CLASSES],
-    /// Double precision has units of its own.
-    doubles: bool,
+    /// The way of every unit's instructions.
+    ways: [usize; UNITS],
 }
 
 impl Units {
@@ -37,24 +38,29 @@ impl Units {
         group([FpAdd, FpMax, FpMul, FpMad, FpDiv], &params.fp_latency, &params.fp_initiation);
         group([DpAdd, DpMax, DpMul, DpMad, DpDiv], &params.dp_latency, &params.dp_initiation);
         set(Latency::Sfu, params.sfu_latency, params.sfu_initiation);
-        Units { cycles, doubles: params.dp.units > 0 }
+        // Double precision may have units of its own.
+        let way = |unit| match unit {
+            Unit::Sp | Unit::Control => 0,
+            Unit::Dp if params.dp.units > 0 => 2,
+            Unit::Sfu | Unit::Dp => 1,
+            Unit::LdSt => MEMORY,
+        };
+        let mut ways = [0; UNITS];
+        for unit in [Unit::Sp, Unit::Sfu, Unit::Dp, Unit::LdSt, Unit::Control] {
+            ways[unit as usize] = way(unit);
+        }
+        Units { cycles, ways }
     }
 
     /// Latency and initiation interval.
     #[inline]
-    pub(in crate::gpu) fn cycles(&self, class: Latency) -> (u64, u64) {
-        let (latency, initiation) = self.cycles[class as usize];
-        (latency.into(), initiation.into())
+    pub(in crate::gpu) fn cycles(&self, class: Latency) -> (u32, u32) {
+        self.cycles[class as usize]
     }
 
     /// The way that instructions for a unit go.
     #[inline]
     pub(in crate::gpu) fn way(&self, unit: Unit) -> usize {
-        match unit {
-            Unit::Sp | Unit::Control => 0,
-            Unit::Dp if self.doubles => 2,
-            Unit::Sfu | Unit::Dp => 1,
-            Unit::LdSt => MEMORY,
-        }
+        self.ways[unit as usize]
     }
 }

@@ -25,24 +25,79 @@ pub(super) enum State {
     AtPage,
 }
 
-/// A warp slot.
+/// A warp slot. What every issue looks at lies in front.
+#[repr(C, align(64))]
 pub(super) struct WarpSlot {
-    pub(super) warp: Option<Warp>,
+    pub(super) next: Next,
     pub(super) cta: usize,
+    /// The part of the SM that it belongs to: 0 but for sub-cores.
+    pub(super) core: usize,
     pub(super) state: State,
     /// Instructions that it has issued.
     pub(super) issued: u32,
+    /// Instructions whose results have not arrived.
+    awaited: u32,
     /// Memory transactions that have not been acknowledged.
     pub(super) outstanding: u32,
     /// Its next instruction, if that is an access that has had to wait for pages.
     pub(super) held: Option<Box<Held>>,
-    /// Scoreboard: registers whose value has not arrived.
-    pending: Vec<u64>,
+    pub(super) warp: Option<Warp>,
 }
 
-impl WarpSlot {
-    fn waits_for(&self, registers: &RegisterSet) -> bool {
-        registers.as_slice().iter().any(|&id| self.pending[id as usize / 64] >> (id % 64) & 1 != 0)
+/// What the SM must know of a warp's next instruction to issue it.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Next {
+    pub(super) reads: RegisterSet,
+    pub(super) writes: RegisterSet,
+    /// For how long its result is awaited, and its unit occupied.
+    pub(super) cycles: (u32, u32),
+    /// The way that it takes.
+    pub(super) way: usize,
+    drains: bool,
+}
+
+/// Registers whose value has not arrived, as bits: those of all warps are word by word beside each other, so that warps in the same
+/// part of a program meet in the host's cache.
+struct Scoreboard {
+    words: Vec<u64>,
+    warps: usize,
+}
+
+impl Scoreboard {
+    /// Makes room for a warp with so many registers, of which none is awaited.
+    fn start(&mut self, warp: usize, registers: u16) {
+        let words = (registers as usize).div_ceil(64) * self.warps;
+        self.words.resize(words.max(self.words.len()), 0);
+        self.words.iter_mut().skip(warp).step_by(self.warps).for_each(|word| *word = 0);
+    }
+
+    #[inline]
+    fn place(&self, warp: u32, register: u16) -> (usize, u64) {
+        (register as usize / 64 * self.warps + warp as usize, 1 << (register % 64))
+    }
+
+    #[inline]
+    fn awaits(&self, warp: u32, registers: &RegisterSet) -> bool {
+        registers.as_slice().iter().any(|&register| {
+            let (word, bit) = self.place(warp, register);
+            self.words[word] & bit != 0
+        })
+    }
+
+    #[inline]
+    fn set(&mut self, warp: u32, registers: &RegisterSet) {
+        for &register in registers.as_slice() {
+            let (word, bit) = self.place(warp, register);
+            self.words[word] |= bit;
+        }
+    }
+
+    #[inline]
+    fn clear(&mut self, warp: u32, registers: &RegisterSet) {
+        for &register in registers.as_slice() {
+            let (word, bit) = self.place(warp, register);
+            self.words[word] &= !bit;
+        }
     }
 }
 
@@ -62,22 +117,26 @@ pub(super) struct Warps {
     pub(super) accessing: u64,
     /// Per way through the SM, the warps whose next instruction takes it.
     wants: [u64; WAYS],
+    scoreboard: Scoreboard,
     units: Units,
 }
 
 impl Warps {
-    pub(super) fn new(count: usize, units: Units) -> Self {
-        let empty = || WarpSlot {
+    /// The slots of an SM of so many parts, which take turns with them.
+    pub(super) fn new(count: usize, cores: usize, units: Units) -> Self {
+        let empty = |slot: usize| WarpSlot {
             warp: None,
             cta: 0,
+            core: slot % cores,
             state: State::Ended,
             issued: 0,
             outstanding: 0,
             held: None,
-            pending: Vec::new(),
+            next: Next::default(),
+            awaited: 0,
         };
         Warps {
-            slots: (0..count).map(|_| empty()).collect(),
+            slots: (0..count).map(empty).collect(),
             ages: vec![0; count],
             next_age: 0,
             live: 0,
@@ -85,6 +144,7 @@ impl Warps {
             ready: 0,
             accessing: 0,
             wants: [0; WAYS],
+            scoreboard: Scoreboard { words: Vec::new(), warps: count },
             units,
         }
     }
@@ -96,12 +156,6 @@ impl Warps {
         // A warp with an access under way that is not ready waits for it, or for a result that comes sooner.
         let waiting = live & (!self.running | self.accessing & !self.ready);
         View { ready, live, waiting, ages: &self.ages }
-    }
-
-    /// How long instructions take, and which way they go.
-    #[inline]
-    pub(super) fn units(&self) -> &Units {
-        &self.units
     }
 
     /// The warps whose next instruction has its operands and takes this way.
@@ -118,60 +172,88 @@ impl Warps {
         place.state = State::Running;
         place.issued = 0;
         place.outstanding = 0;
-        place.pending.clear();
-        place.pending.resize((program.scoreboard_registers() as usize).div_ceil(64), 0);
+        place.awaited = 0;
+        self.scoreboard.start(slot as usize, program.scoreboard_registers());
         self.live |= 1 << slot;
         self.next_age += 1;
         self.ages[slot as usize] = self.next_age;
         self.refresh(slot, program);
     }
 
-    /// The registers that the instruction writes have no value for now.
+    /// The way of the next instruction of the warp in a slot, if it has its operands.
     #[inline]
-    pub(super) fn reserve(&mut self, slot: u32, registers: &RegisterSet) {
-        let pending = &mut self.slots[slot as usize].pending;
-        for &id in registers.as_slice() {
-            pending[id as usize / 64] |= 1 << (id % 64);
-        }
+    pub(super) fn way_of_next(&self, slot: u32) -> Option<usize> {
+        (self.ready >> slot & 1 != 0).then(|| self.slots[slot as usize].next.way)
     }
 
-    /// A result has arrived.
+    /// The next instruction of the warp in a slot is issued. What it writes has no value for now, if it `writes` at all.
     #[inline]
-    pub(super) fn release(&mut self, result: Writeback, program: &Program) {
-        let slot = &mut self.slots[result.warp as usize];
-        for &id in program.instructions()[result.pc as usize].writes.as_slice() {
-            slot.pending[id as usize / 64] &= !(1 << (id % 64));
+    pub(super) fn take(&mut self, slot: u32, writes: bool) -> &Next {
+        let place = &mut self.slots[slot as usize];
+        if writes && !place.next.writes.as_slice().is_empty() {
+            self.scoreboard.set(slot, &place.next.writes);
+            place.awaited += 1;
+        }
+        &place.next
+    }
+
+    /// A result has arrived; gives the place of the warp's block.
+    #[inline]
+    pub(super) fn release(&mut self, result: Writeback) -> usize {
+        let Writeback { warp, writes } = result;
+        let place = &mut self.slots[warp as usize];
+        if !writes.as_slice().is_empty() {
+            self.scoreboard.clear(warp, &writes);
+            place.awaited -= 1;
         }
         // What was ready before is ready still.
-        if self.ready >> result.warp & 1 == 0 {
-            self.refresh(result.warp, program);
+        let bit = 1 << warp;
+        let cta = place.cta;
+        if self.running & !self.ready & bit != 0 && self.has_operands(warp) {
+            self.ready |= bit;
         }
+        cta
+    }
+
+    /// Whether the registers of a warp's next instruction have their values, or can take others.
+    #[inline]
+    fn has_operands(&self, slot: u32) -> bool {
+        let WarpSlot { awaited, next: Next { reads, writes, drains, .. }, .. } = &self.slots[slot as usize];
+        let awaits = |registers| self.scoreboard.awaits(slot, registers);
+        // A recursive call saves all registers, so none may be under way.
+        *awaited == 0 || !drains && !awaits(reads) && !awaits(writes)
     }
 
     /// Looks again at what the warp of a slot would do next.
     #[inline]
     pub(super) fn refresh(&mut self, slot: u32, program: &Program) {
         let bit = 1 << slot;
+        let place = &mut self.slots[slot as usize];
         self.running &= !bit;
         self.ready &= !bit;
-        self.wants.iter_mut().for_each(|wants| *wants &= !bit);
-        let place = &self.slots[slot as usize];
-        let pc = place.warp.as_ref().and_then(Warp::pc);
-        let (State::Running, Some(pc)) = (place.state, pc) else { return };
+        self.wants[place.next.way] &= !bit;
+        let (State::Running, Some(pc)) = (place.state, place.warp.as_ref().and_then(Warp::pc)) else {
+            return;
+        };
+        self.running |= bit;
         if place.held.is_some() {
             // It had its operands before.
-            self.running |= bit;
-            self.ready |= bit;
+            place.next.way = MEMORY;
             self.wants[MEMORY] |= bit;
-            return;
-        }
-        let instruction = &program.instructions()[pc as usize];
-        self.running |= bit;
-        self.wants[self.units.way(instruction.unit)] |= bit;
-        // A recursive call saves all registers, so none may be under way.
-        let drained = !instruction.drains() || place.pending.iter().all(|word| *word == 0);
-        if drained && !place.waits_for(&instruction.reads) && !place.waits_for(&instruction.writes) {
             self.ready |= bit;
+        } else {
+            let instruction = &program.instructions()[pc as usize];
+            place.next = Next {
+                way: self.units.way(instruction.unit),
+                cycles: self.units.cycles(instruction.latency),
+                reads: instruction.reads,
+                writes: instruction.writes,
+                drains: instruction.drains(),
+            };
+            self.wants[place.next.way] |= bit;
+            if self.has_operands(slot) {
+                self.ready |= bit;
+            }
         }
     }
 }

@@ -5,16 +5,18 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use counterpoint_ptx::RegisterSet;
+
 /// Cycles of the ring.
 const SLOTS: u64 = 64;
 /// The end of a list.
 const END: u16 = u16::MAX;
 
-/// An instruction whose result arrives.
+/// A result that arrives: a warp, and the registers that an instruction of it has written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Writeback {
     pub(super) warp: u32,
-    pub(super) pc: u32,
+    pub(super) writes: RegisterSet,
 }
 
 struct Node {
@@ -49,8 +51,7 @@ impl WritebackRing {
     pub(super) fn add(&mut self, now: u64, at: u64, result: Writeback) {
         debug_assert!(at >= now, "a result arrives later than it is made");
         if at >= now + SLOTS {
-            self.far.push(Reverse((at, result)));
-            return;
+            return self.add_far(at, result);
         }
         let slot = (at % SLOTS) as usize;
         let node = Node { result, next: self.heads[slot] };
@@ -64,6 +65,11 @@ impl WritebackRing {
         };
         self.heads[slot] = place;
         self.occupied |= 1 << slot;
+    }
+
+    #[cold]
+    fn add_far(&mut self, at: u64, result: Writeback) {
+        self.far.push(Reverse((at, result)));
     }
 
     /// A result of this cycle, until there is none any more.
@@ -114,7 +120,7 @@ mod tests {
             for delay in [1, 2, 62, 63, 64, 65, 700, 3000] {
                 let mut ring = WritebackRing::new();
                 assert_eq!(ring.next_after(start), None);
-                let results = [3, 4].map(|warp| Writeback { warp, pc: 4 });
+                let results = [3, 4].map(|warp| Writeback { warp, writes: RegisterSet::default() });
                 results.into_iter().for_each(|result| ring.add(start, start + delay, result));
                 assert_eq!(ring.next_after(start), Some(start + delay), "{start} {delay}");
                 for cycle in start..start + delay {

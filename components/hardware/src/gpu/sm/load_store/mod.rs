@@ -247,8 +247,8 @@ impl LoadStore {
         around: &mut Surroundings<'_>,
     ) {
         around.expect(warp);
-        let core = warp as usize % around.registers.len();
-        self.queue.push((warp, pc), work, reads, &mut around.registers[core], around.cycle);
+        let core = around.warps.slots[warp as usize].core;
+        self.queue.push((warp, pc), work, (core, reads), around.registers, around.cycle);
     }
 
     /// An instruction whose values memory has brought, if it wants any, is done.

@@ -32,6 +32,8 @@ pub(super) struct Queued {
     pub(super) warp: u32,
     pub(super) pc: u32,
     pub(super) work: Work,
+    /// The part of the SM whose registers it reads.
+    core: usize,
     reads: RegisterSet,
     /// The first cycle in which the unit may begin.
     ready: u64,
@@ -79,16 +81,16 @@ impl Queue {
         &mut self,
         (warp, pc): (u32, u32),
         work: Work,
-        reads: RegisterSet,
-        registers: &mut RegisterFile,
+        (core, reads): (usize, RegisterSet),
+        registers: &mut [RegisterFile],
         cycle: u64,
     ) {
         let ready = if self.instructions.len() < self.collected {
-            collect(warp, &reads, registers, cycle, cycle + 1)
+            collect(warp, &reads, &mut registers[core], cycle, cycle + 1)
         } else {
             NEVER
         };
-        self.instructions.push_back(Queued { warp, pc, work, reads, ready });
+        self.instructions.push_back(Queued { warp, pc, work, core, reads, ready });
     }
 
     /// The unit is not done with the first instruction.
@@ -104,8 +106,7 @@ impl Queue {
     pub(super) fn pop(&mut self, registers: &mut [RegisterFile], cycle: u64) {
         self.instructions.pop_front();
         if let Some(last) = self.instructions.get_mut(self.collected - 1) {
-            let core = last.warp as usize % registers.len();
-            last.ready = collect(last.warp, &last.reads, &mut registers[core], cycle, cycle);
+            last.ready = collect(last.warp, &last.reads, &mut registers[last.core], cycle, cycle);
         }
     }
 }

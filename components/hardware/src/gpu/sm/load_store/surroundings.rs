@@ -6,7 +6,7 @@ use counterpoint_ptx::Row;
 use crate::gpu::sm::SmStats;
 use crate::gpu::sm::cta::Cta;
 use crate::gpu::sm::operands::RegisterFile;
-use crate::gpu::sm::warp::Warps;
+use crate::gpu::sm::warp::{WarpSlot, Warps};
 use crate::gpu::sm::writeback::{Writeback, WritebackRing};
 
 /// What the unit reaches in its SM.
@@ -46,12 +46,15 @@ impl Surroundings<'_> {
 
     pub(super) fn done(&mut self, warp: u32) {
         let slot = &mut self.warps.slots[warp as usize];
+        let place = slot.cta;
         slot.outstanding -= 1;
-        *self.ended |= 1 << slot.cta;
         if slot.outstanding == 0 {
             self.warps.accessing &= !(1 << warp);
         }
-        self.cta(warp).outstanding -= 1;
+        let cta = self.cta(warp);
+        cta.outstanding -= 1;
+        let is_done = cta.is_done();
+        *self.ended |= u32::from(is_done) << place;
     }
 
     /// Puts loaded words into the registers of a warp.
@@ -80,12 +83,11 @@ impl Surroundings<'_> {
 
     /// The registers that an instruction writes have their values from a cycle on, or as soon as their banks are free.
     pub(super) fn write_back(&mut self, warp: u32, pc: u32, from: u64) {
-        let cta = self.warps.slots[warp as usize].cta;
+        let &WarpSlot { cta, core, .. } = &self.warps.slots[warp as usize];
         let Some(cta) = self.ctas[cta].as_mut() else { return };
-        let writes = &cta.launch.program.instructions()[pc as usize].writes;
-        let core = warp as usize % self.registers.len();
-        let at = self.registers[core].write(warp, writes, self.cycle, from, false);
+        let writes = cta.launch.program.instructions()[pc as usize].writes;
+        let at = self.registers[core].write(warp, &writes, self.cycle, from, false);
         cta.outstanding += 1;
-        self.ring.add(self.cycle, at, Writeback { warp, pc });
+        self.ring.add(self.cycle, at, Writeback { warp, writes });
     }
 }

@@ -24,16 +24,14 @@ impl Variant<dyn WarpPolicy> for GreedyThenOldest {
 impl WarpPolicy for GreedyThenOldest {
     fn pick(&mut self, &View { ready, ages, .. }: &View<'_>) -> Option<u32> {
         if ready >> self.last & 1 == 0 {
-            let mut rest = ready;
-            let mut oldest = ready.trailing_zeros();
+            // Slots and ages in one number each, so that the smallest is found without a branch.
+            let (mut rest, mut oldest) = (ready, u64::MAX);
             while rest != 0 {
                 let slot = rest.trailing_zeros();
-                if ages[slot as usize] < ages[oldest as usize] {
-                    oldest = slot;
-                }
+                oldest = oldest.min(ages[slot as usize] << 6 | u64::from(slot));
                 rest &= rest - 1;
             }
-            self.last = oldest;
+            self.last = (oldest % 64) as u32;
         }
         Some(self.last)
     }
