@@ -8,7 +8,7 @@ use counterpoint_ptx::{Access, AccessKind, Failure, Issue, PollStep, Space, Wait
 use super::cta::{BARRIERS, Cta};
 use super::params::Pairing;
 use super::stalls::Held;
-use super::units::MEMORY;
+use super::units::{MEMORY, WAYS};
 use super::warp::{Next, State};
 use super::writeback::Writeback;
 use super::{Scheduler, Sm, SmStats, load_store};
@@ -28,9 +28,8 @@ impl Sm {
                 self.count_slots(self.stall(scheduler), 1, &sim.stats);
                 continue;
             }
-            let Scheduler { policy, share, core } = &mut self.schedulers[scheduler];
-            let core = *core;
-            let Some(slot) = policy.pick(&self.warps.view(candidates, *share)) else {
+            let &mut Scheduler { ref mut policy, share, core } = &mut self.schedulers[scheduler];
+            let Some(slot) = policy.pick(&self.warps.view(candidates, share)) else {
                 self.count_slots((IssueSlot::Policy, candidates), 1, &sim.stats);
                 continue;
             };
@@ -64,10 +63,8 @@ impl Sm {
         if mine == 0 {
             return 0;
         }
-        let wanting = |way, free| if free { self.warps.wanting(way) } else { 0 };
-        let [sp, sfu, dp] = self.collectors[core].accepts_from().map(|from| from <= cycle);
-        let of_memory = wanting(MEMORY, self.load_store.has_room());
-        (of_memory | wanting(0, sp) | wanting(1, sfu) | wanting(2, dp)) & mine
+        let open = |way| if self.accepts(core, way, cycle) { self.warps.wanting(way) } else { 0 };
+        (0..WAYS).fold(0, |candidates, way| candidates | open(way)) & mine
     }
 
     /// Whether a part of the SM can send another instruction on this way.
