@@ -40,7 +40,8 @@ impl Folder {
         );
         std::fs::write(&file, head + text).unwrap();
         let (file, out) = (file.display().to_string(), self.path("out").display().to_string());
-        call(&[&["study", &file, "--out", &out, "--quiet"], options].concat())
+        let out = if options.contains(&"--out") { vec![] } else { vec!["--out", &out] };
+        call(&[&["study", &file, "--quiet"], &out[..], options].concat())
     }
 }
 
@@ -111,6 +112,35 @@ fn a_study_runs_every_combination_once_and_reckons_its_columns() {
     let larger = folder.study(TRIAL, &["--scale", "default", "--filter", "v / 1 / 3 / lrr"]);
     assert!(larger.out.contains("1 have run, 0 were there"), "{}", larger.out);
     assert_eq!(table(&folder.text("results.csv")).len(), 1);
+}
+
+#[test]
+fn a_point_that_another_study_has_can_be_taken_over() {
+    let folder = Folder::new();
+    let called = folder.study(TRIAL, &["--filter", "lrr"]);
+    assert!(called.out.contains("4 have run, 0 were there"), "{}", called.out);
+    let [first, other, third] = ["out", "other", "third"].map(|name| folder.path(name).display().to_string());
+    let renamed = TRIAL.replace("lrr:", "loose:");
+    let taking = folder.study(&renamed, &["--out", &other, "--take-from", &third, "--take-from", &first]);
+    assert_eq!(taking.status, FAILURE);
+    assert!(taking.err.contains("third` is no folder of a study"), "{}", taking.err);
+    let taking = folder.study(&renamed, &["--out", &other, "--take-from", &first]);
+    assert_eq!(taking.status, SUCCESS, "{}", taking.err);
+    assert!(taking.out.contains("4 have run, 4 were there"), "{}", taking.out);
+    assert!(taking.out.contains("4 of those that were there are taken over"), "{}", taking.out);
+    // They are as if they had been run here, and the other study keeps its own.
+    let text = |name: &str| std::fs::read_to_string(folder.path(name)).unwrap();
+    let taken = text("other/results.csv");
+    folder.study(&renamed, &["--out", &other, "--fresh"]);
+    assert_eq!(text("other/results.csv"), taken);
+    let again = folder.study(TRIAL, &["--filter", "lrr"]);
+    assert!(again.out.contains("0 have run, 4 were there"), "{}", again.out);
+    assert!(!again.out.contains("taken over"), "{}", again.out);
+    // One that is damaged is run.
+    let points = std::fs::read_dir(folder.path("out/points")).unwrap();
+    points.for_each(|point| damage(&point.unwrap().path().join("result.json")));
+    let called = folder.study(TRIAL, &["--filter", "lrr", "--out", &third, "--take-from", &first]);
+    assert!(called.out.contains("4 have run, 0 were there"), "{}", called.out);
 }
 
 #[test]

@@ -30,6 +30,8 @@ pub struct Settings {
     pub fresh: bool,
     /// The folder of the study.
     pub folder: PathBuf,
+    /// Folders of other studies whose points are taken over if they are the same.
+    pub take_from: Vec<PathBuf>,
 }
 
 /// What becomes of a point.
@@ -86,6 +88,8 @@ pub struct Failure {
 pub struct Ran {
     /// Points that were there.
     pub stored: usize,
+    /// Those of them that another study had.
+    pub taken_over: usize,
     /// Points that have run.
     pub done: usize,
     /// Points that could not be finished.
@@ -135,15 +139,20 @@ pub fn run_points(
         }
         group.push(point);
     }
-    let mut ran = Ran { stored: 0, done: 0, failed: Vec::new(), left: 0, keys: keys.clone() };
+    let mut ran = Ran { stored: 0, taken_over: 0, done: 0, failed: Vec::new(), left: 0, keys: keys.clone() };
     let mut jobs = Vec::new();
     for key in order {
         let points = groups.remove(key).unwrap_or_default();
-        if !settings.fresh && store.has(key) {
+        let first = &study.points[points[0]];
+        let stored = !settings.fresh && store.has(key);
+        let taken_over = !settings.fresh
+            && !stored
+            && settings.take_from.iter().any(|other| store.take_over(other, key, &first.name()));
+        if stored || taken_over {
             board.set(&points, &State::Stored);
             ran.stored += points.len();
+            ran.taken_over += if taken_over { points.len() } else { 0 };
         } else {
-            let first = &study.points[points[0]];
             let request = RunRequest { out: Some(store.unfinished(key)), ..first.request.clone() };
             jobs.push(Job { key: key.clone(), name: first.name(), points, request });
         }

@@ -3,7 +3,7 @@
 //! A point lies in a folder named by the hash of everything that it depends on: the machine as it is resolved, the
 //! application with its code and input files, the seed, the version of the program. Whatever is run again or changed,
 //! a folder that is there is right; one that is not whole has another name. So a study can be killed at any time and goes on
-//! where it was.
+//! where it was, and what another study has can be taken over.
 
 use std::fs::{self, File};
 use std::io;
@@ -148,6 +148,20 @@ impl Store {
         }
     }
 
+    /// Takes a finished point over from another study's folder, so that it is not run again, and tells whether it was there. Its
+    /// files are files of both then: nobody writes to those of a finished point.
+    pub fn take_over(&self, study: &Path, key: &PointKey, name: &str) -> bool {
+        // What is damaged, or goes away meanwhile, is run again.
+        let Ok(Some(result)) = result(study, key) else { return false };
+        let unfinished = self.unfinished(key);
+        let kept = link_files(&point_folder(study, key), &unfinished).is_ok()
+            && self.keep(key, &PointResult { point: name.to_owned(), ..result }).is_ok();
+        if !kept {
+            let _ = fs::remove_dir_all(&unfinished);
+        }
+        kept
+    }
+
     /// Keeps why a point failed, and gives the log's path.
     ///
     /// # Errors
@@ -174,6 +188,21 @@ const UNFINISHED: &str = ".unfinished";
 /// The folder of a finished point of the study in `folder`.
 pub fn point_folder(folder: &Path, key: &PointKey) -> PathBuf {
     folder.join(POINTS).join(&key.0)
+}
+
+/// Makes the files of one folder, but for the result, files of another one too.
+fn link_files(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        if entry.file_name() == RESULT {
+            continue;
+        }
+        let there = to.join(entry.file_name());
+        // Not every file system has links.
+        fs::hard_link(entry.path(), &there).or_else(|_| fs::copy(entry.path(), &there).map(|_| ()))?;
+    }
+    Ok(())
 }
 
 /// What is kept of a finished point, if it is there.

@@ -10,7 +10,7 @@ use clap::Args;
 use counterpoint_experiments::registry;
 use counterpoint_experiments::run::RunError;
 use counterpoint_experiments::study::engine::{Board, Ran, Settings, StudyError, run_points};
-use counterpoint_experiments::study::index::{RESULTS, write_results};
+use counterpoint_experiments::study::index::{RESULTS, STUDY, write_results};
 use counterpoint_experiments::study::table::Results;
 use counterpoint_experiments::study::{Chosen, Study as Plan, find, load};
 
@@ -42,6 +42,10 @@ pub(crate) struct Study {
     /// Folder of the study [default: out/studies/NAME, with the scale and the machine behind it where they are chosen].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Folder of another study, such as one of another figure: what it has of this one's points is taken over and not run
+    /// again. Can be given several times.
+    #[arg(long, value_name = "DIR", conflicts_with = "fresh")]
+    take_from: Vec<PathBuf>,
     /// Show neither progress nor the table.
     #[arg(long)]
     quiet: bool,
@@ -59,11 +63,16 @@ impl Study {
             Ok(plan) => plan,
             Err(report) => return fail(&[report.into()], console),
         };
+        if let Some(none) = self.take_from.iter().find(|folder| !folder.join(STUDY).is_file()) {
+            let message = format!("--take-from: `{}` is no folder of a study", none.display());
+            return fail(&[RunError::Usage(message)], console);
+        }
         let settings = Settings {
             jobs: self.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZero::get),
             filter: self.filter.clone(),
             fresh: self.fresh,
             folder: self.out.clone().unwrap_or_else(|| default_folder(&plan)),
+            take_from: self.take_from.clone(),
         };
         let board = Board::default();
         let work = || run_points(&plan, &Arc::new(registry()), &settings, &board, &console.interrupt);
@@ -88,13 +97,16 @@ impl Study {
 
     /// Says what became of the points.
     fn say(&self, ran: &Ran, settings: &Settings, console: &mut Console<'_>) -> io::Result<u8> {
-        let Ran { stored, done, failed, left, keys } = ran;
+        let Ran { stored, taken_over, done, failed, left, keys } = ran;
         writeln!(
             console.out,
             "{} points: {done} have run, {stored} were there, {} failed, {left} are left",
             keys.len(),
             failed.len()
         )?;
+        if *taken_over > 0 {
+            writeln!(console.out, "{taken_over} of those that were there are taken over from other studies")?;
+        }
         let folder = settings.folder.display();
         writeln!(console.out, "results in {folder}: {RESULTS}; `counterpoint report {folder}` draws them")?;
         for failure in failed {
