@@ -144,14 +144,12 @@ pub fn run_points(
     for key in order {
         let points = groups.remove(key).unwrap_or_default();
         let first = &study.points[points[0]];
-        let stored = !settings.fresh && store.has(key);
-        let taken_over = !settings.fresh
-            && !stored
-            && settings.take_from.iter().any(|other| store.take_over(other, key, &first.name()));
-        if stored || taken_over {
+        let here = store.has(key);
+        let elsewhere = || settings.take_from.iter().any(|other| store.take_over(other, key, &first.name()));
+        if !settings.fresh && (here || elsewhere()) {
             board.set(&points, &State::Stored);
             ran.stored += points.len();
-            ran.taken_over += if taken_over { points.len() } else { 0 };
+            ran.taken_over += if here { 0 } else { points.len() };
         } else {
             let request = RunRequest { out: Some(store.unfinished(key)), ..first.request.clone() };
             jobs.push(Job { key: key.clone(), name: first.name(), points, request });

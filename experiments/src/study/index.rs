@@ -55,24 +55,36 @@ pub fn write_results(folder: &Path, results: &Results) -> Result<(), WriteError>
     Folder::at(folder)?.write(RESULTS, |out| results.write(out))
 }
 
+/// Whether a folder is one of a study.
+///
+/// # Errors
+/// Why it is none, or that it is damaged.
+pub fn check(folder: &Path) -> Result<(), String> {
+    read_index(folder).map(drop)
+}
+
 /// Reads the study of a folder and the results that are there.
 ///
 /// # Errors
 /// Why the folder is none of a study, or is damaged.
 pub fn read(folder: &Path) -> Result<(Study, Results), String> {
+    let index = read_index(folder)?;
+    let study = folder.join(STUDY);
+    let study = load(&study.to_string_lossy(), &index.chosen, folder).map_err(|report| report.render())?;
+    let keys: Vec<PointKey> = index.points.into_iter().map(|entry| entry.key).collect();
+    if keys.len() != study.points.len() {
+        let place = folder.join(INDEX);
+        return Err(format!("`{}` and `{STUDY}` beside it have different points", place.display()));
+    }
+    let results = Results::read(&study, &keys, folder)?;
+    Ok((study, results))
+}
+
+fn read_index(folder: &Path) -> Result<Index, String> {
     let path = folder.join(INDEX);
     let place = path.display();
     let text = fs::read_to_string(&path).map_err(|error| {
         format!("`{}` is no folder of a study: cannot read `{place}`: {error}", folder.display())
     })?;
-    let index: Index =
-        serde_json::from_str(&text).map_err(|error| format!("`{place}` is damaged: {error}"))?;
-    let study = folder.join(STUDY);
-    let study = load(&study.to_string_lossy(), &index.chosen, folder).map_err(|report| report.render())?;
-    let keys: Vec<PointKey> = index.points.into_iter().map(|entry| entry.key).collect();
-    if keys.len() != study.points.len() {
-        return Err(format!("`{place}` and `{STUDY}` beside it have different points"));
-    }
-    let results = Results::read(&study, &keys, folder)?;
-    Ok((study, results))
+    serde_json::from_str(&text).map_err(|error| format!("`{place}` is damaged: {error}"))
 }

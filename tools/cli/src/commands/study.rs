@@ -10,7 +10,7 @@ use clap::Args;
 use counterpoint_experiments::registry;
 use counterpoint_experiments::run::RunError;
 use counterpoint_experiments::study::engine::{Board, Ran, Settings, StudyError, run_points};
-use counterpoint_experiments::study::index::{RESULTS, STUDY, write_results};
+use counterpoint_experiments::study::index::{self, RESULTS, write_results};
 use counterpoint_experiments::study::table::Results;
 use counterpoint_experiments::study::{Chosen, Study as Plan, find, load};
 
@@ -63,9 +63,11 @@ impl Study {
             Ok(plan) => plan,
             Err(report) => return fail(&[report.into()], console),
         };
-        if let Some(none) = self.take_from.iter().find(|folder| !folder.join(STUDY).is_file()) {
-            let message = format!("--take-from: `{}` is no folder of a study", none.display());
-            return fail(&[RunError::Usage(message)], console);
+        let none = self.take_from.iter().filter_map(|folder| index::check(folder).err());
+        let none: Vec<RunError> =
+            none.map(|message| RunError::Usage(format!("--take-from: {message}"))).collect();
+        if !none.is_empty() {
+            return fail(&none, console);
         }
         let settings = Settings {
             jobs: self.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZero::get),

@@ -107,7 +107,15 @@ struct Way {
     units: Vec<u64>,
 }
 
-/// The first of the places to be free.
+impl Way {
+    /// The first cycle in which an entry is free.
+    #[inline]
+    fn accepts_from(&mut self) -> u64 {
+        earliest(&mut self.entries).map_or(u64::MAX, |entry| *entry)
+    }
+}
+
+/// The first of the places to be free, if there are any.
 #[inline]
 fn earliest(places: &mut [u64]) -> Option<&mut u64> {
     match places {
@@ -136,11 +144,12 @@ impl OperandCollector {
             exits: places(params.dispatch_width),
             units: places(params.units),
         };
+        let mut ways: Vec<Way> = ways.iter().map(way).collect();
         let mut accepts = [u64::MAX; MEMORY];
-        for (accepts, params) in accepts.iter_mut().zip(ways) {
-            *accepts = if params.issue_width == 0 { u64::MAX } else { 0 };
+        for (accepts, way) in accepts.iter_mut().zip(&mut ways) {
+            *accepts = way.accepts_from();
         }
-        OperandCollector { ways: ways.iter().map(way).collect(), accepts, shared: places(shared) }
+        OperandCollector { ways, accepts, shared: places(shared) }
     }
 
     /// By way, the first cycle in which an instruction can be issued.
@@ -159,7 +168,8 @@ impl OperandCollector {
         cycle: u64,
         initiation: u64,
     ) -> u64 {
-        let Way { entries, collectors, exits, units } = &mut self.ways[way];
+        let place = &mut self.ways[way];
+        let Way { entries, collectors, exits, units } = place;
         let (own, shared) = (earliest(collectors), earliest(&mut self.shared));
         let collector = match (own, shared) {
             (Some(own), Some(shared)) if *shared < *own => shared,
@@ -180,7 +190,7 @@ impl OperandCollector {
         let leaves = (read + 1).max(*exit);
         let starts = (leaves + 1).max(*unit);
         (*entry, *collector, *exit, *unit) = (collected, leaves, starts, starts + initiation);
-        self.accepts[way] = earliest(entries).map_or(u64::MAX, |entry| *entry);
+        self.accepts[way] = place.accepts_from();
         starts
     }
 }
