@@ -168,8 +168,7 @@ impl OperandCollector {
         cycle: u64,
         initiation: u64,
     ) -> u64 {
-        let place = &mut self.ways[way];
-        let Way { entries, collectors, exits, units } = place;
+        let Way { entries, collectors, exits, units } = &mut self.ways[way];
         let (own, shared) = (earliest(collectors), earliest(&mut self.shared));
         let collector = match (own, shared) {
             (Some(own), Some(shared)) if *shared < *own => shared,
@@ -190,7 +189,7 @@ impl OperandCollector {
         let leaves = (read + 1).max(*exit);
         let starts = (leaves + 1).max(*unit);
         (*entry, *collector, *exit, *unit) = (collected, leaves, starts, starts + initiation);
-        self.accepts[way] = place.accepts_from();
+        self.accepts[way] = self.ways[way].accepts_from();
         starts
     }
 }
