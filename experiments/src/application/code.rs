@@ -87,8 +87,8 @@ impl Reader<'_> {
     }
 
     fn code(&mut self, value: &Node) -> Option<Code> {
-        let path = self.text(value)?;
-        let path = self.beside(&path);
+        let name = self.text(value)?;
+        let path = self.beside(value.span, &name);
         let (file, text) = self.text_file(&path, Some(value.span))?;
         Some(Code { file, path, text, programs: BTreeMap::new() })
     }

@@ -86,7 +86,7 @@ impl Reader<'_> {
         buffer: BufferId,
         generator: Option<Generator>,
     ) -> Option<InputFile> {
-        let path = self.beside(name);
+        let path = self.beside(span, name);
         let bytes = self.application.buffers[buffer.0 as usize].bytes;
         let element = self.elements[buffer.0 as usize];
         if bytes == 0 {
@@ -273,7 +273,7 @@ impl Reader<'_> {
                 found.map(Against::Reference)
             }
             "file" => {
-                let path = self.beside(&text);
+                let path = self.beside(node.span, &text);
                 match self.files.read(&path) {
                     Ok(contents) => Some(Against::File { path, contents }),
                     Err(error) => {

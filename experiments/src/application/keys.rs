@@ -64,6 +64,13 @@ pub(super) static APPLICATION: Section = Section {
         key("application", Single, "Name of the application."),
         key("description", Single, "What it does, for people."),
         key(
+            "include",
+            Single,
+            "An application that this one is, but for what it says itself: maps go together key by key, a map over a list changes \
+             the elements whose positions are its keys (`kernels: { 0: { grid: 8 } }`), `~` takes out, all else is replaced. Files \
+             are found from where they are named.",
+        ),
+        key(
             "parameters",
             Names,
             "Numbers by name, for `${…}` below; each may use those above it. `--set app.name=value` changes one.",

@@ -9,6 +9,7 @@ mod counts;
 mod expressions;
 mod files;
 mod frees;
+mod include;
 mod keys;
 mod launches;
 mod loops;
@@ -156,8 +157,8 @@ pub const SETTING_PREFIX: &str = "app.";
 /// # Errors
 /// Everything that is wrong with it.
 pub fn load(path: &str, sets: &[String], files: &dyn Files) -> Result<LoadedApplication, Report> {
-    let mut reader = reader::Reader::new(path, files);
-    let loaded = reader.application(sets);
+    let mut reader = reader::Reader::new(files);
+    let loaded = reader.application(path, sets);
     let (diagnostics, sources): (_, SourceMap) = (reader.diagnostics, reader.sources);
     match loaded {
         Some(loaded) if diagnostics.is_empty() => Ok(loaded),

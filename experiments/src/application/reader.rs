@@ -1,8 +1,7 @@
 //! The reader that all parts of the loader share: texts, problems, and small steps such as "a map with these keys".
 
-use counterpoint_framework::model::{
-    Diagnostic, Diagnostics, FileId, Key, Node, SourceMap, Span, Value, yaml,
-};
+use counterpoint_framework::model::{Diagnostic, Diagnostics, FileId, Key, Node, SourceMap, Span};
+use counterpoint_framework::topology::beside;
 use counterpoint_host_model::modules::Module;
 use counterpoint_host_model::program::{Application, BufferId, Step};
 
@@ -14,7 +13,6 @@ use crate::element::Element;
 
 /// An application on its way from YAML.
 pub(super) struct Reader<'a> {
-    pub(super) path: &'a str,
     pub(super) files: &'a dyn Files,
     pub(super) sources: SourceMap,
     pub(super) diagnostics: Diagnostics,
@@ -37,9 +35,8 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(path: &'a str, files: &'a dyn Files) -> Self {
+    pub(super) fn new(files: &'a dyn Files) -> Self {
         Reader {
-            path,
             files,
             sources: SourceMap::default(),
             diagnostics: Diagnostics::default(),
@@ -59,21 +56,9 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the file and everything that it names.
-    pub(super) fn application(&mut self, sets: &[String]) -> Option<LoadedApplication> {
-        let path = self.path;
-        let (file, text) = self.text_file(path, None)?;
-        let head = Span { file, start: 0, end: 0 };
-        let before = self.diagnostics.reports();
-        let root =
-            if text.is_empty() { None } else { yaml::parse(file, &self.sources, &mut self.diagnostics) };
-        let Some(root) = root.filter(|root| matches!(root.value, Value::Map(_))) else {
-            if self.diagnostics.reports() == before {
-                let help = "begin with `counterpoint: 1` and `application: name`";
-                self.diagnostics.report(Diagnostic::new(head, "the file is not a map").help(help));
-            }
-            return None;
-        };
-        self.header(&root, head)?;
+    pub(super) fn application(&mut self, path: &str, sets: &[String]) -> Option<LoadedApplication> {
+        let root = self.tree(path, None, &mut Vec::new())?;
+        self.application.name = self.text(root.get("application")?)?;
         self.section(&root, &APPLICATION);
         self.read_parameters(root.get("parameters"), root.get("sizes"), sets);
         self.read_buffers(root.get("buffers"));
@@ -115,7 +100,8 @@ impl<'a> Reader<'a> {
         self.application.modules = Module::of(launches);
     }
 
-    fn header(&mut self, root: &Node, head: Span) -> Option<()> {
+    /// Whether a file says that it is an application; what is missing is reported.
+    pub(super) fn header(&mut self, root: &Node, head: Span) -> Option<()> {
         let help = "every file begins with `counterpoint: 1`";
         match root.get("counterpoint") {
             None => self.diagnostics.report(Diagnostic::new(head, "missing header").help(help)),
@@ -124,7 +110,7 @@ impl<'a> Reader<'a> {
             }
             Some(_) => {}
         }
-        let Some(name) = root.get("application") else {
+        if root.get("application").is_none() {
             let other = ["machine", "module", "overlay", "study"].into_iter();
             let found = other.filter_map(|key| Some((key, root.get(key)?.span))).next();
             let diagnostic = match found {
@@ -135,8 +121,7 @@ impl<'a> Reader<'a> {
             };
             self.diagnostics.report(diagnostic.help("expected a file with `application: name`"));
             return None;
-        };
-        self.application.name = self.text(name)?;
+        }
         Some(())
     }
 
@@ -160,12 +145,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The path of a file named in the application.
-    pub(super) fn beside(&self, name: &str) -> String {
-        match self.path.rsplit_once('/') {
-            Some((folder, _)) if !name.starts_with('/') => format!("{folder}/{name}"),
-            _ => name.to_owned(),
-        }
+    /// The path of a file that is named at a place, relative to the file in which the name stands.
+    pub(super) fn beside(&self, place: Span, name: &str) -> String {
+        beside(self.sources.name(place.file), name)
     }
 
     /// A map whose keys are all known; its problems are reported.

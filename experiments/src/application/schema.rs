@@ -34,18 +34,23 @@ fn object(section: &Section) -> Value {
         (key.name.to_owned(), value)
     };
     let properties: Map<String, Value> = section.keys.iter().map(property).collect();
-    json!({ "type": "object", "additionalProperties": false, "properties": properties })
+    json!({ "type": ["object", "null"], "additionalProperties": false, "properties": properties })
 }
 
+/// A list, or the changes of one by position.
+fn list(items: &Value) -> Value {
+    let changes = json!({ "type": "object", "additionalProperties": false, "patternProperties": { "^[0-9]+$": items } });
+    json!({ "anyOf": [{ "type": ["array", "null"], "items": items }, changes] })
+}
+
+/// Everything may be nothing: `~` takes out what is included.
 fn shape(shape: &Shape) -> Value {
-    let single = || json!({ "type": ["string", "number", "boolean"] });
+    let single = || json!({ "type": ["string", "number", "boolean", "null"] });
     let refer = |section: &Section| json!({ "$ref": format!("#/$defs/{}", place(section)) });
     match shape {
         Single => single(),
-        List => json!({ "type": "array", "items": single() }),
-        ListOr(section) => {
-            json!({ "type": "array", "items": { "anyOf": [single(), refer(section)] } })
-        }
+        List => list(&single()),
+        ListOr(section) => list(&json!({ "anyOf": [single(), refer(section)] })),
         Sizes => json!({ "anyOf": [single(), { "type": "array", "items": single(), "maxItems": 3 }] }),
         Names => json!({ "type": "object", "additionalProperties": single() }),
         NamesOr(section) => {
@@ -75,7 +80,7 @@ fn shape(shape: &Shape) -> Value {
         }
         Steps(sections) => {
             let sections: Vec<Value> = sections.iter().map(|section| refer(section)).collect();
-            json!({ "type": "array", "items": { "anyOf": sections } })
+            list(&json!({ "anyOf": sections }))
         }
         Generator => {
             let one = |info: &crate::generate::GeneratorInfo| {

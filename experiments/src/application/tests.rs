@@ -7,6 +7,7 @@ use counterpoint_host_model::program::{Argument, Step};
 use super::*;
 use crate::element::Element;
 
+mod include;
 mod steps;
 mod streams;
 mod tasks;

@@ -172,7 +172,7 @@ impl Reader<'_> {
                 self.diagnostics.error(item.span, format!("expected a file name, found {}", item.shape()));
                 continue;
             };
-            let target = normal(&beside(path, name));
+            let target = beside(path, name);
             if let Some(first) = chain.iter().position(|file| *file == target) {
                 let mut circle: Vec<&str> = chain[first..].iter().map(String::as_str).collect();
                 circle.push(&target);
@@ -263,11 +263,11 @@ fn move_to(node: &mut Node, file: FileId) {
     }
 }
 
-/// The path of a file named in another file.
-fn beside(path: &str, name: &str) -> String {
+/// The path of a file that another file names, in the form in which a file has one name.
+pub fn beside(path: &str, name: &str) -> String {
     match path.rsplit_once('/') {
-        Some((folder, _)) if !name.starts_with('/') => format!("{folder}/{name}"),
-        _ => name.to_owned(),
+        Some((folder, _)) if !name.starts_with('/') => normal(&format!("{folder}/{name}")),
+        _ => normal(name),
     }
 }
 
@@ -293,8 +293,8 @@ mod tests {
 
     #[test]
     fn a_path_has_one_name() {
-        assert_eq!(normal(&beside("systems/a.yaml", "../modules/./gpu.yaml")), "modules/gpu.yaml");
-        assert_eq!(normal(&beside("a.yaml", "../b.yaml")), "../b.yaml");
-        assert_eq!(normal(&beside("x/a.yaml", "/abs/b.yaml")), "/abs/b.yaml");
+        assert_eq!(beside("systems/a.yaml", "../modules/./gpu.yaml"), "modules/gpu.yaml");
+        assert_eq!(beside("a.yaml", "../b.yaml"), "../b.yaml");
+        assert_eq!(beside("x/a.yaml", "/abs/b.yaml"), "/abs/b.yaml");
     }
 }
