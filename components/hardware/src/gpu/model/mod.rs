@@ -156,7 +156,7 @@ impl ThroughputModel {
         }
         if self.supers.due().is_some_and(|due| due <= cycle) {
             let (sorts, mut around) = self.parts(cycle);
-            sorts.supers.release(&mut around)?;
+            sorts.supers.release(&mut around, || sim.random())?;
         }
         while io.labels.as_mut().and_then(In::try_recv).is_some() {}
         while let Some(request) = io.copies.rx.try_recv() {

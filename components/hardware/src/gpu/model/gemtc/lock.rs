@@ -1,11 +1,10 @@
 //! The lock of GeMTC's queue: who has it, who spins for it, and how long each has it.
 //!
 //! This is what `atomicCAS` in a loop comes to, on which `experiments/applications/gemtc.h` spins. Every waiting block looks at the lock once
-//! in a period, and the L2 answers one look a cycle: with more blocks than cycles in a period, that becomes longer. The looks of blocks
-//! come one after another, in a ring, so whose look is the first behind a release follows from how far the ring has turned. What the holder
-//! asks memory for lies in the same part of the L2 as the lock, and comes to it past the looks that its path holds.
-
-use std::collections::VecDeque;
+//! in a period, and the L2 answers one look a cycle: with more blocks than cycles in a period, that becomes longer. Whose look is the first
+//! behind a release follows from when each block looks, to the cycle, and from when exactly the lock is given back, which the model does not
+//! know: it draws one of those that wait. What the holder asks memory for lies in the same part of the L2 as the lock, and comes to it past
+//! the looks that its path holds.
 
 /// What a block wants the lock for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,8 +50,8 @@ pub(super) struct Spinner {
 #[derive(Debug)]
 pub(super) struct Lock {
     costs: LockCosts,
-    /// Those that wait, from the one whose look comes next.
-    ring: VecDeque<Spinner>,
+    /// Those that wait.
+    spinners: Vec<Spinner>,
     /// By SM, how many of them are there.
     waiting: Vec<u32>,
     holder: Option<Spinner>,
@@ -64,7 +63,7 @@ pub(super) struct Lock {
 impl Lock {
     /// A lock that nobody has, on a device with so many SMs.
     pub(super) fn new(costs: LockCosts, sms: usize) -> Self {
-        Lock { costs, ring: VecDeque::new(), waiting: vec![0; sms], holder: None, since: 0, until: None }
+        Lock { costs, spinners: Vec::new(), waiting: vec![0; sms], holder: None, since: 0, until: None }
     }
 
     /// A block asks for it. Whether it has it now; else it waits.
@@ -93,19 +92,19 @@ impl Lock {
         self.until
     }
 
-    /// The holder gives it back, and asks for it again at once or not. Gives the one that has it next, which may be the same.
-    pub(super) fn release(&mut self, again: bool, cycle: u64) -> Option<Spinner> {
+    /// The holder gives it back, and asks for it again at once or not. Gives the one that has it next, which may be the same, or one of those
+    /// that wait by a random number of 64 bits.
+    pub(super) fn release(&mut self, again: bool, cycle: u64, random: u64) -> Option<Spinner> {
         let before = self.holder.take();
         self.until = None;
-        self.turn(cycle - self.since);
         // The first of so many evenly spread looks.
-        let gap = (self.period() / (self.ring.len() as u64 + 1)).max(1);
+        let gap = (self.period() / (self.spinners.len() as u64 + 1)).max(1);
         let before = before.filter(|_| again);
-        if before.is_some() && (self.ring.is_empty() || self.costs.again < gap) {
+        if self.spinners.is_empty() || before.is_some() && self.costs.again < gap {
             (self.holder, self.since) = (before, cycle + self.costs.again);
             return before;
         }
-        let next = self.ring.pop_front()?;
+        let next = self.spinners.swap_remove((random % self.spinners.len() as u64) as usize);
         self.waiting[next.sm] -= 1;
         if let Some(before) = before {
             self.join(before);
@@ -116,11 +115,11 @@ impl Lock {
 
     /// Cycles from a look of a block to its next.
     pub(super) fn period(&self) -> u64 {
-        self.costs.spin.max(self.ring.len() as u64)
+        self.costs.spin.max(self.spinners.len() as u64)
     }
 
     fn join(&mut self, spinner: Spinner) {
-        self.ring.push_back(spinner);
+        self.spinners.push(spinner);
         self.waiting[spinner.sm] += 1;
     }
 
@@ -133,15 +132,6 @@ impl Lock {
     pub(super) fn looks_before(&self, sm: usize) -> u64 {
         let spinning = self.waiting.iter().filter(|&&waiting| waiting > 0).count() as u64;
         spinning * u64::from(self.waiting[sm].min(self.costs.path))
-    }
-
-    /// The ring turns for so many cycles.
-    fn turn(&mut self, cycles: u64) {
-        let length = self.ring.len() as u64;
-        if length > 0 {
-            let looks = cycles * length / self.period();
-            self.ring.rotate_left((looks % length) as usize);
-        }
     }
 }
 
@@ -181,7 +171,7 @@ mod tests {
         let next = |waiting| {
             let mut lock = held(1, waiting);
             lock.hold(Section::Enter);
-            let next = lock.release(true, lock.due().unwrap()).unwrap();
+            let next = lock.release(true, lock.due().unwrap(), 0).unwrap();
             (next.block == 0, lock.since - 1476)
         };
         assert_eq!(next(0), (true, 30));
@@ -191,12 +181,19 @@ mod tests {
     }
 
     #[test]
-    fn the_ring_turns_while_the_lock_is_held() {
-        let mut lock = held(1, 10);
-        lock.hold(Section::Enter);
-        // 476 cycles are 27 looks of ten blocks, which look every 171.
-        assert_eq!(lock.release(false, 1476), Some(Spinner { block: 8, sm: 0 }));
-        assert_eq!(lock.period(), 171);
+    fn any_that_waits_may_be_the_next() {
+        let mut lock = held(5, 2);
+        let mut had: Vec<Spinner> = (0..10)
+            .map(|random| {
+                lock.hold(Section::Empty);
+                lock.release(false, lock.due().unwrap(), 3 * random + 7).unwrap()
+            })
+            .collect();
+        assert_eq!(had[..2], [Spinner { block: 8, sm: 3 }, Spinner { block: 2, sm: 2 }]);
+        assert_eq!(lock.looks_before(3), 0, "nobody is left");
+        had.sort_by_key(|spinner| spinner.block);
+        assert_eq!(had.iter().map(|spinner| spinner.block).collect::<Vec<_>>(), (1..=10).collect::<Vec<_>>());
+        assert_eq!(held(1, 10).period(), 171);
         assert_eq!(held(24, 32).period(), 768);
     }
 
@@ -204,7 +201,7 @@ mod tests {
     fn nobody_has_a_lock_that_nobody_wants() {
         let mut lock = held(1, 0);
         lock.hold(Section::Empty);
-        assert_eq!(lock.release(false, 1331), None);
+        assert_eq!(lock.release(false, 1331, 0), None);
         assert_eq!(lock.due(), None);
         assert!(lock.ask(Spinner { block: 3, sm: 0 }, 2000));
     }

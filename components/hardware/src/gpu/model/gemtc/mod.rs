@@ -167,8 +167,8 @@ impl Supers {
         None
     }
 
-    /// Gives back the locks for which it is time.
-    pub(super) fn release(&mut self, around: &mut Around<'_>) -> Result<(), Fault> {
+    /// Gives back the locks for which it is time; `random` gives the next random number.
+    pub(super) fn release(&mut self, around: &mut Around<'_>, random: impl Fn() -> u64) -> Result<(), Fault> {
         let Supers { all, blocks, .. } = self;
         let due = |all: &Super| all.lock.due().is_some_and(|due| due <= around.cycle);
         let ids: Vec<LaunchId> = all.iter().filter(|(_, all)| due(all)).map(|(id, _)| *id).collect();
@@ -177,7 +177,7 @@ impl Supers {
             let Some(before) = all.lock.holder() else { continue };
             let Some(block) = blocks.get_mut(&before.block) else { continue };
             let again = block.released(before.block, all, around)?;
-            let next = all.lock.release(again, around.cycle);
+            let next = all.lock.release(again, around.cycle, random());
             let wants = around.supers.spinning(all.lock.period());
             if again && next != Some(before) {
                 around.spin(before.sm, 1, &wants);
