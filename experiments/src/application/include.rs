@@ -1,7 +1,7 @@
 //! `include:`: an application that is another one but for what it says itself.
 
 use counterpoint_framework::model::{Diagnostic, Key, Node, Span, Value, yaml};
-use counterpoint_framework::topology::beside;
+use counterpoint_framework::topology::{beside, endless};
 
 use super::reader::Reader;
 
@@ -24,71 +24,56 @@ impl Reader<'_> {
         let Some(include) = root.get("include") else { return Some(root) };
         let target = beside(path, &self.text(include)?);
         chain.push(path.to_owned());
-        if let Some(first) = chain.iter().position(|file| *file == target) {
-            let circle = [&chain[first..], &[target]].concat().join(" -> ");
-            self.diagnostics.error(include.span, format!("include cycle: {circle}"));
+        if let Some(problem) = endless(chain, &target) {
+            self.diagnostics.error(include.span, problem);
             return None;
         }
-        let base = self.tree(&target, Some(include.span), chain)?;
-        Some(self.over(base, root, ""))
+        let mut tree = self.tree(&target, Some(include.span), chain)?;
+        self.lay_over(&mut tree, root, "");
+        Some(tree)
     }
 
-    /// What `own` says over what `base` says, at a path of keys. Maps go together key by key, and a map over a list changes the elements
+    /// Puts what `own` says over what `base` says, at a path of keys. Maps go together key by key, and a map over a list changes the elements
     /// whose positions are its keys. Nothing over something takes it out, and whatever else is written takes its place.
-    fn over(&mut self, base: Node, own: Node, path: &str) -> Node {
-        let value = match (base.value, own.value) {
-            (Value::Map(entries), Value::Map(changes)) => Value::Map(self.map_over(entries, changes, path)),
-            (Value::List(items), Value::Map(changes)) => Value::List(self.list_over(items, changes, path)),
-            (_, own) => own,
-        };
-        Node { span: own.span, value }
+    fn lay_over(&mut self, base: &mut Node, own: Node, path: &str) {
+        base.span = own.span;
+        match (&mut base.value, own.value) {
+            (Value::Map(entries), Value::Map(changes)) => self.over_map(entries, changes, path),
+            (Value::List(items), Value::Map(changes)) => self.over_list(items, changes, path),
+            (value, own) => *value = own,
+        }
     }
 
-    fn map_over(
-        &mut self,
-        mut entries: Vec<(Key, Node)>,
-        changes: Vec<(Key, Node)>,
-        path: &str,
-    ) -> Vec<(Key, Node)> {
+    fn over_map(&mut self, entries: &mut Vec<(Key, Node)>, changes: Vec<(Key, Node)>, path: &str) {
         for (key, change) in changes {
-            let known = entries.iter_mut().find(|(other, _)| other.name == key.name);
-            match known {
-                Some((_, node)) => {
-                    let base = std::mem::replace(node, nothing(key.span));
-                    *node = self.over(base, change, &below(path, &key));
-                }
+            let path = below(path, &key);
+            match entries.iter_mut().find(|(other, _)| other.name == key.name) {
+                Some((_, node)) => self.lay_over(node, change, &path),
                 None if change.value == Value::Null => {
-                    let message = format!("there is no `{}` to take out", below(path, &key));
                     let names = entries.iter().map(|(key, _)| key.name.as_str());
-                    self.diagnostics.report(Diagnostic::new(key.span, message).suggest(&key.name, names));
+                    let diagnostic = Diagnostic::new(key.span, format!("there is no `{path}` to take out"));
+                    self.diagnostics.report(diagnostic.suggest(&key.name, names));
                 }
                 None => entries.push((key, change)),
             }
         }
         entries.retain(|(_, node)| node.value != Value::Null);
-        entries
     }
 
-    fn list_over(&mut self, mut items: Vec<Node>, changes: Vec<(Key, Node)>, path: &str) -> Vec<Node> {
+    fn over_list(&mut self, items: &mut Vec<Node>, changes: Vec<(Key, Node)>, path: &str) {
         let length = items.len();
         for (key, change) in changes {
-            let place: Option<usize> = key.name.parse().ok();
-            let Some(item) = place.and_then(|place| items.get_mut(place)) else {
-                let message = format!("`{path}` has no element `{}`", key.name);
-                let help = format!("it has {length}, counted from 0");
-                self.diagnostics.report(Diagnostic::new(key.span, message).help(help));
-                continue;
-            };
-            let base = std::mem::replace(item, nothing(key.span));
-            *item = self.over(base, change, &below(path, &key));
+            match key.name.parse().ok().and_then(|place: usize| items.get_mut(place)) {
+                Some(item) => self.lay_over(item, change, &below(path, &key)),
+                None => {
+                    let message = format!("`{path}` has no element `{}`", key.name);
+                    let help = format!("it has {length}, counted from 0");
+                    self.diagnostics.report(Diagnostic::new(key.span, message).help(help));
+                }
+            }
         }
         items.retain(|item| item.value != Value::Null);
-        items
     }
-}
-
-fn nothing(span: Span) -> Node {
-    Node { span, value: Value::Null }
 }
 
 /// The path of a key below a path.

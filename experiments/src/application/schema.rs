@@ -13,6 +13,7 @@ pub fn schema() -> Value {
     let sections = SECTIONS.map(|section| (place(section), object(section)));
     let mut root = object(&APPLICATION);
     if let Some(root) = root.as_object_mut() {
+        root.insert("type".to_owned(), json!("object"));
         root.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
         root.insert("title".to_owned(), json!("Counterpoint application"));
         root.insert("required".to_owned(), json!(["counterpoint", "application"]));

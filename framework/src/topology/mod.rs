@@ -24,7 +24,7 @@ pub use explain::{explain, explain_faults, explain_file, list};
 pub use machine::{Endpoint, Instance, Link, Machine, natural};
 pub use resolve::{flow, resolve, resolve_plain};
 pub use schema::{schema, schema_of_file};
-pub use source::{COMMAND_LINE, Disk, Files, beside};
+pub use source::{COMMAND_LINE, Disk, Files, beside, endless};
 
 use crate::model::{Catalogue, Diagnostics, Report, SourceMap};
 

@@ -163,20 +163,14 @@ impl Reader<'_> {
             return;
         };
         chain.push(path.to_owned());
-        if chain.len() > DEEPEST {
-            self.diagnostics.error(include.span, format!("includes nested more than {DEEPEST} deep"));
-            return;
-        }
         for item in list {
             let Some(name) = item.as_scalar() else {
                 self.diagnostics.error(item.span, format!("expected a file name, found {}", item.shape()));
                 continue;
             };
             let target = beside(path, name);
-            if let Some(first) = chain.iter().position(|file| *file == target) {
-                let mut circle: Vec<&str> = chain[first..].iter().map(String::as_str).collect();
-                circle.push(&target);
-                self.diagnostics.error(item.span, format!("include cycle: {}", circle.join(" -> ")));
+            if let Some(problem) = endless(chain, &target) {
+                self.diagnostics.error(item.span, problem);
             } else if !self.seen.contains_key(&target)
                 && let Some(document) = self.document(&target, Some(item.span), "module", chain)
             {
@@ -261,6 +255,16 @@ fn move_to(node: &mut Node, file: FileId) {
         }),
         crate::model::Value::Null | crate::model::Value::Scalar { .. } => {}
     }
+}
+
+/// Why a file is not to be included where these files include one another: it is one of them, or they are too many.
+pub fn endless(chain: &[String], target: &str) -> Option<String> {
+    if chain.len() > DEEPEST {
+        return Some(format!("includes nested more than {DEEPEST} deep"));
+    }
+    let first = chain.iter().position(|file| file == target)?;
+    let circle: Vec<&str> = chain[first..].iter().map(String::as_str).chain([target]).collect();
+    Some(format!("include cycle: {}", circle.join(" -> ")))
 }
 
 /// The path of a file that another file names, in the form in which a file has one name.

@@ -1,5 +1,7 @@
 //! An application that includes another one.
 
+use std::collections::BTreeMap;
+
 use counterpoint_host_model::program::Step;
 
 use super::super::{LoadedApplication, load};
@@ -26,12 +28,13 @@ postlude:
 fn own(yaml: &str) -> Result<LoadedApplication, String> {
     let base = GOOD.replace("code: {", "code: { base: k.ptx,").replace("file: a.f32,", "file: data/a.f32,");
     let mut files = files(&base);
-    let kernel = files["x/k.ptx"].clone();
-    files.extend(
-        [("y/own.yaml", yaml.into()), ("y/own.ptx", kernel)].map(|(path, text)| (path.to_owned(), text)),
-    );
-    files.insert("y/back.yaml".to_owned(), "counterpoint: 1\napplication: back\ninclude: own.yaml\n".into());
-    files.insert("y/machine.yaml".to_owned(), "counterpoint: 1\nmachine: m\n".into());
+    let more = [
+        ("y/own.yaml", yaml.into()),
+        ("y/own.ptx", files["x/k.ptx"].clone()),
+        ("y/back.yaml", "counterpoint: 1\napplication: back\ninclude: own.yaml\n".into()),
+        ("y/machine.yaml", "counterpoint: 1\nmachine: m\n".into()),
+    ];
+    files.extend(more.map(|(path, text)| (path.to_owned(), text)));
     load("y/own.yaml", &[], &files).map_err(|report| report.render())
 }
 
@@ -82,4 +85,13 @@ fn what_cannot_be_changed_is_shown_where_it_is() {
         let text = own(&OWN.replacen(from, to, 1)).expect_err("a problem");
         assert!(text.contains(expected), "{to}: {text}");
     }
+}
+
+#[test]
+fn a_chain_of_files_has_an_end() {
+    let one = |number| format!("counterpoint: 1\napplication: a\ninclude: {}.yaml\n", number + 1);
+    let files: BTreeMap<String, Vec<u8>> =
+        (0..100_000).map(|number| (format!("{number}.yaml"), one(number).into_bytes())).collect();
+    let problem = load("0.yaml", &[], &files).unwrap_err().render();
+    assert!(problem.contains("64.yaml:3:10: error: includes nested more than 64 deep"), "{problem}");
 }
