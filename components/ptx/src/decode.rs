@@ -22,8 +22,8 @@ use crate::error::{Place, PtxError, nearest};
 use crate::isa::{LaneOp, Latency, Unit};
 use crate::parser::element_size;
 use crate::program::{
-    Action, CONSTANT, CallSite, FramePart, Instruction, MemoryForm, NO_PC, NONE, Origin, Program,
-    RegisterSet, Row,
+    Action, CONSTANT, CallSite, FileAccesses, FramePart, Instruction, MemoryForm, NO_PC, NONE, Origin,
+    Program, RegisterSet, Row,
 };
 use call::{Signature, frame_part};
 use link::{Code, Kernel, link};
@@ -195,6 +195,8 @@ pub(crate) struct Decoder<'m> {
     scopes: Vec<Scope>,
     scope: usize,
     registers: Vec<RegisterType>,
+    /// By id, the register's number in the register file, if it lies there.
+    numbers: Vec<Option<u8>>,
     /// (scope, name) to register.
     names: BTreeMap<(usize, String), u16>,
     instructions: Vec<Instruction>,
@@ -227,6 +229,7 @@ impl<'m> Decoder<'m> {
             scopes: vec![Scope::default()],
             scope: 0,
             registers: Vec::new(),
+            numbers: Vec::new(),
             names: BTreeMap::new(),
             instructions: Vec::new(),
             effects: Vec::new(),
@@ -337,7 +340,16 @@ impl<'m> Decoder<'m> {
     }
 
     /// Adds an instruction.
-    fn push(&mut self, instruction: Instruction, effects: Effects) {
+    fn push(&mut self, mut instruction: Instruction, effects: Effects) {
+        let numbers = |ids: &mut dyn Iterator<Item = u16>| -> Vec<u8> {
+            ids.filter_map(|id| self.numbers[usize::from(id)]).collect()
+        };
+        let guard = effects.reads.iter().position(|&id| id == instruction.guard);
+        let mut operands =
+            effects.reads.iter().enumerate().filter(|(place, _)| Some(*place) != guard).map(|(_, &id)| id);
+        let reads = numbers(&mut operands);
+        let writes = numbers(&mut effects.writes.iter().copied());
+        instruction.accesses = FileAccesses::new(reads, writes);
         self.instructions.push(instruction);
         self.effects.push(effects);
     }
@@ -453,6 +465,7 @@ impl<'m> Decoder<'m> {
                 }
                 let id = self.registers.len() as u16;
                 self.registers.push(kind);
+                self.numbers.push(number_of(name));
                 self.names.insert(key, id);
                 return Ok(Some(Register { id, kind, class }));
             }
@@ -473,6 +486,7 @@ impl<'m> Decoder<'m> {
             return Err(PtxError::new(place, "the kernel has too many registers"));
         }
         self.registers.push(RegisterType::Predicate);
+        self.numbers.push(None);
         Ok(*self.carry.insert(self.registers.len() as u16 - 1))
     }
 
@@ -482,6 +496,7 @@ impl<'m> Decoder<'m> {
             return Err(PtxError::new(place, "the kernel has too many registers"));
         }
         self.registers.push(RegisterType::Narrow(32));
+        self.numbers.push(None);
         Ok(self.registers.len() as u16 - 1)
     }
 
@@ -551,6 +566,14 @@ impl<'m> Decoder<'m> {
     }
 }
 
+/// The number in a register's name, modulo 256: its place in the register file.
+fn number_of(name: &str) -> Option<u8> {
+    let digits = name.trim_start_matches(|letter: char| !letter.is_ascii_digit());
+    let digits = digits.bytes().take_while(u8::is_ascii_digit);
+    digits
+        .fold(None, |number, digit| Some(number.unwrap_or(0_u8).wrapping_mul(10).wrapping_add(digit - b'0')))
+}
+
 /// An instruction that does nothing yet.
 pub(crate) fn blank(span: Span) -> Instruction {
     Instruction {
@@ -572,6 +595,7 @@ pub(crate) fn blank(span: Span) -> Instruction {
         latency: Latency::Fence,
         reads: RegisterSet::default(),
         writes: RegisterSet::default(),
+        accesses: FileAccesses::default(),
         line: span.place.line,
         text: (span.start, span.end),
     }

@@ -40,5 +40,7 @@ pub use execute::{
 };
 pub use image::VariableBases;
 pub use isa::{AtomicOperation, AtomicType, CacheOperator, Latency, Unit};
-pub use program::{InitialAddress, Instruction, NO_PC, Param, Program, RegisterSet, Row, Space, Symbol};
+pub use program::{
+    FileAccesses, InitialAddress, Instruction, NO_PC, Param, Program, RegisterSet, Row, Space, Symbol,
+};
 pub use standstill::{Waiting, standstill};

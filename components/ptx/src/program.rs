@@ -138,6 +138,51 @@ impl FromIterator<u16> for RegisterSet {
     }
 }
 
+/// What an instruction does to the register file: the numbers of the registers that it reads and writes.
+///
+/// A register's number is that in its name, as GPGPU-Sim has it: `%r12`, `%f12` and `%rd12` share a bank. An operand that
+/// occurs twice is read twice; guards and the carry flag do not lie in the file. Numbers are kept modulo 256, a multiple of
+/// all numbers of banks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(align(8))]
+pub struct FileAccesses {
+    numbers: [u8; 14],
+    reads: u8,
+    all: u8,
+}
+
+impl FileAccesses {
+    /// Accesses with these numbers; those beyond what an instruction of PTX can have are left out.
+    pub fn new(reads: impl IntoIterator<Item = u8>, writes: impl IntoIterator<Item = u8>) -> Self {
+        let mut accesses = FileAccesses::default();
+        accesses.all = accesses.put(reads);
+        accesses.reads = accesses.all;
+        accesses.all = accesses.put(writes);
+        accesses
+    }
+
+    fn put(&mut self, numbers: impl IntoIterator<Item = u8>) -> u8 {
+        let mut end = self.all;
+        for (place, number) in self.numbers[usize::from(end)..].iter_mut().zip(numbers) {
+            *place = number;
+            end += 1;
+        }
+        end
+    }
+
+    /// The registers that are read.
+    #[inline]
+    pub fn reads(&self) -> &[u8] {
+        &self.numbers[..usize::from(self.reads)]
+    }
+
+    /// The registers that are written.
+    #[inline]
+    pub fn writes(&self) -> &[u8] {
+        &self.numbers[usize::from(self.reads)..usize::from(self.all)]
+    }
+}
+
 /// How a comparison's truth is combined with a third predicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Combine {
@@ -361,6 +406,8 @@ pub struct Instruction {
     pub reads: RegisterSet,
     /// Scoreboard ids of the registers it writes.
     pub writes: RegisterSet,
+    /// Its accesses to the register file.
+    pub accesses: FileAccesses,
     /// Line in the PTX text.
     pub line: u32,
     /// Its bytes in the PTX text.

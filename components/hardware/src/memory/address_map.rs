@@ -4,12 +4,31 @@
 //! Consecutive chunks of `interleave` bytes go to the slices in turn; slice s belongs to channel s / (slices per
 //! channel). With an address mask they go to the channels in turn, and the lowest bits of the bank choose the slice of
 //! the channel, as in GPGPU-Sim's `addrdec`.
+//!
+//! A hash spreads strides that would meet few slices. Rows, banks, columns and sets of caches stay those of the map without
+//! it, so two lines of one channel may have them in common; a channel then keeps its bytes by the whole address.
 
-use counterpoint_framework::model::{Invalid, Params};
+use counterpoint_framework::model::{Choice, Invalid, Params};
 use counterpoint_framework::time::Bytes;
 
 use super::dram::divisor::Divisor;
 use super::dram::mask::DramOrder;
+use super::polynomial::Polynomial;
+
+/// How the slice of an address is found (GPGPU-Sim's `memory_partition_indexing`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum SliceHash {
+    /// Chunks go to the slices in turn.
+    None,
+    /// The number of the channel is crossed with as many higher bits of the address (`BITWISE_PERMUTATION`); for a power
+    /// of two of channels.
+    Xor,
+    /// The number of the slice is that of the chunk modulo an irreducible polynomial (`IPOLY`; Rau, ISCA 1991), and modulo
+    /// the slices where these are no power of two.
+    Ipoly,
+    /// Every chunk has a slice drawn at random, the same in every run (`RANDOM`, which keeps a table).
+    Random,
+}
 
 /// How addresses are spread over slices and channels.
 #[derive(Clone, Debug, Params)]
@@ -26,6 +45,9 @@ pub struct AddressMapParams {
     /// Which bits of an address are row, bank and column of the DRAM.
     #[param(default = "row-bank-column")]
     pub dram: DramOrder,
+    /// How the slice of an address is found.
+    #[param(default = "none")]
+    pub hash: SliceHash,
 }
 
 /// The address map in the form in which it is used.
@@ -39,6 +61,29 @@ pub struct AddressMap {
     /// The bits that choose the slice of a part, among the addresses of the part: where they begin, and how many.
     choice: u32,
     choice_bits: u32,
+    hash: Hash,
+}
+
+/// A hash in the form in which it is used.
+#[derive(Clone, Copy, Debug)]
+enum Hash {
+    None,
+    /// Crosses the part with these bits of the turn, from `shift` on.
+    Xor {
+        shift: u32,
+        mask: u64,
+    },
+    /// Bits of the turn below `shift` are left out; the result is taken modulo the slices.
+    Ipoly {
+        polynomial: Polynomial,
+        shift: u32,
+        slices: Divisor,
+    },
+    /// Chunks of 2^`chunk` bytes.
+    Random {
+        chunk: u32,
+        slices: u64,
+    },
 }
 
 impl AddressMap {
@@ -47,7 +92,7 @@ impl AddressMap {
     /// # Errors
     /// When lines would be split, slices cannot be shared out evenly, or the mask contradicts the rest.
     pub fn new(params: &AddressMapParams) -> Result<Self, Invalid> {
-        let &AddressMapParams { slices, slices_per_channel, interleave, dram } = params;
+        let &AddressMapParams { slices, slices_per_channel, interleave, dram, hash } = params;
         let interleave = interleave.get();
         if !interleave.is_power_of_two() {
             return Err("interleave must be a power of two".into());
@@ -58,6 +103,7 @@ impl AddressMap {
         let chunk = interleave.trailing_zeros();
         let DramOrder(Some(mask)) = dram else {
             let (parts, parts_per_channel) = (Divisor::new(slices), slices_per_channel);
+            let hash = Hash::new(hash, slices, 1, chunk)?;
             return Ok(AddressMap {
                 chunk,
                 parts,
@@ -65,6 +111,7 @@ impl AddressMap {
                 slices_per_part: 1,
                 choice: 0,
                 choice_bits: 0,
+                hash,
             });
         };
         if mask.channel != chunk {
@@ -84,6 +131,7 @@ impl AddressMap {
         if choice_bits > 0 && mask.bank.lowest() < LINE_BITS {
             return Err("the lowest bit of the mask's bank would split lines between slices".into());
         }
+        let hash = Hash::new(hash, slices / slices_per_channel, slices_per_channel, chunk)?;
         Ok(AddressMap {
             chunk,
             parts: Divisor::new(slices / slices_per_channel),
@@ -91,6 +139,7 @@ impl AddressMap {
             slices_per_part: slices_per_channel,
             choice: mask.bank.lowest() % u64::BITS,
             choice_bits,
+            hash,
         })
     }
 
@@ -104,8 +153,31 @@ impl AddressMap {
     /// The slice that holds an address.
     #[inline]
     pub fn slice(&self, address: u64) -> u32 {
+        if let Hash::Random { chunk, slices } = self.hash {
+            return ((u128::from(mix(address >> chunk)) * u128::from(slices)) >> 64) as u32;
+        }
         let (local, part) = self.split(address);
-        part as u32 * self.slices_per_part + (local >> self.choice & low(self.choice_bits)) as u32
+        let plain = |part: u64| part as u32 * self.slices_per_part + self.chosen(local);
+        match self.hash {
+            Hash::Xor { shift, mask } => plain(part ^ local >> (self.chunk + shift) & mask),
+            Hash::Ipoly { polynomial, shift, slices } => {
+                let above = polynomial.remainder_above(local >> self.chunk >> shift);
+                let remainder = above ^ u64::from(plain(part));
+                slices.divide(remainder).1 as u32
+            }
+            Hash::None | Hash::Random { .. } => plain(part),
+        }
+    }
+
+    /// The slice of its part that an address of the part chooses.
+    #[inline]
+    fn chosen(&self, local: u64) -> u32 {
+        (local >> self.choice & low(self.choice_bits)) as u32
+    }
+
+    /// Whether lines of one channel may have row, bank and column in common.
+    pub fn is_hashed(&self) -> bool {
+        !matches!(self.hash, Hash::None)
     }
 
     /// The address among those of its slice, without gaps.
@@ -123,6 +195,41 @@ impl AddressMap {
         let chunk = (local >> self.chunk) * of_channel + part % of_channel;
         chunk << self.chunk | local & low(self.chunk)
     }
+}
+
+impl Hash {
+    /// The hash of a map whose chunks of 2^`chunk` bytes go to `parts` of `each` slices.
+    fn new(hash: SliceHash, parts: u32, each: u32, chunk: u32) -> Result<Self, Invalid> {
+        let (slices, bits) = (parts * each, each.ilog2());
+        Ok(match hash {
+            SliceHash::None => Hash::None,
+            SliceHash::Xor if !parts.is_power_of_two() => {
+                return Err(
+                    format!("hash: xor is for a power of two of channels, and these are {parts}").into()
+                );
+            }
+            // The bits right above those of the slice.
+            SliceHash::Xor => Hash::Xor { shift: bits, mask: u64::from(parts) - 1 },
+            SliceHash::Ipoly => {
+                let remainders = u64::from(parts.next_power_of_two() * each);
+                let Some(polynomial) = Polynomial::of_remainders(remainders) else {
+                    return Err(format!("hash: ipoly is for 3 to 1024 slices, and these are {slices}").into());
+                };
+                let shift = if parts.is_power_of_two() { bits } else { 0 };
+                Hash::Ipoly { polynomial, shift, slices: Divisor::new(slices) }
+            }
+            SliceHash::Random => Hash::Random { chunk: (chunk - bits).max(LINE_BITS), slices: slices.into() },
+        })
+    }
+}
+
+/// A number that depends on all bits of another one (the finalizer of SplitMix64).
+#[inline]
+fn mix(number: u64) -> u64 {
+    let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ number >> 31
 }
 
 /// Bits of an address within a line.
@@ -207,6 +314,39 @@ mod tests {
     }
 
     #[test]
+    fn hashes_spread_strides_that_meet_few_slices() {
+        let slices = |hash: &str, slices: u32, stride: u64| {
+            let map =
+                map(&format!("{{ slices: {slices}, slices_per_channel: 2, dram: {MASK}, hash: {hash} }}"))
+                    .unwrap();
+            let mut counts = vec![0; slices as usize];
+            (0..2400).for_each(|row| counts[map.slice(row * stride) as usize] += 1);
+            counts
+        };
+        let met = |counts: &[u32]| counts.iter().filter(|&&count| count > 0).count();
+        for stride in [1024, 4096, 12 * 256, 8 * 256] {
+            assert_eq!(met(&slices("ipoly", 16, stride)), 16, "stride {stride}");
+            let random = slices("random", 24, stride);
+            assert!(random.iter().all(|&count| (60..150).contains(&count)), "stride {stride}: {random:?}");
+        }
+        assert_eq!(met(&slices("none", 16, 4096)), 1);
+        assert_eq!(met(&slices("xor", 16, 8 * 512)), 8, "a slice of each channel");
+        assert!(slices("ipoly", 24, 4096).iter().all(|&count| count > 30), "folded to 24 of 32");
+    }
+
+    #[test]
+    fn hashes_that_keep_every_slice_equally_full() {
+        for hash in ["xor", "ipoly"] {
+            let map =
+                map(&format!("{{ slices: 16, slices_per_channel: 2, dram: {MASK}, hash: {hash} }}")).unwrap();
+            for start in [0, 16 * 7, 16 * 1000] {
+                let met: BTreeSet<u32> = (start..start + 16).map(|chunk| map.slice(chunk * 256)).collect();
+                assert_eq!(met.len(), 16, "{hash}");
+            }
+        }
+    }
+
+    #[test]
     fn what_contradicts_itself_is_refused() {
         let split = MASK.replace("CBB.CCS", "CCC.CBB");
         for (text, message) in [
@@ -215,6 +355,11 @@ mod tests {
                 "slices must be a multiple of slices_per_channel",
             ),
             ("{ interleave: 384 B }".to_owned(), "interleave must be a power of two"),
+            (
+                "{ slices: 6, hash: xor }".to_owned(),
+                "hash: xor is for a power of two of channels, and these are 6",
+            ),
+            ("{ slices: 2, hash: ipoly }".to_owned(), "hash: ipoly is for 3 to 1024 slices, and these are 2"),
             (
                 format!("{{ interleave: 512 B, dram: {MASK} }}"),
                 "interleave is 512 B, and the mask's channel lies at bit 8",

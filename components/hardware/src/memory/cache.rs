@@ -5,6 +5,8 @@ use counterpoint_framework::model::{Choice, Invalid, Params};
 use counterpoint_framework::time::Bytes;
 use counterpoint_protocols::memory::{ByteMask, LINE_BYTES, Line, merge};
 
+use super::polynomial::Polynomial;
+
 /// Which set of a cache a line belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum SetIndex {
@@ -102,8 +104,7 @@ pub struct Cache<T> {
     ways: usize,
     sets: u64,
     set_index: SetIndex,
-    /// By bit of the polynomial's remainder, the bits of a line's number that decide about it.
-    parities: Vec<u64>,
+    polynomial: Option<Polynomial>,
     /// The line in each way: by themselves, because a look-up reads those of a whole set.
     lines: Vec<u64>,
     tags: Vec<Way>,
@@ -134,7 +135,7 @@ impl<T> Cache<T> {
             SetIndex::Linear => (true, ""),
             SetIndex::FermiHash => (sets == 32 || sets == 64, "fermi-hash is for 32 or 64 sets"),
             SetIndex::Polynomial => (
-                sets.is_power_of_two() && (4..=1024).contains(&sets),
+                Polynomial::of_remainders(sets).is_some(),
                 "polynomial is for 4 to 1024 sets, a power of two",
             ),
         };
@@ -145,7 +146,7 @@ impl<T> Cache<T> {
             ways: params.ways as usize,
             sets,
             set_index: params.set_index,
-            parities: parities(sets),
+            polynomial: Polynomial::of_remainders(sets),
             lines: vec![NO_LINE; lines],
             tags: vec![Way::EMPTY; lines],
             data: vec![[0; LINE_BYTES as usize]; lines],
@@ -163,7 +164,9 @@ impl<T> Cache<T> {
         let set = match self.set_index {
             SetIndex::Linear => index % self.sets,
             SetIndex::FermiHash => fermi_hash(index, self.sets),
-            SetIndex::Polynomial => remainder(&self.parities, index),
+            SetIndex::Polynomial => {
+                self.polynomial.as_ref().map_or(0, |polynomial| polynomial.remainder(index))
+            }
         };
         let first = set as usize * self.ways;
         first..first + self.ways
@@ -406,34 +409,6 @@ fn fermi_hash(index: u64, sets: u64) -> u64 {
     (index & 31 ^ high) | index & (sets - 32)
 }
 
-/// Irreducible polynomials of degree 2 to 10, the smallest primitive one of each.
-const IRREDUCIBLE: [u64; 9] = [0x7, 0xb, 0x13, 0x25, 0x43, 0x83, 0x11d, 0x211, 0x409];
-
-/// For each bit of the remainder by the polynomial of so many sets, the bits of a number that decide about it.
-fn parities(sets: u64) -> Vec<u64> {
-    let degree = sets.trailing_zeros();
-    let Some(polynomial) = degree.checked_sub(2).and_then(|place| IRREDUCIBLE.get(place as usize)) else {
-        return Vec::new();
-    };
-    let (mut masks, mut power) = (vec![0; degree as usize], 1);
-    for bit in 0..u64::BITS {
-        for (place, mask) in masks.iter_mut().enumerate() {
-            *mask |= (power >> place & 1) << bit;
-        }
-        power <<= 1;
-        if power >> degree & 1 != 0 {
-            power ^= polynomial;
-        }
-    }
-    masks
-}
-
-#[inline]
-fn remainder(parities: &[u64], index: u64) -> u64 {
-    let bit = |(place, mask): (usize, &u64)| u64::from((index & mask).count_ones() & 1) << place;
-    parities.iter().enumerate().map(bit).sum()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -463,16 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn hashes_spread_lines_that_a_plain_index_does_not() {
-        let spread = |hash: &dyn Fn(u64) -> u64, stride: u64| {
-            (0..64).map(|n| hash(n * stride)).collect::<std::collections::BTreeSet<_>>().len()
-        };
-        let masks = parities(64);
-        for stride in [1, 16, 64, 128, 1024, 4096] {
-            assert_eq!(spread(&|index| remainder(&masks, index), stride), 64, "stride {stride}");
-        }
-        // x^6 = x + 1 and x^12 = x^2 + 1 by x^6 + x + 1.
-        assert_eq!([1, 32, 64, 4096, 64 | 1].map(|index| remainder(&masks, index)), [1, 32, 3, 5, 2]);
+    fn fermis_hash_is_that_of_gpgpu_sim() {
         // Bits 13 to 15 of an address are bits 6 to 8 of its line's number.
         assert_eq!(
             [0, 31, 64, 64 * 7, 1 << 10, 1 << 12].map(|index| fermi_hash(index, 32)),

@@ -5,6 +5,7 @@ pub mod atomic;
 mod by_label;
 pub mod cache;
 pub mod dram;
+mod polynomial;
 pub(crate) mod table;
 
 counterpoint_framework::components! {

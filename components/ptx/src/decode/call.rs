@@ -169,7 +169,7 @@ fn frame_move(
     let mut instruction = blank(span);
     let mut effects = Effects::default();
     instruction.action = action;
-    (instruction.unit, instruction.latency) = (Unit::Sp, Latency::IntAdd);
+    (instruction.unit, instruction.latency) = (Unit::Sp, Latency::IntOther);
     instruction.text = (span.end, span.end);
     instruction.offset = i64::from(part.offset);
     instruction.memory = MemoryForm {
@@ -354,7 +354,7 @@ impl Line<'_, '_, '_> {
                 store.reads.insert(id);
             }
             store.action = Action::StoreFrame;
-            (store.unit, store.latency) = (Unit::Sp, Latency::IntAdd);
+            (store.unit, store.latency) = (Unit::Sp, Latency::IntOther);
             store.offset = i64::from(part.offset);
             store.text = (self.span.start, self.span.start);
             store.memory = MemoryForm {

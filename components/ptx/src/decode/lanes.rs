@@ -190,7 +190,7 @@ fn own_type(opcode: &str, index: usize) -> Option<&str> {
 fn conversion(span: Span, op: LaneOp, from: u16, to: u16) -> (Instruction, Effects) {
     let mut instruction = blank(span);
     (instruction.action, instruction.op) = (Action::Lane, op);
-    (instruction.unit, instruction.latency) = (Unit::Sp, Latency::IntAdd);
+    (instruction.unit, instruction.latency) = (Unit::Sp, Latency::IntOther);
     instruction.text = (span.end, span.end);
     instruction.sources[0] = from;
     instruction.destinations[0] = to;

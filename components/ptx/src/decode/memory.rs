@@ -131,7 +131,7 @@ impl Line<'_, '_, '_> {
         }
         if form.param {
             if self.out.action == Action::LoadFrame {
-                self.book(self.out.action, Unit::Sp, Latency::IntAdd);
+                self.book(self.out.action, Unit::Sp, Latency::IntOther);
                 return Ok(());
             }
             // Parameters lie in constant memory, behind the load-store unit (GPGPU-Sim).
@@ -206,7 +206,7 @@ impl Line<'_, '_, '_> {
         }
         self.out.memory.wide_value = wide;
         if form.param {
-            self.book(Action::StoreFrame, Unit::Sp, Latency::IntAdd);
+            self.book(Action::StoreFrame, Unit::Sp, Latency::IntOther);
         } else {
             self.out.action = Action::Memory;
         }

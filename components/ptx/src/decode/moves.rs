@@ -23,7 +23,7 @@ impl Line<'_, '_, '_> {
             self.out.destinations[0] = self.write(&to.kind, to.span.place, wanted)?.id;
             self.out.memory.elements = parts.len() as u8;
             self.out.memory.bytes = part / 8;
-            self.book(Action::Pack, Unit::Sp, Latency::IntAdd);
+            self.book(Action::Pack, Unit::Sp, Latency::IntOther);
             return Ok(());
         }
         if let OperandKind::Vector(parts) = &to.kind {
@@ -36,7 +36,7 @@ impl Line<'_, '_, '_> {
             }
             self.out.memory.elements = parts.len() as u8;
             self.out.memory.bytes = part / 8;
-            self.book(Action::Unpack, Unit::Sp, Latency::IntAdd);
+            self.book(Action::Unpack, Unit::Sp, Latency::IntOther);
             return Ok(());
         }
         if let OperandKind::Name(name) | OperandKind::Offset(name, _) = &from.kind
@@ -46,7 +46,7 @@ impl Line<'_, '_, '_> {
             if let Some((base, offset)) = self.based(name) {
                 self.out.offset = offset.wrapping_add(plus);
                 self.out.destinations[0] = self.write(&to.kind, to.span.place, wanted.of(64))?.id;
-                self.book(Action::SymbolAddress(base), Unit::Sp, Latency::IntAdd);
+                self.book(Action::SymbolAddress(base), Unit::Sp, Latency::IntOther);
                 return Ok(());
             }
             if let Some(special) = special(name) {
@@ -57,7 +57,7 @@ impl Line<'_, '_, '_> {
                 let register = self.write(&to.kind, to.span.place, wanted)?;
                 self.out.destinations[0] = register.id;
                 self.out.memory.wide_value = register.kind == RegisterType::Wide;
-                self.book(Action::Special(special), Unit::Sp, Latency::IntAdd);
+                self.book(Action::Special(special), Unit::Sp, Latency::IntOther);
                 return Ok(());
             }
         }

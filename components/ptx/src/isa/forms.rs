@@ -70,23 +70,23 @@ macro_rules! rows {
 /// The rows.
 pub(crate) static FORM_ROWS: &[FormRow] = rows! {
     // 9.7.8 and 9.7.9 Predicates and addresses.
-    Form::Predicate(PredicateOp::And), Sp IntAdd "9.7.8.1" "and.pred", "d, a, b";
-    Form::Predicate(PredicateOp::Or), Sp IntAdd "9.7.8.2" "or.pred", "d, a, b";
-    Form::Predicate(PredicateOp::Xor), Sp IntAdd "9.7.8.3" "xor.pred", "d, a, b";
-    Form::Predicate(PredicateOp::Not), Sp IntAdd "9.7.8.4" "not.pred", "d, a";
-    Form::Predicate(PredicateOp::Mov), Sp IntAdd "9.7.9.2" "mov.pred", "d, a";
+    Form::Predicate(PredicateOp::And), Sp IntOther "9.7.8.1" "and.pred", "d, a, b";
+    Form::Predicate(PredicateOp::Or), Sp IntOther "9.7.8.2" "or.pred", "d, a, b";
+    Form::Predicate(PredicateOp::Xor), Sp IntOther "9.7.8.3" "xor.pred", "d, a, b";
+    Form::Predicate(PredicateOp::Not), Sp IntOther "9.7.8.4" "not.pred", "d, a";
+    Form::Predicate(PredicateOp::Mov), Sp IntOther "9.7.9.2" "mov.pred", "d, a";
     Form::Load, LdSt Load "9.7.9.8" "ld", "d, [a]";
     Form::Load, LdSt Load "9.7.9.10" "ldu", "d, [a]";
     Form::Store, LdSt Store "9.7.9.11" "st", "[a], b";
-    Form::InSpace(Base::Global), Sp IntAdd "9.7.9.19" "isspacep.global", "p, a";
-    Form::InSpace(Base::Shared), Sp IntAdd "9.7.9.19" "isspacep.shared", "p, a";
-    Form::InSpace(Base::Local), Sp IntAdd "9.7.9.19" "isspacep.local", "p, a";
-    Form::ToGeneric(Some(Base::Shared)), Sp IntAdd "9.7.9.20" "cvta.shared.u64", "d, a";
-    Form::ToGeneric(Some(Base::Local)), Sp IntAdd "9.7.9.20" "cvta.local.u64", "d, a";
-    Form::ToGeneric(None), Sp IntAdd "9.7.9.20" "cvta.{global|const}.u64", "d, a";
-    Form::FromGeneric(Some(Base::Shared)), Sp IntAdd "9.7.9.20" "cvta.to.shared.u64", "d, a";
-    Form::FromGeneric(Some(Base::Local)), Sp IntAdd "9.7.9.20" "cvta.to.local.u64", "d, a";
-    Form::FromGeneric(None), Sp IntAdd "9.7.9.20" "cvta.to.{global|const}.u64", "d, a";
+    Form::InSpace(Base::Global), Sp IntOther "9.7.9.19" "isspacep.global", "p, a";
+    Form::InSpace(Base::Shared), Sp IntOther "9.7.9.19" "isspacep.shared", "p, a";
+    Form::InSpace(Base::Local), Sp IntOther "9.7.9.19" "isspacep.local", "p, a";
+    Form::ToGeneric(Some(Base::Shared)), Sp IntOther "9.7.9.20" "cvta.shared.u64", "d, a";
+    Form::ToGeneric(Some(Base::Local)), Sp IntOther "9.7.9.20" "cvta.local.u64", "d, a";
+    Form::ToGeneric(None), Sp IntOther "9.7.9.20" "cvta.{global|const}.u64", "d, a";
+    Form::FromGeneric(Some(Base::Shared)), Sp IntOther "9.7.9.20" "cvta.to.shared.u64", "d, a";
+    Form::FromGeneric(Some(Base::Local)), Sp IntOther "9.7.9.20" "cvta.to.local.u64", "d, a";
+    Form::FromGeneric(None), Sp IntOther "9.7.9.20" "cvta.to.{global|const}.u64", "d, a";
 
     // 9.7.10 Textures.
     Form::Texture { dimensions: 1, floats: true }, LdSt Load "9.7.10.3" "tex.1d.v4.{f32|s32|u32}.f32", "d, [a, c]";
@@ -113,31 +113,31 @@ pub(crate) static FORM_ROWS: &[FormRow] = rows! {
         "bar{|.cta}.red.and.pred barrier{|.cta}.red.and{|.aligned}.pred", "p, a{, b}, c";
     Form::BarrierReduction(Reduction::Or), Control Barrier "9.7.13.1"
         "bar{|.cta}.red.or.pred barrier{|.cta}.red.or{|.aligned}.pred", "p, a{, b}, c";
-    Form::Warp(WarpOp::Sync), Control IntAdd "9.7.13.2" "bar.warp.sync", "membermask";
+    Form::Warp(WarpOp::Sync), Control IntOther "9.7.13.2" "bar.warp.sync", "membermask";
     Form::Fence, LdSt Fence "9.7.13.4"
         "membar.{cta|gl|sys} fence{|.sc|.acq_rel}.{cta|cluster|gpu|sys}", "";
     Form::Atomic, LdSt Atomic "9.7.13.5" "atom", "d, [a], b{, c}";
     Form::Atomic, LdSt Atomic "9.7.13.7" "red", "[a], b";
-    Form::Warp(WarpOp::ShuffleUp), Sp IntAdd "9.7.9.5" "shfl{|.sync}.up.b32", "d{|p}, a, b, c{, membermask}";
-    Form::Warp(WarpOp::ShuffleDown), Sp IntAdd "9.7.9.5" "shfl{|.sync}.down.b32", "d{|p}, a, b, c{, membermask}";
-    Form::Warp(WarpOp::ShuffleXor), Sp IntAdd "9.7.9.5" "shfl{|.sync}.bfly.b32", "d{|p}, a, b, c{, membermask}";
-    Form::Warp(WarpOp::ShuffleIndex), Sp IntAdd "9.7.9.5" "shfl{|.sync}.idx.b32", "d{|p}, a, b, c{, membermask}";
-    Form::Warp(WarpOp::VoteAll), Sp IntAdd "9.7.13.9" "vote{|.sync}.all.pred", "p, a{, membermask}";
-    Form::Warp(WarpOp::VoteAny), Sp IntAdd "9.7.13.9" "vote{|.sync}.any.pred", "p, a{, membermask}";
-    Form::Warp(WarpOp::VoteUniform), Sp IntAdd "9.7.13.9" "vote{|.sync}.uni.pred", "p, a{, membermask}";
-    Form::Warp(WarpOp::Ballot), Sp IntAdd "9.7.13.9" "vote{|.sync}.ballot.b32", "d, a{, membermask}";
-    Form::Warp(WarpOp::MatchAny), Sp IntAdd "9.7.13.10" "match.any.sync.{b32|b64}", "d, a, membermask";
-    Form::Warp(WarpOp::MatchAll), Sp IntAdd "9.7.13.10" "match.all.sync.{b32|b64}", "d{|p}, a, membermask";
-    Form::Warp(WarpOp::ActiveMask), Sp IntAdd "9.7.13.11" "activemask.b32", "d";
-    Form::Warp(WarpOp::ReduceAdd), Sp IntAdd "9.7.13.12" "redux.sync.add.{u32|s32}", "d, a, membermask";
-    Form::Warp(WarpOp::ReduceMinU32), Sp IntAdd "9.7.13.12" "redux.sync.min.u32", "d, a, membermask";
-    Form::Warp(WarpOp::ReduceMinS32), Sp IntAdd "9.7.13.12" "redux.sync.min.s32", "d, a, membermask";
-    Form::Warp(WarpOp::ReduceMaxU32), Sp IntAdd "9.7.13.12" "redux.sync.max.u32", "d, a, membermask";
-    Form::Warp(WarpOp::ReduceMaxS32), Sp IntAdd "9.7.13.12" "redux.sync.max.s32", "d, a, membermask";
-    Form::Warp(WarpOp::ReduceAnd), Sp IntAdd "9.7.13.12" "redux.sync.and.b32", "d, a, membermask";
-    Form::Warp(WarpOp::ReduceOr), Sp IntAdd "9.7.13.12" "redux.sync.or.b32", "d, a, membermask";
-    Form::Warp(WarpOp::ReduceXor), Sp IntAdd "9.7.13.12" "redux.sync.xor.b32", "d, a, membermask";
-    Form::Warp(WarpOp::Elect), Sp IntAdd "9.7.13.14" "elect.sync", "d|p, membermask";
+    Form::Warp(WarpOp::ShuffleUp), Sp IntShuffle "9.7.9.5" "shfl{|.sync}.up.b32", "d{|p}, a, b, c{, membermask}";
+    Form::Warp(WarpOp::ShuffleDown), Sp IntShuffle "9.7.9.5" "shfl{|.sync}.down.b32", "d{|p}, a, b, c{, membermask}";
+    Form::Warp(WarpOp::ShuffleXor), Sp IntShuffle "9.7.9.5" "shfl{|.sync}.bfly.b32", "d{|p}, a, b, c{, membermask}";
+    Form::Warp(WarpOp::ShuffleIndex), Sp IntShuffle "9.7.9.5" "shfl{|.sync}.idx.b32", "d{|p}, a, b, c{, membermask}";
+    Form::Warp(WarpOp::VoteAll), Sp IntOther "9.7.13.9" "vote{|.sync}.all.pred", "p, a{, membermask}";
+    Form::Warp(WarpOp::VoteAny), Sp IntOther "9.7.13.9" "vote{|.sync}.any.pred", "p, a{, membermask}";
+    Form::Warp(WarpOp::VoteUniform), Sp IntOther "9.7.13.9" "vote{|.sync}.uni.pred", "p, a{, membermask}";
+    Form::Warp(WarpOp::Ballot), Sp IntOther "9.7.13.9" "vote{|.sync}.ballot.b32", "d, a{, membermask}";
+    Form::Warp(WarpOp::MatchAny), Sp IntOther "9.7.13.10" "match.any.sync.{b32|b64}", "d, a, membermask";
+    Form::Warp(WarpOp::MatchAll), Sp IntOther "9.7.13.10" "match.all.sync.{b32|b64}", "d{|p}, a, membermask";
+    Form::Warp(WarpOp::ActiveMask), Sp IntOther "9.7.13.11" "activemask.b32", "d";
+    Form::Warp(WarpOp::ReduceAdd), Sp IntOther "9.7.13.12" "redux.sync.add.{u32|s32}", "d, a, membermask";
+    Form::Warp(WarpOp::ReduceMinU32), Sp IntOther "9.7.13.12" "redux.sync.min.u32", "d, a, membermask";
+    Form::Warp(WarpOp::ReduceMinS32), Sp IntOther "9.7.13.12" "redux.sync.min.s32", "d, a, membermask";
+    Form::Warp(WarpOp::ReduceMaxU32), Sp IntOther "9.7.13.12" "redux.sync.max.u32", "d, a, membermask";
+    Form::Warp(WarpOp::ReduceMaxS32), Sp IntOther "9.7.13.12" "redux.sync.max.s32", "d, a, membermask";
+    Form::Warp(WarpOp::ReduceAnd), Sp IntOther "9.7.13.12" "redux.sync.and.b32", "d, a, membermask";
+    Form::Warp(WarpOp::ReduceOr), Sp IntOther "9.7.13.12" "redux.sync.or.b32", "d, a, membermask";
+    Form::Warp(WarpOp::ReduceXor), Sp IntOther "9.7.13.12" "redux.sync.xor.b32", "d, a, membermask";
+    Form::Warp(WarpOp::Elect), Sp IntOther "9.7.13.14" "elect.sync", "d|p, membermask";
 
     // 9.7.19 Miscellaneous.
     Form::Trap, Control Exit "9.7.19.4" "trap", "";

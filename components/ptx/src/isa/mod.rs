@@ -19,7 +19,7 @@ pub use memory::{AtomicOperation, AtomicType, CacheOperator};
 pub enum Unit {
     /// Integer and single precision.
     Sp,
-    /// Approximations.
+    /// Approximations, divisions, roots.
     Sfu,
     /// Double precision.
     Dp,
@@ -29,8 +29,10 @@ pub enum Unit {
     Control,
 }
 
-/// The latency class of an instruction: the categories that GPGPU-Sim's configurations give numbers for,
-/// and those of memory and control.
+/// The latency class of an instruction: the categories that GPGPU-Sim distinguishes, and those of memory and control.
+///
+/// `Int` covers integers, logic, moves and predicates, `Fp` and `Dp` single and double precision. `Other` is everything of
+/// its kind that has no class of its own: logic, shifts, moves, conversions, comparisons, selections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs, reason = "the names are the categories")]
 pub enum Latency {
@@ -39,16 +41,24 @@ pub enum Latency {
     IntMul,
     IntMad,
     IntDiv,
+    IntMul24,
+    IntMad24,
+    IntShuffle,
+    IntOther,
     FpAdd,
     FpMax,
     FpMul,
     FpMad,
     FpDiv,
+    FpRoot,
+    FpOther,
     DpAdd,
     DpMax,
     DpMul,
     DpMad,
     DpDiv,
+    DpRoot,
+    DpOther,
     Sfu,
     Load,
     Store,

@@ -101,15 +101,15 @@ impl Step {
     }
 
     fn new(instruction: &Instruction, costs: &Costs) -> Self {
-        let &Instruction { reads, writes, unit, latency, .. } = instruction;
-        let (latency, initiation) = costs.units.cycles(latency);
-        let conflicts = costs.bank_conflicts(reads.as_slice());
+        let &Instruction { reads, writes, accesses, unit, latency: class, .. } = instruction;
+        let (latency, initiation) = costs.units.cycles(class);
+        let conflicts = costs.bank_conflicts(accesses.reads());
         Step {
             reads,
             writes,
-            way: costs.units.way(unit),
+            way: costs.units.way(unit, class),
             initiation: initiation.into(),
-            collected: collecting(reads.as_slice().len(), conflicts),
+            collected: collecting(accesses.reads().len(), conflicts),
             latency: conflicts + u64::from(latency) + costs.pipeline,
         }
     }

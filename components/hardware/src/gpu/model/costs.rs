@@ -92,9 +92,9 @@ impl Costs {
     }
 
     /// Cycles by which operands that lie in one bank come later.
-    pub(super) fn bank_conflicts(&self, reads: &[u16]) -> u64 {
-        let in_bank_of = |id: &u16| {
-            reads.iter().filter(|&other| (other ^ id) as u32 & (self.register_banks - 1) == 0).count()
+    pub(super) fn bank_conflicts(&self, reads: &[u8]) -> u64 {
+        let in_bank_of = |number: &u8| {
+            reads.iter().filter(|&other| u32::from(other ^ number) & (self.register_banks - 1) == 0).count()
         };
         reads.iter().map(in_bank_of).max().unwrap_or(1) as u64 - 1
     }

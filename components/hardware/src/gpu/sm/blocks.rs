@@ -27,7 +27,8 @@ impl Sm {
         let place = free.ok_or_else(|| Fault::new("a block was sent to a full SM"))?;
         let mut cta = Cta::new(launch, index, sm, sms, sim.cycle());
         let program = cta.launch.program.clone();
-        let code = Code { address: cta.launch.code, label: cta.launch.label() };
+        let instructions = program.instructions().len() as u32;
+        let code = Code { address: cta.launch.code, instructions, label: cta.launch.label() };
         for number in 0..cta.live {
             let slot = (0..self.warps.slots.len()).find(|&slot| self.warps.slots[slot].warp.is_none());
             let slot =

@@ -57,9 +57,9 @@ impl Sm {
             log.accessed(cta.launch.id, sim.now(), addresses, access.width.into());
         }
         self.count_issue(slot, place, (access.pc, lanes), &sim.stats);
-        let reads = self.warps.take(slot, access.wants_value).reads;
+        let accesses = self.warps.take(slot, access.wants_value).accesses;
         let (load_store, mut around) = self.load_store(&sim.stats, sim.cycle());
-        load_store.push((slot, true), access, reads, &mut around);
+        load_store.push((slot, true), access, accesses, &mut around);
         self.refresh(slot, place);
     }
 

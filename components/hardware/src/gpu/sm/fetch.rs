@@ -2,7 +2,8 @@
 //! cycle later.
 //!
 //! A warp is fetched for when its buffer is empty, warps take turns; one whose instructions are not in the cache waits
-//! for their line and goes first when it has come (GPGPU-Sim). A jump empties the buffer.
+//! for their line and goes first when it has come. Fetch goes straight on behind a jump. That the buffer holds the wrong
+//! instructions is noticed when the scheduler looks at the warp, which empties it (GPGPU-Sim).
 
 use std::collections::VecDeque;
 
@@ -23,6 +24,8 @@ const FETCHED: u8 = 2;
 pub(super) struct Code {
     /// Where its instructions lie.
     pub(super) address: u64,
+    /// How many there are.
+    pub(super) instructions: u32,
     /// On whose behalf they are fetched.
     pub(super) label: Label,
 }
@@ -35,7 +38,11 @@ pub(super) struct Fetch {
     blocked: u64,
     /// Warps whose next instruction is in their buffer.
     buffered: u64,
+    /// Warps whose buffer holds instructions that they have jumped over.
+    stale: u64,
     counts: [u8; 64],
+    /// The next instruction to be fetched for each warp.
+    from: [u32; 64],
     code: [Code; 64],
     /// The warp whose instructions have been fetched and not yet decoded.
     decoding: Option<u32>,
@@ -47,13 +54,15 @@ pub(super) struct Fetch {
 }
 
 impl Fetch {
-    /// Fills so many buffers a cycle.
+    /// Fills `width` buffers a cycle.
     pub(super) fn new(width: u32, cache: &ReadCacheParams) -> Result<Self, Invalid> {
         Ok(Fetch {
             hungry: 0,
             blocked: 0,
             buffered: 0,
+            stale: 0,
             counts: [0; 64],
+            from: [0; 64],
             code: [Code::default(); 64],
             decoding: None,
             arrived: VecDeque::with_capacity(64),
@@ -69,10 +78,17 @@ impl Fetch {
         self.buffered
     }
 
+    /// Warps whose buffer holds instructions that they have jumped over.
+    #[inline]
+    pub(super) fn stale(&self) -> u64 {
+        self.stale
+    }
+
     /// A warp begins in this slot.
     pub(super) fn start(&mut self, slot: u32, code: Code) {
         self.stop(slot);
         self.code[slot as usize] = code;
+        self.from[slot as usize] = 0;
         self.hungry |= 1 << slot;
     }
 
@@ -81,27 +97,48 @@ impl Fetch {
         self.hungry &= !(1 << slot);
         self.blocked &= !(1 << slot);
         self.buffered &= !(1 << slot);
+        self.stale &= !(1 << slot);
         self.counts[slot as usize] = 0;
         if self.decoding == Some(slot) {
             self.decoding = None;
         }
     }
 
-    /// The warp in this slot has issued an instruction; the next one is not the one behind it if it `jumped`.
+    /// The warp in this slot has issued the instruction at `pc`, and goes on at `next`.
     #[inline]
-    pub(super) fn issued(&mut self, slot: u32, jumped: bool) {
+    pub(super) fn issued(&mut self, slot: u32, pc: u32, next: Option<u32>) {
         let count = &mut self.counts[slot as usize];
-        *count = if jumped { 0 } else { *count - 1 };
+        *count -= 1;
+        self.from[slot as usize] = pc + 1;
         if *count == 0 {
             self.buffered &= !(1 << slot);
             self.hungry |= 1 << slot;
+        } else if next != Some(pc + 1) {
+            self.buffered &= !(1 << slot);
+            self.stale |= 1 << slot;
+        }
+    }
+
+    /// The warp in this slot issues the last instruction of its buffer, whatever is behind it there.
+    #[inline]
+    pub(super) fn drop_rest(&mut self, slot: u32) {
+        self.counts[slot as usize] = 1;
+    }
+
+    /// Empties the buffers of these warps, which go on where `pc_of` says.
+    pub(super) fn flush(&mut self, warps: u64, pc_of: impl Fn(u32) -> Option<u32>) {
+        self.stale &= !warps;
+        self.hungry |= warps;
+        for slot in (0..64).filter(|slot| warps >> slot & 1 != 0) {
+            self.counts[slot as usize] = 0;
+            self.from[slot as usize] = pc_of(slot).unwrap_or_default();
         }
     }
 
     /// Whether something is to do in the next cycle.
     #[inline]
     pub(super) fn is_busy(&self) -> bool {
-        self.hungry & !self.blocked != 0 || self.decoding.is_some() || !self.arrived.is_empty()
+        self.hungry & !self.blocked | self.stale != 0 || self.decoding.is_some() || !self.arrived.is_empty()
     }
 
     /// Whether a request of the cache waits for credit.
@@ -116,12 +153,14 @@ impl Fetch {
         self.cache.send(memory);
     }
 
-    /// Decodes what was fetched, and fetches for the next hungry warp. `pc_of` gives a warp's next instruction.
+    /// Decodes the instructions that were fetched, and fetches for the next hungry warp. `pc_of` gives a warp's next
+    /// instruction.
     #[inline]
-    pub(super) fn step(&mut self, pc_of: impl Fn(u32) -> u32, stats: &ReadCacheStats) {
+    pub(super) fn step(&mut self, pc_of: impl Fn(u32) -> Option<u32>, stats: &ReadCacheStats) {
         for _ in 0..self.width {
             if let Some(slot) = self.decoding.take() {
-                self.buffered |= 1 << slot;
+                let right = pc_of(slot) == Some(self.from[slot as usize]);
+                *(if right { &mut self.buffered } else { &mut self.stale }) |= 1 << slot;
                 self.counts[slot as usize] = FETCHED;
             }
             if let Some(slot) = self.arrived.pop_front() {
@@ -135,16 +174,18 @@ impl Fetch {
             let after = hungry >> self.turn;
             let slot = if after == 0 { hungry.trailing_zeros() } else { self.turn + after.trailing_zeros() };
             self.turn = (slot + 1) % 64;
-            self.fetch(slot, pc_of(slot), stats);
+            self.fetch(slot, stats);
         }
     }
 
-    /// Fetches for a warp that is at this instruction.
+    /// Fetches for a warp.
     #[inline]
-    fn fetch(&mut self, slot: u32, pc: u32, stats: &ReadCacheStats) {
+    fn fetch(&mut self, slot: u32, stats: &ReadCacheStats) {
         if !self.cache.is_perfect() {
-            let Code { address, label } = self.code[slot as usize];
-            let line = line_of(address + u64::from(pc) * Program::INSTRUCTION_BYTES);
+            let Code { address, instructions, label } = self.code[slot as usize];
+            // Behind a jump at the end of the program there is nothing else.
+            let from = self.from[slot as usize].min(instructions.saturating_sub(1));
+            let line = line_of(address + u64::from(from) * Program::INSTRUCTION_BYTES);
             let found = self.cache.look_up(line, label, || slot);
             if !stats.count(&found) {
                 self.blocked |= 1 << slot;
@@ -182,7 +223,7 @@ mod tests {
     }
 
     fn step(fetch: &mut Fetch) {
-        fetch.step(|_| 0, &ReadCacheStats::default());
+        fetch.step(|_| Some(0), &ReadCacheStats::default());
     }
 
     #[test]
@@ -197,11 +238,34 @@ mod tests {
             .collect();
         assert_eq!(states, [0, 0b1, 0b11, 0b11 | 1 << 63]);
         assert!(!fetch.is_busy());
-        fetch.issued(1, false);
+        fetch.issued(1, 0, Some(1));
         assert!(!fetch.is_busy(), "one instruction is left");
-        fetch.issued(1, false);
-        fetch.issued(0, true);
-        assert_eq!((fetch.buffered(), fetch.is_busy()), (1 << 63, true));
+        fetch.issued(1, 1, Some(2));
+        fetch.issued(0, 0, Some(7));
+        assert_eq!((fetch.buffered(), fetch.stale(), fetch.is_busy()), (1 << 63, 1, true));
+    }
+
+    #[test]
+    fn a_jump_is_noticed_when_the_scheduler_looks() {
+        let mut fetch = fetch(1);
+        fetch.start(0, Code::default());
+        let to = |pc: u32| move |_: u32| Some(pc);
+        let mut step = |fetch: &mut Fetch, pc| {
+            fetch.step(to(pc), &ReadCacheStats::default());
+            (fetch.buffered(), fetch.stale())
+        };
+        assert_eq!([0, 0].map(|pc| step(&mut fetch, pc)), [(0, 0), (1, 0)]);
+        // A jump in front of another instruction: that one is in the buffer.
+        fetch.issued(0, 0, Some(9));
+        assert_eq!([9, 9].map(|pc| step(&mut fetch, pc)), [(0, 1), (0, 1)]);
+        fetch.flush(1, to(9));
+        assert_eq!([9, 9].map(|pc| step(&mut fetch, pc)), [(0, 0), (1, 0)]);
+        // A jump as the last one of the buffer: those behind it are fetched.
+        fetch.issued(0, 9, Some(10));
+        fetch.issued(0, 10, Some(3));
+        assert_eq!([3, 3].map(|pc| step(&mut fetch, pc)), [(0, 0), (0, 1)]);
+        fetch.flush(1, to(3));
+        assert_eq!([3, 3].map(|pc| step(&mut fetch, pc)), [(0, 0), (1, 0)]);
     }
 
     #[test]

@@ -24,6 +24,10 @@ impl Sm {
         sim.stats.active.add(1);
         for scheduler in 0..self.schedulers.len() {
             let candidates = self.candidates(scheduler, cycle);
+            let stale = self.fetch.stale() & self.schedulers[scheduler].share;
+            if stale != 0 {
+                self.flush(scheduler, candidates, stale);
+            }
             if candidates == 0 {
                 self.count_slots(self.stall(scheduler), 1, &sim.stats);
                 continue;
@@ -37,6 +41,11 @@ impl Sm {
             let outcome = self.issue_from(slot, sim)?;
             self.count_slots((outcome, 1 << slot), 1, &sim.stats);
             for _ in 1..self.issue_width {
+                if self.fetch.stale() >> slot & 1 != 0 {
+                    // The scheduler looks at the instruction behind a jump in the same cycle.
+                    self.fetch.flush(1 << slot, |slot| self.warps.pc(slot));
+                    break;
+                }
                 let next = self.warps.way_of_next(slot);
                 let alike = self.pairing == Pairing::DifferentUnits && next == first;
                 let accepts = |way| self.accepts(core, way, cycle);
@@ -47,6 +56,15 @@ impl Sm {
             }
         }
         Ok(())
+    }
+
+    /// Empties the instruction buffers that hold what their warps jumped over, of the warps that a scheduler looks at
+    /// before it finds one of the candidates.
+    #[cold]
+    fn flush(&mut self, scheduler: usize, candidates: u64, stale: u64) {
+        let Scheduler { policy, share, .. } = &self.schedulers[scheduler];
+        let seen = stale & policy.looks_at(&self.warps.view(candidates, *share), stale);
+        self.fetch.flush(seen, |slot| self.warps.pc(slot));
     }
 
     /// Whether some warp has its next instruction and the operands for it.
@@ -71,8 +89,8 @@ impl Sm {
     #[inline]
     fn accepts(&self, core: usize, way: usize, cycle: u64) -> bool {
         match way {
-            MEMORY => self.load_store.has_room(),
-            way => self.collectors[core].accepts_from()[way] <= cycle,
+            MEMORY => self.load_store.has_room(core),
+            way => self.collectors.accepts_from(core)[way] <= cycle,
         }
     }
 
@@ -96,13 +114,14 @@ impl Sm {
     #[inline]
     fn send(&mut self, slot: u32, place: usize, cycle: u64) {
         let core = self.warps.slots[slot as usize].core;
-        let &Next { way, cycles: (latency, initiation), ref reads, writes, .. } = self.warps.take(slot, true);
+        let &Next { way, cycles: (latency, initiation), ref accesses, writes, .. } =
+            self.warps.take(slot, true);
         let registers = &mut self.registers[core];
-        let starts = self.collectors[core].issue(way, (slot, reads), registers, cycle, initiation.into());
+        let cycles = (latency.into(), initiation.into());
+        let at = self.collectors.issue((core, way.into()), (slot, accesses), registers, cycle, cycles);
         if writes.as_slice().is_empty() {
             return;
         }
-        let at = registers.write(slot, &writes, cycle, starts + u64::from(latency) + 1, true);
         self.ring.add(cycle, at, Writeback { warp: slot, writes });
         // The block keeps its place until the result has arrived, which would otherwise meet another one's warp.
         if let Some(cta) = &mut self.ctas[place] {
@@ -134,9 +153,9 @@ impl Sm {
             self.count_issue(slot, place, (pc, lanes), stats);
             match step {
                 PollStep::Load(address) => {
-                    let reads = self.warps.take(slot, true).reads;
+                    let accesses = self.warps.take(slot, true).accesses;
                     let (load_store, mut around) = self.load_store(stats, cycle);
-                    load_store.push_poll((slot, pc), address, reads, &mut around);
+                    load_store.push_poll((slot, pc), address, accesses, &mut around);
                 }
                 PollStep::Other => self.send(slot, place, cycle),
             }
@@ -159,23 +178,26 @@ impl Sm {
             }
         }
         let parameters = cta.launch.parameters;
+        if matches!(issued.kind, Issue::Exit { .. }) {
+            self.fetch.drop_rest(slot);
+        }
         self.count_issue(slot, place, (pc, issued.lanes), stats);
         if issued.kind == Issue::Memory {
-            let reads = self.warps.take(slot, self.scratch.wants_value).reads;
+            let accesses = self.warps.take(slot, self.scratch.wants_value).accesses;
             let access = std::mem::replace(&mut self.scratch, self.load_store.empty_access());
             let (load_store, mut around) = self.load_store(stats, cycle);
-            load_store.push((slot, false), access, reads, &mut around);
+            load_store.push((slot, false), access, accesses, &mut around);
         } else if issued.kind == Issue::Texture {
-            let reads = self.warps.take(slot, true).reads;
+            let accesses = self.warps.take(slot, true).accesses;
             let access = std::mem::replace(&mut self.scratch, self.load_store.empty_access());
             let (load_store, mut around) = self.load_store(stats, cycle);
-            load_store.push_texture(slot, access, reads, &mut around)?;
-        } else if self.warps.slots[slot as usize].next.way == MEMORY {
+            load_store.push_texture(slot, access, accesses, &mut around)?;
+        } else if self.warps.slots[slot as usize].next.way as usize == MEMORY {
             // The value is there: a parameter, or nothing because no lane takes part.
-            let reads = self.warps.take(slot, true).reads;
+            let accesses = self.warps.take(slot, true).accesses;
             let address = (issued.kind == Issue::Parameter).then(|| parameters + self.scratch.addresses[0]);
             let (load_store, mut around) = self.load_store(stats, cycle);
-            load_store.push_parameter((slot, pc), address, reads, &mut around);
+            load_store.push_parameter((slot, pc), address, accesses, &mut around);
         } else {
             self.send(slot, place, cycle);
         }
@@ -202,8 +224,7 @@ impl Sm {
             cta.counts.warp_insn += 1;
             cta.counts.thread_insn += lanes;
         }
-        let next = self.warps.slots[slot as usize].warp.as_ref().and_then(Warp::pc);
-        self.fetch.issued(slot, next != Some(pc + 1));
+        self.fetch.issued(slot, pc, self.warps.pc(slot));
     }
 
     /// What an instruction means for its warp's state: barriers, fences, the end.

@@ -35,7 +35,7 @@ use counterpoint_protocols::launch::{LaunchId, SmEvent, SmResources, SmServer};
 use counterpoint_protocols::memory::{MemResult, MemoryClient};
 use counterpoint_protocols::page_log::PageLog;
 use counterpoint_protocols::translation::TranslationClient;
-use counterpoint_ptx::{Access, Warp};
+use counterpoint_ptx::Access;
 
 use super::issue_slots::IssueSlots;
 use answer::Answer;
@@ -154,8 +154,8 @@ pub struct Sm {
     schedulers: Vec<Scheduler>,
     issue_width: u32,
     pairing: Pairing,
-    /// Per part of the SM, the ways of instructions and the register file.
-    collectors: Vec<OperandCollector>,
+    /// The ways of instructions, and per part of the SM its register file.
+    collectors: OperandCollector,
     registers: Vec<RegisterFile>,
     fetch: Fetch,
     instruction_limit: u32,
@@ -187,8 +187,8 @@ impl Sm {
 
     /// The load-store unit, and what it reaches beside itself.
     fn load_store<'a>(&'a mut self, stats: &'a SmStats, cycle: u64) -> (&'a mut LoadStore, Surroundings<'a>) {
-        let Sm { load_store, warps, ctas, registers, ring, ended, .. } = self;
-        (load_store, Surroundings { warps, ctas, registers, ring, ended, stats, cycle })
+        let Sm { load_store, warps, ctas, registers, collectors, ring, ended, .. } = self;
+        (load_store, Surroundings { warps, ctas, registers, collectors, ring, ended, stats, cycle })
     }
 
     /// Everything that happens in one cycle.
@@ -223,10 +223,9 @@ impl Sm {
         }
         self.pass_fences();
         self.issue(sim)?;
-        let warps = &self.warps.slots;
-        let pc = |slot: u32| warps[slot as usize].warp.as_ref().and_then(Warp::pc).unwrap_or_default();
         if self.fetch.is_busy() {
-            self.fetch.step(pc, &stats.l1i);
+            let warps = &self.warps;
+            self.fetch.step(|slot| warps.pc(slot), &stats.l1i);
         }
         self.fetch.send(&mut io.memory.tx);
         while self.ended != 0 {
@@ -260,12 +259,14 @@ impl Sm {
                     continue;
                 }
                 if way == MEMORY {
-                    next = if self.load_store.has_room() { cycle + 1 } else { next };
+                    let room =
+                        |one: &Scheduler| wanting & one.share != 0 && self.load_store.has_room(one.core);
+                    next = if self.schedulers.iter().any(room) { cycle + 1 } else { next };
                     continue;
                 }
                 for scheduler in &self.schedulers {
                     if wanting & scheduler.share != 0 {
-                        next = next.min(self.collectors[scheduler.core].accepts_from()[way].max(cycle + 1));
+                        next = next.min(self.collectors.accepts_from(scheduler.core)[way].max(cycle + 1));
                     }
                 }
             }
@@ -319,6 +320,9 @@ impl Component for Sm {
             core: index % cores as usize,
         };
         let ways = [&params.sp, &params.sfu, &params.dp];
+        if ways.iter().map(|way| way.units).sum::<u32>() > 64 {
+            return Err("sp, sfu and dp may have 64 units together".into());
+        }
         if ways.iter().any(|way| way.units > 0 && way.collectors + params.collectors == 0) {
             return Err("a sort of units has no operand collector".into());
         }
@@ -334,8 +338,8 @@ impl Component for Sm {
             schedulers: (0..count).map(scheduler).collect(),
             issue_width: params.issue_width,
             pairing: params.pairing,
-            collectors: (0..cores).map(|_| OperandCollector::new(&ways, params.collectors, cores)).collect(),
-            registers: (0..cores).map(|_| RegisterFile::new(banks, params.results.div_ceil(cores))).collect(),
+            collectors: OperandCollector::new(&params, cores),
+            registers: (0..cores).map(|_| RegisterFile::new(banks, params.register_turns)).collect(),
             fetch: Fetch::new(params.fetch_width, &params.l1i)?,
             instruction_limit: params.instruction_limit,
             remember_polls: params.remember_polls,

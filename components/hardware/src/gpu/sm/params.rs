@@ -107,10 +107,36 @@ pub struct TlbParams {
     pub release_behind_stores: bool,
 }
 
-/// Cycles of the arithmetic classes that GPGPU-Sim's configurations distinguish.
+/// Cycles of the classes of integer instructions, which are those of GPGPU-Sim's configurations and one for the rest.
 #[derive(Clone, Debug, Params)]
-pub struct ClassCycles {
-    /// Additions, logic, moves, conversions, comparisons.
+pub struct IntCycles {
+    /// Additions and subtractions.
+    #[param(min = "1", max = "500")]
+    pub add: u32,
+    /// Minimum and maximum.
+    #[param(min = "1", max = "500")]
+    pub max: u32,
+    /// Multiplications. `mul24` takes one more.
+    #[param(min = "1", max = "500")]
+    pub mul: u32,
+    /// Multiply-additions. `mad24` takes one more.
+    #[param(min = "1", max = "500")]
+    pub mad: u32,
+    /// Divisions and remainders, which go the way of approximations.
+    #[param(min = "1", max = "500")]
+    pub div: u32,
+    /// Shuffles.
+    #[param(min = "1", max = "500")]
+    pub shuffle: u32,
+    /// The rest: logic, shifts, moves, conversions, comparisons, selections, votes. GPGPU-Sim gives them one cycle.
+    #[param(default = "1", min = "1", max = "500")]
+    pub other: u32,
+}
+
+/// Cycles of the classes of floating-point instructions.
+#[derive(Clone, Debug, Params)]
+pub struct FloatCycles {
+    /// Additions and subtractions.
     #[param(min = "1", max = "500")]
     pub add: u32,
     /// Minimum and maximum.
@@ -122,9 +148,31 @@ pub struct ClassCycles {
     /// Multiply-additions.
     #[param(min = "1", max = "500")]
     pub mad: u32,
-    /// Divisions.
+    /// Divisions, which go the way of approximations.
     #[param(min = "1", max = "500")]
     pub div: u32,
+    /// Rounded reciprocals and square roots, which go the way of approximations. GPGPU-Sim takes them for approximations.
+    #[param(min = "1", max = "500")]
+    pub root: u32,
+    /// The rest: absolute values, negations, conversions, comparisons. GPGPU-Sim gives them one cycle.
+    #[param(default = "1", min = "1", max = "500")]
+    pub other: u32,
+}
+
+impl FloatCycles {
+    /// All of them, in their order.
+    pub(super) fn each(&self) -> [u32; 7] {
+        [self.add, self.max, self.mul, self.mad, self.div, self.root, self.other]
+    }
+}
+
+/// Where comparisons, conversions, absolute values and negations of double precision are executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum DoubleOther {
+    /// With integers and single precision (GPGPU-Sim).
+    Sp,
+    /// With the other instructions of double precision.
+    Dp,
 }
 
 /// The way of one sort of instruction from its issue to its units. All are totals of the SM; sub-cores share them out.
@@ -136,9 +184,15 @@ pub struct WayParams {
     /// Instructions that may stand between issue and operand collectors (the width of GPGPU-Sim's ID_OC).
     #[param(min = "1", max = "64")]
     pub issue_width: u32,
+    /// Instructions that enter operand collectors in a turn of the register file (`operand_collector_num_in_ports`).
+    #[param(default = "1", min = "1", max = "64")]
+    pub inputs: u32,
     /// Operand collectors of this sort alone.
     #[param(max = "64")]
     pub collectors: u32,
+    /// Instructions that leave operand collectors in a turn of the register file (`operand_collector_num_out_ports`).
+    #[param(default = "1", min = "1", max = "64")]
+    pub outputs: u32,
     /// Instructions that may stand between operand collectors and units (the width of GPGPU-Sim's OC_EX).
     #[param(min = "1", max = "64")]
     pub dispatch_width: u32,
@@ -168,6 +222,9 @@ pub struct SmParams {
     /// Banks of the register file, a power of two.
     #[param(default = "16", min = "1", max = "32")]
     pub register_banks: u32,
+    /// Turns of the register file in a cycle: accesses that a bank serves in a cycle (`reg_file_port_throughput`).
+    #[param(default = "1", min = "1", max = "4")]
+    pub register_turns: u32,
     /// Shared memory.
     #[param(default = "48 KiB")]
     pub shared: Bytes,
@@ -216,9 +273,11 @@ pub struct SmParams {
     #[param(default = "32", min = "1", max = "32")]
     pub shared_banks: u32,
     /// Integers, single precision and control.
-    #[param(default = "{ units: 2, issue_width: 2, collectors: 6, dispatch_width: 2 }")]
+    #[param(
+        default = "{ units: 2, issue_width: 2, inputs: 2, collectors: 6, outputs: 2, dispatch_width: 2 }"
+    )]
     pub sp: WayParams,
-    /// Approximations and divisions.
+    /// Approximations, divisions and roots.
     #[param(default = "{ units: 1, issue_width: 1, collectors: 8, dispatch_width: 1 }")]
     pub sfu: WayParams,
     /// Double precision; without units it goes the way of approximations.
@@ -234,23 +293,26 @@ pub struct SmParams {
     #[param(default = "2", min = "1", max = "64")]
     pub results: u32,
     /// Latency of integer instructions (GPGPU-Sim 3.1.1, GTX 480, opcode_latency_int).
-    #[param(default = "{ add: 4, max: 13, mul: 4, mad: 5, div: 145 }")]
-    pub int_latency: ClassCycles,
+    #[param(default = "{ add: 4, max: 13, mul: 4, mad: 5, div: 145, shuffle: 32 }")]
+    pub int_latency: IntCycles,
     /// Cycles until the unit takes the next one (opcode_initiation_int).
-    #[param(default = "{ add: 1, max: 2, mul: 2, mad: 1, div: 8 }")]
-    pub int_initiation: ClassCycles,
+    #[param(default = "{ add: 1, max: 2, mul: 2, mad: 1, div: 8, shuffle: 4 }")]
+    pub int_initiation: IntCycles,
     /// Latency of single-precision instructions (opcode_latency_fp).
-    #[param(default = "{ add: 4, max: 13, mul: 4, mad: 5, div: 39 }")]
-    pub fp_latency: ClassCycles,
+    #[param(default = "{ add: 4, max: 13, mul: 4, mad: 5, div: 39, root: 8 }")]
+    pub fp_latency: FloatCycles,
     /// Cycles until the unit takes the next one (opcode_initiation_fp).
-    #[param(default = "{ add: 1, max: 2, mul: 1, mad: 1, div: 4 }")]
-    pub fp_initiation: ClassCycles,
+    #[param(default = "{ add: 1, max: 2, mul: 1, mad: 1, div: 4, root: 8 }")]
+    pub fp_initiation: FloatCycles,
     /// Latency of double-precision instructions (opcode_latency_dp).
-    #[param(default = "{ add: 8, max: 19, mul: 8, mad: 8, div: 330 }")]
-    pub dp_latency: ClassCycles,
+    #[param(default = "{ add: 8, max: 19, mul: 8, mad: 8, div: 330, root: 8 }")]
+    pub dp_latency: FloatCycles,
     /// Cycles until the unit takes the next one (opcode_initiation_dp).
-    #[param(default = "{ add: 8, max: 16, mul: 8, mad: 8, div: 130 }")]
-    pub dp_initiation: ClassCycles,
+    #[param(default = "{ add: 8, max: 16, mul: 8, mad: 8, div: 130, root: 8 }")]
+    pub dp_initiation: FloatCycles,
+    /// Where comparisons, conversions, absolute values and negations of double precision are executed.
+    #[param(default = "sp")]
+    pub dp_other: DoubleOther,
     /// Latency of approximations.
     #[param(default = "8", min = "1", max = "500")]
     pub sfu_latency: u32,

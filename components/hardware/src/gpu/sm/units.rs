@@ -3,64 +3,86 @@
 
 use counterpoint_ptx::{Latency, Unit};
 
-use super::params::{ClassCycles, SmParams};
+use super::params::{DoubleOther, FloatCycles, SmParams};
 
 /// The ways of instructions through the SM.
 pub(in crate::gpu) const WAYS: usize = 4;
+/// The way of integers, single precision and control; of approximations; of double precision.
+const SP: usize = 0;
+const SFU: usize = 1;
+const DP: usize = 2;
 /// The way of memory accesses.
 pub(in crate::gpu) const MEMORY: usize = 3;
 
-const CLASSES: usize = 23;
-const UNITS: usize = 5;
+const CLASSES: usize = Latency::Exit as usize + 1;
 
-/// Latency and initiation interval of every class.
+/// Latency, initiation interval and way of every class.
 pub(in crate::gpu) struct Units {
-    cycles: [(u32, u32); CLASSES],
-    /// The way of every unit's instructions.
-    ways: [usize; UNITS],
+    cycles: [(u16, u16); CLASSES],
+    dp: usize,
+    dp_other: usize,
 }
 
 impl Units {
     pub(in crate::gpu) fn new(params: &SmParams) -> Self {
+        use Latency::{
+            DpAdd, DpDiv, DpMad, DpMax, DpMul, DpOther, DpRoot, FpAdd, FpDiv, FpMad, FpMax, FpMul,
+        };
+        use Latency::{
+            FpOther, FpRoot, IntAdd, IntDiv, IntMad, IntMad24, IntMax, IntMul, IntMul24, IntOther,
+        };
         let mut cycles = [(1, 1); CLASSES];
-        let mut set = |class: Latency, latency, initiation| cycles[class as usize] = (latency, initiation);
-        let mut group = |classes: [Latency; 5], latency: &ClassCycles, initiation: &ClassCycles| {
-            let each = |cycles: &ClassCycles| [cycles.add, cycles.max, cycles.mul, cycles.mad, cycles.div];
+        // At most 501.
+        let mut set = |class: Latency, latency: u32, initiation: u32| {
+            cycles[class as usize] = (latency as u16, initiation as u16);
+        };
+        let (int, every) = (&params.int_latency, &params.int_initiation);
+        set(IntAdd, int.add, every.add);
+        set(IntMax, int.max, every.max);
+        set(IntMul, int.mul, every.mul);
+        set(IntMad, int.mad, every.mad);
+        set(IntDiv, int.div, every.div);
+        // The units multiply 32 bits; the mask takes a cycle (GPGPU-Sim).
+        set(IntMul24, int.mul + 1, every.mul + 1);
+        set(IntMad24, int.mad + 1, every.mad + 1);
+        set(Latency::IntShuffle, int.shuffle, every.shuffle);
+        set(IntOther, int.other, every.other);
+        let mut floats = |classes: [Latency; 7], latency: &FloatCycles, initiation: &FloatCycles| {
             for (class, (latency, initiation)) in
-                classes.into_iter().zip(each(latency).into_iter().zip(each(initiation)))
+                classes.into_iter().zip(latency.each().into_iter().zip(initiation.each()))
             {
                 set(class, latency, initiation);
             }
         };
-        use Latency::{DpAdd, DpDiv, DpMad, DpMax, DpMul, FpAdd, FpDiv, FpMad, FpMax, FpMul};
-        use Latency::{IntAdd, IntDiv, IntMad, IntMax, IntMul};
-        group([IntAdd, IntMax, IntMul, IntMad, IntDiv], &params.int_latency, &params.int_initiation);
-        group([FpAdd, FpMax, FpMul, FpMad, FpDiv], &params.fp_latency, &params.fp_initiation);
-        group([DpAdd, DpMax, DpMul, DpMad, DpDiv], &params.dp_latency, &params.dp_initiation);
+        let single = [FpAdd, FpMax, FpMul, FpMad, FpDiv, FpRoot, FpOther];
+        floats(single, &params.fp_latency, &params.fp_initiation);
+        let double = [DpAdd, DpMax, DpMul, DpMad, DpDiv, DpRoot, DpOther];
+        floats(double, &params.dp_latency, &params.dp_initiation);
         set(Latency::Sfu, params.sfu_latency, params.sfu_initiation);
         // Double precision may have units of its own.
-        let way = |unit| match unit {
-            Unit::Sp | Unit::Control => 0,
-            Unit::Dp if params.dp.units > 0 => 2,
-            Unit::Sfu | Unit::Dp => 1,
-            Unit::LdSt => MEMORY,
+        let dp = if params.dp.units > 0 { DP } else { SFU };
+        let dp_other = match params.dp_other {
+            DoubleOther::Sp => SP,
+            DoubleOther::Dp => dp,
         };
-        let mut ways = [0; UNITS];
-        for unit in [Unit::Sp, Unit::Sfu, Unit::Dp, Unit::LdSt, Unit::Control] {
-            ways[unit as usize] = way(unit);
-        }
-        Units { cycles, ways }
+        Units { cycles, dp, dp_other }
     }
 
     /// Latency and initiation interval.
     #[inline]
-    pub(in crate::gpu) fn cycles(&self, class: Latency) -> (u32, u32) {
+    pub(in crate::gpu) fn cycles(&self, class: Latency) -> (u16, u16) {
         self.cycles[class as usize]
     }
 
-    /// The way that instructions for a unit go.
+    /// The way that an instruction goes.
     #[inline]
-    pub(in crate::gpu) fn way(&self, unit: Unit) -> usize {
-        self.ways[unit as usize]
+    pub(in crate::gpu) fn way(&self, unit: Unit, class: Latency) -> usize {
+        match unit {
+            Unit::Sp | Unit::Control => SP,
+            Unit::Dp if class == Latency::DpOther => self.dp_other,
+            Unit::Dp => self.dp,
+            Unit::Sfu => SFU,
+            Unit::LdSt => MEMORY,
+        }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A bit of a mask stands for a warp slot. The masks follow events (an issue, a result, a barrier); nothing polls.
 
-use counterpoint_ptx::{Program, RegisterSet, Warp};
+use counterpoint_ptx::{FileAccesses, Program, RegisterSet, Warp};
 
 use super::dependences::Held;
 
@@ -49,10 +49,11 @@ pub(super) struct WarpSlot {
 pub(super) struct Next {
     pub(super) reads: RegisterSet,
     pub(super) writes: RegisterSet,
+    pub(super) accesses: FileAccesses,
     /// For how long its result is awaited, and its unit occupied.
-    pub(super) cycles: (u32, u32),
+    pub(super) cycles: (u16, u16),
     /// The way that it takes.
-    pub(super) way: usize,
+    pub(super) way: u8,
     drains: bool,
 }
 
@@ -180,10 +181,16 @@ impl Warps {
         self.refresh(slot, program);
     }
 
+    /// The next instruction of the warp in a slot.
+    #[inline]
+    pub(super) fn pc(&self, slot: u32) -> Option<u32> {
+        self.slots[slot as usize].warp.as_ref().and_then(Warp::pc)
+    }
+
     /// The way of the next instruction of the warp in a slot, if it has its operands.
     #[inline]
     pub(super) fn way_of_next(&self, slot: u32) -> Option<usize> {
-        (self.ready >> slot & 1 != 0).then(|| self.slots[slot as usize].next.way)
+        (self.ready >> slot & 1 != 0).then(|| self.slots[slot as usize].next.way.into())
     }
 
     /// The next instruction of the warp in a slot is issued. What it writes has no value for now, if it `writes` at all.
@@ -231,26 +238,27 @@ impl Warps {
         let place = &mut self.slots[slot as usize];
         self.running &= !bit;
         self.ready &= !bit;
-        self.wants[place.next.way] &= !bit;
+        self.wants[usize::from(place.next.way)] &= !bit;
         let (State::Running, Some(pc)) = (place.state, place.warp.as_ref().and_then(Warp::pc)) else {
             return;
         };
         self.running |= bit;
         if place.held.is_some() {
             // It had its operands before.
-            place.next.way = MEMORY;
+            place.next.way = MEMORY as u8;
             self.wants[MEMORY] |= bit;
             self.ready |= bit;
         } else {
             let instruction = &program.instructions()[pc as usize];
             place.next = Next {
-                way: self.units.way(instruction.unit),
+                way: self.units.way(instruction.unit, instruction.latency) as u8,
                 cycles: self.units.cycles(instruction.latency),
                 reads: instruction.reads,
                 writes: instruction.writes,
+                accesses: instruction.accesses,
                 drains: instruction.drains(),
             };
-            self.wants[place.next.way] |= bit;
+            self.wants[usize::from(place.next.way)] |= bit;
             if self.has_operands(slot) {
                 self.ready |= bit;
             }

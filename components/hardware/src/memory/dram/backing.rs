@@ -10,11 +10,21 @@ use counterpoint_protocols::preload::Preloaded;
 
 const PAGE_LINES: u64 = 32;
 
+/// Lines that lie one after another in memory. A channel that has few of them keeps few.
+#[derive(Clone)]
 struct Page {
-    lines: [Line; PAGE_LINES as usize],
+    /// Where each line is among those that are kept.
+    places: [u32; PAGE_LINES as usize],
     /// Which lines somebody has written to; what the others hold is not known here.
     written: u32,
 }
+
+impl Page {
+    const EMPTY: Page = Page { places: [0; PAGE_LINES as usize], written: 0 };
+}
+
+/// Lines that are kept together.
+const CHUNK: usize = 64;
 
 /// A state from before the run, and the path of the memory that takes its part of it.
 struct Before {
@@ -22,10 +32,12 @@ struct Before {
     path: String,
 }
 
-/// The bytes of a channel, addressed by line number within the channel.
+/// The bytes of a channel, addressed by line number within the channel, or within the memory.
 #[derive(Default)]
 pub struct Backing {
     pages: Vec<Option<Box<Page>>>,
+    /// The lines that somebody has written to, in chunks of [`CHUNK`].
+    kept: Vec<Vec<Line>>,
     lines: u64,
     before: Option<Before>,
 }
@@ -33,7 +45,7 @@ pub struct Backing {
 impl Backing {
     /// A memory of `bytes` bytes.
     pub fn new(bytes: u64) -> Self {
-        Backing { pages: Vec::new(), lines: bytes / LINE_BYTES, before: None }
+        Backing { pages: Vec::new(), kept: Vec::new(), lines: bytes / LINE_BYTES, before: None }
     }
 
     /// Whether the channel has this line.
@@ -50,7 +62,10 @@ impl Backing {
     pub fn read(&self, line: u64, address: u64) -> Line {
         let (page, place) = ((line / PAGE_LINES) as usize, line % PAGE_LINES);
         match self.pages.get(page) {
-            Some(Some(page)) if page.written >> place & 1 != 0 => page.lines[place as usize],
+            Some(Some(page)) if page.written >> place & 1 != 0 => {
+                let kept = page.places[place as usize] as usize;
+                self.kept[kept / CHUNK][kept % CHUNK]
+            }
             _ => self.first(line, address),
         }
     }
@@ -71,19 +86,23 @@ impl Backing {
         if number >= self.pages.len() {
             self.pages.resize_with(number + 1, || None);
         }
-        let place = line % PAGE_LINES;
+        let place = (line % PAGE_LINES) as usize;
         let page = &self.pages[number];
         let known = page.as_ref().is_some_and(|page| page.written >> place & 1 != 0);
-        // A line that is written whole needs nothing of what was there.
+        // A line that is written whole needs nothing of its first values.
         let first = (!known && mask != ByteMask::MAX).then(|| self.first(line, address));
-        let page = self.pages[number].get_or_insert_with(|| {
-            Box::new(Page { lines: [[0; LINE_BYTES as usize]; PAGE_LINES as usize], written: 0 })
-        });
-        let values = &mut page.lines[place as usize];
-        if let Some(first) = first {
-            *values = first;
+        let page = self.pages[number].get_or_insert_with(|| Box::new(Page::EMPTY));
+        if !known {
+            if self.kept.last().is_none_or(|chunk| chunk.len() == CHUNK) {
+                self.kept.push(Vec::with_capacity(CHUNK));
+            }
+            let chunk = self.kept.len() - 1;
+            page.places[place] = (chunk * CHUNK + self.kept[chunk].len()) as u32;
+            page.written |= 1 << place;
+            self.kept[chunk].push(first.unwrap_or([0; LINE_BYTES as usize]));
         }
-        page.written |= 1 << place;
+        let kept = page.places[place] as usize;
+        let values = &mut self.kept[kept / CHUNK][kept % CHUNK];
         merge(values, mask, data);
     }
 }

@@ -169,7 +169,7 @@ impl DramController {
     ) -> Result<(), Fault> {
         let (cycle, stats) = (sim.cycle(), &sim.stats);
         let local = self.map.within_channel(request.line);
-        let line = local / LINE_BYTES;
+        let line = if self.map.is_hashed() { request.line } else { local } / LINE_BYTES;
         if !self.backing.holds(line) {
             return Err(Fault::new(format!("address {:#x} lies beyond the memory", request.line)));
         }
@@ -251,11 +251,14 @@ impl Component for DramController {
 
     fn new(params: DramParams) -> Result<Self, Invalid> {
         let timing = Timing::new(&params.timing)?;
+        let map = AddressMap::new(&params.map)?;
+        let channels = u64::from(params.map.slices / params.map.slices_per_channel.max(1));
+        let reach = if map.is_hashed() { channels } else { 1 };
         Ok(DramController {
             timing,
-            map: AddressMap::new(&params.map)?,
+            map,
             layout: Layout::new(&timing, params.map.dram.0)?,
-            backing: Backing::new(params.capacity.get()),
+            backing: Backing::new(params.capacity.get() * reach),
             scheduler: Scheduler::new(timing, params.overtaking),
             queued: 0,
             active: 0,

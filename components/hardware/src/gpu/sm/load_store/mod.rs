@@ -22,7 +22,7 @@ use counterpoint_framework::model::Invalid;
 use counterpoint_protocols::launch::LaunchId;
 use counterpoint_protocols::memory::{MemReply, MemRequest, MemResult, line_of};
 use counterpoint_protocols::translation::{MmuReply, MmuRequest, RangeCount};
-use counterpoint_ptx::{Access, RegisterSet, Row, Space};
+use counterpoint_ptx::{Access, FileAccesses, Row, Space};
 
 use super::answer::Answer;
 use super::params::SmParams;
@@ -97,7 +97,7 @@ pub(super) struct LoadStore {
 impl LoadStore {
     pub(super) fn new(params: &SmParams) -> Result<Self, Invalid> {
         Ok(LoadStore {
-            queue: Queue::new(&params.memory, params.collectors),
+            queue: Queue::new(params),
             free: 0,
             blocked: false,
             out_of_credit: false,
@@ -116,10 +116,10 @@ impl LoadStore {
         })
     }
 
-    /// Whether another memory instruction can be issued.
+    /// Whether another memory instruction can be issued in a part of the SM.
     #[inline]
-    pub(super) fn has_room(&self) -> bool {
-        self.queue.has_room()
+    pub(super) fn has_room(&self, core: usize) -> bool {
+        self.queue.has_room(core)
     }
 
     /// Whether the unit waits for an answer or for credit.
@@ -200,10 +200,10 @@ impl LoadStore {
         &mut self,
         place: (u32, u32),
         address: Option<u64>,
-        reads: RegisterSet,
+        accesses: FileAccesses,
         around: &mut Surroundings<'_>,
     ) {
-        self.enqueue(place, Work::Parameter(address.map(line_of)), reads, around);
+        self.enqueue(place, Work::Parameter(address.map(line_of)), accesses, around);
     }
 
     /// Takes a load of a word of shared memory, the same for all lanes.
@@ -211,10 +211,10 @@ impl LoadStore {
         &mut self,
         place: (u32, u32),
         address: u32,
-        reads: RegisterSet,
+        accesses: FileAccesses,
         around: &mut Surroundings<'_>,
     ) {
-        self.enqueue(place, Work::Poll(address), reads, around);
+        self.enqueue(place, Work::Poll(address), accesses, around);
     }
 
     /// Takes a memory instruction, whose pages are known already if it is `translated`.
@@ -222,7 +222,7 @@ impl LoadStore {
         &mut self,
         (warp, translated): (u32, bool),
         access: Box<Access>,
-        reads: RegisterSet,
+        accesses: FileAccesses,
         around: &mut Surroundings<'_>,
     ) {
         let (pc, lanes, space) = (access.pc, access.mask, access.space);
@@ -235,7 +235,7 @@ impl LoadStore {
             let index = self.instructions.insert(instruction);
             if space == Space::Const { Work::Constant(index, lanes) } else { Work::Lines(index, lanes, 0) }
         };
-        self.enqueue((warp, pc), work, reads, around);
+        self.enqueue((warp, pc), work, accesses, around);
     }
 
     /// The warp waits for an instruction that goes into the queue.
@@ -243,12 +243,13 @@ impl LoadStore {
         &mut self,
         (warp, pc): (u32, u32),
         work: Work,
-        reads: RegisterSet,
+        accesses: FileAccesses,
         around: &mut Surroundings<'_>,
     ) {
         around.expect(warp);
         let core = around.warps.slots[warp as usize].core;
-        self.queue.push((warp, pc), work, (core, reads), around.registers, around.cycle);
+        let places = (&mut *around.registers, &mut *around.collectors);
+        self.queue.push((warp, pc), work, (core, accesses), places, around.cycle);
     }
 
     /// An instruction whose values memory has brought, if it wants any, is done.
@@ -317,7 +318,7 @@ impl LoadStore {
         self.free = around.cycle + cycles;
         match rest {
             Some(rest) => self.queue.go_on(rest),
-            None => self.queue.pop(around.registers, around.cycle),
+            None => self.queue.pop((&mut *around.registers, &mut *around.collectors), self.free - 1),
         }
         Ok(())
     }

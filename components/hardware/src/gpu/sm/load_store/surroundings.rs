@@ -5,7 +5,7 @@ use counterpoint_ptx::Row;
 
 use crate::gpu::sm::SmStats;
 use crate::gpu::sm::cta::Cta;
-use crate::gpu::sm::operands::RegisterFile;
+use crate::gpu::sm::operands::{OperandCollector, RegisterFile};
 use crate::gpu::sm::warp::{WarpSlot, Warps};
 use crate::gpu::sm::writeback::{Writeback, WritebackRing};
 
@@ -14,6 +14,7 @@ pub(in crate::gpu::sm) struct Surroundings<'a> {
     pub(in crate::gpu::sm) warps: &'a mut Warps,
     pub(in crate::gpu::sm) ctas: &'a mut [Option<Cta>],
     pub(in crate::gpu::sm) registers: &'a mut [RegisterFile],
+    pub(in crate::gpu::sm) collectors: &'a mut OperandCollector,
     pub(in crate::gpu::sm) ring: &'a mut WritebackRing,
     /// Bits of the blocks that may have ended.
     pub(in crate::gpu::sm) ended: &'a mut u32,
@@ -85,8 +86,9 @@ impl Surroundings<'_> {
     pub(super) fn write_back(&mut self, warp: u32, pc: u32, from: u64) {
         let &WarpSlot { cta, core, .. } = &self.warps.slots[warp as usize];
         let Some(cta) = self.ctas[cta].as_mut() else { return };
-        let writes = cta.launch.program.instructions()[pc as usize].writes;
-        let at = self.registers[core].write(warp, &writes, self.cycle, from, false);
+        let instruction = &cta.launch.program.instructions()[pc as usize];
+        let writes = instruction.writes;
+        let at = self.registers[core].write_loaded(warp, instruction.accesses.writes(), self.cycle, from);
         cta.outstanding += 1;
         self.ring.add(self.cycle, at, Writeback { warp, writes });
     }

@@ -4,7 +4,7 @@
 use counterpoint_framework::kernel::Fault;
 use counterpoint_protocols::memory::{ByteMask, LINE_BYTES, Line, line_of};
 use counterpoint_ptx::texture::channel_of;
-use counterpoint_ptx::{Access, ExecError, Failure, RegisterSet, Row};
+use counterpoint_ptx::{Access, ExecError, Failure, FileAccesses, Row};
 
 use super::in_flight::{InFlight, Waiter};
 use super::queue::Work;
@@ -31,7 +31,7 @@ impl LoadStore {
         &mut self,
         warp: u32,
         access: Box<Access>,
-        reads: RegisterSet,
+        accesses: FileAccesses,
         around: &mut Surroundings<'_>,
     ) -> Result<(), Fault> {
         let mut texels: Vec<(u64, Line)> = Vec::new();
@@ -46,7 +46,7 @@ impl LoadStore {
         let instruction =
             InFlight { warp, access, translated: true, since, texels, pending: 0, complete: false };
         let work = Work::Texels(self.instructions.insert(instruction), 0);
-        self.enqueue((warp, pc), work, reads, around);
+        self.enqueue((warp, pc), work, accesses, around);
         Ok(())
     }
 

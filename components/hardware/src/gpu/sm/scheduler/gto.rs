@@ -35,6 +35,19 @@ impl WarpPolicy for GreedyThenOldest {
         }
         Some(self.last)
     }
+
+    fn looks_at(&self, &View { ready, ages, .. }: &View<'_>, others: u64) -> u64 {
+        if ready == 0 {
+            return others;
+        }
+        if ready >> self.last & 1 != 0 {
+            return 0;
+        }
+        let slots = |mask: u64| (0..64u32).filter(move |slot| mask >> slot & 1 != 0);
+        let oldest = slots(ready).map(|slot| ages[slot as usize]).min().unwrap_or(u64::MAX);
+        let seen = |slot: &u32| *slot == self.last || ages[*slot as usize] < oldest;
+        slots(others).filter(seen).fold(0, |mask, slot| mask | 1 << slot)
+    }
 }
 
 #[cfg(test)]
@@ -47,5 +60,17 @@ mod tests {
         let ages = [5, 3, 9, 1];
         let mut pick = |ready| policy.pick(&View { ready, ages: &ages, ..View::default() });
         assert_eq!([0b0110, 0b1110, 0b1101].map(&mut pick), [1, 1, 3].map(Some));
+    }
+
+    #[test]
+    fn it_looks_at_the_last_one_and_at_older_ones_first() {
+        let ages = [5, 3, 9, 1];
+        let policy = GreedyThenOldest { last: 2 };
+        let looks_at =
+            |ready, others| policy.looks_at(&View { ready, ages: &ages, ..View::default() }, others);
+        assert_eq!(looks_at(0b0001, 0b1110), 0b1110, "the last one, and the two that are older");
+        assert_eq!(looks_at(0b0010, 0b1101), 0b1100);
+        assert_eq!(looks_at(0b0100, 0b1011), 0, "the last one issues");
+        assert_eq!(looks_at(0, 0b1011), 0b1011);
     }
 }

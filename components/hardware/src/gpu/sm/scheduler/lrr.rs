@@ -26,10 +26,24 @@ pub(super) fn next_after(last: u32, slots: u64) -> u32 {
     if after == 0 { slots.trailing_zeros() } else { last + 1 + after.trailing_zeros() }
 }
 
+/// Of other slots, those between the last one and the next of `ready` in turn; all of them if none is ready.
+pub(super) fn between(last: u32, ready: u64, others: u64) -> u64 {
+    if ready == 0 {
+        return others;
+    }
+    let turn = (last + 1) % 64;
+    let (ready, turned) = (ready.rotate_right(turn), others.rotate_right(turn));
+    (turned & ((1 << ready.trailing_zeros()) - 1)).rotate_left(turn)
+}
+
 impl WarpPolicy for LooseRoundRobin {
     fn pick(&mut self, warps: &View<'_>) -> Option<u32> {
         self.last = next_after(self.last, warps.ready);
         Some(self.last)
+    }
+
+    fn looks_at(&self, warps: &View<'_>, others: u64) -> u64 {
+        between(self.last, warps.ready, others)
     }
 }
 
@@ -45,5 +59,13 @@ mod tests {
         let order: Vec<_> = (0..6).map(|_| pick(ready)).collect();
         assert_eq!(order, [1, 3, 63, 0, 1, 3].map(Some));
         assert_eq!(pick(0b1000), Some(3));
+    }
+
+    #[test]
+    fn it_looks_at_those_whose_turn_is_before() {
+        assert_eq!(between(2, 1 << 5, 0b101_1010), 0b001_1000);
+        assert_eq!(between(5, 1 << 2, 0b110_0011), 0b100_0011, "round the end");
+        assert_eq!(between(63, 1, 0b1110), 0);
+        assert_eq!(between(7, 0, 0b1110), 0b1110);
     }
 }

@@ -14,7 +14,7 @@ counterpoint_framework::variants! {
 /// What a policy sees of its scheduler's warps: bits of their slots.
 #[derive(Clone, Copy, Default)]
 pub struct View<'a> {
-    /// Warps that can issue now; one at least.
+    /// Warps that can issue now; one at least where one is picked.
     pub ready: u64,
     /// Warps that have not ended.
     pub live: u64,
@@ -28,4 +28,8 @@ pub struct View<'a> {
 pub trait WarpPolicy {
     /// The slot of the warp that issues, one of those that are ready, or none if the policy keeps all of them back.
     fn pick(&mut self, warps: &View<'_>) -> Option<u32>;
+
+    /// Of some warps that are not ready, those that the policy looks at in this cycle before it finds the warp that
+    /// [`pick`](WarpPolicy::pick) would give; all of them where none is ready.
+    fn looks_at(&self, warps: &View<'_>, others: u64) -> u64;
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use counterpoint_framework::model::{Params, Variant};
 
-use super::lrr::next_after;
+use super::lrr::{between, next_after};
 use super::{View, WarpPolicy};
 
 /// How many warps are active.
@@ -69,6 +69,10 @@ impl WarpPolicy for TwoLevel {
         }
         self.last = next_after(self.last, ready);
         Some(self.last)
+    }
+
+    fn looks_at(&self, warps: &View<'_>, others: u64) -> u64 {
+        between(self.last, warps.ready & self.active, others & self.active)
     }
 }
 

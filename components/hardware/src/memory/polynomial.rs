@@ -1,0 +1,72 @@
+//! Remainders of numbers by irreducible polynomials over two elements, which spread numbers of any stride of a power of
+//! two evenly (Rau, "Pseudo-randomly interleaved memory", ISCA 1991).
+
+/// Irreducible polynomials of degree 2 to 10, the smallest primitive one of each.
+const IRREDUCIBLE: [u64; 9] = [0x7, 0xb, 0x13, 0x25, 0x43, 0x83, 0x11d, 0x211, 0x409];
+
+/// The degree of the largest.
+const DEGREE: usize = IRREDUCIBLE.len() + 1;
+
+/// An irreducible polynomial.
+#[derive(Clone, Copy, Debug)]
+pub struct Polynomial {
+    /// By bit of the remainder, the bits of a number that decide about it; as many as the degree.
+    parities: [u64; DEGREE],
+    degree: u32,
+}
+
+impl Polynomial {
+    /// The polynomial with this number of remainders, a power of two from 4 to 1024.
+    pub fn of_remainders(count: u64) -> Option<Self> {
+        let degree = if count.is_power_of_two() { count.trailing_zeros() } else { 0 };
+        let polynomial = IRREDUCIBLE.get(degree.checked_sub(2)? as usize)?;
+        let (mut parities, mut power) = ([0; DEGREE], 1);
+        for bit in 0..u64::BITS {
+            for (place, mask) in parities.iter_mut().enumerate() {
+                *mask |= (power >> place & 1) << bit;
+            }
+            power <<= 1;
+            if power >> degree & 1 != 0 {
+                power ^= polynomial;
+            }
+        }
+        Some(Polynomial { parities, degree })
+    }
+
+    /// The remainder of a number.
+    #[inline]
+    pub fn remainder(&self, number: u64) -> u64 {
+        let bit = |(place, mask): (usize, &u64)| u64::from((number & mask).count_ones() & 1) << place;
+        self.parities[..self.degree as usize].iter().enumerate().map(bit).sum()
+    }
+
+    /// The remainder of a number whose lowest bit counts as the first power that is no remainder: the number that lies above
+    /// the bits of one.
+    #[inline]
+    pub fn remainder_above(&self, number: u64) -> u64 {
+        self.remainder(number << self.degree)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strides_of_powers_of_two_meet_every_remainder() {
+        let polynomial = Polynomial::of_remainders(64).unwrap();
+        for stride in [1, 16, 64, 128, 1024, 4096] {
+            let met: std::collections::BTreeSet<u64> =
+                (0..64).map(|number| polynomial.remainder(number * stride)).collect();
+            assert_eq!(met.len(), 64, "stride {stride}");
+        }
+        // x^6 = x + 1 and x^12 = x^2 + 1 by x^6 + x + 1.
+        assert_eq!([1, 32, 64, 4096, 64 | 1].map(|number| polynomial.remainder(number)), [1, 32, 3, 5, 2]);
+    }
+
+    #[test]
+    fn only_powers_of_two_have_one() {
+        assert!([0, 1, 2, 3, 24, 2048].iter().all(|&count| Polynomial::of_remainders(count).is_none()));
+        assert!([4, 1024].iter().all(|&count| Polynomial::of_remainders(count).is_some()));
+    }
+}
