@@ -171,7 +171,8 @@ fn a_lock_that_hundreds_of_blocks_want_is_dear() {
 #[test]
 fn what_the_model_looks_at_of_a_gpu_is_what_its_generation_has() {
     let text = |path: &str| std::fs::read_to_string(root().join("topologies").join(path)).unwrap();
-    let (machine, generation) = (text("systems/titanx-maxwell-model.yaml"), text("generations/maxwell.yaml"));
+    let machine = text("systems/titanx-maxwell-model.yaml");
+    let generation = text("generations/maxwell.yaml") + &text("generations/cards/maxwell.yaml");
     let lines = machine.lines().map(str::trim).skip_while(|line| *line != "model.sm:").skip(1);
     let mut lines: Vec<&str> = lines.take_while(|line| !line.is_empty()).collect();
     assert!(lines.len() > 15, "{lines:?}");

@@ -68,6 +68,40 @@ impl CtaPolicy for Eager {
     }
 }
 
+/// Places every block on the first SM, as often as that takes a message.
+struct Crowded;
+
+impl Variant<dyn CtaPolicy> for Crowded {
+    const NAME: &'static str = "crowded";
+    const DOC: &'static str = "Places every block on the first SM.";
+    type Params = ();
+
+    fn build((): &()) -> Result<Box<dyn CtaPolicy>, String> {
+        Ok(Box::new(Crowded))
+    }
+}
+
+impl CtaPolicy for Crowded {
+    fn place(&mut self, view: &View<'_>) -> Option<Placement> {
+        let launch = view.launches.iter().position(|running| running.waiting() > 0)?;
+        view.sms[0].ready.then_some(Placement { launch, sm: 0 })
+    }
+}
+
+#[test]
+fn a_policy_that_overfills_an_sm_ends_the_run_on_stepped_and_modelled_sms() {
+    for machine in ["titanx-maxwell", "titanx-maxwell-model"] {
+        let sets = ["app.size=small", "gpu.scheduler.policy=crowded"];
+        let mut registry = registry();
+        registry.variant::<dyn CtaPolicy, Crowded>();
+        let summary = run_with(&request(machine, "vecadd", &sets), registry);
+        let ending = summary.ending();
+        for part in ["gpu.scheduler", "the policy `crowded` places block ", "on SM 0, where it has no room: it needs "] {
+            assert!(ending.contains(part), "{machine}: {ending}");
+        }
+    }
+}
+
 /// Gives every launch a stream of its own, as if no launch depended on another.
 struct Unordered;
 

@@ -271,7 +271,7 @@ pub(crate) mod tests {
 
     /// A machine of these for tests.
     pub(crate) fn machine(instances: Vec<Instance>) -> Machine {
-        Machine { name: "m".into(), description: None, instances, links: Vec::new() }
+        Machine { name: "m".into(), description: None, follows: None, instances, links: Vec::new() }
     }
 
     #[test]

@@ -38,6 +38,9 @@ fn carries_ripple_through_halves() {
         assert_eq!(wide(chain, a, b), u64::from(a.overflowing_add(b).1));
         let borrow = "sub.cc.u64 %rd6, %rd6, %rd7; subc.cc.u64 %rd5, 0, 0; subc.u64 %rd5, 1, 0;";
         assert_eq!(wide(borrow, a, b), u64::from(a >= b));
+        // The flag of a difference is set if nothing is borrowed, whoever reads it.
+        let flag = "sub.cc.u64 %rd6, %rd6, %rd7; addc.u64 %rd5, 0, 0;";
+        assert_eq!(wide(flag, a, b), u64::from(a >= b));
         // 64 x 64 bits to the high half, as compilers write it.
         let product = "mul.lo.u32 %r5, %r1, %r3; mul.hi.u32 %r6, %r1, %r3; mad.lo.cc.u32 %r6, %r2, %r3, %r6;
             madc.hi.u32 %r7, %r2, %r3, 0; mad.lo.cc.u32 %r6, %r1, %r4, %r6; madc.hi.cc.u32 %r7, %r1, %r4, %r7;
@@ -45,6 +48,93 @@ fn carries_ripple_through_halves() {
         assert_eq!(wide(product, a, b), ((u128::from(a) * u128::from(b)) >> 64) as u64);
         let high = "mad.lo.cc.u64 %rd5, %rd6, %rd7, -1; madc.hi.u64 %rd5, %rd6, %rd7, 0;";
         assert_eq!(wide(high, a, b), ((u128::from(a) * u128::from(b) + u128::from(u64::MAX)) >> 64) as u64);
+    }
+}
+
+/// What mixed chains of limbs leave, by the adder's definition over whole numbers: `d = a + (b or ~b) + carry in`, where the carry is
+/// what exceeds the limb, and a difference without a carry in begins with 1.
+fn by_limbs(steps: &[&str], bits: u32, a: u64, b: u64, c: u64) -> Vec<u64> {
+    let limb = (1u128 << bits) - 1;
+    let [a, b, c] = [a, b, c].map(|value| u128::from(value) & limb);
+    let mut flag = 0;
+    let mut found = Vec::new();
+    for step in steps {
+        let head = step.split('.').next().unwrap();
+        let exact = match head {
+            "add" => a + b,
+            "addc" => a + b + flag,
+            "sub" => a + (limb - b) + 1,
+            "subc" => a + (limb - b) + flag,
+            "mad" | "madc" => {
+                let part = if step.contains("hi") { a * b >> bits } else { a * b & limb };
+                part + c + if head == "madc" { flag } else { 0 }
+            }
+            _ => panic!("{step}"),
+        };
+        if step.ends_with(".cc") {
+            flag = exact >> bits;
+        }
+        found.push((exact & limb) as u64);
+    }
+    found.push(flag as u64);
+    found
+}
+
+#[test]
+fn chains_that_mix_sums_differences_and_products_hand_on_the_adders_carry() {
+    const CHAINS: [&[&str]; 10] = [
+        &["sub.cc", "addc.cc", "subc.cc", "addc"],
+        &["add.cc", "subc.cc", "addc.cc", "subc"],
+        &["sub.cc", "madc.lo.cc", "subc.cc", "madc.hi"],
+        &["mad.lo.cc", "subc.cc", "madc.hi.cc", "addc"],
+        &["mad.hi.cc", "subc", "addc.cc", "subc.cc"],
+        &["sub.cc", "subc.cc", "subc.cc", "addc"],
+        &["sub.cc", "sub.cc", "addc", "subc"],
+        &["add.cc", "sub.cc", "addc.cc", "addc.cc"],
+        &["sub.cc", "add", "sub", "madc.lo"],
+        &["mad.lo.cc", "sub.cc", "madc.hi.cc", "subc.cc"],
+    ];
+    const EDGES: [u64; 9] =
+        [0, 1, 2, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff, 1 << 63, 0x0123_4567_89ab_cdef, u64::MAX];
+    let mut compared = 0;
+    for (chain, bits) in CHAINS.into_iter().flat_map(|chain| [(chain, 32u32), (chain, 64)]) {
+        for (index, (a, b)) in EDGES.into_iter().flat_map(|a| EDGES.map(|b| (a, b))).enumerate() {
+            let c = EDGES[index % EDGES.len()];
+            let want = by_limbs(chain, bits, a, b, c);
+            let (result, [x, y, z]) = match bits {
+                32 => ("%r9", ["%r1", "%r3", "%r5"]),
+                _ => ("%rd5", ["%rd6", "%rd7", "%rd4"]),
+            };
+            let lines: Vec<String> = chain
+                .iter()
+                .map(|name| match name.starts_with("mad") {
+                    true => format!("{name}.u{bits} {result}, {x}, {y}, {z};"),
+                    false => format!("{name}.u{bits} {result}, {x}, {y};"),
+                })
+                .chain([format!("addc.u{bits} {result}, 0, 0;")])
+                .collect();
+            // A run gives one value: what one of the steps leaves, or the flag at the end.
+            for (step, want) in want.iter().enumerate() {
+                let narrow = if bits == 32 { "cvt.u64.u32 %rd5, %r9;" } else { "" };
+                let set = format!("mov.u{bits} {z}, {};", if bits == 32 { c & 0xffff_ffff } else { c });
+                let text = format!("{set} {} {narrow}", lines[..=step].join(" "));
+                assert_eq!(wide(&text, a, b), *want, "{chain:?}, {bits} bits, step {step}: {a:#x} {b:#x} {c:#x}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 7000, "{compared}");
+}
+
+#[test]
+fn a_difference_of_three_limbs_is_the_difference_of_whole_numbers() {
+    // 96 bits: what borrows ripple through all limbs; the flag says whether the whole borrows.
+    let body = "mov.u32 %r5, 7; mov.u32 %r6, 6; sub.cc.u32 %r7, %r1, %r3; subc.cc.u32 %r8, %r2, %r4; subc.cc.u32 %r9, %r5, %r6;
+        addc.u32 %r10, 0, 0; mov.b64 %rd5, {%r8, %r9};";
+    for (a, b) in PAIRS {
+        let whole = (7u128 << 64 | u128::from(a)) - (6u128 << 64 | u128::from(b));
+        assert_eq!(wide(body, a, b), (whole >> 32) as u64);
+        assert_eq!(wide(&format!("{body} cvt.u64.u32 %rd5, %r10;"), a, b), 1, "nothing is borrowed");
     }
 }
 

@@ -7,6 +7,7 @@ use crate::model::{Bounds, Catalogue, Diagnostic, Diagnostics, Families, Node, P
 use crate::time::{Bytes, BytesPerSecond, Cycles, Hertz, SimTime};
 
 use super::expression::{self, Names, Number};
+use super::machine::Follows;
 use super::module::{self, Body, ComponentEntry, Module, ParameterEntry};
 use super::overrides::{Overridden, Override, Setter, open};
 use super::source::Sources;
@@ -25,6 +26,8 @@ pub(super) struct Flat {
     pub name: String,
     /// What it says of itself.
     pub description: Option<String>,
+    /// What it follows.
+    pub follows: Option<Follows>,
     /// Its components.
     pub instances: Vec<FlatInstance>,
     /// What joins them.
@@ -152,7 +155,7 @@ pub(super) fn expand(sources: &Sources, catalogue: &Catalogue, diagnostics: &mut
         }
     }
     let flat =
-        Flat { name: machine.name.clone(), description: machine.description.clone(), ..Flat::default() };
+        Flat { name: machine.name.clone(), description: machine.description.clone(), follows: machine.follows, ..Flat::default() };
     let mut expander =
         Expander { catalogue, modules: &modules, diagnostics, flat, within: Vec::new(), unfolded: 0 };
     let scope = expander.module(&machine, "", machine.span, overrides, &Clocks::new());

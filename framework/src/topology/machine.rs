@@ -5,6 +5,31 @@ use std::cmp::Ordering;
 use crate::model::{FaultParams, Node, Span};
 use crate::time::{BytesPerSecond, Hertz, Latency};
 
+/// What a machine follows where sources differ: who judges its times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Follows {
+    /// Another simulator's configuration, quirks included; its figures judge it.
+    Simulator,
+    /// A card that can be bought: data sheets and measurements of it.
+    Card,
+    /// A paper, and the simulator version that it names where it is silent.
+    Paper,
+}
+
+impl Follows {
+    /// All of them.
+    pub const ALL: [Follows; 3] = [Follows::Simulator, Follows::Card, Follows::Paper];
+
+    /// Its name in a machine file.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Follows::Simulator => "simulator",
+            Follows::Card => "card",
+            Follows::Paper => "paper",
+        }
+    }
+}
+
 /// A machine that is sound: every kind exists, every parameter was read, every port is joined to one that suits it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
@@ -12,6 +37,8 @@ pub struct Machine {
     pub name: String,
     /// What it says of itself.
     pub description: Option<String>,
+    /// What decides between its parameters, if it says so.
+    pub follows: Option<Follows>,
     /// Its components in the natural order of their paths, whatever the order of the lines.
     pub instances: Vec<Instance>,
     /// Its links, by sender.

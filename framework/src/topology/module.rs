@@ -2,6 +2,7 @@
 
 use crate::model::{Diagnostic, Diagnostics, Key, Node, Span, Value};
 
+use super::machine::Follows;
 use super::source::Document;
 
 /// A machine or a module, as it was written.
@@ -13,6 +14,8 @@ pub(super) struct Module {
     pub span: Span,
     /// What it says of itself.
     pub description: Option<String>,
+    /// What it follows; a machine's alone.
+    pub follows: Option<Follows>,
     /// Its parameters, in order: a default may use those before it.
     pub parameters: Vec<ParameterEntry>,
     /// Its clocks.
@@ -125,10 +128,11 @@ impl Text {
     }
 }
 
-const MACHINE_KEYS: [&str; 10] = [
+const MACHINE_KEYS: [&str; 11] = [
     "counterpoint",
     "machine",
     "description",
+    "follows",
     "include",
     "parameters",
     "clocks",
@@ -160,10 +164,12 @@ pub(super) fn parse(document: &Document, diagnostics: &mut Diagnostics) -> Modul
     parser.known_keys(node, keys);
     let parameters = parser.entries(node, "parameters");
     let components = parser.entries(node, "components");
+    let follows = node.get("follows").and_then(|node| parser.follows(node));
     Module {
         name: document.name.clone(),
         span: document.span,
         description: node.get("description").and_then(Node::as_scalar).map(str::to_owned),
+        follows,
         parameters: parameters.iter().filter_map(|(key, node)| parser.parameter(key, node)).collect(),
         clocks: parser.entries(node, "clocks"),
         components: components.iter().filter_map(|(key, node)| parser.component(key, node)).collect(),
@@ -189,6 +195,20 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
+    fn follows(&mut self, node: &Node) -> Option<Follows> {
+        let Some(name) = node.as_scalar() else {
+            self.diagnostics.error(node.span, format!("expected what the machine follows, found {}", node.shape()));
+            return None;
+        };
+        let found = Follows::ALL.into_iter().find(|follows| follows.as_str() == name);
+        if found.is_none() {
+            let names = Follows::ALL.map(Follows::as_str);
+            let diagnostic = Diagnostic::new(node.span, format!("a machine cannot follow `{name}`"));
+            self.diagnostics.report(diagnostic.suggest(name, names));
+        }
+        found
+    }
+
     fn known_keys(&mut self, node: &Node, keys: &[&str]) {
         for (key, _) in node.as_map().unwrap_or_default() {
             if !keys.contains(&key.name.as_str()) {

@@ -44,6 +44,9 @@ impl Printer<'_> {
         if let Some(description) = &machine.description {
             self.line(0, &format!("description: {}", scalar(description)), None);
         }
+        if let Some(follows) = machine.follows {
+            self.line(0, &format!("follows: {}", follows.as_str()), None);
+        }
         let mut clocks = BTreeMap::new();
         for instance in &machine.instances {
             if let Some(name) = &instance.clock_name {

@@ -6,6 +6,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::machine::Follows;
 use crate::model::{Catalogue, Families, FaultParams, Field, KindInfo, Params, TypeInfo};
 
 /// The schema of the files that `catalogue` can load.
@@ -24,6 +25,10 @@ pub fn schema(catalogue: &Catalogue) -> Value {
             "module": text("Name of the module."),
             "overlay": text("Name of the overlay."),
             "description": text("What it is, for people."),
+            "follows": {
+                "enum": Follows::ALL.map(Follows::as_str),
+                "description": "What decides between a machine's parameters where sources differ.",
+            },
             "include": {
                 "description": "Files with the modules that this one uses, relative to it.",
                 "anyOf": [text("A file."), { "type": "array", "items": text("A file.") }],

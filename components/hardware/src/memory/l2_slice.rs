@@ -25,6 +25,7 @@ use counterpoint_protocols::write_log::WriteLog;
 
 use super::address_map::{AddressMap, AddressMapParams};
 use super::atomic;
+use super::atomic_unit::{AtomicParams, AtomicUnit};
 use super::by_label::ByLabel;
 use super::cache::{Cache, CacheParams, Evicted, WayId};
 
@@ -74,6 +75,8 @@ pub struct L2Params {
     /// time (GPGPU-Sim). For comparisons.
     #[param(default = "off")]
     warm_on_copy: bool,
+    /// How fast atomics are.
+    atomics: AtomicParams,
     /// Where addresses lie.
     map: AddressMapParams,
 }
@@ -120,6 +123,8 @@ struct L2Counts {
     writes: Counter,
     /// Atomic requests.
     atomics: Counter,
+    /// Cycles that they were in the unit of atomics or in front of it, where there is one.
+    atomic_cycles: Counter,
     /// Dirty lines written to DRAM, counted for who wrote to them last.
     write_backs: Counter,
     /// Of these, lines that nobody would read any more.
@@ -136,6 +141,8 @@ pub struct L2Slice {
     /// Lines to be written back and dropped, if they still bear the label.
     flushing: VecDeque<(WayId, TaskLabel)>,
     hit_latency: u64,
+    /// Executes atomics, where they take longer than reads.
+    atomics: Option<AtomicUnit>,
     /// By way, on whose behalf it was written last.
     writers: Vec<Label>,
     /// The preloaded lines have not been put here yet.
@@ -259,6 +266,12 @@ impl L2Slice {
         }
         let here = found.map_or(0, |way| self.cache.valid(way));
         let missing = self.wanted(&request.access) & !here;
+        if let (Some(unit), MemAccess::Atomic(_)) = (&mut self.atomics, &request.access)
+            && let Some(until) = unit.full_until(cycle)
+        {
+            self.free = until;
+            return Some(request);
+        }
         if missing != 0 && !self.cache.has_free_miss() {
             return Some(request);
         }
@@ -292,7 +305,7 @@ impl L2Slice {
         &mut self,
         way: WayId,
         request: MemRequest,
-        ready: u64,
+        mut ready: u64,
         sim: &Context<L2Stats>,
         counts: &L2Counts,
     ) {
@@ -312,6 +325,13 @@ impl L2Slice {
                 let mut data: Line = *self.cache.data(way);
                 let old = atomic::execute(&mut data, &lanes);
                 self.write(way, label, (line, AtomicLane::bytes(&lanes), &data), sim);
+                if let Some(unit) = &mut self.atomics {
+                    let cycle = sim.cycle();
+                    let through = unit.take(line, &lanes, cycle);
+                    // A lane that is through in its first cycle is as fast as a read.
+                    ready += through - cycle - 1;
+                    counts.atomic_cycles.add(through - cycle);
+                }
                 MemResult::Old(old)
             }
         };
@@ -383,6 +403,7 @@ impl Component for L2Slice {
             labels: params.labels,
             flushing: VecDeque::new(),
             hit_latency: params.hit_latency.get(),
+            atomics: AtomicUnit::new(&params.atomics),
             cold: params.warm_on_copy,
             log: None,
             free: 0,
@@ -458,7 +479,9 @@ impl Component for L2Slice {
             // While the slice is occupied a request wakes it only if it comes later than the slice is free.
             let due = io.requests.rx.due();
             let waiting = due.is_some_and(|due| due <= sim.cycles_from_now(self.free.max(cycle) - cycle));
-            let again = untried || occupied && accepting && waiting;
+            // One that the unit of atomics has no room for goes on when it has.
+            let full = refused && self.free > cycle;
+            let again = untried || full || occupied && accepting && waiting;
             let deadline = match (flushing, again) {
                 (true, _) => sim.cycles_from_now(1),
                 (false, true) => sim.cycles_from_now(self.free.max(cycle + 1) - cycle),

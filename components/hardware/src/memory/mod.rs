@@ -2,6 +2,7 @@
 
 pub mod address_map;
 pub mod atomic;
+pub mod atomic_unit;
 mod by_label;
 pub mod cache;
 pub mod dram;

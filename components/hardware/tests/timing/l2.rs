@@ -13,6 +13,8 @@ use super::*;
 
 /// Eight lines in four sets of two.
 const PARAMS: &str = "{ cache: { capacity: 1 KiB, ways: 2, mshrs: 4, merges: 4 }, hit_latency: 10 cycles }";
+/// The same to be gone on with.
+const SMALL: &str = "{ cache: { capacity: 1 KiB, ways: 2, mshrs: 4, merges: 4 }, hit_latency: 10 cycles";
 /// From a request of the slice to the memory's answer.
 const MEMORY: u64 = 50;
 
@@ -22,9 +24,22 @@ fn run(script: Vec<(u64, MemRequest)>) -> (Probe<MemReply>, Vec<(u64, MemRequest
     (replies, fetches)
 }
 
+/// Runs a script on a slice with other parameters.
+fn run_with(params: &str, script: Vec<(u64, MemRequest)>) -> (Probe<MemReply>, Vec<(u64, MemRequest)>) {
+    let (replies, fetches, _) = run_and_count_with(params, script);
+    (replies, fetches)
+}
+
 /// Runs a script; gives what was counted as well.
 fn run_and_count(script: Vec<(u64, MemRequest)>) -> (Probe<MemReply>, Vec<(u64, MemRequest)>, BenchReport) {
-    let mut bench = bench::<L2Slice>(PARAMS);
+    run_and_count_with(PARAMS, script)
+}
+
+fn run_and_count_with(
+    params: &str,
+    script: Vec<(u64, MemRequest)>,
+) -> (Probe<MemReply>, Vec<(u64, MemRequest)>, BenchReport) {
+    let mut bench = bench::<L2Slice>(params);
     let count = script.len();
     let replies = bench.client("requests", None, script, count);
     let fetches = bench.server("memory", None, |request| Some((MEMORY, numbered(&request))));
@@ -162,6 +177,78 @@ fn lanes_of_an_atomic_take_turns() {
     assert_eq!(line(&replies, 3)[8..16], [11, 0, 0, 0, 7, 0, 0, 0]);
     let two = 0x0202_0202;
     assert_eq!(old(4), [(0, two), (3, two + 5), (31, two)]);
+}
+
+/// An atomic on these words of a line, a lane each.
+fn atomic(tag: u32, line: u64, words: &[u8]) -> MemRequest {
+    let lane = |(lane, word): (usize, &u8)| AtomicLane {
+        lane: lane as u8,
+        offset: 4 * word,
+        operation: AtomicOperation::Add,
+        kind: AtomicType::U32,
+        operand: 1,
+        swap: 0,
+    };
+    request(tag, line, MemAccess::Atomic(words.iter().enumerate().map(lane).collect()))
+}
+
+/// What a read of the slice takes from its request to its answer, if it hits.
+const HIT: u64 = 10;
+
+#[test]
+fn atomics_take_as_long_as_their_lanes_have_words_in_common() {
+    let words: Vec<u8> = (0..32).collect();
+    let at = |script: Vec<(u64, MemRequest)>, atomics: &str| {
+        let mut all = vec![(5, write(100, 0, ALL, 0)), (6, write(101, 128, ALL, 0))];
+        all.extend(script);
+        run_with(&format!("{SMALL}, atomics: {{ {atomics} }} }}"), all).0
+    };
+    // Fermi: two lanes a cycle, nine cycles on a word.
+    let fermi = "lanes: 2, same_word: 9";
+    at(vec![(50, atomic(1, 0, &words))], fermi).assert_earliest(50 + 15 + HIT, tagged(1));
+    at(vec![(50, atomic(1, 0, &[7; 32]))], fermi).assert_earliest(50 + 31 * 9 + HIT, tagged(1));
+    at(vec![(50, atomic(1, 0, &[7]))], fermi).assert_earliest(50 + HIT, tagged(1));
+    // Kepler: four lanes a cycle, one on a word.
+    let kepler = "lanes: 4";
+    at(vec![(50, atomic(1, 0, &words))], kepler).assert_earliest(50 + 7 + HIT, tagged(1));
+    at(vec![(50, atomic(1, 0, &[7; 32]))], kepler).assert_earliest(50 + 31 + HIT, tagged(1));
+    // Without a unit they are as fast as reads.
+    at(vec![(50, atomic(1, 0, &[7; 32]))], "lanes: 0").assert_earliest(50 + HIT, tagged(1));
+
+    // Atomics of single lanes on a word follow each other as the lanes of one do; reads pass them.
+    let script = vec![
+        (50, atomic(1, 0, &[7])),
+        (51, atomic(2, 0, &[7])),
+        (52, atomic(3, 0, &[7])),
+        (53, atomic(4, 128, &[7])),
+        (54, read(5, 128, 1)),
+    ];
+    let replies = at(script, fermi);
+    for (tag, ready) in [(1, 50), (2, 59), (3, 68), (4, 69), (5, 54)] {
+        replies.assert_earliest(ready + HIT, tagged(tag));
+    }
+    let replies = replies.take();
+    let old = |tag| match &replies.iter().find(|(_, reply)| reply.tag == Tag(tag)).unwrap().1.result {
+        MemResult::Old(old) => old.to_vec(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!([old(1), old(2), old(3)], [vec![(0, 0)], vec![(0, 1)], vec![(0, 2)]]);
+}
+
+#[test]
+fn a_full_unit_of_atomics_holds_the_slice_up() {
+    let script = vec![
+        (5, write(100, 0, ALL, 0)),
+        (50, atomic(1, 0, &[7; 32])),
+        (51, atomic(2, 0, &[7; 32])),
+        (52, atomic(3, 0, &[7; 32])),
+        (53, read(4, 0, 1)),
+    ];
+    let (replies, _) = run_with(&format!("{SMALL}, atomics: {{ lanes: 4, queue: 1 }} }}"), script);
+    // One is in the unit and one in front of it. The third one is taken when the first is through, and the read behind it then.
+    for (tag, ready) in [(1, 81), (2, 113), (3, 145), (4, 83)] {
+        replies.assert_earliest(ready + HIT, tagged(tag));
+    }
 }
 
 #[test]

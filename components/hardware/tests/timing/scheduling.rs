@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use counterpoint_framework::kernel::Socket;
-use counterpoint_framework::model::{Families, StatRow, StatValue};
+use counterpoint_framework::model::{Families, Params, Registry, StatRow, StatValue, Variant};
 use counterpoint_framework::testing::{Probe, params};
-use counterpoint_hardware::gpu::cta_scheduler::{CtaScheduler, Occupancy};
+use counterpoint_hardware::gpu::cta_scheduler::{CtaPolicy, CtaScheduler, Occupancy, Placement, View};
 use counterpoint_protocols::launch::{
     CtaCounts, IssueSlot, Launch, LaunchEvent, RunCta, SlotCounts, SmEvent, SmResources, ToScheduler,
 };
@@ -151,6 +151,102 @@ fn a_block_that_fits_nowhere_is_a_fault() {
     let offer = SmResources { threads: 64, ..PLENTY };
     bench.client::<SmEvent, RunCta>("sms", Some(0), vec![(1, SmEvent::Resources(offer))], 0);
     assert!(fault(&bench.run()).starts_with("a block of k needs 96 threads"));
+}
+
+/// Places blocks of the oldest launch on one SM, whatever is there: the number is what it gets wrong.
+struct Careless(u32);
+
+#[derive(Clone, Debug, Params)]
+struct CarelessParams {
+    /// What it gets wrong.
+    #[param(default = "0")]
+    mistake: u32,
+}
+
+impl Variant<dyn CtaPolicy> for Careless {
+    const NAME: &'static str = "careless";
+    const DOC: &'static str = "Looks at nothing.";
+    type Params = CarelessParams;
+
+    fn build(params: &CarelessParams) -> Result<Box<dyn CtaPolicy>, String> {
+        Ok(Box::new(Careless(params.mistake)))
+    }
+}
+
+impl CtaPolicy for Careless {
+    fn share(&mut self, _: &Launch, sms: usize) -> Result<Option<std::ops::Range<usize>>, String> {
+        Ok(Some(0..if self.0 == 3 { 1 } else { sms }))
+    }
+
+    fn place(&mut self, view: &View<'_>) -> Option<Placement> {
+        let launch = view.launches.first()?;
+        // One a cycle, but for what does not look at that either.
+        let found = match self.0 {
+            0 if !view.sms[0].ready => return None,
+            1 => Placement { launch: 7, sm: 0 },
+            2 => Placement { launch: 0, sm: 9 },
+            3 => Placement { launch: 0, sm: 1 },
+            4 => Placement { launch: 0, sm: view.sms.iter().position(|sm| sm.ready)? },
+            5 => Placement { launch: 0, sm: 0 },
+            _ if launch.waiting() == 0 => return None,
+            _ => Placement { launch: 0, sm: 0 },
+        };
+        Some(found)
+    }
+}
+
+/// What a careless policy's run ends with, on two SMs.
+fn careless(mistake: u32, sm: SmResources, occupancy: &str, launch: Arc<Launch>) -> String {
+    let register = |registry: &mut Registry| {
+        counterpoint_hardware::register(registry);
+        registry.variant::<dyn CtaPolicy, Careless>();
+    };
+    let params = format!("{{ policy: {{ careless: {{ mistake: {mistake} }} }}, occupancy: {occupancy} }}");
+    let mut bench = Bench::reading::<CtaScheduler>(CLOCK, Environment::default(), register, &params);
+    let script = vec![(5, ToScheduler::Start(launch))];
+    bench.client::<ToScheduler, LaunchEvent>("launches", None, script, 2);
+    for index in 0..2 {
+        bench.client::<SmEvent, RunCta>("sms", Some(index), vec![(1, SmEvent::Resources(sm))], 2);
+    }
+    fault(&bench.run()).to_owned()
+}
+
+#[test]
+fn a_policy_that_places_what_has_no_room_is_a_fault_that_names_what_is_missing() {
+    let packed = "{ spread: off }";
+    let occupancy: Occupancy = params(&Families::default(), packed);
+    let need = occupancy.demand(&simple(3, 6, 33)).registers;
+    let lack = |sm| careless(0, sm, packed, simple(3, 6, 33));
+    let begin = "the policy `careless` places block 2 of k #3 on SM 0, where it has no room: it needs ";
+    for (sm, missing) in [
+        (SmResources { threads: 150, ..PLENTY }, "64 threads, 22 are left".to_owned()),
+        (SmResources { ctas: 2, ..PLENTY }, "1 block slots, 0 are left".to_owned()),
+        (SmResources { registers: 3 * need - 1, ..PLENTY }, format!("{need} registers, {} are left", need - 1)),
+        (SmResources { shared: 20_000, ..PLENTY }, "8192 bytes of shared memory, 3616 are left".to_owned()),
+        (
+            SmResources { threads: 150, shared: 20_000, ..PLENTY },
+            "64 threads, 22 are left, it needs 8192 bytes of shared memory, 3616 are left".to_owned(),
+        ),
+    ] {
+        assert_eq!(lack(sm), format!("{begin}{missing}"));
+    }
+}
+
+#[test]
+fn a_policy_that_places_what_is_not_there_is_a_fault_too() {
+    let packed = "{ spread: off }";
+    let found = |mistake| careless(mistake, PLENTY, packed, simple(3, 3, 33));
+    let name = "the policy `careless` places";
+    assert_eq!(found(1), format!("{name} a block of launch 7 in view, where there are 1"));
+    assert_eq!(found(2), format!("{name} a block of k #3 on SM 9, and there are 2 SMs"));
+    assert_eq!(found(3), format!("{name} block 0 of k #3 on SM 1, which is not of its share, SMs 0 to 0"));
+    assert_eq!(found(4), format!("{name} a block of k #3, all of whose 3 are placed"));
+    let twice = format!("{name} block 1 of k #3 on SM 0, which cannot take a block in this cycle: it takes one a cycle");
+    assert_eq!(found(5), twice);
+    // Six blocks on two SMs: three for each.
+    let spread = careless(0, PLENTY, "{ spread: on }", simple(3, 6, 33));
+    let limit = "on SM 0, which holds the 3 blocks of it that it may have at a time";
+    assert_eq!(spread, format!("{name} block 3 of k #3 {limit}"));
 }
 
 /// What a launch demands is that of its own registers, not of the estimate.

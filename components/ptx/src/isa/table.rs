@@ -120,13 +120,15 @@ macro_rules! for_each_lane_op {
             BfindShiftS64(a: i64) -> u32 { let b = a ^ (a >> 63); if b == 0 { !0 } else { b.leading_zeros() } } Sp IntOther "9.7.1.16" "bfind.shiftamt.s64";
 
             // 9.7.2 Extended precision. The carry is a predicate behind the written operands; `/carry` is not PTX, it
-            // names the row that gives the carry of an instruction with `.cc`.
+            // names the row that gives the carry of an instruction with `.cc`. A difference is a + ~b + 1, and one that takes the
+            // carry a + ~b + carry, as the hardware's adder makes them: the flag of a difference is set if nothing is borrowed. The
+            // manual calls it the borrow, which only a chain of sums and differences could tell from it.
             AddCarryB32(a: u32, b: u32) -> bool { a.overflowing_add(b).1 } Sp IntAdd "9.7.2.1" "add.cc.{u32|s32}/carry";
             AddcB32(a: u32, b: u32, p: P) -> u32 { a.wrapping_add(b).wrapping_add(p as u32) } Sp IntAdd "9.7.2.2" "addc{|.cc}.{u32|s32}";
             AddcCarryB32(a: u32, b: u32, p: P) -> bool { (a as u64 + b as u64 + p as u64) >> 32 != 0 } Sp IntAdd "9.7.2.2" "addc.cc.{u32|s32}/carry";
-            SubBorrowB32(a: u32, b: u32) -> bool { a < b } Sp IntAdd "9.7.2.3" "sub.cc.{u32|s32}/carry";
-            SubcB32(a: u32, b: u32, p: P) -> u32 { a.wrapping_sub(b).wrapping_sub(p as u32) } Sp IntAdd "9.7.2.4" "subc{|.cc}.{u32|s32}";
-            SubcBorrowB32(a: u32, b: u32, p: P) -> bool { (a as u64) < b as u64 + p as u64 } Sp IntAdd "9.7.2.4" "subc.cc.{u32|s32}/carry";
+            SubCarryB32(a: u32, b: u32) -> bool { a >= b } Sp IntAdd "9.7.2.3" "sub.cc.{u32|s32}/carry";
+            SubcB32(a: u32, b: u32, p: P) -> u32 { a.wrapping_add(!b).wrapping_add(p as u32) } Sp IntAdd "9.7.2.4" "subc{|.cc}.{u32|s32}";
+            SubcCarryB32(a: u32, b: u32, p: P) -> bool { (a as u64 + !b as u64 + p as u64) >> 32 != 0 } Sp IntAdd "9.7.2.4" "subc.cc.{u32|s32}/carry";
             MadLoCarryB32(a: u32, b: u32, c: u32) -> bool { a.wrapping_mul(b).overflowing_add(c).1 } Sp IntMad "9.7.2.5" "mad.lo.cc.{u32|s32}/carry";
             MadcLoB32(a: u32, b: u32, c: u32, p: P) -> u32 { a.wrapping_mul(b).wrapping_add(c).wrapping_add(p as u32) } Sp IntMad "9.7.2.6" "madc.lo{|.cc}.{u32|s32}";
             MadcLoCarryB32(a: u32, b: u32, c: u32, p: P) -> bool { (a.wrapping_mul(b) as u64 + c as u64 + p as u64) >> 32 != 0 } Sp IntMad "9.7.2.6" "madc.lo.cc.{u32|s32}/carry";
@@ -139,9 +141,9 @@ macro_rules! for_each_lane_op {
             AddCarryB64(a: u64, b: u64) -> bool { a.overflowing_add(b).1 } Sp IntAdd "9.7.2.1" "add.cc.{u64|s64}/carry";
             AddcB64(a: u64, b: u64, p: P) -> u64 { a.wrapping_add(b).wrapping_add(p as u64) } Sp IntAdd "9.7.2.2" "addc{|.cc}.{u64|s64}";
             AddcCarryB64(a: u64, b: u64, p: P) -> bool { (a as u128 + b as u128 + p as u128) >> 64 != 0 } Sp IntAdd "9.7.2.2" "addc.cc.{u64|s64}/carry";
-            SubBorrowB64(a: u64, b: u64) -> bool { a < b } Sp IntAdd "9.7.2.3" "sub.cc.{u64|s64}/carry";
-            SubcB64(a: u64, b: u64, p: P) -> u64 { a.wrapping_sub(b).wrapping_sub(p as u64) } Sp IntAdd "9.7.2.4" "subc{|.cc}.{u64|s64}";
-            SubcBorrowB64(a: u64, b: u64, p: P) -> bool { (a as u128) < b as u128 + p as u128 } Sp IntAdd "9.7.2.4" "subc.cc.{u64|s64}/carry";
+            SubCarryB64(a: u64, b: u64) -> bool { a >= b } Sp IntAdd "9.7.2.3" "sub.cc.{u64|s64}/carry";
+            SubcB64(a: u64, b: u64, p: P) -> u64 { a.wrapping_add(!b).wrapping_add(p as u64) } Sp IntAdd "9.7.2.4" "subc{|.cc}.{u64|s64}";
+            SubcCarryB64(a: u64, b: u64, p: P) -> bool { (a as u128 + !b as u128 + p as u128) >> 64 != 0 } Sp IntAdd "9.7.2.4" "subc.cc.{u64|s64}/carry";
             MadLoCarryB64(a: u64, b: u64, c: u64) -> bool { a.wrapping_mul(b).overflowing_add(c).1 } Sp IntMad "9.7.2.5" "mad.lo.cc.{u64|s64}/carry";
             MadcLoB64(a: u64, b: u64, c: u64, p: P) -> u64 { a.wrapping_mul(b).wrapping_add(c).wrapping_add(p as u64) } Sp IntMad "9.7.2.6" "madc.lo{|.cc}.{u64|s64}";
             MadcLoCarryB64(a: u64, b: u64, c: u64, p: P) -> bool { (a.wrapping_mul(b) as u128 + c as u128 + p as u128) >> 64 != 0 } Sp IntMad "9.7.2.6" "madc.lo.cc.{u64|s64}/carry";

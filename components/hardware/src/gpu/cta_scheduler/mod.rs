@@ -83,6 +83,7 @@ struct Arrived {
 /// The CTA scheduler.
 pub struct CtaScheduler {
     policy: Box<dyn CtaPolicy>,
+    policy_name: &'static str,
     concurrent_kernels: usize,
     occupancy: Occupancy,
     /// The launches that wait for an entry of the table.
@@ -259,14 +260,20 @@ impl CtaScheduler {
     }
 
     /// Places what the policy wants placed in this cycle.
-    fn place(&mut self, io: &mut CtaSchedulerPorts, sim: &Context<CtaSchedulerStats>) {
+    ///
+    /// # Errors
+    /// When the policy places what there is no room for: a run that went on would have a wrong time.
+    fn place(&mut self, io: &mut CtaSchedulerPorts, sim: &Context<CtaSchedulerStats>) -> Result<(), Fault> {
         for (sm, socket) in self.sms.iter_mut().zip(&io.sms) {
             sm.ready = socket.tx.credits() > 0;
         }
         loop {
             let view = View { launches: &self.launches, sms: &self.sms, dependences: &self.dependences };
-            let Some(Placement { launch, sm }) = self.policy.place(&view) else { return };
-            debug_assert!(view.fits(launch, sm), "a policy places only what fits");
+            let Some(placement) = self.policy.place(&view) else { return Ok(()) };
+            if let Some(reason) = view.refusal(placement) {
+                return Err(Fault::new(format!("the policy `{}` {reason}", self.policy_name)));
+            }
+            let Placement { launch, sm } = placement;
             let running = &mut self.launches[launch];
             let index = running.placed;
             running.placed += 1;
@@ -298,6 +305,7 @@ impl Component for CtaScheduler {
     fn new(params: CtaSchedulerParams) -> Result<Self, Invalid> {
         Ok(CtaScheduler {
             policy: params.policy.build(),
+            policy_name: params.policy.name(),
             concurrent_kernels: params.concurrent_kernels as usize,
             occupancy: params.occupancy,
             arrived: VecDeque::new(),
@@ -349,7 +357,7 @@ impl Component for CtaScheduler {
             self.ask(io, sim)?;
             self.flush(io);
             let placed = sim.stats.ctas.get();
-            self.place(io, sim);
+            self.place(io, sim)?;
             sim.stats.guarded.add(self.policy.guarded() - sim.stats.guarded.get());
             if !self.done.is_empty()
                 && let Some(permit) = io.launches.tx.try_reserve()

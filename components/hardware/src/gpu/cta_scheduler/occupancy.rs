@@ -73,6 +73,18 @@ pub fn blocks(offer: &SmResources, demand: &SmResources) -> u32 {
         .min(fit(offer.shared, demand.shared))
 }
 
+/// What a block needs more of than there is: name, need and what is left of each.
+pub(super) fn missing(free: &SmResources, demand: &SmResources) -> Vec<String> {
+    let all = [
+        ("threads", demand.threads, free.threads),
+        ("block slots", demand.ctas, free.ctas),
+        ("registers", demand.registers, free.registers),
+        ("bytes of shared memory", demand.shared, free.shared),
+    ];
+    let lacking = all.into_iter().filter(|(_, need, have)| need > have);
+    lacking.map(|(name, need, have)| format!("it needs {need} {name}, {have} are left")).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use counterpoint_framework::model::Families;

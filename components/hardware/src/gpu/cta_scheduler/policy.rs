@@ -6,6 +6,7 @@ use counterpoint_protocols::launch::Launch;
 use counterpoint_protocols::pipeline::{Allotted, Round};
 
 use super::dependences::Dependences;
+use super::occupancy;
 use super::running::{Running, Sm};
 
 /// Decides which thread block goes where.
@@ -39,7 +40,7 @@ pub trait CtaPolicy {
     fn answer(&mut self, _allotted: Allotted) {}
 
     /// The next block to place, if any can and should be placed now. Called until it gives nothing; every placement is
-    /// in effect when it is called again.
+    /// in effect when it is called again. A block that does not fit ([`View::fits`]) ends the run with a fault.
     fn place(&mut self, view: &View<'_>) -> Option<Placement>;
 
     /// How often it has acted against its own rule because the machine would have come to stand still.
@@ -71,6 +72,44 @@ impl View<'_> {
     /// Whether an SM can take a block of the launch in this cycle: it has room, and not yet as many as it may have.
     pub fn fits(&self, launch: usize, sm: usize) -> bool {
         self.sms[sm].ready && self.has_room(launch, sm)
+    }
+
+    /// Why a block cannot go where a policy places it: what is missing, with what a block needs and what is left. `None` if it can.
+    #[inline]
+    pub(super) fn refusal(&self, placement: Placement) -> Option<String> {
+        let Placement { launch, sm } = placement;
+        let is_sound = launch < self.launches.len()
+            && sm < self.sms.len()
+            && self.launches[launch].waiting() > 0
+            && self.fits(launch, sm);
+        if is_sound { None } else { Some(self.reason(placement)) }
+    }
+
+    #[cold]
+    fn reason(&self, Placement { launch, sm }: Placement) -> String {
+        let Some(running) = self.launches.get(launch) else {
+            return format!("places a block of launch {launch} in view, where there are {}", self.launches.len());
+        };
+        let Launch { id, program, .. } = &*running.launch;
+        let name = format!("{} #{}", program.name(), id.0);
+        let Some(place) = self.sms.get(sm) else {
+            return format!("places a block of {name} on SM {sm}, and there are {} SMs", self.sms.len());
+        };
+        if running.waiting() == 0 {
+            return format!("places a block of {name}, all of whose {} are placed", running.placed);
+        }
+        let share = &running.share;
+        let lacks = occupancy::missing(&place.free, &running.demand);
+        let reason = if !lacks.is_empty() {
+            format!("where it has no room: {}", lacks.join(", "))
+        } else if !share.contains(&sm) {
+            format!("which is not of its share, SMs {} to {}", share.start, share.end.saturating_sub(1))
+        } else if place.blocks_of(*id) >= running.most_per_sm {
+            format!("which holds the {} blocks of it that it may have at a time", running.most_per_sm)
+        } else {
+            "which cannot take a block in this cycle: it takes one a cycle".to_owned()
+        };
+        format!("places block {} of {name} on SM {sm}, {reason}", running.placed)
     }
 
     fn has_room(&self, launch: usize, sm: usize) -> bool {

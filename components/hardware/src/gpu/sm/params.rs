@@ -33,6 +33,16 @@ pub enum LocalStores {
     Allocate,
 }
 
+/// How atomics on shared memory are done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum SharedAtomics {
+    /// By the memory itself: lanes on one word take turns of a cycle, as lanes on different words of a bank do (from Maxwell on).
+    Native,
+    /// By a loop of instructions: lanes load their words with a lock, and those that have got it store and unlock. A lock is given to
+    /// one lane of a word, so that there are as many rounds as lanes on the most wanted word (Fermi, Kepler).
+    Locks,
+}
+
 /// The L1 data cache. Stores to global memory are written through and evict their line; stores to local memory are written
 /// back (GPGPU-Sim's LOCAL_WB_GLOBAL_WT).
 #[derive(Clone, Debug, Params)]
@@ -272,6 +282,12 @@ pub struct SmParams {
     /// Banks of shared memory, four bytes wide each.
     #[param(default = "32", min = "1", max = "32")]
     pub shared_banks: u32,
+    /// How atomics on shared memory are done.
+    #[param(default = "native")]
+    pub shared_atomics: SharedAtomics,
+    /// With locks, what a round takes besides its load: the operation, the store with its test, and the branch back.
+    #[param(default = "20 cycles", max = "500 cycles")]
+    pub shared_lock_round: Cycles,
     /// Integers, single precision and control.
     #[param(
         default = "{ units: 2, issue_width: 2, inputs: 2, collectors: 6, outputs: 2, dispatch_width: 2 }"

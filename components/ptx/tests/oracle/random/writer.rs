@@ -88,17 +88,14 @@ impl<'c> Writer<'c> {
     fn chain(&mut self, choices: &Choices) {
         let mut choose = Chooser::new(choices);
         let ty = choose.of(&["u32", "s32", "u64", "s64"]);
-        let subtracts = choose.once_in(3);
         let guard = choose.guard();
         for step in 0..2 + choose.below(3) {
-            let add = match (step, subtracts) {
-                (0, false) => "add.cc",
-                (0, true) => "sub.cc",
-                (_, false) => choose.of(&["addc.cc", "madc.lo.cc", "madc.hi.cc"]),
-                (_, true) => "subc.cc",
+            // Sums, differences and products in any order: they mean the same flag.
+            let head = match step {
+                0 => choose.of(&["add.cc", "sub.cc", "mad.lo.cc", "mad.hi.cc"]),
+                _ => choose.of(&["addc.cc", "subc.cc", "madc.lo.cc", "madc.hi.cc"]),
             };
-            let add = if step == 0 && !subtracts { choose.of(&[add, "mad.lo.cc", "mad.hi.cc"]) } else { add };
-            let text = format!("{add}.{ty}");
+            let text = format!("{head}.{ty}");
             // The first one alone is guarded or not: all threads must have a carry.
             let line = operands(&Opcode::new(&text), &mut choose);
             self.line(&if step == 0 { line } else { format!("{guard}{line}") });

@@ -10,7 +10,10 @@ pub(crate) fn evaluate(op: &Opcode<'_>, ty: Type, sources: &[u64], carry: &mut b
     let amount = |index: usize| sources[index] as u32;
     match op.head {
         "add" | "addc" | "sub" | "subc" => {
-            let carry_in = i128::from(op.head.ends_with('c') && *carry);
+            // The flag of a difference is set if nothing is borrowed; one that takes it borrows if it is not set.
+            let takes_carry = op.head.ends_with('c');
+            let carry_in = i128::from(takes_carry && *carry);
+            let borrow_in = i128::from(takes_carry && !*carry);
             let subtracts = op.head.starts_with("sub");
             if op.has("sat") {
                 let (least, greatest) = ty.range();
@@ -18,9 +21,9 @@ pub(crate) fn evaluate(op: &Opcode<'_>, ty: Type, sources: &[u64], carry: &mut b
                 return exact.clamp(least, greatest) as u64;
             }
             let (a, b) = (i128::from(raw(0)), i128::from(raw(1)));
-            let exact = if subtracts { a - b - carry_in } else { a + b + carry_in };
+            let exact = if subtracts { a - b - borrow_in } else { a + b + carry_in };
             if op.has("cc") {
-                *carry = exact < 0 || exact >= 1 << bits;
+                *carry = if subtracts { exact >= 0 } else { exact >= 1 << bits };
             }
             exact as u64
         }

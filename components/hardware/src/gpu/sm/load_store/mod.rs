@@ -25,7 +25,7 @@ use counterpoint_protocols::translation::{MmuReply, MmuRequest, RangeCount};
 use counterpoint_ptx::{Access, FileAccesses, Row, Space};
 
 use super::answer::Answer;
-use super::params::SmParams;
+use super::params::{SharedAtomics, SmParams};
 use super::read_cache::ReadCache;
 use crate::memory::table::Table;
 use in_flight::{InFlight, Waiter};
@@ -85,6 +85,8 @@ pub(super) struct LoadStore {
     bypasses: Table<Waiter>,
     shared_latency: u64,
     banks: u32,
+    /// What a round of an atomic on shared memory takes besides its load, where it is done with locks.
+    lock_round: Option<u64>,
     /// The last cycle in which a value of memory reached a register: one does in a cycle.
     delivered: u64,
     /// Loaded words on their way to registers. What lanes hold that a load does not serve is of no meaning.
@@ -110,6 +112,8 @@ impl LoadStore {
             bypasses: Table::default(),
             shared_latency: params.shared_latency.get(),
             banks: params.shared_banks,
+            lock_round: (params.shared_atomics == SharedAtomics::Locks)
+                .then(|| params.shared_lock_round.get()),
             delivered: 0,
             words: Box::new([Row::ZERO; 4]),
             spare: Vec::new(),

@@ -26,6 +26,9 @@ impl LoadStore {
             return Err(cta.fault_at(number, lane, access.pc, message));
         }
         execute(&access, &mut cta.shared, &mut self.words);
+        if let (Some(round), AccessKind::Atomic(..)) = (self.lock_round, access.kind) {
+            return Ok(self.locked(access, warp, round, around));
+        }
         let degree = conflict_degree(&access, (low, high), self.banks);
         cta.counts.shared_conflicts += degree - 1;
         around.stats.shared_accesses.add(1);
@@ -37,6 +40,30 @@ impl LoadStore {
         around.done(warp);
         self.spare.push(access);
         Ok(Taken::all(degree))
+    }
+
+    /// Times an atomic, done already, as a loop of loads with locks and stores that unlock.
+    fn locked(
+        &mut self,
+        access: Box<Access>,
+        warp: u32,
+        round: u64,
+        around: &mut Surroundings<'_>,
+    ) -> Taken {
+        let Locked { rounds, cycles } = locked(&access, self.banks);
+        around.cta(warp).counts.shared_conflicts += cycles - 2;
+        around.stats.shared_accesses.add(1);
+        around.stats.shared_conflicts.add(cycles - 2);
+        // The value is that of the last round; the store behind it is nobody's to wait for.
+        let latency = self.shared_latency;
+        let end = around.cycle + (rounds * (latency + round) - round).max(cycles - 2 + latency);
+        if access.wants_value {
+            around.deliver(warp, access.pc, access.mask, &self.words);
+            around.write_back(warp, access.pc, end);
+        }
+        around.done(warp);
+        self.spare.push(access);
+        Taken::all(cycles)
     }
 
     /// Loads a word that a warp has loaded before, for all its lanes at once.
@@ -107,6 +134,38 @@ fn turns(access: &Access, banks: u32, mut known: impl FnMut(u64) -> bool) -> u64
     turns.into_iter().max().unwrap_or(1).max(1)
 }
 
+/// What an atomic takes that is done with locks.
+struct Locked {
+    /// Rounds: lanes on the most wanted word.
+    rounds: u64,
+    /// Cycles of the unit in all: those of the loads, in which lanes on one word share it, and of the stores.
+    cycles: u64,
+}
+
+/// Goes through the rounds: all lanes that are left try, one of each word succeeds.
+fn locked(access: &Access, banks: u32) -> Locked {
+    let mut part = Access { kind: AccessKind::Load, ..access.clone() };
+    let (mut left, mut rounds, mut cycles) = (access.mask, 0, 0);
+    while left != 0 {
+        let (mut winners, mut lanes) = (0_u32, left);
+        while lanes != 0 {
+            let lane = lanes.trailing_zeros();
+            let address = part.addresses[lane as usize];
+            let same = (lane..32).filter(|&other| part.addresses[other as usize] == address);
+            lanes &= !same.fold(0, |mask, other| mask | 1 << other);
+            winners |= 1 << lane;
+        }
+        // All that are left load, and those that have got the lock store.
+        for mask in [left, winners] {
+            part.mask = mask;
+            cycles += conflict_degree(&part, part.extent(), banks);
+        }
+        left &= !winners;
+        rounds += 1;
+    }
+    Locked { rounds: rounds.max(1), cycles: cycles.max(2) }
+}
+
 /// The first lane that reaches beyond the CTA's shared memory; `high` is the highest address of all.
 #[inline]
 fn out_of_bounds(access: &Access, high: u64, bytes: u64) -> Option<u32> {
@@ -151,6 +210,21 @@ mod tests {
         assert_eq!(degree_of(&wide), 2);
         let alike = Access { addresses: std::array::from_fn(|lane| lane as u64 / 2 * 128), ..strided(0) };
         assert_eq!(degree_of(&alike), 16, "two lanes share a word");
+    }
+
+    #[test]
+    fn locks_are_given_to_one_lane_of_a_word_a_round() {
+        let of = |access: &Access| {
+            let Locked { rounds, cycles } = locked(access, 32);
+            (rounds, cycles)
+        };
+        // Words of their own, one word, two words, and words of one bank.
+        assert_eq!(of(&strided(4)), (1, 2));
+        assert_eq!(of(&strided(0)), (32, 64));
+        let two = Access { addresses: std::array::from_fn(|lane| lane as u64 % 2 * 4), ..strided(0) };
+        assert_eq!(of(&two), (16, 32));
+        assert_eq!(of(&strided(128)), (1, 64), "the lanes' words conflict, their locks do not");
+        assert_eq!(of(&Access { mask: 0b101, ..strided(0) }), (2, 4));
     }
 
     #[test]
