@@ -19,7 +19,7 @@ use crate::analysis::cfg::{ControlFlow, Flow};
 use crate::analysis::liveness::{Effects, allocate};
 use crate::ast::{Function, Module, OperandKind, Span, Statement, StatementKind, StorageSpace, Variable};
 use crate::error::{Place, PtxError, nearest};
-use crate::isa::{LaneOp, Latency, Unit};
+use crate::isa::{LaneOp, Latency, Order, Unit};
 use crate::parser::element_size;
 use crate::program::{
     Action, CONSTANT, CallSite, FramePart, Instruction, MemoryForm, NO_PC, NONE, Origin, Program,
@@ -565,6 +565,7 @@ pub(crate) fn blank(span: Span) -> Instruction {
         offset: 0,
         drains: false,
         aligned: false,
+        order: Order::NONE,
         polls: false,
         target: NO_PC,
         reconvergence: NO_PC,

@@ -39,6 +39,6 @@ pub use execute::{
     Access, AccessKind, CtaEnvironment, Issue, Issued, PollStep, RangeAction, RangeCall, Votes, Warp, Windows,
 };
 pub use image::VariableBases;
-pub use isa::{AtomicOperation, AtomicType, CacheOperator, Latency, Unit};
+pub use isa::{AtomicOperation, AtomicType, CacheOperator, Latency, Order, Reach, Unit};
 pub use program::{InitialAddress, Instruction, NO_PC, Param, Program, RegisterSet, Row, Space, Symbol};
 pub use standstill::{Waiting, standstill};

@@ -7,6 +7,7 @@ use super::call::code_address;
 use crate::ast::Module;
 use crate::error::PtxError;
 use crate::execute::mark_polls;
+use crate::isa::order::{FIRST_TARGET, Order};
 use crate::program::{
     Action, CONSTANT, CallSite, Callable, FramePart, Instruction, NO_PC, NONE, Origin, Param, Program, Row,
 };
@@ -125,6 +126,9 @@ pub(super) fn link(
         }
         let name = &module.functions[code.index as usize].name;
         append(&mut program, (name, code), recursive, &position);
+    }
+    if origin.target < FIRST_TARGET {
+        program.instructions.iter_mut().for_each(|instruction| instruction.order = Order::NONE);
     }
     mark_polls(&mut program.instructions);
     Ok(program)

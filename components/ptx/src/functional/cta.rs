@@ -155,7 +155,7 @@ impl<'a> Cta<'a> {
             self.statistics.warp_instructions += 1;
             self.statistics.thread_instructions += u64::from(issued.lanes.count_ones());
             match issued.kind {
-                Issue::Done | Issue::Branch | Issue::Fence | Issue::Parameter | Issue::Nothing => {}
+                Issue::Done | Issue::Branch | Issue::Fence(_) | Issue::Parameter | Issue::Nothing => {}
                 Issue::Memory => self.memory(index, env, memory)?,
                 Issue::Print => self.print(index, env, memory)?,
                 Issue::Texture => self.texture(index, env, memory)?,

@@ -3,7 +3,7 @@
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::Context;
 use counterpoint_protocols::launch::IssueSlot;
-use counterpoint_ptx::{Access, AccessKind, Failure, Issue, PollStep, Space, Waiting, Warp};
+use counterpoint_ptx::{Access, AccessKind, Failure, Issue, PollStep, Reach, Space, Waiting, Warp};
 
 use super::cta::{BARRIERS, Cta};
 use super::params::Pairing;
@@ -118,6 +118,10 @@ impl Sm {
             self.issue_held(slot, *held, sim);
             return Ok(IssueSlot::Used);
         }
+        if warp_slot.next.releases != Reach::None && self.hold_release(slot) {
+            return Ok(IssueSlot::Barrier);
+        }
+        let warp_slot = &mut self.warps.slots[slot as usize];
         let place = warp_slot.cta;
         let (Some(warp), Some(cta)) = (warp_slot.warp.as_mut(), self.ctas[place].as_mut()) else {
             return Ok(IssueSlot::Used);
@@ -163,6 +167,7 @@ impl Sm {
         if issued.kind == Issue::Memory {
             let reads = self.warps.take(slot, self.scratch.wants_value).reads;
             let access = std::mem::replace(&mut self.scratch, self.load_store.empty_access());
+            self.meet_acquire(slot, access.acquires);
             let (load_store, mut around) = self.load_store(stats, cycle);
             load_store.push((slot, false), access, reads, &mut around);
         } else if issued.kind == Issue::Texture {
@@ -234,12 +239,7 @@ impl Sm {
                 let call = self.scratch.range();
                 self.count_range(place, action, call)?;
             }
-            Issue::Fence => {
-                if warp_slot.outstanding > 0 {
-                    warp_slot.state = State::AtFence;
-                    self.fenced |= 1 << slot;
-                }
-            }
+            Issue::Fence(order) => self.meet_fence(slot, order),
             Issue::Exit { finished: true } => {
                 warp_slot.state = State::Ended;
                 self.warps.live &= !(1 << slot);

@@ -14,6 +14,7 @@ mod fetch;
 mod issue;
 pub(super) mod load_store;
 mod operands;
+mod order;
 pub(crate) mod params;
 mod read_cache;
 pub(crate) mod scheduler;
@@ -167,7 +168,7 @@ pub struct Sm {
     /// Places of blocks that are occupied, and of those that may have ended: bits.
     occupied: u32,
     ended: u32,
-    /// Warps that wait at a fence, and those that wait for pages.
+    /// Warps that wait at a fence, a release or an acquire, and those that wait for pages.
     fenced: u64,
     at_page: u64,
     /// Blocks release their pages behind their stores.

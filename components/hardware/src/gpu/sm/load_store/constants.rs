@@ -29,7 +29,7 @@ impl LoadStore {
             (access.pc, access.mask, access.space, access.wants_value) = (pc, 0, Space::Const, true);
             let texels = Vec::new();
             let instruction =
-                InFlight { warp, access, translated: true, since, texels, pending: 1, complete: true };
+                InFlight { warp, epoch: None, access, translated: true, since, texels, pending: 1, complete: true };
             Waiter { instruction: instructions.insert(instruction), lanes: 0, part: 0 }
         };
         let found = self.constants.look_up(line, label, waiter);

@@ -34,6 +34,7 @@ impl LoadStore {
             around.deliver(warp, access.pc, access.mask, &self.words);
             around.write_back(warp, access.pc, around.cycle + degree - 1 + self.shared_latency);
         }
+        around.acquired(warp, &access);
         around.done(warp);
         self.spare.push(access);
         Ok(Taken::all(degree))
