@@ -23,7 +23,7 @@ use crate::isa::{LaneOp, Latency, Order, Unit};
 use crate::parser::element_size;
 use crate::program::{
     Action, CONSTANT, CallSite, FramePart, Instruction, MemoryForm, NO_PC, NONE, Origin, Program,
-    RegisterSet, Row,
+    RegisterPlace, RegisterSet, Row,
 };
 use call::{Signature, frame_part};
 use link::{Code, Kernel, link};
@@ -314,6 +314,12 @@ impl<'m> Decoder<'m> {
             instruction.address = row(instruction.address);
             instruction.guard = row(instruction.guard);
         }
+        let place = |(id, kind): (usize, &RegisterType)| match kind {
+            RegisterType::Wide => RegisterPlace::Wide(row(id as u16)),
+            RegisterType::Narrow(_) => RegisterPlace::Narrow(row(id as u16)),
+            RegisterType::Predicate => RegisterPlace::Predicate(row(id as u16)),
+        };
+        let places = self.registers.iter().enumerate().map(place).collect();
         let signature = self.signatures.get(&function.name).filter(|_| !self.entry);
         Code {
             index,
@@ -324,6 +330,7 @@ impl<'m> Decoder<'m> {
             wide_rows,
             predicates: count(2),
             scoreboard_registers: self.registers.len() as u16,
+            places,
             pressure: found.pressure.max(4),
             frame_bytes: self.frame_bytes,
             // A callee's local memory begins as aligned as the first.

@@ -19,6 +19,7 @@ mod allocations;
 pub mod analysis;
 pub mod ast;
 pub mod decode;
+pub mod endless;
 pub mod error;
 mod execute;
 pub mod functional;

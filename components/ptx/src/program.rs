@@ -83,6 +83,11 @@ pub struct InitialAddress {
 }
 
 impl Symbol {
+    /// Whether an offset in its space lies in it; in what has no size lies all that follows.
+    pub(crate) fn holds(&self, offset: u64) -> bool {
+        offset.checked_sub(self.offset).is_some_and(|inside| inside < self.size || self.size == 0)
+    }
+
     /// Its first bytes, where global and constant variables begin at these addresses.
     pub fn initial_bytes(&self, global_base: u64, constant_base: u64) -> Vec<u8> {
         let mut bytes = self.initial.clone();
@@ -399,6 +404,15 @@ impl Instruction {
     }
 }
 
+/// Where a register lies among the rows, or among the predicates, of a warp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RegisterPlace {
+    Predicate(u16),
+    Narrow(u16),
+    /// The first of two rows.
+    Wide(u16),
+}
+
 /// The text that a program comes from, for messages.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Origin {
@@ -431,6 +445,8 @@ pub struct Program {
     pub(crate) rows: u16,
     pub(crate) predicates: u16,
     pub(crate) scoreboard_registers: u16,
+    /// Where each register of the scoreboard lies.
+    pub(crate) places: Vec<RegisterPlace>,
 }
 
 impl Program {

@@ -16,6 +16,7 @@ mod memory;
 mod moves;
 mod poll;
 pub(crate) mod range;
+pub(crate) mod repeat;
 mod straight;
 mod texture;
 mod vector;
@@ -90,7 +91,7 @@ pub struct Issued {
     pub lanes: u32,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry {
     pc: u32,
     reconvergence: u32,

@@ -34,6 +34,7 @@ impl Sm {
                 slot.ok_or_else(|| Fault::new("a block was sent to an SM without warps for it"))? as u32;
             let warp = Warp::new(&program, &cta.environment, number);
             self.warps.start(slot, &program, warp, place);
+            self.attend_first(slot);
             self.fetch.start(slot, code);
             cta.warps |= 1 << slot;
         }

@@ -123,14 +123,15 @@ impl Sm {
         }
         let warp_slot = &mut self.warps.slots[slot as usize];
         let place = warp_slot.cta;
+        warp_slot.issued += 1;
+        if warp_slot.issued > warp_slot.attention {
+            self.look_at(slot)?;
+        }
+        let warp_slot = &mut self.warps.slots[slot as usize];
         let (Some(warp), Some(cta)) = (warp_slot.warp.as_mut(), self.ctas[place].as_mut()) else {
             return Ok(IssueSlot::Used);
         };
         let pc = warp.pc().unwrap_or_default();
-        warp_slot.issued += 1;
-        if warp_slot.issued > self.instruction_limit {
-            return Err(runs_forever(self.instruction_limit, cta, warp));
-        }
         if self.remember_polls
             && let Some(step) = warp.poll()
         {
@@ -262,16 +263,6 @@ impl Sm {
         }
         Ok(())
     }
-}
-
-/// The warp has executed as many instructions as the SM lets it.
-#[cold]
-fn runs_forever(limit: u32, cta: &Cta, warp: &Warp) -> Fault {
-    let message = format!(
-        "the warp has executed {limit} instructions and has not ended: a loop runs forever (instruction_limit of the SM)"
-    );
-    let (lane, pc) = (warp.active().trailing_zeros(), warp.pc().unwrap_or_default());
-    cta.fault_at(warp.index(), lane, pc, message)
 }
 
 /// Whether every lane stays within one of the allocations.

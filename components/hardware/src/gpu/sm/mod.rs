@@ -10,6 +10,7 @@ mod answer;
 mod blocks;
 pub(super) mod cta;
 mod dependences;
+mod endless;
 mod fetch;
 mod issue;
 pub(super) mod load_store;
@@ -159,7 +160,8 @@ pub struct Sm {
     collectors: Vec<OperandCollector>,
     registers: Vec<RegisterFile>,
     fetch: Fetch,
-    instruction_limit: u32,
+    /// No limit is `u64::MAX`.
+    instruction_limit: u64,
     remember_polls: bool,
     ring: WritebackRing,
     load_store: LoadStore,
@@ -338,7 +340,7 @@ impl Component for Sm {
             collectors: (0..cores).map(|_| OperandCollector::new(&ways, params.collectors, cores)).collect(),
             registers: (0..cores).map(|_| RegisterFile::new(banks, params.results.div_ceil(cores))).collect(),
             fetch: Fetch::new(params.fetch_width, &params.l1i)?,
-            instruction_limit: params.instruction_limit,
+            instruction_limit: params.instruction_limit(),
             remember_polls: params.remember_polls,
             ring: WritebackRing::new(),
             load_store: LoadStore::new(&params)?,

@@ -34,7 +34,9 @@ pub(super) struct WarpSlot {
     pub(super) core: usize,
     pub(super) state: State,
     /// Instructions that it has issued.
-    pub(super) issued: u32,
+    pub(super) issued: u64,
+    /// After so many of them it is looked at.
+    pub(super) attention: u64,
     /// Instructions whose results have not arrived.
     awaited: u32,
     /// Memory transactions that have not been acknowledged.
@@ -138,6 +140,7 @@ impl Warps {
             core: slot % cores,
             state: State::Ended,
             issued: 0,
+            attention: 0,
             outstanding: 0,
             pause: Pause::default(),
             acquiring: false,

@@ -7,6 +7,7 @@
 
 mod coalescer;
 mod constants;
+mod glance;
 mod in_flight;
 mod l1;
 mod lines;
@@ -28,11 +29,13 @@ use super::answer::Answer;
 use super::params::SmParams;
 use super::read_cache::ReadCache;
 use crate::memory::table::Table;
+pub(super) use glance::Pending;
 use in_flight::{InFlight, Waiter};
 use l1::L1;
 pub(super) use local::translate as to_local;
 use queue::{Queue, Work};
 pub(in crate::gpu) use shared_memory::conflict_degree;
+pub(super) use shared_memory::{access as shared_access, word as shared_word};
 pub(super) use surroundings::Surroundings;
 use tlb::Tlb;
 pub(super) use tlb::TlbStats;
