@@ -42,7 +42,7 @@ fn block(launch: &LaunchStep, env: &CtaEnvironment, memory: &mut FlatMemory, see
                     Issue::Done
                     | Issue::Parameter
                     | Issue::Branch
-                    | Issue::Fence
+                    | Issue::Fence(_)
                     | Issue::Nothing
                     | Issue::Exit { .. } => {}
                     Issue::Barrier { .. } => *waiting = true,

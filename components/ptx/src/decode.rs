@@ -19,11 +19,11 @@ use crate::analysis::cfg::{ControlFlow, Flow};
 use crate::analysis::liveness::{Effects, allocate};
 use crate::ast::{Function, Module, OperandKind, Span, Statement, StatementKind, StorageSpace, Variable};
 use crate::error::{Place, PtxError, nearest};
-use crate::isa::{LaneOp, Latency, Unit};
+use crate::isa::{LaneOp, Latency, Order, Unit};
 use crate::parser::element_size;
 use crate::program::{
     Action, CONSTANT, CallSite, FileAccesses, FramePart, Instruction, MemoryForm, NO_PC, NONE, Origin,
-    Program, RegisterSet, Row,
+    Program, RegisterPlace, RegisterSet, Row,
 };
 use call::{Signature, frame_part};
 use link::{Code, Kernel, link};
@@ -317,6 +317,12 @@ impl<'m> Decoder<'m> {
             instruction.address = row(instruction.address);
             instruction.guard = row(instruction.guard);
         }
+        let place = |(id, kind): (usize, &RegisterType)| match kind {
+            RegisterType::Wide => RegisterPlace::Wide(row(id as u16)),
+            RegisterType::Narrow(_) => RegisterPlace::Narrow(row(id as u16)),
+            RegisterType::Predicate => RegisterPlace::Predicate(row(id as u16)),
+        };
+        let places = self.registers.iter().enumerate().map(place).collect();
         let signature = self.signatures.get(&function.name).filter(|_| !self.entry);
         Code {
             index,
@@ -327,6 +333,7 @@ impl<'m> Decoder<'m> {
             wide_rows,
             predicates: count(2),
             scoreboard_registers: self.registers.len() as u16,
+            places,
             pressure: found.pressure.max(4),
             frame_bytes: self.frame_bytes,
             // A callee's local memory begins as aligned as the first.
@@ -588,6 +595,7 @@ pub(crate) fn blank(span: Span) -> Instruction {
         offset: 0,
         drains: false,
         aligned: false,
+        order: Order::NONE,
         polls: false,
         target: NO_PC,
         reconvergence: NO_PC,

@@ -19,6 +19,7 @@ mod allocations;
 pub mod analysis;
 pub mod ast;
 pub mod decode;
+pub mod endless;
 pub mod error;
 mod execute;
 pub mod functional;
@@ -39,8 +40,8 @@ pub use execute::{
     Access, AccessKind, CtaEnvironment, Issue, Issued, PollStep, RangeAction, RangeCall, Votes, Warp, Windows,
 };
 pub use image::VariableBases;
-pub use isa::{AtomicOperation, AtomicType, CacheOperator, Latency, Unit};
 pub use program::{
     FileAccesses, InitialAddress, Instruction, NO_PC, Param, Program, RegisterSet, Row, Space, Symbol,
 };
+pub use isa::{AtomicOperation, AtomicType, CacheOperator, Latency, Order, Reach, Unit};
 pub use standstill::{Waiting, standstill};

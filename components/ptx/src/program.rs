@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::execute::RangeAction;
 use crate::isa::warp::{Reduction, WarpOp};
-use crate::isa::{AtomicOperation, AtomicType, CacheOperator, LaneOp, Latency, Unit};
+use crate::isa::{AtomicOperation, AtomicType, CacheOperator, LaneOp, Latency, Order, Reach, Unit};
 
 /// One 32-bit value a lane; 64-bit registers take two consecutive rows, as 32 words of 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +83,11 @@ pub struct InitialAddress {
 }
 
 impl Symbol {
+    /// Whether an offset in its space lies in it; in what has no size lies all that follows.
+    pub(crate) fn holds(&self, offset: u64) -> bool {
+        offset.checked_sub(self.offset).is_some_and(|inside| inside < self.size || self.size == 0)
+    }
+
     /// Its first bytes, where global and constant variables begin at these addresses.
     pub fn initial_bytes(&self, global_base: u64, constant_base: u64) -> Vec<u8> {
         let mut bytes = self.initial.clone();
@@ -392,6 +397,8 @@ pub struct Instruction {
     pub(crate) drains: bool,
     /// A barrier that all threads of a warp must execute together.
     pub(crate) aligned: bool,
+    /// What it orders among the memory accesses of its threads.
+    pub order: Order,
     /// The branch of a loop that waits for a word of shared memory.
     pub(crate) polls: bool,
     /// Where a branch goes; `NO_PC` for others.
@@ -432,10 +439,25 @@ impl Instruction {
         self.action == Action::Memory
     }
 
+    /// How far it releases, if it is an access and no fence.
+    #[inline]
+    pub fn releases(&self) -> Reach {
+        if self.is_memory() { self.order.releases } else { Reach::None }
+    }
+
     /// Whether it is a load or an atomic whose value is wanted.
     pub fn is_load(&self) -> bool {
         self.is_memory() && !self.memory.store && self.destinations[0] != NONE
     }
+}
+
+/// Where a register lies among the rows, or among the predicates, of a warp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RegisterPlace {
+    Predicate(u16),
+    Narrow(u16),
+    /// The first of two rows.
+    Wide(u16),
 }
 
 /// The text that a program comes from, for messages.
@@ -470,6 +492,8 @@ pub struct Program {
     pub(crate) rows: u16,
     pub(crate) predicates: u16,
     pub(crate) scoreboard_registers: u16,
+    /// Where each register of the scoreboard lies.
+    pub(crate) places: Vec<RegisterPlace>,
 }
 
 impl Program {

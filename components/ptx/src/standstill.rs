@@ -47,7 +47,7 @@ pub fn standstill(
 }
 
 /// `warp 3`, `warps 0 to 2 and 5`.
-fn listed(warps: &[usize]) -> String {
+pub(crate) fn listed(warps: &[usize]) -> String {
     let mut ranges: Vec<(usize, usize)> = Vec::new();
     for &warp in warps {
         match ranges.last_mut() {

@@ -9,7 +9,7 @@ const DEGREE: usize = IRREDUCIBLE.len() + 1;
 
 /// An irreducible polynomial.
 #[derive(Clone, Copy, Debug)]
-pub struct Polynomial {
+pub(super) struct Polynomial {
     /// By bit of the remainder, the bits of a number that decide about it; as many as the degree.
     parities: [u64; DEGREE],
     degree: u32,
@@ -17,7 +17,7 @@ pub struct Polynomial {
 
 impl Polynomial {
     /// The polynomial with this number of remainders, a power of two from 4 to 1024.
-    pub fn of_remainders(count: u64) -> Option<Self> {
+    pub(super) fn of_remainders(count: u64) -> Option<Self> {
         let degree = if count.is_power_of_two() { count.trailing_zeros() } else { 0 };
         let polynomial = IRREDUCIBLE.get(degree.checked_sub(2)? as usize)?;
         let (mut parities, mut power) = ([0; DEGREE], 1);
@@ -35,7 +35,7 @@ impl Polynomial {
 
     /// The remainder of a number.
     #[inline]
-    pub fn remainder(&self, number: u64) -> u64 {
+    pub(super) fn remainder(&self, number: u64) -> u64 {
         let bit = |(place, mask): (usize, &u64)| u64::from((number & mask).count_ones() & 1) << place;
         self.parities[..self.degree as usize].iter().enumerate().map(bit).sum()
     }
@@ -43,7 +43,7 @@ impl Polynomial {
     /// The remainder of a number whose lowest bit counts as the first power that is no remainder: the number that lies above
     /// the bits of one.
     #[inline]
-    pub fn remainder_above(&self, number: u64) -> u64 {
+    pub(super) fn remainder_above(&self, number: u64) -> u64 {
         self.remainder(number << self.degree)
     }
 }

@@ -28,6 +28,11 @@ impl<T> Table<T> {
         self.places[index as usize].as_mut().expect("it is under way")
     }
 
+    /// All that is under way.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.places.iter().flatten()
+    }
+
     /// # Panics
     /// If nothing has this index.
     pub(crate) fn take(&mut self, index: u32) -> T {

@@ -5,7 +5,7 @@ use crate::analysis::liveness::Effects;
 use crate::ast::{self, Operand, Span};
 use crate::error::{Place, PtxError, nearest};
 use crate::isa::forms::{Form, FormRow};
-use crate::isa::{self, Known, Latency, Unit};
+use crate::isa::{self, Known, Latency, Order, Unit};
 use crate::program::{Action, Instruction};
 
 impl Decoder<'_> {
@@ -142,7 +142,10 @@ impl<'s> Line<'_, 's, '_> {
             Form::Warp(op) => self.warp_wide(op),
             Form::Barrier { waits } => self.barrier(waits),
             Form::BarrierReduction(reduction) => self.barrier_reduction(reduction),
-            Form::Fence => self.alone(Action::Fence),
+            Form::Fence => {
+                self.out.order = Order::of_fence(opcode);
+                self.alone(Action::Fence)
+            }
             Form::Branch => self.branch(),
             Form::Return => self.return_(),
             Form::Exit => self.alone(Action::Exit),

@@ -7,8 +7,10 @@ use super::call::code_address;
 use crate::ast::Module;
 use crate::error::PtxError;
 use crate::execute::mark_polls;
+use crate::isa::order::{FIRST_TARGET, Order};
 use crate::program::{
-    Action, CONSTANT, CallSite, Callable, FramePart, Instruction, NO_PC, NONE, Origin, Param, Program, Row,
+    Action, CONSTANT, CallSite, Callable, FramePart, Instruction, NO_PC, NONE, Origin, Param, Program,
+    RegisterPlace, Row,
 };
 
 /// Local memory that recursive calls may take beyond the kernel's own, in bytes a thread.
@@ -27,6 +29,7 @@ pub(super) struct Code {
     pub(super) wide_rows: u16,
     pub(super) predicates: u16,
     pub(super) scoreboard_registers: u16,
+    pub(super) places: Vec<RegisterPlace>,
     pub(super) pressure: u32,
     pub(super) frame_bytes: u32,
     pub(super) local_bytes: u32,
@@ -111,6 +114,7 @@ pub(super) fn link(
         rows: 0,
         predicates: 0,
         scoreboard_registers: 0,
+        places: Vec::new(),
     };
     for code in &codes {
         let numbers = [
@@ -125,6 +129,9 @@ pub(super) fn link(
         }
         let name = &module.functions[code.index as usize].name;
         append(&mut program, (name, code), recursive, &position);
+    }
+    if origin.target < FIRST_TARGET {
+        program.instructions.iter_mut().for_each(|instruction| instruction.order = Order::NONE);
     }
     mark_polls(&mut program.instructions);
     Ok(program)
@@ -169,6 +176,11 @@ fn append(program: &mut Program, (name, code): (&str, &Code), drains: bool, posi
         let callee = site.callee.map(|index| position(index) as u32);
         program.calls.push(CallSite { callee, ..site.clone() });
     }
+    program.places.extend(code.places.iter().map(|place| match *place {
+        RegisterPlace::Predicate(at) => RegisterPlace::Predicate(at + predicates),
+        RegisterPlace::Narrow(at) => RegisterPlace::Narrow(at + rows),
+        RegisterPlace::Wide(at) => RegisterPlace::Wide(at + rows),
+    }));
     program.constants.extend_from_slice(&code.constants);
     program.rows += code.rows;
     program.predicates += code.predicates;

@@ -13,6 +13,7 @@ impl Line<'_, '_, '_> {
         let opcode = &self.source.opcode;
         let found = memory::modifiers(opcode)
             .map_err(|word| self.error(format!("`.{word}` is unknown or misplaced in `{opcode}`")))?;
+        self.out.order = found.order;
         self.out.memory = MemoryForm {
             space: found.space,
             store: opcode.starts_with("st"),

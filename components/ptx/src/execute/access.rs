@@ -2,7 +2,7 @@
 
 use super::vector;
 use crate::allocations::bytes_of;
-use crate::isa::{AtomicOperation, AtomicType, CacheOperator};
+use crate::isa::{AtomicOperation, AtomicType, CacheOperator, Reach};
 use crate::program::{Row, Space};
 
 /// What an access does.
@@ -38,6 +38,8 @@ pub struct Access {
     pub kind: AccessKind,
     /// Must not be answered from a cache that others do not see.
     pub volatile: bool,
+    /// How far it acquires.
+    pub acquires: Reach,
     /// What it asks of the caches.
     pub cache: CacheOperator,
     /// Bytes a lane.
@@ -64,6 +66,7 @@ impl Default for Access {
             space: Space::Global,
             kind: AccessKind::Load,
             volatile: false,
+            acquires: Reach::None,
             cache: CacheOperator::Default,
             width: 4,
             elements: 1,

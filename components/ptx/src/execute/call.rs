@@ -12,7 +12,7 @@ use crate::program::{Action, CallSite, FramePart, Instruction, NO_PC, NONE, Prog
 const DEEPEST_CALL: usize = 256;
 
 /// What a return restores.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Frame {
     /// The call, and its lanes.
     call: u32,

@@ -16,6 +16,7 @@ mod memory;
 mod moves;
 mod poll;
 pub(crate) mod range;
+pub(crate) mod repeat;
 mod straight;
 mod texture;
 mod vector;
@@ -31,7 +32,7 @@ pub use range::{RangeAction, RangeCall};
 pub use warp::Votes;
 
 use crate::error::ExecError;
-use crate::isa::LaneOp;
+use crate::isa::{LaneOp, Order};
 use crate::program::{
     Action, Base, CONSTANT, Combine, Instruction, NO_PC, NONE, PredicateOp, Program, Row, SetValue,
 };
@@ -55,8 +56,8 @@ pub enum Issue {
         /// For `bar.red`, how the warp's threads vote.
         votes: Option<Votes>,
     },
-    /// Later accesses must wait until earlier ones can be seen.
-    Fence,
+    /// Later accesses must wait until earlier ones can be seen, and see what the order says.
+    Fence(Order),
     /// The access is filled in. A load's registers wait for [`Warp::complete_load`].
     Memory,
     /// A kernel parameter was read; its registers are written. The access holds its offset among the parameters, of the
@@ -90,7 +91,7 @@ pub struct Issued {
     pub lanes: u32,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry {
     pc: u32,
     reconvergence: u32,
@@ -281,7 +282,7 @@ impl Warp {
                 kind = Issue::Texture;
             }
             Action::InSpace(base) => self.in_space(program, env, instruction, base, lanes),
-            Action::Fence => kind = Issue::Fence,
+            Action::Fence => kind = Issue::Fence(instruction.order),
             Action::Exit => {
                 self.exit(program, lanes);
                 return Ok(Issued { kind: Issue::Exit { finished: self.pc == NO_PC }, lanes });

@@ -8,6 +8,7 @@ use super::races::{Race, Races};
 use super::shadow::Shadow;
 use super::{FlatMemory, Observer, Options, Statistics, ToldRange};
 use crate::allocations::{Allocations, bytes_of};
+use crate::endless::{Doing, FIRST_LOOK, Memories, Moment, Verdict, budget};
 use crate::error::{ExecError, Failure};
 use crate::execute::{Access, AccessKind, CtaEnvironment, Issue, Votes, Warp};
 use crate::printf::print;
@@ -99,6 +100,7 @@ impl<'a> Cta<'a> {
         self.races.iter_mut().for_each(|races| races.restart());
         let ctaid = env.ctaid;
         let begun = self.statistics.warp_instructions;
+        let mut look = FIRST_LOOK;
         loop {
             let mut alive = false;
             let mut moved = false;
@@ -121,7 +123,12 @@ impl<'a> Cta<'a> {
                 let message = standstill(self.program, &self.waiting, |id| self.come_and_wanted(id as usize));
                 return Err(Box::new(Failure::of_block(ctaid, message)));
             }
-            if self.statistics.warp_instructions - begun > options.limit {
+            let executed = self.statistics.warp_instructions - begun;
+            if executed >= look {
+                look = (look * 2).max(executed);
+                self.look_for_endless_loops(env, memory, budget(executed))?;
+            }
+            if executed > options.limit {
                 return Err(self.runaway(ctaid, options.limit));
             }
             if options.interrupt.load(Ordering::Relaxed) {
@@ -155,7 +162,7 @@ impl<'a> Cta<'a> {
             self.statistics.warp_instructions += 1;
             self.statistics.thread_instructions += u64::from(issued.lanes.count_ones());
             match issued.kind {
-                Issue::Done | Issue::Branch | Issue::Fence | Issue::Parameter | Issue::Nothing => {}
+                Issue::Done | Issue::Branch | Issue::Fence(_) | Issue::Parameter | Issue::Nothing => {}
                 Issue::Memory => self.memory(index, env, memory)?,
                 Issue::Print => self.print(index, env, memory)?,
                 Issue::Texture => self.texture(index, env, memory)?,
@@ -221,6 +228,33 @@ impl<'a> Cta<'a> {
         let Arrived { threads, count, .. } = self.arrived[id];
         let alive = || 32 * self.warps.iter().filter(|warp| warp.pc().is_some()).count() as u32;
         (threads, count.unwrap_or_else(alive))
+    }
+
+    /// Whether some warp goes round forever.
+    #[cold]
+    fn look_for_endless_loops(
+        &self,
+        env: &CtaEnvironment,
+        memory: &mut FlatMemory,
+        budget: u64,
+    ) -> Result<(), Box<Failure>> {
+        let doing = |(warp, waiting): (&Warp, &Option<Waiting>)| match (warp.pc(), waiting) {
+            (None, _) => Doing::Ended,
+            (_, Some(waiting)) => Doing::Waiting(*waiting),
+            _ => Doing::Running(Box::new(warp.clone())),
+        };
+        let warps: Vec<Doing> = self.warps.iter().zip(&self.waiting).map(doing).collect();
+        let moment = Moment { program: self.program, env, shared: self.shared.clone(), warps };
+        let size = self.program.local_bytes() as usize;
+        let mut memories = Known { local: &self.local, size, memory };
+        for index in 0..self.warps.len() {
+            if matches!(moment.warps[index], Doing::Running(_))
+                && let Verdict::Endless(failure) = moment.judge(index, &mut memories, budget)
+            {
+                return Err(failure);
+            }
+        }
+        Ok(())
     }
 
     /// A block that has executed too much, and the first of its warps that goes on.
@@ -430,6 +464,29 @@ impl<'a> Cta<'a> {
             format!("{} in {place}, not all of which have ever been written", self.access.describe(lane));
         let first = mistake(self.program, env.ctaid, index, lane, pc, message);
         self.findings.begin(Check::Unwritten, lines, lanes.count_ones(), first);
+    }
+}
+
+/// What a block's warps hold in memory besides shared memory.
+struct Known<'a> {
+    local: &'a [u8],
+    /// Bytes of a thread.
+    size: usize,
+    memory: &'a mut FlatMemory,
+}
+
+impl Memories for Known<'_> {
+    fn local(&mut self, warp: usize, lane: usize, offset: usize, bytes: &mut [u8]) -> bool {
+        let start = (warp * 32 + lane) * self.size + offset;
+        let found = self.local.get(start..start + bytes.len());
+        found.map(|found| bytes.copy_from_slice(found)).is_some()
+    }
+
+    fn constant(&mut self, address: u64, bytes: &mut [u8]) -> bool {
+        let Some(found) = self.memory.allocation(address) else { return false };
+        let start = (address - found.start) as usize;
+        let found = found.bytes.get(start..start + bytes.len());
+        found.map(|found| bytes.copy_from_slice(found)).is_some()
     }
 }
 

@@ -115,7 +115,7 @@ pub(crate) static FORM_ROWS: &[FormRow] = rows! {
         "bar{|.cta}.red.or.pred barrier{|.cta}.red.or{|.aligned}.pred", "p, a{, b}, c";
     Form::Warp(WarpOp::Sync), Control IntOther "9.7.13.2" "bar.warp.sync", "membermask";
     Form::Fence, LdSt Fence "9.7.13.4"
-        "membar.{cta|gl|sys} fence{|.sc|.acq_rel}.{cta|cluster|gpu|sys}", "";
+        "membar.{cta|gl|sys} fence{|.sc|.acq_rel|.acquire|.release}.{cta|cluster|gpu|sys}", "";
     Form::Atomic, LdSt Atomic "9.7.13.5" "atom", "d, [a], b{, c}";
     Form::Atomic, LdSt Atomic "9.7.13.7" "red", "[a], b";
     Form::Warp(WarpOp::ShuffleUp), Sp IntShuffle "9.7.9.5" "shfl{|.sync}.up.b32", "d{|p}, a, b, c{, membermask}";

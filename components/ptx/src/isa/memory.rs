@@ -5,6 +5,7 @@
 //!
 //! Known deviation: `atom.add.f32` on global memory keeps subnormals, which the manual flushes to zero.
 
+use super::order::Order;
 use crate::program::Space;
 
 /// What a load or store asks of the caches.
@@ -152,6 +153,7 @@ pub(crate) struct Modifiers {
     /// `.param`: the kernel's parameters, which never reach a memory.
     pub(crate) param: bool,
     pub(crate) volatile: bool,
+    pub(crate) order: Order,
     pub(crate) cache: CacheOperator,
     /// Elements: 1, 2 or 4.
     pub(crate) elements: u8,
@@ -171,6 +173,7 @@ pub(crate) fn modifiers(opcode: &str) -> Result<Modifiers, String> {
         space: None,
         param: false,
         volatile: atomic,
+        order: Order::NONE,
         cache: if name == "ldu" { CacheOperator::NonCoherent } else { CacheOperator::Default },
         elements: 1,
         bytes: 0,
@@ -182,15 +185,17 @@ pub(crate) fn modifiers(opcode: &str) -> Result<Modifiers, String> {
             found.volatile = true;
             words.next();
         }
-        Some("relaxed" | "acquire" | "release" | "acq_rel") => {
+        Some(semantics) if is_strong(name, semantics) => {
             // Stronger than weak: the value must come from where all CTAs meet.
             found.volatile = true;
             words.next();
-            if matches!(words.peek(), Some(&"cta" | &"gpu" | &"sys")) {
+            if semantics == "mmio" && words.peek() == Some(&"relaxed") {
                 words.next();
             }
+            let scope = words.next_if(|word| is_scope(word));
+            found.order = Order::of(semantics, scope);
         }
-        Some("cta" | "gpu" | "gl" | "sys") if atomic => {
+        Some(scope) if atomic && is_scope(scope) => {
             words.next();
         }
         Some("weak") if !atomic => {
@@ -258,13 +263,26 @@ pub(crate) fn modifiers(opcode: &str) -> Result<Modifiers, String> {
     Ok(found)
 }
 
+/// Whether a word says what an instruction orders, or that its access is performed once and as it is written.
+fn is_strong(name: &str, word: &str) -> bool {
+    match name {
+        "ld" => matches!(word, "relaxed" | "acquire" | "mmio"),
+        "st" => matches!(word, "relaxed" | "release" | "mmio"),
+        "red" => matches!(word, "relaxed" | "release"),
+        "atom" => matches!(word, "relaxed" | "acquire" | "release" | "acq_rel"),
+        _ => false,
+    }
+}
+
+fn is_scope(word: &str) -> bool {
+    matches!(word, "cta" | "cluster" | "gpu" | "gl" | "sys")
+}
+
 fn atomic_modifiers<'a>(
     mut found: Modifiers,
     mut words: std::iter::Peekable<impl Iterator<Item = &'a str>>,
 ) -> Result<Modifiers, String> {
-    if matches!(words.peek(), Some(&"cta" | &"gpu" | &"gl" | &"sys")) {
-        words.next();
-    }
+    words.next_if(|word| is_scope(word));
     use AtomicOperation as Op;
     let name = words.next().unwrap_or("");
     let operation = match name {

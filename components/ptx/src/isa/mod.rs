@@ -5,6 +5,7 @@ pub(crate) mod float;
 pub(crate) mod forms;
 pub(crate) mod integer;
 pub(crate) mod memory;
+pub(crate) mod order;
 pub(crate) mod table;
 pub(crate) mod warp;
 
@@ -13,6 +14,7 @@ use std::sync::OnceLock;
 
 use forms::{FORM_ROWS, Form, FormRow};
 pub use memory::{AtomicOperation, AtomicType, CacheOperator};
+pub use order::{Order, Reach};
 
 /// The execution unit an instruction occupies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -269,7 +269,7 @@ impl Observer for Alone<'_> {
                 let begun = clock.load_store(at, 1);
                 clock.deliver(step, begun + costs.global);
             }
-            Issue::Fence => {
+            Issue::Fence(_) => {
                 clock.compute(steps, pc, 1, costs);
                 clock.open = clock.stored.max(clock.sector);
             }

@@ -252,7 +252,7 @@ impl Component for ThroughputModel {
                 shared: u32::try_from(sm.shared.get()).map_err(|_| "shared is beyond 4 GiB")?,
             },
             costs: Costs::new(&sm, &costs, &map)?,
-            limit: sm.instruction_limit.into(),
+            limit: sm.instruction_limit(),
             memory: DeviceMemory::new(copies),
             sms: Vec::new(),
             network: Network::default(),

@@ -5,6 +5,9 @@ use counterpoint_protocols::memory::Tag;
 /// Bits of a tag that number what waits.
 const INDEX_BITS: u32 = 28;
 
+/// Where a store's epoch stands, above the slot of its warp.
+const EPOCH_BIT: u32 = 8;
+
 /// Where the answer to a request belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
@@ -12,8 +15,8 @@ pub(super) enum Answer {
     Miss(u32),
     /// An access that passed the L1 by.
     Bypass(u32),
-    /// A store of a warp.
-    Store(u32),
+    /// A store of a warp, and its epoch in the block.
+    Store(u32, u8),
     /// A line that the L1 has evicted.
     WriteBack,
     /// The instruction cache's miss.
@@ -29,7 +32,7 @@ impl Answer {
         let (kind, index) = match self {
             Answer::Miss(index) => (0, index),
             Answer::Bypass(index) => (1, index),
-            Answer::Store(warp) => (2, warp),
+            Answer::Store(warp, epoch) => (2, warp | u32::from(epoch) << EPOCH_BIT),
             Answer::WriteBack => (3, 0),
             Answer::Instruction(index) => (4, index),
             Answer::Constant(index) => (5, index),
@@ -43,7 +46,7 @@ impl Answer {
         match tag.0 >> INDEX_BITS {
             0 => Answer::Miss(index),
             1 => Answer::Bypass(index),
-            2 => Answer::Store(index),
+            2 => Answer::Store(index & ((1 << EPOCH_BIT) - 1), (index >> EPOCH_BIT) as u8),
             3 => Answer::WriteBack,
             4 => Answer::Instruction(index),
             5 => Answer::Constant(index),
@@ -61,7 +64,8 @@ mod tests {
         let all = [
             Answer::Miss(7),
             Answer::Bypass(0),
-            Answer::Store(63),
+            Answer::Store(63, 0),
+            Answer::Store(5, 1),
             Answer::WriteBack,
             Answer::Instruction(1),
             Answer::Constant(9),

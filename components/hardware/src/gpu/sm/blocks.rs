@@ -1,4 +1,4 @@
-//! Thread blocks on an SM: their start, their barriers and fences, their end.
+//! Thread blocks on an SM: their start, their barriers, their end.
 
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::Context;
@@ -35,6 +35,7 @@ impl Sm {
                 slot.ok_or_else(|| Fault::new("a block was sent to an SM without warps for it"))? as u32;
             let warp = Warp::new(&program, &cta.environment, number);
             self.warps.start(slot, &program, warp, place);
+            self.attend_first(slot);
             self.fetch.start(slot, code);
             cta.warps |= 1 << slot;
         }
@@ -112,20 +113,6 @@ impl Sm {
         match &self.ctas[place] {
             Some(cta) if cta.stands_still() => Err(cta.standstill()),
             _ => Ok(()),
-        }
-    }
-
-    /// Lets warps go on whose stores and loads are all answered.
-    pub(super) fn pass_fences(&mut self) {
-        let mut rest = self.fenced;
-        while rest != 0 {
-            let slot = rest.trailing_zeros();
-            rest &= rest - 1;
-            let warp = &self.warps.slots[slot as usize];
-            if warp.outstanding == 0 {
-                self.fenced &= !(1 << slot);
-                self.resume(1 << slot, warp.cta);
-            }
         }
     }
 }

@@ -7,6 +7,7 @@ use counterpoint_protocols::launch::{CtaCounts, Launch};
 use counterpoint_protocols::translation::RangeCount;
 use counterpoint_ptx::{CtaEnvironment, ExecError, Failure, Votes, Waiting, Windows, standstill};
 
+use super::order::Drain;
 use super::spans::Spans;
 
 /// Barriers of a block (PTX ISA, bar).
@@ -37,6 +38,8 @@ pub(super) struct Cta {
     pub(super) spans: Spans,
     /// Ranges that it gives back when it has ended.
     pub(super) releases: Vec<RangeCount>,
+    /// Accesses in flight, and releases that wait for them.
+    pub(super) drain: Drain,
     barriers: [Barrier; BARRIERS],
 }
 
@@ -85,6 +88,7 @@ impl Cta {
             since,
             spans: Spans::default(),
             releases: Vec::new(),
+            drain: Drain::default(),
             barriers,
         }
     }

@@ -3,7 +3,7 @@
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::Context;
 use counterpoint_protocols::launch::IssueSlot;
-use counterpoint_ptx::{Access, AccessKind, Failure, Issue, PollStep, Space, Waiting, Warp};
+use counterpoint_ptx::{Access, AccessKind, Failure, Issue, PollStep, Reach, Space, Waiting};
 
 use super::cta::{BARRIERS, Cta};
 use super::params::Pairing;
@@ -137,15 +137,20 @@ impl Sm {
             self.issue_held(slot, *held, sim);
             return Ok(IssueSlot::Used);
         }
+        if warp_slot.next.releases != Reach::None && self.hold_release(slot) {
+            return Ok(IssueSlot::Barrier);
+        }
+        let warp_slot = &mut self.warps.slots[slot as usize];
         let place = warp_slot.cta;
+        warp_slot.issued += 1;
+        if warp_slot.issued > warp_slot.attention {
+            self.look_at(slot)?;
+        }
+        let warp_slot = &mut self.warps.slots[slot as usize];
         let (Some(warp), Some(cta)) = (warp_slot.warp.as_mut(), self.ctas[place].as_mut()) else {
             return Ok(IssueSlot::Used);
         };
         let pc = warp.pc().unwrap_or_default();
-        warp_slot.issued += 1;
-        if warp_slot.issued > self.instruction_limit {
-            return Err(runs_forever(self.instruction_limit, cta, warp));
-        }
         if self.remember_polls
             && let Some(step) = warp.poll()
         {
@@ -185,6 +190,7 @@ impl Sm {
         if issued.kind == Issue::Memory {
             let accesses = self.warps.take(slot, self.scratch.wants_value).accesses;
             let access = std::mem::replace(&mut self.scratch, self.load_store.empty_access());
+            self.meet_acquire(slot, access.acquires);
             let (load_store, mut around) = self.load_store(stats, cycle);
             load_store.push((slot, false), access, accesses, &mut around);
         } else if issued.kind == Issue::Texture {
@@ -255,12 +261,7 @@ impl Sm {
                 let call = self.scratch.range();
                 self.count_range(place, action, call)?;
             }
-            Issue::Fence => {
-                if warp_slot.outstanding > 0 {
-                    warp_slot.state = State::AtFence;
-                    self.fenced |= 1 << slot;
-                }
-            }
+            Issue::Fence(order) => self.meet_fence(slot, order),
             Issue::Exit { finished: true } => {
                 warp_slot.state = State::Ended;
                 self.warps.live &= !(1 << slot);
@@ -283,16 +284,6 @@ impl Sm {
         }
         Ok(())
     }
-}
-
-/// The warp has executed as many instructions as the SM lets it.
-#[cold]
-fn runs_forever(limit: u32, cta: &Cta, warp: &Warp) -> Fault {
-    let message = format!(
-        "the warp has executed {limit} instructions and has not ended: a loop runs forever (instruction_limit of the SM)"
-    );
-    let (lane, pc) = (warp.active().trailing_zeros(), warp.pc().unwrap_or_default());
-    cta.fault_at(warp.index(), lane, pc, message)
 }
 
 /// Whether every lane stays within one of the allocations.

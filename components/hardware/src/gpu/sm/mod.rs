@@ -10,10 +10,12 @@ mod answer;
 mod blocks;
 pub(super) mod cta;
 mod dependences;
+mod endless;
 mod fetch;
 mod issue;
 pub(super) mod load_store;
 mod operands;
+mod order;
 pub(crate) mod params;
 mod read_cache;
 pub(crate) mod scheduler;
@@ -158,7 +160,8 @@ pub struct Sm {
     collectors: OperandCollector,
     registers: Vec<RegisterFile>,
     fetch: Fetch,
-    instruction_limit: u32,
+    /// No limit is `u64::MAX`.
+    instruction_limit: u64,
     remember_polls: bool,
     ring: WritebackRing,
     load_store: LoadStore,
@@ -167,7 +170,7 @@ pub struct Sm {
     /// Places of blocks that are occupied, and of those that may have ended: bits.
     occupied: u32,
     ended: u32,
-    /// Warps that wait at a fence, and those that wait for pages.
+    /// Warps that wait at a fence, a release or an acquire, and those that wait for pages.
     fenced: u64,
     at_page: u64,
     /// Blocks release their pages behind their stores.
@@ -341,7 +344,7 @@ impl Component for Sm {
             collectors: OperandCollector::new(&params, cores),
             registers: (0..cores).map(|_| RegisterFile::new(banks, params.register_turns)).collect(),
             fetch: Fetch::new(params.fetch_width, &params.l1i)?,
-            instruction_limit: params.instruction_limit,
+            instruction_limit: params.instruction_limit(),
             remember_polls: params.remember_polls,
             ring: WritebackRing::new(),
             load_store: LoadStore::new(&params)?,

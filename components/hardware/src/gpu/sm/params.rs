@@ -256,9 +256,10 @@ pub struct SmParams {
     /// Instruction buffers that are filled in a cycle, two instructions each.
     #[param(default = "1", min = "1", max = "16")]
     pub fetch_width: u32,
-    /// Instructions after which a warp is taken to run forever: the run ends and names it.
-    #[param(default = "50000000", min = "1")]
-    pub instruction_limit: u32,
+    /// Instructions after which a warp is taken to run forever: the run ends and names it. 0 is no limit; loops that provably do not
+    /// end are reported in any case.
+    #[param(default = "0")]
+    pub instruction_limit: u64,
     /// Rounds of a loop in which a warp waits for a word of shared memory are timed, and executed only when the word has changed. Off
     /// executes all of them, with the same results.
     #[param(default = "on")]
@@ -335,4 +336,11 @@ pub struct SmParams {
     /// Cycles until the unit takes the next one.
     #[param(default = "8", min = "1", max = "500")]
     pub sfu_initiation: u32,
+}
+
+impl SmParams {
+    /// Instructions that a warp may execute.
+    pub(crate) fn instruction_limit(&self) -> u64 {
+        if self.instruction_limit == 0 { u64::MAX } else { self.instruction_limit }
+    }
 }

@@ -2,10 +2,10 @@
 //!
 //! A bit of a mask stands for a warp slot. The masks follow events (an issue, a result, a barrier); nothing polls.
 
-use counterpoint_ptx::{FileAccesses, Program, RegisterSet, Warp};
+use counterpoint_ptx::{FileAccesses, Program, Reach, RegisterSet, Warp};
 
 use super::dependences::Held;
-
+use super::order::Pause;
 use super::scheduler::View;
 use super::units::{MEMORY, Units, WAYS};
 use super::writeback::Writeback;
@@ -19,7 +19,7 @@ pub(super) enum State {
     Running,
     /// It waits at a barrier.
     AtBarrier,
-    /// It waits until its stores are visible.
+    /// It waits for what its [`Pause`] says.
     AtFence,
     /// Its next instruction waits for pages.
     AtPage,
@@ -34,11 +34,19 @@ pub(super) struct WarpSlot {
     pub(super) core: usize,
     pub(super) state: State,
     /// Instructions that it has issued.
-    pub(super) issued: u32,
+    pub(super) issued: u64,
+    /// After so many of them it is looked at.
+    pub(super) attention: u64,
     /// Instructions whose results have not arrived.
     awaited: u32,
     /// Memory transactions that have not been acknowledged.
     pub(super) outstanding: u32,
+    /// What it waits for at a fence, a release or an acquire.
+    pub(super) pause: Pause,
+    /// The value of its acquire has not come.
+    pub(super) acquiring: bool,
+    /// Its next instruction is a release that has waited.
+    pub(super) may_release: bool,
     /// Its next instruction, if that is an access that has had to wait for pages.
     pub(super) held: Option<Box<Held>>,
     pub(super) warp: Option<Warp>,
@@ -54,6 +62,8 @@ pub(super) struct Next {
     pub(super) cycles: (u16, u16),
     /// The way that it takes.
     pub(super) way: u8,
+    /// How far an access releases.
+    pub(super) releases: Reach,
     drains: bool,
 }
 
@@ -131,7 +141,11 @@ impl Warps {
             core: slot % cores,
             state: State::Ended,
             issued: 0,
+            attention: 0,
             outstanding: 0,
+            pause: Pause::default(),
+            acquiring: false,
+            may_release: false,
             held: None,
             next: Next::default(),
             awaited: 0,
@@ -173,6 +187,7 @@ impl Warps {
         place.state = State::Running;
         place.issued = 0;
         place.outstanding = 0;
+        (place.acquiring, place.may_release) = (false, false);
         place.awaited = 0;
         self.scoreboard.start(slot as usize, program.scoreboard_registers());
         self.live |= 1 << slot;
@@ -252,6 +267,7 @@ impl Warps {
             let instruction = &program.instructions()[pc as usize];
             place.next = Next {
                 way: self.units.way(instruction.unit, instruction.latency) as u8,
+                releases: instruction.releases(),
                 cycles: self.units.cycles(instruction.latency),
                 reads: instruction.reads,
                 writes: instruction.writes,

@@ -28,8 +28,16 @@ impl LoadStore {
             let mut access: Box<Access> = spare.pop().unwrap_or_default();
             (access.pc, access.mask, access.space, access.wants_value) = (pc, 0, Space::Const, true);
             let texels = Vec::new();
-            let instruction =
-                InFlight { warp, access, translated: true, since, texels, pending: 1, complete: true };
+            let instruction = InFlight {
+                warp,
+                epoch: None,
+                access,
+                translated: true,
+                since,
+                texels,
+                pending: 1,
+                complete: true,
+            };
             Waiter { instruction: instructions.insert(instruction), lanes: 0, part: 0 }
         };
         let found = self.constants.look_up(line, label, waiter);

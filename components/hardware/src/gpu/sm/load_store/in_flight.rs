@@ -6,6 +6,8 @@ use counterpoint_ptx::Access;
 /// A memory instruction that has reached the load-store unit and is not done.
 pub(super) struct InFlight {
     pub(super) warp: u32,
+    /// Its epoch in the block, if it goes to global or local memory.
+    pub(super) epoch: Option<u8>,
     pub(super) access: Box<Access>,
     /// Its pages are known since its issue.
     pub(super) translated: bool,

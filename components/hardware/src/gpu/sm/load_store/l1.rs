@@ -63,6 +63,8 @@ pub(super) struct L1 {
     cache: Cache<Waiter>,
     flush: L1Flush,
     allocates: bool,
+    /// A line has been requested since everything was forgotten.
+    has_read: bool,
     /// A line of local memory that has been evicted and has not left.
     evicted: Option<MemRequest>,
 }
@@ -83,6 +85,7 @@ impl L1 {
             cache: Cache::new(&cache)?,
             flush: params.flush,
             allocates: params.local_stores == LocalStores::Allocate,
+            has_read: false,
             evicted: None,
         })
     }
@@ -95,6 +98,14 @@ impl L1 {
             self.cache.invalidate_clean();
         }
         flushes
+    }
+
+    /// Forgets what memory has, too: it may be older than what an acquire has seen. A miss under way serves those that wait already
+    /// and nobody else. Local memory's dirty lines stay.
+    pub(super) fn acquire(&mut self) {
+        if std::mem::take(&mut self.has_read) {
+            self.cache.invalidate_clean();
+        }
     }
 
     /// Whether another transaction can enter. It does so before the one that is at the end leaves.
@@ -155,12 +166,12 @@ impl L1 {
                 || matches!(access.kind, AccessKind::Atomic(..)))
     }
 
-    /// Looks up the transaction at the end of the pipeline, which belongs to this access of a warp. The values of a hit
-    /// are left in `words`, those of local memory in the access.
+    /// Looks up the transaction at the end of the pipeline, which belongs to this access of a warp; `store` is the answer to a
+    /// store of it. The values of a hit are left in `words`, those of local memory in the access.
     pub(super) fn look_up(
         &mut self,
         access: &mut Access,
-        (warp, label): (u32, Label),
+        (store, label): (Answer, Label),
         memory: &mut Out<MemRequest>,
         bypasses: &mut Table<Waiter>,
         words: &mut [Row; 4],
@@ -176,7 +187,7 @@ impl L1 {
         let waiter = Waiter { instruction, lanes, part };
         if access.space == Space::Local {
             if access.kind == AccessKind::Store {
-                return self.store_local(access, waiter, line, (warp, label), memory);
+                return self.store_local(access, waiter, line, (store, label), memory);
             }
             return match self.load(line, local::bytes(access, lanes), waiter, label, memory) {
                 Ok(way) => {
@@ -191,7 +202,7 @@ impl L1 {
             let (mut data, mut mask) = ([0; LINE_BYTES as usize], 0);
             access.scatter(lanes, line, &mut data, &mut mask);
             self.forget(line);
-            send(permit, line, label, Answer::Store(warp), MemAccess::Write(mask, data));
+            send(permit, line, label, store, MemAccess::Write(mask, data));
             return Outcome::Stored;
         }
         if self.passes(access) {
@@ -237,6 +248,7 @@ impl L1 {
         let Some(permit) = memory.try_reserve() else { return Err(Outcome::NoCredit) };
         let Some(way) = way.or_else(|| self.allocate(line, label)) else { return Err(Outcome::Blocked) };
         let miss = self.cache.begin_miss(way, waiter);
+        self.has_read = true;
         send(permit, line, label, Answer::Miss(miss), MemAccess::Read(ByteMask::MAX));
         Err(Outcome::Missed)
     }
@@ -247,7 +259,7 @@ impl L1 {
         access: &Access,
         waiter: Waiter,
         line: u64,
-        (warp, label): (u32, Label),
+        (store, label): (Answer, Label),
         memory: &mut Out<MemRequest>,
     ) -> Outcome {
         let way = match self.cache.find(line, line / LINE_BYTES) {
@@ -262,7 +274,7 @@ impl L1 {
             return Outcome::Kept;
         }
         let Some(permit) = memory.try_reserve() else { return Outcome::NoCredit };
-        send(permit, line, label, Answer::Store(warp), MemAccess::Write(mask, data));
+        send(permit, line, label, store, MemAccess::Write(mask, data));
         Outcome::Stored
     }
 
@@ -306,6 +318,12 @@ impl L1 {
     /// A line has come; gives those that waited for it, and where the cache has it, if it has.
     pub(super) fn fill(&mut self, miss: u32, mask: ByteMask, data: &Line) -> (Option<WayId>, Vec<Waiter>) {
         self.cache.end_miss(miss, mask, data)
+    }
+
+    /// The bytes of a line that are here, and the line.
+    pub(super) fn peek(&self, line: u64) -> Option<(ByteMask, &Line)> {
+        let way = self.cache.find(line, line / LINE_BYTES)?;
+        Some((self.cache.valid(way), self.cache.data(way)))
     }
 
     /// What a way holds.

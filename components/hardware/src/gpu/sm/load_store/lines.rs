@@ -10,7 +10,7 @@ use super::in_flight::{InFlight, Waiter};
 use super::l1::Outcome;
 use super::queue::Work;
 use super::tlb::Tlb;
-use super::{LoadStore, Surroundings, Taken, local};
+use super::{Answer, LoadStore, Surroundings, Taken, local};
 
 impl LoadStore {
     /// Makes the next transaction of an instruction: word `part` of the first of those lanes, and of all that are in its
@@ -54,11 +54,13 @@ impl LoadStore {
         }
         let instruction = self.instructions.get(transaction.instruction);
         let (warp, pc) = (instruction.warp, instruction.access.pc);
+        let epoch = instruction.epoch.unwrap_or_default();
         let is_local = instruction.access.space == Space::Local;
         let label = around.label(warp);
         let words = &mut *self.words;
+        let store = Answer::Store(warp, epoch);
         let outcome =
-            self.l1.look_up(&mut instruction.access, (warp, label), memory, &mut self.bypasses, words);
+            self.l1.look_up(&mut instruction.access, (store, label), memory, &mut self.bypasses, words);
         match outcome {
             Outcome::Blocked | Outcome::NoCredit => {
                 self.blocked = true;
@@ -92,6 +94,7 @@ impl LoadStore {
             Outcome::Stored => {
                 around.stats.l1_writes.add(1);
                 around.expect(warp);
+                around.cta(warp).drain.begin_in(epoch);
                 self.served(transaction.instruction, around);
             }
             Outcome::Kept => {
@@ -109,7 +112,10 @@ impl LoadStore {
         if instruction.pending > 0 || !instruction.complete {
             return;
         }
-        let InFlight { warp, access, since, .. } = self.instructions.take(index);
+        let InFlight { warp, epoch, access, since, .. } = self.instructions.take(index);
+        if let Some(epoch) = epoch {
+            around.cta(warp).drain.end(epoch);
+        }
         if access.wants_value {
             match access.space {
                 Space::Local => around.deliver(warp, access.pc, access.mask, &access.values),

@@ -7,6 +7,7 @@
 
 mod coalescer;
 mod constants;
+mod glance;
 mod in_flight;
 mod l1;
 mod lines;
@@ -28,11 +29,13 @@ use super::answer::Answer;
 use super::params::{SharedAtomics, SmParams};
 use super::read_cache::ReadCache;
 use crate::memory::table::Table;
+pub(super) use glance::Pending;
 use in_flight::{InFlight, Waiter};
 use l1::L1;
 pub(super) use local::translate as to_local;
 use queue::{Queue, Work};
 pub(in crate::gpu) use shared_memory::conflict_degree;
+pub(super) use shared_memory::{access as shared_access, word as shared_word};
 pub(super) use surroundings::Surroundings;
 use tlb::Tlb;
 pub(super) use tlb::TlbStats;
@@ -194,6 +197,11 @@ impl LoadStore {
         self.l1.launch_changed()
     }
 
+    /// What is in the L1, or requested for it, answers no load from now on, if memory may hold something else.
+    pub(super) fn acquire(&mut self) {
+        self.l1.acquire();
+    }
+
     /// An access to be filled in.
     pub(super) fn empty_access(&mut self) -> Box<Access> {
         self.spare.pop().unwrap_or_default()
@@ -234,10 +242,12 @@ impl LoadStore {
             Work::Shared(access)
         } else {
             let (since, texels) = (around.cycle, Vec::new());
+            let is_const = space == Space::Const;
+            let epoch = (!is_const).then(|| around.cta(warp).drain.begin());
             let instruction =
-                InFlight { warp, access, translated, since, texels, pending: 0, complete: false };
+                InFlight { warp, epoch, access, translated, since, texels, pending: 0, complete: false };
             let index = self.instructions.insert(instruction);
-            if space == Space::Const { Work::Constant(index, lanes) } else { Work::Lines(index, lanes, 0) }
+            if is_const { Work::Constant(index, lanes) } else { Work::Lines(index, lanes, 0) }
         };
         self.enqueue((warp, pc), work, accesses, around);
     }
@@ -262,6 +272,7 @@ impl LoadStore {
             self.delivered = (self.delivered + 1).max(around.cycle + TO_REGISTER);
             around.write_back(warp, access.pc, self.delivered);
         }
+        around.acquired(warp, &access);
         around.done(warp);
         self.spare.push(access);
     }
@@ -331,7 +342,10 @@ impl LoadStore {
     pub(super) fn reply(&mut self, reply: MemReply, around: &mut Surroundings<'_>) -> Result<(), Fault> {
         let MemReply { line, tag, result, .. } = reply;
         match (Answer::of(tag), result) {
-            (Answer::Store(warp), _) => around.done(warp),
+            (Answer::Store(warp, epoch), _) => {
+                around.cta(warp).drain.end(epoch);
+                around.done(warp);
+            }
             (Answer::WriteBack, _) => around.stats.l1_write_backs.add(1),
             (Answer::Miss(miss), MemResult::Line(mask, data)) => {
                 self.fill_l1(miss, (line, mask), &data, around)

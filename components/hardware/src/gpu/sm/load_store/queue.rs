@@ -119,6 +119,11 @@ impl Queue {
         self.instructions.front_mut()
     }
 
+    /// The instructions in their order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Queued> {
+        self.instructions.iter()
+    }
+
     /// An instruction is issued.
     #[inline]
     pub(super) fn push(

@@ -37,6 +37,7 @@ impl LoadStore {
             around.deliver(warp, access.pc, access.mask, &self.words);
             around.write_back(warp, access.pc, around.cycle + degree - 1 + self.shared_latency);
         }
+        around.acquired(warp, &access);
         around.done(warp);
         self.spare.push(access);
         Ok(Taken::all(degree))
@@ -84,7 +85,7 @@ impl LoadStore {
 }
 
 /// The word at an address where a warp has loaded one before.
-fn word(bytes: &[u8], address: u32) -> u32 {
+pub(in crate::gpu::sm) fn word(bytes: &[u8], address: u32) -> u32 {
     let word = bytes.get(address as usize..).and_then(|bytes| bytes.first_chunk());
     word.map_or(0, |word| u32::from_le_bytes(*word))
 }
@@ -174,6 +175,15 @@ fn out_of_bounds(access: &Access, high: u64, bytes: u64) -> Option<u32> {
         return None;
     }
     (0..32).find(|&lane| access.mask >> lane & 1 != 0 && beyond(access.addresses[lane as usize]))
+}
+
+/// Does what an access asks of the bytes of a block's shared memory, if all of it lies there.
+pub(in crate::gpu::sm) fn access(access: &Access, bytes: &mut [u8], words: &mut [Row; 4]) -> bool {
+    let is_inside = out_of_bounds(access, access.extent().1, bytes.len() as u64).is_none();
+    if is_inside {
+        execute(access, bytes, words);
+    }
+    is_inside
 }
 
 /// Does what the access asks; loads and atomics leave their values in `words`.

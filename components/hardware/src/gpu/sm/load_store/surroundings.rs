@@ -1,7 +1,7 @@
 //! What the load-store unit reaches in its SM beside itself.
 
 use counterpoint_protocols::memory::Label;
-use counterpoint_ptx::Row;
+use counterpoint_ptx::{Access, Reach, Row};
 
 use crate::gpu::sm::SmStats;
 use crate::gpu::sm::cta::Cta;
@@ -43,6 +43,14 @@ impl Surroundings<'_> {
         self.warps.slots[warp as usize].outstanding += 1;
         self.warps.accessing |= 1 << warp;
         self.cta(warp).outstanding += 1;
+    }
+
+    /// An access has its values; its warp may go on if it waits for them.
+    #[inline]
+    pub(super) fn acquired(&mut self, warp: u32, access: &Access) {
+        if access.acquires != Reach::None {
+            self.warps.slots[warp as usize].acquiring = false;
+        }
     }
 
     pub(super) fn done(&mut self, warp: u32) {

@@ -1,0 +1,132 @@
+//! Warps that have executed much: those beyond the limit, and those in a loop that provably does not end.
+//!
+//! A warp is looked at when it has issued a power of two of instructions ([`counterpoint_ptx::endless`] says from which on). Until
+//! then an issue only compares two numbers. What a look finds depends on nothing but the warp's block, and changes nothing.
+
+use counterpoint_framework::kernel::Fault;
+use counterpoint_ptx::endless::{Doing, FIRST_LOOK, Memories, Moment, Verdict, budget};
+use counterpoint_ptx::{Row, Warp};
+
+use super::Sm;
+use super::cta::Cta;
+use super::load_store::{LoadStore, Pending, shared_access, shared_word};
+use super::warp::State;
+
+/// Looks in vain, because something was in flight, before the next power of two is waited for.
+const TRIES: u64 = 64;
+
+/// Local memory and constants, as far as the SM's caches have them.
+struct Cached<'a> {
+    load_store: &'a LoadStore,
+    cta: &'a Cta,
+    /// The slot of each warp of the block.
+    slots: Vec<u32>,
+}
+
+impl Memories for Cached<'_> {
+    fn local(&mut self, warp: usize, lane: usize, offset: usize, bytes: &mut [u8]) -> bool {
+        let (local, sm) = (&self.cta.launch.local, self.cta.environment.sm);
+        // Words of four bytes take turns among the lanes.
+        let mut done = 0;
+        while done < bytes.len() {
+            let at = offset + done;
+            let end = bytes.len().min(done + 4 - at % 4);
+            let address = local.address(sm, self.slots[warp], lane as u32, at as u32);
+            if !self.load_store.local_bytes(address, &mut bytes[done..end]) {
+                return false;
+            }
+            done = end;
+        }
+        true
+    }
+
+    fn constant(&mut self, address: u64, bytes: &mut [u8]) -> bool {
+        self.load_store.constant_bytes(address, bytes)
+    }
+}
+
+impl Sm {
+    /// A warp has begun: notes when it is looked at.
+    pub(super) fn attend_first(&mut self, slot: u32) {
+        self.warps.slots[slot as usize].attention = FIRST_LOOK.min(self.instruction_limit);
+    }
+
+    /// Looks at a warp that has issued as many instructions as its slot says, the next one included.
+    #[cold]
+    pub(super) fn look_at(&mut self, slot: u32) -> Result<(), Fault> {
+        let warp = &self.warps.slots[slot as usize];
+        let (issued, place) = (warp.issued - 1, warp.cta);
+        let Some(cta) = &self.ctas[place] else { return Ok(()) };
+        if issued >= self.instruction_limit {
+            return Err(self.beyond_the_limit(slot, cta));
+        }
+        let next = match self.judge(slot, cta, budget(issued)) {
+            Verdict::Endless(failure) => return Err(cta.fault(*failure)),
+            // A warp that is looked at just behind a power of two has been looked at in vain.
+            Verdict::Later if issued - (1 << issued.ilog2()) < TRIES => issued + 1,
+            Verdict::Later | Verdict::Open => 2 << issued.ilog2(),
+        };
+        self.warps.slots[slot as usize].attention = next.min(self.instruction_limit);
+        Ok(())
+    }
+
+    /// Whether the warp of a slot goes round forever.
+    fn judge(&self, slot: u32, cta: &Cta, budget: u64) -> Verdict {
+        let unsettled = self.load_store.unsettled();
+        if unsettled >> slot & 1 != 0 {
+            return Verdict::Later;
+        }
+        let mut slots = vec![0; cta.waiting.len()];
+        let mut subject = 0;
+        let mut warps = vec![Doing::Ended; cta.waiting.len()];
+        for at in (0..u64::BITS).filter(|at| cta.warps >> at & 1 != 0) {
+            let place = &self.warps.slots[at as usize];
+            let Some(warp) = &place.warp else { continue };
+            let index = warp.index() as usize;
+            slots[index] = at;
+            if at == slot {
+                subject = index;
+            }
+            warps[index] = match (place.state, cta.waiting[index]) {
+                (State::Ended, _) => Doing::Ended,
+                (State::AtBarrier, Some(waiting)) => Doing::Waiting(waiting),
+                (State::AtPage, _) => Doing::InFlight,
+                _ if unsettled >> at & 1 != 0 => Doing::InFlight,
+                _ => Doing::Running(Box::new(warp.clone())),
+            };
+        }
+        let program = &*cta.launch.program;
+        let mut shared = cta.shared.clone();
+        let mut words = [Row::ZERO; 4];
+        for (at, pending) in self.load_store.pending() {
+            let Some(index) = slots.iter().position(|slot| *slot == at && cta.warps >> at & 1 != 0) else {
+                continue;
+            };
+            let Doing::Running(warp) = &mut warps[index] else { return Verdict::Later };
+            match pending {
+                Pending::Access(access) if !shared_access(access, &mut shared, &mut words) => {
+                    return Verdict::Open;
+                }
+                Pending::Access(access) if access.wants_value => {
+                    warp.complete_load(program, access.pc, access.mask, &words);
+                }
+                Pending::Access(_) => {}
+                Pending::Poll(address) => warp.polled(program, shared_word(&shared, address)),
+            }
+        }
+        let mut memories = Cached { load_store: &self.load_store, cta, slots };
+        let moment = Moment { program, env: &cta.environment, shared, warps };
+        moment.judge(subject, &mut memories, budget)
+    }
+
+    fn beyond_the_limit(&self, slot: u32, cta: &Cta) -> Fault {
+        let limit = self.instruction_limit;
+        let message = format!(
+            "the warp has executed {limit} instructions and has not ended: it is taken to run forever (instruction_limit of the SM)"
+        );
+        let warp = self.warps.slots[slot as usize].warp.as_ref();
+        let index = warp.map_or(0, Warp::index);
+        let (active, pc) = warp.map_or((1, 0), |warp| (warp.active(), warp.pc().unwrap_or_default()));
+        cta.fault_at(index, active.trailing_zeros(), pc, message)
+    }
+}

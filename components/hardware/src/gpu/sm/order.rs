@@ -1,0 +1,202 @@
+//! Memory order on an SM: what releases and acquires wait for, and what they do to the L1.
+//!
+//! A release waits until the accesses before it are performed: those of its warp, and beyond the block those of all warps of the
+//! block, because a barrier or a release within the block may have put them before it. Which ones these are, two epochs tell: an
+//! access belongs to the epoch in which it was issued, and a release ends the epoch and waits until nothing of it is in flight.
+//! So what other warps issue meanwhile does not hold it up.
+//!
+//! An acquire holds its warp until its value is there; then, if it reaches beyond the block, the L1 invalidates what memory has,
+//! too, and lines that were requested before serve nobody else. Within a block the L1 is coherent by itself: a store evicts its
+//! line, and all accesses of the SM pass the L1 in order. A fence does both. Caches that are only read, of instructions,
+//! constants and texels, have no part in it (PTX ISA 8.1).
+
+use counterpoint_ptx::{Order, Reach};
+
+use super::Sm;
+use super::warp::State;
+
+/// The accesses of a block in flight, by epoch, and the warps that wait for the end of one.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Drain {
+    /// Instructions and stores of each epoch that have not ended.
+    in_flight: [u32; 2],
+    /// The epoch of what is issued now.
+    epoch: u8,
+    /// Slots that wait for the end of the last epoch.
+    waiting: u64,
+    /// Slots that wait for the end of this one, which begins to end when the last one has ended.
+    next: u64,
+}
+
+impl Drain {
+    /// Something begins in this epoch.
+    #[inline]
+    pub(super) fn begin(&mut self) -> u8 {
+        self.begin_in(self.epoch);
+        self.epoch
+    }
+
+    /// Something begins that belongs to an instruction of an epoch.
+    #[inline]
+    pub(super) fn begin_in(&mut self, epoch: u8) {
+        self.in_flight[usize::from(epoch & 1)] += 1;
+    }
+
+    /// Something of an epoch has ended.
+    #[inline]
+    pub(super) fn end(&mut self, epoch: u8) {
+        self.in_flight[usize::from(epoch & 1)] -= 1;
+    }
+
+    /// A warp waits for all that is in flight now.
+    fn wait(&mut self, slot: u32) {
+        self.next |= 1 << slot;
+    }
+
+    /// Whether a warp waits still.
+    fn holds(&mut self, slot: u32) -> bool {
+        // Ends epochs as far as nothing of them is in flight.
+        while self.in_flight[usize::from(self.epoch ^ 1)] == 0 && (self.waiting | self.next) != 0 {
+            self.waiting = std::mem::take(&mut self.next);
+            if self.waiting != 0 {
+                self.epoch ^= 1;
+            }
+        }
+        (self.waiting | self.next) >> slot & 1 != 0
+    }
+}
+
+/// What a warp waits for at a fence, a release or an acquire.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Pause {
+    /// Accesses before a fence that orders so far, and after which it goes on.
+    #[default]
+    Fence,
+    /// The same, and the L1 is invalidated at the end.
+    AcquiringFence,
+    /// Accesses before a release, which comes next.
+    Release,
+    /// The value of an acquire.
+    Acquire,
+    /// The same, and the L1 is invalidated when it is there.
+    AcquireFromDevice,
+}
+
+impl Sm {
+    /// Holds a warp back whose next instruction is a release, if it has to wait.
+    #[cold]
+    pub(super) fn hold_release(&mut self, slot: u32) -> bool {
+        let warp = &mut self.warps.slots[slot as usize];
+        let (place, reach) = (warp.cta, warp.next.releases);
+        if std::mem::take(&mut warp.may_release) || !self.must_drain(slot, reach) {
+            return false;
+        }
+        self.pause(slot, Pause::Release);
+        self.refresh(slot, place);
+        true
+    }
+
+    /// A warp has executed a fence.
+    pub(super) fn meet_fence(&mut self, slot: u32, order: Order) {
+        let acquires = order.acquires == Reach::Device;
+        if self.must_drain(slot, order.releases) {
+            self.pause(slot, if acquires { Pause::AcquiringFence } else { Pause::Fence });
+        } else if acquires {
+            self.load_store.acquire();
+        }
+    }
+
+    /// A warp issues an access. If it acquires, the warp waits for its value.
+    #[inline]
+    pub(super) fn meet_acquire(&mut self, slot: u32, acquires: Reach) {
+        if acquires != Reach::None {
+            let beyond = acquires == Reach::Device;
+            self.warps.slots[slot as usize].acquiring = true;
+            self.pause(slot, if beyond { Pause::AcquireFromDevice } else { Pause::Acquire });
+        }
+    }
+
+    fn pause(&mut self, slot: u32, pause: Pause) {
+        let warp = &mut self.warps.slots[slot as usize];
+        (warp.state, warp.pause) = (State::AtFence, pause);
+        self.fenced |= 1 << slot;
+    }
+
+    /// Whether a warp must wait for what is in flight, of it or of its block.
+    fn must_drain(&mut self, slot: u32, releases: Reach) -> bool {
+        let warp = &self.warps.slots[slot as usize];
+        let mut waits = warp.outstanding > 0;
+        if releases == Reach::Device
+            && let Some(cta) = &mut self.ctas[warp.cta]
+        {
+            cta.drain.wait(slot);
+            waits |= cta.drain.holds(slot);
+        }
+        waits
+    }
+
+    /// Lets warps go on that have waited long enough.
+    #[inline]
+    pub(super) fn pass_fences(&mut self) {
+        if self.fenced != 0 {
+            self.pass_some();
+        }
+    }
+
+    fn pass_some(&mut self) {
+        let mut rest = self.fenced;
+        while rest != 0 {
+            let slot = rest.trailing_zeros();
+            rest &= rest - 1;
+            let warp = &mut self.warps.slots[slot as usize];
+            let place = warp.cta;
+            let waits = match warp.pause {
+                Pause::Acquire | Pause::AcquireFromDevice => warp.acquiring,
+                Pause::Fence | Pause::AcquiringFence | Pause::Release => {
+                    let holds = self.ctas[place].as_mut().is_some_and(|cta| cta.drain.holds(slot));
+                    warp.outstanding > 0 || holds
+                }
+            };
+            if waits {
+                continue;
+            }
+            warp.may_release = warp.pause == Pause::Release;
+            if matches!(warp.pause, Pause::AcquiringFence | Pause::AcquireFromDevice) {
+                self.load_store.acquire();
+            }
+            self.fenced &= !(1 << slot);
+            self.resume(1 << slot, place);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_release_waits_for_what_was_in_flight_and_for_nothing_later() {
+        let mut drain = Drain::default();
+        let (first, second) = (drain.begin(), drain.begin());
+        drain.wait(0);
+        assert!(drain.holds(0));
+        // A warp that always has something in flight does not hold it up.
+        let later = drain.begin();
+        assert_ne!(first, later);
+        drain.end(first);
+        assert!(drain.holds(0));
+        drain.wait(1);
+        drain.end(second);
+        assert!(!drain.holds(0));
+        assert!(drain.holds(1), "what came after the first release came before the second");
+        let last = drain.begin();
+        drain.end(later);
+        assert!(!drain.holds(1));
+        drain.wait(2);
+        assert!(drain.holds(2));
+        drain.end(last);
+        assert!(!drain.holds(2));
+        drain.wait(3);
+        assert!(!drain.holds(3), "nothing is in flight");
+    }
+}

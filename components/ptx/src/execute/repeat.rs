@@ -1,0 +1,119 @@
+//! Whether a warp is where it was before: the same paths, and the same values in all registers that decide what it does.
+//!
+//! Registers that decide are those that a branch, a guard of one, an address or a stored value depends on, by way of any of the
+//! instructions in question. What only counts on beside them never decides, so it may differ.
+
+use super::Warp;
+use super::poll::Poll;
+use crate::program::{Action, Program, RegisterPlace, Special};
+
+/// What an instruction is to somebody who asks whether a loop ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// It computes registers from registers.
+    Computes,
+    /// It decides where the warp goes, or what it accesses.
+    Decides,
+    /// It depends on time or on others, or they see it.
+    Outside,
+}
+
+/// The part that an action plays. Every action has its line, so that a new one must be given its part.
+pub(crate) fn part(action: Action) -> Part {
+    match action {
+        Action::Special(Special::Clock | Special::ClockHigh) => Part::Outside,
+        Action::Lane
+        | Action::LaneWide
+        | Action::Carry(_)
+        | Action::Compare(_)
+        | Action::Set(..)
+        | Action::Predicate(_)
+        | Action::Special(_)
+        | Action::SymbolAddress(_)
+        | Action::ToGeneric(_)
+        | Action::FromGeneric(_)
+        | Action::InSpace(_)
+        | Action::Pack
+        | Action::Unpack => Part::Computes,
+        // What memory is accessed is looked at when the address is known. Lanes that a mask names must be there.
+        Action::Memory
+        | Action::LoadParam
+        | Action::Branch
+        | Action::Warp(_)
+        | Action::Fence
+        | Action::LoadFrame
+        | Action::StoreFrame
+        | Action::Call
+        | Action::Return
+        | Action::Exit => Part::Decides,
+        Action::Barrier { .. }
+        | Action::BarrierReduction(_)
+        | Action::Texture { .. }
+        | Action::Print
+        | Action::Range(_)
+        | Action::Trap
+        | Action::Assert => Part::Outside,
+    }
+}
+
+/// The places of the registers that decide, in a loop of some instructions.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Deciding(Vec<RegisterPlace>);
+
+impl Deciding {
+    /// Those of a loop that consists of these instructions.
+    pub(crate) fn of(program: &Program, loop_: &[u32]) -> Self {
+        let mut decides = vec![false; usize::from(program.scoreboard_registers)];
+        let instructions = || loop_.iter().map(|pc| &program.instructions[*pc as usize]);
+        for instruction in instructions().filter(|it| part(it.action) != Part::Computes) {
+            instruction.reads.as_slice().iter().for_each(|id| decides[usize::from(*id)] = true);
+        }
+        loop {
+            let mut grows = false;
+            for instruction in instructions() {
+                if instruction.writes.as_slice().iter().any(|id| decides[usize::from(*id)]) {
+                    for id in instruction.reads.as_slice() {
+                        grows |= !std::mem::replace(&mut decides[usize::from(*id)], true);
+                    }
+                }
+            }
+            if !grows {
+                break;
+            }
+        }
+        let places = decides.iter().zip(&program.places).filter(|(decides, _)| **decides);
+        Deciding(places.map(|(_, place)| *place).collect())
+    }
+}
+
+impl Warp {
+    /// From now on all rounds of loops are executed.
+    pub(crate) fn execute_polls(&mut self) {
+        self.poll = Poll::NONE;
+    }
+
+    /// Whether what it does from here on is what it did from an earlier state on, as far as registers say.
+    pub(crate) fn repeats(&self, earlier: &Warp, deciding: &Deciding) -> bool {
+        let path = |warp: &Warp| {
+            let Warp { pc, reconvergence, mask, exited, function, floor, returned, voting, .. } = warp;
+            (*pc, *reconvergence, *mask, *exited, *function, *floor, *returned, *voting)
+        };
+        path(self) == path(earlier)
+            && (self.frame_row, self.local_base) == (earlier.frame_row, earlier.local_base)
+            && self.stack == earlier.stack
+            && self.frames == earlier.frames
+            && deciding.0.iter().all(|place| match *place {
+                RegisterPlace::Predicate(at) => {
+                    self.predicates[usize::from(at)] == earlier.predicates[usize::from(at)]
+                }
+                RegisterPlace::Narrow(at) => self.rows[usize::from(at)] == earlier.rows[usize::from(at)],
+                RegisterPlace::Wide(at) => {
+                    let pair = usize::from(at)..usize::from(at) + 2;
+                    self.rows[pair.clone()] == earlier.rows[pair]
+                }
+            })
+            && self.frame == earlier.frame
+            && self.saved_rows == earlier.saved_rows
+            && self.saved_predicates == earlier.saved_predicates
+    }
+}
