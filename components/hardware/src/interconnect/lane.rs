@@ -1,7 +1,8 @@
 //! One direction of a crossbar: inputs with a queue each, outputs that serve one of them at a time.
 //!
 //! A message waits at the head of its input until its output is free, and holds back all behind it: a queue has one
-//! head, so that a busy output costs the others as well (head-of-line blocking). Outputs choose among the heads that want
+//! head, so that a busy output costs the others as well (head-of-line blocking). Its packets pass one by one, and those of
+//! others may pass between them; it has arrived when the last one has. Outputs choose among the heads that want
 //! them in turn (iSLIP). Time passes in steps of the switch, `speedup` of them a cycle. A packet takes a step for the
 //! allocation of its output and one for each of its flits, as in the input-queued router of BookSim with one virtual
 //! channel; behind the switch an output sends a flit a cycle.
@@ -26,23 +27,29 @@ pub(super) struct PacketParams {
 }
 
 impl PacketParams {
-    /// Packets and flits of a message about so many sectors, which carries their values or does not.
-    fn cut(&self, sectors: u64, carries: bool) -> (u64, u64) {
-        let mut rest = sectors * SECTOR_BYTES;
-        let (packet, header, flit) = (self.packet.get(), self.header.get(), self.flit.get());
-        let (mut packets, mut flits) = (0, 0);
-        while rest > 0 {
-            let values = rest.min(packet);
-            packets += 1;
-            flits += (header + if carries { values } else { 0 }).div_ceil(flit).max(1);
-            rest -= values;
-        }
-        (packets.max(1), flits.max(1))
+    /// The packets of a message about a number of sectors, which carries their values or does not.
+    fn cut(&self, sectors: u64, carries: bool) -> Cut {
+        let (values, packet) = (sectors * SECTOR_BYTES, self.packet.get());
+        let flits = |values: u64| {
+            (self.header.get() + if carries { values } else { 0 }).div_ceil(self.flit.get()).max(1)
+        };
+        let packets = values.div_ceil(packet).max(1);
+        let last = flits(values - (packets - 1) * packet);
+        Cut { packets, flits: flits(packet.min(values)), last }
     }
 }
 
-/// Packets and flits of messages by whether they carry values, and by sectors.
-type Cuts = [[(u64, u64); SECTORS + 1]; 2];
+/// The packets of a message.
+#[derive(Clone, Copy)]
+struct Cut {
+    packets: u64,
+    /// Flits of each packet but the last, and of the last.
+    flits: u64,
+    last: u64,
+}
+
+/// The packets of messages by whether they carry values, and by sectors.
+type Cuts = [[Cut; SECTORS + 1]; 2];
 
 /// Sectors of a line.
 const SECTORS: usize = (LINE_BYTES / SECTOR_BYTES) as usize;
@@ -64,8 +71,12 @@ pub(super) struct LaneStats {
 struct Source {
     /// The step from which on it can pass another message.
     free: u64,
-    /// The cycle in which its head came into sight.
+    /// The cycle in which the next packet came to the head.
     head: u64,
+    /// Packets of the message at its head that have passed.
+    passed: u64,
+    /// Where that message goes.
+    output: u32,
 }
 
 /// What is known of an output.
@@ -93,9 +104,9 @@ pub(super) struct Lane {
     speedup: u64,
     sources: Vec<Source>,
     sinks: Vec<Sink>,
-    /// Inputs of which neither a message at the head nor one that passes is known.
+    /// Inputs of which neither a message at the head nor a packet that passes is known.
     vacant: Bits,
-    /// Inputs whose message still passes.
+    /// Inputs of which a packet still passes.
     passing: Bits,
     /// The first step in which one of these can pass another one.
     passed: u64,
@@ -142,11 +153,11 @@ impl Lane {
         (route, arrive): (impl Fn(&M) -> u32, impl Fn(&mut M, u32)),
     ) -> Result<Option<u64>, u32> {
         let cycle = process.cycle();
-        let steps = cycle * self.speedup..(cycle + 1) * self.speedup;
+        let (ends, steps) = (inputs.len() as u32, cycle * self.speedup..(cycle + 1) * self.speedup);
         for step in steps.clone() {
             let vacated = step >= self.passed;
             if vacated {
-                self.vacate(step);
+                self.vacate(step, cycle);
             }
             // What comes in a cycle is there from its first step on.
             if vacated || step == steps.start {
@@ -162,26 +173,32 @@ impl Lane {
                 }
                 let Some(permit) = outputs[output].tx.try_reserve() else { continue };
                 let index = sink.choose();
-                let Some(mut message) = inputs[index as usize].rx.try_recv() else { continue };
-                sink.turn = (index + 1) % inputs.len() as u32;
+                let input = &mut inputs[index as usize].rx;
+                let Some((sectors, carries)) = input.peek(Packets::sectors) else { continue };
+                sink.turn = (index + 1) % ends;
                 sink.wanted &= !(1 << index);
                 if sink.wanted == 0 {
                     self.wanted &= !(1 << output);
                 }
                 let source = &mut self.sources[index as usize];
-                let (sectors, carries) = message.sectors();
-                let (packets, flits) = self.cuts[usize::from(carries)][SECTORS.min(sectors as usize)];
-                source.free = step + packets + flits;
+                let cut = self.cuts[usize::from(carries)][SECTORS.min(sectors as usize)];
+                source.passed += 1;
+                let is_last = source.passed == cut.packets;
+                let flits = if is_last { cut.last } else { cut.flits };
+                source.free = step + 1 + flits;
                 sink.free = source.free;
                 sink.channel = sink.channel.max(cycle) + flits;
                 self.passing |= 1 << index;
                 self.passed = self.passed.min(source.free);
-                stats.messages.add(1);
                 stats.flits.add(flits);
                 stats.conflicts.add(cycle - source.head);
-                arrive(&mut message, index);
-                // The message has arrived when its last flit has.
-                permit.send_after(process.span(sink.channel - cycle - 1), message);
+                if is_last && let Some(mut message) = input.try_recv() {
+                    source.passed = 0;
+                    stats.messages.add(1);
+                    arrive(&mut message, index);
+                    // The message has arrived when its last flit has.
+                    permit.send_after(process.span(sink.channel - cycle - 1), message);
+                }
             }
         }
         // An output that is free now has no credit, which may come at any time.
@@ -192,14 +209,21 @@ impl Lane {
         Ok((next != u64::MAX).then_some(next / self.speedup))
     }
 
-    /// Inputs whose messages have passed by a step can pass others.
-    fn vacate(&mut self, step: u64) {
+    /// Inputs whose packets have passed by a step can pass others: more of the same message, or those of another one.
+    fn vacate(&mut self, step: u64, cycle: u64) {
         self.passed = u64::MAX;
         for input in Watch::members(self.passing) {
-            let free = self.sources[input].free;
+            let Source { free, head, passed, output } = &mut self.sources[input];
+            let free = *free;
             if free <= step {
                 self.passing &= !(1 << input);
-                self.vacant |= 1 << input;
+                if *passed == 0 {
+                    self.vacant |= 1 << input;
+                } else {
+                    *head = cycle;
+                    self.sinks[*output as usize].wanted |= 1 << input;
+                    self.wanted |= 1 << *output;
+                }
             } else {
                 self.passed = self.passed.min(free);
             }
@@ -220,7 +244,8 @@ impl Lane {
             sink.wanted |= 1 << index;
             self.wanted |= 1 << output;
             self.vacant &= !(1 << index);
-            self.sources[index].head = cycle;
+            let source = &mut self.sources[index];
+            (source.head, source.output) = (cycle, output);
         }
         Ok(())
     }

@@ -22,7 +22,10 @@ impl Sm {
         }
         let cycle = sim.cycle();
         sim.stats.active.add(1);
-        for scheduler in 0..self.schedulers.len() {
+        // They take turns to be the first, which matters where they share a way (GPGPU-Sim).
+        let count = self.schedulers.len();
+        let first = (cycle % count as u64) as usize;
+        for scheduler in (first..count).chain(0..first) {
             let candidates = self.candidates(scheduler, cycle);
             let stale = self.fetch.stale() & self.schedulers[scheduler].share;
             if stale != 0 {
