@@ -96,7 +96,11 @@ fn a_policy_that_overfills_an_sm_ends_the_run_on_stepped_and_modelled_sms() {
         registry.variant::<dyn CtaPolicy, Crowded>();
         let summary = run_with(&request(machine, "vecadd", &sets), registry);
         let ending = summary.ending();
-        for part in ["gpu.scheduler", "the policy `crowded` places block ", "on SM 0, where it has no room: it needs "] {
+        for part in [
+            "gpu.scheduler",
+            "the policy `crowded` places block ",
+            "on SM 0, where it has no room: it needs ",
+        ] {
             assert!(ending.contains(part), "{machine}: {ending}");
         }
     }

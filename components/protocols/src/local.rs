@@ -3,10 +3,11 @@
 //! A device has room for the local memory of all threads that it can hold at once, whichever kernels they belong to: what a
 //! warp uses depends on its SM and its slot there, and warps that run at the same time never share. The words of a
 //! warp's 32 lanes lie side by side, so that lanes which all access the same word of theirs access one line, as NVIDIA's
-//! GPUs do it (CUDA C programming guide, "Local Memory"):
+//! GPUs do it (CUDA C programming guide, "Local Memory"). Lines of the same word of all warps lie together, so that a
+//! kernel of few warps meets all sets of the caches (GPGPU-Sim):
 //!
 //! ```text
-//! base + ((sm * warps + slot) * words + word) * 128 + lane * 4
+//! base + ((word * warps + slot) * sms + sm) * 128 + lane * 4
 //! ```
 
 /// Threads of a warp, and bytes of a word.
@@ -46,13 +47,18 @@ impl LocalMemory {
         self.capacity.threads() * u64::from(self.bytes_per_thread)
     }
 
+    /// Bytes from a word of a thread to its next one.
+    #[inline]
+    pub fn stride(&self) -> u64 {
+        u64::from(self.capacity.sms) * u64::from(self.capacity.warps) * (LANES * WORD)
+    }
+
     /// The address of a byte of a thread's local memory: of a lane of the warp in a slot of an SM.
     #[inline]
     pub fn address(&self, sm: u32, slot: u32, lane: u32, offset: u32) -> u64 {
-        let warp = u64::from(sm) * u64::from(self.capacity.warps) + u64::from(slot);
+        let warp = u64::from(slot) * u64::from(self.capacity.sms) + u64::from(sm);
         let (word, byte) = (u64::from(offset) / WORD, u64::from(offset) % WORD);
-        let line = warp * (u64::from(self.bytes_per_thread) / WORD) + word;
-        self.base + line * (LANES * WORD) + u64::from(lane) * WORD + byte
+        self.base + word * self.stride() + warp * (LANES * WORD) + u64::from(lane) * WORD + byte
     }
 }
 
@@ -68,13 +74,13 @@ mod tests {
     #[test]
     fn a_word_of_all_lanes_is_one_line() {
         let lanes = |sm, slot, offset| (0..32).map(move |lane| LOCAL.address(sm, slot, lane, offset));
-        assert!(lanes(0, 0, 0).eq((4096..4224).step_by(4)));
-        assert!(
-            lanes(0, 0, 6).eq((4096 + 128 + 2..4096 + 256).step_by(4)),
-            "the third byte of the second word"
-        );
-        assert!(lanes(0, 1, 0).eq((4096 + 3 * 128..4096 + 4 * 128).step_by(4)));
-        assert!(lanes(1, 2, 8).eq((4096 + 17 * 128..4096 + 18 * 128).step_by(4)), "the last line of 18");
+        let line = |number: u64| 4096 + number * 128;
+        assert!(lanes(0, 0, 0).eq((line(0)..line(1)).step_by(4)));
+        assert!(lanes(1, 0, 0).eq((line(1)..line(2)).step_by(4)), "the next SM");
+        assert!(lanes(0, 1, 0).eq((line(2)..line(3)).step_by(4)), "the next slot");
+        assert!(lanes(0, 0, 6).eq((line(6) + 2..line(7)).step_by(4)), "the third byte of the second word");
+        assert!(lanes(1, 2, 8).eq((line(17)..line(18)).step_by(4)), "the last line of 18");
+        assert_eq!(LOCAL.stride(), 6 * 128);
     }
 
     #[test]

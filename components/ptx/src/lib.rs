@@ -40,8 +40,8 @@ pub use execute::{
     Access, AccessKind, CtaEnvironment, Issue, Issued, PollStep, RangeAction, RangeCall, Votes, Warp, Windows,
 };
 pub use image::VariableBases;
+pub use isa::{AtomicOperation, AtomicType, CacheOperator, Latency, Order, Reach, Unit};
 pub use program::{
     FileAccesses, InitialAddress, Instruction, NO_PC, Param, Program, RegisterSet, Row, Space, Symbol,
 };
-pub use isa::{AtomicOperation, AtomicType, CacheOperator, Latency, Order, Reach, Unit};
 pub use standstill::{Waiting, standstill};

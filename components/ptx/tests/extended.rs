@@ -118,7 +118,11 @@ fn chains_that_mix_sums_differences_and_products_hand_on_the_adders_carry() {
                 let narrow = if bits == 32 { "cvt.u64.u32 %rd5, %r9;" } else { "" };
                 let set = format!("mov.u{bits} {z}, {};", if bits == 32 { c & 0xffff_ffff } else { c });
                 let text = format!("{set} {} {narrow}", lines[..=step].join(" "));
-                assert_eq!(wide(&text, a, b), *want, "{chain:?}, {bits} bits, step {step}: {a:#x} {b:#x} {c:#x}");
+                assert_eq!(
+                    wide(&text, a, b),
+                    *want,
+                    "{chain:?}, {bits} bits, step {step}: {a:#x} {b:#x} {c:#x}"
+                );
                 compared += 1;
             }
         }

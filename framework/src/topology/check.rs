@@ -43,7 +43,13 @@ pub(super) fn check(flat: &Flat, catalogue: &Catalogue, diagnostics: &mut Diagno
         *next += 1;
     }
     faults::attach(&flat.faults, &instances, &mut links, catalogue, diagnostics);
-    Machine { name: flat.name.clone(), description: flat.description.clone(), follows: flat.follows, instances, links }
+    Machine {
+        name: flat.name.clone(),
+        description: flat.description.clone(),
+        follows: flat.follows,
+        instances,
+        links,
+    }
 }
 
 /// Dotted names can spell the path of a part of a module.

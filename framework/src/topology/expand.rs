@@ -154,8 +154,12 @@ pub(super) fn expand(sources: &Sources, catalogue: &Catalogue, diagnostics: &mut
             one.value = value;
         }
     }
-    let flat =
-        Flat { name: machine.name.clone(), description: machine.description.clone(), follows: machine.follows, ..Flat::default() };
+    let flat = Flat {
+        name: machine.name.clone(),
+        description: machine.description.clone(),
+        follows: machine.follows,
+        ..Flat::default()
+    };
     let mut expander =
         Expander { catalogue, modules: &modules, diagnostics, flat, within: Vec::new(), unfolded: 0 };
     let scope = expander.module(&machine, "", machine.span, overrides, &Clocks::new());

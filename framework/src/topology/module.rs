@@ -197,7 +197,8 @@ struct Parser<'a> {
 impl Parser<'_> {
     fn follows(&mut self, node: &Node) -> Option<Follows> {
         let Some(name) = node.as_scalar() else {
-            self.diagnostics.error(node.span, format!("expected what the machine follows, found {}", node.shape()));
+            self.diagnostics
+                .error(node.span, format!("expected what the machine follows, found {}", node.shape()));
             return None;
         };
         let found = Follows::ALL.into_iter().find(|follows| follows.as_str() == name);

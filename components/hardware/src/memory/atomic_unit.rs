@@ -96,7 +96,8 @@ impl AtomicUnit {
         // A word is taken to be free when all of the last pass are.
         if start > end {
             self.busy.retain(|word| !asked(&word));
-            self.busy.extend(words.iter().map(|offset| Busy { address: line + u64::from(*offset), free: start }));
+            self.busy
+                .extend(words.iter().map(|offset| Busy { address: line + u64::from(*offset), free: start }));
         }
         self.free = end;
         self.ends.push_back(end);
@@ -132,9 +133,12 @@ mod tests {
         let one = || lanes([8; 32]);
         let two = || lanes((0..32).map(|lane| lane % 2 * 4));
         // Lanes a cycle, cycles on a word; and what a line of words, one word and two words take.
-        for (rate, same_word, expected) in
-            [(2, 9, [16, 31 * 9 + 1, 15 * 9 + 1]), (4, 1, [8, 32, 16]), (1, 1, [32, 32, 32]), (32, 3, [1, 94, 46])]
-        {
+        for (rate, same_word, expected) in [
+            (2, 9, [16, 31 * 9 + 1, 15 * 9 + 1]),
+            (4, 1, [8, 32, 16]),
+            (1, 1, [32, 32, 32]),
+            (32, 3, [1, 94, 46]),
+        ] {
             let found = [line(), one(), two()].map(|lanes| unit(rate, same_word).take(0, &lanes, 100) - 100);
             assert_eq!(found, expected, "{rate} lanes, {same_word} cycles on a word");
         }

@@ -221,7 +221,10 @@ fn a_policy_that_places_what_has_no_room_is_a_fault_that_names_what_is_missing()
     for (sm, missing) in [
         (SmResources { threads: 150, ..PLENTY }, "64 threads, 22 are left".to_owned()),
         (SmResources { ctas: 2, ..PLENTY }, "1 block slots, 0 are left".to_owned()),
-        (SmResources { registers: 3 * need - 1, ..PLENTY }, format!("{need} registers, {} are left", need - 1)),
+        (
+            SmResources { registers: 3 * need - 1, ..PLENTY },
+            format!("{need} registers, {} are left", need - 1),
+        ),
         (SmResources { shared: 20_000, ..PLENTY }, "8192 bytes of shared memory, 3616 are left".to_owned()),
         (
             SmResources { threads: 150, shared: 20_000, ..PLENTY },
@@ -241,7 +244,9 @@ fn a_policy_that_places_what_is_not_there_is_a_fault_too() {
     assert_eq!(found(2), format!("{name} a block of k #3 on SM 9, and there are 2 SMs"));
     assert_eq!(found(3), format!("{name} block 0 of k #3 on SM 1, which is not of its share, SMs 0 to 0"));
     assert_eq!(found(4), format!("{name} a block of k #3, all of whose 3 are placed"));
-    let twice = format!("{name} block 1 of k #3 on SM 0, which cannot take a block in this cycle: it takes one a cycle");
+    let twice = format!(
+        "{name} block 1 of k #3 on SM 0, which cannot take a block in this cycle: it takes one a cycle"
+    );
     assert_eq!(found(5), twice);
     // Six blocks on two SMs: three for each.
     let spread = careless(0, PLENTY, "{ spread: on }", simple(3, 6, 33));

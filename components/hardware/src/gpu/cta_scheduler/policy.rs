@@ -88,7 +88,10 @@ impl View<'_> {
     #[cold]
     fn reason(&self, Placement { launch, sm }: Placement) -> String {
         let Some(running) = self.launches.get(launch) else {
-            return format!("places a block of launch {launch} in view, where there are {}", self.launches.len());
+            return format!(
+                "places a block of launch {launch} in view, where there are {}",
+                self.launches.len()
+            );
         };
         let Launch { id, program, .. } = &*running.launch;
         let name = format!("{} #{}", program.name(), id.0);

@@ -28,8 +28,12 @@ impl LoadStore {
         let instruction = self.instructions.get(index);
         let access = &instruction.access;
         let is_local = access.space == Space::Local;
-        let (line, group) =
-            if is_local { local::next_line(lanes, part, access) } else { next_line(lanes, access) };
+        let (line, group) = if is_local {
+            let stride = around.cta(instruction.warp).launch.local.stride();
+            local::next_line(lanes, part, stride, access)
+        } else {
+            next_line(lanes, access)
+        };
         let is_last_part = !is_local || part + 1 == local::parts(access);
         let (lanes, next) = if is_last_part { (lanes & !group, 0) } else { (lanes, part + 1) };
         instruction.pending += 1;

@@ -1,7 +1,7 @@
 //! Local memory: where the lanes' bytes lie in device memory, and the words that go there and come back.
 //!
 //! Words of four bytes take turns among the lanes, so an element of eight bytes lies in two lines, and a vector of four
-//! words in four: a warp's access falls into parts, one a word, a line apart from each other.
+//! words in four: a warp's access falls into parts, one a word, a [stride](LocalMemory::stride) apart from each other.
 
 use std::ops::Range;
 
@@ -27,12 +27,12 @@ pub(super) fn parts(access: &Access) -> u32 {
 }
 
 /// The lanes among `lanes` whose first word lies in the same line as that of the first of them, with the line of word
-/// `part`.
-pub(super) fn next_line(lanes: u32, part: u32, access: &Access) -> (u64, u32) {
+/// `part`; words lie `stride` bytes apart.
+pub(super) fn next_line(lanes: u32, part: u32, stride: u64, access: &Access) -> (u64, u32) {
     let first = line_of(access.addresses[lanes.trailing_zeros() as usize]);
     let alike = |lane: &u32| lanes >> lane & 1 != 0 && line_of(access.addresses[*lane as usize]) == first;
     let group = (0..32).filter(alike).fold(0, |group, lane| group | 1 << lane);
-    (first + u64::from(part) * LINE_BYTES, group)
+    (first + u64::from(part) * stride, group)
 }
 
 /// Where the bytes of a lane's word begin in their line.
@@ -109,12 +109,12 @@ mod tests {
     fn a_word_of_all_lanes_is_a_line_and_every_word_has_one() {
         let mut access = access(16, 8, 16);
         translate(&mut access, &LOCAL, 1, 2);
-        // Seven warps have eight lines each before this one's fifth.
-        let lines = [0, 3].map(|part| next_line(!0, part, &access));
-        assert_eq!(lines, [(4096 + (6 * 8 + 4) * 128, !0), (4096 + (6 * 8 + 7) * 128, !0)]);
+        // The fifth word of eight warps; this one is the third of the second SM.
+        let lines = [0, 3].map(|part| next_line(!0, part, LOCAL.stride(), &access));
+        assert_eq!(lines, [(4096 + (4 * 8 + 2 * 2 + 1) * 128, !0), (4096 + (7 * 8 + 2 * 2 + 1) * 128, !0)]);
         assert_eq!((parts(&access), bytes(&access, !0)), (4, ByteMask::MAX));
         access.addresses[5] += 128;
-        assert_eq!(next_line(!0, 0, &access).1, !(1 << 5));
+        assert_eq!(next_line(!0, 0, LOCAL.stride(), &access).1, !(1 << 5));
     }
 
     #[test]

@@ -44,13 +44,7 @@ impl LoadStore {
     }
 
     /// Times an atomic, done already, as a loop of loads with locks and stores that unlock.
-    fn locked(
-        &mut self,
-        access: Box<Access>,
-        warp: u32,
-        round: u64,
-        around: &mut Surroundings<'_>,
-    ) -> Taken {
+    fn locked(&mut self, access: Box<Access>, warp: u32, round: u64, around: &mut Surroundings<'_>) -> Taken {
         let Locked { rounds, cycles } = locked(&access, self.banks);
         around.cta(warp).counts.shared_conflicts += cycles - 2;
         around.stats.shared_accesses.add(1);
