@@ -125,10 +125,18 @@ pub(super) fn kernel(programs: &[Program], target: u32, rounds: usize) -> String
     text
 }
 
+/// Where programs run: `tiny` with settings, and perhaps with ways to and from the slices of the L2 on which one message in three is
+/// held up, with those behind it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Machine {
+    pub(super) sets: &'static [&'static str],
+    pub(super) jitters: bool,
+}
+
 /// The outcomes that a machine shows, of each program.
 pub(super) fn observe(
     programs: &[Program],
-    (machine, sets): (&str, &[&str]),
+    machine: Machine,
     (target, rounds): (u32, usize),
     functional: bool,
 ) -> Vec<BTreeSet<Outcome>> {
@@ -158,8 +166,21 @@ postlude:
     );
     let path = folder.path().join("litmus.yaml");
     std::fs::write(&path, text).unwrap();
-    let summary =
-        run_request(&RunRequest { functional, ..request(machine, &path.display().to_string(), sets) });
+    let mut overlays = Vec::new();
+    if machine.jitters {
+        let file = folder.path().join("jitters.yaml");
+        let fault = "fault: delay, by: 900 ns, probability: 0.3";
+        let ways =
+            ["gpu.l2[*].requests", "gpu.sm[*].memory"].map(|to| format!("  - {{ to: \"{to}\", {fault} }}\n"));
+        std::fs::write(&file, format!("counterpoint: 1\noverlay: jitter\nfaults:\n{}", ways.concat()))
+            .unwrap();
+        overlays.push(file.display().to_string());
+    }
+    let summary = run_request(&RunRequest {
+        functional,
+        overlays,
+        ..request("tiny", &path.display().to_string(), machine.sets)
+    });
     assert!(summary.is_good() && !summary.partial, "{}", summary.ending());
     let words = |name: &str| -> Vec<u32> {
         let found = summary.results.iter().find(|(file, _)| file == name).expect("it was written");
