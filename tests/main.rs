@@ -16,6 +16,7 @@ mod ends;
 mod faults;
 mod irregular;
 mod launches;
+mod litmus;
 mod machine_kinds;
 mod machines;
 mod microbenchmarks;
