@@ -26,6 +26,7 @@ mod observed;
 mod otlp;
 mod pagoda;
 mod pagoda_trends;
+mod peaks;
 mod pictures;
 mod profile_ranges;
 mod ptx_command;

@@ -90,3 +90,25 @@ fn a_bank_conflict_costs_a_cycle_for_each_lane_that_waits() {
         assert!((found - expected).abs() <= 0.01 * (free + expected), "{degree} lanes: {found} more cycles");
     }
 }
+
+#[test]
+fn with_locks_a_shared_atomic_takes_a_round_for_each_lane_of_its_most_wanted_word() {
+    // Lanes are shared out among so few words that `degree` of them meet on each.
+    let chain = lines(CHAIN, |_| "atom.shared.add.u32 %r5, [%r4], %r5;\nand.b32 %r5, %r5, 0;".to_owned());
+    let hop = |degree: u32, sets: &[&str]| {
+        let begin = format!(
+            "mov.u32 %r4, words;\nrem.u32 %r5, %r3, {};\nmad.lo.u32 %r4, %r5, 4, %r4;\nmov.u32 %r5, 0;\n",
+            32 / degree
+        );
+        longer(&begin, &chain, 0, sets) / CHAIN as f64
+    };
+    let locks = ["gpu.sm.shared_atomics=locks", "gpu.sm.shared_lock_round=20 cycles"];
+    let (native, free) = (hop(1, &[]), hop(1, &locks));
+    assert_eq!(free, native, "without a conflict nobody waits for a lock");
+    for degree in [2, 4, 8, 16, 32] {
+        let more = f64::from(degree - 1);
+        assert_eq!(hop(degree, &[]) - native, more, "{degree} lanes take turns of a cycle");
+        // A round is a load of shared memory, which takes 26 cycles, and what follows it.
+        assert_eq!(hop(degree, &locks) - free, more * (26.0 + 20.0), "{degree} lanes take rounds");
+    }
+}

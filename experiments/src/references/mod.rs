@@ -225,6 +225,7 @@ pub const REFERENCES: &[Reference] = &[
     Reference { name: "pattern-match", compute: pattern_match::reference },
     Reference { name: "pipeline-synthetic", compute: pipeline_synthetic::reference },
     Reference { name: "rank-filter", compute: rank_filter::reference },
+    Reference { name: "rates", compute: probes::rates },
     Reference { name: "reduction", compute: reduction::reference },
     Reference { name: "spmv", compute: spmv::reference },
     Reference { name: "stencil3d", compute: stencil3d::reference },

@@ -42,3 +42,58 @@ pub(super) fn chase(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     let ends = walks.iter().enumerate().map(|(walk, hops)| (walk * apart + hops * stride) % elements);
     Ok(bytes_of_u32s(&ends.map(|end| end as u32).collect::<Vec<_>>()))
 }
+
+/// Turns of each kernel of `probe-rates`: the last one is twice as long as the others.
+const TURNS: [u32; 3] = [1, 1, 2];
+
+/// What the kernels of `probe-rates` leave in `sums`, and in the words that its atomics count in.
+pub(super) fn rates(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
+    let (blocks, threads, places) = (input.size("blocks")?, input.size("threads")?, input.size("places")?);
+    let (stream, l2) = (input.size("stream")? / 16, input.size("l2")? / 16);
+    let [cached, rounds, atomics] = ["cached", "rounds", "atomics"].map(|name| input.size(name));
+    let (cached, rounds, atomics) = (cached?, rounds? as u32, atomics? as u32);
+    let many = blocks * 256;
+    match input.wanted {
+        "word" => return Ok(bytes_of_u32s(&[TURNS.iter().sum::<u32>() * atomics * many as u32])),
+        "line" => {
+            let each = TURNS.iter().sum::<u32>() * atomics * many as u32 / 32;
+            return Ok(bytes_of_u32s(&[each; 32]));
+        }
+        "words" => return Ok(bytes_of_u32s(&vec![TURNS.iter().sum::<u32>() * atomics; many])),
+        _ => {}
+    }
+    // An element holds four numbers in a row.
+    let element = |index: usize| (16 * index as u32).wrapping_add(6);
+    let mut sums = Vec::new();
+    let mut kernel = |threads: usize, sum: &dyn Fn(usize, usize, u32) -> u32| {
+        for (turn, times) in TURNS.into_iter().enumerate() {
+            sums.extend(
+                (0..places).map(|thread| if thread < threads { sum(thread, turn, times) } else { 0 }),
+            );
+        }
+    };
+    // A warp has four times 32 elements behind each other.
+    let begin = |thread: usize| thread / 32 * 128 + thread % 32;
+    let four = |first: usize| (0..4).map(|piece| element(first + 32 * piece)).fold(0, u32::wrapping_add);
+    kernel(many, &|thread, turn, times| {
+        let own = (begin(thread)..stream * times as usize).step_by(4 * many);
+        own.fold(0, |sum: u32, index| sum.wrapping_add(four(turn * stream + index)))
+    });
+    kernel(many, &|thread, _, times| {
+        let rounds = 0..cached * times as usize;
+        rounds.map(|round| four((begin(thread) + 128 * 37 * round) % l2)).fold(0, u32::wrapping_add)
+    });
+    // Out of the L1, and words of shared memory that hold their indices: 16 of a lane's, the same each round.
+    for _ in ["again_l1", "shared"] {
+        kernel(threads, &|thread, _, times| four(thread % 32).wrapping_mul(rounds * times));
+    }
+    // Eight chains that begin with 0 to 7; each of their sixteen steps a round adds one, and what 1 becomes stays 1.
+    for _ in ["fma_f32", "fma_f64", "add_s32", "mad_s32"] {
+        kernel(threads, &|_, _, times| (0..8).sum::<u32>() + 128 * rounds * times);
+    }
+    kernel(threads, &|_, _, _| 8);
+    // All threads on the first word, and each on its own.
+    kernel(threads, &|thread, _, times| if thread == 0 { threads as u32 * atomics * times } else { 0 });
+    kernel(threads, &|_, _, times| atomics * times);
+    Ok(bytes_of_u32s(&sums))
+}

@@ -7,6 +7,7 @@
 mod figures;
 mod measured;
 mod page;
+pub mod peaks;
 mod probes;
 
 use std::path::{Path, PathBuf};

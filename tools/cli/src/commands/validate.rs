@@ -1,17 +1,18 @@
 //! `counterpoint validate`.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
 use counterpoint_experiments::registry;
 use counterpoint_experiments::speed::calibration_loop;
+use counterpoint_experiments::validation::peaks::{Extent, Peak, Stated, Verdict, peaks};
 use counterpoint_experiments::validation::{Measured, Validation, page, spread, validate};
 use counterpoint_framework::model::diagnostics::nearest;
 
 use super::{fail, ptx::refuse};
-use crate::{Console, FAILURE, SUCCESS};
+use crate::{Console, FAILURE, NOT_VERIFIED, SUCCESS};
 
 /// The command's arguments.
 #[derive(Args)]
@@ -21,6 +22,16 @@ pub(crate) struct Validate {
     /// How much faster the kernels run than there, per processor second.
     #[arg(long)]
     speed: bool,
+    /// Measure bandwidths, rates and latencies by programs of our own, beside what data sheets, papers and GPGPU-Sim's files state.
+    /// The exit status is 1 if a difference is larger than it may be and not known.
+    #[arg(long, conflicts_with_all = ["speed", "page"])]
+    peaks: bool,
+    /// With --peaks: only what takes no stream through memory, in seconds.
+    #[arg(long, requires = "peaks")]
+    quick: bool,
+    /// With --peaks: as JSON, with limits and sources.
+    #[arg(long, requires = "peaks")]
+    json: bool,
     /// Write a page with a plot there.
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
@@ -29,6 +40,9 @@ pub(crate) struct Validate {
 impl Validate {
     pub(super) fn execute(&self, console: &mut Console<'_>) -> io::Result<u8> {
         let folder = std::env::current_dir()?;
+        if self.peaks {
+            return self.peaks(&folder, console);
+        }
         let mut measured = match Measured::read(&folder) {
             Ok(measured) => measured,
             Err(message) => return refuse(console, &[format!("error: {message}")]),
@@ -37,12 +51,7 @@ impl Validate {
             let known: Vec<String> = measured.machines.iter().map(|one| one.machine.clone()).collect();
             measured.machines.retain(|one| one.machine == *wanted);
             if measured.machines.is_empty() {
-                let help = match nearest(wanted, known.iter().map(String::as_str)) {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("there are figures of {}", known.join(", ")),
-                };
-                let message = format!("error: no figures are kept of a machine `{wanted}`");
-                return refuse(console, &[message, format!("  help: {help}")]);
+                return unknown(wanted, &known, console);
             }
         }
         let validation = match validate(&measured, &folder, &Arc::new(registry())) {
@@ -61,6 +70,84 @@ impl Validate {
         }
         Ok(SUCCESS)
     }
+}
+
+/// There are no figures of a machine.
+fn unknown(wanted: &str, known: &[String], console: &mut Console<'_>) -> io::Result<u8> {
+    let help = match nearest(wanted, known.iter().map(String::as_str)) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("there are figures of {}", known.join(", ")),
+    };
+    let message = format!("error: no figures are kept of a machine `{wanted}`");
+    refuse(console, &[message, format!("  help: {help}")])
+}
+
+impl Validate {
+    /// What machines reach of what is stated.
+    fn peaks(&self, folder: &Path, console: &mut Console<'_>) -> io::Result<u8> {
+        let mut stated = match Stated::read(folder) {
+            Ok(stated) => stated,
+            Err(message) => return refuse(console, &[format!("error: {message}")]),
+        };
+        if let Some(wanted) = &self.machine {
+            let known = stated.machines();
+            stated.retain(wanted);
+            if stated.figures.is_empty() {
+                return unknown(wanted, &known, console);
+            }
+        }
+        let extent = if self.quick { Extent::Units } else { Extent::All };
+        let peaks = match peaks(&stated, extent, folder, &Arc::new(registry())) {
+            Ok(peaks) => peaks,
+            Err(errors) => return fail(&errors, console),
+        };
+        if self.json {
+            let text = serde_json::to_string_pretty(&peaks).map_err(io::Error::other)?;
+            writeln!(console.out, "{text}")?;
+        } else {
+            table(&peaks, console)?;
+        }
+        end(&peaks, console)
+    }
+}
+
+/// The exit status of what was measured.
+fn end(peaks: &[Peak], console: &mut Console<'_>) -> io::Result<u8> {
+    let missed = peaks.iter().filter(|peak| peak.verdict == Verdict::Missed).count();
+    if missed == 0 {
+        return Ok(SUCCESS);
+    }
+    writeln!(console.err, "error: {missed} of {} figures are further apart than they may be", peaks.len())?;
+    Ok(NOT_VERIFIED)
+}
+
+/// Stated values beside ours, a line a figure.
+fn table(peaks: &[Peak], console: &mut Console<'_>) -> io::Result<()> {
+    writeln!(
+        console.out,
+        "{:<22}{:<11}{:<29}{:<12}{:>10}{:>10}{:>8}  {:<7} source",
+        "machine", "follows", "of", "unit", "ours", "stated", "share", ""
+    )?;
+    for peak in peaks {
+        let verdict = match peak.verdict {
+            Verdict::Met => "",
+            Verdict::Known => "known",
+            Verdict::Missed => "missed",
+        };
+        let share = format!("{:.0} %", 100.0 * peak.share());
+        writeln!(
+            console.out,
+            "{:<22}{:<11}{:<29}{:<12}{:>10.2}{:>10.2}{share:>8}  {verdict:<7} {}",
+            peak.machine,
+            peak.follows.unwrap_or("-"),
+            peak.of,
+            peak.unit,
+            peak.ours,
+            peak.stated,
+            peak.reason.as_ref().unwrap_or(&peak.source),
+        )?;
+    }
+    Ok(())
 }
 
 /// The comparison, a line a figure.
@@ -117,4 +204,46 @@ fn speeds(validation: &Validation, there: f64, console: &mut Console<'_>) -> io:
         )?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use counterpoint_experiments::validation::peaks::Limit;
+
+    use super::*;
+
+    #[test]
+    fn a_figure_that_is_missed_makes_the_status_one() {
+        let peak = |verdict| Peak {
+            machine: "m".into(),
+            follows: Some("card"),
+            of: "sfu",
+            unit: "/cycle/SM",
+            ours: 8.0,
+            stated: 10.0,
+            limit: Limit::Within(0.1),
+            verdict,
+            source: "a data sheet".into(),
+            reason: (verdict == Verdict::Known).then(|| "a reason".into()),
+        };
+        let status = |peaks: &[Peak]| {
+            let (mut out, mut err) = (Vec::new(), Vec::new());
+            let mut console = Console {
+                out: &mut out,
+                err: &mut err,
+                interactive: false,
+                interrupt: Arc::default(),
+                abandon: Arc::default(),
+            };
+            table(peaks, &mut console).unwrap();
+            let status = end(peaks, &mut console).unwrap();
+            (status, String::from_utf8(out).unwrap(), String::from_utf8(err).unwrap())
+        };
+        let (good, out, err) = status(&[peak(Verdict::Met), peak(Verdict::Known)]);
+        assert_eq!((good, err.as_str()), (SUCCESS, ""));
+        assert!(out.contains(" 80 %  known   a reason") && out.contains("a data sheet"), "{out}");
+        let (bad, _, err) = status(&[peak(Verdict::Met), peak(Verdict::Missed)]);
+        assert_eq!(bad, NOT_VERIFIED);
+        assert_eq!(err, "error: 1 of 2 figures are further apart than they may be\n");
+    }
 }

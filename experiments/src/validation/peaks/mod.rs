@@ -1,0 +1,160 @@
+//! What a machine reaches of what its sources state: bandwidths of DRAM and caches, rates of units and atomics, latencies. The
+//! programs are our own (`probe-rates`, `probe-chains`, `probe-chase`), the stated values lie in `experiments/validation/peaks.yaml`.
+
+mod rates;
+mod stated;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use counterpoint_framework::model::Registry;
+use counterpoint_framework::topology::Follows;
+use serde::Serialize;
+
+use super::{latencies, request};
+use crate::run::{RunError, load_machine};
+
+pub use rates::{QUANTITIES, Quantity};
+pub use stated::{Figure, Known, Limit, Stated};
+
+/// How a measured value compares with what is stated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// It is as near as it should be.
+    Met,
+    /// It is not, for a reason that is known, and is what it was.
+    Known,
+    /// It is not.
+    Missed,
+}
+
+/// A measured value beside the stated one.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Peak {
+    /// The machine.
+    pub machine: String,
+    /// What the machine follows, if it says so.
+    pub follows: Option<&'static str>,
+    /// What was measured.
+    pub of: &'static str,
+    /// In which unit.
+    pub unit: &'static str,
+    /// Ours.
+    pub ours: f64,
+    /// What the source states.
+    pub stated: f64,
+    /// How near ours should be.
+    pub limit: Limit,
+    /// How they compare.
+    pub verdict: Verdict,
+    /// Where the stated value comes from.
+    pub source: String,
+    /// Why ours is different, where that is known.
+    pub reason: Option<String>,
+}
+
+impl Peak {
+    /// Ours as a share of what is stated.
+    pub fn share(&self) -> f64 {
+        self.ours / self.stated
+    }
+}
+
+/// Which part of the figures is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// All of them.
+    All,
+    /// Rates of one SM and latencies: what takes no stream through memory.
+    Units,
+}
+
+/// Measures the machines that `stated` has figures of, side by side, for the project that lies in a folder.
+///
+/// # Errors
+/// When a run cannot begin, fails, or computes something wrong; then those of the first machine for which that holds.
+pub fn peaks(
+    stated: &Stated,
+    extent: Extent,
+    folder: &Path,
+    registry: &Arc<Registry>,
+) -> Result<Vec<Peak>, Vec<RunError>> {
+    let machines = stated.machines();
+    let (next, workers) = (AtomicUsize::new(0), std::thread::available_parallelism().map_or(1, usize::from));
+    let mut measured: Vec<(usize, Result<Vec<Peak>, Vec<RunError>>)> = std::thread::scope(|scope| {
+        let work = || {
+            let mut own = Vec::new();
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some(machine) = machines.get(index) else { return own };
+                own.push((index, of_machine(machine, stated, extent, folder, registry)));
+            }
+        };
+        let workers: Vec<_> = (0..workers.min(machines.len())).map(|_| scope.spawn(work)).collect();
+        // A panic of a worker goes on here.
+        workers
+            .into_iter()
+            .flat_map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
+    });
+    measured.sort_by_key(|(index, _)| *index);
+    let mut peaks = Vec::new();
+    for (_, found) in measured {
+        peaks.extend(found?);
+    }
+    Ok(peaks)
+}
+
+/// Measures one machine.
+fn of_machine(
+    machine: &str,
+    stated: &Stated,
+    extent: Extent,
+    folder: &Path,
+    registry: &Arc<Registry>,
+) -> Result<Vec<Peak>, Vec<RunError>> {
+    let loaded =
+        load_machine(&request(machine, "probe-rates", &[], folder), registry).map_err(|error| vec![error])?;
+    let wanted: Vec<&Figure> = stated.of(machine).collect();
+    let mut found = Vec::new();
+    if wanted.iter().any(|figure| !is_latency(&figure.of)) {
+        found.extend(rates::rates(&loaded.machine, machine, extent, folder, registry)?);
+    }
+    if wanted.iter().any(|figure| is_latency(&figure.of)) {
+        found.extend(latencies(machine, &[], folder, registry)?);
+    }
+    let follows = loaded.machine.follows.map(Follows::as_str);
+    let mut peaks = Vec::new();
+    for quantity in &QUANTITIES {
+        let Some((_, ours)) = found.iter().find(|(name, _)| *name == quantity.measured) else { continue };
+        for figure in wanted.iter().filter(|figure| figure.of == quantity.name) {
+            let Some(stated) = figure.stated.get(machine).copied() else { continue };
+            let known = figure.known.get(machine);
+            let verdict = match known {
+                _ if figure.limit.is_met(*ours, stated) => Verdict::Met,
+                Some(known) if known.holds(*ours) => Verdict::Known,
+                _ => Verdict::Missed,
+            };
+            peaks.push(Peak {
+                machine: machine.to_owned(),
+                follows,
+                of: quantity.name,
+                unit: quantity.unit,
+                ours: *ours,
+                stated,
+                limit: figure.limit,
+                verdict,
+                source: figure.source.clone(),
+                reason: known.filter(|_| verdict == Verdict::Known).map(|known| known.why.clone()),
+            });
+        }
+    }
+    Ok(peaks)
+}
+
+/// Whether a quantity is a latency, which the probes of latencies measure.
+fn is_latency(name: &str) -> bool {
+    name.starts_with("latency")
+}

@@ -1,0 +1,176 @@
+//! Rates that programs see: what a launch of twice the length does more, over what it takes longer.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use counterpoint_framework::model::Registry;
+use counterpoint_framework::topology::{Instance, Machine};
+
+use super::super::{request, verified};
+use super::Extent;
+use crate::run::RunError;
+
+/// What is measured.
+#[derive(Debug)]
+pub struct Quantity {
+    /// Its name in the file of stated values.
+    pub name: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// Its name where it is measured.
+    pub(super) measured: &'static str,
+}
+
+const fn quantity(name: &'static str, unit: &'static str) -> Quantity {
+    Quantity { name, unit, measured: name }
+}
+
+const fn latency(name: &'static str, measured: &'static str) -> Quantity {
+    Quantity { name, unit: "cycles", measured }
+}
+
+/// All that is measured, in the order in which it is shown.
+pub static QUANTITIES: [Quantity; 24] = [
+    quantity("dram read", "GB/s"),
+    quantity("dram write", "GB/s"),
+    quantity("dram copy", "GB/s"),
+    quantity("l2 read", "GB/s"),
+    quantity("l1 read", "B/cycle/SM"),
+    quantity("shared read", "B/cycle/SM"),
+    quantity("fp32 fma", "/cycle/SM"),
+    quantity("fp64 fma", "/cycle/SM"),
+    quantity("int add", "/cycle/SM"),
+    quantity("int mad", "/cycle/SM"),
+    quantity("sfu", "/cycle/SM"),
+    quantity("atomics on one word", "/cycle"),
+    quantity("atomics on one line", "/cycle"),
+    quantity("atomics on own lines", "/cycle"),
+    quantity("shared atomics on one word", "/cycle/SM"),
+    quantity("shared atomics on own words", "/cycle/SM"),
+    latency("latency int add", "add.s32"),
+    latency("latency int mad", "mad.lo.s32"),
+    latency("latency fp32 fma", "fma.f32"),
+    latency("latency fp64 fma", "fma.f64"),
+    latency("latency shared", "ld.shared"),
+    latency("latency l1", "chase L1"),
+    latency("latency l2", "chase L2"),
+    latency("latency dram", "chase DRAM"),
+];
+
+/// The kernels of `probe-rates` in the order of their launches.
+const KERNELS: [&str; 16] = [
+    "dram read",
+    "dram write",
+    "dram copy",
+    "l2 read",
+    "l1 read",
+    "shared read",
+    "fp32 fma",
+    "fp64 fma",
+    "int add",
+    "int mad",
+    "sfu",
+    "atomics on one word",
+    "atomics on one line",
+    "atomics on own lines",
+    "shared atomics on one word",
+    "shared atomics on own words",
+];
+
+/// Launches of a kernel: one that fills what it uses, one of a length, and one of twice that.
+const TURNS: usize = 3;
+/// Threads of a block where the whole GPU is kept busy.
+const THREADS: u64 = 256;
+/// Bytes that such a block reads in a round of a stream.
+const ROUND: u64 = 16 * 1024;
+
+/// Sizes of a run.
+struct Sizes {
+    blocks: u64,
+    threads: u64,
+    stream: u64,
+    cached: u64,
+    rounds: u64,
+    atomics: u64,
+}
+
+impl Sizes {
+    /// Blocks for all SMs, and streams that no L2 holds.
+    fn of(machine: &Machine, extent: Extent) -> Self {
+        let of = |kind: &'static str| machine.instances.iter().filter(move |one| one.kind == kind);
+        let sms = of("gpu/sm").count().max(1) as u64;
+        let held: u64 = of("memory/l2-slice").map(|slice| bytes(slice, "cache.capacity")).sum();
+        let blocks = if extent == Extent::All { 4 * sms } else { 4 };
+        let round = blocks * ROUND;
+        let stream = if extent == Extent::All { 2 * held.div_ceil(round).max(1) * round } else { round };
+        Sizes { blocks, threads: 1024, stream, cached: 8, rounds: 16, atomics: 4 }
+    }
+
+    fn settings(&self) -> Vec<String> {
+        let Sizes { blocks, threads, stream, cached, rounds, atomics } = self;
+        [
+            ("blocks", blocks),
+            ("threads", threads),
+            ("stream", stream),
+            ("cached", cached),
+            ("rounds", rounds),
+            ("atomics", atomics),
+        ]
+        .map(|(name, value)| format!("app.{name}={value}"))
+        .to_vec()
+    }
+
+    /// What the longest launch of a kernel does more than the one before it: bytes, lanes of instructions, or atomics.
+    fn more(&self, kernel: &str) -> u64 {
+        let (many, one) = (self.blocks * THREADS, self.threads);
+        match kernel {
+            "dram read" | "dram write" => self.stream,
+            "dram copy" => 2 * self.stream,
+            "l2 read" => many * self.cached * 64,
+            "l1 read" | "shared read" => one * self.rounds * 64,
+            "atomics on one word" | "atomics on one line" | "atomics on own lines" => many * self.atomics,
+            "shared atomics on one word" | "shared atomics on own words" => one * self.atomics,
+            _ => one * self.rounds * 128,
+        }
+    }
+}
+
+/// A parameter that is a size, in bytes; 0 if there is none.
+fn bytes(instance: &Instance, path: &str) -> u64 {
+    let node = path.split('.').try_fold(&instance.params, |node, key| node.get(key));
+    let text = node.and_then(|node| node.as_scalar()).unwrap_or_default();
+    text.parse::<counterpoint_framework::time::Bytes>().map_or(0, counterpoint_framework::time::Bytes::get)
+}
+
+/// Rates of a machine by name, each in its quantity's unit.
+///
+/// # Errors
+/// When the run cannot begin, fails, or computes something wrong.
+pub(super) fn rates(
+    machine: &Machine,
+    name: &str,
+    extent: Extent,
+    folder: &Path,
+    registry: &Arc<Registry>,
+) -> Result<Vec<(&'static str, f64)>, Vec<RunError>> {
+    let sizes = Sizes::of(machine, extent);
+    let summary = verified(&request(name, "probe-rates", &sizes.settings(), folder), registry)?;
+    let scheduler = machine.instances.iter().find(|one| one.kind == "gpu/cta-scheduler");
+    let hertz = scheduler.map_or(1, |scheduler| scheduler.clock.get()) as f64;
+    let mut rates = Vec::new();
+    for (place, kernel) in KERNELS.into_iter().enumerate() {
+        let is_stream =
+            kernel.starts_with("dram") || kernel.starts_with("l2") || kernel.starts_with("atomics");
+        let turns = summary.launches.get(place * TURNS + 1..place * TURNS + TURNS);
+        let Some([short, long]) = turns else { continue };
+        if extent == Extent::Units && is_stream || long.active <= short.active {
+            continue;
+        }
+        let (seconds, unit) =
+            ((long.active - short.active).as_secs_f64(), QUANTITIES.iter().find(|one| one.name == kernel));
+        let more = sizes.more(kernel) as f64;
+        let is_bandwidth = unit.is_some_and(|quantity| quantity.unit == "GB/s");
+        rates.push((kernel, if is_bandwidth { more / seconds / 1e9 } else { more / (seconds * hertz) }));
+    }
+    Ok(rates)
+}

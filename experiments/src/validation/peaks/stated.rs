@@ -1,0 +1,157 @@
+//! The stated values, as `experiments/validation/peaks.yaml` keeps them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::QUANTITIES;
+
+/// How near a measured value should be.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Limit {
+    /// It is apart by this share at most.
+    Within(f64),
+    /// It is at least this share, and not more than a twentieth beyond what is stated.
+    AtLeast(f64),
+    /// It lies between this share and that one.
+    Between(f64, f64),
+}
+
+impl Limit {
+    /// Whether a measured value is near enough.
+    pub fn is_met(self, ours: f64, stated: f64) -> bool {
+        let share = ours / stated;
+        match self {
+            Limit::Within(part) => (share - 1.0).abs() <= part,
+            Limit::AtLeast(part) => (part..=1.05).contains(&share),
+            Limit::Between(least, most) => (least..=most).contains(&share),
+        }
+    }
+}
+
+/// A difference that is known.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Known {
+    /// What was measured.
+    pub ours: f64,
+    /// Why.
+    pub why: String,
+}
+
+impl Known {
+    /// Whether a value is still what it was, to a tenth.
+    pub fn holds(&self, ours: f64) -> bool {
+        (ours / self.ours - 1.0).abs() <= 0.1
+    }
+}
+
+/// What a source states of some machines.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figure {
+    /// The quantity, by its name in [`QUANTITIES`].
+    pub of: String,
+    /// Values by machine, in the quantity's unit.
+    pub stated: BTreeMap<String, f64>,
+    /// How near ours should be.
+    pub limit: Limit,
+    /// Differences by machine that are known.
+    #[serde(default)]
+    pub known: BTreeMap<String, Known>,
+    /// Where the values come from.
+    pub source: String,
+}
+
+/// A file of stated values.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stated {
+    /// All of them.
+    pub figures: Vec<Figure>,
+}
+
+impl Stated {
+    /// Reads the file of the project that a folder lies in.
+    ///
+    /// # Errors
+    /// When it cannot be read or understood, or names what is not measured.
+    pub fn read(folder: &Path) -> Result<Self, String> {
+        const FILE: &str = "experiments/validation/peaks.yaml";
+        let found = folder.ancestors().map(|folder| folder.join(FILE)).find(|path| path.is_file());
+        let path = found.unwrap_or_else(|| folder.join(FILE));
+        let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        Self::parse(&text).map_err(|error| format!("{}: {error}", path.display()))
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let stated: Stated = serde_yaml::from_str(text).map_err(|error| error.to_string())?;
+        for figure in &stated.figures {
+            if !QUANTITIES.iter().any(|quantity| quantity.name == figure.of) {
+                let names: Vec<&str> = QUANTITIES.iter().map(|quantity| quantity.name).collect();
+                return Err(format!("nothing measures `{}`; there are {}", figure.of, names.join(", ")));
+            }
+            if let Some(name) = figure.known.keys().find(|name| !figure.stated.contains_key(*name)) {
+                return Err(format!(
+                    "`{}` knows a difference of {name}, of which it states nothing",
+                    figure.of
+                ));
+            }
+        }
+        Ok(stated)
+    }
+
+    /// The machines of which something is stated, by name.
+    pub fn machines(&self) -> Vec<String> {
+        let mut names: Vec<String> =
+            self.figures.iter().flat_map(|figure| figure.stated.keys().cloned()).collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// What is stated of a machine.
+    pub fn of<'a>(&'a self, machine: &'a str) -> impl Iterator<Item = &'a Figure> {
+        self.figures.iter().filter(move |figure| figure.stated.contains_key(machine))
+    }
+
+    /// Keeps what is stated of one machine.
+    pub fn retain(&mut self, machine: &str) {
+        for figure in &mut self.figures {
+            figure.stated.retain(|name, _| name == machine);
+            figure.known.retain(|name, _| name == machine);
+        }
+        self.figures.retain(|figure| !figure.stated.is_empty());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_shares_of_what_is_stated() {
+        let met = |limit: Limit| [74.0, 76.0, 95.0, 104.0, 111.0].map(|ours| limit.is_met(ours, 100.0));
+        assert_eq!(met(Limit::AtLeast(0.75)), [false, true, true, true, false]);
+        assert_eq!(met(Limit::Within(0.1)), [false, false, true, true, false]);
+        assert_eq!(met(Limit::Between(0.75, 1.2)), [false, true, true, true, true]);
+        let known = Known { ours: 50.0, why: "so".into() };
+        assert_eq!([44.0, 46.0, 54.0, 56.0].map(|ours| known.holds(ours)), [false, true, true, false]);
+    }
+
+    #[test]
+    fn what_nothing_measures_is_refused() {
+        let text = |of: &str, known: &str| {
+            format!(
+                "figures:\n  - {{ of: {of}, stated: {{ a: 1 }}, limit: !within 0.1, known: {{ {known} }}, source: s }}\n"
+            )
+        };
+        assert_eq!(Stated::parse(&text("dram read", "")).unwrap().machines(), ["a"]);
+        let error = Stated::parse(&text("dram", "")).unwrap_err();
+        assert!(error.starts_with("nothing measures `dram`; there are dram read, "), "{error}");
+        let error = Stated::parse(&text("dram read", "b: { ours: 1, why: w }")).unwrap_err();
+        assert_eq!(error, "`dram read` knows a difference of b, of which it states nothing");
+    }
+}
