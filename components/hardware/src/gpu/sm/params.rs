@@ -208,6 +208,16 @@ pub struct WayParams {
     pub dispatch_width: u32,
 }
 
+/// Which lanes of a global access become one transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Coalescing {
+    /// Those in one line of 128 bytes.
+    Lines,
+    /// Those in one segment: of 32 bytes for elements of one byte, of 64 for those of two, of a line for all others
+    /// (GPGPU-Sim).
+    Segments,
+}
+
 /// What the two instructions that one scheduler issues in a cycle may have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Pairing {
@@ -277,6 +287,9 @@ pub struct SmParams {
     pub l1t: ReadCacheParams,
     /// The TLB.
     pub tlb: TlbParams,
+    /// Which lanes of a global access become one transaction.
+    #[param(default = "lines")]
+    pub coalescing: Coalescing,
     /// From the access to its value, in shared memory without bank conflicts.
     #[param(default = "26 cycles", min = "1 cycle", max = "500 cycles")]
     pub shared_latency: Cycles,

@@ -1,26 +1,59 @@
-//! Coalescing: the lanes of an access that fall into one line become one transaction.
+//! Coalescing: the lanes of an access that fall into one line, or one segment of it, become one transaction.
 
 use counterpoint_protocols::memory::{LINE_BYTES, line_of};
 use counterpoint_ptx::Access;
 
-/// The lanes among `lanes` whose address lies in the same line as that of the first of them, with that line.
+use crate::gpu::sm::params::Coalescing;
+
+/// The lanes among `lanes` whose address lies in the same line as that of the first of them, and in the same segment where
+/// these count, with that line.
 #[inline]
-pub(super) fn next_line(lanes: u32, access: &Access) -> (u64, u32) {
-    let line = line_of(access.addresses[lanes.trailing_zeros() as usize]);
-    (line, access.lanes_within(lanes, line, LINE_BYTES))
+pub(super) fn next_line(lanes: u32, access: &Access, coalescing: Coalescing) -> (u64, u32) {
+    let first = access.addresses[lanes.trailing_zeros() as usize];
+    let length = match (coalescing, access.element_bytes) {
+        (Coalescing::Segments, 1) => LINE_BYTES / 4,
+        (Coalescing::Segments, 2) => LINE_BYTES / 2,
+        _ => LINE_BYTES,
+    };
+    (line_of(first), access.lanes_within(lanes, first & !(length - 1), length))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Elements of a size, each beside the other.
+    fn access(start: u64, element_bytes: u8) -> Access {
+        let addresses = std::array::from_fn(|lane| start + u64::from(element_bytes) * lane as u64);
+        Access { addresses, mask: u32::MAX, width: element_bytes, element_bytes, ..Access::default() }
+    }
+
     #[test]
     fn lanes_are_grouped_by_line_in_the_order_of_their_first() {
-        let addresses = std::array::from_fn(|lane| 0x1000 + 8 * lane as u64);
-        let access = Access { addresses, mask: u32::MAX, width: 8, ..Access::default() };
-        let (line, lanes) = next_line(u32::MAX, &access);
+        let access = access(0x1000, 8);
+        let next = |lanes| next_line(lanes, &access, Coalescing::Lines);
+        let (line, lanes) = next(u32::MAX);
         assert_eq!((line, lanes), (0x1000, 0xffff));
-        assert_eq!(next_line(!lanes, &access), (0x1080, 0xffff_0000));
-        assert_eq!(next_line(0b100, &access), (0x1000, 0b100));
+        assert_eq!(next(!lanes), (0x1080, 0xffff_0000));
+        assert_eq!(next(0b100), (0x1000, 0b100));
+    }
+
+    #[test]
+    fn small_elements_have_small_segments_where_these_count() {
+        let groups = |start, bytes, coalescing| {
+            let (access, mut rest, mut groups) = (access(start, bytes), u32::MAX, Vec::new());
+            while rest != 0 {
+                let (line, lanes) = next_line(rest, &access, coalescing);
+                assert_eq!(line, 0x1000);
+                groups.push(lanes.count_ones());
+                rest &= !lanes;
+            }
+            groups
+        };
+        assert_eq!(groups(0x1010, 2, Coalescing::Lines), [32]);
+        assert_eq!(groups(0x1010, 2, Coalescing::Segments), [24, 8]);
+        assert_eq!(groups(0x1010, 1, Coalescing::Segments), [16, 16]);
+        assert_eq!(groups(0x1000, 1, Coalescing::Segments), [32]);
+        assert_eq!(groups(0x1000, 4, Coalescing::Segments), [32]);
     }
 }

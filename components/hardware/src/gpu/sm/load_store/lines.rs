@@ -25,6 +25,7 @@ impl LoadStore {
         if !self.l1.has_room() {
             return Taken::part(0, Work::Lines(index, lanes, part));
         }
+        let coalescing = self.coalescing;
         let instruction = self.instructions.get(index);
         let access = &instruction.access;
         let is_local = access.space == Space::Local;
@@ -32,7 +33,7 @@ impl LoadStore {
             let stride = around.cta(instruction.warp).launch.local.stride();
             local::next_line(lanes, part, stride, access)
         } else {
-            next_line(lanes, access)
+            next_line(lanes, access, coalescing)
         };
         let is_last_part = !is_local || part + 1 == local::parts(access);
         let (lanes, next) = if is_last_part { (lanes & !group, 0) } else { (lanes, part + 1) };

@@ -26,7 +26,7 @@ use counterpoint_protocols::translation::{MmuReply, MmuRequest, RangeCount};
 use counterpoint_ptx::{Access, FileAccesses, Row, Space};
 
 use super::answer::Answer;
-use super::params::{SharedAtomics, SmParams};
+use super::params::{Coalescing, SharedAtomics, SmParams};
 use super::read_cache::ReadCache;
 use crate::memory::table::Table;
 pub(super) use glance::Pending;
@@ -86,6 +86,7 @@ pub(super) struct LoadStore {
     tlb: Option<Tlb>,
     instructions: Table<InFlight>,
     bypasses: Table<Waiter>,
+    coalescing: Coalescing,
     shared_latency: u64,
     banks: u32,
     /// What a round of an atomic on shared memory takes besides its load, where it is done with locks.
@@ -113,6 +114,7 @@ impl LoadStore {
             tlb: Tlb::new(&params.tlb)?,
             instructions: Table::default(),
             bypasses: Table::default(),
+            coalescing: params.coalescing,
             shared_latency: params.shared_latency.get(),
             banks: params.shared_banks,
             lock_round: (params.shared_atomics == SharedAtomics::Locks)
