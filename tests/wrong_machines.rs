@@ -91,7 +91,7 @@ impl CtaPolicy for Crowded {
 #[test]
 fn a_policy_that_overfills_an_sm_ends_the_run_on_stepped_and_modelled_sms() {
     for machine in ["titanx-maxwell", "titanx-maxwell-model"] {
-        let sets = ["app.size=small", "gpu.scheduler.policy=crowded"];
+        let sets = ["app.n=10000", "gpu.scheduler.policy=crowded"];
         let mut registry = registry();
         registry.variant::<dyn CtaPolicy, Crowded>();
         let summary = run_with(&request(machine, "vecadd", &sets), registry);
