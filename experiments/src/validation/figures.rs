@@ -26,6 +26,9 @@ pub struct Kernel {
     pub sets: Vec<String>,
     /// What was counted, by the names of [`QUANTITIES`] and `cycles`.
     pub figures: BTreeMap<String, f64>,
+    /// Why some of these are further apart than they may be, by name.
+    #[serde(default)]
+    pub causes: BTreeMap<String, String>,
     /// Processor seconds that it took.
     pub cpu_seconds: f64,
 }
@@ -44,11 +47,13 @@ const fn quantity(name: &'static str, kind: &'static str, statistics: &'static [
 }
 
 /// The counts in the order in which they are shown.
-pub static QUANTITIES: [Quantity; 7] = [
+pub static QUANTITIES: [Quantity; 9] = [
     quantity("warp_insn", "gpu/sm", &["warp_insn"]),
     quantity("gpu_sim_insn", "gpu/sm", &["gpu_sim_insn"]),
     quantity("l1_accesses", "gpu/sm", &["L1D_total_cache_accesses", "L1D_writes"]),
+    quantity("l1_misses", "gpu/sm", &["L1D_total_cache_misses"]),
     quantity("l2_accesses", "memory/l2-slice", &["L2_total_cache_accesses"]),
+    quantity("l2_misses", "memory/l2-slice", &["L2_total_cache_misses"]),
     quantity("dram_reads", "memory/dram-controller", &["n_rd"]),
     quantity("dram_writes", "memory/dram-controller", &["n_wr"]),
     quantity("dram_activates", "memory/dram-controller", &["n_act"]),

@@ -35,12 +35,42 @@ pub struct Row {
     pub ours: f64,
     /// Theirs.
     pub theirs: f64,
+    /// How far they may be apart.
+    pub limit: f64,
+    /// Why they are further apart, if that is known.
+    pub cause: Option<String>,
 }
 
 impl Row {
     /// The difference as a share of theirs; none where they counted nothing.
     pub fn difference(&self) -> Option<f64> {
         (self.theirs != 0.0).then(|| self.ours / self.theirs - 1.0)
+    }
+
+    /// Whether they are further apart than they may be.
+    pub fn is_off(&self) -> bool {
+        (self.ours - self.theirs).abs() > self.limit
+    }
+
+    /// Whether these are cycles that count for the average: those of kernels and not of single steps, unless their
+    /// difference is meant.
+    pub fn counts(&self) -> bool {
+        self.quantity == "cycles" && self.cause.is_none()
+    }
+}
+
+/// How far a figure may be apart, where `accesses` of the L2 belong to it: latencies of steps and cycles of kernels by their
+/// share, instructions and accesses of the L1 not at all, and what goes to memory by its share or by a hundredth of the
+/// accesses, which is nothing where all find their data in the L2.
+fn limit(quantity: &str, theirs: f64, accesses: f64) -> f64 {
+    match quantity {
+        "cycles" => 0.15 * theirs,
+        "warp_insn" | "gpu_sim_insn" => 0.0,
+        "l1_accesses" | "l1_misses" | "l2_accesses" => 0.05 * theirs,
+        "l2_misses" | "dram_reads" | "dram_writes" | "dram_activates" => {
+            (0.05 * theirs).max(0.01 * accesses)
+        }
+        _ => 0.1 * theirs,
     }
 }
 
@@ -79,18 +109,23 @@ pub fn validate(
 ) -> Result<Validation, Vec<RunError>> {
     let mut validation = Validation::default();
     for machine in &measured.machines {
-        let row = |of: &str, quantity: &str, ours, theirs| Row {
+        let row = |of: &str, quantity: &str, (ours, theirs), limit, cause: Option<&String>| Row {
             machine: machine.machine.clone(),
             of: of.to_owned(),
             quantity: quantity.to_owned(),
             ours,
             theirs,
+            limit,
+            cause: cause.cloned(),
         };
         for wanted in &machine.kernels {
             let found = kernel(&machine.machine, wanted, folder, registry)?;
+            let accesses = wanted.figures.get("l2_accesses").copied().unwrap_or(0.0);
             for (name, value) in &found.figures {
-                if let Some(theirs) = wanted.figures.get(*name) {
-                    validation.rows.push(row(&wanted.application, name, *value as f64, *theirs));
+                if let Some(&theirs) = wanted.figures.get(*name) {
+                    let (limit, cause) = (limit(name, theirs, accesses), wanted.causes.get(*name));
+                    let values = (*value as f64, theirs);
+                    validation.rows.push(row(&wanted.application, name, values, limit, cause));
                 }
             }
             validation.speeds.push(Speed {
@@ -102,8 +137,9 @@ pub fn validate(
             });
         }
         for (name, ours) in latencies(&machine.machine, &[], folder, registry)? {
-            if let Some(theirs) = machine.latencies.get(name) {
-                validation.rows.push(row("latency", name, ours, *theirs));
+            if let Some(&theirs) = machine.latencies.get(name) {
+                let (limit, cause) = (limit("latency", theirs, 0.0), machine.causes.get(name));
+                validation.rows.push(row("latency", name, (ours, theirs), limit, cause));
             }
         }
     }

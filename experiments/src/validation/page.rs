@@ -13,18 +13,23 @@ pub fn page(validation: &Validation) -> String {
     let mut out = String::from(
         "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>Beside GPGPU-Sim 4.2</title>\n<style>\
          body{font-family:sans-serif;margin:2em}table{border-collapse:collapse}td,th{padding:.2em .8em;text-align:right}\
-         td:nth-child(-n+3),th:nth-child(-n+3){text-align:left}tr:nth-child(even){background:#f3f3f3}</style>\n\
+         td:nth-child(-n+3),th:nth-child(-n+3),td:nth-child(7),th:nth-child(7){text-align:left}tr:nth-child(even){background:#f3f3f3}</style>\n\
          <h1>Beside GPGPU-Sim 4.2</h1>\n",
     );
     out.push_str(&plot(&validation.rows));
-    out.push_str("<table>\n<tr><th>machine<th>of<th>quantity<th>ours<th>GPGPU-Sim<th>difference\n");
+    out.push_str("<table>\n<tr><th>machine<th>of<th>quantity<th>ours<th>GPGPU-Sim<th>difference<th>cause\n");
     for row in &validation.rows {
         let difference =
             row.difference().map_or("–".to_owned(), |share| format!("{:+.1} %", 100.0 * share));
-        let Row { machine, of, quantity, ours, theirs } = row;
+        let Row { machine, of, quantity, ours, theirs, .. } = row;
+        let cause = match (&row.cause, row.is_off()) {
+            (Some(cause), _) => cause,
+            (None, true) => "not known",
+            (None, false) => "",
+        };
         let _ = writeln!(
             out,
-            "<tr><td>{machine}<td>{of}<td>{quantity}<td>{}<td>{}<td>{difference}",
+            "<tr><td>{machine}<td>{of}<td>{quantity}<td>{}<td>{}<td>{difference}<td>{cause}",
             number(*ours),
             number(*theirs)
         );
@@ -34,7 +39,7 @@ pub fn page(validation: &Validation) -> String {
         let chosen = validation
             .rows
             .iter()
-            .filter(|row| if rows { row.quantity == "cycles" } else { row.of == "latency" });
+            .filter(|row| if rows { row.counts() } else { row.of == "latency" });
         if let Some((mean, worst)) = spread(chosen) {
             let _ = writeln!(
                 out,

@@ -58,7 +58,7 @@ impl Validate {
             Ok(validation) => validation,
             Err(errors) => return fail(&errors, console),
         };
-        rows(&validation, console)?;
+        let status = rows(&validation, console)?;
         if self.speed {
             speeds(&validation, measured.calibration, console)?;
         }
@@ -68,7 +68,7 @@ impl Validate {
             writeln!(console.err, "error: {}: {error}", path.display())?;
             return Ok(FAILURE);
         }
-        Ok(SUCCESS)
+        Ok(status)
     }
 }
 
@@ -151,34 +151,50 @@ fn table(peaks: &[Peak], console: &mut Console<'_>) -> io::Result<()> {
 }
 
 /// The comparison, a line a figure.
-fn rows(validation: &Validation, console: &mut Console<'_>) -> io::Result<()> {
+fn rows(validation: &Validation, console: &mut Console<'_>) -> io::Result<u8> {
     writeln!(
         console.out,
-        "{:<14}{:<20}{:<16}{:>12}{:>12}{:>10}",
+        "{:<14}{:<24}{:<16}{:>12}{:>12}{:>10}",
         "machine", "of", "quantity", "ours", "GPGPU-Sim", "apart"
     )?;
     for row in &validation.rows {
         let apart = row.difference().map_or("-".to_owned(), |share| format!("{:+.1} %", 100.0 * share));
+        let cause = match (&row.cause, row.is_off()) {
+            (Some(cause), _) => format!("  {cause}"),
+            (None, true) => "  off, and the cause is not known".to_owned(),
+            (None, false) => String::new(),
+        };
         let digits = if row.of == "latency" { 1 } else { 0 };
         writeln!(
             console.out,
-            "{:<14}{:<20}{:<16}{:>12.digits$}{:>12.digits$}{:>10}",
+            "{:<14}{:<24}{:<16}{:>12.digits$}{:>12.digits$}{:>10}{cause}",
             row.machine, row.of, row.quantity, row.ours, row.theirs, apart
         )?;
     }
-    let cycles = spread(validation.rows.iter().filter(|row| row.quantity == "cycles"));
-    let latencies = spread(validation.rows.iter().filter(|row| row.of == "latency"));
-    for (name, spread) in [("cycles", cycles), ("latencies", latencies)] {
-        if let Some((mean, worst)) = spread {
-            writeln!(
-                console.out,
-                "{name}: {:.1} % apart on average, {:.1} % at worst",
-                100.0 * mean,
-                100.0 * worst
-            )?;
+    let mut machines: Vec<&str> = validation.rows.iter().map(|row| row.machine.as_str()).collect();
+    machines.dedup();
+    for machine in machines {
+        let own = || validation.rows.iter().filter(|row| row.machine == machine);
+        let cycles = spread(own().filter(|row| row.counts()));
+        let latencies = spread(own().filter(|row| row.of == "latency"));
+        for (name, spread) in [("cycles", cycles), ("latencies", latencies)] {
+            if let Some((mean, worst)) = spread {
+                writeln!(
+                    console.out,
+                    "{machine}: {name}: {:.1} % apart on average, {:.1} % at worst",
+                    100.0 * mean,
+                    100.0 * worst
+                )?;
+            }
         }
     }
-    Ok(())
+    let unknown = validation.rows.iter().filter(|row| row.is_off() && row.cause.is_none()).count();
+    if unknown == 0 {
+        return Ok(SUCCESS);
+    }
+    let count = validation.rows.len();
+    writeln!(console.err, "error: {unknown} of {count} figures are off, and the cause is not known")?;
+    Ok(FAILURE)
 }
 
 /// What the kernels cost, and what they would have cost there.
