@@ -127,11 +127,14 @@ mod tests {
             quantity: "cycles".into(),
             ours,
             theirs,
+            limit: 50.0,
+            cause: None,
         };
         let rows = vec![row(110.0, 100.0), row(900.0, 1000.0), row(0.0, 0.0)];
         let page = page(&Validation { rows, speeds: Vec::new() });
         assert_eq!(page.matches("<circle").count(), 2, "nothing has no logarithm");
         assert_eq!(page.matches("<tr><td>").count(), 3);
+        assert_eq!(page.matches("not known").count(), 1, "only one is off");
         for part in ["+10.0 %", "-10.0 %", "10.0 % apart on average, 10.0 % at worst"] {
             assert!(page.contains(part), "{part} in {page}");
         }
