@@ -65,7 +65,7 @@ fn restored(coefficients: &[f64], width: usize) -> Vec<u8> {
 }
 
 /// Every block of a plane as a vector, times a matrix.
-fn transform(plane: &[f64], width: usize, matrix: &[Vec<f64>]) -> Vec<f64> {
+pub(super) fn transform(plane: &[f64], width: usize, matrix: &[Vec<f64>]) -> Vec<f64> {
     let mut result = vec![0.0; plane.len()];
     for top in (0..plane.len() / width).step_by(SIDE) {
         for left in (0..width).step_by(SIDE) {
@@ -80,7 +80,7 @@ fn transform(plane: &[f64], width: usize, matrix: &[Vec<f64>]) -> Vec<f64> {
 }
 
 /// The 64 waves, each with its values at the 64 pixels.
-fn basis() -> Vec<Vec<f64>> {
+pub(super) fn basis() -> Vec<Vec<f64>> {
     let line = |k: usize, at: usize| {
         let scale = if k == 0 { 0.5 * FRAC_1_SQRT_2 } else { 0.5 };
         scale * libm::cos((2 * at + 1) as f64 * k as f64 * PI / 16.0)

@@ -17,6 +17,7 @@ mod line_of_sight;
 mod lu_panel;
 mod mandelbrot;
 mod matmul;
+mod measured;
 mod mersenne_twister;
 mod mummer;
 mod narrow_beam_former;
@@ -208,6 +209,17 @@ pub const REFERENCES: &[Reference] = &[
     Reference { name: "lu-panel", compute: lu_panel::reference },
     Reference { name: "mandelbrot", compute: mandelbrot::reference },
     Reference { name: "matmul", compute: matmul::matmul },
+    Reference { name: "measured-dct", compute: measured::dct },
+    Reference { name: "measured-differences", compute: measured::differences },
+    Reference { name: "measured-filters", compute: measured::filters },
+    Reference { name: "measured-local", compute: measured::local },
+    Reference { name: "measured-lu", compute: measured::lu },
+    Reference { name: "measured-mandelbrot", compute: measured::mandelbrot },
+    Reference { name: "measured-mandelbrot-f64", compute: measured::mandelbrot_f64 },
+    Reference { name: "measured-positives", compute: measured::positives },
+    Reference { name: "measured-rows", compute: measured::rows },
+    Reference { name: "measured-stencil", compute: measured::stencil },
+    Reference { name: "measured-sums", compute: measured::sums },
     Reference { name: "mersenne-twister", compute: mersenne_twister::reference },
     Reference { name: "mummer", compute: mummer::reference },
     Reference { name: "narrow-beam-former", compute: narrow_beam_former::reference },

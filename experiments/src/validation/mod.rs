@@ -67,9 +67,7 @@ fn limit(quantity: &str, theirs: f64, accesses: f64) -> f64 {
         "cycles" => 0.15 * theirs,
         "warp_insn" | "gpu_sim_insn" => 0.0,
         "l1_accesses" | "l1_misses" | "l2_accesses" => 0.05 * theirs,
-        "l2_misses" | "dram_reads" | "dram_writes" | "dram_activates" => {
-            (0.05 * theirs).max(0.01 * accesses)
-        }
+        "l2_misses" | "dram_reads" | "dram_writes" | "dram_activates" => (0.05 * theirs).max(0.01 * accesses),
         _ => 0.1 * theirs,
     }
 }

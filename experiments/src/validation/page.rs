@@ -36,10 +36,8 @@ pub fn page(validation: &Validation) -> String {
     }
     out.push_str("</table>\n");
     for (title, rows) in [("cycles", true), ("latencies", false)] {
-        let chosen = validation
-            .rows
-            .iter()
-            .filter(|row| if rows { row.counts() } else { row.of == "latency" });
+        let chosen =
+            validation.rows.iter().filter(|row| if rows { row.counts() } else { row.of == "latency" });
         if let Some((mean, worst)) = spread(chosen) {
             let _ = writeln!(
                 out,

@@ -354,10 +354,9 @@ mod tests {
         /// When an instruction starts that is issued in a cycle.
         fn starts(&mut self, cycle: u64, reads: &[u8], (latency, initiation): (u64, u64)) -> u64 {
             assert!(self.1.accepts_from(0)[0] <= cycle, "cycle {cycle}");
-            let (reads, writes) = (registers(reads), RegisterSet::default());
-            self.1.issue(0, (0, &reads, &writes), &mut self.0, cycle, (latency, initiation))
-                - latency
-                - TO_REGISTER
+            let accesses = FileAccesses::new(reads.iter().copied(), []);
+            let written = self.1.issue((0, 0), (0, &accesses), &mut self.0, cycle, (latency, initiation));
+            written - latency - TO_REGISTER
         }
     }
 
