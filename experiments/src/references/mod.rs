@@ -235,6 +235,7 @@ pub const REFERENCES: &[Reference] = &[
     Reference { name: "neural-network", compute: neural_network::reference },
     Reference { name: "pathfinder", compute: pathfinder::reference },
     Reference { name: "pattern-match", compute: pattern_match::reference },
+    Reference { name: "pipeline", compute: probes::pipeline },
     Reference { name: "pipeline-synthetic", compute: pipeline_synthetic::reference },
     Reference { name: "rank-filter", compute: rank_filter::reference },
     Reference { name: "rates", compute: probes::rates },

@@ -43,6 +43,40 @@ pub(super) fn chase(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     Ok(bytes_of_u32s(&ends.map(|end| end as u32).collect::<Vec<_>>()))
 }
 
+/// The values of `probe-pipeline`: parameters `short`, `more` and `with`. Each kernel adds two, or leaves one.
+pub(super) fn pipeline(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
+    let (short, more, with) = (input.size("short")?, input.size("more")?, input.size("with")? as u32);
+    let repeat = |length: usize, step: fn(u32) -> u32| (0..length).fold(with, |value, _| step(value));
+    let vectors = |length: usize| {
+        // The word that is read is that which was written the last time its vector was, or its index.
+        let mut thirds: [u32; 8] = std::array::from_fn(|index| index as u32);
+        (0..length as u32).fold(with, |value, i| {
+            thirds[(i + value) as usize % 8] = value;
+            thirds[(i + value) as usize % 8]
+        })
+    };
+    let lengths = [short, short + more];
+    let mut values = Vec::new();
+    let mut each = |of: &dyn Fn(usize) -> u32| values.extend(lengths.map(of));
+    each(&|length| with + if length.is_multiple_of(2) { with } else { 0 });
+    each(&|_| 2 * with);
+    each(&|_| 2 * with);
+    each(&|length| repeat(length, |value| (value << 3 ^ value).wrapping_add(value)).wrapping_add(with));
+    each(&|_| 2 * with);
+    each(&|_| 2 * with + 5 + with);
+    each(&|_| 2 * with + with);
+    each(&|length| repeat(length, |value| value.wrapping_add(value)).wrapping_add(with));
+    each(&|_| with);
+    each(&|length| with + length as u32 * with);
+    each(&|_| (with * with + with) + with + 2 * with + with);
+    each(&vectors);
+    let turns = |length: usize| (length / 16) as u32;
+    each(&|length| 7 * turns(length));
+    each(&|_| 0);
+    each(&|length| 7 * turns(length));
+    Ok(bytes_of_u32s(&values))
+}
+
 /// Turns of each kernel of `probe-rates`: the last one is twice as long as the others.
 const TURNS: [u32; 3] = [1, 1, 2];
 
