@@ -8,6 +8,7 @@
 //! What an SM sends passes one switch in order, so it is the L1 that shows what is weak here: that releases wait is measured where
 //! memory is slow at will (`components/hardware/tests/timing/order.rs`).
 
+mod host;
 mod kernel;
 mod model;
 
