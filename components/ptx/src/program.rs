@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::execute::RangeAction;
 use crate::isa::warp::{Reduction, WarpOp};
-use crate::isa::{AtomicOperation, AtomicType, CacheOperator, LaneOp, Latency, Order, Reach, Unit};
+use crate::isa::{AtomicOperation, AtomicType, CacheOperator, LaneOp, Latency, Order, Unit};
 
 /// One 32-bit value a lane; 64-bit registers take two consecutive rows, as 32 words of 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -437,12 +437,6 @@ impl Instruction {
     /// Whether it makes a memory access that leaves the core (`ld.param` does not).
     pub fn is_memory(&self) -> bool {
         self.action == Action::Memory
-    }
-
-    /// How far it releases, if it is an access and no fence.
-    #[inline]
-    pub fn releases(&self) -> Reach {
-        if self.is_memory() { self.order.releases } else { Reach::None }
     }
 
     /// Whether it is a load or an atomic whose value is wanted.

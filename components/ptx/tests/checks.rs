@@ -185,12 +185,38 @@ ret;
 
 #[test]
 fn a_loop_without_end_is_given_up_where_it_is() {
-    let ran =
-        run(64, "setp.lt.u32 %p1, %r1, 37;\n@%p1 bra DONE;\nAGAIN:\nadd.u32 %r3, %r3, 1;\nbra AGAIN;\nDONE:");
+    // It ends, after more instructions than the block may execute.
+    let ran = run(
+        64,
+        "setp.lt.u32 %p1, %r1, 37;\n@%p1 bra DONE;\nAGAIN:\nadd.u32 %r3, %r3, 1;\nsetp.lt.u32 %p2, %r3, 1000000;\n@%p2 bra AGAIN;\nDONE:",
+    );
     let failure = ran.failure();
-    let ends = [ran.at(1, 5, "add.u32 %r3, %r3, 1;"), ran.at(1, 5, "bra AGAIN;")];
+    let ends = ["add.u32 %r3, %r3, 1;", "setp.lt.u32 %p2, %r3, 1000000;", "@%p2 bra AGAIN;"]
+        .map(|text| ran.at(1, 5, text));
     assert!(ends.iter().any(|start| failure.starts_with(start)), "{failure}");
     assert!(failure.contains("more than 100000 warp instructions and has not ended"), "{failure}");
+}
+
+#[test]
+fn a_loop_that_provably_does_not_end_is_named_in_the_words_of_the_run_with_time() {
+    let ran =
+        run(64, "setp.lt.u32 %p1, %r1, 37;\n@%p1 bra DONE;\nAGAIN:\nadd.u32 %r3, %r3, 1;\nbra AGAIN;\nDONE:");
+    let (failure, line) = (ran.failure(), line(&ran.source, "add.u32 %r3, %r3, 1;"));
+    let expected = format!(
+        "{}a loop that does not end: lanes 5 to 31 go round it (up to line {}), and all that decides repeats every 2 instructions; the loop reads nothing that could change",
+        ran.at(1, 5, "add.u32 %r3, %r3, 1;"),
+        line + 1
+    );
+    assert_eq!(failure, expected);
+    let spin = "S: ld.volatile.shared.u32 %r3, [tile];\nsetp.eq.u32 %p2, %r3, 0;\n@%p2 bra S;\nbar.sync 0;";
+    let failure =
+        run(64, &format!("setp.lt.u32 %p1, %r1, 32;\n@!%p1 bar.sync 0;\n@!%p1 bra DONE;\n{spin}\nDONE:"))
+            .failure();
+    assert!(
+        failure.contains("waits for the word of shared memory at 0x0 (`tile`)")
+            && failure.ends_with("nobody can change any more: warp 1 waits at barrier 0"),
+        "{failure}"
+    );
 }
 
 #[test]

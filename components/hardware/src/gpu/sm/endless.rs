@@ -1,7 +1,8 @@
 //! Warps that have executed much: those beyond the limit, and those in a loop that provably does not end.
 //!
 //! A warp is looked at when it has issued a power of two of instructions ([`counterpoint_ptx::endless`] says from which on). Until
-//! then an issue only compares two numbers. What a look finds depends on nothing but the warp's block, and changes nothing.
+//! then an issue only compares two numbers. A unit that writes to shared memory or registers by itself, asynchronously, must count as
+//! in flight here ([`LoadStore::unsettled`]). What a look finds depends on nothing but the warp's block, and changes nothing.
 
 use counterpoint_framework::kernel::Fault;
 use counterpoint_ptx::endless::{Doing, FIRST_LOOK, Memories, Moment, Verdict, budget};
@@ -12,8 +13,10 @@ use super::cta::Cta;
 use super::load_store::{LoadStore, Pending, shared_access, shared_word};
 use super::warp::State;
 
-/// Looks in vain, because something was in flight, before the next power of two is waited for.
-const TRIES: u64 = 64;
+/// How often a warp is looked at again, because something was in flight, before the next power of two is waited for.
+const TRIES: u64 = 32;
+/// Instructions from one such look to the next: a prime, so that they meet other places of a loop.
+const APART: u64 = 61;
 
 /// Local memory and constants, as far as the SM's caches have them.
 struct Cached<'a> {
@@ -63,19 +66,29 @@ impl Sm {
         let next = match self.judge(slot, cta, budget(issued)) {
             Verdict::Endless(failure) => return Err(cta.fault(*failure)),
             // A warp that is looked at just behind a power of two has been looked at in vain.
-            Verdict::Later if issued - (1 << issued.ilog2()) < TRIES => issued + 1,
+            Verdict::Later if issued - (1 << issued.ilog2()) < TRIES * APART => issued + APART,
             Verdict::Later | Verdict::Open => 2 << issued.ilog2(),
         };
         self.warps.slots[slot as usize].attention = next.min(self.instruction_limit);
         Ok(())
     }
 
-    /// Whether the warp of a slot goes round forever.
+    /// Whether the warp of a slot goes round forever. Most that may end show so by themselves, before any other warp is copied.
     fn judge(&self, slot: u32, cta: &Cta, budget: u64) -> Verdict {
         let unsettled = self.load_store.unsettled();
         if unsettled >> slot & 1 != 0 {
             return Verdict::Later;
         }
+        match self.judge_among(1 << slot, (slot, cta), budget) {
+            Verdict::Later if unsettled & self.warps.running & cta.warps == 0 => {
+                self.judge_among(!unsettled, (slot, cta), budget)
+            }
+            verdict => verdict,
+        }
+    }
+
+    /// The same, where of the warps that go on those in some slots are known.
+    fn judge_among(&self, known: u64, (slot, cta): (u32, &Cta), budget: u64) -> Verdict {
         let mut slots = vec![0; cta.waiting.len()];
         let mut subject = 0;
         let mut warps = vec![Doing::Ended; cta.waiting.len()];
@@ -91,22 +104,22 @@ impl Sm {
                 (State::Ended, _) => Doing::Ended,
                 (State::AtBarrier, Some(waiting)) => Doing::Waiting(waiting),
                 (State::AtPage, _) => Doing::InFlight,
-                _ if unsettled >> at & 1 != 0 => Doing::InFlight,
+                _ if known >> at & 1 == 0 => Doing::InFlight,
                 _ => Doing::Running(Box::new(warp.clone())),
             };
         }
         let program = &*cta.launch.program;
         let mut shared = cta.shared.clone();
         let mut words = [Row::ZERO; 4];
-        for (at, pending) in self.load_store.pending() {
-            let Some(index) = slots.iter().position(|slot| *slot == at && cta.warps >> at & 1 != 0) else {
-                continue;
-            };
-            let Doing::Running(warp) = &mut warps[index] else { return Verdict::Later };
+        for (at, pending) in self.load_store.pending().filter(|(at, _)| cta.warps >> at & 1 != 0) {
+            let Some(index) = slots.iter().position(|slot| *slot == at) else { continue };
+            if let Pending::Access(access) = pending
+                && !shared_access(access, &mut shared, &mut words)
+            {
+                return Verdict::Open;
+            }
+            let Doing::Running(warp) = &mut warps[index] else { continue };
             match pending {
-                Pending::Access(access) if !shared_access(access, &mut shared, &mut words) => {
-                    return Verdict::Open;
-                }
                 Pending::Access(access) if access.wants_value => {
                     warp.complete_load(program, access.pc, access.mask, &words);
                 }

@@ -295,7 +295,10 @@ impl Sm {
 impl Component for Sm {
     const KIND: &'static str = "gpu/sm";
     const DOC: &'static str = "A streaming multiprocessor that executes PTX: warps and their schedulers, execution units, \
-                               L1 data cache, shared memory, barriers.";
+                               L1 data cache, shared memory, barriers. Memory order follows the `.target` of a module: from \
+                               sm_70 on it is that of PTX's memory model (acquires beyond the block invalidate the L1, releases \
+                               wait for the accesses of the block); below, as on those GPUs, a fence waits for the accesses of \
+                               its warp and leaves the L1 as it is, which may hold what others have changed since.";
     const DAEMON: bool = true;
     const WEIGHT: u32 = 250;
     type Params = SmParams;

@@ -10,7 +10,7 @@
 //! line, and all accesses of the SM pass the L1 in order. A fence does both. Caches that are only read, of instructions,
 //! constants and texels, have no part in it (PTX ISA 8.1).
 
-use counterpoint_ptx::{Order, Reach};
+use counterpoint_ptx::{Instruction, Order, Reach, Warp};
 
 use super::Sm;
 use super::warp::State;
@@ -88,6 +88,12 @@ impl Sm {
     pub(super) fn hold_release(&mut self, slot: u32) -> bool {
         let warp = &mut self.warps.slots[slot as usize];
         let (place, reach) = (warp.cta, warp.next.releases);
+        let pc = warp.warp.as_ref().and_then(Warp::pc).unwrap_or_default() as usize;
+        let next = self.ctas[place].as_ref().map(|cta| &cta.launch.program.instructions()[pc]);
+        // A fence waits when it has been issued.
+        if !next.is_some_and(Instruction::is_memory) {
+            return false;
+        }
         if std::mem::take(&mut warp.may_release) || !self.must_drain(slot, reach) {
             return false;
         }

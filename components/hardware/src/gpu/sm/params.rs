@@ -44,7 +44,8 @@ pub enum SharedAtomics {
 }
 
 /// The L1 data cache. Stores to global memory are written through and evict their line; stores to local memory are written
-/// back (GPGPU-Sim's LOCAL_WB_GLOBAL_WT).
+/// back (GPGPU-Sim's LOCAL_WB_GLOBAL_WT). L1s of different SMs are not coherent: acquires, and fences beyond the block, invalidate
+/// what memory has, too, in modules for sm_70 and later.
 #[derive(Clone, Debug, Params)]
 pub struct L1Params {
     /// Data capacity.

@@ -62,7 +62,7 @@ pub(super) struct Next {
     pub(super) cycles: (u16, u16),
     /// The way that it takes.
     pub(super) way: u8,
-    /// How far an access releases.
+    /// How far it releases, a fence included.
     pub(super) releases: Reach,
     drains: bool,
 }
@@ -267,7 +267,7 @@ impl Warps {
             let instruction = &program.instructions()[pc as usize];
             place.next = Next {
                 way: self.units.way(instruction.unit, instruction.latency) as u8,
-                releases: instruction.releases(),
+                releases: instruction.order.releases,
                 cycles: self.units.cycles(instruction.latency),
                 reads: instruction.reads,
                 writes: instruction.writes,
