@@ -80,8 +80,8 @@ extern "C" __global__ void local_vectors(unsigned *cycles, unsigned *values, int
     const unsigned begun = now();
 #pragma unroll 1
     for (int i = 0; i < length; i++) {
-        vectors[(i + value) & 7] = make_uint4(value, i, value, i);
-        value = vectors[(i + value) & 7].z;
+        vectors[(i + value) & 7] = make_uint4(value, i, value + 1, i);
+        value = vectors[(i * 3 + value) & 7].z;
     }
     const unsigned elapsed = now() - begun;
     if (threadIdx.x == 0) {

@@ -51,8 +51,8 @@ pub(super) fn pipeline(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
         // The word that is read is that which was written the last time its vector was, or its index.
         let mut thirds: [u32; 8] = std::array::from_fn(|index| index as u32);
         (0..length as u32).fold(with, |value, i| {
-            thirds[(i + value) as usize % 8] = value;
-            thirds[(i + value) as usize % 8]
+            thirds[(i + value) as usize % 8] = value + 1;
+            thirds[(3 * i + value) as usize % 8]
         })
     };
     let lengths = [short, short + more];
