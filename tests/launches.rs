@@ -10,7 +10,7 @@ use counterpoint_ptx::functional::FlatMemory;
 
 use crate::support::root;
 
-/// The dialects in which every application is committed.
+/// The dialects in which applications are committed; those beside GPGPU-Sim's figures in that which was measured alone.
 pub(crate) const DIALECTS: [&str; 4] = ["nvrtc-sm_35", "nvrtc-sm_70", "clang-sm_20", "clang-sm_35"];
 
 /// The repository's files, with the kernels in another dialect and without inputs that someone put there.
@@ -33,7 +33,7 @@ pub(crate) fn applications() -> Vec<String> {
     let folder = root().join("experiments/applications");
     let entries = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap());
     let mut names: Vec<String> = entries
-        .filter(|e| e.path().join("kernel.nvrtc-sm_35.ptx").is_file())
+        .filter(|e| DIALECTS.iter().all(|one| e.path().join(format!("kernel.{one}.ptx")).is_file()))
         .map(|e| e.file_name().into_string().unwrap())
         .collect();
     names.sort();

@@ -70,7 +70,7 @@ pub(super) fn pipeline(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     each(&|length| with + length as u32 * with);
     each(&|_| (with * with + with) + with + 2 * with + with);
     each(&vectors);
-    let turns = |length: usize| (length / 16) as u32;
+    let turns = |length: usize| (length / 4) as u32;
     each(&|length| 7 * turns(length));
     each(&|_| 0);
     each(&|length| 7 * turns(length));
