@@ -1,4 +1,4 @@
-// Adds two vectors of 128K elements; bound by DRAM. Measured with GPGPU-Sim 4.2: experiments/validation.
+// Adds two vectors of 256K elements; bound by DRAM. Measured with GPGPU-Sim 4.2: experiments/validation.
 #include "../cuda.h"
 
 extern "C" __global__ void vectorAdd(const float *a, const float *b, float *c, int n) {

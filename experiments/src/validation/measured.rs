@@ -34,6 +34,29 @@ pub struct Machine {
 }
 
 impl Measured {
+    /// Keeps the figures of one application, or those of latencies if it is `latency`. Where there are none, everything stays,
+    /// and the result is what there are figures of.
+    pub fn keep(&mut self, only: &str) -> Vec<String> {
+        const LATENCY: &str = "latency";
+        let known = |machine: &Machine| -> Vec<String> {
+            machine.kernels.iter().map(|kernel| kernel.application.clone()).collect()
+        };
+        let mut all: Vec<String> = self.machines.iter().flat_map(known).collect();
+        all.push(LATENCY.to_owned());
+        all.sort();
+        all.dedup();
+        if !all.iter().any(|one| one == only) {
+            return all;
+        }
+        for machine in &mut self.machines {
+            machine.kernels.retain(|kernel| kernel.application == only);
+            if only != LATENCY {
+                machine.latencies.clear();
+            }
+        }
+        Vec::new()
+    }
+
     /// Reads the file of the project that a folder lies in.
     ///
     /// # Errors

@@ -134,6 +134,9 @@ pub fn validate(
                 theirs: wanted.cpu_seconds,
             });
         }
+        if machine.latencies.is_empty() {
+            continue;
+        }
         for (name, ours) in latencies(&machine.machine, &[], folder, registry)? {
             if let Some(&theirs) = machine.latencies.get(name) {
                 let (limit, cause) = (limit("latency", theirs, 0.0), machine.causes.get(name));

@@ -19,6 +19,9 @@ use crate::{Console, FAILURE, NOT_VERIFIED, SUCCESS};
 pub(crate) struct Validate {
     /// Only this machine.
     machine: Option<String>,
+    /// Only this application, or `latency`.
+    #[arg(long, value_name = "OF", conflicts_with = "peaks")]
+    only: Option<String>,
     /// How much faster the kernels run than there, per processor second.
     #[arg(long)]
     speed: bool,
@@ -52,6 +55,17 @@ impl Validate {
             measured.machines.retain(|one| one.machine == *wanted);
             if measured.machines.is_empty() {
                 return unknown(wanted, &known, console);
+            }
+        }
+        if let Some(only) = &self.only {
+            let known = measured.keep(only);
+            if !known.is_empty() {
+                let help = match nearest(only, known.iter().map(String::as_str)) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("there are figures of {}", known.join(", ")),
+                };
+                let message = format!("error: no figures are kept of `{only}`");
+                return refuse(console, &[message, format!("  help: {help}")]);
             }
         }
         let validation = match validate(&measured, &folder, &Arc::new(registry())) {
