@@ -58,7 +58,9 @@ fn a_misaligned_access_is_found_where_it_happens() {
         folder.path(),
         &[
             "vecadd #1, block (",
-            "warp 0, lane 0: ",
+            // All warps are wrong. This one is the first to get there: 32 parameters of others wait for the constant cache's
+            // line and reach registers one by one, and two of its own find the line.
+            "warp 7, lane 0: ",
             "kernel.nvrtc-sm_35.ptx:44, `ld.global.f32 ",
             "`: address 0x",
             "is no multiple of the 4 bytes accessed",

@@ -7,9 +7,14 @@ use counterpoint_hardware::memory::dram::timing::Timing;
 use super::probe::{Configured, Probe, lines};
 
 /// All clocks are alike, so that cycles of the DRAM are cycles of the SM, and last whole picoseconds, so that no hop waits for an
-/// edge that was rounded.
-const CLOCKS: [&str; 4] =
-    ["gpu.clocks.core=1 GHz", "gpu.clocks.icnt=1 GHz", "gpu.clocks.l2=1 GHz", "gpu.clocks.dram=1 GHz"];
+/// edge that was rounded. Slices take turns, where a machine has them drawn at random: a walk stays in one.
+const SETS: [&str; 5] = [
+    "gpu.clocks.core=1 GHz",
+    "gpu.clocks.icnt=1 GHz",
+    "gpu.clocks.l2=1 GHz",
+    "gpu.clocks.dram=1 GHz",
+    "gpu.slice_hash=none",
+];
 
 /// Where a hop leads, within an L2 slice and its channel.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,7 +38,7 @@ struct Walked<'a> {
 
 impl<'a> Walked<'a> {
     fn of(name: &'a str) -> Self {
-        let machine = Configured::of(name, &[]);
+        let machine = Configured::of(name, &["gpu.slice_hash=none"]);
         let params = machine.group::<AddressMapParams>("gpu.dram[0]", "map");
         let valid = "a machine that was loaded is valid";
         let timing = machine.timing();
@@ -60,7 +65,7 @@ impl<'a> Walked<'a> {
 
     /// Cycles of a hop, with settings.
     fn hop(&self, to: To, sets: &[&str]) -> f64 {
-        let sets = [&["gpu.sms=1"], &CLOCKS[..], sets].concat();
+        let sets = [&["gpu.sms=1"], &SETS[..], sets].concat();
         let whole = 16 * self.distance(To::Row) * self.channels;
         // A step's address waits for the value before it, which is of no other use.
         let step = format!(

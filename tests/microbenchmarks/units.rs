@@ -34,7 +34,14 @@ fn register(number: u64) -> u64 {
 /// An instruction of a number.
 type Line = fn(u64) -> String;
 
-/// An instruction, the sort of units that it goes to, and its class: `None` where its initiation interval is 1.
+/// Instructions a cycle that pass the ports of the collectors of a sort of units: as many in a turn of the register file.
+fn ports(machine: &Configured, way: &str) -> f64 {
+    let number = |name: &str| machine.number(SM, name);
+    let of = |ports: &str| number(&format!("{way}.{ports}"));
+    of("inputs").min(of("outputs")) * number("register_turns")
+}
+
+/// An instruction, the sort of units that it goes to (divisions go the way of approximations), and its class: `None` where its initiation interval is 1.
 type Case = (Line, &'static str, Option<&'static str>);
 
 const CASES: [Case; 16] = [
@@ -42,7 +49,7 @@ const CASES: [Case; 16] = [
     (|n| format!("max.s32 %r{}, 7, 1;", 8 + register(n)), "sp", Some("int_initiation.max")),
     (|n| format!("mul.lo.s32 %r{}, 7, 3;", 8 + register(n)), "sp", Some("int_initiation.mul")),
     (|n| format!("mad.lo.s32 %r{}, 7, 3, 1;", 8 + register(n)), "sp", Some("int_initiation.mad")),
-    (|n| format!("div.s32 %r{}, 7, 3;", 8 + register(n)), "sp", Some("int_initiation.div")),
+    (|n| format!("div.s32 %r{}, 7, 3;", 8 + register(n)), "sfu", Some("int_initiation.div")),
     (|n| format!("add.f32 %f{}, 0f3F800000, 0f3F800000;", register(n)), "sp", Some("fp_initiation.add")),
     (|n| format!("max.f32 %f{}, 0f3F800000, 0f3F800000;", register(n)), "sp", Some("fp_initiation.max")),
     (|n| format!("mul.f32 %f{}, 0f3F800000, 0f3F800000;", register(n)), "sp", Some("fp_initiation.mul")),
@@ -51,7 +58,7 @@ const CASES: [Case; 16] = [
         "sp",
         Some("fp_initiation.mad"),
     ),
-    (|n| format!("div.rn.f32 %f{}, 0f3F800000, 0f3F800000;", register(n)), "sp", Some("fp_initiation.div")),
+    (|n| format!("div.rn.f32 %f{}, 0f3F800000, 0f3F800000;", register(n)), "sfu", Some("fp_initiation.div")),
     (|n| format!("rsqrt.approx.f32 %f{}, 0f3F800000;", register(n)), "sfu", Some("sfu_initiation")),
     (
         |n| format!("add.f64 %d{}, 0d3FF0000000000000, 0d3FF0000000000000;", register(n)),
@@ -70,7 +77,7 @@ const CASES: [Case; 16] = [
     ),
     (
         |n| format!("div.rn.f64 %d{}, 0d3FF0000000000000, 0d3FF0000000000000;", register(n)),
-        "dp",
+        "sfu",
         Some("dp_initiation.div"),
     ),
     (|n| format!("ld.param.u32 %r{}, [with];", 8 + register(n)), "memory", None),
@@ -92,7 +99,7 @@ fn assert_rates(name: &str) {
         let way = if sort == "dp" && !doubles { "sfu" } else { sort };
         let interval = initiation.map_or(1.0, |initiation| machine.number(SM, initiation));
         let units = machine.number(SM, &format!("{way}.units")) / interval;
-        let expected = units.min(issued(&machine));
+        let expected = units.min(issued(&machine)).min(ports(&machine, way));
         close(&format!("{name}: {}", line(0)), rate(name, &[], line, expected), expected);
     }
 }
@@ -130,8 +137,10 @@ fn a_scheduler_issues_two_instructions_where_they_may_be_paired() {
             expected,
         );
     };
-    // Six integer units of Kepler take what four schedulers issue in pairs, and what they issue one by one they take as well.
-    rates("kepler-titan", &[], &[INTEGER], 6.0);
+    // Six integer units of Kepler take what four schedulers issue in pairs, if that passes the ports of their collectors, two
+    // in each of two turns of the register file; what they issue one by one they take as well.
+    rates("kepler-titan", &["gpu.sm.sp.inputs=3", "gpu.sm.sp.outputs=3"], &[INTEGER], 6.0);
+    rates("kepler-titan", &[], &[INTEGER], 4.0);
     rates("kepler-titan", &["gpu.sm.pairing=different-units"], &[INTEGER], 4.0);
     rates("kepler-titan", &["gpu.sm.issue_width=1"], &[INTEGER], 4.0);
     // Two doubles a cycle are what four units take every other cycle; twice as many integers go beside them.

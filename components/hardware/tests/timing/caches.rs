@@ -9,7 +9,9 @@ use counterpoint_protocols::memory::MemAccess;
 use counterpoint_ptx::texture::{AddressMode, Channel, Texture, Textures};
 
 use super::programs::{BUFFER, Memory, kernel, launch, stored};
-use super::sm::{ENDED, FETCHED, LOOKUP, MEMORY, PIPELINE, Run, TO_REGISTER, block, faults, run_blocks};
+use super::sm::{
+    ENDED, FETCHED, LOOKUP, MEMORY, Run, SAME_BANK, TO_REGISTER, TO_UNIT, block, faults, run_blocks,
+};
 use super::*;
 
 /// What a miss takes longer than a hit: the way to the memory, and its answer.
@@ -19,6 +21,8 @@ const CODE: u64 = 0x4_0000;
 const PARAMETERS: u64 = 0x5_0000;
 const CONSTANTS: u64 = BUFFER + 0x8000;
 const LOCAL: u64 = 0x6_0000;
+/// From a word of a thread's local memory to its next one: that of every warp of the one SM lies between.
+const STRIDE: u64 = 48 * 128;
 const END: &str = "st.global.u32 [%rd1+4096], %r1;\n";
 
 /// One block of a kernel with these instructions, at the end of which `END` stands or something else that stores.
@@ -109,8 +113,10 @@ fn the_first_parameter_of_a_launch_misses() {
     let source = kernel(END);
     let run = run_kernel("{ fetch_width: 8, l1i: { perfect: on } }", &source, 64);
     assert_eq!(asked(&run), [PARAMETERS]);
-    // The addition waits for the value; the store issues behind it and takes a cycle to the memory.
-    assert_eq!(run.store(ENDED).0, run.requests[0].0 + MEMORY + TO_REGISTER + 1 + LOOKUP + 1);
+    // The addition waits for the value; the store issues behind it, reads %rd1 and %r1 from one bank, and takes a cycle to
+    // the memory.
+    let issued = run.requests[0].0 + MEMORY + TO_REGISTER + 1;
+    assert_eq!(run.store(ENDED).0, issued + SAME_BANK + LOOKUP + 1);
     let count = |name: &str| run.report.count(&format!("L1C.total_cache_{name}"));
     assert_eq!((count("accesses"), count("misses"), count("pending_hits")), (2, 1, 1));
 }
@@ -196,7 +202,7 @@ fn local_memory_comes_back_and_its_lines_are_its_words() {
     ] {
         let run = run_kernel(params, &local(body), 32);
         let expected: Vec<(u64, bool)> =
-            traffic.iter().map(|(word, write)| (LOCAL + 128 * word, *write)).collect();
+            traffic.iter().map(|(word, write)| (LOCAL + STRIDE * word, *write)).collect();
         assert_eq!(local_traffic(&run), expected);
         for lane in 0..32 {
             let low = (BUFFER + 4 * lane + 7) as u32;
@@ -219,7 +225,7 @@ fn a_store_to_a_line_that_is_here_stays_until_the_line_is_evicted() {
         st.global.u32 [%rd2+4096], %r5;";
     let params = "{ l1d: { capacity: 128 B, ways: 1, set_index: linear }, l1i: { perfect: on }, l1c: { perfect: on } }";
     let run = run_kernel(params, &local(body), 32);
-    let [first, second] = [LOCAL, LOCAL + 128];
+    let [first, second] = [LOCAL, LOCAL + STRIDE];
     assert_eq!(local_traffic(&run), [(first, false), (second, false), (first, true), (first, false)]);
     assert!((0..32).all(|lane| run.store(ENDED + 4 * lane).1 == lane as u32));
 }
@@ -299,10 +305,11 @@ fn a_fetch_looks_up_a_line_a_cycle_and_waits_for_the_last_one() {
     assert_eq!(asked(&run), (0..4).map(|line| texels + 128 * line).collect::<Vec<_>>());
     let reads: Vec<u64> = run.requests.iter().take(4).map(|(cycle, _)| *cycle).collect();
     assert_eq!(reads, (reads[0]..reads[0] + 4).collect::<Vec<_>>());
-    // The store waits for the last line; the second fetch waits for the first one's registers and finds all lines.
+    // The store waits for the last line and reads %rd2 and %f2 from one bank; the second fetch, behind it in the collectors,
+    // waits for the first one's registers and finds all lines.
     let (first, second) = (run.store(ENDED).0, run.store(ENDED + 256).0);
-    assert_eq!(first, reads[3] + MEMORY + TO_REGISTER + LOOKUP + 1);
-    assert_eq!(second - first, 1 + PIPELINE + 3 + TO_REGISTER);
+    assert_eq!(first, reads[3] + MEMORY + TO_REGISTER + SAME_BANK + LOOKUP + 1);
+    assert_eq!(second - first, 1 + TO_UNIT + 3 + TO_REGISTER);
     assert_eq!(
         (run.store(ENDED + 4 * 9).1, run.store(ENDED + 256 + 4 * 9).1),
         (9f32.to_bits(), 9f32.to_bits())

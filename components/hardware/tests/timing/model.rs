@@ -43,9 +43,9 @@ fn longer(body: &str) -> u64 {
 
 #[test]
 fn a_chain_takes_the_latency_of_each_instruction() {
-    // The last one is not waited for: what follows issues a cycle later.
+    // The last one is not waited for: what follows issues a cycle later. An operand that occurs twice is read twice.
     assert_eq!(longer(&"add.u32 %r3, %r3, %r1;\n".repeat(10)), 9 * 4 + 1);
-    assert_eq!(longer(&"mad.lo.u32 %r3, %r3, %r1, %r3;\n".repeat(10)), 9 * 5 + 1);
+    assert_eq!(longer(&"mad.lo.u32 %r3, %r3, %r1, %r3;\n".repeat(10)), 9 * (5 + 1) + 1);
     assert_eq!(longer("add.u32 %r3, %r1, %r1;\nadd.u32 %r4, %r1, %r1;\n"), 2, "none needs the other");
 }
 
@@ -80,10 +80,9 @@ fn a_block_ends_when_its_stores_are_acknowledged() {
 
 #[test]
 fn warps_that_want_more_turns_than_there_are_take_longer_by_that() {
-    // Independent instructions: a warp wants a turn of the two units of the SM in every cycle.
-    let body =
-        "add.u32 %r3, %r1, %r1;\nadd.u32 %r4, %r1, %r1;\nadd.u32 %r5, %r1, %r1;\nadd.u32 %r6, %r1, %r1;\n"
-            .repeat(500);
+    // Independent instructions that read one register: a warp wants a turn of the two units of the SM in every cycle.
+    let body = "add.u32 %r3, %r1, 7;\nadd.u32 %r4, %r1, 7;\nadd.u32 %r5, %r1, 7;\nadd.u32 %r6, %r1, 7;\n"
+        .repeat(500);
     let alone = cycles(&body, 32, 1)[0] - 10;
     for (warps, units) in [(2, 2), (4, 2), (6, 2)] {
         let end = cycles(&body, 32 * warps, 1)[0] - 10;

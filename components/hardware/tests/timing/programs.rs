@@ -78,7 +78,7 @@ pub(super) fn launch(id: u32, source: &str, grid: u32, block: u32) -> Arc<Launch
 }
 
 /// A memory that does everything at once and in the order in which it is asked.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Memory(BTreeMap<u64, Line>);
 
 impl Memory {

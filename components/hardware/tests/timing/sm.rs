@@ -22,10 +22,15 @@ pub(super) const MARKED: u64 = BUFFER;
 pub(super) const ENDED: u64 = BUFFER + 0x1000;
 /// Cycles from a request's arrival to its answer.
 pub(super) const MEMORY: u64 = 100;
-/// From issue to execution, and from the result to the register, together: adds to every latency.
-pub(super) const PIPELINE: u64 = 5;
+/// From issue to execution (collector, operands, collector's port, start), and from the result to the register
+/// (pipeline register, write), together: adds to every latency. Without operands it is one less.
+const PIPELINE: u64 = 4 + 2;
+/// From the issue of an access to the load-store unit.
+pub(super) const TO_UNIT: u64 = 5;
 /// From the issue of an access to its lookup in the L1, where its request leaves.
-pub(super) const LOOKUP: u64 = PIPELINE + 35;
+pub(super) const LOOKUP: u64 = TO_UNIT + 35;
+/// Cycles by which operands come later of which one more lies in the same bank: those with the same number.
+pub(super) const SAME_BANK: u64 = 1;
 /// From the arrival of a value to the register.
 pub(super) const TO_REGISTER: u64 = 2;
 /// Instructions are always there.
@@ -83,24 +88,29 @@ impl Run {
 
 #[test]
 fn a_dependent_chain_takes_latency_and_pipeline_per_instruction() {
+    // With the operands of each that are in the same bank as another one: the same register again.
     let classes = [
-        ("add.u32 %r2, %r2, %r1;", "u32 [%rd1+4096], %r2", 4),
-        ("mul.lo.u32 %r2, %r2, %r1;", "u32 [%rd1+4096], %r2", 4),
-        ("mad.lo.u32 %r2, %r2, %r1, %r2;", "u32 [%rd1+4096], %r2", 5),
-        ("max.u32 %r2, %r2, %r1;", "u32 [%rd1+4096], %r2", 13),
-        ("div.u32 %r2, %r2, %r2;", "u32 [%rd1+4096], %r2", 145),
-        ("add.f32 %f1, %f1, %f1;", "f32 [%rd1+4096], %f1", 4),
-        ("fma.rn.f32 %f1, %f1, %f1, %f1;", "f32 [%rd1+4096], %f1", 5),
-        ("div.rn.f32 %f1, %f1, %f1;", "f32 [%rd1+4096], %f1", 39),
-        ("sin.approx.f32 %f1, %f1;", "f32 [%rd1+4096], %f1", 8),
-        ("add.f64 %d1, %d1, %d1;", "f64 [%rd1+4096], %d1", 8),
-        ("fma.rn.f64 %d1, %d1, %d1, %d1;", "f64 [%rd1+4096], %d1", 8),
+        ("add.u32 %r2, %r2, %r1;", "u32 [%rd1+4096], %r2", 4, 0),
+        ("mul.lo.u32 %r2, %r2, %r1;", "u32 [%rd1+4096], %r2", 4, 0),
+        ("mad.lo.u32 %r2, %r2, %r1, %r2;", "u32 [%rd1+4096], %r2", 5, 1),
+        ("max.u32 %r2, %r2, %r1;", "u32 [%rd1+4096], %r2", 13, 0),
+        ("div.u32 %r2, %r2, %r2;", "u32 [%rd1+4096], %r2", 145, 1),
+        ("xor.b32 %r2, %r2, %r1;", "u32 [%rd1+4096], %r2", 1, 0),
+        ("add.f32 %f1, %f1, %f1;", "f32 [%rd1+4096], %f1", 4, 1),
+        ("fma.rn.f32 %f1, %f1, %f1, %f1;", "f32 [%rd1+4096], %f1", 5, 2),
+        ("div.rn.f32 %f1, %f1, %f1;", "f32 [%rd1+4096], %f1", 39, 1),
+        ("sin.approx.f32 %f1, %f1;", "f32 [%rd1+4096], %f1", 8, 0),
+        ("add.f64 %d1, %d1, %d1;", "f64 [%rd1+4096], %d1", 8, 1),
+        ("fma.rn.f64 %d1, %d1, %d1, %d1;", "f64 [%rd1+4096], %d1", 8, 2),
     ];
-    for (instruction, store, latency) in classes {
+    for (instruction, store, latency, again) in classes {
         for count in [1, 2, 7] {
             let chain = format!("{instruction}\n").repeat(count);
             let run = run(&format!("{MARK}{chain}st.global.{store};"), 32);
-            assert_eq!(run.between(), count as u64 * (latency + PIPELINE) + 1, "{count} × {instruction}");
+            let each = latency + PIPELINE + again * SAME_BANK;
+            // %rd1 shares a bank with %f1 and %d1, and not with %r2.
+            let stored = if store.ends_with("%r2") { 0 } else { SAME_BANK };
+            assert_eq!(run.between(), count as u64 * each + 1 + stored, "{count} × {instruction}");
         }
     }
 }
@@ -163,7 +173,7 @@ fn bank_conflicts_cost_a_cycle_each() {
             st.global.u32 [%rd2+4096], %r5;"
         );
         let run = run(&body, 32);
-        assert_eq!(run.between(), degree - 1 + 26 + PIPELINE + 1, "stride {stride}");
+        assert_eq!(run.between(), degree - 1 + 26 + TO_UNIT + 1, "stride {stride}");
         assert_eq!(run.store(ENDED + 4 * 7).1, 7, "the value that lane 7 left");
     }
 }
@@ -246,10 +256,13 @@ fn a_block_ends_when_its_last_store_is_acknowledged() {
 #[test]
 fn a_block_ends_when_its_last_result_is_written() {
     let run = run("div.u32 %r2, %r2, %r2;", 32);
-    // The block starts at 5 and issues from 6; the multiplication waits for a move of cycle 7, the addition behind it
-    // for nine cycles more; then the division.
-    let division = 7 + 9 + 9 + 1;
-    run.events.assert_earliest(division + 145 + PIPELINE, |event| matches!(event, SmEvent::CtaDone { .. }));
+    // The block starts at 5 and issues from 7 on, in 8 the move to %r1, for which the multiplication waits: a cycle and
+    // the pipeline without operands. It finds the bank of %r1 taken for two cycles, in which %f1 and %d1 are written. The
+    // addition waits for it, and the division issues behind that.
+    let multiplication = 8 + 1 + (PIPELINE - 1);
+    let division = multiplication + 2 + 4 + PIPELINE + 1;
+    let ends = division + 145 + PIPELINE + SAME_BANK;
+    run.events.assert_earliest(ends, |event| matches!(event, SmEvent::CtaDone { .. }));
 }
 
 #[test]
@@ -278,14 +291,19 @@ fn a_barrier_holds_a_warp_until_the_other_has_come() {
     let launch = launch(1, &kernel(body), 1, 64);
     let mut memory = Memory::default();
     memory.set_word(BUFFER + 512, 1234);
-    let run = run_blocks(FETCHED, memory, vec![(5, block(&launch, 0))]);
-    assert_finished(&run.report);
-    let (ended, value) = run.store(ENDED);
-    assert_eq!(value, 1234);
     // From the load's request: the value's way, the store to shared memory, the barrier a cycle later and with it, from
-    // the other scheduler, the other warp's load; its latency, and the store's request.
-    let arrived = run.requests[0].0 + 1 + MEMORY + TO_REGISTER;
-    assert_eq!(ended, arrived + 1 + 26 + PIPELINE + LOOKUP);
+    // the other scheduler, the other warp's load; its latency, and the store's request. Schedulers take turns to be the
+    // first. If it is the other one's in the cycle of the barrier, then the load issues a cycle later, when that of warp 0,
+    // in which no lane takes part, has gone in front.
+    for (start, other_first, late) in [(5, true, 2), (6, false, 0)] {
+        let run = run_blocks(FETCHED, memory.clone(), vec![(start, block(&launch, 0))]);
+        assert_finished(&run.report);
+        let (ended, value) = run.store(ENDED);
+        assert_eq!(value, 1234);
+        let arrived = run.requests[0].0 + 1 + MEMORY + TO_REGISTER;
+        assert_eq!((arrived + 1) % 2 == 1, other_first);
+        assert_eq!(ended, arrived + 1 + late + 26 + TO_UNIT + LOOKUP);
+    }
 }
 
 #[test]
@@ -338,8 +356,8 @@ fn vprintf_is_refused_with_its_line() {
 #[test]
 fn a_fence_waits_for_the_acknowledgement() {
     let run = run(&format!("{MARK}membar.gl;\nst.global.u32 [%rd1+4096], %r1;"), 32);
-    // The fence ends in the cycle of the answer, and the store behind it issues in that cycle.
-    assert_eq!(run.between(), 1 + MEMORY + LOOKUP);
+    // The fence ends in the cycle of the answer, and the store behind it issues in that cycle; %rd1 and %r1 share a bank.
+    assert_eq!(run.between(), 1 + MEMORY + LOOKUP + SAME_BANK);
 }
 
 pub(super) fn faults(body: &str, threads: u32) -> (String, String) {

@@ -24,7 +24,7 @@ pub(super) struct Step {
     way: usize,
     /// Cycles for which it has the unit of its way.
     initiation: u64,
-    /// Cycles for which it has a collector.
+    /// Turns of the register file for which it has a collector.
     collected: u64,
     /// Cycles to the issue of an instruction that needs its value.
     latency: u64,
@@ -110,7 +110,7 @@ impl Step {
             way: costs.units.way(unit, class),
             initiation: initiation.into(),
             collected: collecting(accesses.reads().len(), conflicts),
-            latency: conflicts + u64::from(latency) + costs.pipeline,
+            latency: costs.later(conflicts) + u64::from(latency) + costs.pipeline,
         }
     }
 
@@ -239,7 +239,7 @@ impl Clock {
     }
 }
 
-/// Cycles for which an instruction has a collector: from the one in which it enters, over those in which its operands are read one from
+/// Turns for which an instruction has a collector: from the one in which it enters, over those in which its operands are read one from
 /// each bank, to the one in which it leaves (`sm/operands.rs`).
 pub(super) fn collecting(operands: usize, conflicts: u64) -> u64 {
     1 + u64::from(operands > 0) + conflicts

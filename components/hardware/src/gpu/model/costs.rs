@@ -13,20 +13,21 @@ use crate::memory::address_map::{AddressMap, AddressMapParams};
 /// What the pipeline adds to the latencies of an SM's parameters, and what memory takes.
 #[derive(Clone, Debug, Params)]
 pub(super) struct CostParams {
-    /// From the issue of an instruction that computes to that of one which needs its value, beyond the latency of its class.
+    /// From the issue of an instruction that computes to that of one which needs its value, beyond the latency of its class, if no two of
+    /// its operands lie in a bank.
     #[param(default = "5 cycles")]
     pipeline: Cycles,
     /// From the arrival of the last warp at a barrier to the next instruction of all.
     #[param(default = "1 cycle", min = "1 cycle")]
     barrier: Cycles,
     /// From the issue of a load of shared memory to that of an instruction which needs its value, beyond `shared_latency`.
-    #[param(default = "5 cycles")]
+    #[param(default = "4 cycles")]
     shared: Cycles,
     /// From the issue of a load of a parameter or constant to that of an instruction which needs its value.
-    #[param(default = "4 cycles", min = "1 cycle")]
+    #[param(default = "3 cycles", min = "1 cycle")]
     parameter: Cycles,
     /// From the issue of a load of global memory, of one sector that the L2 has, to that of an instruction which needs its value.
-    #[param(default = "140 cycles", min = "1 cycle")]
+    #[param(default = "141 cycles", min = "1 cycle")]
     global: Cycles,
     /// The same for an atomic.
     #[param(default = "142 cycles", min = "1 cycle")]
@@ -52,8 +53,9 @@ pub(super) struct Costs {
     /// Which slice of the L2 has an address.
     pub(super) map: AddressMap,
     banks: u32,
-    /// Banks of registers that a warp has.
+    /// Banks of registers that a warp has, and the turns of the register file in a cycle.
     register_banks: u32,
+    register_turns: u64,
 }
 
 impl Costs {
@@ -69,8 +71,9 @@ impl Costs {
         let mut capacity = [1.0; RESOURCES];
         capacity[Resource::Issue as usize] = sm.schedulers.into();
         capacity[Resource::Sp as usize] = sm.sp.units.into();
-        capacity[Resource::Banks as usize] = sm.register_banks.into();
-        capacity[Resource::Collectors as usize] = f64::from(sm.collectors + sm.sp.collectors).max(1.0);
+        capacity[Resource::Banks as usize] = f64::from(sm.register_banks * sm.register_turns);
+        let collectors = (sm.collectors + sm.sp.collectors).max(1);
+        capacity[Resource::Collectors as usize] = f64::from(collectors * sm.register_turns);
         capacity[Resource::Sfu as usize] = sm.sfu.units.into();
         capacity[Resource::Dp as usize] = sm.dp.units.max(1).into();
         Ok(Costs {
@@ -88,15 +91,22 @@ impl Costs {
             map: AddressMap::new(map)?,
             banks: sm.shared_banks,
             register_banks,
+            register_turns: sm.register_turns.into(),
         })
     }
 
-    /// Cycles by which operands that lie in one bank come later.
+    /// Turns of the register file by which operands that lie in one bank come later.
     pub(super) fn bank_conflicts(&self, reads: &[u8]) -> u64 {
         let in_bank_of = |number: &u8| {
             reads.iter().filter(|&other| u32::from(other ^ number) & (self.register_banks - 1) == 0).count()
         };
         reads.iter().map(in_bank_of).max().unwrap_or(1) as u64 - 1
+    }
+
+    /// Cycles by which an instruction starts later whose last operand comes so many turns later than the first: it leaves the
+    /// collector two turns after the one in which it entered, or later by these, and starts in the next cycle (`sm/operands.rs`).
+    pub(super) fn later(&self, turns: u64) -> u64 {
+        (2 + turns) / self.register_turns - 2 / self.register_turns
     }
 
     /// Cycles that an access to shared memory takes in the load-store unit.

@@ -19,7 +19,7 @@ pub(super) enum Resource {
     Port,
     /// Banks of the register file.
     Banks,
-    /// Operand collectors, each for as long as an instruction has one.
+    /// Operand collectors, each for as many turns of the register file as an instruction has one.
     Collectors,
     /// The way to memory, on which nobody takes turns and what goes there may wait behind looks at a lock (`Sm::delay`).
     Way,

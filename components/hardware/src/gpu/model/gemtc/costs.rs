@@ -15,19 +15,19 @@ use super::lock::LockCosts;
 #[derive(Clone, Debug, Params)]
 pub(crate) struct SuperParams {
     /// From the arrival of a block at its SM to its first look at the lock.
-    #[param(default = "185 cycles")]
+    #[param(default = "172 cycles")]
     begin: Cycles,
     /// How long a block has the lock that takes a task, while few others look at it.
-    #[param(default = "475 cycles", min = "1 cycle")]
+    #[param(default = "454 cycles", min = "1 cycle")]
     take: Cycles,
     /// The same where no task is left: nothing is written.
-    #[param(default = "331 cycles", min = "1 cycle")]
+    #[param(default = "309 cycles", min = "1 cycle")]
     empty: Cycles,
     /// The same for entering a result.
-    #[param(default = "476 cycles", min = "1 cycle")]
+    #[param(default = "463 cycles", min = "1 cycle")]
     enter: Cycles,
     /// From giving back the lock, with a result entered, to the look for the next task.
-    #[param(default = "30 cycles")]
+    #[param(default = "19 cycles")]
     again: Cycles,
     /// From giving back the lock, with a task taken, to the look for entering its result, without the task's blocks: what is left of 1385
     /// cycles for a task of one block that finds everything in the L2.
@@ -44,7 +44,7 @@ pub(crate) struct SuperParams {
     #[param(default = "19 cycles")]
     end: Cycles,
     /// From a look at the lock to the next of the same block, as long as the L2 keeps up.
-    #[param(default = "171 cycles", min = "1 cycle")]
+    #[param(default = "160 cycles", min = "1 cycle")]
     spin: Cycles,
     /// Instructions of it.
     #[param(default = "5", min = "1")]

@@ -12,7 +12,7 @@ use super::super::wants::{RESOURCES, Resource, Wants};
 #[derive(Clone, Debug, Params)]
 pub(crate) struct MasterParams {
     /// An executor warp's look at its slot.
-    #[param(default = "49 cycles", min = "1 cycle")]
+    #[param(default = "38 cycles", min = "1 cycle")]
     poll: Cycles,
     /// Instructions of it: a load, a comparison, a jump.
     #[param(default = "3", min = "1")]
@@ -20,42 +20,42 @@ pub(crate) struct MasterParams {
     /// From an executor's look that finds a warp to the first instruction of the task. Where within its work the scheduler warp lets the
     /// executor go cannot be seen from outside; it is taken to be the end of placing. What the model executes a task from (`task.rs`) sets up
     /// a call, too, which is not taken off.
-    #[param(default = "428 cycles")]
+    #[param(default = "414 cycles")]
     begin: Cycles,
     /// From the acknowledgement of a task's last store to the time at which its entry is free at the L2. The executor looks at its slot
     /// again some hundred cycles before that store arrives, which is not modelled.
-    #[param(default = "318 cycles")]
+    #[param(default = "279 cycles")]
     end: Cycles,
     /// Instructions of an executor around a task. It is what its instructions grow by with each task, less what it issues
     /// while it polls; how many turns of those there are follows from the other costs, so it is known to a tenth.
-    #[param(default = "67")]
+    #[param(default = "64")]
     executor_instructions: u32,
     /// The scheduler warp's look at a row that has nothing for it.
-    #[param(default = "284 cycles", min = "1 cycle")]
+    #[param(default = "255 cycles", min = "1 cycle")]
     look: Cycles,
     /// What is added by a row whose task waits for the one before it: a look at that one's entry, and a fence.
-    #[param(default = "257 cycles")]
+    #[param(default = "238 cycles")]
     wait: Cycles,
     /// What is added when it has come: two entries are written, and the fence waits for that.
-    #[param(default = "154 cycles")]
+    #[param(default = "155 cycles")]
     enable: Cycles,
     /// From a look that finds a task which may be scheduled until its first block can be placed.
-    #[param(default = "419 cycles")]
+    #[param(default = "379 cycles")]
     schedule: Cycles,
     /// Placing a block where slots are free, or all of a task that has neither memory nor a barrier.
-    #[param(default = "316 cycles")]
+    #[param(default = "262 cycles")]
     place: Cycles,
     /// Taking a barrier, or the counter of a block that has memory or a barrier.
-    #[param(default = "209 cycles")]
+    #[param(default = "163 cycles")]
     take: Cycles,
     /// Freeing a piece of memory of 8 KiB that has come back, and allocating one. Both take longer for smaller pieces.
-    #[param(default = "2642 cycles")]
+    #[param(default = "2073 cycles")]
     memory: Cycles,
     /// Between two sweeps, for the look at the stop word.
-    #[param(default = "179 cycles")]
+    #[param(default = "162 cycles")]
     sweep: Cycles,
     /// A whole sweep where lanes look at all rows at once, with the look at the stop word, if no task waits for the one before it.
-    #[param(default = "441 cycles", min = "1 cycle")]
+    #[param(default = "378 cycles", min = "1 cycle")]
     lanes: Cycles,
 }
 
