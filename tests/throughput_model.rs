@@ -181,6 +181,15 @@ fn what_the_model_looks_at_of_a_gpu_is_what_its_generation_has() {
     let map = machine.lines().map(str::trim).filter(|line| map.iter().any(|key| line.starts_with(key)));
     lines.extend(map);
     assert!(lines.contains(&"slices: 2"), "{lines:?}");
+    // What cards have otherwise, and the steps of the network.
+    let cards = machine.lines().map(str::trim).filter_map(|line| line.strip_prefix("model."));
+    let cards: Vec<&str> = cards.filter(|line| *line != "sm:").collect();
+    assert_eq!(cards.len(), 5, "{cards:?}");
+    for line in cards {
+        let line = line.replace("costs.speedup", "network.speedup");
+        let line = line.split('#').next().unwrap_or_default().trim();
+        assert!(generation.lines().any(|known| known.trim() == line), "{line}");
+    }
     for line in lines.into_iter().filter(|line| *line != "l1d.global: bypass") {
         assert!(generation.lines().any(|known| known.trim() == line), "{line}");
     }

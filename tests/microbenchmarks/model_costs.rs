@@ -6,11 +6,17 @@ use super::probe::{Configured, MODEL, Probe, STEPPED, cycles, lines};
 /// Steps of a chain.
 const STEPS: usize = 64;
 
-/// Cycles of one step of a chain, on one SM of a Titan X. The first step of all, which may miss, is in both chains.
+/// Cycles of one step of a chain of a warp, on one SM of a Titan X. The first step of all, which may miss, is in both chains.
 fn step(chain: &str) -> f64 {
+    step_of(chain, 32)
+}
+
+/// The same of so many threads.
+fn step_of(chain: &str, threads: u32) -> f64 {
     let [short, long] = [1, 2].map(|times| {
         let body = format!("mov.u32 %r5, 0;\n{}", chain.repeat(times * STEPS));
-        let probe = Probe { machine: STEPPED, sets: &["gpu.sms=1"], body: &body, ..Probe::default() };
+        let probe =
+            Probe { machine: STEPPED, sets: &["gpu.sms=1"], body: &body, threads, ..Probe::default() };
         probe.run(None).sum("gpu.sm", "active_cycles")
     });
     (long - short) / STEPS as f64
@@ -24,16 +30,18 @@ fn the_model_reckons_with_what_the_pipeline_adds() {
     assert!((add - number("sm.int_latency.add") - number("costs.pipeline")).abs() < 0.1, "{add}");
     // Each of these is behind the one before by way of its address, which instructions that compute make of its value.
     let computes = add * 3.0;
-    let of = |access: &str| {
+    let of = |access: &str, threads: u32| {
         let chain =
             format!("{access}\nand.b32 %r4, %r4, 0;\ncvt.u64.u32 %rd4, %r4;\nadd.s64 %rd1, %rd1, %rd4;\n");
-        step(&chain) - computes
+        step_of(&chain, threads) - computes
     };
     let close = |what: &str, found: f64, known: f64| {
         assert!((found / known - 1.0).abs() < 0.02, "{what}: {found}, and {known} is reckoned with");
     };
-    close("global", of("ld.volatile.global.u32 %r4, [%rd1];"), number("costs.global"));
-    close("atomic", of("atom.global.add.u32 %r4, [%rd1], 1;"), number("costs.atomic"));
+    close("global", of("ld.volatile.global.u32 %r4, [%rd1];", 32), number("costs.global"));
+    // Of one lane: those of a warp take turns at a word, which the model does not have.
+    let atomic = "atom.global.add.u32 %r4, [%rd1], 1;";
+    close("atomic", of(atomic, 1), number("costs.atomic"));
     let shared = step("ld.volatile.shared.u32 %r4, [%r5];\nand.b32 %r5, %r4, 0;\n") - add;
     // A load waits until the register is written that it writes, too.
     let parameter = step("ld.param.u32 %r4, [with];\nadd.s32 %r4, %r4, %r4;\n") - add;
@@ -106,7 +114,7 @@ fn sms_wait_for_each_other_as_where_they_are_stepped() {
         (1024, One, 0.02),
         (1024, OneOrAny, 0.02),
         // Ports become as full as those of a switch with input queues can be.
-        (256, Any, 0.14),
+        (256, Any, 0.06),
         (1024, Any, 0.04),
     ];
     for (threads, wanted, tolerance) in all {

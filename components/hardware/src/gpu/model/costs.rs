@@ -29,9 +29,12 @@ pub(super) struct CostParams {
     /// From the issue of a load of global memory, of one sector that the L2 has, to that of an instruction which needs its value.
     #[param(default = "141 cycles", min = "1 cycle")]
     global: Cycles,
-    /// The same for an atomic.
+    /// The same for an atomic of a lane; lanes that want one word do not wait for each other.
     #[param(default = "142 cycles", min = "1 cycle")]
     atomic: Cycles,
+    /// Steps of the network's switches in a cycle, as `network.speedup` of SMs that are stepped. A packet takes two.
+    #[param(default = "2", min = "1", max = "16")]
+    speedup: u32,
     /// From the arrival of a block at its SM to the first instruction of its warps.
     #[param(default = "4 cycles")]
     begin: Cycles,
@@ -49,6 +52,8 @@ pub(super) struct Costs {
     pub(super) global: u64,
     pub(super) atomic: u64,
     pub(super) begin: u64,
+    /// For how much of a cycle a packet has a switch of the network.
+    pub(super) packet: f64,
     pub(super) capacity: Turns,
     /// Which slice of the L2 has an address.
     pub(super) map: AddressMap,
@@ -87,6 +92,7 @@ impl Costs {
             global: costs.global.get(),
             atomic: costs.atomic.get(),
             begin: costs.begin.get(),
+            packet: 2.0 / f64::from(costs.speedup),
             capacity,
             map: AddressMap::new(map)?,
             banks: sm.shared_banks,

@@ -271,8 +271,10 @@ impl Component for ThroughputModel {
         io: &mut ThroughputModelPorts,
         sim: &Context<ThroughputModelStats>,
     ) -> Result<(), Fault> {
-        self.sms = vec![Sm::new(self.costs.capacity, self.slices); io.sms.len()];
-        self.network = Network::new(io.sms.len(), self.slices);
+        let packet = self.costs.packet;
+        let sm = Sm::new(self.costs.capacity, self.slices).behind(packet);
+        self.sms = vec![sm; io.sms.len()];
+        self.network = Network::new(io.sms.len(), self.slices, packet);
         self.events = vec![VecDeque::from([SmEvent::Resources(self.resources)]); io.sms.len()];
         self.memory.begin_with(sim.resource::<Preloaded>(), sim.path());
         loop {

@@ -5,7 +5,8 @@
 //! as long as its answers wait at their SMs. An output serves the heads that want it in turn, a sector a cycle; heads that come at random wait
 //! there as in a queue behind what the other inputs bring (M/G/1, Pollaczek and Khinchine). With even traffic of many inputs that gives the
 //! 58.6 % of the ports' capacity at which such switches are known to saturate (Karol, Hluchyj, Morgan, "Input Versus Output
-//! Queueing on a Space-Division Packet Switch", IEEE Trans. Communications 35(12), 1987). Where a slice is wanted more often than it
+//! Queueing on a Space-Division Packet Switch", IEEE Trans. Communications 35(12), 1987). A switch with more steps a cycle has a packet
+//! for less than the cycle for which slice and SM have it: then heads wait less. Where a slice is wanted more often than it
 //! can serve, heads wait as long as makes SMs ask for no more.
 //!
 //! Messages leave a port one after another, and where all find their slices idle, their answers come so, too. Two answers meet only if one of
@@ -68,14 +69,16 @@ struct Client {
     rate: f64,
     /// Cycles by which they make a message of it longer.
     longer: f64,
+    /// For how much of a cycle a packet, which is a sector, has a switch.
+    packet: f64,
 }
 
-/// How long a message waits behind others, which take that much of each cycle.
-fn behind(others: &Traffic) -> f64 {
+/// How long a message waits behind others, if so many sectors come in each cycle and each has a switch for a part of one.
+fn behind(others: &Traffic, packet: f64) -> f64 {
     if others.sectors <= 0.0 {
         return 0.0;
     }
-    queue(others.squares / others.sectors / 2.0, others.sectors)
+    queue(packet * others.squares / others.sectors / 2.0, packet * others.sectors)
 }
 
 /// How long who comes at random waits behind messages that take such a part of all cycles, if half of one takes so many.
@@ -85,10 +88,11 @@ fn queue(half: f64, taken: f64) -> f64 {
 }
 
 impl Network {
-    pub(super) fn new(sms: usize, slices: usize) -> Self {
+    /// `packet` is the part of a cycle for which a packet has a switch.
+    pub(super) fn new(sms: usize, slices: usize, packet: f64) -> Self {
         let (shares, waits) = (vec![Traffic::default(); slices], vec![Wait::default(); slices]);
         let late = vec![0.0; slices];
-        let client = Client { shares, waits, late, ..Client::default() };
+        let client = Client { shares, waits, late, packet, ..Client::default() };
         Network { clients: vec![client; sms], slices: vec![Slice::default(); slices] }
     }
 
@@ -165,7 +169,7 @@ const TOGETHER: usize = 4;
 /// What SMs ask of a slice by how long heads wait there.
 #[derive(Clone, Copy, Default)]
 struct Asking {
-    /// What the others ask, as a part of all that is asked; and half a message of theirs, in sectors.
+    /// For what part of a cycle switches have what the others ask, if a sector is taken; and half a message of theirs, in cycles.
     others: [f64; TOGETHER],
     half: [f64; TOGETHER],
     /// Sectors in a cycle, if none of the SM's messages took any longer.
@@ -209,8 +213,8 @@ impl Slice {
                 let others = all.without(&client.traffic(number));
                 let Traffic { messages, sectors, .. } = client.shares[number];
                 if others.sectors > 0.0 {
-                    asking.others[at] = others.sectors / all.sectors;
-                    asking.half[at] = others.squares / others.sectors / 2.0;
+                    asking.others[at] = client.packet * others.sectors / all.sectors;
+                    asking.half[at] = client.packet * others.squares / others.sectors / 2.0;
                 }
                 asking.sectors[at] = sectors * client.reckoned_rate;
                 asking.longer[at] = client.response * (client.longer - messages * client.waits[number].head);
@@ -278,14 +282,14 @@ impl Client {
     /// The part of a cycle for which it has a slice.
     fn held(&self, slice: usize) -> f64 {
         let Traffic { messages, sectors, .. } = self.traffic(slice);
-        sectors + messages * self.waits[slice].answer
+        sectors.max(self.packet * sectors + messages * self.waits[slice].answer)
     }
 
     /// How long an answer of a slice waits behind those of others.
     fn answer(&self, slice: usize) -> f64 {
         let others = self.share.without(&self.shares[slice]).times(self.rate);
         let in_step = (1.0 - self.late[slice]) * (1.0 - self.lateness);
-        behind(&others) * (1.0 - in_step)
+        behind(&others, self.packet) * (1.0 - in_step)
     }
 
     /// What a wait is of a message's time.
@@ -324,7 +328,7 @@ mod tests {
     /// Sectors in a cycle of each SM, if 64 warps of it are always on their way to one of its slices, with messages of so many sectors.
     fn saturated(sms: usize, slices: usize, sectors: u64, of: impl Fn(usize) -> Vec<usize>) -> Vec<f64> {
         let mut all = vec![Sm::new([1.0; RESOURCES], slices); sms];
-        let mut network = Network::new(sms, slices);
+        let mut network = Network::new(sms, slices, 1.0);
         for (number, sm) in all.iter_mut().enumerate() {
             let (mut wants, to) = (Wants::default(), of(number));
             to.iter().for_each(|slice| wants.message(*slice, sectors));
@@ -372,7 +376,7 @@ mod tests {
         for sm in &mut sms {
             sm.begin(Worker::Warp(0), 1000.0, rates(&wants, 1000.0));
         }
-        Network::new(2, 2).settle(&mut sms, 0);
+        Network::new(2, 2, 1.0).settle(&mut sms, 0);
         assert_eq!(sms.iter_mut().map(Sm::due).collect::<Vec<_>>(), [Some(1000); 2]);
     }
 }

@@ -52,6 +52,8 @@ pub(super) struct Sm {
     delay: f64,
     /// How long a message to each slice waits for those of other SMs.
     waits: Vec<Wait>,
+    /// For how much of a cycle a packet has a switch of the network.
+    packet: f64,
     /// Who is there asks memory for something else than when that was last told.
     untold: bool,
     /// Whether the port gives all that it has.
@@ -94,6 +96,7 @@ impl Sm {
             poll: Wants::default(),
             delay: 0.0,
             waits: vec![Wait::default(); slices],
+            packet: 1.0,
             untold: false,
             full: false,
             now: 0,
@@ -101,6 +104,11 @@ impl Sm {
             visits: Waits::default(),
             due: None,
         }
+    }
+
+    /// Behind a network in which a packet has a switch for so much of a cycle.
+    pub(super) fn behind(self, packet: f64) -> Self {
+        Sm { packet, ..self }
     }
 
     /// Does the work up to a cycle.
@@ -119,7 +127,7 @@ impl Sm {
 
     /// Puts something to work: so many cycles alone, and what it wants in each.
     pub(super) fn begin(&mut self, worker: Worker, cycles: f64, mut rates: Wants) {
-        rates.route(&self.waits);
+        rates.route(&self.waits, self.packet);
         self.residents.push(Resident { worker, left: cycles, rates, speed: 0.0 });
         self.change();
     }
@@ -154,8 +162,8 @@ impl Sm {
     /// From now on it is taken to wait so long, or a part of the way to that.
     pub(super) fn route(&mut self, waits: &[Wait], part: f64) {
         self.waits.iter_mut().zip(waits).for_each(|(known, wait)| *known = known.towards(wait, part));
-        let Sm { residents, waits, .. } = self;
-        residents.iter_mut().for_each(|it| it.rates.route(waits));
+        let Sm { residents, waits, packet, .. } = self;
+        residents.iter_mut().for_each(|it| it.rates.route(waits, *packet));
         self.change();
     }
 

@@ -94,15 +94,16 @@ impl Wants {
         self.traffic[slice].add(&Traffic { messages: 1.0, sectors, squares: sectors * sectors }, 1.0);
     }
 
-    /// What its traffic wants of port and network, where messages to each slice wait so long.
-    pub(super) fn route(&mut self, waits: &[Wait]) {
+    /// What its traffic wants of port and network, where messages to each slice wait so long and a packet has a switch for so much of a
+    /// cycle.
+    pub(super) fn route(&mut self, waits: &[Wait], packet: f64) {
         if self.traffic.is_empty() {
             return;
         }
         let (mut visits, mut held, mut away) = (0.0, 0.0, 0.0);
         for (Traffic { messages, sectors, .. }, wait) in self.traffic.iter().zip(waits) {
             visits += messages;
-            held += sectors + messages * wait.head;
+            held += sectors.max(sectors * packet + messages * wait.head);
             away += messages * (wait.head + wait.answer);
         }
         self.visits[Resource::Port as usize] = visits;

@@ -55,7 +55,7 @@ pub(crate) struct MasterParams {
     #[param(default = "162 cycles")]
     sweep: Cycles,
     /// A whole sweep where lanes look at all rows at once, with the look at the stop word, if no task waits for the one before it.
-    #[param(default = "378 cycles", min = "1 cycle")]
+    #[param(default = "396 cycles", min = "1 cycle")]
     lanes: Cycles,
 }
 
