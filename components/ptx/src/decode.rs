@@ -10,6 +10,7 @@ mod link;
 mod memory;
 mod moves;
 mod operands;
+mod registers;
 mod storage;
 mod texture;
 
@@ -27,6 +28,8 @@ use crate::program::{
 };
 use call::{Signature, frame_part};
 use link::{Code, Kernel, link};
+use registers::number_of;
+pub(crate) use registers::{Class, Register, RegisterType};
 use storage::Storage;
 pub(crate) use storage::extent;
 
@@ -123,53 +126,6 @@ fn is_hoisted(variable: &Variable, entry: bool) -> bool {
 /// The name of a function's variable among the module's; no name of the text has blanks.
 fn hoisted(function: &str, variable: &str) -> String {
     format!("{variable} of {function}")
-}
-
-/// What kind of register a name is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RegisterType {
-    Predicate,
-    /// Up to 32 bits; one row.
-    Narrow(u8),
-    /// 64 bits; two rows.
-    Wide,
-}
-
-impl RegisterType {
-    fn bits(self) -> u8 {
-        match self {
-            RegisterType::Predicate => 1,
-            RegisterType::Narrow(bits) => bits,
-            RegisterType::Wide => 64,
-        }
-    }
-}
-
-/// A register in use.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Register {
-    pub(crate) id: u16,
-    pub(crate) kind: RegisterType,
-    pub(crate) class: Class,
-}
-
-/// What a type's bits mean (PTX ISA 9.2): integers and floats do not mix, bits go with both.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Class {
-    Bits,
-    Integer,
-    Float,
-}
-
-impl Class {
-    /// The class of a type such as `u32`.
-    pub(crate) fn of(element: &str) -> Class {
-        match element.as_bytes().first() {
-            Some(b'u' | b's') => Class::Integer,
-            Some(b'f') => Class::Float,
-            _ => Class::Bits,
-        }
-    }
 }
 
 #[derive(Default)]
@@ -571,14 +527,6 @@ impl<'m> Decoder<'m> {
             }
         }
     }
-}
-
-/// The number in a register's name, modulo 256: its place in the register file.
-fn number_of(name: &str) -> Option<u8> {
-    let digits = name.trim_start_matches(|letter: char| !letter.is_ascii_digit());
-    let digits = digits.bytes().take_while(u8::is_ascii_digit);
-    digits
-        .fold(None, |number, digit| Some(number.unwrap_or(0_u8).wrapping_mul(10).wrapping_add(digit - b'0')))
 }
 
 /// An instruction that does nothing yet.

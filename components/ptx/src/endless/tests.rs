@@ -1,3 +1,5 @@
+//! Warps that go round for ever are found, and those that do not are left alone.
+
 use std::sync::Arc;
 
 use super::*;

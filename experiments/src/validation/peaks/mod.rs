@@ -62,6 +62,9 @@ impl Peak {
     }
 }
 
+/// The figures of one machine, or why its run failed.
+type Measured = Result<Vec<Peak>, Vec<RunError>>;
+
 /// Which part of the figures is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
@@ -83,7 +86,7 @@ pub fn peaks(
 ) -> Result<Vec<Peak>, Vec<RunError>> {
     let machines = stated.machines();
     let (next, workers) = (AtomicUsize::new(0), std::thread::available_parallelism().map_or(1, usize::from));
-    let mut measured: Vec<(usize, Result<Vec<Peak>, Vec<RunError>>)> = std::thread::scope(|scope| {
+    let mut measured: Vec<(usize, Measured)> = std::thread::scope(|scope| {
         let work = || {
             let mut own = Vec::new();
             loop {
