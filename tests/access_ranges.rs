@@ -28,6 +28,9 @@ fn block(launch: &LaunchStep, env: &CtaEnvironment, memory: &mut FlatMemory, see
     let mut warps: Vec<Warp> = (0..env.warps()).map(|index| Warp::new(program, env, index)).collect();
     let mut waiting = vec![false; warps.len()];
     let mut shared = vec![0; (program.shared_bytes() + launch.shared) as usize];
+    // A thread's local memory lies behind that of the thread before it.
+    let local_bytes = program.local_bytes() as usize;
+    let mut local = vec![0; local_bytes * 32 * warps.len()];
     let mut constants = Vec::new();
     for symbol in program.constant_symbols() {
         let bytes = symbol.initial_bytes(env.global_base, CONSTANTS);
@@ -36,7 +39,7 @@ fn block(launch: &LaunchStep, env: &CtaEnvironment, memory: &mut FlatMemory, see
     }
     let (mut access, mut words) = (Access::default(), [Row::ZERO; 4]);
     while warps.iter().any(|warp| warp.pc().is_some()) {
-        for (warp, waiting) in warps.iter_mut().zip(&mut waiting) {
+        for (index, (warp, waiting)) in warps.iter_mut().zip(&mut waiting).enumerate() {
             while warp.pc().is_some() && !*waiting {
                 match warp.issue(program, env, &mut access).unwrap().kind {
                     Issue::Done
@@ -50,16 +53,22 @@ fn block(launch: &LaunchStep, env: &CtaEnvironment, memory: &mut FlatMemory, see
                         panic!("no application prints, has textures or tells ranges")
                     }
                     Issue::Memory => {
-                        let (base, bytes) = match access.space {
-                            Space::Global => (memory.base, &mut memory.bytes),
-                            Space::Shared => (0, &mut shared),
-                            Space::Const => (CONSTANTS, &mut constants),
-                            Space::Local => panic!("no application has local memory"),
+                        let mut serve = |mask: u32, base: u64, bytes: &mut [u8]| match access.kind {
+                            AccessKind::Load => access.gather(mask, base, bytes, &mut words),
+                            AccessKind::Store => access.store(mask, base, bytes),
+                            AccessKind::Atomic(..) => access.atomic(mask, base, bytes, &mut words),
                         };
-                        let served = match access.kind {
-                            AccessKind::Load => access.gather(access.mask, base, bytes, &mut words),
-                            AccessKind::Store => access.store(access.mask, base, bytes),
-                            AccessKind::Atomic(..) => access.atomic(access.mask, base, bytes, &mut words),
+                        let served = match access.space {
+                            Space::Global => serve(access.mask, memory.base, &mut memory.bytes),
+                            Space::Shared => serve(access.mask, 0, &mut shared),
+                            Space::Const => serve(access.mask, CONSTANTS, &mut constants),
+                            Space::Local => (0..32)
+                                .filter(|lane| access.mask >> lane & 1 != 0)
+                                .map(|lane| {
+                                    let thread = index * 32 + lane;
+                                    serve(1 << lane, 0, &mut local[thread * local_bytes..][..local_bytes])
+                                })
+                                .fold(0, |all, one| all | one),
                         };
                         assert_eq!(served, access.mask);
                         if access.wants_value {

@@ -38,9 +38,10 @@ const LARGE_L1: [&str; 2] = ["gpu.sm.l1d.capacity=256 KiB", "gpu.sm.l1d.set_inde
 
 #[test]
 fn without_the_flush_between_launches_stale_lines_are_read() {
-    let sets = ["app.n=128", "app.launches=4", LARGE_L1[0], LARGE_L1[1]];
+    // With two SMs, blocks half a line wide alternate: each SM writes to every line and so drops what it has of it.
+    let sets = ["gpu.sms=4", "app.n=128", "app.launches=4", LARGE_L1[0], LARGE_L1[1]];
     assert_verified(&run_request(&request("tiny", "hotspot", &sets)));
-    let never = ["app.n=128", "app.launches=4", LARGE_L1[0], LARGE_L1[1], "gpu.sm.l1d.flush=never"];
+    let never = [&sets[..], &["gpu.sm.l1d.flush=never"]].concat();
     let request = request("tiny", "hotspot", &never);
     let first = assert_wrong(&run_request(&request));
     assert_command_says(&request.machine, &request.application, &never, first);

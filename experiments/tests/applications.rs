@@ -62,7 +62,11 @@ fn small(name: &str, dialect: &'static str) -> LoadedApplication {
 /// The dialects of an application: all of them, or that which another simulator ran, which is then the only one.
 fn dialects(name: &str) -> &'static [&'static str] {
     let has = |dialect: &str| folder().join(name).join(format!("kernel.{dialect}.ptx")).is_file();
-    if has(DIALECTS[0]) && !DIALECTS[1..].iter().any(|dialect| has(dialect)) { &DIALECTS[..1] } else { &DIALECTS }
+    if has(DIALECTS[0]) && !DIALECTS[1..].iter().any(|dialect| has(dialect)) {
+        &DIALECTS[..1]
+    } else {
+        &DIALECTS
+    }
 }
 
 /// What the host holds in the end; memory that nobody wrote holds what nobody should rely on. Races are looked for.
