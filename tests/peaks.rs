@@ -44,7 +44,8 @@ fn cards_reach_what_is_stated_of_them() {
             _ => 4.0,
         };
         let fp64 = of(&found, "fp64 fma").ours;
-        assert!((0.9..=1.0).contains(&(fp64 / lanes)), "{machine}: {fp64} a cycle and SM");
+        // A rate is the difference of two runs, whose ends differ by some cycles.
+        assert!((0.9..=1.005).contains(&(fp64 / lanes)), "{machine}: {fp64} a cycle and SM");
     }
 }
 
