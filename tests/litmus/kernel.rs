@@ -189,7 +189,7 @@ postlude:
     let (locations, results) = (words("locations.u32"), words("results.u32"));
     let of_round = |number: usize, program: &Program, round: usize| {
         let index = number * rounds + round;
-        let apart = if round % 4 == 0 { 1 } else { 32 * (round % 4) };
+        let apart = if round.is_multiple_of(4) { 1 } else { 32 * (round % 4) };
         let registers = results[index * RESULTS..][..program.registers].iter().copied();
         let last = (0..program.locations).map(|at| locations[index * ROUND_BYTES / 4 + at * apart]);
         registers.chain(last).collect::<Outcome>()
