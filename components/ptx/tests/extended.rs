@@ -59,14 +59,14 @@ fn by_limbs(steps: &[&str], bits: u32, a: u64, b: u64, c: u64) -> Vec<u64> {
     let mut flag = 0;
     let mut found = Vec::new();
     for step in steps {
-        let head = step.split('.').next().unwrap();
+        let head = step.split('.').next().unwrap_or_default();
         let exact = match head {
             "add" => a + b,
             "addc" => a + b + flag,
             "sub" => a + (limb - b) + 1,
             "subc" => a + (limb - b) + flag,
             "mad" | "madc" => {
-                let part = if step.contains("hi") { a * b >> bits } else { a * b & limb };
+                let part = if step.contains("hi") { (a * b) >> bits } else { (a * b) & limb };
                 part + c + if head == "madc" { flag } else { 0 }
             }
             _ => panic!("{step}"),
