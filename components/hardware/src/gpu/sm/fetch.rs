@@ -250,7 +250,7 @@ mod tests {
         let mut fetch = fetch(1);
         fetch.start(0, Code::default());
         let to = |pc: u32| move |_: u32| Some(pc);
-        let mut step = |fetch: &mut Fetch, pc| {
+        let step = |fetch: &mut Fetch, pc| {
             fetch.step(to(pc), &ReadCacheStats::default());
             (fetch.buffered(), fetch.stale())
         };
