@@ -73,7 +73,7 @@ pub fn blocks(offer: &SmResources, demand: &SmResources) -> u32 {
         .min(fit(offer.shared, demand.shared))
 }
 
-/// What a block needs more of than there is: name, need and what is left of each.
+/// The resources that are too few for a block, each with the amount that it needs and the amount left.
 pub(super) fn missing(free: &SmResources, demand: &SmResources) -> Vec<String> {
     let all = [
         ("threads", demand.threads, free.threads),

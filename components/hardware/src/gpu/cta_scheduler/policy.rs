@@ -74,7 +74,7 @@ impl View<'_> {
         self.sms[sm].ready && self.has_room(launch, sm)
     }
 
-    /// Why a block cannot go where a policy places it: what is missing, with what a block needs and what is left. `None` if it can.
+    /// The reason why a block does not fit where a policy places it, with the amounts needed and left. `None`: it fits.
     #[inline]
     pub(super) fn refusal(&self, placement: Placement) -> Option<String> {
         let Placement { launch, sm } = placement;

@@ -109,8 +109,8 @@ impl Costs {
         reads.iter().map(in_bank_of).max().unwrap_or(1) as u64 - 1
     }
 
-    /// Cycles by which an instruction starts later whose last operand comes so many turns later than the first: it leaves the
-    /// collector two turns after the one in which it entered, or later by these, and starts in the next cycle (`sm/operands.rs`).
+    /// The delay, in cycles, of an instruction whose operands take `turns` more turns of the register file than one. Without
+    /// them it leaves the collector two turns after it enters, and it starts in the next cycle (`sm/operands.rs`).
     pub(super) fn later(&self, turns: u64) -> u64 {
         (2 + turns) / self.register_turns - 2 / self.register_turns
     }

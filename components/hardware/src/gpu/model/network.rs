@@ -73,7 +73,7 @@ struct Client {
     packet: f64,
 }
 
-/// How long a message waits behind others, if so many sectors come in each cycle and each has a switch for a part of one.
+/// The wait of a message behind other traffic, in cycles. A sector occupies a switch for `packet` cycles.
 fn behind(others: &Traffic, packet: f64) -> f64 {
     if others.sectors <= 0.0 {
         return 0.0;

@@ -106,7 +106,7 @@ impl Sm {
         }
     }
 
-    /// Behind a network in which a packet has a switch for so much of a cycle.
+    /// The SM on a network where a packet occupies a switch for `packet` cycles.
     pub(super) fn behind(self, packet: f64) -> Self {
         Sm { packet, ..self }
     }

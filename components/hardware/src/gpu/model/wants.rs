@@ -94,8 +94,8 @@ impl Wants {
         self.traffic[slice].add(&Traffic { messages: 1.0, sectors, squares: sectors * sectors }, 1.0);
     }
 
-    /// What its traffic wants of port and network, where messages to each slice wait so long and a packet has a switch for so much of a
-    /// cycle.
+    /// Sets the demand of its traffic for port and network, from the waits of messages to each slice and the cycles for which a
+    /// packet occupies a switch.
     pub(super) fn route(&mut self, waits: &[Wait], packet: f64) {
         if self.traffic.is_empty() {
             return;

@@ -2,7 +2,7 @@
 //!
 //! A warp is looked at when it has issued a power of two of instructions ([`counterpoint_ptx::endless`] says from which on). Until
 //! then an issue only compares two numbers. A unit that writes to shared memory or registers by itself, asynchronously, must count as
-//! in flight here ([`LoadStore::unsettled`]). What a look finds depends on nothing but the warp's block, and changes nothing.
+//! in flight here ([`LoadStore::unsettled`]). A check reads only the state of the warp's block and changes nothing.
 
 use counterpoint_framework::kernel::Fault;
 use counterpoint_ptx::endless::{Doing, FIRST_LOOK, Memories, Moment, Verdict, budget};

@@ -27,17 +27,7 @@ impl LoadStore {
         let waiter = || {
             let mut access: Box<Access> = spare.pop().unwrap_or_default();
             (access.pc, access.mask, access.space, access.wants_value) = (pc, 0, Space::Const, true);
-            let texels = Vec::new();
-            let instruction = InFlight {
-                warp,
-                epoch: None,
-                access,
-                translated: true,
-                since,
-                texels,
-                pending: 1,
-                complete: true,
-            };
+            let instruction = InFlight { pending: 1, complete: true, ..InFlight::new(warp, access, since) };
             Waiter { instruction: instructions.insert(instruction), lanes: 0, part: 0 }
         };
         let found = self.constants.look_up(line, label, waiter);
@@ -82,8 +72,7 @@ impl LoadStore {
         if instruction.pending == 0 {
             let InFlight { access, .. } = self.instructions.take(index);
             around.write_back(warp, access.pc, around.cycle);
-            around.done(warp);
-            self.spare.push(access);
+            self.end(warp, access, around);
         }
         Taken::all(1)
     }

@@ -21,6 +21,14 @@ pub(super) struct InFlight {
     pub(super) complete: bool,
 }
 
+impl InFlight {
+    /// An instruction of a warp, issued in a cycle, that has no page to wait for and no transactions yet.
+    pub(super) fn new(warp: u32, access: Box<Access>, since: u64) -> Self {
+        let texels = Vec::new();
+        InFlight { warp, epoch: None, access, translated: true, since, texels, pending: 0, complete: false }
+    }
+}
+
 /// Lanes of an instruction that wait for a line.
 #[derive(Clone, Copy)]
 pub(super) struct Waiter {

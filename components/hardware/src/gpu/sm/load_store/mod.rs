@@ -89,7 +89,7 @@ pub(super) struct LoadStore {
     coalescing: Coalescing,
     shared_latency: u64,
     banks: u32,
-    /// What a round of an atomic on shared memory takes besides its load, where it is done with locks.
+    /// Cycles of one round of a locked atomic on shared memory, without its load. `None`: the banks do atomics themselves.
     lock_round: Option<u64>,
     /// The last cycle in which a value of memory reached a register: one does in a cycle.
     delivered: u64,
@@ -243,11 +243,9 @@ impl LoadStore {
         let work = if space == Space::Shared {
             Work::Shared(access)
         } else {
-            let (since, texels) = (around.cycle, Vec::new());
             let is_const = space == Space::Const;
             let epoch = (!is_const).then(|| around.cta(warp).drain.begin());
-            let instruction =
-                InFlight { warp, epoch, access, translated, since, texels, pending: 0, complete: false };
+            let instruction = InFlight { epoch, translated, ..InFlight::new(warp, access, around.cycle) };
             let index = self.instructions.insert(instruction);
             if is_const { Work::Constant(index, lanes) } else { Work::Lines(index, lanes, 0) }
         };
@@ -274,6 +272,11 @@ impl LoadStore {
             self.delivered = (self.delivered + 1).max(around.cycle + TO_REGISTER);
             around.write_back(warp, access.pc, self.delivered);
         }
+        self.end(warp, access, around);
+    }
+
+    /// An access has been performed: nothing waits for it any longer.
+    fn end(&mut self, warp: u32, access: Box<Access>, around: &mut Surroundings<'_>) {
         around.acquired(warp, &access);
         around.done(warp);
         self.spare.push(access);

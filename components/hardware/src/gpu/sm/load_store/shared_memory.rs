@@ -37,9 +37,7 @@ impl LoadStore {
             around.deliver(warp, access.pc, access.mask, &self.words);
             around.write_back(warp, access.pc, around.cycle + degree - 1 + self.shared_latency);
         }
-        around.acquired(warp, &access);
-        around.done(warp);
-        self.spare.push(access);
+        self.end(warp, access, around);
         Ok(Taken::all(degree))
     }
 
@@ -56,8 +54,7 @@ impl LoadStore {
             around.deliver(warp, access.pc, access.mask, &self.words);
             around.write_back(warp, access.pc, end);
         }
-        around.done(warp);
-        self.spare.push(access);
+        self.end(warp, access, around);
         Taken::all(cycles)
     }
 

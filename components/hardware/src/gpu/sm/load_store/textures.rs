@@ -43,16 +43,7 @@ impl LoadStore {
             0
         })?;
         let (pc, since) = (access.pc, around.cycle);
-        let instruction = InFlight {
-            warp,
-            epoch: None,
-            access,
-            translated: true,
-            since,
-            texels,
-            pending: 0,
-            complete: false,
-        };
+        let instruction = InFlight { texels, ..InFlight::new(warp, access, since) };
         let work = Work::Texels(self.instructions.insert(instruction), 0);
         self.enqueue((warp, pc), work, accesses, around);
         Ok(())
