@@ -19,12 +19,17 @@ const SLOW: u64 = 1000;
 const PARAMS: &str = "{ fetch_width: 8, l1i: { perfect: on }, l1c: { perfect: on } }";
 
 /// The requests of a block of a kernel for a target, with the cycles in which they came. Accesses to the data take `data` cycles.
-fn requests(target: u32, body: &str, (threads, data): (u32, u64)) -> Vec<(u64, MemRequest)> {
+fn requests(target: u32, body: &str, sizes: (u32, u64)) -> Vec<(u64, MemRequest)> {
+    requests_on(PARAMS, target, body, sizes)
+}
+
+/// The same, on an SM with these parameters.
+fn requests_on(params: &str, target: u32, body: &str, (threads, data): (u32, u64)) -> Vec<(u64, MemRequest)> {
     let source = kernel(body).replace("sm_35", &format!("sm_{target}"));
     let mut launch = Arc::unwrap_or_clone(launch(1, &source, 1, threads));
     let bytes_per_thread = launch.program.local_bytes();
     launch.local = LocalMemory { base: 0x6_0000, bytes_per_thread, capacity: Capacity { sms: 1, warps: 48 } };
-    let mut bench = bench::<Sm>(PARAMS);
+    let mut bench = bench::<Sm>(params);
     let mut memory = Memory::default();
     let _events = bench.client::<_, SmEvent>("work", None, vec![(5, block(&launch.into(), 0))], 2);
     let requests = bench.server("memory", None, move |request: MemRequest| {
@@ -174,4 +179,16 @@ fn an_acquire_leaves_local_memory_where_it_is() {
     assert_eq!(reads.count(), 1, "the line was loaded once, and changed in the L1");
     let last = requests.iter().find_map(|(_, request)| stored(request, BUFFER + 4096 + 4 * 5));
     assert_eq!(last, Some(5 + 9));
+}
+
+#[test]
+fn an_acquiring_atomic_on_shared_memory_ends_with_locks_and_without() {
+    let body = ".shared .align 4 .u32 flag[32];\nmov.u32 %r5, flag;\n\
+        atom.acquire.cta.shared.add.u32 %r4, [%r5], 1;\nst.global.u32 [%rd2+4096], %r1;";
+    for atomics in ["locks", "native"] {
+        let params = PARAMS.replace("{ fetch_width", &format!("{{ shared_atomics: {atomics}, fetch_width"));
+        let requests = requests_on(&params, 70, body, (32, MEMORY));
+        let stores = requests.iter().find_map(|(_, request)| stored(request, BUFFER + 4096));
+        assert!(stores.is_some(), "{atomics}: the store behind the atomic");
+    }
 }
