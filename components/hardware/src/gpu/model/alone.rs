@@ -10,6 +10,7 @@ use counterpoint_ptx::{Access, AccessKind, Instruction, Issue, Issued, Program, 
 
 use super::costs::Costs;
 use super::wants::{Resource, Wants};
+use crate::gpu::sm::fetch::FETCHED;
 use crate::gpu::sm::units::MEMORY;
 
 /// Named barriers of a block (PTX ISA, bar).
@@ -38,6 +39,8 @@ struct Clock {
     single: Option<usize>,
     /// From when on it may issue.
     open: u64,
+    /// What is left of its instruction buffer.
+    buffer: Buffer,
     /// By register, when its value is there.
     ready: Vec<u64>,
     /// By way, when the unit takes its next instruction.
@@ -48,6 +51,34 @@ struct Clock {
     /// By instruction, how much more often it has computed than the one before it.
     computed: Vec<i32>,
     warp: Warp,
+}
+
+/// The instruction buffer of a warp, as `sm/fetch.rs` fills it for a warp alone.
+#[derive(Clone, Copy, Debug, Default)]
+struct Buffer {
+    /// The instruction behind the last one that the warp issued.
+    next: u32,
+    /// Instructions left in the buffer.
+    left: u8,
+}
+
+impl Buffer {
+    /// Takes an instruction; gives the cycles from the warp's last issue to the first cycle in which it can issue this one. A fetch
+    /// takes `fetch` cycles. `noticed` is the time from the issue of a jump until the scheduler empties a buffer that holds the
+    /// instruction behind the jump.
+    #[inline]
+    fn take(&mut self, pc: u32, noticed: u64, fetch: u64) -> u64 {
+        let jumped = pc != self.next;
+        let (left, after) = match (self.left, jumped) {
+            (0, false) => (FETCHED, fetch),
+            // The instructions behind the jump have been fetched by then.
+            (0, true) => (FETCHED, 2 * fetch),
+            (left, false) => (left, 0),
+            (_, true) => (FETCHED, noticed + fetch),
+        };
+        *self = Buffer { next: pc + 1, left: left - 1 };
+        after
+    }
 }
 
 /// What a warp comes to.
@@ -134,8 +165,11 @@ impl Step {
 impl Clock {
     /// Issues an instruction as soon as it may; gives the cycle.
     #[inline]
-    fn issue(&mut self, step: &Step, costs: &Costs) -> u64 {
-        let mut at = self.open.max(self.free[step.way]);
+    fn issue(&mut self, pc: usize, step: &Step, costs: &Costs) -> u64 {
+        // A scheduler that may issue a second instruction looks for it in the cycle of the first.
+        let noticed = u64::from(!costs.pairs || self.single.is_none());
+        let fetched = self.issued + self.buffer.take(pc as u32, noticed, costs.fetch);
+        let mut at = self.open.max(self.free[step.way]).max(fetched);
         for &id in step.reads.as_slice().iter().chain(step.writes.as_slice()) {
             at = at.max(self.ready[id as usize]);
         }
@@ -157,8 +191,8 @@ impl Clock {
     /// Instructions from one on that compute.
     #[inline]
     fn compute(&mut self, steps: &[Step], first: usize, count: usize, costs: &Costs) {
-        for step in &steps[first..first + count] {
-            let at = self.issue(step, costs);
+        for (pc, step) in (first..).zip(&steps[first..first + count]) {
+            let at = self.issue(pc, step, costs);
             self.free[step.way] = at + step.initiation;
             self.deliver(step, at + step.latency);
         }
@@ -167,9 +201,9 @@ impl Clock {
     }
 
     /// Issues an instruction that the load-store unit serves.
-    fn issue_access(&mut self, step: &Step, costs: &Costs) -> u64 {
+    fn issue_access(&mut self, pc: usize, step: &Step, costs: &Costs) -> u64 {
         step.pass_banks(&mut self.warp.wants, 1);
-        self.issue(step, costs)
+        self.issue(pc, step, costs)
     }
 
     /// The load-store unit works on an access for so many cycles, from a cycle on; gives when it has begun.
@@ -207,8 +241,8 @@ impl Clock {
         count
     }
 
-    fn access(&mut self, step: &Step, access: &Access, costs: &Costs) {
-        let issued = self.issue_access(step, costs);
+    fn access(&mut self, pc: usize, step: &Step, access: &Access, costs: &Costs) {
+        let issued = self.issue_access(pc, step, costs);
         match access.space {
             Space::Shared => {
                 let cycles = costs.conflicts(access);
@@ -258,14 +292,14 @@ impl Observer for Alone<'_> {
         let clock = &mut warps[warp];
         let (pc, step) = (pc as usize, &steps[pc as usize]);
         match issued.kind {
-            Issue::Memory => clock.access(step, access, costs),
+            Issue::Memory => clock.access(pc, step, access, costs),
             Issue::Parameter => {
-                let at = clock.issue_access(step, costs);
+                let at = clock.issue_access(pc, step, costs);
                 let begun = clock.load_store(at, 1);
                 clock.deliver(step, begun + costs.parameter);
             }
             Issue::Texture => {
-                let at = clock.issue_access(step, costs);
+                let at = clock.issue_access(pc, step, costs);
                 let begun = clock.load_store(at, 1);
                 clock.deliver(step, begun + costs.global);
             }

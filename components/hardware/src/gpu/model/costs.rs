@@ -45,6 +45,8 @@ pub(super) struct Costs {
     pub(super) units: Units,
     pub(super) pairs: bool,
     pub(super) by_sector: bool,
+    /// From the issue of the last instruction of a buffer to that of the next one.
+    pub(super) fetch: u64,
     pub(super) pipeline: u64,
     pub(super) barrier: u64,
     pub(super) shared: u64,
@@ -85,6 +87,8 @@ impl Costs {
             units: Units::new(sm),
             pairs: sm.issue_width > 1,
             by_sector: sm.l1d.global == GlobalLoads::Bypass,
+            // A wide fetch decodes in its cycle (`sm/fetch.rs`).
+            fetch: if sm.fetch_width > 1 { 1 } else { 2 },
             pipeline: costs.pipeline.get(),
             barrier: costs.barrier.get(),
             shared: sm.shared_latency.get() + costs.shared.get(),

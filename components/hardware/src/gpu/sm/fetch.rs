@@ -17,7 +17,7 @@ use super::params::ReadCacheParams;
 use super::read_cache::{Lookup, ReadCache, ReadCacheStats};
 
 /// Instructions that a fetch brings.
-const FETCHED: u8 = 2;
+pub(in crate::gpu) const FETCHED: u8 = 2;
 
 /// The code of a warp's kernel.
 #[derive(Clone, Copy, Default)]

@@ -11,7 +11,7 @@ mod blocks;
 pub(super) mod cta;
 mod dependences;
 mod endless;
-mod fetch;
+pub(super) mod fetch;
 mod issue;
 pub(super) mod load_store;
 mod operands;
