@@ -9,7 +9,7 @@ use super::sm::block;
 use super::*;
 
 /// An SM whose instructions take what they do by themselves, and a memory that answers after a hundred cycles.
-const PLAIN: &str = "{ costs: { pipeline: 0 cycles, begin: 0 cycles, shared: 0 cycles, parameter: 1 cycle, global: 100 cycles }, copies: { latency: 50 cycles } }";
+const PLAIN: &str = "{ sm: { fetch_width: 8 }, costs: { pipeline: 0 cycles, begin: 0 cycles, shared: 0 cycles, parameter: 1 cycle, global: 100 cycles }, copies: { latency: 50 cycles } }";
 
 struct Run {
     events: Probe<SmEvent>,
@@ -120,7 +120,7 @@ fn copies_and_blocks_see_one_memory() {
 fn a_block_that_waits_for_another_one_is_named() {
     let body = "WAIT:\nld.volatile.global.u32 %r3, [%rd1];\nsetp.ne.u32 %p1, %r3, 77;\n@%p1 bra WAIT;\n";
     let launch = launch(1, &kernel(body), 1, 32);
-    let params = PLAIN.replacen('{', "{ sm: { instruction_limit: 10000 }, ", 1);
+    let params = PLAIN.replacen("fetch_width: 8", "fetch_width: 8, instruction_limit: 10000", 1);
     let run = run(&params, vec![(10, block(&launch, 0))], Vec::new());
     let message = fault(&run.report);
     assert!(message.contains("k #1") && message.contains("waits for another block"), "{message}");

@@ -288,15 +288,15 @@ fn a_barrier_holds_a_warp_until_the_other_has_come() {
         bar.sync 0;
         @!%p1 ld.shared.u32 %r5, [%r4];
         @!%p1 st.global.u32 [%rd1+4096], %r5;";
-    let launch = launch(1, &kernel(body), 1, 64);
     let mut memory = Memory::default();
     memory.set_word(BUFFER + 512, 1234);
     // From the load's request: the value's way, the store to shared memory, the barrier a cycle later and with it, from
     // the other scheduler, the other warp's load; its latency, and the store's request. Schedulers take turns to be the
     // first. If it is the other one's in the cycle of the barrier, then the load issues a cycle later, when that of warp 0,
     // in which no lane takes part, has gone in front.
-    for (start, other_first, late) in [(5, true, 2), (6, false, 0)] {
-        let run = run_blocks(FETCHED, memory.clone(), vec![(start, block(&launch, 0))]);
+    for (before, other_first, late) in [("mov.u32 %r6, 1;\n", true, 2), ("", false, 0)] {
+        let launch = launch(1, &kernel(&format!("{before}{body}")), 1, 64);
+        let run = run_blocks(FETCHED, memory.clone(), vec![(5, block(&launch, 0))]);
         assert_finished(&run.report);
         let (ended, value) = run.store(ENDED);
         assert_eq!(value, 1234);

@@ -23,6 +23,7 @@ mod spans;
 mod stalls;
 pub(super) mod units;
 mod warp;
+mod way;
 mod writeback;
 
 use std::collections::VecDeque;

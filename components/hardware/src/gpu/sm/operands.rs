@@ -4,17 +4,17 @@
 //! Nothing is stepped: every place (a pipeline register, a collector, a port, a bank, a unit) knows from when on it is
 //! free, and an instruction books its whole way when it is issued. The register file works in turns, one or more in a
 //! cycle. An instruction enters a collector in the first turn after its issue at the earliest, reads from the next turn
-//! on, one operand per bank and turn, leaves in the turn after its last operand, and starts to execute in the next cycle.
-//! It starts only if its result has a place in the pipeline of its unit and on the result bus in the cycle in which it is
-//! complete; until then it holds back all that come behind it on its way (GPGPU-Sim).
+//! on, one operand per bank and turn, leaves in the turn after its last operand, and starts to execute in the next cycle
+//! (`way.rs`).
 
 use counterpoint_ptx::FileAccesses;
 
 use super::params::{SmParams, WayParams};
 use super::units::MEMORY;
+use super::way::{Units, Way, earliest};
 
 /// Turns and cycles ahead for which banks and results are booked. What lies beyond finds its place free.
-const WINDOW: u64 = 64;
+pub(super) const WINDOW: u64 = 64;
 
 /// From the end of execution to the registers: a pipeline register, and the write.
 const TO_REGISTER: u64 = 2;
@@ -117,50 +117,6 @@ impl RegisterFile {
     }
 }
 
-/// The results of one cycle.
-#[derive(Clone, Copy, Default)]
-struct Results {
-    cycle: u64,
-    /// Units with a result that is complete in this cycle.
-    units: u64,
-}
-
-/// The way of one sort of instruction: from when on each place on it is free.
-struct Way {
-    /// Cycles from which on an instruction can be issued into each pipeline register in front of the collectors.
-    entries: Vec<u64>,
-    /// Turns in which each port into the collectors, each collector and each port out of them is free.
-    inputs: Vec<u64>,
-    collectors: Vec<u64>,
-    outputs: Vec<u64>,
-    /// Cycles from which on each pipeline register in front of the units is free.
-    exits: Vec<u64>,
-    /// Cycles from which on each unit takes an instruction.
-    units: Vec<u64>,
-    /// The number of the first unit among all of the part of the SM.
-    first_unit: u32,
-    /// When the last instruction has begun.
-    started: u64,
-}
-
-impl Way {
-    /// The first cycle in which an entry is free.
-    #[inline]
-    fn accepts_from(&mut self) -> u64 {
-        earliest(&mut self.entries).map_or(u64::MAX, |entry| *entry)
-    }
-}
-
-/// The first of the places to be free, if there are any.
-#[inline]
-fn earliest(places: &mut [u64]) -> Option<&mut u64> {
-    match places {
-        [place] => Some(place),
-        [one, other] => Some(if *other < *one { other } else { one }),
-        places => places.iter_mut().min_by_key(|free| **free),
-    }
-}
-
 /// A time that is not known yet: an instruction waits for memory.
 const NEVER: u64 = u64::MAX;
 
@@ -171,8 +127,7 @@ struct Part {
     accepts: [u64; MEMORY],
     /// Turns in which each of the collectors that serve every sort is free.
     shared: Vec<u64>,
-    /// Results by the cycle in which they are complete.
-    results: [Results; WINDOW as usize],
+    units: Units,
 }
 
 impl Part {
@@ -194,8 +149,6 @@ pub(super) struct OperandCollector {
     /// By way, the turn in which the last instruction entered a collector: they do so in the order of their issue, across
     /// all parts (GPGPU-Sim).
     entered: [u64; MEMORY],
-    /// Results that may be complete in a cycle in a part.
-    width: u32,
 }
 
 impl OperandCollector {
@@ -206,31 +159,21 @@ impl OperandCollector {
     }
 
     fn of_ways(ways: &[&WayParams], shared: u32, results: u32, cores: u32) -> Self {
-        let places = |count: u32| vec![0; count.div_ceil(cores) as usize];
+        let share = |count: u32| count.div_ceil(cores);
         let part = || {
-            let mut first_unit = 0;
+            let mut units = 0;
             let way = |params: &&WayParams| {
-                let first = first_unit;
-                first_unit += params.units.div_ceil(cores);
-                Way {
-                    entries: places(params.issue_width),
-                    inputs: places(params.inputs),
-                    collectors: places(params.collectors),
-                    outputs: places(params.outputs),
-                    exits: places(params.dispatch_width),
-                    units: places(params.units),
-                    first_unit: first,
-                    started: 0,
-                }
+                let first_unit = units;
+                units += share(params.units);
+                Way::new(params, share, first_unit)
             };
             let ways = ways.iter().map(way).collect();
-            let results = [Results::default(); WINDOW as usize];
-            let mut part = Part { ways, accepts: [NEVER; MEMORY], shared: places(shared), results };
+            let shared = vec![0; share(shared) as usize];
+            let mut part = Part { ways, accepts: [NEVER; MEMORY], shared, units: Units::new(share(results)) };
             part.refresh();
             part
         };
-        let parts = (0..cores).map(|_| part()).collect();
-        OperandCollector { parts, entered: [0; MEMORY], width: results.div_ceil(cores) }
+        OperandCollector { parts: (0..cores).map(|_| part()).collect(), entered: [0; MEMORY] }
     }
 
     /// By way, the first cycle in which an instruction can be issued in a part.
@@ -250,34 +193,28 @@ impl OperandCollector {
         cycle: u64,
         (latency, initiation): (u64, u64),
     ) -> u64 {
-        let Part { ways, accepts, shared, results } = &mut self.parts[part];
+        let Part { ways, accepts, shared, units } = &mut self.parts[part];
         let place = &mut ways[way];
-        let Way { entries, inputs, collectors, outputs, exits, units, first_unit, started } = place;
-        let (own, common) = (earliest(collectors), earliest(shared));
+        let (own, common) = (earliest(&mut place.collectors), earliest(shared));
         let collector = match (own, common) {
             (Some(own), Some(common)) if *common < *own => common,
             (Some(place), _) | (None, Some(place)) => place,
             (None, None) => return cycle,
         };
-        let (Some(entry), Some(input), Some(output), Some(exit)) =
-            (earliest(entries), earliest(inputs), earliest(outputs), earliest(exits))
-        else {
+        let (Some(entry), Some(input)) = (earliest(&mut place.entries), earliest(&mut place.inputs)) else {
             return cycle;
         };
-        if units.is_empty() {
-            return cycle;
-        }
         let entered = &mut self.entered[way];
         let enters = registers.first_turn(cycle + 1).max(*input).max(*collector).max(*entered);
         *entered = enters;
         let read = registers.read(warp, accesses.reads(), enters + 1);
-        let leaves = (read + 1).max(*output).max(registers.first_turn(*exit));
-        let from = registers.cycle_after(leaves).max(*started);
-        let (starts, unit) = start((results, self.width), (units, *first_unit), from, latency);
         *entry = registers.cycle_after(enters) - 1;
-        (*input, *collector, *output, *exit) = (enters + 1, leaves, leaves + 1, starts);
-        units[unit] = starts + initiation;
-        *started = starts;
+        *input = enters + 1;
+        let from = (read + 1, registers.turns);
+        let Some((leaves, starts)) = place.exit.pass(units, from, (latency, initiation)) else {
+            return cycle;
+        };
+        *collector = leaves;
         accepts[way] = place.accepts_from();
         let written = starts + latency + TO_REGISTER;
         registers.write(warp, accesses.writes(), written);
@@ -302,37 +239,6 @@ impl OperandCollector {
         let part = &mut self.parts[part];
         part.shared[collector] = turn;
         part.refresh();
-    }
-}
-
-/// The first cycle, from `from` on, in which one of the units is free and its result has a place, and that unit. Results
-/// that are complete in more than [`WINDOW`] cycles find one.
-#[inline]
-fn start(
-    (results, width): (&mut [Results; WINDOW as usize], u32),
-    (units, first_unit): (&[u64], u32),
-    from: u64,
-    latency: u64,
-) -> (u64, usize) {
-    let mut cycle = units.iter().copied().min().map_or(from, |free| free.max(from));
-    loop {
-        let complete = cycle + latency;
-        let slot = &mut results[(complete % WINDOW) as usize];
-        if slot.cycle < complete && latency < WINDOW {
-            *slot = Results { cycle: complete, units: 0 };
-        }
-        let taken = if slot.cycle == complete { slot.units } else { 0 };
-        let bit = |unit: usize| 1 << (first_unit as usize + unit);
-        let fits = |unit: &usize| units[*unit] <= cycle && taken & bit(*unit) == 0;
-        if taken.count_ones() < width
-            && let Some(unit) = (0..units.len()).find(fits)
-        {
-            if slot.cycle == complete {
-                slot.units |= bit(unit);
-            }
-            return (cycle, unit);
-        }
-        cycle += 1;
     }
 }
 
@@ -402,6 +308,27 @@ mod tests {
             issues.map(|(cycle, latency)| pipeline.starts(cycle, &[1], (latency, 1))),
             [14, 16, 17, 18]
         );
+    }
+
+    #[test]
+    fn an_instruction_that_waits_for_a_bank_lets_those_behind_it_pass() {
+        let way =
+            WayParams { units: 2, issue_width: 2, inputs: 2, collectors: 4, outputs: 2, dispatch_width: 2 };
+        let (one_bank, other): (&[u8], &[u8]) = (&[0, 4, 8], &[1]);
+        let starts = |way: &WayParams, latency, initiation| {
+            let mut pipeline = Pipeline::new(1, way);
+            let first = pipeline.starts(10, one_bank, (4, 1));
+            [first, pipeline.starts(10, other, (latency, initiation))]
+        };
+        assert_eq!(starts(&way, 4, 1), [16, 14]);
+        assert_eq!(starts(&way, 6, 1), [16, 15], "results of both would be complete in cycle 20");
+        // The only unit begins the first one in cycle 16, so it has no three cycles before that.
+        let single = WayParams { units: 1, ..way };
+        assert_eq!(starts(&single, 4, 2), [16, 14]);
+        assert_eq!(starts(&single, 4, 3), [16, 17]);
+        // So it is still in front of the unit when the first one comes, for which there is no other place.
+        let narrow = WayParams { dispatch_width: 1, ..single };
+        assert_eq!(starts(&narrow, 4, 3), [16, 17]);
     }
 
     #[test]
