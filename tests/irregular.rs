@@ -66,7 +66,13 @@ fn tasks_with_irregular_inputs_that_share_places_compute_what_they_should() {
         for runtime in
             runtimes.into_iter().filter(|runtime| !is_shared || matches!(*runtime, "hyperq" | "pagoda"))
         {
-            let sets = ["app.size=small", "app.irregular=1", "app.tasks=24", "app.distinct=5"];
+            // A cosine transform in global memory works in the place of its result, which then is one task's alone.
+            let distinct = match program {
+                "narrow-dct-global" => "app.distinct=24",
+                "narrow-mixed-global" => "app.distinct=6",
+                _ => "app.distinct=5",
+            };
+            let sets = ["app.size=small", "app.irregular=1", "app.tasks=24", distinct];
             let request =
                 RunRequest { overlays: vec![runtime.to_owned()], ..request("tiny", program, &sets) };
             assert_verified(&run_request(&request));

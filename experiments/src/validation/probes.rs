@@ -1,4 +1,4 @@
-//! Latencies that programs see: what one more step of a chain or a walk takes.
+//! Latencies that programs see: what one more step of a chain, a walk, a loop or a stream takes.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,37 +15,54 @@ pub struct Probe {
     pub application: &'static str,
     /// What is set of it and of the machine.
     sets: &'static [&'static str],
-    /// Steps by which the longer of two launches exceeds the shorter one.
-    steps: u32,
-    /// Names, and where the shorter of the two launches is.
-    names: &'static [(&'static str, usize)],
+    /// Names, where the shorter of the two launches is, and by how many steps the longer one exceeds it.
+    names: &'static [(&'static str, usize, u32)],
 }
 
 /// The probes; steps are those of the sizes in their files.
-pub static PROBES: [Probe; 4] = [
+pub static PROBES: [Probe; 5] = [
     Probe {
         application: "probe-chains",
         sets: &[],
-        steps: 512,
         names: &[
-            ("add.s32", 0),
-            ("mad.lo.s32", 2),
-            ("div.s32", 4),
-            ("mul.f32", 6),
-            ("fma.f32", 8),
-            ("fma.f64", 10),
-            ("rsqrt.f32", 12),
-            ("ld.shared", 14),
+            ("add.s32", 0, 512),
+            ("mad.lo.s32", 2, 512),
+            ("div.s32", 4, 512),
+            ("mul.f32", 6, 512),
+            ("fma.f32", 8, 512),
+            ("fma.f64", 10, 512),
+            ("rsqrt.f32", 12, 512),
+            ("ld.shared", 14, 512),
         ],
     },
-    Probe { application: "probe-chase", sets: &["app.size=l1"], steps: 256, names: &[("chase L1", 1)] },
-    Probe { application: "probe-chase", sets: &["app.size=l2"], steps: 512, names: &[("chase L2", 1)] },
+    Probe {
+        application: "probe-pipeline",
+        sets: &[],
+        names: &[
+            ("logic", 0, 256),
+            ("select", 2, 256),
+            ("move", 4, 256),
+            ("shift", 6, 256),
+            ("convert", 8, 256),
+            ("select f64", 10, 256),
+            ("reciprocal", 12, 256),
+            ("operand twice", 14, 256),
+            ("branch", 16, 256),
+            ("divergence", 18, 256),
+            ("mixed latencies", 20, 256),
+            ("local vectors", 22, 256),
+            ("stream of loads", 24, 64),
+            ("stream of stores", 26, 64),
+            ("stream of rows", 28, 64),
+        ],
+    },
+    Probe { application: "probe-chase", sets: &["app.size=l1"], names: &[("chase L1", 1, 256)] },
+    Probe { application: "probe-chase", sets: &["app.size=l2"], names: &[("chase L2", 1, 512)] },
     // The ring is smaller than an L2, so it must not lie there.
     Probe {
         application: "probe-chase",
         sets: &["app.size=dram", "gpu.l2.warm_on_copy=off"],
-        steps: 1024,
-        names: &[("chase DRAM", 1)],
+        names: &[("chase DRAM", 1, 1024)],
     },
 ];
 
@@ -81,9 +98,9 @@ pub fn latencies(
     let mut latencies = Vec::new();
     for probe in &PROBES {
         let cycles = cycles(machine, sets, probe, folder, registry)?;
-        for (name, shorter) in probe.names {
+        for (name, shorter, steps) in probe.names {
             if let Some([short, long]) = cycles.get(*shorter..shorter + 2) {
-                latencies.push((*name, f64::from(long.wrapping_sub(*short)) / f64::from(probe.steps)));
+                latencies.push((*name, f64::from(long.wrapping_sub(*short)) / f64::from(*steps)));
             }
         }
     }

@@ -122,10 +122,11 @@ fn of_machine(
         load_machine(&request(machine, "probe-rates", &[], folder), registry).map_err(|error| vec![error])?;
     let wanted: Vec<&Figure> = stated.of(machine).collect();
     let mut found = Vec::new();
-    if wanted.iter().any(|figure| !is_latency(&figure.of)) {
+    let of_rate = |figure: &&Figure| QUANTITIES.iter().any(|one| one.is_rate() && one.name == figure.of);
+    if wanted.iter().any(of_rate) {
         found.extend(rates::rates(&loaded.machine, machine, extent, folder, registry)?);
     }
-    if wanted.iter().any(|figure| is_latency(&figure.of)) {
+    if !wanted.iter().all(of_rate) {
         found.extend(latencies(machine, &[], folder, registry)?);
     }
     let follows = loaded.machine.follows.map(Follows::as_str);
@@ -155,9 +156,4 @@ fn of_machine(
         }
     }
     Ok(peaks)
-}
-
-/// Whether a quantity is a latency, which the probes of latencies measure.
-fn is_latency(name: &str) -> bool {
-    name.starts_with("latency")
 }

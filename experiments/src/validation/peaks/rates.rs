@@ -21,6 +21,13 @@ pub struct Quantity {
     pub(super) measured: &'static str,
 }
 
+impl Quantity {
+    /// Whether it is one of `probe-rates`, and not a latency of other probes.
+    pub(super) fn is_rate(&self) -> bool {
+        self.unit != "cycles"
+    }
+}
+
 const fn quantity(name: &'static str, unit: &'static str) -> Quantity {
     Quantity { name, unit, measured: name }
 }
@@ -29,7 +36,7 @@ const fn latency(name: &'static str, measured: &'static str) -> Quantity {
     Quantity { name, unit: "cycles", measured }
 }
 
-/// All that is measured, in the order in which it is shown.
+/// All that is measured, in the order in which it is shown: first the kernels of `probe-rates` in the order of their launches.
 pub static QUANTITIES: [Quantity; 24] = [
     quantity("dram read", "GB/s"),
     quantity("dram write", "GB/s"),
@@ -57,30 +64,12 @@ pub static QUANTITIES: [Quantity; 24] = [
     latency("latency dram", "chase DRAM"),
 ];
 
-/// The kernels of `probe-rates` in the order of their launches.
-const KERNELS: [&str; 16] = [
-    "dram read",
-    "dram write",
-    "dram copy",
-    "l2 read",
-    "l1 read",
-    "shared read",
-    "fp32 fma",
-    "fp64 fma",
-    "int add",
-    "int mad",
-    "sfu",
-    "atomics on one word",
-    "atomics on one line",
-    "atomics on own lines",
-    "shared atomics on one word",
-    "shared atomics on own words",
-];
-
 /// Launches of a kernel: one that fills what it uses, one of a length, and one of twice that.
 const TURNS: usize = 3;
 /// Threads of a block where the whole GPU is kept busy.
 const THREADS: u64 = 256;
+/// Bytes of a stream at least: what the L2 still has to write at the end of a launch differs by some of its capacity.
+const STREAM: u64 = 8 << 20;
 /// Bytes that such a block reads in a round of a stream.
 const ROUND: u64 = 16 * 1024;
 
@@ -102,7 +91,8 @@ impl Sizes {
         let held: u64 = of("memory/l2-slice").map(|slice| bytes(slice, "cache.capacity")).sum();
         let blocks = if extent == Extent::All { 4 * sms } else { 4 };
         let round = blocks * ROUND;
-        let stream = if extent == Extent::All { 2 * held.div_ceil(round).max(1) * round } else { round };
+        let stream = (2 * held).max(STREAM).div_ceil(round) * round;
+        let stream = if extent == Extent::All { stream } else { round };
         Sizes { blocks, threads: 1024, stream, cached: 8, rounds: 16, atomics: 4 }
     }
 
@@ -158,7 +148,8 @@ pub(super) fn rates(
     let scheduler = machine.instances.iter().find(|one| one.kind == "gpu/cta-scheduler");
     let hertz = scheduler.map_or(1, |scheduler| scheduler.clock.get()) as f64;
     let mut rates = Vec::new();
-    for (place, kernel) in KERNELS.into_iter().enumerate() {
+    for (place, quantity) in QUANTITIES.iter().filter(|one| one.is_rate()).enumerate() {
+        let kernel = quantity.name;
         let is_stream =
             kernel.starts_with("dram") || kernel.starts_with("l2") || kernel.starts_with("atomics");
         let turns = summary.launches.get(place * TURNS + 1..place * TURNS + TURNS);
@@ -166,11 +157,12 @@ pub(super) fn rates(
         if extent == Extent::Units && is_stream || long.active <= short.active {
             continue;
         }
-        let (seconds, unit) =
-            ((long.active - short.active).as_secs_f64(), QUANTITIES.iter().find(|one| one.name == kernel));
+        let seconds = (long.active - short.active).as_secs_f64();
         let more = sizes.more(kernel) as f64;
-        let is_bandwidth = unit.is_some_and(|quantity| quantity.unit == "GB/s");
-        rates.push((kernel, if is_bandwidth { more / seconds / 1e9 } else { more / (seconds * hertz) }));
+        rates.push((
+            kernel,
+            if quantity.unit == "GB/s" { more / seconds / 1e9 } else { more / (seconds * hertz) },
+        ));
     }
     Ok(rates)
 }
