@@ -23,6 +23,7 @@ fn call_with(arguments: &[&str], interrupt: bool) -> Called {
         interactive: false,
         interrupt: Arc::new(AtomicBool::new(interrupt)),
         abandon: Arc::default(),
+        listens: Arc::default(),
     };
     let words = std::iter::once("counterpoint").chain(arguments.iter().copied()).map(Into::into);
     let status = main_with(words, &mut console);

@@ -9,7 +9,7 @@ use counterpoint_framework::telemetry::sinks::otlp::{
     save, send,
 };
 
-use crate::output::{Folder, UNSENT, WriteError};
+use crate::output::{UNSENT, WriteError, write_whole};
 use crate::run::RunSummary;
 
 /// Where to send spans, and how they look there.
@@ -97,10 +97,8 @@ pub fn export_saved(
 
 /// Saves what has not arrived. Reading from the very file is all right: it keeps its name until the new one is whole.
 fn keep(outbox: &dyn Outbox, exported: &Exported, path: PathBuf) -> Result<PathBuf, WriteError> {
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let folder = Folder::at(parent.unwrap_or(".".as_ref()))?;
-    folder.write(&name, |out| save(outbox, exported.batches, out))?;
+    let written = write_whole(&path, |out| save(outbox, exported.batches, out));
+    written.map_err(|error| WriteError { path: path.clone(), error })?;
     Ok(path)
 }
 

@@ -1,6 +1,7 @@
 //! A run of an application on a machine: loading both, simulating, checking and writing what came out.
 
 mod functional;
+mod inputs;
 mod loading;
 mod manifest;
 mod page_races;
@@ -12,7 +13,7 @@ mod surroundings;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use counterpoint_framework::kernel::{Cut, Outcome, RunOptions, SnapshotTimes, Stuck, Watchdog};
@@ -25,7 +26,6 @@ use counterpoint_protocols::preload::Contents;
 use counterpoint_protocols::write_log::Written;
 use counterpoint_ptx::functional::Options;
 
-use crate::application::LoadedApplication;
 use crate::curves::curves;
 use crate::hashes::{Hashed, Hashes};
 use crate::launches::{LaunchTime, launches};
@@ -35,6 +35,7 @@ use crate::summary::{Figures, Phase, phases};
 use crate::verify::Verdict;
 use crate::waits::Waits;
 
+pub use inputs::write_inputs;
 use loading::load;
 pub use loading::{load_application, load_machine};
 pub use progress::{Progress, Snapshot};
@@ -95,6 +96,8 @@ pub struct RunSummary {
     pub created: Vec<String>,
     /// Files that the application wrote.
     pub outputs: Vec<PathBuf>,
+    /// Files of the folder that could not be written.
+    pub unwritten: Vec<WriteError>,
     /// The folder of the results.
     pub folder: Option<PathBuf>,
     /// Wall-clock time of the simulation alone.
@@ -109,17 +112,17 @@ impl RunSummary {
         functional::ending(&self.report.outcome, self.launched.is_some())
     }
 
-    /// Whether the run finished and everything is as expected.
+    /// Whether the run finished, and everything is as expected and has been written.
     pub fn is_good(&self) -> bool {
         let verified = self.checks.iter().all(|check| check.verdict.is_verified());
-        !self.partial && verified && self.found.is_empty()
+        !self.partial && verified && self.found.is_empty() && self.unwritten.is_empty()
     }
 }
 
 /// Runs an application on a machine. Whoever watches does it through `progress`; what the watchdog says goes to the log.
 ///
 /// # Errors
-/// When the run cannot begin, or its results cannot be written. A run that ends badly is a summary.
+/// When the run cannot begin. A run that ends badly, or whose results cannot be written, is a summary.
 pub fn run(
     request: &RunRequest,
     registry: &Arc<Registry>,
@@ -143,7 +146,13 @@ pub fn run_watched(
     let machine = Arc::new(machine);
     let one = |error: WriteError| vec![RunError::Write(error)];
     let created = write_inputs(&loaded).map_err(one)?;
-    let folder = request.out.as_deref().map(|out| Folder::create(out, &loaded.outputs)).transpose();
+    progress.listen();
+    let is_other = |folder: &Path| manifest::is_other(folder, request, &path);
+    let create = |out: &PathBuf| match request.beside_others {
+        true => Folder::create_beside(out, &loaded.outputs, is_other),
+        false => Folder::create(out, &loaded.outputs),
+    };
+    let folder = request.out.as_ref().map(create).transpose();
     let folder = folder.map_err(one)?;
 
     let functional = Options {
@@ -214,7 +223,7 @@ pub fn run_watched(
     let curves =
         report.series.as_ref().map(|series| curves(&machine.machine, series, end)).unwrap_or_default();
     let checks = record::checks(&loaded, &program, &journal, partial);
-    let outputs = match &folder {
+    let (outputs, unwritten) = match &folder {
         Some(folder) => {
             let facts = record::Facts {
                 request,
@@ -230,9 +239,9 @@ pub fn run_watched(
                 partial,
                 missing,
             };
-            record::write(folder, &facts, &disk).map_err(one)?
+            record::write(folder, &facts, &disk)
         }
-        None => Vec::new(),
+        None => Default::default(),
     };
     Ok(RunSummary {
         machine: machine.machine.name.clone(),
@@ -262,6 +271,7 @@ pub fn run_watched(
         report,
         created,
         outputs,
+        unwritten,
         folder: folder.map(|folder| folder.path().to_owned()),
         wall,
         cpu_seconds,
@@ -289,26 +299,4 @@ pub fn cut(request: &RunRequest, registry: &Arc<Registry>) -> Result<(Machine, C
 
 fn hashed((path, clock): (String, Hertz)) -> Hashed {
     Hashed { path, hertz: clock.get() }
-}
-
-/// Writes the input files that generators made; a user who wants others replaces them. Gives their names.
-///
-/// # Errors
-/// If one cannot be written.
-pub fn write_inputs(loaded: &LoadedApplication) -> Result<Vec<String>, WriteError> {
-    // Two runs side by side may want the same file: each writes it whole, one after the other.
-    static TURN: Mutex<()> = Mutex::new(());
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut created = Vec::new();
-    for input in loaded.files().filter(|input| input.generated) {
-        if created.contains(&input.path) {
-            continue;
-        }
-        let path = Path::new(&input.path);
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
-        let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        Folder::at(folder)?.write_output(&name, &input.contents, true)?;
-        created.push(input.path.clone());
-    }
-    Ok(created)
 }

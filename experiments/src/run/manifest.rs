@@ -1,15 +1,16 @@
 //! The manifest of a run: what is needed to repeat it, and what came of it, as YAML.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use counterpoint_framework::time::SimTime;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Number;
 
+use super::RunRequest;
 use super::functional;
 use super::record::Facts;
-use crate::output::MACHINE;
+use crate::output::{MACHINE, MANIFEST, WriteError};
 use crate::verify::fnv64;
 
 /// The file `manifest.yaml`.
@@ -50,8 +51,8 @@ struct Manifest<'a> {
     #[serde(skip_serializing_if = "is_zero")]
     spans_left_out: u64,
     /// Files that are not there.
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    missing: &'a [&'static str],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    missing: Vec<&'a str>,
     outputs: Vec<&'a str>,
     checks: Vec<Comparison<'a>>,
     /// What kernels did that they should not.
@@ -103,8 +104,9 @@ fn number(value: f64) -> Number {
 }
 
 /// The manifest as text.
-pub(super) fn manifest(facts: &Facts<'_>, outputs: &[PathBuf]) -> String {
+pub(super) fn manifest(facts: &Facts<'_>, outputs: &[PathBuf], failed: &[WriteError]) -> String {
     let Facts { request, report, loaded, .. } = facts;
+    let unwritten = failed.iter().filter_map(|error| error.path.file_name()?.to_str());
     let manifest = Manifest {
         counterpoint: 1,
         version: env!("CARGO_PKG_VERSION"),
@@ -144,7 +146,7 @@ pub(super) fn manifest(facts: &Facts<'_>, outputs: &[PathBuf]) -> String {
         livelock_after: (request.livelock_after < SimTime::MAX).then(|| request.livelock_after.to_string()),
         command_line: &request.command_line,
         spans_left_out: report.trace.left_out,
-        missing: facts.missing,
+        missing: facts.missing.iter().copied().chain(unwritten).collect(),
         outputs: outputs.iter().filter_map(|path| path.file_name()?.to_str()).collect(),
         checks: facts
             .checks
@@ -161,4 +163,46 @@ pub(super) fn manifest(facts: &Facts<'_>, outputs: &[PathBuf]) -> String {
         Ok(text) => text,
         Err(error) => panic!("a manifest is plain data: {error}"),
     }
+}
+
+/// What a manifest says of the settings of its run.
+#[derive(Deserialize, PartialEq)]
+struct Settings {
+    #[serde(default)]
+    functional: bool,
+    machine: Given,
+    application: Named,
+    overlays: Vec<String>,
+    set: Vec<String>,
+    runtime: Option<String>,
+    policy: Option<String>,
+    seed: u64,
+    stop_at: Option<String>,
+}
+
+#[derive(Deserialize, PartialEq)]
+struct Given {
+    given: String,
+}
+
+#[derive(Deserialize, PartialEq)]
+struct Named {
+    file: String,
+}
+
+/// Whether a folder has the results of a run with other settings, or of another application.
+pub(super) fn is_other(folder: &Path, request: &RunRequest, application: &str) -> bool {
+    let Ok(text) = std::fs::read_to_string(folder.join(MANIFEST)) else { return false };
+    let settings = Settings {
+        functional: request.functional,
+        machine: Given { given: request.machine.clone() },
+        application: Named { file: application.to_owned() },
+        overlays: request.overlays.clone(),
+        set: request.sets.clone(),
+        runtime: request.runtime.clone(),
+        policy: request.policy.clone(),
+        seed: request.seed,
+        stop_at: request.stop_at.map(|time| time.to_string()),
+    };
+    serde_yaml::from_str::<Settings>(&text).map_or(true, |before| before != settings)
 }

@@ -13,6 +13,7 @@ use counterpoint_host_model::program::Application;
 pub struct Progress {
     interrupt: Arc<AtomicBool>,
     abandon: Arc<AtomicBool>,
+    listens: Arc<AtomicBool>,
     clock: Arc<AtomicU64>,
     watched: Mutex<Option<Watched>>,
 }
@@ -67,6 +68,16 @@ impl Progress {
     /// A progress that also leaves the run behind, when someone sets the second flag while a component hangs.
     pub fn abandoned_by(self, abandon: Arc<AtomicBool>) -> Self {
         Progress { abandon, ..self }
+    }
+
+    /// A progress that sets this flag when there is something to keep, so that the run ends in order by the others.
+    pub fn listening_by(self, listens: Arc<AtomicBool>) -> Self {
+        Progress { listens, ..self }
+    }
+
+    /// From now on there is something to keep.
+    pub(super) fn listen(&self) {
+        self.listens.store(true, Ordering::SeqCst);
     }
 
     pub(super) fn abandon_flag(&self) -> Arc<AtomicBool> {

@@ -91,21 +91,26 @@ fn write_writes(writes: &[Written], out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes everything; the manifest comes last, so that a folder with one is complete.
-pub(super) fn write(folder: &Folder, facts: &Facts<'_>, disk: &Disk) -> Result<Vec<PathBuf>, WriteError> {
+/// Writes everything; the manifest comes last, so that a folder with one is complete, but for what it calls missing. Gives the files of
+/// the application, and what could not be written.
+pub(super) fn write(folder: &Folder, facts: &Facts<'_>, disk: &Disk) -> (Vec<PathBuf>, Vec<WriteError>) {
+    let mut failed = Vec::new();
     if facts.missing.is_empty() {
-        folder.write_records(facts.report, facts.curves, facts.waits, facts.partial)?;
+        failed.extend(folder.write_records(facts.report, facts.curves, facts.waits, facts.partial));
     }
     if let Some(writes) = facts.writes {
-        folder.write(WRITES, |out| write_writes(writes, out))?;
+        failed.extend(folder.write(WRITES, |out| write_writes(writes, out)).err());
     }
     let resolved = resolve(&facts.machine.machine, &facts.machine.sources);
-    folder.write(MACHINE, |out| out.write_all(resolved.as_bytes()))?;
+    failed.extend(folder.write(MACHINE, |out| out.write_all(resolved.as_bytes())).err());
     let mut outputs = Vec::new();
     for (name, contents) in results(facts.loaded, disk) {
-        outputs.extend(folder.write_output(&name, &contents, !facts.partial)?);
+        match folder.write_output(&name, &contents, !facts.partial) {
+            Ok(path) => outputs.extend(path),
+            Err(error) => failed.push(error),
+        }
     }
-    let manifest = manifest(facts, &outputs);
-    folder.write(MANIFEST, |out| out.write_all(manifest.as_bytes()))?;
-    Ok(outputs)
+    let manifest = manifest(facts, &outputs, &failed);
+    failed.extend(folder.write(MANIFEST, |out| out.write_all(manifest.as_bytes())).err());
+    (outputs, failed)
 }

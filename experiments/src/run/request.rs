@@ -42,6 +42,8 @@ pub struct RunRequest {
     pub warm_up: Option<SimTime>,
     /// The folder for the results; without one they are only returned.
     pub out: Option<PathBuf>,
+    /// Where that folder has the results of a run with other settings, or another run writes there, take `OUT-2`, `OUT-3` and so on.
+    pub beside_others: bool,
     /// Compute the hash of all events.
     pub hash: bool,
     /// Note the hash of each component at these times.
@@ -84,6 +86,7 @@ impl RunRequest {
             islands: Islands::Auto,
             warm_up: None,
             out: None,
+            beside_others: false,
             hash: false,
             snapshots: None,
             stop_at: None,

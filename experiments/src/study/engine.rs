@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -276,6 +276,10 @@ impl Workers {
     fn keep(&self, job: &Job, summary: &RunSummary) -> End {
         if matches!(summary.report.outcome, Outcome::Interrupted(_)) {
             return End::Left;
+        }
+        if let Some(WriteError { path, error }) = summary.unwritten.first() {
+            let error = io::Error::new(error.kind(), error.to_string());
+            return End::Broken(WriteError { path: path.clone(), error });
         }
         if !summary.is_good() {
             let ending = summary.ending();

@@ -41,6 +41,8 @@ pub struct Console<'a> {
     pub interrupt: Arc<AtomicBool>,
     /// Set by someone else to leave a component behind that hangs.
     pub abandon: Arc<AtomicBool>,
+    /// Set by a command that ends in order when `interrupt` is set; until then there is nothing to keep.
+    pub listens: Arc<AtomicBool>,
 }
 
 /// Simulates heterogeneous machines, from the CPU host to the GPU's DRAM, that run real PTX programs.

@@ -97,7 +97,10 @@ impl Bisect {
             RunRequest { threads: self.threads, seed: self.seed, ..self.machine.request(&self.application) };
         let other = changes.apply(&own);
         let registry = Arc::new(registry());
-        let interrupted = || Progress::interrupted_by(Arc::clone(&console.interrupt));
+        let interrupted = || {
+            let progress = Progress::interrupted_by(Arc::clone(&console.interrupt));
+            progress.listening_by(Arc::clone(&console.listens))
+        };
         let mut passes: u32 = 0;
         let mut first = |pass: Pass| {
             passes += 1;

@@ -161,6 +161,7 @@ impl Sent {
 
 /// How long to wait, and what ends it earlier: the next Ctrl-C.
 fn patience(console: &Console<'_>) -> Options {
+    console.listens.store(true, Ordering::SeqCst);
     let interrupted = console.interrupt.load(Ordering::SeqCst);
     let stop = Arc::clone(if interrupted { &console.abandon } else { &console.interrupt });
     Options { stop, ..Options::default() }

@@ -57,7 +57,8 @@ pub(crate) struct Run {
     /// Simulate this much first, to see what each component costs, so that threads get even shares.
     #[arg(long, value_name = "TIME", value_parser = time)]
     warm_up: Option<SimTime>,
-    /// Folder for the results [default: out/MACHINE/APPLICATION].
+    /// Folder for the results, which replace those of an earlier run [default: out/MACHINE/APPLICATION, or with `-2`, `-3` and so on
+    /// behind it where that has results of other settings].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Compute the hash of all events.
@@ -194,6 +195,7 @@ impl Run {
             islands: self.cut,
             warm_up: self.warm_up,
             out: Some(self.out.clone().unwrap_or_else(|| self.default_folder())),
+            beside_others: self.out.is_none(),
             hash: self.hash,
             snapshots: self.hash_every.map(|every| SnapshotTimes { from: self.hash_from, every }),
             stop_at: self.stop_at,
@@ -216,7 +218,8 @@ impl Run {
         };
         let registry = Arc::new(registry());
         let watched = Progress::interrupted_by(Arc::clone(&console.interrupt))
-            .abandoned_by(Arc::clone(&console.abandon));
+            .abandoned_by(Arc::clone(&console.abandon))
+            .listening_by(Arc::clone(&console.listens));
         let bar = console.interactive && !self.quiet && self.log.is_none();
         let mut said = Ok(());
         let mut alarm = |stuck: Stuck| said = warn(&stuck, console);
@@ -229,6 +232,17 @@ impl Run {
         };
         for path in &summary.created {
             writeln!(console.err, "note: {path} did not exist; it was made by its generator")?;
+        }
+        let default = self.default_folder();
+        if let Some(folder) =
+            summary.folder.as_ref().filter(|folder| self.out.is_none() && **folder != default)
+        {
+            writeln!(
+                console.err,
+                "note: `{}` has or gets the results of other settings; those of this run are in `{}`",
+                default.display(),
+                folder.display()
+            )?;
         }
         if summary.race_checked == Some(0) {
             writeln!(
@@ -317,7 +331,11 @@ fn status(summary: &RunSummary, console: &mut Console<'_>) -> io::Result<u8> {
     for line in findings(&summary.found) {
         writeln!(console.err, "error: {line}")?;
     }
+    for error in &summary.unwritten {
+        writeln!(console.err, "error: {error}")?;
+    }
     Ok(match outcome {
+        _ if !summary.unwritten.is_empty() => FAILURE,
         Outcome::Interrupted(_) => INTERRUPTED,
         Outcome::Deadlock(_) | Outcome::Livelock(_) | Outcome::Failed { .. } => FAILURE,
         Outcome::Stopped(_) => SUCCESS,

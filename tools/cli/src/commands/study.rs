@@ -77,6 +77,7 @@ impl Study {
             take_from: self.take_from.clone(),
         };
         let board = Board::default();
+        console.listens.store(true, Ordering::SeqCst);
         let work = || run_points(&plan, &Arc::new(registry()), &settings, &board, &console.interrupt);
         let ran = study_progress::watch(&plan, &board, console.interactive, self.quiet, work);
         let ran = match ran {

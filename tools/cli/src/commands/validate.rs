@@ -264,6 +264,7 @@ mod tests {
                 interactive: false,
                 interrupt: Arc::default(),
                 abandon: Arc::default(),
+                listens: Arc::default(),
             };
             table(peaks, &mut console).unwrap();
             let status = end(peaks, &mut console).unwrap();

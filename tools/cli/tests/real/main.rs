@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod folders;
 #[cfg(unix)]
 mod signals;
 #[cfg(unix)]

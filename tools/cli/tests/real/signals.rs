@@ -1,7 +1,7 @@
-//! Ctrl-C, as a real signal to a real process.
+//! Ctrl-C and what batch systems send, as real signals to real processes.
 
 use std::path::Path;
-use std::process::{Child, Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use counterpoint_experiments::output::RECORDS;
@@ -12,12 +12,16 @@ use crate::{out, run};
 fn start(folder: &Path, options: &[&str]) -> Child {
     let endless = ["--set", "app.n=32", "--set", "app.launches=100000000"];
     let mut child = run(folder, "hotspot", &[&endless, options].concat()).spawn().unwrap();
-    // The folder is made right before the simulation begins, and the handler is set long before.
+    await_folder(&mut child, folder);
+    child
+}
+
+/// Waits for the folder of results, which is made right before the simulation begins, and long after the handler of signals is set.
+fn await_folder(child: &mut Child, folder: &Path) {
     while !out(folder).exists() {
         assert!(child.try_wait().unwrap().is_none(), "the run does not end by itself");
         std::thread::sleep(Duration::from_millis(5));
     }
-    child
 }
 
 /// Sends a signal; whether there was a process to take it. One that has ended and that nobody has waited for counts.
@@ -65,6 +69,32 @@ fn ctrl_c_ends_a_run_with_what_there_is() {
     let folder = tempfile::tempdir().unwrap();
     let child = start(folder.path(), &[]);
     assert!(signal(&child, "-INT"));
+    assert_ends(child, folder.path());
+}
+
+#[test]
+fn what_batch_systems_and_terminals_send_ends_a_run_with_what_there_is() {
+    for name in ["-TERM", "-HUP"] {
+        let folder = tempfile::tempdir().unwrap();
+        let child = start(folder.path(), &[]);
+        assert!(signal(&child, name));
+        assert_ends(child, folder.path());
+    }
+}
+
+#[test]
+fn a_run_that_is_to_outlive_its_terminal_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = run(folder.path(), "hotspot", &["--set", "app.n=32", "--set", "app.launches=100000000"]);
+    let mut command = Command::new("sh");
+    command.args(["-c", "trap '' HUP; exec \"$0\" \"$@\""]).arg(own.get_program()).args(own.get_args());
+    command.current_dir(own.get_current_dir().unwrap()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    await_folder(&mut child, folder.path());
+    assert!(signal(&child, "-HUP"));
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(child.try_wait().unwrap().is_none(), "it goes on");
+    assert!(signal(&child, "-TERM"));
     assert_ends(child, folder.path());
 }
 

@@ -1,0 +1,349 @@
+//! The folder in which a run leaves its results.
+//!
+//! A file appears under its own name only when it is whole: it is written under a temporary name first, which no other process
+//! uses. What the application writes has `.partial` behind its name when the run did not finish, so that no half of a result looks
+//! like one. While a run writes, its folder is locked (`lock.rs`).
+
+mod lock;
+
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use counterpoint_framework::telemetry::Curve;
+#[cfg(feature = "parquet")]
+use counterpoint_framework::telemetry::sinks::parquet;
+use counterpoint_framework::telemetry::sinks::{csv, perfetto, stats};
+use counterpoint_framework::topology::RunReport;
+
+use crate::waits::Waits;
+
+pub use lock::Lock;
+
+/// Statistics, a line each.
+pub const STATS_TEXT: &str = "stats.txt";
+/// Statistics by component.
+pub const STATS_JSON: &str = "stats.json";
+/// Statistics, a line each, for spreadsheets.
+pub const STATS_CSV: &str = "stats.csv";
+/// How much each counter grew in each interval.
+pub const SERIES: &str = "series.csv";
+/// Statistics, for data frames; written only by a build with the feature `parquet`.
+pub const STATS_PARQUET: &str = "stats.parquet";
+/// How much each counter grew, for data frames; likewise.
+pub const SERIES_PARQUET: &str = "series.parquet";
+/// Rates of the machine over time.
+pub const CURVES: &str = "curves.csv";
+/// What was exposed and what hidden.
+pub const EXPOSURE: &str = "exposure.csv";
+/// What led to the end of the run.
+pub const CRITICAL_PATH: &str = "critical_path.csv";
+/// Writes to the buffers that were watched.
+pub const WRITES: &str = "writes.csv";
+/// What happened when, for Perfetto.
+pub const SPANS: &str = "spans.perfetto.json";
+/// Spans that no server took, for `counterpoint export`. It is there only if there are such spans.
+pub const UNSENT: &str = "spans.otlp.jsonl";
+/// The machine as it was run.
+pub const MACHINE: &str = "machine.yaml";
+/// What was run, and how it ended.
+pub const MANIFEST: &str = "manifest.yaml";
+
+/// What every run has recorded.
+pub const RECORDS: &[&str] = &[
+    STATS_TEXT,
+    STATS_JSON,
+    STATS_CSV,
+    #[cfg(feature = "parquet")]
+    STATS_PARQUET,
+    EXPOSURE,
+    CRITICAL_PATH,
+    SPANS,
+];
+
+/// Names that an application's output files cannot have, whatever the features of this build: an earlier run of another
+/// one may have left such a file.
+pub const RESERVED: [&str; 14] = [
+    STATS_TEXT,
+    STATS_JSON,
+    STATS_CSV,
+    STATS_PARQUET,
+    SERIES,
+    SERIES_PARQUET,
+    CURVES,
+    EXPOSURE,
+    CRITICAL_PATH,
+    WRITES,
+    SPANS,
+    UNSENT,
+    MACHINE,
+    MANIFEST,
+];
+
+/// The suffix of a file that is not whole.
+const PARTIAL: &str = ".partial";
+
+/// The folder of a run.
+pub struct Folder {
+    path: PathBuf,
+    /// Held as long as a run writes here.
+    _lock: Option<Lock>,
+}
+
+/// A file that could not be written.
+#[derive(Debug)]
+pub struct WriteError {
+    /// Its path.
+    pub path: PathBuf,
+    /// Why.
+    pub error: io::Error,
+}
+
+impl std::fmt::Display for WriteError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "cannot write `{}`: {}", self.path.display(), self.error)
+    }
+}
+
+impl std::error::Error for WriteError {}
+
+impl Folder {
+    /// Makes and locks the folder, and removes the files of an earlier run: the results of two runs never mix.
+    ///
+    /// # Errors
+    /// If the folder cannot be made, or another run writes there.
+    pub fn create(path: &Path, outputs: &[String]) -> Result<Self, WriteError> {
+        match Self::locked(path)? {
+            Ok(folder) => folder.cleared(outputs),
+            Err(holder) => {
+                let message = format!("another run writes there ({holder})");
+                let error = io::Error::new(io::ErrorKind::ResourceBusy, message);
+                Err(WriteError { path: path.to_owned(), error })
+            }
+        }
+    }
+
+    /// Like [`Folder::create`], but goes to `PATH-2`, `PATH-3` and so on where another run writes, or where `is_other` says that
+    /// a folder has results to be kept.
+    ///
+    /// # Errors
+    /// If no folder can be made.
+    pub fn create_beside(
+        path: &Path,
+        outputs: &[String],
+        is_other: impl Fn(&Path) -> bool,
+    ) -> Result<Self, WriteError> {
+        let mut number = 1_u64;
+        loop {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let place =
+                if number == 1 { path.to_owned() } else { path.with_file_name(format!("{name}-{number}")) };
+            match Self::locked(&place)? {
+                Ok(folder) if !is_other(&place) => return folder.cleared(outputs),
+                _ => number += 1,
+            }
+        }
+    }
+
+    /// Makes the folder and locks it; gives who has the lock if someone has.
+    fn locked(path: &Path) -> Result<Result<Self, String>, WriteError> {
+        let folder = Self::at(path)?;
+        let lock = Lock::try_take(path).map_err(|error| WriteError { path: path.to_owned(), error })?;
+        Ok(lock.map(|lock| Folder { _lock: Some(lock), ..folder }))
+    }
+
+    /// Removes the files of an earlier run.
+    fn cleared(self, outputs: &[String]) -> Result<Self, WriteError> {
+        let outputs = outputs.iter().map(String::as_str);
+        let named = RESERVED
+            .into_iter()
+            .chain(outputs)
+            .flat_map(|name| [self.path.join(name), self.path.join(format!("{name}{PARTIAL}"))]);
+        // What a run left that was killed while it wrote.
+        let entries = std::fs::read_dir(&self.path).into_iter().flatten().filter_map(Result::ok);
+        let half = |name: &str| name.starts_with('.') && name.ends_with(PARTIAL);
+        let halves =
+            entries.filter(|entry| half(&entry.file_name().to_string_lossy())).map(|entry| entry.path());
+        for old in named.chain(halves) {
+            match std::fs::remove_file(&old) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(WriteError { path: old, error });
+                }
+                _ => {}
+            }
+        }
+        Ok(self)
+    }
+
+    /// Makes the folder if it is not there, and leaves what is in it.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn at(path: &Path) -> Result<Self, WriteError> {
+        std::fs::create_dir_all(path).map_err(|error| WriteError { path: path.to_owned(), error })?;
+        Ok(Folder { path: path.to_owned(), _lock: None })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes a file; it gets its name only when it is whole.
+    ///
+    /// # Errors
+    /// If it cannot be written; then nothing is left of it.
+    pub fn write(
+        &self,
+        name: &str,
+        fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), WriteError> {
+        let path = self.path.join(name);
+        write_whole(&path, fill).map_err(|error| WriteError { path, error })
+    }
+
+    /// Writes a file of the application, whole or not; nothing at all if nothing of a partial one was written.
+    ///
+    /// # Errors
+    /// As [`Folder::write`].
+    pub fn write_output(
+        &self,
+        name: &str,
+        contents: &[u8],
+        whole: bool,
+    ) -> Result<Option<PathBuf>, WriteError> {
+        if !whole && contents.is_empty() {
+            return Ok(None);
+        }
+        let name = if whole { name.to_owned() } else { format!("{name}{PARTIAL}") };
+        self.write(&name, |out| out.write_all(contents))?;
+        Ok(Some(self.path.join(name)))
+    }
+
+    /// Writes statistics, time series if there are any, and spans; gives the files that could not be written.
+    pub fn write_records(
+        &self,
+        report: &RunReport,
+        curves: &[Curve],
+        waits: &Waits,
+        partial: bool,
+    ) -> Vec<WriteError> {
+        let spans = &report.trace.spans;
+        let mut written = vec![
+            self.write(STATS_TEXT, |out| stats::write_text(&report.stats, partial, out)),
+            self.write(STATS_JSON, |out| stats::write_json(&report.stats, partial, out)),
+            self.write(STATS_CSV, |out| csv::write_stats(&report.stats, out)),
+        ];
+        #[cfg(feature = "parquet")]
+        written.push(self.write(STATS_PARQUET, |out| parquet::write_stats(&report.stats, out)));
+        if let Some(series) = &report.series {
+            #[cfg(feature = "parquet")]
+            written.push(self.write(SERIES_PARQUET, |out| parquet::write_series(series, out)));
+            written.push(self.write(SERIES, |out| csv::write_series(series, out)));
+            written.push(self.write(CURVES, |out| csv::write_curves(curves, out)));
+        }
+        written.push(self.write(EXPOSURE, |out| waits.write_exposure(spans, out)));
+        written.push(self.write(CRITICAL_PATH, |out| waits.write_path(spans, out)));
+        written.push(self.write(SPANS, |out| perfetto::write(spans, curves, out)));
+        written.into_iter().filter_map(Result::err).collect()
+    }
+}
+
+/// Writes a file under a temporary name of its own, beside its place, and gives it its name when it is whole.
+///
+/// # Errors
+/// If it cannot be written; then nothing is left of it.
+pub fn write_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    std::fs::create_dir_all(parent)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let prefix = format!(".{name}.");
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix).suffix(PARTIAL);
+    // As any other file, and not for its owner alone.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let file = builder.tempfile_in(parent)?;
+    let mut out = BufWriter::new(file);
+    fill(&mut out)?;
+    let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    file.persist(path).map(drop).map_err(|failed| failed.error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn partial_outputs_keep_their_temporary_name() {
+        let root = tempfile::tempdir().unwrap();
+        let outputs = ["sub/x.f32".to_owned()];
+        let folder = Folder::create(root.path(), &outputs).unwrap();
+        let path = folder.write_output("sub/x.f32", b"half", false).unwrap().unwrap();
+        assert!(path.ends_with("sub/x.f32.partial") && path.exists());
+        assert_eq!(folder.write_output("y", b"", false).unwrap(), None);
+        let busy = Folder::create(root.path(), &outputs).err().unwrap();
+        assert_eq!(busy.error.kind(), io::ErrorKind::ResourceBusy, "{busy}");
+        assert!(busy.to_string().contains(&format!("(process {})", std::process::id())), "{busy}");
+        drop(folder);
+        std::fs::write(root.path().join(".stats.txt.x1.partial"), "killed").unwrap();
+        let again = Folder::create(root.path(), &outputs).unwrap();
+        let left: Vec<_> =
+            std::fs::read_dir(root.path()).unwrap().map(|it| it.unwrap().file_name()).collect();
+        assert!(!path.exists() && left.len() == 2, "an earlier run's halves are removed, but {left:?}");
+        again.write_output("sub/x.f32", b"whole", true).unwrap();
+        assert_eq!(std::fs::read(root.path().join("sub/x.f32")).unwrap(), b"whole");
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_folder_that_is_in_use_or_has_other_results_is_left_alone() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("run");
+        let nothing = |_: &Path| false;
+        let first = Folder::create_beside(&path, &[], nothing).unwrap();
+        first.write(MANIFEST, |out| out.write_all(b"first")).unwrap();
+        let second = Folder::create_beside(&path, &[], nothing).unwrap();
+        assert_eq!([first.path(), second.path()], [path.clone(), root.path().join("run-2")]);
+        drop((first, second));
+        let is_other = |folder: &Path| folder.join(MANIFEST).exists();
+        let third = Folder::create_beside(&path, &[], is_other).unwrap();
+        assert_eq!(third.path(), root.path().join("run-2"));
+        assert_eq!(std::fs::read(path.join(MANIFEST)).unwrap(), b"first");
+        drop(third);
+        assert_eq!(Folder::create_beside(&path, &[], nothing).unwrap().path(), path);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_filled_leaves_nothing() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("sub/x");
+        let full = || Err(io::Error::from(io::ErrorKind::StorageFull));
+        assert!(write_whole(&path, |out| out.write_all(b"half").and_then(|()| full())).is_err());
+        assert_eq!(std::fs::read_dir(root.path().join("sub")).unwrap().count(), 0);
+        write_whole(&path, |out| out.write_all(b"whole")).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"whole");
+    }
+
+    #[cfg(feature = "parquet")]
+    #[test]
+    fn records_are_there_as_parquet_too() {
+        use counterpoint_framework::kernel::Outcome;
+        use counterpoint_framework::telemetry::Series;
+        use counterpoint_framework::time::SimTime;
+
+        let root = tempfile::tempdir().unwrap();
+        let folder = Folder::create(root.path(), &[]).unwrap();
+        let report = RunReport::of(Outcome::Finished(SimTime::ZERO));
+        assert!(folder.write_records(&report, &[], &Waits::default(), false).is_empty());
+        let there = || [STATS_PARQUET, SERIES_PARQUET].map(|name| root.path().join(name).is_file());
+        assert_eq!(there(), [true, false]);
+        let report = RunReport { series: Some(Series::default()), ..report };
+        assert!(folder.write_records(&report, &[], &Waits::default(), false).is_empty());
+        assert_eq!(there(), [true, true]);
+        let written = std::fs::read(root.path().join(STATS_PARQUET)).unwrap();
+        assert!(written.starts_with(b"PAR1") && written.ends_with(b"PAR1"));
+        drop(folder);
+        Folder::create(root.path(), &[]).unwrap();
+        assert_eq!(there(), [false, false]);
+    }
+}
