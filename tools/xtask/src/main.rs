@@ -1,11 +1,12 @@
 //! Checks and chores of this repository: `cargo xtask check`, `cargo xtask fmt`, `cargo xtask ptx`,
 //! `cargo xtask ptxas`, `cargo xtask fuzz`, `cargo xtask bench-peers`, `cargo xtask e2e`, `cargo xtask speeds`,
-//! `cargo xtask profile`.
+//! `cargo xtask profile`, `cargo xtask faults`.
 
 use std::process::{Command, ExitCode};
 
 mod bench_peers;
 mod e2e;
+mod faults;
 mod format;
 mod fuzz;
 mod profile;
@@ -30,10 +31,11 @@ fn main() -> ExitCode {
         "fuzz" => fuzz::run(std::env::args().skip(2)),
         "bench-peers" => bench_peers::run(),
         "e2e" => e2e::run(std::env::args().nth(2).as_deref()),
+        "faults" => faults::run(std::env::args().skip(2)),
         "speeds" => speeds::run(std::env::args().skip(2)),
         "profile" => profile::run(std::env::args().skip(2)),
         _ => Err(
-            "usage: cargo xtask check | fmt [--check] | ptx | ptxas | fuzz | bench-peers | e2e | speeds | profile"
+            "usage: cargo xtask check | fmt [--check] | ptx | ptxas | fuzz | bench-peers | e2e | faults | speeds | profile"
                 .to_owned(),
         ),
     };

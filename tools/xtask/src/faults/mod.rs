@@ -1,0 +1,52 @@
+//! `cargo xtask faults [TIMES [SEED]]`: runs and studies that are killed, asked to end, out of disk space or deprived of their
+//! permissions at random moments. What is left must be whole or marked, and the same command once more must give all of it.
+//!
+//! Needs to be root: the disks that fill are small file systems in memory, and permissions mean nothing to root, so that runs belong to
+//! another user.
+
+mod fault;
+mod look;
+mod scene;
+
+use std::path::Path;
+use std::process::Command;
+
+use fault::{Fault, Random};
+use scene::{Job, Scene};
+
+/// Faults if no number is given, and the seed.
+const TIMES: u64 = 200;
+const SEED: u64 = 1;
+
+/// Does it.
+pub(crate) fn run(mut arguments: impl Iterator<Item = String>) -> Result<(), String> {
+    let mut number = |default: u64| -> Result<u64, String> {
+        let Some(text) = arguments.next() else { return Ok(default) };
+        text.parse().map_err(|_| format!("`{text}` is no number; usage: cargo xtask faults [TIMES [SEED]]"))
+    };
+    let (times, seed) = (number(TIMES)?, number(SEED)?);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let build =
+        Command::new(env!("CARGO")).current_dir(&root).args(["build", "--release", "--quiet"]).status();
+    if !build.is_ok_and(|status| status.success()) {
+        return Err("cargo build --release: failed".to_owned());
+    }
+    let scene = Scene::new(&root)?;
+    let jobs = [Job::Run, Job::Study];
+    let wholes: Vec<_> = jobs.iter().map(|job| scene.whole(*job)).collect::<Result<_, _>>()?;
+    let mut random = Random(seed);
+    let mut seen = std::collections::BTreeMap::<String, u64>::new();
+    for round in 0..times {
+        let pick = usize::from(random.below(4) == 0);
+        let (job, whole) = (jobs[pick], &wholes[pick]);
+        let fault = Fault::at_random(&mut random, whole);
+        let found = scene.try_out(job, &fault, whole);
+        let found = found
+            .map_err(|error| format!("round {round} of seed {seed}: {job:?} with {fault:?}: {error}"))?;
+        *seen.entry(format!("{job:?}, {}: {found}", fault.name())).or_default() += 1;
+    }
+    for (what, times) in seen {
+        super::report(&format!("{times:4} x {what}"));
+    }
+    Ok(())
+}
