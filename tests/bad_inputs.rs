@@ -115,7 +115,7 @@ fn buffers_that_do_not_fit_the_device_are_refused() {
         assert_fails(
             &call(&[&arguments[..], level].concat()),
             folder.path(),
-            &["host.cpu failed", "24010752 bytes on device 0, which has room for 16711680"],
+            &["24010752 bytes on device 0, which has room for 16711680"],
         );
     }
 }
@@ -215,4 +215,60 @@ fn a_barrier_that_nobody_completes_names_who_waits_where() {
     ];
     assert_fails(&called, folder.path(), &words);
     assert!(folder.path().join("out/stats.txt").exists(), "what was recorded is there");
+}
+
+#[test]
+fn what_cannot_run_is_refused_by_check_and_run_alike_before_anything_is_written() {
+    const PRINTS: &str = ".version 7.8\n.target sm_35\n.address_size 64\n\
+        .extern .func (.param .b32 result) vprintf (.param .b64 format, .param .b64 values);\n\
+        .global .align 1 .b8 text[3] = {111, 107, 0};\n\
+        .visible .entry k(.param .u64 a) {\n.reg .b64 %rd<4>;\nmov.u64 %rd1, text;\ncvta.global.u64 %rd2, %rd1;\n\
+        { .param .b64 p0; st.param.b64 [p0+0], %rd2; .param .b64 p1; st.param.b64 [p1+0], 0; .param .b32 r0;\n\
+        call.uni (r0), vprintf, (p0, p1); }\nret;\n}\n";
+    const SHARES: &str = ".version 7.8\n.target sm_35\n.address_size 64\n\
+        .visible .entry k(.param .u64 a) {\n.shared .align 4 .b8 own[1024];\nret;\n}\n";
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("k.yaml");
+    for (ptx, elements, launch, words) in [
+        (
+            SHARES,
+            64,
+            "block: 1024, registers: 128",
+            "k.yaml:7:5: error: a block of `k` fits on no SM of `gpu`: it needs 131072 registers, an SM has 32768\n",
+        ),
+        (
+            SHARES,
+            64,
+            "block: 32, shared: 49152",
+            "a block of `k` fits on no SM of `gpu`: it needs 50176 bytes of shared memory, an SM has 49152\n",
+        ),
+        (
+            SHARES,
+            6_291_456,
+            "block: 32",
+            "error: the buffers need 25165824 bytes on device 0, which has room for 16711680\n",
+        ),
+        (
+            PRINTS,
+            64,
+            "block: 32",
+            "k.yaml:7:5: error: `k` calls vprintf, which only a run without time has\n",
+        ),
+    ] {
+        std::fs::write(folder.path().join("k.ptx"), ptx).unwrap();
+        let application = format!(
+            "counterpoint: 1\napplication: k\ncode: {{ m: k.ptx }}\nbuffers:\n  a: {{ type: f32, elements: {elements} }}\n\
+             kernels:\n  - {{ launch: m.k, grid: 1, {launch}, arguments: [a] }}\n"
+        );
+        std::fs::write(&path, application).unwrap();
+        let (path, out) = (path.display().to_string(), folder.path().join("out").display().to_string());
+        let check = call(&["check", &tiny(), &path]);
+        let run = call(&["run", &tiny(), &path, "--out", &out]);
+        for called in [&check, &run] {
+            assert_eq!(called.status, FAILURE, "{}{}", called.out, called.err);
+            assert!(called.err.contains(words), "`{words}` is missing in: {}", called.err);
+        }
+        assert_eq!(check.err, run.err);
+        assert!(!Path::new(&out).exists());
+    }
 }

@@ -1,8 +1,10 @@
 //! Streams and events on a whole machine: what overlaps, what waits, and that the values are right.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use counterpoint_experiments::run::{RunRequest, RunSummary};
+use counterpoint_experiments::registry;
+use counterpoint_experiments::run::{Progress, RunRequest, RunSummary, run};
 use counterpoint_framework::model::StatValue;
 use counterpoint_framework::time::SimTime;
 
@@ -294,11 +296,12 @@ fn applications_without_streams_compute_the_same_under_the_runtime() {
 fn registers_of_a_launch_decide_what_fits() {
     let with = |registers: u32| {
         let launch = add("a", "b", "e", None).replace(" }", &format!(", registers: {registers} }}"));
-        Steps::new(&launch, 1.0).run(&[])
+        Steps::new(&launch, 1.0)
     };
-    assert_verified(&with(128));
-    let text = with(129).report.outcome.to_string();
-    assert!(text.contains("a block of vecadd needs 256 threads, 33792 registers"), "{text}");
+    assert_verified(&with(128).run(&[]));
+    let refused = run(&with(129).request(&[]), &Arc::new(registry()), &Progress::default()).err().unwrap();
+    let text = refused[0].to_string();
+    assert!(text.contains("it needs 33792 registers, an SM has 32768"), "{text}");
 }
 
 /// Launches and copies on random streams, as many events as their buffers need, and what comes of them.

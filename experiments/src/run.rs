@@ -1,5 +1,6 @@
 //! A run of an application on a machine: loading both, simulating, checking and writing what came out.
 
+mod feasible;
 mod functional;
 mod inputs;
 mod loading;
@@ -35,6 +36,7 @@ use crate::summary::{Figures, Phase, phases};
 use crate::verify::Verdict;
 use crate::waits::Waits;
 
+pub use feasible::feasible;
 pub use inputs::write_inputs;
 use loading::load;
 pub use loading::{load_application, load_machine};
@@ -143,6 +145,7 @@ pub fn run_watched(
     alarm: &mut dyn FnMut(Stuck),
 ) -> Result<RunSummary, Vec<RunError>> {
     let (machine, path, loaded) = load(request, registry)?;
+    feasible(request, registry, &machine, &loaded)?;
     let machine = Arc::new(machine);
     let one = |error: WriteError| vec![RunError::Write(error)];
     let created = write_inputs(&loaded).map_err(one)?;

@@ -31,6 +31,8 @@ use crate::program::{Application, BufferId, Computed, Condition, LaunchStep, Ran
 use modules::{Hidden, Loaded};
 use threads::{Invalid, Thread};
 
+pub use allocation::Layout;
+
 /// What a page under way is for.
 enum Page {
     /// From storage to memory.

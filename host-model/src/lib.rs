@@ -10,7 +10,7 @@ pub mod modules;
 pub mod program;
 pub mod runtimes;
 
-pub use driver::Driver;
+pub use driver::{Driver, Layout};
 pub use journal::Journal;
 
 use counterpoint_framework::model::Registry;

@@ -489,6 +489,11 @@ impl Program {
         self.min_ctas_per_sm
     }
 
+    /// Whether it calls `vprintf` somewhere.
+    pub fn prints(&self) -> bool {
+        self.instructions.iter().any(|instruction| matches!(instruction.action, Action::Print))
+    }
+
     /// The instructions; a pc is an index.
     #[inline]
     pub fn instructions(&self) -> &[Instruction] {

@@ -6,6 +6,7 @@ use counterpoint_host_model::program::{LaunchStep, Step};
 use counterpoint_protocols::bus::Direction;
 use counterpoint_ptx::Program;
 
+use super::Launched;
 use super::buffers::LAST_DEVICE;
 use super::code::Codes;
 use super::keys::{
@@ -32,7 +33,11 @@ type Read = fn(&mut Reader<'_>, &Node, &mut Codes) -> Option<Step>;
 /// tells other steps may stand beside theirs.
 static KINDS: [(&str, &Section, Read); 12] = [
     ("tasks", &TASKS, |reader, node, codes| reader.tasks(node, codes)),
-    ("launch", &LAUNCH, |reader, node, codes| reader.launch(node, codes).map(Step::Launch)),
+    ("launch", &LAUNCH, |reader, node, codes| {
+        let launch = reader.launch(node, codes)?;
+        reader.note(node, &launch);
+        Some(Step::Launch(launch))
+    }),
     ("copy_in", &COPY_IN, |reader, node, _| reader.copy(node, node.get("copy_in")?, Direction::HostToDevice)),
     ("copy_out", &COPY_OUT, |reader, node, _| {
         reader.copy(node, node.get("copy_out")?, Direction::DeviceToHost)
@@ -154,6 +159,14 @@ impl Reader<'_> {
             device: device? as u32,
             stream: stream?,
         })
+    }
+
+    /// Keeps where a launch stands, once for launches of rounds that are the same.
+    fn note(&mut self, node: &Node, launch: &LaunchStep) {
+        let known = |one: &&Launched| one.span == node.span && one.is_like(launch);
+        if self.launched.last().as_ref().is_none_or(|one| !known(one)) {
+            self.launched.push(Launched { span: node.span, launch: launch.clone() });
+        }
     }
 
     fn check_block(&mut self, block: [u32; 3], span: Span, kernel: Option<&Program>) {

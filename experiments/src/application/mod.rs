@@ -29,9 +29,10 @@ pub use schema::schema;
 
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::Arc;
 
-use counterpoint_framework::model::{Report, SourceMap};
-use counterpoint_host_model::program::{Application, BufferId};
+use counterpoint_framework::model::{Report, SourceMap, Span};
+use counterpoint_host_model::program::{Application, BufferId, LaunchStep};
 
 use crate::element::Element;
 use crate::references::Reference;
@@ -131,6 +132,27 @@ pub struct LoadedApplication {
     pub texts: Vec<String>,
     /// By kernel what its launches come to, if the file says it of this size and no other setting was given.
     pub counts: Option<BTreeMap<String, Counts>>,
+    /// Where the launches of its steps stand; nothing of tasks, which runtimes launch in their own ways.
+    pub launched: Vec<Launched>,
+    /// The files that say so.
+    pub sources: SourceMap,
+}
+
+/// A launch and its place.
+#[derive(Clone, Debug)]
+pub struct Launched {
+    /// Where it stands.
+    pub span: Span,
+    /// The launch.
+    pub launch: LaunchStep,
+}
+
+impl Launched {
+    /// Whether another launch asks an SM for the same.
+    pub(crate) fn is_like(&self, other: &LaunchStep) -> bool {
+        let asks = |launch: &LaunchStep| (launch.block, launch.registers, launch.shared, launch.device);
+        asks(&self.launch) == asks(other) && Arc::ptr_eq(&self.launch.kernel, &other.kernel)
+    }
 }
 
 impl LoadedApplication {

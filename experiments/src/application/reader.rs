@@ -8,7 +8,7 @@ use counterpoint_host_model::program::{Application, BufferId, Step};
 use super::expressions::Parameters;
 use super::keys::{APPLICATION, Section};
 use super::streams::StreamNames;
-use super::{Expectation, Files, InputFile, LoadedApplication};
+use super::{Expectation, Files, InputFile, Launched, LoadedApplication};
 use crate::element::Element;
 
 /// An application on its way from YAML.
@@ -26,6 +26,8 @@ pub(super) struct Reader<'a> {
     pub(super) synthetic: Vec<(String, String)>,
     /// Where the releases, the copies and the conditions of loops stand, in the order of the steps.
     pub(super) places: Vec<Span>,
+    /// Where launches stand.
+    pub(super) launched: Vec<Launched>,
     /// The streams and events that the steps name.
     pub(super) names: StreamNames,
     /// How many repetitions are around the steps that are read now.
@@ -49,6 +51,7 @@ impl<'a> Reader<'a> {
             expectations: Vec::new(),
             synthetic: Vec::new(),
             places: Vec::new(),
+            launched: Vec::new(),
             names: StreamNames::default(),
             rounds: 0,
             size: None,
@@ -70,6 +73,7 @@ impl<'a> Reader<'a> {
         self.check_streams();
         self.application.copy_out = self.buffer_list(root.get("copy_out"));
         self.check_releases(root.get("copy_out"));
+        let launched = std::mem::take(&mut self.launched);
         self.read_preload(root.get("preload"), &mut codes);
         self.gather_modules();
         self.read_postlude(root.get("postlude"));
@@ -90,6 +94,8 @@ impl<'a> Reader<'a> {
             synthetic: std::mem::take(&mut self.synthetic),
             texts: self.sources.texts().map(str::to_owned).collect(),
             counts,
+            launched,
+            sources: self.sources.clone(),
         })
     }
 

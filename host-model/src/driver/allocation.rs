@@ -1,6 +1,6 @@
 //! Where buffers lie, and until when.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use counterpoint_framework::kernel::Fault;
@@ -10,10 +10,49 @@ use counterpoint_protocols::write_log::WriteLog;
 use counterpoint_ptx::{Allocation, Rights};
 
 use super::Driver;
-use crate::program::BufferId;
+use crate::program::{Application, BufferId};
 
 /// Where the first buffer lies on every device; below it nothing is mapped, so a null pointer is caught.
 const FIRST_DEVICE_ADDRESS: u64 = 1 << 16;
+
+/// Where the buffers of an application lie.
+#[derive(Debug)]
+pub struct Layout {
+    /// By buffer, its address on the host and on its device.
+    pub host: Vec<u64>,
+    /// See `host`.
+    pub device: Vec<u64>,
+    /// By device, the address behind the last buffer.
+    pub ends: BTreeMap<u32, u64>,
+}
+
+impl Layout {
+    /// One buffer behind the other, each from a page of this size on.
+    pub fn of(application: &Application, page: u64) -> Self {
+        let (mut host, mut device, mut next) = (Vec::new(), Vec::new(), 0);
+        let mut ends: BTreeMap<u32, u64> =
+            application.devices().into_iter().map(|device| (device, FIRST_DEVICE_ADDRESS)).collect();
+        for buffer in &application.buffers {
+            let end = ends.entry(buffer.device).or_default();
+            host.push(next);
+            device.push(*end);
+            next += buffer.bytes.next_multiple_of(page);
+            *end += buffer.bytes.next_multiple_of(page);
+        }
+        Layout { host, device, ends }
+    }
+
+    /// What to say if the buffers go beyond the memory of a device, which has so many bytes.
+    pub fn beyond(&self, device: u32, memory: u64) -> Option<String> {
+        beyond("the buffers need", *self.ends.get(&device)?, device, memory)
+    }
+}
+
+/// What to say if what lies on a device, up to an address, goes beyond its memory.
+fn beyond(what: &str, end: u64, device: u32, memory: u64) -> Option<String> {
+    let (needed, room) = (end - FIRST_DEVICE_ADDRESS, memory.saturating_sub(FIRST_DEVICE_ADDRESS));
+    (end > memory).then(|| format!("{what} {needed} bytes on device {device}, which has room for {room}"))
+}
 
 impl Driver<'_> {
     /// Asks each device what it is.
@@ -39,32 +78,17 @@ impl Driver<'_> {
     /// Gives every buffer its place on host and device.
     pub(crate) fn allocate(&mut self) -> Result<(), Fault> {
         let application = self.application();
-        let devices: BTreeSet<u32> = application.devices();
-        let mut next_host = 0;
-        let mut next_device: BTreeMap<u32, u64> =
-            devices.iter().map(|&device| (device, FIRST_DEVICE_ADDRESS)).collect();
-        for buffer in &application.buffers {
-            self.host_address.push(next_host);
-            next_host += buffer.bytes.next_multiple_of(self.page);
-            let next = next_device.entry(buffer.device).or_default();
-            self.device_address.push(*next);
-            *next += buffer.bytes.next_multiple_of(self.page);
-        }
-        for device in devices {
+        let layout = Layout::of(&application, self.page);
+        self.host_address.clone_from(&layout.host);
+        self.device_address.clone_from(&layout.device);
+        for (&device, &buffers) in &layout.ends {
             let Description { memory, capacity, path, .. } =
                 self.devices.get(&device).cloned().unwrap_or_default();
-            let buffers = next_device[&device];
             let all = self.place_modules(device, buffers, capacity);
-            let (what, needed) = match buffers > memory {
-                true => ("the buffers need", buffers),
-                false => ("the buffers and the kernels' code, variables and local memory need", all),
-            };
-            if needed > memory {
-                let (needed, memory) =
-                    (needed - FIRST_DEVICE_ADDRESS, memory.saturating_sub(FIRST_DEVICE_ADDRESS));
-                return Err(Fault::new(format!(
-                    "{what} {needed} bytes on device {device}, which has room for {memory}"
-                )));
+            let what = "the buffers and the kernels' code, variables and local memory need";
+            let too_small = || beyond(what, all, device, memory);
+            if let Some(message) = layout.beyond(device, memory).or_else(too_small) {
+                return Err(Fault::new(message));
             }
             if let Some(preloaded) = self.sim.resource::<Preloaded>() {
                 self.load_buffers(device, &path, &preloaded);

@@ -2,6 +2,7 @@
 
 mod issue_slots;
 mod pages;
+pub mod room;
 
 counterpoint_framework::components! {
     /// Registers the components of this folder.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use counterpoint_experiments::registry;
-use counterpoint_experiments::run::{load_application, load_machine};
+use counterpoint_experiments::run::{feasible, load_application, load_machine};
 use counterpoint_framework::kernel::RunOptions;
 use counterpoint_framework::model::Environment;
 use counterpoint_framework::topology;
@@ -34,6 +34,10 @@ impl Check {
         let registry = Arc::new(registry());
         let machine = load_machine(&request, &registry);
         let application = self.application.as_ref().map(|_| load_application(&request));
+        let mut infeasible = Vec::new();
+        if let (Ok(machine), Some(Ok((_, loaded)))) = (&machine, &application) {
+            infeasible = feasible(&request, &registry, machine, loaded).err().unwrap_or_default();
+        }
         let mut errors = Vec::new();
         match machine {
             Ok(loaded) => {
@@ -77,6 +81,7 @@ impl Check {
             Some(Err(error)) => errors.push(error),
             None => {}
         }
+        errors.extend(infeasible);
         if errors.is_empty() { Ok(SUCCESS) } else { fail(&errors, console) }
     }
 }

@@ -45,7 +45,7 @@ impl Occupancy {
     }
 
     /// What a block with so many threads, registers a thread and bytes of shared memory is allotted.
-    fn allotted(&self, threads: u32, registers: u32, shared: u32) -> SmResources {
+    pub fn allotted(&self, threads: u32, registers: u32, shared: u32) -> SmResources {
         let warps = threads.div_ceil(WARP);
         let of_warp = (registers * WARP).next_multiple_of(self.register_unit);
         SmResources {

@@ -245,12 +245,7 @@ impl Component for ThroughputModel {
             return Err("threads must be whole warps of 32".into());
         }
         Ok(ThroughputModel {
-            resources: SmResources {
-                threads: sm.threads,
-                ctas: sm.ctas,
-                registers: sm.registers,
-                shared: u32::try_from(sm.shared.get()).map_err(|_| "shared is beyond 4 GiB")?,
-            },
+            resources: sm.resources()?,
             costs: Costs::new(&sm, &costs, &map)?,
             limit: sm.instruction_limit(),
             memory: DeviceMemory::new(copies),

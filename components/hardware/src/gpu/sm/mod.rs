@@ -334,12 +334,7 @@ impl Component for Sm {
             return Err("a sort of units has no operand collector".into());
         }
         Ok(Sm {
-            resources: SmResources {
-                threads: params.threads,
-                ctas: params.ctas,
-                registers: params.registers,
-                shared: u32::try_from(params.shared.get()).map_err(|_| "shared is beyond 4 GiB")?,
-            },
+            resources: params.resources()?,
             warps: Warps::new(slots, cores as usize, Units::new(&params)),
             ctas: (0..params.ctas).map(|_| None).collect(),
             schedulers: (0..count).map(scheduler).collect(),

@@ -1,7 +1,8 @@
 //! What can be set of an SM.
 
-use counterpoint_framework::model::{Choice, Choose, Params};
+use counterpoint_framework::model::{Choice, Choose, Invalid, Params};
 use counterpoint_framework::time::{Bytes, Cycles};
+use counterpoint_protocols::launch::SmResources;
 
 use super::scheduler::WarpPolicy;
 use crate::memory::cache::SetIndex;
@@ -353,6 +354,16 @@ pub struct SmParams {
 }
 
 impl SmParams {
+    /// What blocks share out among themselves.
+    pub fn resources(&self) -> Result<SmResources, Invalid> {
+        Ok(SmResources {
+            threads: self.threads,
+            ctas: self.ctas,
+            registers: self.registers,
+            shared: u32::try_from(self.shared.get()).map_err(|_| "shared is beyond 4 GiB")?,
+        })
+    }
+
     /// Instructions that a warp may execute.
     pub(crate) fn instruction_limit(&self) -> u64 {
         if self.instruction_limit == 0 { u64::MAX } else { self.instruction_limit }

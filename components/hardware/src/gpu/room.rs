@@ -1,0 +1,64 @@
+//! What the SMs of a machine have room for, as its file says: known before anything runs.
+
+use counterpoint_framework::model::{Diagnostics, Families, Node, Params, Reader};
+use counterpoint_framework::topology::{Instance, Machine};
+use counterpoint_protocols::launch::SmResources;
+
+use super::cta_scheduler::Occupancy;
+use super::cta_scheduler::occupancy::blocks;
+use super::sm::params::SmParams;
+
+/// The SMs of a GPU, and how they allot what they have to blocks.
+#[derive(Debug)]
+pub struct Room {
+    /// The path of the GPU.
+    gpu: String,
+    occupancy: Occupancy,
+    sms: Vec<SmResources>,
+}
+
+impl Room {
+    /// The rooms of a machine's GPUs, in the order of its devices.
+    pub fn of(machine: &Machine, families: &Families) -> Vec<Room> {
+        let schedulers = machine.instances.iter().filter(|one| one.kind == "gpu/cta-scheduler");
+        schedulers.filter_map(|scheduler| Room::around(scheduler, machine, families)).collect()
+    }
+
+    /// The room of the SMs that belong to the same GPU as a scheduler.
+    fn around(scheduler: &Instance, machine: &Machine, families: &Families) -> Option<Room> {
+        let gpu = scheduler.path.rsplit_once('.').map_or("", |(gpu, _)| gpu);
+        let is_beside = |one: &&Instance| one.path.rsplit_once('.').map_or("", |(around, _)| around) == gpu;
+        let parameters = |one: &Instance| match one.kind.as_str() {
+            "gpu/sm" => read::<SmParams>(&one.params, families),
+            "gpu/throughput-model" => read::<SmParams>(one.params.get("sm")?, families),
+            _ => None,
+        };
+        let beside = machine.instances.iter().filter(is_beside);
+        let sms = beside.filter_map(parameters).filter_map(|params| params.resources().ok()).collect();
+        let occupancy = read::<Occupancy>(scheduler.params.get("occupancy")?, families)?;
+        Some(Room { gpu: gpu.to_owned(), occupancy, sms })
+    }
+
+    /// Why a block fits on no SM, if it does not: by its threads, registers of a thread and bytes of shared memory.
+    pub fn lacks(&self, threads: u32, registers: u32, shared: u32) -> Option<String> {
+        let demand = self.occupancy.allotted(threads, registers, shared);
+        let largest = self.sms.iter().max_by_key(|sm| (sm.shared, sm.registers, sm.threads))?;
+        if self.sms.iter().any(|sm| blocks(sm, &demand) > 0) {
+            return None;
+        }
+        let all = [
+            ("threads", demand.threads, largest.threads),
+            ("registers", demand.registers, largest.registers),
+            ("bytes of shared memory", demand.shared, largest.shared),
+        ];
+        let lacking = all.into_iter().filter(|(_, need, have)| need > have);
+        let words: Vec<_> =
+            lacking.map(|(name, need, have)| format!("{need} {name}, an SM has {have}")).collect();
+        Some(format!("fits on no SM of `{}`: it needs {}", self.gpu, words.join("; ")))
+    }
+}
+
+/// A group of parameters that has been read before without a problem.
+fn read<P: Params>(node: &Node, families: &Families) -> Option<P> {
+    P::read(node, &mut Reader::new(families, &mut Diagnostics::default()))
+}
