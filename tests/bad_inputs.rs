@@ -272,3 +272,22 @@ fn what_cannot_run_is_refused_by_check_and_run_alike_before_anything_is_written(
         assert!(!Path::new(&out).exists());
     }
 }
+
+#[test]
+fn a_wrong_type_or_a_text_that_is_no_ptx_is_all_that_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let types = |text: String| text.replacen("type: f32", "type: float", 1);
+    let called = run_changed(folder.path(), types, same);
+    assert_fails(&called, folder.path(), &["there is no type `float`", "did you mean `f32`?"]);
+    assert_eq!(called.err.matches("error: ").count(), 1, "{}", called.err);
+    std::fs::write(folder.path().join("kernel.cu"), "__global__ void vecadd() {}\n").unwrap();
+    let code = |text: String| text.replace("kernel.nvrtc-sm_35.ptx", "kernel.cu");
+    let folder = folder.path();
+    let called = run_changed(folder, code, same);
+    assert_fails(
+        &called,
+        folder,
+        &["kernel.cu` is not PTX: it has no `.version`", "`nvcc -ptx` makes PTX of CUDA C"],
+    );
+    assert_eq!(called.err.matches("error: ").count(), 1, "{}", called.err);
+}

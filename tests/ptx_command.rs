@@ -19,6 +19,42 @@ fn blocks_and_meeting_points_are_shown() {
 }
 
 #[test]
+fn lines_that_become_several_instructions_are_shown_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("k.ptx");
+    let lines = [
+        "ld.param.u64 x2, [n];",
+        "loop:",
+        "cvt.s64.s32 x1, x2;",
+        "setp.lt.s64 p, x1, x2;",
+        "@p bra loop;",
+        "ret;",
+    ];
+    let text = format!(
+        ".version 7.0\n.target sm_50\n.address_size 64\n.visible .entry k(.param .u64 n)\n{{\n.reg .pred p;\n.reg .b64 x<3>;\n{}\n}}\n",
+        lines.join("\n")
+    );
+    std::fs::write(&path, text).unwrap();
+    let called = call(&["ptx", "show", &path.display().to_string()]);
+    assert_eq!((called.status, called.err.as_str()), (SUCCESS, ""), "{}", called.out);
+    for (line, times) in [
+        ("cvt.s64.s32 x1, x2", 1),
+        ("setp.lt.s64 p, x1, x2", 1),
+        ("@p bra loop  // meets at B2", 1),
+        ("ret", 1),
+    ] {
+        assert_eq!(called.out.matches(line).count(), times, "{line} in\n{}", called.out);
+    }
+}
+
+#[test]
+fn a_text_of_another_kind_is_one_error() {
+    let called = call(&["ptx", "show", &root().join("README.md").display().to_string()]);
+    assert_eq!(called.status, FAILURE);
+    assert!(called.err.ends_with("README.md:1:1: this is not PTX: it has no `.version`\n"), "{}", called.err);
+}
+
+#[test]
 fn ranges_follow_from_the_launch() {
     let path = file("vecadd");
     let called = call(&["ptx", "analyse", &path, "--grid", "4", "--block", "256", "--set", "3=1000"]);

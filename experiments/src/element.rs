@@ -47,6 +47,24 @@ impl Element {
         Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, element)| *element)
     }
 
+    /// The type that C, CUDA or NumPy call by a name.
+    pub fn of_c(name: &str) -> Option<Self> {
+        let element = match name {
+            "float" | "float32" | "float32_t" => F32,
+            "double" | "float64" | "float64_t" => F64,
+            "char" | "int8" | "int8_t" | "i8" => S8,
+            "uchar" | "byte" | "uint8" | "uint8_t" => U8,
+            "short" | "int16" | "int16_t" | "i16" => S16,
+            "ushort" | "uint16" | "uint16_t" => U16,
+            "int" | "int32" | "int32_t" | "i32" => S32,
+            "unsigned" | "uint" | "uint32" | "uint32_t" => U32,
+            "long" | "int64" | "int64_t" | "i64" => S64,
+            "ulong" | "uint64" | "uint64_t" | "size_t" => U64,
+            _ => return None,
+        };
+        Some(element)
+    }
+
     /// The type's name.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, element)| *element == self).map_or("", |(name, _)| name)

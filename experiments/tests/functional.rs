@@ -125,10 +125,9 @@ fn the_machine_must_have_the_devices_and_their_memory() {
     ] {
         let folder = tempfile::tempdir().unwrap();
         let change = ("buffers:\n", format!("buffers:\n  {buffer}\n"));
-        let summary = run_in(folder.path(), "bfs", (change.0, &change.1), &Progress::default());
-        assert!(matches!(summary.report.outcome, Outcome::Failed { .. }), "{}", summary.ending());
-        assert!(summary.ending().contains(expected), "{}", summary.ending());
-        assert_eq!(summary.launched.unwrap(), [], "nothing was run");
+        let request = request_in(folder.path(), "bfs", (change.0, &change.1));
+        let refused = run(&request, &Arc::new(registry()), &Progress::default()).err().unwrap();
+        assert!(refused[0].to_string().contains(expected), "{}", refused[0]);
     }
 }
 

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use crate::analysis::cfg::{ControlFlow, Flow};
 use crate::analysis::liveness::{Effects, allocate};
 use crate::ast::{Function, Module, OperandKind, Span, Statement, StatementKind, StorageSpace, Variable};
-use crate::error::{Place, PtxError, nearest};
+use crate::error::{Place, PtxError, distinct, nearest};
 use crate::isa::{LaneOp, Latency, Order, Unit};
 use crate::parser::element_size;
 use crate::program::{
@@ -83,7 +83,7 @@ pub fn decode(module: &Module) -> Result<Vec<Program>, Vec<PtxError>> {
         }
     }
     errors.sort_by_key(|error| (error.line, error.column));
-    if errors.is_empty() { Ok(programs) } else { Err(errors) }
+    if errors.is_empty() { Ok(programs) } else { Err(distinct(errors)) }
 }
 
 /// What messages need of the text.

@@ -1,5 +1,6 @@
 //! What can be wrong with PTX text, and with a kernel while it runs.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::program::Program;
@@ -28,6 +29,36 @@ impl PtxError {
         self.expected = Some(expected.into());
         self
     }
+}
+
+/// So many problems of a function come with a suggestion: to look for one takes time.
+pub(crate) const SUGGESTIONS: usize = 32;
+
+/// Each problem once, where it is first, with the number of places that are like it. One without a suggestion is like the first one
+/// of its words.
+pub(crate) fn distinct(errors: Vec<PtxError>) -> Vec<PtxError> {
+    let mut first = BTreeMap::<(String, Option<String>), usize>::new();
+    let mut found: Vec<(PtxError, u32)> = Vec::new();
+    for error in errors {
+        let key = (error.message.clone(), error.expected.clone());
+        let of_its_words = |(known, _): &(&(String, Option<String>), &usize)| known.0 == error.message;
+        let like = match &error.expected {
+            Some(_) => first.get(&key).copied(),
+            None => first.range((key.0.clone(), None)..).next().filter(of_its_words).map(|(_, place)| *place),
+        };
+        match like {
+            Some(place) => found[place].1 += 1,
+            None => {
+                first.insert(key, found.len());
+                found.push((error, 0));
+            }
+        }
+    }
+    let told = |(error, more): (PtxError, u32)| match more {
+        0 => error,
+        more => PtxError { message: format!("{} (and {more} more like it)", error.message), ..error },
+    };
+    found.into_iter().map(told).collect()
 }
 
 /// The error with the known name that is nearest to the one written, if one is near.
@@ -119,3 +150,41 @@ impl fmt::Display for Failure {
 }
 
 impl std::error::Error for Failure {}
+
+#[cfg(test)]
+mod tests {
+    use crate::program::Program;
+
+    #[test]
+    fn a_cause_is_told_once_with_the_number_of_its_places() {
+        let module = |lines: &str| {
+            format!(".version 7.8\n.target sm_35\n.address_size 64\n.entry k() {{\n{lines}ret;\n}}\n")
+        };
+        let many = module(&"foo.bar.u32 %r1, %r2;\n".repeat(10_000));
+        let begun = std::time::Instant::now();
+        let errors = Program::compile(&many, None).err().unwrap();
+        assert!(begun.elapsed().as_secs() < 2, "{:?}", begun.elapsed());
+        let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        assert_eq!(texts.len(), 1, "{texts:?}");
+        assert!(
+            texts[0].starts_with("5:1: unknown instruction `foo.bar.u32` (and 9999 more like it)"),
+            "{texts:?}"
+        );
+        let two = module("mov.u32 %r1, 0;\nmov.u32 %r2, 0;\nmov.u32 %r1, 1;\n");
+        let texts: Vec<String> =
+            Program::compile(&two, None).err().unwrap().iter().map(ToString::to_string).collect();
+        assert_eq!(texts, ["5:9: `%r1` is not declared (and 1 more like it)", "6:9: `%r2` is not declared"]);
+    }
+
+    #[test]
+    fn a_text_of_another_kind_is_one_problem() {
+        for text in ["# A heading\n\nIt's no PTX.\n", "__global__ void k() { int a = 'x'; }\n", ""] {
+            let texts: Vec<String> = match crate::parser::parse(text) {
+                Ok(_) => Vec::new(),
+                Err(errors) => errors.iter().map(ToString::to_string).collect(),
+            };
+            let expected = "1:1: this is not PTX: it has no `.version`";
+            assert!(texts == [expected] || text.is_empty() && texts.is_empty(), "{texts:?}");
+        }
+    }
+}

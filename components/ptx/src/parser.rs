@@ -9,14 +9,32 @@ mod operands;
 use operands::integer;
 
 use crate::ast::{Guard, Instruction, Module, Span, Statement, StatementKind, StorageSpace, Variable};
-use crate::error::PtxError;
+use crate::error::{Place, PtxError, distinct};
 use crate::lexer::{Token, TokenKind, tokenize};
 
 /// Scopes deeper than this are refused, so that no text can exhaust the stack.
 const DEEPEST_SCOPE: u32 = 64;
 
+/// Whether a text has what every PTX module has, a line that begins with `.version`.
+pub fn is_ptx(source: &str) -> bool {
+    source.lines().any(|line| line.trim_start().starts_with(".version"))
+}
+
 /// Reads a PTX module.
+///
+/// # Errors
+/// What is wrong with it, each cause once; of a text that is something else, that.
 pub fn parse(source: &str) -> Result<Module, Vec<PtxError>> {
+    let read = parse_all(source);
+    if read.is_err() && !is_ptx(source) {
+        let place = Place { line: 1, column: 1 };
+        return Err(vec![PtxError::new(place, "this is not PTX: it has no `.version`")]);
+    }
+    read.map_err(distinct)
+}
+
+/// Reads a module; gives all errors in the order of their places.
+fn parse_all(source: &str) -> Result<Module, Vec<PtxError>> {
     let tokens = tokenize(source)?;
     let mut parser = Parser { source, tokens: &tokens, at: 0, errors: Vec::new(), depth: 0 };
     let mut module = Module {

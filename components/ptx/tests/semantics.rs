@@ -204,8 +204,8 @@ fn faults_name_line_and_lane() {
 fn integers_and_floats_do_not_mix() {
     let source = format!(
         "{HEAD}.visible .entry k(.param .u64 a) {{ .reg .b32 %r<4>; .reg .f32 %f<4>; .reg .u32 %u<4>; .reg .b64 %rd<4>; .reg .pred %p;\nadd.u32 %f1, %r1, %r2;\n\
-         add.f32 %f1, %f2, %u1;\nsetp.eq.s32 %p, %f1, 0;\ncvt.rn.f32.s32 %u1, %r1;\nld.global.u32 %f1, [%rd1];\nst.global.f32 [%rd1], %u1;\n\
-         atom.global.add.u32 %f1, [%rd1], %r1;\nld.global.f32 %r1, [%rd1];\nadd.f32 %r1, %r2, %f1;\nshfl.idx.b32 %f1, %f2, 0, 31;\nand.b32 %f1, %f2, %u1;\nret; }}"
+         add.f32 %f1, %f2, %u1;\nsetp.eq.s32 %p, %f1, 0;\ncvt.rn.f32.s32 %u2, %r1;\nld.global.u32 %f2, [%rd1];\nst.global.f32 [%rd1], %u3;\n\
+         atom.global.add.u32 %f3, [%rd1], %r1;\nld.global.f32 %r1, [%rd1];\nadd.f32 %r1, %r2, %f1;\nshfl.idx.b32 %f1, %f2, 0, 31;\nand.b32 %f1, %f2, %u1;\nret; }}"
     );
     let errors = Program::compile(&source, None).unwrap_err();
     let lines: Vec<u32> = errors.iter().map(|error| error.line).collect();

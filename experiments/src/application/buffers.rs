@@ -29,12 +29,12 @@ impl Reader<'_> {
                 continue;
             }
             self.section(value, &BUFFER);
-            let element = self.required(value, "type", "a buffer").and_then(|node| self.element(node));
+            let element_or = self.required(value, "type", "a buffer").and_then(|node| self.element(node));
+            let element_or = element_or.unwrap_or(Element::U8);
             let elements = self.required(value, "elements", "a buffer");
             let elements =
                 elements.and_then(|node| self.count(node, "the number of elements", 1, MOST_BYTES / 8));
             let device = value.get("device").and_then(|node| self.count(node, "device", 0, LAST_DEVICE));
-            let element_or = element.unwrap_or(Element::U8);
             // A buffer with a problem still has a name, so that its uses are not reported as well.
             self.application.buffers.push(Buffer {
                 name: key.name.clone(),
@@ -45,13 +45,20 @@ impl Reader<'_> {
         }
     }
 
+    /// The type that a name means; of one that there is not, that which it may stand for, so that what is filled with its values is not
+    /// reported as well.
     fn element(&mut self, node: &Node) -> Option<Element> {
         let name = self.text(node)?;
-        let element = Element::parse(&name);
-        if element.is_none() {
-            let diagnostic = Diagnostic::new(node.span, format!("there is no type `{name}`"));
-            self.diagnostics.report(diagnostic.suggest(&name, Element::ALL.map(|(name, _)| name)));
+        if let Some(element) = Element::parse(&name) {
+            return Some(element);
         }
-        element
+        let mut diagnostic = Diagnostic::new(node.span, format!("there is no type `{name}`"));
+        match Element::of_c(&name) {
+            Some(element) => diagnostic.suggestion = Some(element.name().to_owned()),
+            None => diagnostic = diagnostic.suggest(&name, Element::ALL.map(|(name, _)| name)),
+        }
+        let meant = diagnostic.suggestion.as_deref().and_then(Element::parse);
+        self.diagnostics.report(diagnostic);
+        meant
     }
 }

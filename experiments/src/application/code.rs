@@ -35,6 +35,7 @@ impl Reader<'_> {
         };
         let mut code = |(key, value): &(model::Key, Node)| {
             let code = if value.as_map().is_some() { self.synthetic(key, value) } else { self.code(value) };
+            self.lacks_code |= code.is_none();
             (key.name.clone(), code)
         };
         Codes(entries.iter().map(&mut code).collect())
@@ -90,6 +91,15 @@ impl Reader<'_> {
         let name = self.text(value)?;
         let path = self.beside(value.span, &name);
         let (file, text) = self.text_file(&path, Some(value.span))?;
+        if !counterpoint_ptx::parser::is_ptx(&text) {
+            let message = format!("`{path}` is not PTX: it has no `.version`");
+            let diagnostic = Diagnostic::new(value.span, message);
+            self.diagnostics.report(match path.ends_with(".cu") {
+                true => diagnostic.help("`nvcc -ptx` makes PTX of CUDA C"),
+                false => diagnostic,
+            });
+            return None;
+        }
         Some(Code { file, path, text, programs: BTreeMap::new() })
     }
 

@@ -32,6 +32,8 @@ pub(super) struct Reader<'a> {
     pub(super) names: StreamNames,
     /// How many repetitions are around the steps that are read now.
     pub(super) rounds: u32,
+    /// Whether some code could not be read, so that nothing is known of its kernels.
+    pub(super) lacks_code: bool,
     /// The size that applies, if parameters have exactly its values.
     pub(super) size: Option<String>,
 }
@@ -54,6 +56,7 @@ impl<'a> Reader<'a> {
             launched: Vec::new(),
             names: StreamNames::default(),
             rounds: 0,
+            lacks_code: false,
             size: None,
         }
     }

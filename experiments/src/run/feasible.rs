@@ -40,7 +40,7 @@ pub fn feasible(
             errors.push(Report::new(&diagnostics, loaded.sources.clone()).into());
         }
     }
-    errors.extend(too_small(&machine.machine, &loaded.application).into_iter().map(RunError::Usage));
+    errors.extend(lacking(&machine.machine, &loaded.application).into_iter().map(RunError::Usage));
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
@@ -63,12 +63,20 @@ fn infeasible(Launched { span, launch }: &Launched, rooms: &[Room]) -> Option<Di
     Some(diagnostic.help(has))
 }
 
-/// Which devices are too small for the buffers.
-fn too_small(machine: &Machine, application: &Application) -> Vec<String> {
+/// Which devices are not there, or too small for the buffers.
+fn lacking(machine: &Machine, application: &Application) -> Vec<String> {
     let of = |kind: &'static str| machine.instances.iter().filter(move |one| one.kind == kind);
     let bytes = |one: &Instance, name: &str| one.params.get(name)?.as_scalar()?.parse::<Bytes>().ok();
     let Some(page) = of("host/cpu").next().and_then(|cpu| bytes(cpu, "page")) else { return Vec::new() };
     let layout = Layout::of(application, page.get());
-    let memories = (0..).zip(of("gpu/command-processor"));
-    memories.filter_map(|(device, front)| layout.beyond(device, bytes(front, "memory")?.get())).collect()
+    let fronts: Vec<&Instance> = of("gpu/command-processor").collect();
+    // Of devices of other kinds nothing is known before they run.
+    if fronts.is_empty() {
+        return Vec::new();
+    }
+    let why = |&device: &u32| match fronts.get(device as usize) {
+        Some(front) => layout.beyond(device, bytes(front, "memory")?.get()),
+        None => Some(format!("device {device} of {} does not exist", fronts.len())),
+    };
+    layout.ends.keys().filter_map(why).collect()
 }

@@ -118,6 +118,11 @@ impl Diagnostics {
         self.reports
     }
 
+    /// Whether something was reported that is a misspelt name, if it is one.
+    pub(crate) fn suggests(&self, name: &str) -> bool {
+        self.found.values().any(|one| one.suggestion.as_deref() == Some(name))
+    }
+
     /// The problems by place.
     pub fn sorted(&self) -> Vec<Diagnostic> {
         self.found.values().cloned().collect()

@@ -28,8 +28,15 @@ pub(super) fn check(flat: &Flat, catalogue: &Catalogue, diagnostics: &mut Diagno
     let instances: Vec<Instance> =
         order.iter().map(|&at| instance(&flat.instances[at], catalogue, diagnostics)).collect();
     unique(flat, &order, diagnostics);
-    let mut checker =
-        Checker { flat, catalogue, diagnostics, uses: BTreeMap::new(), mismatched: BTreeSet::new() };
+    let mut checker = Checker {
+        flat,
+        catalogue,
+        diagnostics,
+        uses: BTreeMap::new(),
+        joined: BTreeMap::new(),
+        repeated: BTreeSet::new(),
+        mismatched: BTreeSet::new(),
+    };
     let mut links = Vec::new();
     for wire in &flat.wires {
         checker.wire(wire, &rank, &mut links);
@@ -152,22 +159,41 @@ fn complete_choice(node: Node, family: FamilyId, families: &Families) -> Node {
 /// The texts that join a port to something, by index in an array of ports.
 type Uses = BTreeMap<Option<u32>, Vec<Span>>;
 
+/// An end of a link: component, port, index.
+type End<'a> = (usize, &'a str, Option<u32>);
+
 struct Checker<'a> {
     flat: &'a Flat,
     catalogue: &'a Catalogue,
     diagnostics: &'a mut Diagnostics,
     /// For each port, by index: the texts that join it to something.
     uses: BTreeMap<(usize, &'a str), Uses>,
-    /// Lines whose ends do not suit each other: one report serves all their elements.
+    /// Where the two ends of a link were joined first.
+    joined: BTreeMap<(End<'a>, End<'a>), Span>,
+    /// Lines that are there twice, and lines whose ends do not suit each other: one report serves all their elements.
+    repeated: BTreeSet<Span>,
     mismatched: BTreeSet<Span>,
 }
 
 impl<'a> Checker<'a> {
     fn wire(&mut self, wire: &'a Wire, rank: &[usize], links: &mut Vec<Link>) {
         let (Some(from), Some(to)) = (self.info(&wire.from), self.info(&wire.to)) else { return };
-        for leaf in [&wire.from, &wire.to] {
-            let by_index = self.uses.entry((leaf.instance, leaf.port.as_str())).or_default();
-            by_index.entry(leaf.index).or_default().push(leaf.span);
+        let name = |leaf: &'a Leaf| (leaf.instance, leaf.port.as_str(), leaf.index);
+        let ends = (name(&wire.from), name(&wire.to));
+        let before = self.joined.get(&ends).copied();
+        if let Some(first) = before {
+            if self.repeated.insert(wire.span) {
+                let (from, to) = (self.path(&wire.from), self.path(&wire.to));
+                let diagnostic =
+                    Diagnostic::new(wire.span, format!("`{from}` and `{to}` have this link already"));
+                self.diagnostics.report(diagnostic.note(first, "the first one"));
+            }
+        } else {
+            self.joined.insert(ends, wire.span);
+            for leaf in [&wire.from, &wire.to] {
+                let by_index = self.uses.entry((leaf.instance, leaf.port.as_str())).or_default();
+                by_index.entry(leaf.index).or_default().push(leaf.span);
+            }
         }
         if let Err(diagnostic) = self.suits(wire, &from, &to) {
             if self.mismatched.insert(wire.span) {
@@ -264,6 +290,8 @@ impl<'a> Checker<'a> {
         let doubtful: BTreeSet<(usize, &str)> =
             self.flat.doubtful.iter().map(|(instance, port)| (*instance, port.as_str())).collect();
         let mut open: BTreeMap<(Span, &str), Vec<String>> = BTreeMap::new();
+        // Links under a misspelt key are not read.
+        let is_misspelt = self.diagnostics.suggests("links");
         let none = BTreeMap::new();
         for &at in order {
             let instance = &self.flat.instances[at];
@@ -284,7 +312,7 @@ impl<'a> Checker<'a> {
                 if doubtful.contains(&(at, info.name)) {
                     continue;
                 }
-                if uses.is_empty() && !info.optional {
+                if uses.is_empty() && !info.optional && !is_misspelt {
                     open.entry((instance.span, info.name)).or_default().push(path(None));
                 }
                 if info.array {

@@ -290,7 +290,10 @@ impl Expander<'_> {
                 }
                 continue;
             };
-            if self.parameter(entry, &value, &environment) {
+            let is_right = self.parameter(entry, &value, &environment);
+            // In place of a wrong value there is a right one, so that what depends on it is not reported as well.
+            let instead = || default(&mut Diagnostics::default()).or_else(|| entry.min.clone());
+            if let Some(value) = if is_right { Some(value) } else { instead() } {
                 environment.values.insert(entry.key.name.clone(), value);
             }
         }

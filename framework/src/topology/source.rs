@@ -134,7 +134,10 @@ impl Reader<'_> {
             return None;
         };
         self.header(&node, head);
-        self.includes(&node, &path, chain);
+        // Overlays include nothing, which is said where their keys are looked at.
+        if node.get("overlay").is_none() {
+            self.includes(&node, &path, chain);
+        }
         // Only the machine knows the places that an overlay speaks of.
         let is_base = chain.len() == 1 && node.get("overlay").is_some();
         self.name(node, head, if is_base { "overlay" } else { role })

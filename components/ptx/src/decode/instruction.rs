@@ -3,7 +3,7 @@
 use super::{Decoder, Register, RegisterType, blank};
 use crate::analysis::liveness::Effects;
 use crate::ast::{self, Operand, Span};
-use crate::error::{Place, PtxError, nearest};
+use crate::error::{Place, PtxError, SUGGESTIONS, nearest};
 use crate::isa::forms::{Form, FormRow};
 use crate::isa::{self, Known, Latency, Order, Unit};
 use crate::program::{Action, Instruction};
@@ -56,6 +56,10 @@ impl Decoder<'_> {
 
     /// The error for a name that nothing declares, with the nearest that something does.
     pub(super) fn undeclared(&self, name: &str, place: Place) -> PtxError {
+        let error = PtxError::new(place, format!("`{name}` is not declared"));
+        if self.errors.len() >= SUGGESTIONS {
+            return error;
+        }
         let mut known = self.storage.names();
         for scope in &self.scopes {
             known.extend(scope.frame.keys().cloned());
@@ -66,7 +70,7 @@ impl Decoder<'_> {
                 });
             }
         }
-        nearest(PtxError::new(place, format!("`{name}` is not declared")), name, known.iter())
+        nearest(error, name, known.iter())
     }
 }
 
@@ -105,6 +109,9 @@ impl<'s> Line<'_, 's, '_> {
     pub(super) fn unknown(&self) -> PtxError {
         let opcode = &self.source.opcode;
         let error = self.error(format!("unknown instruction `{opcode}`"));
+        if self.decoder.errors.len() >= SUGGESTIONS {
+            return error;
+        }
         match isa::similar(opcode) {
             Some(near) => error.expecting(format!("something like `{near}`")),
             None => error,

@@ -162,18 +162,22 @@ fn show(
     let ssa = &kernel.affine.ssa;
     let params: Vec<String> = program.params().iter().map(|p| format!(".{} {}", p.element, p.name)).collect();
     writeln!(console.out, "kernel {}({})", program.name(), params.join(", "))?;
+    // What a line is decoded into behind its own instruction has no text; blocks count lines.
+    let is_line = |pc: usize| program.instructions().get(pc).is_some_and(|it| it.text.0 < it.text.1);
+    let pcs: Vec<usize> = (0..program.instructions().len()).filter(|pc| is_line(*pc)).collect();
+    let line_of = |pc: u32| pcs.partition_point(|line| *line < pc as usize) as u32;
     for (index, block) in ssa.flow.blocks.iter().enumerate() {
         let next: Vec<String> = block.successors.iter().map(|next| format!("B{next}")).collect();
         let next = if next.is_empty() { "the end".to_owned() } else { next.join(", ") };
         writeln!(console.out, "  B{index} -> {next}")?;
-        for pc in block.first..block.end {
-            let Some(instruction) = program.instructions().get(pc as usize) else { continue };
+        for &pc in pcs.iter().skip(block.first as usize).take((block.end - block.first) as usize) {
+            let instruction = &program.instructions()[pc];
             let (start, end) = instruction.text;
             let text = module.source.get(start as usize..end as usize).unwrap_or("").trim_end_matches(';');
             let text: Vec<&str> = text.split_whitespace().collect();
             let meets = match instruction.reconvergence {
                 NO_PC => String::new(),
-                pc => format!("  // meets at B{}", ssa.block_of(pc)),
+                pc => format!("  // meets at B{}", ssa.block_of(line_of(pc))),
             };
             writeln!(console.out, "    {pc:>5}  line {:<5} {}{meets}", instruction.line, text.join(" "))?;
         }
