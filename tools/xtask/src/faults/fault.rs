@@ -30,17 +30,17 @@ pub(super) enum Fault {
 }
 
 impl Fault {
-    /// One at a moment of a job that takes as long, and needs as much, as the whole one.
-    pub(super) fn at_random(random: &mut Random, whole: &Whole) -> Self {
+    /// One at a moment of a job that takes as long, and needs as much, as the whole one; with a full disk if there can be one.
+    pub(super) fn at_random(random: &mut Random, whole: &Whole, fills: bool) -> Self {
         let micros = whole.time.as_micros() as u64;
         let moment = Duration::from_micros(random.below(micros + micros / 8));
-        match random.below(6) {
+        match random.below(if fills { 6 } else { 5 }) {
             0 => Fault::Signal("-KILL", moment),
             1 => Fault::Signal("-TERM", moment),
             2 => Fault::Signal("-HUP", moment),
             3 => Fault::Signal("-INT", moment),
-            4 => Fault::Full(random.below(whole.bytes + whole.bytes / 4)),
-            _ => Fault::Revoked(moment),
+            4 => Fault::Revoked(moment),
+            _ => Fault::Full(random.below(whole.bytes + whole.bytes / 4)),
         }
     }
 

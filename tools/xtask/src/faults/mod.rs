@@ -39,7 +39,7 @@ pub(crate) fn run(mut arguments: impl Iterator<Item = String>) -> Result<(), Str
     for round in 0..times {
         let pick = usize::from(random.below(4) == 0);
         let (job, whole) = (jobs[pick], &wholes[pick]);
-        let fault = Fault::at_random(&mut random, whole);
+        let fault = Fault::at_random(&mut random, whole, scene.mounts);
         let found = scene.try_out(job, &fault, whole);
         let found = found
             .map_err(|error| format!("round {round} of seed {seed}: {job:?} with {fault:?}: {error}"))?;

@@ -37,11 +37,13 @@ pub(super) struct Ended {
 /// A folder with all that is needed, which is removed in the end.
 pub(super) struct Scene {
     folder: PathBuf,
+    /// Whether file systems can be mounted here, so that one can be small.
+    pub(super) mounts: bool,
 }
 
 impl Drop for Scene {
     fn drop(&mut self) {
-        let _ = unmount(&self.disk());
+        let _ = self.unmount();
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
@@ -50,7 +52,7 @@ impl Scene {
     /// Copies what is needed.
     pub(super) fn new(root: &Path) -> Result<Self, String> {
         let folder = std::env::temp_dir().join(format!("counterpoint-faults-{}", std::process::id()));
-        let scene = Scene { folder: folder.clone() };
+        let mut scene = Scene { folder: folder.clone(), mounts: true };
         let copy = |from: &Path, to: &str| {
             let to = folder.join(to);
             call(Command::new("cp").arg("-r").arg(from).arg(to))
@@ -64,6 +66,12 @@ impl Scene {
         }
         call(Command::new("chmod").args(["-R", "a+rwX"]).arg(folder.join("applications")))?;
         make(&scene.disk(), 0o777)?;
+        if let Err(why) = scene.mount(1 << 20).and_then(|()| scene.unmount()) {
+            crate::report(&format!(
+                "warning: no disk is filled, for no file system can be mounted here: {why}"
+            ));
+            scene.mounts = false;
+        }
         let study = format!(
             "counterpoint: 1\nstudy: faults\nmachine: {0}/topologies/systems/tiny.yaml\n\
              applications: {{ v: {{ of: {0}/applications/vecadd/vecadd.yaml }}, h: {{ of: {0}/applications/hotspot/hotspot.yaml }} }}\n\
@@ -108,10 +116,24 @@ impl Scene {
         command
     }
 
-    /// A new disk of so many bytes.
+    /// A new disk of so many bytes, or an empty folder where there can be none.
     fn mount(&self, bytes: u64) -> Result<(), String> {
+        if !self.mounts {
+            return Ok(());
+        }
         let options = format!("size={},mode=777", bytes.max(4096));
         call(Command::new("mount").args(["-t", "tmpfs", "-o", &options, "counterpoint"]).arg(self.disk()))
+    }
+
+    /// Takes the disk away with all that is on it.
+    fn unmount(&self) -> Result<(), String> {
+        if self.mounts {
+            return call(Command::new("umount").arg(self.disk()));
+        }
+        if self.out().exists() {
+            std::fs::remove_dir_all(self.out()).map_err(|error| error.to_string())?;
+        }
+        Ok(())
     }
 
     /// Runs a job with nothing in its way.
@@ -127,7 +149,7 @@ impl Scene {
         }
         let files = look::files(&self.out())?;
         let bytes = files.values().map(|bytes| bytes.len() as u64).sum();
-        unmount(&self.disk())?;
+        self.unmount()?;
         Ok(Whole { time, bytes, files })
     }
 
@@ -136,7 +158,7 @@ impl Scene {
         let disk = if let Fault::Full(bytes) = fault { *bytes } else { 1 << 30 };
         self.mount(disk)?;
         let found = self.fails_well(job, fault, whole);
-        unmount(&self.disk())?;
+        self.unmount()?;
         found
     }
 
@@ -197,10 +219,6 @@ fn make(folder: &Path, mode: u32) -> Result<(), String> {
     let made = std::fs::create_dir_all(folder);
     let made = made.and_then(|()| std::fs::set_permissions(folder, PermissionsExt::from_mode(mode)));
     made.map_err(|error| format!("cannot make `{}`: {error}", folder.display()))
-}
-
-fn unmount(disk: &Path) -> Result<(), String> {
-    call(Command::new("umount").arg(disk))
 }
 
 /// Runs a program that must succeed.
