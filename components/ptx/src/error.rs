@@ -178,6 +178,7 @@ mod tests {
 
     #[test]
     fn a_text_of_another_kind_is_one_problem() {
+        assert!(crate::parser::is_ptx("/* made by hand */ .version 7.8\n.target sm_35\n"));
         for text in ["# A heading\n\nIt's no PTX.\n", "__global__ void k() { int a = 'x'; }\n", ""] {
             let texts: Vec<String> = match crate::parser::parse(text) {
                 Ok(_) => Vec::new(),

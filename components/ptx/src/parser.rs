@@ -15,15 +15,15 @@ use crate::lexer::{Token, TokenKind, tokenize};
 /// Scopes deeper than this are refused, so that no text can exhaust the stack.
 const DEEPEST_SCOPE: u32 = 64;
 
-/// Whether a text has what every PTX module has, a line that begins with `.version`.
+/// Whether a text has the directive that every PTX module has, `.version`.
 pub fn is_ptx(source: &str) -> bool {
-    source.lines().any(|line| line.trim_start().starts_with(".version"))
+    source.contains(".version")
 }
 
 /// Reads a PTX module.
 ///
 /// # Errors
-/// What is wrong with it, each cause once; of a text that is something else, that.
+/// Syntax errors, each cause once; a single error for a text that is not PTX.
 pub fn parse(source: &str) -> Result<Module, Vec<PtxError>> {
     let read = parse_all(source);
     if read.is_err() && !is_ptx(source) {

@@ -29,8 +29,8 @@ impl Reader<'_> {
                 continue;
             }
             self.section(value, &BUFFER);
-            let element_or = self.required(value, "type", "a buffer").and_then(|node| self.element(node));
-            let element_or = element_or.unwrap_or(Element::U8);
+            let element = self.required(value, "type", "a buffer").and_then(|node| self.element(node));
+            let element = element.unwrap_or(Element::U8);
             let elements = self.required(value, "elements", "a buffer");
             let elements =
                 elements.and_then(|node| self.count(node, "the number of elements", 1, MOST_BYTES / 8));
@@ -38,10 +38,10 @@ impl Reader<'_> {
             // A buffer with a problem still has a name, so that its uses are not reported as well.
             self.application.buffers.push(Buffer {
                 name: key.name.clone(),
-                bytes: elements.unwrap_or(0) * element_or.bytes() as u64,
+                bytes: elements.unwrap_or(0) * element.bytes() as u64,
                 device: device.unwrap_or(0) as u32,
             });
-            self.elements.push(element_or);
+            self.elements.push(element);
         }
     }
 

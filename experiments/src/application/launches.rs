@@ -163,8 +163,8 @@ impl Reader<'_> {
 
     /// Keeps where a launch stands, once for launches of rounds that are the same.
     fn note(&mut self, node: &Node, launch: &LaunchStep) {
-        let known = |one: &&Launched| one.span == node.span && one.is_like(launch);
-        if self.launched.last().as_ref().is_none_or(|one| !known(one)) {
+        let is_known = |last: &Launched| last.span == node.span && last.is_like(launch);
+        if !self.launched.last().is_some_and(is_known) {
             self.launched.push(Launched { span: node.span, launch: launch.clone() });
         }
     }

@@ -248,12 +248,17 @@ impl Folder {
     }
 }
 
+/// The folder of a file; the working directory if its path names none.
+pub(crate) fn parent(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// Writes a file under a temporary name of its own, beside its place, and gives it its name when it is whole.
 ///
 /// # Errors
 /// If it cannot be written; then nothing is left of it.
 pub fn write_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let parent = parent(path);
     std::fs::create_dir_all(parent)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let prefix = format!(".{name}.");

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::application::LoadedApplication;
-use crate::output::{Lock, WriteError, write_whole};
+use crate::output::{Lock, WriteError, parent, write_whole};
 
 /// Writes the input files that generators made; a user who wants others replaces them. Of runs that begin together and want the same
 /// file, one writes it. Gives the names of those that were written.
@@ -15,8 +15,7 @@ pub fn write_inputs(loaded: &LoadedApplication) -> Result<Vec<String>, WriteErro
     for input in loaded.files().filter(|input| input.generated) {
         let path = Path::new(&input.path);
         let write = || {
-            let folder =
-                path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            let folder = parent(path);
             std::fs::create_dir_all(folder)?;
             let _lock = Lock::take(folder)?;
             if path.exists() {

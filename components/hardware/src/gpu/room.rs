@@ -1,4 +1,4 @@
-//! What the SMs of a machine have room for, as its file says: known before anything runs.
+//! Resources of a machine's SMs and the blocks that fit on them, read from its parameters before a run.
 
 use counterpoint_framework::model::{Diagnostics, Families, Node, Params, Reader};
 use counterpoint_framework::topology::{Instance, Machine};

@@ -28,7 +28,7 @@ pub(crate) struct Register {
     pub(crate) class: Class,
 }
 
-/// What a type's bits mean (PTX ISA 9.2): integers and floats do not mix, bits go with both.
+/// Class of a type (PTX ISA 9.2): integer and floating-point types do not mix, untyped bits go with both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
     Bits,

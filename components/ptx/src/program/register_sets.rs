@@ -1,7 +1,7 @@
 //! The registers of an instruction: for the scoreboard, and for the banks of the register file.
 
-/// Up to six scoreboard ids. SMs copy it with every instruction, so it is two words without a gap: what is copied in
-/// parts that overlap cannot be read back at once.
+/// Up to six scoreboard ids. SMs copy a set with every instruction, so its size is two words without padding: a copy in
+/// overlapping parts stalls the next load (store forwarding).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(align(8))]
 pub struct RegisterSet {
@@ -41,7 +41,7 @@ impl FromIterator<u16> for RegisterSet {
     }
 }
 
-/// What an instruction does to the register file: the numbers of the registers that it reads and writes.
+/// Register file accesses of an instruction: the numbers of the registers that it reads and writes.
 ///
 /// A register's number is that in its name, as GPGPU-Sim has it: `%r12`, `%f12` and `%rd12` share a bank. An operand that
 /// occurs twice is read twice; guards and the carry flag do not lie in the file. Numbers are kept modulo 256, a multiple of

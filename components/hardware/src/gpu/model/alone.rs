@@ -39,7 +39,7 @@ struct Clock {
     single: Option<usize>,
     /// From when on it may issue.
     open: u64,
-    /// What is left of its instruction buffer.
+    /// Its instruction buffer.
     buffer: Buffer,
     /// By register, when its value is there.
     ready: Vec<u64>,

@@ -32,7 +32,7 @@ impl Calendar {
     }
 }
 
-/// What the units of a part of an SM do in the next cycles.
+/// Bookings of the execution units of a part of an SM in the next cycles.
 pub(super) struct Units {
     /// By cycle, the units that begin an instruction of which they can take another one in the next cycle.
     begins: Calendar,
@@ -103,7 +103,7 @@ pub(super) struct Exit {
 }
 
 impl Way {
-    /// What a part of an SM has of a way, by its share of each number.
+    /// A way of a part of an SM: `share` gives the part's share of a number of the SM.
     pub(super) fn new(params: &WayParams, share: impl Fn(u32) -> u32, first_unit: u32) -> Self {
         let places = |count: u32| vec![0; share(count) as usize];
         Way {
