@@ -413,11 +413,13 @@ fn several_inputs_are_served_oldest_first_or_in_turn() {
 }
 
 #[test]
-fn a_watch_tells_which_inputs_have_something_and_wakes_for_those_alone() {
+fn a_watch_knows_which_inputs_have_something_and_wakes_for_those_alone() {
     let rounds = merge([mhz(1000), mhz(500)], |left, right, process, log| async move {
         let mut inputs = [left, right];
         let watch = Watch::new(&inputs);
-        watch.set(0b10);
+        let mut among = Inputs::<[u64; 1]>::none(2);
+        among.insert(1);
+        watch.set(&among);
         let mut taken = 0;
         while taken < 6 {
             let mut arrived = 0;
@@ -428,7 +430,7 @@ fn a_watch_tells_which_inputs_have_something_and_wakes_for_those_alone() {
             }
             log.lock().expect("no panic").push((process.now().as_ps(), arrived));
             if taken == 2 {
-                watch.set(0b11);
+                watch.set(&Inputs::<[u64; 1]>::all(2));
             }
             if taken < 6 {
                 process.wait(SimTime::MAX, [watch.when(true)]).await;

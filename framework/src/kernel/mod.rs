@@ -7,6 +7,7 @@
 
 mod domain;
 mod hash;
+mod inputs;
 mod island;
 mod link;
 mod livelock;
@@ -31,6 +32,7 @@ mod wiring;
 mod worker;
 
 pub use hash::EventHasher;
+pub use inputs::{Inputs, Words, members};
 pub use island::Body;
 pub use link::LinkOptions;
 pub(crate) use local::Local;
@@ -43,6 +45,6 @@ pub use samples::{Sample, Sampler};
 pub use simulation::{Finished, RunOptions};
 pub use snapshot::{Snapshot, SnapshotTimes, hash_at};
 pub use throughput::Throughput;
-pub use watch::{Inputs, Watch};
+pub use watch::Watch;
 pub use watchdog::{Stuck, Watchdog};
 pub use wiring::Wiring;

@@ -1,11 +1,11 @@
 //! A crossbar between the clients of memory and its servers: a network for requests and one for replies.
 
-use counterpoint_framework::kernel::{Fault, Source, Watch};
+use counterpoint_framework::kernel::{Fault, Source, Watch, Words};
 use counterpoint_framework::model::{Component, Context, Invalid, Params, Part, Ports, Stats};
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::memory::{MemReply, MemRequest, MemoryClient, MemoryServer};
 
-use super::lane::{Lane, LaneStats, MOST, PacketParams};
+use super::lane::{Lane, LaneStats, PacketParams};
 use crate::memory::address_map::{AddressMap, AddressMapParams};
 
 /// Width, speed and routing.
@@ -42,9 +42,8 @@ pub struct CrossbarStats {
 
 /// A crossbar.
 pub struct Crossbar {
+    params: CrossbarParams,
     map: AddressMap,
-    requests: Lane,
-    replies: Lane,
 }
 
 impl Component for Crossbar {
@@ -58,21 +57,29 @@ impl Component for Crossbar {
     type Stats = CrossbarStats;
 
     fn new(params: CrossbarParams) -> Result<Self, Invalid> {
-        Ok(Crossbar {
-            map: AddressMap::new(&params.map)?,
-            requests: Lane::new(params.requests, params.speedup),
-            replies: Lane::new(params.replies, params.speedup),
-        })
+        Ok(Crossbar { map: AddressMap::new(&params.map)?, params })
     }
 
     async fn run(&mut self, io: &mut CrossbarPorts, sim: &Context<CrossbarStats>) -> Result<(), Fault> {
-        let (clients, servers) = (io.clients.len(), io.servers.len());
-        if clients.max(servers) > MOST {
-            return Err(Fault::new(format!("a crossbar has at most {MOST} clients and servers")));
+        match io.clients.len().max(io.servers.len()) {
+            0..=64 => self.serve::<[u64; 1]>(io, sim).await,
+            65..=128 => self.serve::<[u64; 2]>(io, sim).await,
+            _ => self.serve::<Box<[u64]>>(io, sim).await,
         }
-        let Crossbar { map, requests, replies } = self;
-        requests.connect(clients, servers);
-        replies.connect(servers, clients);
+    }
+}
+
+impl Crossbar {
+    /// Serves all ends; `W` holds a set of them.
+    async fn serve<W: Words>(
+        &mut self,
+        io: &mut CrossbarPorts,
+        sim: &Context<CrossbarStats>,
+    ) -> Result<(), Fault> {
+        let Crossbar { params, map } = self;
+        let (clients, servers) = (io.clients.len(), io.servers.len());
+        let mut requests = Lane::<W>::new(params.requests, params.speedup, clients, servers);
+        let mut replies = Lane::<W>::new(params.replies, params.speedup, servers, clients);
         let asking = Watch::new(io.clients.iter().map(|client| &client.rx));
         let answering = Watch::new(io.servers.iter().map(|server| &server.rx));
         loop {

@@ -7,7 +7,7 @@
 //! allocation of its output and one for each of its flits, as in the input-queued router of BookSim with one virtual
 //! channel; behind the switch an output sends a flit a cycle.
 
-use counterpoint_framework::kernel::{In, Inputs, Message, Process, Socket, Watch};
+use counterpoint_framework::kernel::{In, Inputs, Message, Process, Socket, Watch, Words, members};
 use counterpoint_framework::model::{Counter, Params, Stats};
 use counterpoint_framework::time::Bytes;
 use counterpoint_protocols::memory::{LINE_BYTES, Packets, SECTOR_BYTES};
@@ -80,65 +80,51 @@ struct Source {
 }
 
 /// What is known of an output.
-#[derive(Clone, Copy, Default)]
-struct Sink {
+struct Sink<W> {
     /// The step from which on it can take another message.
     free: u64,
     /// The cycle from which on its channel can send another flit.
     channel: u64,
     /// Inputs whose head wants it.
-    wanted: Bits,
+    wanted: Inputs<W>,
     /// The input that has its turn.
-    turn: u32,
+    turn: usize,
 }
 
-/// A set of inputs or outputs: most steps concern few of them.
-type Bits = Inputs;
-
-/// Inputs or outputs at most.
-pub(super) const MOST: usize = Watch::MOST;
-
-/// One direction of a crossbar.
-pub(super) struct Lane {
+/// One direction of a crossbar. Most steps concern few inputs and outputs, which are sets for that reason.
+pub(super) struct Lane<W> {
     cuts: Cuts,
     speedup: u64,
     sources: Vec<Source>,
-    sinks: Vec<Sink>,
+    sinks: Vec<Sink<W>>,
     /// Inputs of which neither a message at the head nor a packet that passes is known.
-    vacant: Bits,
+    vacant: Inputs<W>,
     /// Inputs of which a packet still passes.
-    passing: Bits,
+    passing: Inputs<W>,
     /// The first step in which one of these can pass another one.
     passed: u64,
     /// Outputs that a head wants.
-    wanted: Bits,
+    wanted: Inputs<W>,
 }
 
-impl Lane {
-    pub(super) fn new(packets: PacketParams, speedup: u32) -> Self {
+impl<W: Words> Lane<W> {
+    pub(super) fn new(packets: PacketParams, speedup: u32, inputs: usize, outputs: usize) -> Self {
         let cuts =
             [false, true].map(|carries| std::array::from_fn(|sectors| packets.cut(sectors as u64, carries)));
-        let (sources, sinks) = (Vec::new(), Vec::new());
+        let sink = || Sink { free: 0, channel: 0, wanted: Inputs::none(inputs), turn: 0 };
         Lane {
             cuts,
             speedup: speedup.into(),
-            sources,
-            sinks,
-            vacant: 0,
-            passing: 0,
+            sources: vec![Source::default(); inputs],
+            sinks: (0..outputs).map(|_| sink()).collect(),
+            vacant: Inputs::all(inputs),
+            passing: Inputs::none(inputs),
             passed: u64::MAX,
-            wanted: 0,
+            wanted: Inputs::none(outputs),
         }
     }
 
-    /// The ends that there are.
-    pub(super) fn connect(&mut self, inputs: usize, outputs: usize) {
-        self.sources = vec![Source::default(); inputs];
-        self.sinks = vec![Sink::default(); outputs];
-        self.vacant = Bits::MAX;
-    }
-
-    /// Passes what can pass in this cycle. `watch` tells which inputs have something; `route` gives a message's output,
+    /// Passes what can pass in this cycle. `watch` knows which inputs have something; `route` gives a message's output,
     /// `arrive` learns its input as it passes. The result is the next cycle in which something may be to do, if nothing
     /// comes to the inputs that are watched.
     ///
@@ -153,7 +139,7 @@ impl Lane {
         (route, arrive): (impl Fn(&M) -> u32, impl Fn(&mut M, u32)),
     ) -> Result<Option<u64>, u32> {
         let cycle = process.cycle();
-        let (ends, steps) = (inputs.len() as u32, cycle * self.speedup..(cycle + 1) * self.speedup);
+        let (ends, steps) = (inputs.len(), cycle * self.speedup..(cycle + 1) * self.speedup);
         for step in steps.clone() {
             let vacated = step >= self.passed;
             if vacated {
@@ -161,71 +147,75 @@ impl Lane {
             }
             // What comes in a cycle is there from its first step on.
             if vacated || step == steps.start {
-                watch.set(self.vacant);
+                watch.set(&self.vacant);
                 for index in watch.arrived(process) {
                     self.look(index, &inputs[index].rx, cycle, &route)?;
                 }
             }
-            for output in Watch::members(self.wanted) {
-                let sink = &mut self.sinks[output];
-                if sink.free > step {
-                    continue;
-                }
-                let Some(permit) = outputs[output].tx.try_reserve() else { continue };
-                let index = sink.choose();
-                let input = &mut inputs[index as usize].rx;
-                let Some((sectors, carries)) = input.peek(Packets::sectors) else { continue };
-                sink.turn = (index + 1) % ends;
-                sink.wanted &= !(1 << index);
-                if sink.wanted == 0 {
-                    self.wanted &= !(1 << output);
-                }
-                let source = &mut self.sources[index as usize];
-                let cut = self.cuts[usize::from(carries)][SECTORS.min(sectors as usize)];
-                source.passed += 1;
-                let is_last = source.passed == cut.packets;
-                let flits = if is_last { cut.last } else { cut.flits };
-                source.free = step + 1 + flits;
-                sink.free = source.free;
-                sink.channel = sink.channel.max(cycle) + flits;
-                self.passing |= 1 << index;
-                self.passed = self.passed.min(source.free);
-                stats.flits.add(flits);
-                stats.conflicts.add(cycle - source.head);
-                if is_last && let Some(mut message) = input.try_recv() {
-                    source.passed = 0;
-                    stats.messages.add(1);
-                    arrive(&mut message, index);
-                    // The message has arrived when its last flit has.
-                    permit.send_after(process.span(sink.channel - cycle - 1), message);
+            for word in 0..self.wanted.words().len() {
+                for output in members(word, self.wanted.words()[word]) {
+                    let sink = &mut self.sinks[output];
+                    if sink.free > step {
+                        continue;
+                    }
+                    let Some(permit) = outputs[output].tx.try_reserve() else { continue };
+                    let Some(index) = sink.wanted.turn(sink.turn) else { continue };
+                    let input = &mut inputs[index].rx;
+                    let Some((sectors, carries)) = input.peek(Packets::sectors) else { continue };
+                    sink.turn = if index + 1 == ends { 0 } else { index + 1 };
+                    sink.wanted.remove(index);
+                    if sink.wanted.is_empty() {
+                        self.wanted.remove(output);
+                    }
+                    let source = &mut self.sources[index];
+                    let cut = self.cuts[usize::from(carries)][SECTORS.min(sectors as usize)];
+                    source.passed += 1;
+                    let is_last = source.passed == cut.packets;
+                    let flits = if is_last { cut.last } else { cut.flits };
+                    source.free = step + 1 + flits;
+                    sink.free = source.free;
+                    sink.channel = sink.channel.max(cycle) + flits;
+                    self.passing.insert(index);
+                    self.passed = self.passed.min(source.free);
+                    stats.flits.add(flits);
+                    stats.conflicts.add(cycle - source.head);
+                    if is_last && let Some(mut message) = input.try_recv() {
+                        source.passed = 0;
+                        stats.messages.add(1);
+                        arrive(&mut message, index as u32);
+                        // The message has arrived when its last flit has.
+                        permit.send_after(process.span(sink.channel - cycle - 1), message);
+                    }
                 }
             }
         }
         // An output that is free now has no credit, which may come at any time.
-        let wanted = Watch::members(self.wanted).map(|output| self.sinks[output].free.max(steps.end));
+        let wanted = self.wanted.words().iter().enumerate().flat_map(|(word, &bits)| members(word, bits));
+        let wanted = wanted.map(|output| self.sinks[output].free.max(steps.end));
         // Behind a message that still passes there may be another one.
         let next = wanted.fold(self.passed, u64::min);
-        watch.set(self.vacant);
+        watch.set(&self.vacant);
         Ok((next != u64::MAX).then_some(next / self.speedup))
     }
 
     /// Inputs whose packets have passed by a step can pass others: more of the same message, or those of another one.
     fn vacate(&mut self, step: u64, cycle: u64) {
         self.passed = u64::MAX;
-        for input in Watch::members(self.passing) {
-            let Source { free, head, passed, output } = &mut self.sources[input];
-            let free = *free;
-            if free <= step {
-                self.passing &= !(1 << input);
+        for word in 0..self.passing.words().len() {
+            for input in members(word, self.passing.words()[word]) {
+                let Source { free, head, passed, output } = &mut self.sources[input];
+                if *free > step {
+                    self.passed = self.passed.min(*free);
+                    continue;
+                }
+                self.passing.remove(input);
                 if *passed == 0 {
-                    self.vacant |= 1 << input;
+                    self.vacant.insert(input);
                 } else {
                     *head = cycle;
-                    self.sinks[*output as usize].wanted |= 1 << input;
-                    self.wanted |= 1 << *output;
+                    self.sinks[*output as usize].wanted.insert(input);
+                    self.wanted.insert(*output as usize);
                 }
-            } else {
-                self.passed = self.passed.min(free);
             }
         }
     }
@@ -241,21 +231,12 @@ impl Lane {
     ) -> Result<(), u32> {
         if let Some(output) = input.peek(route) {
             let sink = self.sinks.get_mut(output as usize).ok_or(output)?;
-            sink.wanted |= 1 << index;
-            self.wanted |= 1 << output;
-            self.vacant &= !(1 << index);
+            sink.wanted.insert(index);
+            self.wanted.insert(output as usize);
+            self.vacant.remove(index);
             let source = &mut self.sources[index];
             (source.head, source.output) = (cycle, output);
         }
         Ok(())
-    }
-}
-
-impl Sink {
-    /// The input whose turn it is among those that want this output.
-    #[inline]
-    fn choose(&self) -> u32 {
-        let after = self.wanted >> self.turn;
-        if after == 0 { self.wanted.trailing_zeros() } else { self.turn + after.trailing_zeros() }
     }
 }

@@ -62,6 +62,21 @@ fn outputs_take_turns_among_inputs() {
 }
 
 #[test]
+fn a_crossbar_has_any_number_of_clients() {
+    for clients in [1, 63, 64, 65, 128, 129, 200] {
+        let scripts = (0..clients).map(|client| vec![(5, read(client, 0, ALL))]).collect();
+        let (servers, replies) = run(LINES, scripts, 1);
+        // The requests pass in the order of their clients, one a cycle until replies, which are longer, hold them up.
+        assert!(servers[0].iter().map(|(_, tag)| *tag).eq(0..clients), "of {clients}");
+        let turns = (0..clients.min(100)).map(|client| 5 + u64::from(client));
+        assert!(
+            servers[0].iter().map(|(cycle, _)| *cycle).zip(turns).skip(1).all(|(cycle, turn)| cycle == turn)
+        );
+        assert!((0..).zip(&replies).all(|(client, log)| matches!(log[..], [(_, tag)] if tag == client)));
+    }
+}
+
+#[test]
 fn the_head_of_a_queue_holds_back_those_behind_it() {
     // Both clients want the first server; the second one's other request waits although its server is idle.
     let first = vec![(5, write(1, 0, ALL, 0))];
