@@ -89,7 +89,8 @@ impl Device {
         let read = application.prelude.iter().map(|transfer| transfer.buffer);
         for (buffer, file) in application.preloaded.iter().copied().chain(read).zip(loaded.files()) {
             let start = (buffers[buffer.0 as usize].start - memory.base) as usize;
-            memory.bytes[start..start + file.contents.len()].copy_from_slice(&file.contents);
+            let contents = file.contents().expect("the file is there");
+            memory.bytes[start..start + contents.len()].copy_from_slice(&contents);
         }
         let meaning = (0..buffers.len()).collect();
         Device { memory, buffers, meaning }

@@ -116,8 +116,7 @@ fn launched(loaded: &LoadedApplication) -> Vec<u8> {
         let params = device.arguments(launch).bytes;
         run(&launch.kernel, (launch.grid, launch.block), &params, &mut device, launch.shared);
     }
-    device.memory.bytes.truncate(end);
-    device.memory.bytes
+    device.memory.bytes[..end].to_vec()
 }
 
 /// The same when blocks of a step's tasks are handed to the parts of a block.
@@ -149,8 +148,7 @@ fn run_by_function(loaded: &LoadedApplication) -> Vec<u8> {
             run(&program, ([1; 3], block), &params, &mut device, 0);
         }
     }
-    device.memory.bytes.truncate(end);
-    device.memory.bytes
+    device.memory.bytes[..end].to_vec()
 }
 
 #[test]

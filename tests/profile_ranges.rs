@@ -159,7 +159,7 @@ fn profilers_tell_what_the_analysis_says_and_change_nothing() {
                 let mut memory = device.memory.clone();
                 let (releases, _) = execute(&kernel.post, shape, params, &mut memory, launch.shared);
                 execute(&launch.kernel, shape, params, &mut device.memory, launch.shared);
-                assert!(memory.bytes == device.memory.bytes, "{name} in {dialect}: other results");
+                assert!(memory.bytes[..] == device.memory.bytes[..], "{name} in {dialect}: other results");
                 let (sets, releases) =
                     (by_block(&sets, RangeAction::Set), by_block(&releases, RangeAction::Release));
                 assert_eq!(sets, releases, "{name} in {dialect}");

@@ -29,16 +29,17 @@ fn ready<'a>(
     loaded: &LoadedApplication,
     watch: &'a (Journal, Meter),
 ) -> FunctionalHost<'a> {
-    let mut host = FunctionalHost::new(kernels, &watch.0, &watch.1, Options::default(), 0);
+    let host = FunctionalHost::new(kernels, &watch.0, &watch.1, Options::default(), 0);
+    let mut host = host.expect("there is room for small buffers");
     for (transfer, input) in loaded.application.prelude.iter().zip(&loaded.inputs) {
-        host.load(transfer.buffer.0, &input.contents).expect("every buffer has its place");
+        host.load(transfer.buffer.0, &input.contents().expect("the input is there")).expect("every buffer has its place");
     }
     host
 }
 
 /// Runs the kernels and returns what they executed.
 fn run(mut host: FunctionalHost<'_>) -> Vec<Launched> {
-    let ended = host.run(&[], |_, _| {});
+    let ended = host.run(|_, _| Ok(()), |_, _| {});
     assert!(ended.is_ok_and(|flow| flow.is_continue()), "the kernels run");
     host.into_results().0
 }

@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use counterpoint_framework::kernel::{Cut, Outcome, RunOptions, SnapshotTimes, Stuck, Watchdog};
 use counterpoint_framework::model::{Environment, Registry};
 use counterpoint_framework::telemetry::Curve;
@@ -71,7 +72,7 @@ pub struct RunSummary {
     /// Files that could not be written because a component that hangs was left behind with what belongs into them.
     pub missing: &'static [&'static str],
     /// What the application wrote, by name of the file.
-    pub results: Vec<(String, Vec<u8>)>,
+    pub results: Vec<(String, Bytes)>,
     /// The comparisons that the application asks for.
     pub checks: Vec<Check>,
     /// The hashes of the components at the times asked for; empty if none were.
@@ -200,7 +201,7 @@ pub fn run_watched(
         launched = request.functional.then(Vec::new);
         (functional::report(outcome.clone(), Vec::new()), [].as_slice())
     } else if request.functional {
-        let ran = functional::run(&loaded, contents, &journal, &meter, &disk, functional);
+        let ran = functional::run(&loaded, contents.clone(), &journal, &meter, &disk, functional);
         (launched, found) = (Some(ran.launched), ran.found);
         (ran.report, [].as_slice())
     } else {

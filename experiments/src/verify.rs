@@ -1,6 +1,7 @@
 //! Whether a run computed what it should.
 
 use std::fmt;
+use std::io;
 
 use crate::element::{Element, Value};
 
@@ -140,9 +141,40 @@ pub fn compare_hash(expected: u64, found: &[u8], element: Element) -> Verdict {
 
 /// FNV-1a with 64 bits.
 pub fn fnv64(bytes: &[u8]) -> u64 {
-    bytes
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+    let mut hash = Fnv64::default();
+    hash.add(bytes);
+    hash.get()
+}
+
+/// FNV-1a with 64 bits, of bytes that come in pieces.
+pub(crate) struct Fnv64(u64);
+
+impl Default for Fnv64 {
+    fn default() -> Self {
+        Fnv64(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Fnv64 {
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
+        let add = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        self.0 = bytes.iter().fold(self.0, add);
+    }
+
+    pub(crate) fn get(&self) -> u64 {
+        self.0
+    }
+}
+
+impl io::Write for Fnv64 {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.add(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 #[cfg(test)]

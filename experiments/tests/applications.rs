@@ -79,15 +79,21 @@ fn run(loaded: &LoadedApplication) -> Journal {
 fn run_and_count(loaded: &LoadedApplication, options: Options) -> (Journal, Vec<Launched>) {
     let journal = Journal::default();
     let meter = Meter::default();
-    let inputs: Vec<&[u8]> = loaded.inputs.iter().map(|input| &*input.contents).collect();
-    let host = || FunctionalHost::new(&loaded.application, &journal, &meter, options.clone(), 0xa5);
-    let files: Vec<&[u8]> = loaded.preloaded.iter().map(|file| &*file.contents).collect();
-    let preloaded = host().preload(&files).unwrap_or_else(|fault| panic!("{fault}"));
+    let host = || FunctionalHost::new(&loaded.application, &journal, &meter, options.clone(), 0xa5).unwrap();
+    let read = |index: usize, place: &mut [u8]| {
+        loaded.preloaded[index].read_into(place).unwrap();
+        Ok(())
+    };
+    let preloaded = host().preload(read).unwrap_or_else(|fault| panic!("{fault}"));
     let mut host = host();
     for (buffer, contents) in preloaded.continue_value().unwrap() {
         host.load(buffer, &contents).unwrap();
     }
-    let ended = host.run(&inputs, |_, _| {});
+    let read = |index: usize, place: &mut [u8]| {
+        loaded.inputs[index].read_into(place).unwrap();
+        Ok(())
+    };
+    let ended = host.run(read, |_, _| {});
     assert!(ended.unwrap_or_else(|fault| panic!("{fault}")).is_continue());
     let (launched, found) = host.into_results();
     assert_eq!(found, [], "{} is clean", loaded.application.name);
@@ -97,7 +103,7 @@ fn run_and_count(loaded: &LoadedApplication, options: Options) -> (Journal, Vec<
 /// Runs the small size of an application and compares what is expected of it.
 fn verify(name: &str, dialect: &'static str) {
     let loaded = small(name, dialect);
-    let inputs = loaded.contents();
+    let inputs = loaded.contents().unwrap();
     let journal = run(&loaded);
     assert!(!loaded.expectations.is_empty(), "{name} expects nothing");
     for expectation in &loaded.expectations {
@@ -194,7 +200,7 @@ fn every_launch_comes_to_what_its_application_states() {
                     assert_cell(&row[5], warp_insn, &what);
                 } else {
                     let application = &loaded.application;
-                    let prelude = loaded.inputs.iter().map(|input| input.contents.len() as u64).sum();
+                    let prelude = loaded.inputs.iter().map(|input| input.bytes).sum();
                     let postlude = application.postlude.iter();
                     let postlude =
                         postlude.map(|file| application.buffers[file.buffer.0 as usize].bytes).sum();

@@ -242,7 +242,7 @@ impl<'a> Driver<'a> {
                 self.io.memory.tx.send(HostAccess::Read { tag, address: address + offset, bytes }).await;
             }
             self.settle().await?;
-            self.journal.result(name, self.inspected.remove(&name).unwrap_or_default());
+            self.journal.result(name, self.inspected.remove(&name).unwrap_or_default().into());
         }
         Ok(())
     }

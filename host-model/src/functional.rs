@@ -10,15 +10,17 @@ mod order;
 mod races;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 
+use bytes::Bytes;
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::telemetry::Meter;
 use counterpoint_protocols::bus::Direction;
 use counterpoint_protocols::preload::Contents;
 use counterpoint_ptx::VariableBases;
-use counterpoint_ptx::functional::{Check, FlatMemory, Grid, Options, Touched, ctas};
+use counterpoint_ptx::functional::{Check, FlatMemory, Grid, Options, Space, Touched, ctas};
 
 pub use found::{Found, KernelRace, StreamRace};
 use order::Order;
@@ -26,7 +28,7 @@ use races::{Name, Place, Race, Races, Rival, Touches};
 
 use crate::journal::Journal;
 use crate::program::{
-    Application, Argument, Awaited, BufferId, DEFAULT_STREAM, LaunchStep, Range, Step, Task,
+    Application, Argument, Awaited, Buffer, BufferId, DEFAULT_STREAM, LaunchStep, Range, Step, Task,
 };
 
 /// What a launch executed.
@@ -45,6 +47,11 @@ pub struct Launched {
 /// What races have in common that are told once: what two commands are called, their streams unless they are of tasks, and where.
 type RaceKey = ([(String, Option<u32>); 2], Place);
 
+/// Puts the contents of a file, by its number, into as many bytes.
+pub trait Read: FnMut(usize, &mut [u8]) -> Result<(), Fault> {}
+
+impl<F: FnMut(usize, &mut [u8]) -> Result<(), Fault>> Read for F {}
+
 /// The host and its devices, without time.
 pub struct FunctionalHost<'a> {
     application: &'a Application,
@@ -52,7 +59,7 @@ pub struct FunctionalHost<'a> {
     meter: &'a Meter,
     options: Options,
     /// Per buffer what the host holds.
-    host: Vec<Vec<u8>>,
+    host: Vec<Space>,
     /// By device.
     memories: BTreeMap<u32, FlatMemory>,
     /// Per buffer where it lies on its device.
@@ -75,22 +82,35 @@ pub struct FunctionalHost<'a> {
 
 impl<'a> FunctionalHost<'a> {
     /// A host that tells the journal and the meter how far it is, and runs kernels as the options say.
-    /// Memory that nobody has written holds `unwritten` everywhere.
+    /// Memory that nobody has written holds `unwritten` everywhere; with 0 it costs nothing until it is touched.
+    ///
+    /// # Errors
+    /// If the buffers are larger than a process can be.
     pub fn new(
         application: &'a Application,
         journal: &'a Journal,
         meter: &'a Meter,
         options: Options,
         unwritten: u8,
-    ) -> Self {
+    ) -> Result<Self, Fault> {
         let mut memories = BTreeMap::new();
         let mut addresses = Vec::new();
         let mut host = Vec::new();
-        for device in application.devices() {
-            memories.insert(device, FlatMemory::new(0));
+        for (device, room) in rooms(application) {
+            let memory = usize::try_from(room).map_err(io::Error::other).and_then(FlatMemory::with_room);
+            let memory = memory.map_err(|error| {
+                Fault::new(format!("there is no room for {room} bytes of device {device}: {error}"))
+            })?;
+            memories.insert(device, memory);
         }
         for buffer in &application.buffers {
-            host.push(vec![unwritten; buffer.bytes as usize]);
+            let Buffer { name, bytes, .. } = buffer;
+            let mut held = Space::zeroed(*bytes as usize)
+                .map_err(|error| Fault::new(format!("there is no room for {bytes} bytes of `{name}`: {error}")))?;
+            if unwritten != 0 {
+                held.fill(unwritten);
+            }
+            host.push(held);
             let memory = memories.entry(buffer.device).or_insert_with(|| FlatMemory::new(0));
             addresses.push(memory.allocate(&buffer.name, buffer.bytes as usize, unwritten));
         }
@@ -107,7 +127,7 @@ impl<'a> FunctionalHost<'a> {
         if races.is_some() {
             memories.values_mut().for_each(FlatMemory::watch);
         }
-        FunctionalHost {
+        Ok(FunctionalHost {
             application,
             journal,
             meter,
@@ -123,20 +143,24 @@ impl<'a> FunctionalHost<'a> {
             places: BTreeMap::new(),
             races,
             raced: BTreeMap::new(),
-        }
+        })
     }
 
-    /// Does what comes before the run, on the contents of the files that are loaded, in their order; returns what devices
-    /// hold then, by number: buffers that are loaded or handed to a launch, and variables of the modules that ran.
+    /// Does what comes before the run; `read` puts the contents of the files that are loaded, by their order, where they
+    /// belong. Returns what devices hold then, by number: buffers that are loaded or handed to a launch, and variables of the modules that ran.
     ///
     /// # Errors
     /// As [`FunctionalHost::run`].
-    pub fn preload(mut self, load: &[&[u8]]) -> Result<ControlFlow<(), Contents>, Fault> {
+    pub fn preload(mut self, mut read: impl Read) -> Result<ControlFlow<(), Contents>, Fault> {
         let application = self.application;
         // Before the run there are no streams.
         self.races = None;
-        for (&buffer, contents) in application.preloaded.iter().zip(load) {
-            self.load(buffer.0, contents)?;
+        for (index, buffer) in application.preloaded.iter().enumerate() {
+            let place = buffer.0 as usize;
+            let (_, device) = self.both(place)?;
+            read(index, device)?;
+            let (bytes, address) = (device.len(), self.addresses[place]);
+            self.memory(place)?.written(address, 0..bytes);
         }
         if self.steps(&application.preload)?.is_break() {
             return Ok(ControlFlow::Break(()));
@@ -151,13 +175,13 @@ impl<'a> FunctionalHost<'a> {
         let mut contents = Contents::new();
         for buffer in wanted {
             let (_, device) = self.both(buffer.0 as usize)?;
-            contents.push((buffer.0, device.to_vec()));
+            contents.push((buffer.0, device.to_vec().into()));
         }
         let launches = Step::launches(&application.preload);
         let ran: BTreeSet<usize> =
             launches.into_iter().filter_map(|launch| Some(application.place_of(launch)?.module)).collect();
         for module in ran {
-            contents.push((application.number_of(module), self.variables(module)?.to_vec()));
+            contents.push((application.number_of(module), self.variables(module)?.to_vec().into()));
         }
         Ok(ControlFlow::Continue(contents))
     }
@@ -179,21 +203,21 @@ impl<'a> FunctionalHost<'a> {
         Ok(())
     }
 
-    /// Runs the application from prelude to postlude: `read` gives the files of the prelude in their order, `write`
-    /// takes those of the postlude. What is to be looked at goes into the journal. Breaks if it was interrupted.
+    /// Runs the application from prelude to postlude: `read` puts the files of the prelude, by their order, where they
+    /// belong, `write` takes those of the postlude. What is to be looked at goes into the journal. Breaks if it was interrupted.
     ///
     /// # Errors
     /// When a kernel does what it must not, or a loop reaches its limit.
     pub fn run(
         &mut self,
-        read: &[&[u8]],
-        mut write: impl FnMut(usize, &[u8]),
+        mut read: impl Read,
+        mut write: impl FnMut(usize, Bytes),
     ) -> Result<ControlFlow<()>, Fault> {
         let application = self.application;
-        for (transfer, contents) in application.prelude.iter().zip(read) {
+        for (index, transfer) in application.prelude.iter().enumerate() {
             let place = self.place(transfer.buffer);
-            self.host[place].copy_from_slice(contents);
-            self.journal.moved(contents.len() as u64);
+            read(index, &mut self.host[place])?;
+            self.journal.moved(self.host[place].len() as u64);
         }
         for &buffer in &application.copy_in {
             self.copy(Direction::HostToDevice, application.whole(buffer), DEFAULT_STREAM)?;
@@ -204,13 +228,15 @@ impl<'a> FunctionalHost<'a> {
         for &buffer in &application.copy_out {
             self.copy(Direction::DeviceToHost, application.whole(buffer), DEFAULT_STREAM)?;
         }
+        // Nothing changes any more.
+        let host: Vec<Bytes> = std::mem::take(&mut self.host).into_iter().map(Bytes::from_owner).collect();
         for (index, transfer) in application.postlude.iter().enumerate() {
-            let contents = &self.host[self.place(transfer.buffer)];
-            write(index, contents);
+            let contents = host[self.place(transfer.buffer)].clone();
             self.journal.moved(contents.len() as u64);
+            write(index, contents);
         }
         for &buffer in &application.inspect {
-            self.journal.result(buffer, self.host[self.place(buffer)].clone());
+            self.journal.result(buffer, host[self.place(buffer)].clone());
         }
         Ok(ControlFlow::Continue(()))
     }
@@ -511,6 +537,24 @@ impl<'a> FunctionalHost<'a> {
         Ok(flow)
     }
 }
+
+/// Bytes that each device holds: buffers and variables, with gaps between them.
+fn rooms(application: &Application) -> BTreeMap<u32, u64> {
+    let mut rooms: BTreeMap<u32, u64> = application.devices().into_iter().map(|device| (device, 0)).collect();
+    let buffers = application.buffers.iter().map(|buffer| (buffer.device, buffer.bytes));
+    let variables = application.modules.iter().filter_map(|module| {
+        let kernel = module.kernels.first()?;
+        Some((module.device, kernel.global_bytes() + kernel.constant_bytes() + GAP))
+    });
+    for (device, bytes) in buffers.chain(variables) {
+        let room = rooms.entry(device).or_default();
+        *room = room.saturating_add(bytes).saturating_add(GAP);
+    }
+    rooms
+}
+
+/// Bytes between two allocations at most.
+const GAP: u64 = 512;
 
 fn no_buffer(device: u32) -> Fault {
     Fault::new(format!("no buffer lies on device {device}"))

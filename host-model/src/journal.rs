@@ -4,19 +4,21 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use bytes::Bytes;
+
 use crate::program::BufferId;
 
 /// The notes of a run: an edge to the outside world, given as a resource.
 #[derive(Default)]
 pub struct Journal {
-    buffers: Mutex<BTreeMap<BufferId, Vec<u8>>>,
+    buffers: Mutex<BTreeMap<BufferId, Bytes>>,
     bytes: AtomicU64,
     launches: AtomicU64,
 }
 
 impl Journal {
     /// Notes a result.
-    pub(crate) fn result(&self, buffer: BufferId, values: Vec<u8>) {
+    pub(crate) fn result(&self, buffer: BufferId, values: Bytes) {
         self.buffers.lock().unwrap_or_else(PoisonError::into_inner).insert(buffer, values);
     }
 
@@ -31,7 +33,7 @@ impl Journal {
     }
 
     /// What a buffer held at the end.
-    pub fn buffer(&self, buffer: BufferId) -> Option<Vec<u8>> {
+    pub fn buffer(&self, buffer: BufferId) -> Option<Bytes> {
         self.buffers.lock().unwrap_or_else(PoisonError::into_inner).get(&buffer).cloned()
     }
 

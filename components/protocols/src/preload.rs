@@ -1,19 +1,21 @@
 //! What device memory holds before time 0: states that were made without time, for studies that begin on the device, and
 //! the variables, constants and code of modules.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{PoisonError, RwLock};
+
+use bytes::Bytes;
 
 use crate::memory::{LINE_BYTES, Line, line_of};
 
 /// What allocations hold, by their number: that of the buffer, or the one that the application gives a module's variables.
-pub type Contents = Vec<(u32, Vec<u8>)>;
+pub type Contents = Vec<(u32, Bytes)>;
 
 /// Contents of device memory, given to a run as a resource. Who allocates says where each piece lies; memories take from
 /// here what lines hold that nobody has written yet. All is placed before anybody asks for it, and holds for the whole run,
 /// so that the lock cannot show in a result.
 #[derive(Debug, Default)]
 pub struct Preloaded {
-    contents: Vec<(u32, Arc<[u8]>)>,
+    contents: Contents,
     placed: RwLock<Vec<Placed>>,
 }
 
@@ -21,7 +23,7 @@ pub struct Preloaded {
 struct Placed {
     device: String,
     address: u64,
-    bytes: Arc<[u8]>,
+    bytes: Bytes,
     /// What a program would have copied, and not part of a module.
     is_buffer: bool,
 }
@@ -29,17 +31,16 @@ struct Placed {
 impl Preloaded {
     /// With these contents, which nobody has placed yet.
     pub fn new(contents: Contents) -> Self {
-        let contents = contents.into_iter().map(|(number, bytes)| (number, bytes.into())).collect();
         Preloaded { contents, placed: RwLock::default() }
     }
 
     /// What an allocation holds, if that was made before the run.
-    pub fn contents(&self, number: u32) -> Option<&Arc<[u8]>> {
+    pub fn contents(&self, number: u32) -> Option<&Bytes> {
         self.contents.iter().find(|(known, _)| *known == number).map(|(_, bytes)| bytes)
     }
 
     /// Puts bytes of a module into the memory of the device whose components' paths begin with `device`, from `address` on.
-    pub fn place(&self, device: &str, address: u64, bytes: Arc<[u8]>) {
+    pub fn place(&self, device: &str, address: u64, bytes: Bytes) {
         self.put(Placed { device: device.to_owned(), address, bytes, is_buffer: false });
     }
 
@@ -93,7 +94,7 @@ mod tests {
 
     #[test]
     fn lines_hold_what_lies_in_them() {
-        let preloaded = Preloaded::new(vec![(4, vec![1; 200]), (7, vec![2; 8]), (9, vec![3; 999])]);
+        let preloaded = Preloaded::new(vec![(4, vec![1; 200].into()), (7, vec![2; 8].into()), (9, vec![3; 999].into())]);
         preloaded.place_buffer(4, "gpu[1]", 1024 + 100);
         preloaded.place_buffer(7, "gpu[1]", 1024 + 90);
         preloaded.place_buffer(5, "gpu[1]", 1024);

@@ -9,6 +9,7 @@ mod memory;
 mod observer;
 mod races;
 mod shadow;
+mod space;
 mod touched;
 
 use std::ops::ControlFlow;
@@ -24,6 +25,7 @@ use cta::Cta;
 pub use findings::{Check, Finding};
 pub use memory::FlatMemory;
 pub use observer::Observer;
+pub use space::Space;
 pub use touched::{Conflict, Touched};
 
 /// Warp instructions that a block may execute if nobody says otherwise. The largest block of the applications has a

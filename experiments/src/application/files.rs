@@ -1,5 +1,8 @@
 //! `prelude:`, `postlude:` and `expect:`: the files that come in and go out, and what should be in them.
 
+use std::sync::Arc;
+
+use bytes::Bytes;
 use counterpoint_framework::model::{Diagnostic, Node, Span};
 use counterpoint_framework::time::BytesPerSecond;
 use counterpoint_host_model::program::{Application, BufferId, Computed, Step, Transfer};
@@ -8,7 +11,7 @@ use counterpoint_protocols::host::FileIndex;
 
 use super::keys::{COMPUTE, EXPECTATION, READ, READ_STEP, WRITE, WRITE_STEP};
 use super::reader::{Reader, reason};
-use super::{Against, Expectation, InputFile};
+use super::{Against, Expectation, Found, InputFile};
 use crate::generate::{GENERATORS, Generator};
 use crate::output::RESERVED;
 use crate::references::{self, REFERENCES};
@@ -41,11 +44,11 @@ impl Reader<'_> {
         let Some(generator) = self.generator(rule, buffer) else { return };
         let place = &self.application.buffers[buffer.0 as usize];
         let element = self.elements[buffer.0 as usize];
-        let contents = generator.fill(element, place.bytes / element.bytes() as u64);
+        let values: Arc<[u8]> = generator.fill(element, place.bytes / element.bytes() as u64).into();
         let (path, file) = (format!("computed {}", place.name), FileIndex(self.inputs.len() as u32));
-        let computed = Computed { values: contents.as_slice().into(), rate };
+        let computed = Computed { values: Arc::clone(&values), rate };
         self.application.computed.insert(file, computed);
-        self.inputs.push(InputFile { path, contents, generated: false });
+        self.inputs.push(InputFile::new(path, Found::Held(Bytes::from_owner(values))));
         self.application.prelude.push(Transfer { file, buffer });
     }
 
@@ -93,21 +96,19 @@ impl Reader<'_> {
             // The buffer itself has a problem, which has been reported.
             return None;
         }
-        match self.files.read(&path) {
-            Ok(contents) if contents.len() as u64 == bytes => {
-                Some(InputFile { path, contents, generated: false })
-            }
-            Ok(contents) => {
-                let message = format!("`{path}` has {} bytes, expected {bytes}", contents.len());
+        match self.files.find(&path) {
+            Ok(found) if found.bytes() == bytes => Some(InputFile::new(path, found)),
+            Ok(found) => {
+                let message = format!("`{path}` has {} bytes, expected {bytes}", found.bytes());
                 self.diagnostics.report(Diagnostic::new(span, message).help(self.size_in_words(buffer)));
                 None
             }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound && generator.is_some() => {
-                let elements = bytes / element.bytes() as u64;
-                let contents = generator.map(|rule| rule.fill(element, elements)).unwrap_or_default();
-                Some(InputFile { path, contents, generated: true })
-            }
             Err(error) => {
+                if error.kind() == std::io::ErrorKind::NotFound
+                    && let Some(rule) = generator
+                {
+                    return Some(InputFile::made(path, bytes, rule, element));
+                }
                 let message = format!("cannot read `{path}`: {}", reason(&error));
                 let help = format!(
                     "{}; with `generate: {{ uniform: {{ seed: 1 }} }}` beside `file` it is made",
@@ -232,10 +233,10 @@ impl Reader<'_> {
             let tolerance = Tolerance { relative: share("relative"), absolute: share("absolute") };
             let (Some(buffer), Some(against)) = (buffer, against) else { continue };
             let bytes = self.application.buffers[buffer.0 as usize].bytes;
-            if let (Against::File { path, contents }, Some(node)) = (&against, entry.get("file"))
-                && contents.len() as u64 != bytes
+            if let (Against::File(file), Some(node)) = (&against, entry.get("file"))
+                && file.bytes != bytes
             {
-                let message = format!("`{path}` has {} bytes, expected {bytes}", contents.len());
+                let message = format!("`{}` has {} bytes, expected {bytes}", file.path, file.bytes);
                 self.diagnostics.report(Diagnostic::new(node.span, message).help(self.size_in_words(buffer)));
             }
             if !self.application.inspect.contains(&buffer) {
@@ -274,8 +275,8 @@ impl Reader<'_> {
             }
             "file" => {
                 let path = self.beside(node.span, &text);
-                match self.files.read(&path) {
-                    Ok(contents) => Some(Against::File { path, contents }),
+                match self.files.find(&path) {
+                    Ok(found) => Some(Against::File(InputFile::new(path, found))),
                     Err(error) => {
                         let message = format!("cannot read `{path}`: {}", reason(&error));
                         self.diagnostics.error(node.span, message);

@@ -10,6 +10,7 @@ mod expressions;
 mod files;
 mod frees;
 mod include;
+mod input;
 mod keys;
 mod launches;
 mod loops;
@@ -24,6 +25,7 @@ mod tasks;
 mod textures;
 
 pub use counts::{Counts, PerLaunch};
+pub use input::{Found, InputFile};
 pub use keys::explain;
 pub use schema::schema;
 
@@ -31,6 +33,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use counterpoint_framework::model::{Report, SourceMap, Span};
 use counterpoint_host_model::program::{Application, BufferId, LaunchStep};
 
@@ -42,6 +45,11 @@ use crate::verify::Tolerance;
 pub trait Files {
     /// The contents of a file.
     fn read(&self, path: &str) -> io::Result<Vec<u8>>;
+
+    /// A file of data, whose contents are read when they are needed.
+    fn find(&self, path: &str) -> io::Result<Found> {
+        self.read(path).map(|contents| Found::Held(contents.into()))
+    }
 }
 
 /// The files of the machine we run on.
@@ -51,23 +59,16 @@ impl Files for RealFiles {
     fn read(&self, path: &str) -> io::Result<Vec<u8>> {
         std::fs::read(path)
     }
+
+    fn find(&self, path: &str) -> io::Result<Found> {
+        Ok(Found::Disk(std::fs::File::open(path)?.metadata()?.len()))
+    }
 }
 
 impl Files for BTreeMap<String, Vec<u8>> {
     fn read(&self, path: &str) -> io::Result<Vec<u8>> {
         self.get(path).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
-}
-
-/// An input file.
-#[derive(Clone, Debug)]
-pub struct InputFile {
-    /// Its path.
-    pub path: String,
-    /// What it holds.
-    pub contents: Vec<u8>,
-    /// It does not exist: its contents were made by the generator that the application names.
-    pub generated: bool,
 }
 
 /// A comparison that the application asks for.
@@ -87,12 +88,7 @@ pub enum Against {
     /// A reference implementation.
     Reference(&'static Reference),
     /// A file.
-    File {
-        /// Its path.
-        path: String,
-        /// What it holds.
-        contents: Vec<u8>,
-    },
+    File(InputFile),
     /// The FNV-1a hash of the right bytes.
     Fnv64(u64),
 }
@@ -101,7 +97,7 @@ impl std::fmt::Display for Against {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Against::Reference(reference) => write!(f, "reference {}", reference.name),
-            Against::File { path, .. } => write!(f, "file {path}"),
+            Against::File(file) => write!(f, "file {}", file.path),
             Against::Fnv64(hash) => write!(f, "FNV-64 {hash:016x}"),
         }
     }
@@ -162,11 +158,15 @@ impl LoadedApplication {
     }
 
     /// What these files hold, by the buffer that they fill.
-    pub fn contents(&self) -> BTreeMap<String, Vec<u8>> {
+    ///
+    /// # Errors
+    /// If one cannot be read any more.
+    pub fn contents(&self) -> io::Result<BTreeMap<String, Bytes>> {
         let Application { buffers, preloaded, prelude, .. } = &self.application;
         let filled = preloaded.iter().copied().chain(prelude.iter().map(|transfer| transfer.buffer));
-        let named =
-            |(id, file): (BufferId, &InputFile)| (buffers[id.0 as usize].name.clone(), file.contents.clone());
+        let named = |(id, file): (BufferId, &InputFile)| {
+            Ok((buffers[id.0 as usize].name.clone(), file.contents()?))
+        };
         filled.zip(self.files()).map(named).collect()
     }
 }

@@ -87,7 +87,7 @@ fn an_application_becomes_steps_and_files() {
     assert_eq!(app.application.buffers[0].bytes, 32);
     assert_eq!(app.elements, [Element::F32; 2]);
     assert!(!app.inputs[0].generated && app.inputs[1].generated);
-    assert_eq!(app.inputs[1].contents[4..8], 0.5_f32.to_le_bytes());
+    assert_eq!(app.inputs[1].contents().unwrap()[4..8], 0.5_f32.to_le_bytes());
     assert_eq!(app.outputs, ["out/a.f32"]);
     assert_eq!(app.application.postlude[0].file.0, 2);
     let [Step::Repeat(3, steps)] = &app.application.steps[..] else { panic!("a repetition") };

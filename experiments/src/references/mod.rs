@@ -41,6 +41,7 @@ mod vecadd;
 
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
 use counterpoint_framework::topology::expression::random;
 
 /// What a reference may look at.
@@ -48,7 +49,7 @@ pub struct ReferenceInput<'a> {
     /// The application's parameters.
     pub parameters: &'a BTreeMap<String, f64>,
     /// What the prelude reads, by buffer.
-    pub buffers: &'a BTreeMap<String, Vec<u8>>,
+    pub buffers: &'a BTreeMap<String, Bytes>,
     /// The buffer whose final contents are wanted.
     pub wanted: &'a str,
 }
@@ -96,7 +97,7 @@ impl ReferenceInput<'_> {
     /// If the prelude reads nothing into it.
     pub fn bytes(&self, buffer: &str) -> Result<&[u8], String> {
         let bytes = self.buffers.get(buffer);
-        bytes.map(Vec::as_slice).ok_or_else(|| format!("the reference needs an input buffer `{buffer}`"))
+        bytes.map(|bytes| &**bytes).ok_or_else(|| format!("the reference needs an input buffer `{buffer}`"))
     }
 
     /// The first bytes that the prelude reads into a buffer.

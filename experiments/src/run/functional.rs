@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use counterpoint_framework::kernel::Outcome;
+use counterpoint_framework::kernel::{Fault, Outcome};
 use counterpoint_framework::model::{StatLabel, StatRow, StatValue};
 use counterpoint_framework::telemetry::Meter;
 use counterpoint_framework::time::SimTime;
@@ -14,7 +14,7 @@ use counterpoint_protocols::host::FileIndex;
 use counterpoint_protocols::preload::Contents;
 use counterpoint_ptx::functional::Options;
 
-use crate::application::LoadedApplication;
+use crate::application::{InputFile, LoadedApplication};
 use crate::summary::Figures;
 
 /// What memory holds that nobody has written; the machines' memories begin with zeros, too.
@@ -38,8 +38,7 @@ pub(super) fn preload(loaded: &LoadedApplication, options: Options) -> Result<Co
     }
     let (journal, meter) = (Journal::default(), Meter::default());
     let host = FunctionalHost::new(&loaded.application, &journal, &meter, options, UNWRITTEN);
-    let files: Vec<&[u8]> = loaded.preloaded.iter().map(|file| &*file.contents).collect();
-    match host.preload(&files) {
+    match host.and_then(|host| host.preload(reading(&loaded.preloaded))) {
         Ok(ControlFlow::Continue(contents)) => Ok(contents),
         Ok(ControlFlow::Break(())) => Err(Outcome::Interrupted(SimTime::ZERO)),
         Err(fault) => {
@@ -49,28 +48,42 @@ pub(super) fn preload(loaded: &LoadedApplication, options: Options) -> Result<Co
     }
 }
 
+/// Reads files by their number.
+fn reading(files: &[InputFile]) -> impl FnMut(usize, &mut [u8]) -> Result<(), Fault> {
+    |index, place| {
+        let file = &files[index];
+        file.read_into(place).map_err(|error| Fault::new(format!("cannot read `{}`: {error}", file.path)))
+    }
+}
+
 /// Runs an application on devices that hold something already.
 pub(super) fn run(
     loaded: &LoadedApplication,
-    preloaded: &Contents,
+    preloaded: Contents,
     journal: &Journal,
     meter: &Meter,
     disk: &Disk,
     options: Options,
 ) -> Ran {
-    let mut host = FunctionalHost::new(&loaded.application, journal, meter, options, UNWRITTEN);
-    let inputs: Vec<&[u8]> = loaded.inputs.iter().map(|input| &*input.contents).collect();
-    let loading = preloaded.iter().try_for_each(|(buffer, contents)| host.load(*buffer, contents));
+    let path = loaded.application.name.clone();
+    let mut host = match FunctionalHost::new(&loaded.application, journal, meter, options, UNWRITTEN) {
+        Ok(host) => host,
+        Err(fault) => {
+            let outcome = Outcome::Failed { time: SimTime::ZERO, path, fault };
+            return Ran { report: report(outcome, Vec::new()), launched: Vec::new(), found: Vec::new() };
+        }
+    };
+    let loading = preloaded.into_iter().try_for_each(|(buffer, contents)| host.load(buffer, &contents));
     let ended = loading.and_then(|()| {
-        host.run(&inputs, |index, contents| {
-            disk.replace(FileIndex((inputs.len() + index) as u32), contents.to_vec());
+        host.run(reading(&loaded.inputs), |index, contents| {
+            disk.replace(FileIndex((loaded.inputs.len() + index) as u32), contents);
         })
     });
     let time = SimTime::ZERO;
     let outcome = match ended {
         Ok(ControlFlow::Continue(())) => Outcome::Finished(time),
         Ok(ControlFlow::Break(())) => Outcome::Interrupted(time),
-        Err(fault) => Outcome::Failed { time, path: loaded.application.name.clone(), fault },
+        Err(fault) => Outcome::Failed { time, path, fault },
     };
     let (launched, found) = host.into_results();
     let stats = launched.iter().enumerate().flat_map(|(index, launch)| rows(index, launch)).collect();

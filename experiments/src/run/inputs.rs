@@ -21,7 +21,8 @@ pub fn write_inputs(loaded: &LoadedApplication) -> Result<Vec<String>, WriteErro
             if path.exists() {
                 return Ok(false);
             }
-            write_whole(path, |out| out.write_all(&input.contents))?;
+            let contents = input.contents()?;
+            write_whole(path, |out| out.write_all(&contents))?;
             Ok(true)
         };
         if write().map_err(|error| WriteError { path: path.to_owned(), error })? {

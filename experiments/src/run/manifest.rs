@@ -11,7 +11,6 @@ use super::RunRequest;
 use super::functional;
 use super::record::Facts;
 use crate::output::{MACHINE, MANIFEST, WriteError};
-use crate::verify::fnv64;
 
 /// The file `manifest.yaml`.
 #[derive(Serialize)]
@@ -129,7 +128,7 @@ pub(super) fn manifest(facts: &Facts<'_>, outputs: &[PathBuf], failed: &[WriteEr
             .iter()
             .map(|input| Input {
                 file: &input.path,
-                fnv64: format!("{:016x}", fnv64(&input.contents)),
+                fnv64: input.fnv64().map_or_else(|error| error.to_string(), |hash| format!("{hash:016x}")),
                 generated: input.generated,
             })
             .collect(),

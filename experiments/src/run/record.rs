@@ -1,8 +1,10 @@
 //! What is kept of a run: the comparisons, the files of the application, the manifest.
 
+use std::cell::LazyCell;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use bytes::Bytes;
 use counterpoint_framework::telemetry::Curve;
 use counterpoint_framework::topology::{Loaded, RunReport, resolve};
 use counterpoint_hardware::io::storage::Disk;
@@ -27,7 +29,7 @@ pub(super) fn checks(
     journal: &Journal,
     partial: bool,
 ) -> Vec<Check> {
-    let inputs = loaded.contents();
+    let inputs = LazyCell::new(|| loaded.contents().map_err(|error| error.to_string()));
     let check = |expectation: &crate::application::Expectation| {
         let buffer = &application.buffers[expectation.buffer.0 as usize].name;
         let element = loaded.elements[expectation.buffer.0 as usize];
@@ -36,11 +38,16 @@ pub(super) fn checks(
             None => Verdict::Unknown("the host did not note the buffer".to_owned()),
             Some(found) => match &expectation.against {
                 Against::Fnv64(hash) => compare_hash(*hash, &found, element),
-                Against::File { contents, .. } => compare(contents, &found, element, expectation.tolerance),
+                Against::File(file) => match file.contents() {
+                    Ok(expected) => compare(&expected, &found, element, expectation.tolerance),
+                    Err(error) => Verdict::Unknown(error.to_string()),
+                },
                 Against::Reference(reference) => {
-                    let input =
-                        ReferenceInput { parameters: &loaded.parameters, buffers: &inputs, wanted: buffer };
-                    match (reference.compute)(&input) {
+                    let computed = inputs.as_ref().map_err(String::clone).and_then(|buffers| {
+                        let parameters = &loaded.parameters;
+                        (reference.compute)(&ReferenceInput { parameters, buffers, wanted: buffer })
+                    });
+                    match computed {
                         Ok(expected) => compare(&expected, &found, element, expectation.tolerance),
                         Err(problem) => Verdict::Unknown(problem),
                     }
@@ -53,9 +60,9 @@ pub(super) fn checks(
 }
 
 /// What the application wrote, by name of the file.
-pub(super) fn results(loaded: &LoadedApplication, disk: &Disk) -> Vec<(String, Vec<u8>)> {
+pub(super) fn results(loaded: &LoadedApplication, disk: &Disk) -> Vec<(String, Bytes)> {
     let file = |index| FileIndex((loaded.inputs.len() + index) as u32);
-    let contents = |(index, name): (usize, &String)| (name.clone(), disk.contents(file(index)));
+    let contents = |(index, name): (usize, &String)| (name.clone(), disk.written(file(index)));
     loaded.outputs.iter().enumerate().map(contents).collect()
 }
 

@@ -8,7 +8,7 @@ use counterpoint_framework::kernel::{Outcome, RunOptions};
 use counterpoint_framework::model::{Environment, Registry, Resources};
 use counterpoint_framework::telemetry::Meter;
 use counterpoint_framework::topology::{self, Loaded};
-use counterpoint_hardware::io::storage::Disk;
+use counterpoint_hardware::io::storage::{Disk, Stored};
 use counterpoint_host_model::Journal;
 use counterpoint_host_model::program::Application;
 use counterpoint_protocols::page_log::PageLog;
@@ -34,8 +34,9 @@ pub(super) struct Surroundings {
 impl Surroundings {
     pub(super) fn new(request: &RunRequest, loaded: &LoadedApplication, contents: &Contents) -> Self {
         let journal = Arc::new(Journal::default());
-        let inputs = loaded.inputs.iter().map(|input| input.contents.clone());
-        let disk = Arc::new(Disk::new(inputs.chain(loaded.outputs.iter().map(|_| Vec::new()))));
+        // A file that has gone since the application was loaded has nothing, which its reader says.
+        let inputs = loaded.inputs.iter().map(|input| input.stored().unwrap_or_default());
+        let disk = Arc::new(Disk::new(inputs.chain(loaded.outputs.iter().map(|_| Stored::default()))));
         let program = Arc::new(loaded.application.clone());
         let meter = Arc::new(Meter::default());
         let mut resources = Resources::default();

@@ -81,7 +81,8 @@ impl PointKey {
             part(name, &value.to_le_bytes());
         }
         for file in application.files() {
-            part(&file.path, &file.contents);
+            let read = |error| vec![WriteError { path: (&file.path).into(), error }.into()];
+            part(&file.path, &file.contents().map_err(read)?);
         }
         Ok(PointKey(hasher.finalize()[..16].iter().map(|byte| format!("{byte:02x}")).collect()))
     }

@@ -150,7 +150,7 @@ mod tests {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
         let hotspot = folder.join("applications/hotspot/hotspot.yaml").display().to_string();
         let hotspot = application::load(&hotspot, &[], &RealFiles).unwrap();
-        let read: usize = hotspot.files().map(|file| file.contents.len()).sum();
+        let read: usize = hotspot.files().map(|file| file.bytes as usize).sum();
         let written = read / 2;
         let [input, output, bus] = machine;
         let prelude = read as f64 / input;

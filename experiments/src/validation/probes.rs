@@ -81,7 +81,7 @@ fn cycles(
     let sets: Vec<String> = sets.iter().cloned().chain(own).collect();
     let summary = verified(&request(machine, probe.application, &sets, folder), registry)?;
     let file = summary.results.iter().find(|(name, _)| name == "cycles.u32");
-    let bytes = file.map(|(_, contents)| contents.as_slice()).unwrap_or_default();
+    let bytes = file.map(|(_, contents)| &**contents).unwrap_or_default();
     Ok(bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect())
 }
 

@@ -2,6 +2,9 @@
 //!
 //! As a [snapshot](super::snapshot), a sample holds what has happened before its time and nothing of what happens at it.
 //! What a process counts only when it wakes, such as the cycles that it slept, is counted then.
+//!
+//! Samples are kept until the end of the run, so their number has a limit: beyond it, two neighbours become one, and the
+//! time between samples doubles. That depends on simulated time alone, and so is the same on any number of threads.
 
 use std::collections::BTreeMap;
 
@@ -24,17 +27,29 @@ pub struct Sample {
     pub increase: u64,
 }
 
+/// Times of samples that are kept for a machine of one process; for more processes there are fewer.
+const MOST: usize = 1 << 19;
+
 /// One thread's samples in the making.
 pub(super) struct Samples {
     grid: Grid,
+    /// Times of samples from the beginning to the end of the run.
+    most: u64,
     last: BTreeMap<usize, Vec<u64>>,
     now: Vec<u64>,
     pub(super) taken: Vec<Sample>,
 }
 
 impl Samples {
-    pub(super) fn new(times: Option<SnapshotTimes>) -> Self {
-        Samples { grid: Grid::new(times), last: BTreeMap::new(), now: Vec::new(), taken: Vec::new() }
+    /// Of a machine of so many processes.
+    pub(super) fn new(times: Option<SnapshotTimes>, processes: usize) -> Self {
+        let most = (MOST / processes.max(1)).clamp(1 << 10, 1 << 16) as u64;
+        Samples { grid: Grid::new(times), most, last: BTreeMap::new(), now: Vec::new(), taken: Vec::new() }
+    }
+
+    /// From one sample to the next, in the end.
+    pub(super) fn every(&self) -> SimTime {
+        self.grid.every()
     }
 
     /// A window may not reach beyond this time.
@@ -44,7 +59,14 @@ impl Samples {
 
     /// Notes what has been counted before the next sample, if nothing more can be; see [`Grid::reached`].
     pub(super) fn note(&mut self, next: u64, horizon: u64, samplers: &BTreeMap<usize, Sampler>) {
-        let Some(time) = self.grid.reached(next, horizon) else { return };
+        let Some(mut time) = self.grid.reached(next, horizon) else { return };
+        if self.grid.number(time) > self.most {
+            time = self.thin(time, next, next >= horizon);
+            if next < time.as_ps() {
+                // More may happen before that sample.
+                return;
+            }
+        }
         for (&index, sampler) in samplers {
             self.now.clear();
             sampler(&mut self.now);
@@ -58,5 +80,69 @@ impl Samples {
                 }
             }
         }
+    }
+
+    /// Doubles the time between samples until those up to a time are few enough; gives the time of the sample that is due.
+    #[cold]
+    fn thin(&mut self, due: SimTime, next: u64, is_last: bool) -> SimTime {
+        while self.grid.number(due) > self.most {
+            self.grid.coarsen(next);
+        }
+        let end = if is_last { due } else { SimTime::MAX };
+        let later = |time: SimTime| self.grid.at_or_after(time).min(end);
+        for sample in &mut self.taken {
+            sample.time = later(sample.time);
+        }
+        let due = later(due);
+        let order = |sample: &Sample| (sample.time, sample.process, sample.number);
+        self.taken.sort_by_key(order);
+        self.taken.dedup_by(|next, kept| {
+            let same = order(next) == order(kept);
+            kept.increase += if same { next.increase } else { 0 };
+            same
+        });
+        due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::rc::Rc;
+
+    use super::*;
+
+    /// Samples of a process that counts the picoseconds, every so many of them.
+    fn taken(every: u64, end: u64) -> Samples {
+        let now = Rc::new(Cell::new(0));
+        let times = SnapshotTimes { from: SimTime::ZERO, every: SimTime::from_ps(every) };
+        let mut samples = Samples::new(Some(times), MOST);
+        let counted = Rc::clone(&now);
+        let sampler: Sampler = Box::new(move |numbers| numbers.push(counted.get()));
+        let samplers = BTreeMap::from([(3, sampler)]);
+        for time in 1..=end {
+            samples.note(time, end, &samplers);
+            now.set(time);
+        }
+        samples
+    }
+
+    #[test]
+    fn few_samples_are_kept_as_they_are() {
+        let samples = taken(10, 95);
+        let times: Vec<u64> = samples.taken.iter().map(|sample| sample.time.as_ps()).collect();
+        assert_eq!(times, [10, 20, 30, 40, 50, 60, 70, 80, 90, 95]);
+        assert_eq!(samples.every().as_ps(), 10);
+    }
+
+    #[test]
+    fn many_samples_become_fewer_and_lose_nothing() {
+        let samples = taken(1, 10_001);
+        assert_eq!(samples.every().as_ps(), 16, "no more than 1024 of them");
+        let times: Vec<u64> = samples.taken.iter().map(|sample| sample.time.as_ps()).collect();
+        let grid: Vec<u64> = (1..=625).map(|number| 16 * number).chain([10_001]).collect();
+        assert_eq!(times, grid);
+        assert_eq!(samples.taken.iter().map(|sample| sample.increase).sum::<u64>(), 10_000);
+        assert!(samples.taken[1..625].iter().all(|sample| sample.increase == 16));
     }
 }

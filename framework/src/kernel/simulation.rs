@@ -78,6 +78,8 @@ pub struct Finished {
     pub snapshots: Vec<Snapshot>,
     /// The samples asked for, by time, process and number.
     pub samples: Vec<Sample>,
+    /// From one sample to the next: longer than was asked for where there would be too many.
+    pub every: SimTime,
     /// Nanoseconds of computing per process, in the machine's order, if they were measured.
     pub costs: Vec<u64>,
     /// Islands into which the machine was cut.
@@ -176,6 +178,8 @@ pub(super) struct Part {
     pub(super) hashes: Vec<(usize, u64)>,
     pub(super) costs: Vec<(u32, u64)>,
     pub(super) snapshots: Vec<Snapshot>,
+    /// From one sample to the next; the same on all threads.
+    pub(super) every: SimTime,
     pub(super) samples: Vec<Sample>,
     pub(super) standstill: Option<Standstill>,
 }
@@ -199,7 +203,7 @@ impl Plan {
         let mut samples: Vec<Sample> = Vec::new();
         let mut costs: Vec<(u32, u64)> = Vec::new();
         let mut standstills = Vec::new();
-        for part in parts {
+        for part in parts.iter_mut() {
             results.append(&mut part.results);
             hashes.append(&mut part.hashes);
             costs.append(&mut part.costs);
@@ -234,6 +238,7 @@ impl Plan {
             hash,
             snapshots,
             samples,
+            every: parts[0].every,
             costs: costs.into_iter().map(|(_, cost)| cost).collect(),
             islands: self.partition.thread.len(),
             lookahead: SimTime::from_ps(self.partition.lookahead),

@@ -61,6 +61,31 @@ impl Grid {
         self.next
     }
 
+    /// From one time to the next; zero if there are none.
+    pub(crate) fn every(&self) -> SimTime {
+        self.times.map_or(SimTime::ZERO, |times| times.every)
+    }
+
+    /// How many of the times are behind one.
+    pub(crate) fn number(&self, time: SimTime) -> u64 {
+        let times = self.times.map(|times| (times.from.as_ps(), times.every.as_ps().max(1)));
+        times.map_or(0, |(from, every)| time.as_ps().saturating_sub(from) / every)
+    }
+
+    /// The first of the times that is not before one.
+    pub(crate) fn at_or_after(&self, time: SimTime) -> SimTime {
+        let before = time.as_ps().saturating_sub(1);
+        self.times.map_or(SimTime::MAX, |times| SimTime::from_ps(times.after(before)))
+    }
+
+    /// Leaves out every other time; `next` is when something happens next.
+    pub(crate) fn coarsen(&mut self, next: u64) {
+        if let Some(times) = &mut self.times {
+            times.every = SimTime::from_ps(times.every.as_ps().max(1).saturating_mul(2));
+            self.next = times.after(next);
+        }
+    }
+
     /// The next time, if nothing more can happen before it: `next` is when something happens next anywhere, `horizon`
     /// when the run ends at the latest. The end of a run is the last of its times.
     pub(crate) fn reached(&mut self, next: u64, horizon: u64) -> Option<SimTime> {

@@ -175,7 +175,7 @@ impl<'a> Worker<'a> {
         let mut endings: Vec<Ending> = Vec::new();
         let mut dirty: Vec<u32> = Vec::new();
         let mut recorder = Recorder::new(plan.options.snapshots);
-        let mut samples = Samples::new(plan.options.samples);
+        let mut samples = Samples::new(plan.options.samples, plan.paths.len());
         let mut guard = LivelockGuard::new(plan.options.livelock_after);
         let pulse = &*plan.pulses[self.thread];
         let (verdict, time) = loop {
@@ -254,8 +254,8 @@ impl<'a> Worker<'a> {
         let costs = self.islands.iter().flat_map(Island::costs).collect();
         let results =
             std::mem::take(&mut self.finish).into_iter().map(|(index, finish)| (index, finish())).collect();
-        let (snapshots, samples) = (recorder.snapshots, samples.taken);
-        Part { verdict, time, failure, results, hashes, costs, snapshots, samples, standstill }
+        let (snapshots, every, samples) = (recorder.snapshots, samples.every(), samples.taken);
+        Part { verdict, time, failure, results, hashes, costs, snapshots, every, samples, standstill }
     }
 
     /// When anything last happened here.

@@ -132,7 +132,7 @@ pub fn run(
         spans.extend(remains.spans);
         counters.push(remains.counters);
     }
-    let series = options.samples.map(|times| Series::new(times.every, counters, &finished.samples));
+    let series = options.samples.map(|_| Series::new(finished.every, counters, &finished.samples));
     let trace = Trace::new(spans, finished.outcome.time(), environment.recording.limit);
     if trace.left_out > 0 {
         let (left_out, limit) = (trace.left_out, environment.recording.limit);

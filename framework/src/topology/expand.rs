@@ -14,7 +14,7 @@ use super::source::Sources;
 use super::wire::{self, Wire};
 
 /// More instances than this are taken for a mistake.
-const MOST_INSTANCES: usize = 1 << 18;
+const MOST_INSTANCES: usize = 1 << 14;
 
 /// Deeper nesting of modules is refused, so that unfolding cannot exhaust the stack.
 const DEEPEST: usize = 64;

@@ -3,8 +3,11 @@
 //! The bytes are those of real files: reading them and collecting what is written is an edge to the outside world,
 //! given as a resource of type [`Disk`].
 
-use std::sync::{Mutex, PoisonError};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use bytes::Bytes;
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::{Component, Context, Counter, Invalid, Params, Ports, Stats};
 use counterpoint_framework::time::{BytesPerSecond, SimTime, Wire};
@@ -13,41 +16,82 @@ use counterpoint_protocols::host::{FileIndex, StorageReply, StorageRequest, Stor
 /// The files of a run: those that it reads, and those that it writes.
 #[derive(Default)]
 pub struct Disk {
-    files: Vec<Mutex<Vec<u8>>>,
+    files: Vec<Mutex<Stored>>,
+}
+
+/// The contents of a file.
+#[derive(Debug)]
+pub enum Stored {
+    /// In memory, and not to be written.
+    Held(Bytes),
+    /// A real file, which is read piece by piece and not written.
+    File(File),
+    /// What has been written.
+    Written(Vec<u8>),
+}
+
+impl Default for Stored {
+    /// A file to be written.
+    fn default() -> Self {
+        Stored::Written(Vec::new())
+    }
 }
 
 impl Disk {
-    /// Files with the given contents, in the order of their index; files to be written start empty.
-    pub fn new(files: impl IntoIterator<Item = Vec<u8>>) -> Self {
+    /// Files with the given contents, in the order of their index.
+    pub fn new(files: impl IntoIterator<Item = Stored>) -> Self {
         Disk { files: files.into_iter().map(Mutex::new).collect() }
     }
 
-    /// The contents of a file.
-    pub fn contents(&self, file: FileIndex) -> Vec<u8> {
-        let file = self.files.get(file.0 as usize);
-        file.map(|file| file.lock().unwrap_or_else(PoisonError::into_inner).clone()).unwrap_or_default()
+    fn file(&self, file: FileIndex) -> io::Result<MutexGuard<'_, Stored>> {
+        let found = self.files.get(file.0 as usize).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
+        Ok(found.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The bytes of a file that has been written, or is in memory; it is not written any more.
+    pub fn written(&self, file: FileIndex) -> Bytes {
+        let Ok(mut file) = self.file(file) else { return Bytes::new() };
+        if let Stored::Written(bytes) = &mut *file {
+            *file = Stored::Held(std::mem::take(bytes).into());
+        }
+        match &*file {
+            Stored::Held(bytes) => bytes.clone(),
+            _ => Bytes::new(),
+        }
     }
 
     /// Gives a file new contents, without a device that takes its time; a file that does not exist stays so.
-    pub fn replace(&self, file: FileIndex, contents: Vec<u8>) {
-        if let Some(file) = self.files.get(file.0 as usize) {
-            *file.lock().unwrap_or_else(PoisonError::into_inner) = contents;
+    pub fn replace(&self, file: FileIndex, contents: Bytes) {
+        if let Ok(mut file) = self.file(file) {
+            *file = Stored::Held(contents);
         }
     }
 
-    fn read(&self, file: FileIndex, offset: u64, bytes: u32) -> Option<Box<[u8]>> {
-        let file = self.files.get(file.0 as usize)?.lock().unwrap_or_else(PoisonError::into_inner);
-        file.get(offset as usize..offset as usize + bytes as usize).map(Box::from)
+    fn read(&self, file: FileIndex, offset: u64, bytes: u32) -> io::Result<Box<[u8]>> {
+        let mut file = self.file(file)?;
+        let held: &[u8] = match &mut *file {
+            Stored::File(file) => {
+                let mut values = vec![0; bytes as usize].into_boxed_slice();
+                file.seek(SeekFrom::Start(offset))?;
+                file.read_exact(&mut values)?;
+                return Ok(values);
+            }
+            Stored::Held(held) => held,
+            Stored::Written(held) => held,
+        };
+        let part = held.get(offset as usize..offset as usize + bytes as usize);
+        part.map(Box::from).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
     }
 
-    fn write(&self, file: FileIndex, offset: u64, data: &[u8]) -> Option<()> {
-        let mut file = self.files.get(file.0 as usize)?.lock().unwrap_or_else(PoisonError::into_inner);
+    fn write(&self, file: FileIndex, offset: u64, data: &[u8]) -> io::Result<()> {
+        let mut file = self.file(file)?;
+        let Stored::Written(written) = &mut *file else { return Err(io::ErrorKind::PermissionDenied.into()) };
         let end = offset as usize + data.len();
-        if file.len() < end {
-            file.resize(end, 0);
+        if written.len() < end {
+            written.resize(end, 0);
         }
-        file[offset as usize..end].copy_from_slice(data);
-        Some(())
+        written[offset as usize..end].copy_from_slice(data);
+        Ok(())
     }
 }
 
@@ -105,15 +149,19 @@ impl Storage {
             StorageRequest::Read { tag, file, offset, bytes } => {
                 stats.reads.add(1);
                 stats.read_bytes.add(u64::from(bytes));
-                let data = disk.read(file, offset, bytes);
-                let short = || Fault::new(format!("file {} ends before {offset} + {bytes}", file.0));
-                Ok(StorageReply::Values { tag, data: data.ok_or_else(short)? })
+                let data = disk.read(file, offset, bytes).map_err(|error| match error.kind() {
+                    io::ErrorKind::UnexpectedEof => {
+                        Fault::new(format!("file {} ends before {offset} + {bytes}", file.0))
+                    }
+                    _ => Fault::new(format!("file {} cannot be read: {error}", file.0)),
+                });
+                Ok(StorageReply::Values { tag, data: data? })
             }
             StorageRequest::Write { tag, file, offset, data } => {
                 stats.writes.add(1);
                 stats.written_bytes.add(data.len() as u64);
-                let missing = || Fault::new(format!("there is no file {}", file.0));
-                disk.write(file, offset, &data).ok_or_else(missing)?;
+                let cannot = |error| Fault::new(format!("file {} cannot be written: {error}", file.0));
+                disk.write(file, offset, &data).map_err(cannot)?;
                 Ok(StorageReply::Written { tag })
             }
         }

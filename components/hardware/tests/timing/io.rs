@@ -8,7 +8,7 @@ use counterpoint_framework::testing::Probe;
 use counterpoint_framework::time::SimTime;
 use counterpoint_hardware::io::copy_engine::CopyEngine;
 use counterpoint_hardware::io::pcie::PcieLink;
-use counterpoint_hardware::io::storage::{Disk, Storage};
+use counterpoint_hardware::io::storage::{Disk, Storage, Stored};
 use counterpoint_protocols::bus::{BusMessage, CommandId, Copy, Direction, FromCopyEngine, ToCopyEngine};
 use counterpoint_protocols::host::{FileIndex, StorageReply, StorageRequest};
 use counterpoint_protocols::memory::{MemReply, MemRequest};
@@ -130,7 +130,7 @@ fn a_link_that_holds_back_gives_its_credits_back_as_it_takes_messages() {
 /// Reads so many bytes of a file of zeros, all asked for at cycle 5.
 fn storage(params: &str, requests: Vec<StorageRequest>) -> (Vec<u64>, Arc<Disk>) {
     let mut resources = Resources::default();
-    let disk = Arc::new(Disk::new([vec![7; 1 << 20], vec![]]));
+    let disk = Arc::new(Disk::new([Stored::Held(vec![7; 1 << 20].into()), Stored::default()]));
     resources.insert(Arc::clone(&disk));
     let environment = Environment { resources: Arc::new(resources), ..Environment::default() };
     let mut bench = Bench::reading::<Storage>(CLOCK, environment, counterpoint_hardware::register, params);
@@ -162,7 +162,7 @@ fn storage_adds_overhead_to_every_request_and_latency_to_its_answer() {
     let params = "{ read_bandwidth: 1 GB/s, write_bandwidth: 100 MB/s, overhead: 10 ns, latency: 1 us }";
     let (cycles, disk) = storage(params, vec![disk_read(0, 100), write]);
     assert_eq!(cycles, [5 + 110 + 1000, 5 + 110 + 40 + 1000]);
-    assert_eq!(disk.contents(FileIndex(1)), [0, 0, 1, 2, 3]);
+    assert_eq!(disk.written(FileIndex(1))[..], [0, 0, 1, 2, 3]);
 }
 
 const UNHARMED: &str = "no script has panicked";

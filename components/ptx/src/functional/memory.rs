@@ -1,8 +1,10 @@
 //! The memory of a device: one run of bytes with allocations in it.
 
+use std::io;
 use std::ops::Range;
 
 use super::shadow::Shadow;
+use super::space::Space;
 use super::touched::Touched;
 use crate::allocations::{Allocation, Allocations, Rights};
 use crate::image::VariableBases;
@@ -14,7 +16,7 @@ pub struct FlatMemory {
     /// Address of the first byte.
     pub base: u64,
     /// The bytes.
-    pub bytes: Vec<u8>,
+    pub bytes: Space,
     /// What may be accessed, in ascending order.
     pieces: Vec<Piece>,
     freed: Vec<Allocation>,
@@ -51,7 +53,7 @@ impl FlatMemory {
     pub fn new(size: usize) -> Self {
         let mut memory = FlatMemory {
             base: 1 << 32,
-            bytes: Vec::new(),
+            bytes: Space::default(),
             pieces: Vec::new(),
             freed: Vec::new(),
             watched: false,
@@ -60,6 +62,14 @@ impl FlatMemory {
             memory.push(&vec![0; size]);
         }
         memory
+    }
+
+    /// Empty memory with room for so many bytes, of which each costs memory when it is touched.
+    ///
+    /// # Errors
+    /// If the operating system has no addresses for them.
+    pub fn with_room(bytes: usize) -> io::Result<Self> {
+        Ok(FlatMemory { bytes: Space::with_room(bytes)?, ..FlatMemory::new(0) })
     }
 
     /// Allocates bytes that have been written, at a multiple of 256, and returns their address.
@@ -72,7 +82,11 @@ impl FlatMemory {
     pub fn allocate(&mut self, name: &str, size: usize, content: u8) -> u64 {
         let shadow = (size > 0).then(|| Shadow::new(size));
         self.add(name.to_owned(), size, shadow, Rights::All, |place| {
-            place.resize(place.len() + size, content)
+            let start = place.len();
+            place.grow(start + size);
+            if content != 0 {
+                place[start..].fill(content);
+            }
         })
     }
 
@@ -101,7 +115,7 @@ impl FlatMemory {
     pub fn load(&mut self, module: &str, program: &Program) -> VariableBases {
         let mut place = |space: &str, size: u64, rights| {
             let (name, size) = (format!("{space} of {module}"), size as usize);
-            let fill = |place: &mut Vec<u8>| place.resize(place.len() + size, 0);
+            let fill = |place: &mut Space| place.grow(place.len() + size);
             if size > 0 { self.add(name, size, None, rights, fill) } else { 0 }
         };
         let bases = VariableBases {
@@ -128,11 +142,11 @@ impl FlatMemory {
         size: usize,
         shadow: Option<Shadow>,
         rights: Rights,
-        fill: impl FnOnce(&mut Vec<u8>),
+        fill: impl FnOnce(&mut Space),
     ) -> u64 {
         // Between two allocations lies at least one byte that belongs to none.
         let start = (self.bytes.len() + usize::from(!self.bytes.is_empty())).next_multiple_of(256);
-        self.bytes.resize(start, 0);
+        self.bytes.grow(start);
         fill(&mut self.bytes);
         self.pieces.push(Piece { name, range: start..start + size, shadow, touched: None, rights });
         self.base + start as u64

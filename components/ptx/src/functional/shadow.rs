@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
+use super::space::Space;
 use crate::execute::{Access, AccessKind};
 
 /// A bit for each byte of a memory.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shadow {
-    written: Vec<u64>,
+    written: Words,
     /// Bytes that nobody has written.
     missing: usize,
     bytes: usize,
@@ -15,15 +16,48 @@ pub(super) struct Shadow {
     known: Range<usize>,
 }
 
+/// Words of 64 bits.
+#[derive(Clone, Debug)]
+enum Words {
+    Few(Vec<u64>),
+    /// Of a memory so large that not all of it may be touched.
+    Many(Space),
+}
+
+/// Bytes of memory from which on it is large.
+const LARGE: usize = 1 << 24;
+
+impl Default for Words {
+    fn default() -> Self {
+        Words::Few(Vec::new())
+    }
+}
+
+impl Words {
+    fn new(bytes: usize) -> Self {
+        let words = bytes.div_ceil(64);
+        let many = if bytes < LARGE { None } else { Space::zeroed(8 * words).ok() };
+        many.map_or_else(|| Words::Few(vec![0; words]), Words::Many)
+    }
+
+    #[inline]
+    fn all(&mut self) -> &mut [u64] {
+        match self {
+            Words::Few(words) => words,
+            Words::Many(space) => bytemuck::cast_slice_mut(space),
+        }
+    }
+}
+
 impl Shadow {
     /// Of a memory that nobody has written.
     pub(super) fn new(bytes: usize) -> Self {
-        Shadow { written: vec![0; bytes.div_ceil(64)], missing: bytes, bytes, known: 0..0 }
+        Shadow { written: Words::new(bytes), missing: bytes, bytes, known: 0..0 }
     }
 
     /// Nobody has written anything any more.
     pub(super) fn reset(&mut self) {
-        self.written.fill(0);
+        self.written.all().fill(0);
         self.missing = self.bytes;
         self.known = 0..0;
     }
@@ -91,7 +125,7 @@ impl Shadow {
             let start = access.addresses[lane as usize & 31].wrapping_sub(base) as usize;
             // Accesses are aligned and at most 16 bytes wide, so they lie in one word.
             let bits = ((1 << width) - 1) << (start % 64);
-            let Some(word) = self.written.get_mut(start / 64) else { continue };
+            let Some(word) = self.written.all().get_mut(start / 64) else { continue };
             if access.kind != AccessKind::Store {
                 unwritten |= u32::from(*word & bits != bits) << lane;
             }
@@ -113,7 +147,7 @@ impl Shadow {
     ) -> bool {
         let (last, end) = ((start + count - 1) / 64, u64::MAX >> (63 - (start + count - 1) % 64));
         let mut bits = u64::MAX << (start % 64);
-        let Some(words) = self.written.get_mut(start / 64..=last) else { return false };
+        let Some(words) = self.written.all().get_mut(start / 64..=last) else { return false };
         let left = words.len() - 1;
         for (index, word) in words.iter_mut().enumerate() {
             if !look(word, if index == left { bits & end } else { bits }, &mut self.missing) {

@@ -69,13 +69,14 @@ impl DeviceMemory {
             return;
         }
         let end = end.max(known + known / 4).next_multiple_of(STEP);
-        self.flat.bytes.reserve((end - known) as usize);
-        for address in (known..end).step_by(LINE_BYTES as usize) {
+        self.flat.bytes.grow(end as usize);
+        let new = self.flat.bytes[known as usize..].chunks_exact_mut(LINE_BYTES as usize);
+        for (place, address) in new.zip((known..).step_by(LINE_BYTES as usize)) {
             let mut line = poison(address / LINE_BYTES);
             if let Some(before) = &self.before {
                 before.fill(&self.path, address, &mut line);
             }
-            self.flat.bytes.extend_from_slice(&line);
+            place.copy_from_slice(&line);
         }
     }
 

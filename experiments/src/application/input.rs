@@ -1,0 +1,142 @@
+//! The files that an application reads. They stay on disk until somebody asks for their bytes.
+
+use std::fs::File;
+use std::io::{self, Read};
+
+use bytes::Bytes;
+use counterpoint_hardware::io::storage::Stored;
+
+use crate::element::Element;
+use crate::generate::Generator;
+use crate::verify::Fnv64;
+
+/// An input file.
+#[derive(Clone, Debug)]
+pub struct InputFile {
+    /// Its path.
+    pub path: String,
+    /// Its length.
+    pub bytes: u64,
+    /// It did not exist when it was looked for: the generator that the application names makes its contents.
+    pub generated: bool,
+    origin: Origin,
+}
+
+/// Where the bytes of a file come from.
+#[derive(Clone, Debug)]
+enum Origin {
+    Held(Bytes),
+    Disk,
+    /// The rule, where it is not on disk.
+    Rule(Generator, Element),
+}
+
+/// A file that somebody may read.
+#[derive(Clone, Debug)]
+pub enum Found {
+    /// In memory.
+    Held(Bytes),
+    /// On disk, with its length.
+    Disk(u64),
+}
+
+impl Found {
+    /// Its length.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Found::Held(bytes) => bytes.len() as u64,
+            Found::Disk(bytes) => *bytes,
+        }
+    }
+}
+
+impl InputFile {
+    /// A file that exists.
+    pub fn new(path: String, found: Found) -> Self {
+        let bytes = found.bytes();
+        let origin = match found {
+            Found::Held(held) => Origin::Held(held),
+            Found::Disk(_) => Origin::Disk,
+        };
+        InputFile { path, bytes, generated: false, origin }
+    }
+
+    /// A file that a generator makes.
+    pub(super) fn made(path: String, bytes: u64, rule: Generator, element: Element) -> Self {
+        InputFile { path, bytes, generated: true, origin: Origin::Rule(rule, element) }
+    }
+
+    /// Its bytes.
+    ///
+    /// # Errors
+    /// If it cannot be read any more, or has another length than it had.
+    pub fn contents(&self) -> io::Result<Bytes> {
+        let contents = match &self.origin {
+            Origin::Held(bytes) => return Ok(bytes.clone()),
+            Origin::Disk => Bytes::from(std::fs::read(&self.path)?),
+            Origin::Rule(rule, element) => match std::fs::read(&self.path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    rule.fill(*element, self.bytes / element.bytes() as u64).into()
+                }
+                read => read?.into(),
+            },
+        };
+        if contents.len() as u64 == self.bytes { Ok(contents) } else { Err(self.changed()) }
+    }
+
+    /// Puts its bytes where they belong.
+    ///
+    /// # Errors
+    /// As [`InputFile::contents`].
+    pub fn read_into(&self, place: &mut [u8]) -> io::Result<()> {
+        match self.stored()? {
+            Stored::File(mut file) => file.read_exact(place),
+            Stored::Held(bytes) => {
+                place.copy_from_slice(&bytes);
+                Ok(())
+            }
+            Stored::Written(bytes) => {
+                place.copy_from_slice(&bytes);
+                Ok(())
+            }
+        }
+    }
+
+    /// The same as the file of a storage device, which reads it piece by piece if it is on disk.
+    ///
+    /// # Errors
+    /// As [`InputFile::contents`].
+    pub fn stored(&self) -> io::Result<Stored> {
+        match &self.origin {
+            Origin::Held(bytes) => Ok(Stored::Held(bytes.clone())),
+            Origin::Disk => Ok(Stored::File(self.open()?)),
+            Origin::Rule(..) => match self.open() {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Stored::Held(self.contents()?)),
+                open => Ok(Stored::File(open?)),
+            },
+        }
+    }
+
+    /// The hash of its bytes.
+    ///
+    /// # Errors
+    /// As [`InputFile::contents`].
+    pub fn fnv64(&self) -> io::Result<u64> {
+        let mut hash = Fnv64::default();
+        match self.stored()? {
+            Stored::File(mut file) => drop(io::copy(&mut file, &mut hash)?),
+            Stored::Held(bytes) => hash.add(&bytes),
+            Stored::Written(bytes) => hash.add(&bytes),
+        }
+        Ok(hash.get())
+    }
+
+    fn open(&self) -> io::Result<File> {
+        let file = File::open(&self.path)?;
+        if file.metadata()?.len() == self.bytes { Ok(file) } else { Err(self.changed()) }
+    }
+
+    fn changed(&self) -> io::Error {
+        io::Error::other(format!("`{}` had {} bytes before the run and has others now", self.path, self.bytes))
+    }
+}
