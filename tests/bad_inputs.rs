@@ -274,6 +274,53 @@ fn what_cannot_run_is_refused_by_check_and_run_alike_before_anything_is_written(
 }
 
 #[test]
+fn what_is_too_large_for_device_host_or_patience_is_refused_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out").display().to_string();
+    let vecadd = application(folder.path(), "vecadd");
+    // More than any machine has, copied.
+    let text = std::fs::read_to_string(&vecadd).unwrap();
+    let terabyte = folder.path().join("terabyte.yaml").display().to_string();
+    let copies = "  pad: { type: u8, elements: 1099511627776 }\n  a: { type";
+    let copied = text.replacen("  a: { type", copies, 1).replace("copy_in: [a, b]", "copy_in: [pad, a, b]");
+    std::fs::write(&terabyte, copied).unwrap();
+    for (application, sets, words) in [
+        (
+            &vecadd,
+            &["--set", "app.n=4000000000"][..],
+            "error: the buffers need 48000000000 bytes on device 0, which has room for 16711680",
+        ),
+        (&terabyte, &["--functional", "--set", "gpu.memory=2097152"], " of memory are free on this machine"),
+        (&vecadd, &["--set", "gpu.sms=100000"], "error: 100000 are too many"),
+    ] {
+        let begun = std::time::Instant::now();
+        let tiny = tiny();
+        let mut arguments = vec!["run", &tiny, application, "--out", &out];
+        arguments.extend(sets);
+        let called = call(&arguments);
+        assert_eq!(called.status, FAILURE, "{sets:?}: {}{}", called.out, called.err);
+        assert!(called.err.contains(words), "{sets:?}: {}", called.err);
+        assert!(begun.elapsed() < std::time::Duration::from_secs(10), "{sets:?}: {:?}", begun.elapsed());
+        assert!(!Path::new(&out).exists());
+    }
+}
+
+#[test]
+fn a_series_of_every_picosecond_is_thinned() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let vecadd = application(folder.path(), "vecadd");
+    let (tiny, path) = (tiny(), out.display().to_string());
+    let called = call(&["run", &tiny, &vecadd, "--set", "app.n=1024", "--series", "1 ps", "--out", &path]);
+    assert_eq!(called.status, SUCCESS, "{}{}", called.out, called.err);
+    assert!(called.err.contains("note: the series has a value every "), "{}", called.err);
+    let series = std::fs::read_to_string(out.join("series.csv")).unwrap();
+    let mut times: Vec<&str> = series.lines().skip(1).filter_map(|line| line.split(',').next()).collect();
+    times.dedup();
+    assert!((100..=1 << 16).contains(&times.len()), "{} times", times.len());
+}
+
+#[test]
 fn a_wrong_type_or_a_text_that_is_no_ptx_is_all_that_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let types = |text: String| text.replacen("type: f32", "type: float", 1);

@@ -97,6 +97,7 @@ fn wrong_results_are_told_apart_from_failures() {
     let called = call(&["run", &tiny(), &app, "--set", "app.n=100", "--out", &out, "--quiet"]);
     assert_eq!(called.status, NOT_VERIFIED, "{}", called.err);
     assert!(called.err.contains("error: verification failed: c against file "), "{}", called.err);
+    assert!(called.err.contains("help: `--functional` computes the same without time"), "{}", called.err);
     assert!(
         called.err.contains("golden.f32: 100 of 100 elements differ, first [0]: expected 0.0, found "),
         "{}",
@@ -123,6 +124,7 @@ fn what_is_cut_off_is_marked_partial() {
     let stopped = run(&["--stop-at", "220 us"], false);
     assert_eq!(stopped.status, SUCCESS, "{}", stopped.err);
     assert!(stopped.out.contains("(partial)") && stopped.out.contains("the run did not finish"));
+    assert!(stopped.err.contains("no result has been verified"), "{}", stopped.err);
     assert!(!out.join("c.f32").exists() && out.join("c.f32.partial").exists());
     let manifest = std::fs::read_to_string(out.join("manifest.yaml")).unwrap();
     assert!(

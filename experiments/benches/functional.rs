@@ -32,7 +32,8 @@ fn ready<'a>(
     let host = FunctionalHost::new(kernels, &watch.0, &watch.1, Options::default(), 0);
     let mut host = host.expect("there is room for small buffers");
     for (transfer, input) in loaded.application.prelude.iter().zip(&loaded.inputs) {
-        host.load(transfer.buffer.0, &input.contents().expect("the input is there")).expect("every buffer has its place");
+        host.load(transfer.buffer.0, &input.contents().expect("the input is there"))
+            .expect("every buffer has its place");
     }
     host
 }

@@ -5,6 +5,7 @@ mod functional;
 mod inputs;
 mod loading;
 mod manifest;
+mod memory;
 mod page_races;
 mod progress;
 mod record;
@@ -147,6 +148,7 @@ pub fn run_watched(
 ) -> Result<RunSummary, Vec<RunError>> {
     let (machine, path, loaded) = load(request, registry)?;
     feasible(request, registry, &machine, &loaded)?;
+    memory::suffices(&loaded.application).map_err(|error| vec![error])?;
     let machine = Arc::new(machine);
     let one = |error: WriteError| vec![RunError::Write(error)];
     let created = write_inputs(&loaded).map_err(one)?;

@@ -105,8 +105,9 @@ impl<'a> FunctionalHost<'a> {
         }
         for buffer in &application.buffers {
             let Buffer { name, bytes, .. } = buffer;
-            let mut held = Space::zeroed(*bytes as usize)
-                .map_err(|error| Fault::new(format!("there is no room for {bytes} bytes of `{name}`: {error}")))?;
+            let mut held = Space::zeroed(*bytes as usize).map_err(|error| {
+                Fault::new(format!("there is no room for {bytes} bytes of `{name}`: {error}"))
+            })?;
             if unwritten != 0 {
                 held.fill(unwritten);
             }

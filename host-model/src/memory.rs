@@ -10,6 +10,7 @@ use counterpoint_framework::time::{Bytes, BytesPerSecond, SimTime, Wire};
 use counterpoint_protocols::bus::BusMessage;
 use counterpoint_protocols::host::{DeviceMessage, DeviceSocket, HostAccess, HostMemoryServer, HostReply};
 use counterpoint_protocols::write_log::WriteLog;
+use counterpoint_ptx::functional::Space;
 
 use crate::dat::{Complete, Dat, Outcome};
 
@@ -70,13 +71,13 @@ pub struct HostMemoryStats {
     dat_spills: Counter,
 }
 
-/// Bytes of a page, the unit in which memory comes into being.
-const PAGE: u64 = 4096;
+/// Bytes of a segment, the unit in which memory comes into being; only what is written of it costs memory.
+const SEGMENT: u64 = 1 << 20;
 
 /// Host memory.
 pub struct HostMemory {
     params: HostMemoryParams,
-    pages: Vec<Option<Box<[u8; PAGE as usize]>>>,
+    segments: Vec<Option<Space>>,
     wire: Wire,
     dat: Dat,
     /// Pages that are complete, and when they have been written.
@@ -99,10 +100,10 @@ impl HostMemory {
     fn read(&self, address: u64, bytes: u32) -> Result<Box<[u8]>, Fault> {
         self.check(address, u64::from(bytes))?;
         let mut values = vec![0; bytes as usize].into_boxed_slice();
-        for (page, start, range) in pieces(address, u64::from(bytes)) {
-            if let Some(Some(page)) = self.pages.get(page) {
+        for (number, start, range) in pieces(address, u64::from(bytes)) {
+            if let Some(Some(segment)) = self.segments.get(number) {
                 let length = range.len();
-                values[range].copy_from_slice(&page[start..start + length]);
+                values[range].copy_from_slice(&segment[start..start + length]);
             }
         }
         Ok(values)
@@ -113,13 +114,19 @@ impl HostMemory {
         if let Some(log) = &self.log {
             log.on_host(now, address, values);
         }
-        for (page, start, range) in pieces(address, values.len() as u64) {
-            if page >= self.pages.len() {
-                self.pages.resize_with(page + 1, || None);
+        for (number, start, range) in pieces(address, values.len() as u64) {
+            if number >= self.segments.len() {
+                self.segments.resize_with(number + 1, || None);
             }
+            let segment = match &mut self.segments[number] {
+                Some(segment) => segment,
+                none => {
+                    let full = |error| Fault::new(format!("the simulation has no memory left: {error}"));
+                    none.insert(Space::zeroed(SEGMENT as usize).map_err(full)?)
+                }
+            };
             let length = range.len();
-            let page = self.pages[page].get_or_insert_with(|| Box::new([0; PAGE as usize]));
-            page[start..start + length].copy_from_slice(&values[range]);
+            segment[start..start + length].copy_from_slice(&values[range]);
         }
         Ok(())
     }
@@ -143,7 +150,7 @@ impl HostMemory {
     }
 }
 
-/// The pages of a range: number of the page, start within it, and the part of the range that it holds.
+/// The segments of a range: number of the segment, start within it, and the part of the range that it holds.
 fn pieces(address: u64, bytes: u64) -> impl Iterator<Item = (usize, usize, std::ops::Range<usize>)> {
     let end = address + bytes;
     let mut at = address;
@@ -151,9 +158,9 @@ fn pieces(address: u64, bytes: u64) -> impl Iterator<Item = (usize, usize, std::
         if at >= end {
             return None;
         }
-        let stop = (at / PAGE * PAGE + PAGE).min(end);
-        let piece =
-            ((at / PAGE) as usize, (at % PAGE) as usize, (at - address) as usize..(stop - address) as usize);
+        let stop = (at / SEGMENT * SEGMENT + SEGMENT).min(end);
+        let range = (at - address) as usize..(stop - address) as usize;
+        let piece = ((at / SEGMENT) as usize, (at % SEGMENT) as usize, range);
         at = stop;
         Some(piece)
     })
@@ -176,7 +183,7 @@ impl Component for HostMemory {
         let dat = Dat::new(page, params.dat.entries as usize);
         Ok(HostMemory {
             params,
-            pages: Vec::new(),
+            segments: Vec::new(),
             wire: Wire::default(),
             dat,
             complete: VecDeque::new(),
@@ -260,8 +267,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_range_is_cut_at_pages() {
-        let cut: Vec<_> = pieces(4000, 5000).collect();
-        assert_eq!(cut, [(0, 4000, 0..96), (1, 0, 96..4192), (2, 0, 4192..5000)]);
+    fn a_range_is_cut_at_segments() {
+        let cut: Vec<_> = pieces((1 << 20) - 96, (1 << 20) + 904).collect();
+        let whole = 96..(1 << 20) + 96;
+        assert_eq!(cut, [(0, (1 << 20) - 96, 0..96), (1, 0, whole), (2, 0, (1 << 20) + 96..(1 << 20) + 904)]);
     }
 }

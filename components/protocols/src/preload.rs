@@ -94,7 +94,8 @@ mod tests {
 
     #[test]
     fn lines_hold_what_lies_in_them() {
-        let preloaded = Preloaded::new(vec![(4, vec![1; 200].into()), (7, vec![2; 8].into()), (9, vec![3; 999].into())]);
+        let preloaded =
+            Preloaded::new(vec![(4, vec![1; 200].into()), (7, vec![2; 8].into()), (9, vec![3; 999].into())]);
         preloaded.place_buffer(4, "gpu[1]", 1024 + 100);
         preloaded.place_buffer(7, "gpu[1]", 1024 + 90);
         preloaded.place_buffer(5, "gpu[1]", 1024);

@@ -84,7 +84,8 @@ impl Reader<'_> {
         };
         for (kernel, counts) in entries {
             if !kernels.contains(&kernel.name) {
-                if self.lacks_code {
+                // A launch that has a problem is not among the launches.
+                if self.lacks_code || !self.diagnostics.is_empty() {
                     continue;
                 }
                 let message = format!("no launch runs a kernel `{}`", kernel.name);

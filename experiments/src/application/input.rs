@@ -137,6 +137,9 @@ impl InputFile {
     }
 
     fn changed(&self) -> io::Error {
-        io::Error::other(format!("`{}` had {} bytes before the run and has others now", self.path, self.bytes))
+        io::Error::other(format!(
+            "`{}` had {} bytes before the run and has others now",
+            self.path, self.bytes
+        ))
     }
 }

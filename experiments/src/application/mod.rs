@@ -164,9 +164,8 @@ impl LoadedApplication {
     pub fn contents(&self) -> io::Result<BTreeMap<String, Bytes>> {
         let Application { buffers, preloaded, prelude, .. } = &self.application;
         let filled = preloaded.iter().copied().chain(prelude.iter().map(|transfer| transfer.buffer));
-        let named = |(id, file): (BufferId, &InputFile)| {
-            Ok((buffers[id.0 as usize].name.clone(), file.contents()?))
-        };
+        let named =
+            |(id, file): (BufferId, &InputFile)| Ok((buffers[id.0 as usize].name.clone(), file.contents()?));
         filled.zip(self.files()).map(named).collect()
     }
 }

@@ -249,7 +249,17 @@ impl Expander<'_> {
                 module.components.iter().any(|entry| entry.key.name == head)
             });
             let first = &one.path[0];
-            if let Some(words) = part {
+            let element = (1..=words).rev().find_map(|words| {
+                let (name, index) = one.indexed(words)?;
+                let array = |entry: &ComponentEntry| entry.count.is_some() && entry.key.name == name;
+                module.components.iter().any(array).then_some((words, name, index))
+            });
+            if let Some((words, name, index)) =
+                element.filter(|(words, ..)| part.is_none_or(|part| *words > part))
+            {
+                let element = Some((index, one.path[words - 1].span));
+                settings.parts.entry(name).or_default().push(Override { element, ..one.inner(words) });
+            } else if let Some(words) = part {
                 settings.parts.entry(one.head(words).name).or_default().push(one.inner(words));
             } else if first.name == "clocks" {
                 settings.clocks.push(one.inner(1));
@@ -262,6 +272,13 @@ impl Expander<'_> {
                 }
             } else {
                 let message = format!("there is nothing named `{}` to set in `{}`", first.name, module.name);
+                if let Some((name, _)) = one.indexed(1)
+                    && module.components.iter().any(|entry| entry.key.name == name)
+                {
+                    let help = format!("`{name}` is not an array: leave the index out");
+                    self.diagnostics.report(Diagnostic::new(first.span, message).help(help));
+                    continue;
+                }
                 let names = module.parameters.iter().map(|entry| entry.key.name.as_str());
                 let names = names.chain(module.components.iter().map(|entry| entry.key.name.as_str()));
                 self.diagnostics.report(Diagnostic::new(first.span, message).suggest(&first.name, names));
@@ -404,9 +421,26 @@ impl Expander<'_> {
         };
         let mut part = Part { array: entry.count.is_some(), elements: Vec::new(), faulty: count.is_none() };
         let path = join(path, &entry.key.name);
+        let beyond =
+            |one: &Override| one.element.filter(|(index, _)| count.is_some_and(|count| *index >= count));
+        for (index, span) in settings.iter().filter_map(beyond) {
+            let name = &entry.key.name;
+            let diagnostic = Diagnostic::new(span, format!("there is no `{name}[{index}]` to set"));
+            let help = format!("`{name}` has {} elements, from 0 on", count.unwrap_or_default());
+            self.diagnostics.report(diagnostic.help(help));
+        }
+        let is_single = settings.iter().any(|one| one.element.is_some());
         for index in 0..count.unwrap_or(0) {
             let path = if part.array { format!("{path}[{index}]") } else { path.clone() };
-            match self.element(entry, &path, environment, clocks, &settings) {
+            let for_this = |one: &&Override| one.element.is_none_or(|(wanted, _)| wanted == index);
+            let own: Vec<Override>;
+            let settings = if is_single {
+                own = settings.iter().filter(for_this).cloned().collect();
+                &own
+            } else {
+                &settings
+            };
+            match self.element(entry, &path, environment, clocks, settings) {
                 Some(element) => part.elements.push(element),
                 None => {
                     part.faulty = true;

@@ -21,6 +21,8 @@ pub(super) struct Override {
     pub value: Node,
     /// The key that it was written under.
     pub key: Span,
+    /// The element of an array that it is for, and where that stands; all of them if there is none.
+    pub element: Option<(usize, Span)>,
 }
 
 impl Override {
@@ -40,12 +42,19 @@ impl Override {
                 _ => {}
             }
         }
-        Override { path, value, key: key.span }
+        Override { path, value, key: key.span, element: None }
     }
 
     /// Without its first `words` words.
     pub(super) fn inner(&self, words: usize) -> Override {
-        Override { path: self.path[words..].to_vec(), ..self.clone() }
+        Override { path: self.path[words..].to_vec(), element: None, ..self.clone() }
+    }
+
+    /// The name of an array and an index in it, if its first words name an element: `sm[3]`.
+    pub(super) fn indexed(&self, words: usize) -> Option<(String, usize)> {
+        let head = self.head(words).name;
+        let (name, index) = head.strip_suffix(']')?.rsplit_once('[')?;
+        Some((name.to_owned(), index.parse().ok()?))
     }
 
     /// The first words joined, with their place.

@@ -44,7 +44,8 @@ impl Disk {
     }
 
     fn file(&self, file: FileIndex) -> io::Result<MutexGuard<'_, Stored>> {
-        let found = self.files.get(file.0 as usize).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
+        let found =
+            self.files.get(file.0 as usize).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
         Ok(found.lock().unwrap_or_else(PoisonError::into_inner))
     }
 

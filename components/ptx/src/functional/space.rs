@@ -30,7 +30,8 @@ impl Space {
     /// # Errors
     /// If the operating system has no addresses for them.
     pub fn with_room(room: usize) -> io::Result<Self> {
-        let map = (room > 0).then(|| MmapOptions::new().len(room).no_reserve_swap().map_anon()).transpose()?;
+        let map =
+            (room > 0).then(|| MmapOptions::new().len(room).no_reserve_swap().map_anon()).transpose()?;
         Ok(Space { map, length: 0 })
     }
 
@@ -41,7 +42,8 @@ impl Space {
     pub fn grow(&mut self, length: usize) {
         let room = self.map.as_ref().map_or(0, |map| map.len());
         if length > room {
-            let mut larger = Space::with_room(length.max(room + room / 2).max(LEAST)).expect("room for bytes");
+            let mut larger =
+                Space::with_room(length.max(room + room / 2).max(LEAST)).expect("room for bytes");
             larger.length = self.length;
             larger.copy_from_slice(self);
             *self = larger;

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use counterpoint_experiments::registry;
-use counterpoint_experiments::run::{Progress, RunRequest, RunSummary, run_watched};
+use counterpoint_experiments::run::{Check, Progress, RunRequest, RunSummary, run_watched};
+use counterpoint_experiments::verify::Verdict;
 use counterpoint_framework::kernel::{Islands, Outcome, RunOptions, SnapshotTimes, Stuck};
 use counterpoint_framework::telemetry::{Level, Recording};
 use counterpoint_framework::time::{Quantity, SimTime};
@@ -244,6 +245,15 @@ impl Run {
                 folder.display()
             )?;
         }
+        if let (Some(asked), Some(series)) = (self.series, &summary.report.series)
+            && series.every != asked
+        {
+            writeln!(
+                console.err,
+                "note: the series has a value every {}, not every {asked}: there would be too many",
+                series.every
+            )?;
+        }
         if summary.race_checked == Some(0) {
             writeln!(
                 console.err,
@@ -327,6 +337,15 @@ fn status(summary: &RunSummary, console: &mut Console<'_>) -> io::Result<u8> {
             "error: verification failed: {} against {}: {}",
             check.buffer, check.against, check.verdict
         )?;
+    }
+    let differs = |check: &Check| matches!(check.verdict, Verdict::Differs(_) | Verdict::Hash { .. });
+    if !summary.partial && summary.launched.is_none() && summary.checks.iter().any(differs) {
+        let help = "`--functional` computes the same without time and names reads of what nobody wrote and accesses beyond \
+                    buffers; with `--racecheck` it looks for races, too";
+        writeln!(console.err, "  help: {help}")?;
+    }
+    if matches!(outcome, Outcome::Stopped(_)) && !summary.checks.is_empty() {
+        writeln!(console.err, "note: the run was stopped before its end; no result has been verified")?;
     }
     for line in findings(&summary.found) {
         writeln!(console.err, "error: {line}")?;

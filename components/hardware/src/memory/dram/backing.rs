@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use counterpoint_protocols::memory::{ByteMask, LINE_BYTES, Line, merge};
 use counterpoint_protocols::preload::Preloaded;
+use counterpoint_ptx::functional::Space;
 
 const PAGE_LINES: u64 = 32;
 
@@ -23,8 +24,8 @@ impl Page {
     const EMPTY: Page = Page { places: [0; PAGE_LINES as usize], written: 0 };
 }
 
-/// Lines that are kept together.
-const CHUNK: usize = 64;
+/// Lines that are kept together; only those that are there cost memory.
+const CHUNK: usize = 1 << 13;
 
 /// A state from before the run, and the path of the memory that takes its part of it.
 struct Before {
@@ -37,7 +38,9 @@ struct Before {
 pub struct Backing {
     pages: Vec<Option<Box<Page>>>,
     /// The lines that somebody has written to, in chunks of [`CHUNK`].
-    kept: Vec<Vec<Line>>,
+    kept: Vec<Space>,
+    /// How many there are.
+    count: usize,
     lines: u64,
     before: Option<Before>,
 }
@@ -45,7 +48,7 @@ pub struct Backing {
 impl Backing {
     /// A memory of `bytes` bytes.
     pub fn new(bytes: u64) -> Self {
-        Backing { pages: Vec::new(), kept: Vec::new(), lines: bytes / LINE_BYTES, before: None }
+        Backing { pages: Vec::new(), kept: Vec::new(), count: 0, lines: bytes / LINE_BYTES, before: None }
     }
 
     /// Whether the channel has this line.
@@ -64,7 +67,7 @@ impl Backing {
         match self.pages.get(page) {
             Some(Some(page)) if page.written >> place & 1 != 0 => {
                 let kept = page.places[place as usize] as usize;
-                self.kept[kept / CHUNK][kept % CHUNK]
+                self.kept[kept / CHUNK].as_chunks().0[kept % CHUNK]
             }
             _ => self.first(line, address),
         }
@@ -93,16 +96,19 @@ impl Backing {
         let first = (!known && mask != ByteMask::MAX).then(|| self.first(line, address));
         let page = self.pages[number].get_or_insert_with(|| Box::new(Page::EMPTY));
         if !known {
-            if self.kept.last().is_none_or(|chunk| chunk.len() == CHUNK) {
-                self.kept.push(Vec::with_capacity(CHUNK));
+            if self.count == self.kept.len() * CHUNK {
+                let chunk = Space::zeroed(CHUNK * LINE_BYTES as usize);
+                self.kept.push(chunk.expect("memory for what the simulated one holds"));
             }
-            let chunk = self.kept.len() - 1;
-            page.places[place] = (chunk * CHUNK + self.kept[chunk].len()) as u32;
+            page.places[place] = self.count as u32;
             page.written |= 1 << place;
-            self.kept[chunk].push(first.unwrap_or([0; LINE_BYTES as usize]));
+            self.count += 1;
         }
         let kept = page.places[place] as usize;
-        let values = &mut self.kept[kept / CHUNK][kept % CHUNK];
+        let values: &mut Line = &mut self.kept[kept / CHUNK].as_chunks_mut().0[kept % CHUNK];
+        if let Some(first) = first {
+            *values = first;
+        }
         merge(values, mask, data);
     }
 }
