@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod folders;
+#[cfg(target_os = "linux")]
+mod memory;
 #[cfg(unix)]
 mod signals;
 #[cfg(unix)]
