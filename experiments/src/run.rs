@@ -102,6 +102,8 @@ pub struct RunSummary {
     pub unwritten: Vec<WriteError>,
     /// The folder of the results.
     pub folder: Option<PathBuf>,
+    /// How many threads ran it, and why, where these were not all that were asked for.
+    pub threads: Option<String>,
     /// Wall-clock time of the simulation alone.
     pub wall: Duration,
     /// Processor seconds of the simulation alone, of all threads, in the ticks of [`cpu_seconds`].
@@ -178,6 +180,7 @@ pub fn run_watched(
         Surroundings::new(request, &loaded, contents);
     let options = RunOptions {
         threads: request.threads.max(1),
+        sharing: request.sharing,
         islands: request.islands,
         weights,
         stop_at: request.stop_at,
@@ -271,6 +274,7 @@ pub fn run_watched(
         race_checked,
         writes: writes.unwrap_or_default(),
         launched,
+        threads: report.crew.fewer(request.threads).or_else(|| report.crew.asleep()),
         report,
         created,
         outputs,
@@ -294,8 +298,8 @@ pub fn cut(request: &RunRequest, registry: &Arc<Registry>) -> Result<(Machine, C
         let weights = weigh(request, registry, &machine, &loaded, &contents, Arc::default());
         (machine, weights)
     };
-    let (threads, islands) = (request.threads.max(1), request.islands);
-    let options = RunOptions { threads, islands, weights, ..RunOptions::default() };
+    let (threads, sharing, islands) = (request.threads.max(1), request.sharing, request.islands);
+    let options = RunOptions { threads, sharing, islands, weights, ..RunOptions::default() };
     let cut = topology::build(&machine.machine, registry, &Environment::default()).cut(&options);
     Ok((machine.machine, cut))
 }
