@@ -1,6 +1,7 @@
 //! A run of an application on a machine: loading both, simulating, checking and writing what came out.
 
 mod feasible;
+mod forecast;
 mod functional;
 mod inputs;
 mod loading;
@@ -37,6 +38,7 @@ use crate::verify::Verdict;
 use crate::waits::Waits;
 
 pub use feasible::feasible;
+pub use forecast::Forecast;
 pub use inputs::write_inputs;
 use loading::load;
 pub use loading::{load_application, load_machine};
