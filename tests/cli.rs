@@ -78,8 +78,19 @@ fn a_run_is_verified_and_leaves_its_results() {
     let machine = folder.path().join("machine.yaml");
     std::fs::copy(out.join("machine.yaml"), &machine).unwrap();
     let machine = machine.to_string_lossy().into_owned();
-    let again =
-        call(&["run", &machine, &app, "--set", "app.n=1000", "--out", &out_text, "--hash", "--threads", "2"]);
+    let again = call(&[
+        "run",
+        &machine,
+        &app,
+        "--set",
+        "app.n=1000",
+        "--out",
+        &out_text,
+        "--hash",
+        "--threads",
+        "2",
+        "--force-threads",
+    ]);
     let hash = |called: &Called| called.out.lines().find(|line| line.contains("hash  ")).map(str::to_owned);
     assert_eq!(again.err, "");
     assert!(hash(&first).is_some());
@@ -210,7 +221,7 @@ fn the_other_commands_print_what_they_should() {
     assert_eq!((checked.status, checked.err.as_str()), (SUCCESS, ""));
     assert!(checked.out.starts_with("machine tiny: "), "{}", checked.out);
     assert!(checked.out.contains("lookahead") && checked.out.contains("limited by"), "{}", checked.out);
-    let islands = call(&["graph", &tiny, "--islands", "--threads", "2"]);
+    let islands = call(&["graph", &tiny, "--islands", "--threads", "2", "--force-threads"]);
     assert!(islands.out.contains("islands on 2 threads, lookahead"), "{}", islands.out);
     assert!(islands.out.contains("thread 1: ") && islands.out.contains("gpu.sm[1]"), "{}", islands.out);
     let picture = call(&["graph", &tiny, "--islands", "--dot"]);

@@ -33,7 +33,10 @@ fn line(called: &Called, first: &str) -> Vec<String> {
 #[test]
 fn equal_runs_are_the_same_however_they_were_computed() {
     let folder = tempfile::tempdir().unwrap();
-    let (a, b) = (run(folder.path(), "a", &[]), run(folder.path(), "b", &["--threads", "2", "--hash"]));
+    let (a, b) = (
+        run(folder.path(), "a", &[]),
+        run(folder.path(), "b", &["--threads", "2", "--force-threads", "--hash"]),
+    );
     let called = compare(&a, &b, &[]);
     assert_eq!(called.status, SUCCESS, "{}{}", called.out, called.err);
     assert!(called.out.ends_with("\nthe runs are the same\n"), "{}", called.out);

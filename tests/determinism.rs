@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use counterpoint_experiments::run::RunRequest;
-use counterpoint_framework::kernel::{Islands, SnapshotTimes};
+use counterpoint_framework::kernel::{Islands, Sharing, SnapshotTimes};
 use counterpoint_framework::telemetry::{Level, Recording, Span};
 use counterpoint_framework::time::SimTime;
 use counterpoint_framework::topology::RunReport;
@@ -39,6 +39,10 @@ fn cuts(request: &RunRequest) -> Vec<RunRequest> {
         for threads in [1, 2, 3] {
             cuts.push(RunRequest { threads, islands, ..request.clone() });
         }
+    }
+    // Shares that change threads every few windows.
+    for (threads, islands) in [(2, Islands::Auto), (3, at(0))] {
+        cuts.push(RunRequest { threads, sharing: Sharing::InTurns, islands, ..request.clone() });
     }
     // A window ends before each look at the hashes, here shorter than every latency, and than a clock's cycle.
     for (threads, every) in [(1, 499), (1, 10_007), (2, 983), (3, 7_919)] {

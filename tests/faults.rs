@@ -84,7 +84,8 @@ fn a_deadlock_before_the_stop_is_a_deadlock() {
     let (plain, _folder) = call_with_fault(fault, &[]);
     assert_eq!(plain.status, FAILURE, "{}", plain.err);
     for threads in ["1", "2"] {
-        let stop = |time| call_with_fault(fault, &["--threads", threads, "--stop-at", time]);
+        let stop =
+            |time| call_with_fault(fault, &["--threads", threads, "--force-threads", "--stop-at", time]);
         let (late, folder) = stop("1 s");
         let error =
             |called: &Called| called.err[called.err.find("error: deadlock at ").unwrap()..].to_owned();

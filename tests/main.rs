@@ -29,6 +29,7 @@ mod pagoda_trends;
 mod peaks;
 mod pictures;
 mod profile_ranges;
+mod progress;
 mod ptx_command;
 mod rivals;
 mod speed;

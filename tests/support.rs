@@ -6,6 +6,7 @@ use std::sync::Arc;
 use counterpoint_experiments::registry;
 use counterpoint_experiments::run::{Progress, RunRequest, RunSummary, run};
 use counterpoint_experiments::verify::Verdict;
+use counterpoint_framework::kernel::Sharing;
 use counterpoint_framework::model::Registry;
 
 /// The root of the repository.
@@ -16,7 +17,9 @@ pub(crate) fn root() -> PathBuf {
 /// A run of a named application on a named machine.
 pub(crate) fn request(machine: &str, application: &str, sets: &[&str]) -> RunRequest {
     let sets = sets.iter().map(|set| (*set).to_owned()).collect();
-    RunRequest { folder: root(), sets, ..RunRequest::new(machine, application) }
+    // Who asks for threads looks at them.
+    let sharing = Sharing::Always;
+    RunRequest { folder: root(), sets, sharing, ..RunRequest::new(machine, application) }
 }
 
 /// A copy, in a folder of one's own, of a named application whose kernels are in another dialect; the result is its path.

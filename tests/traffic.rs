@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use counterpoint_framework::kernel::{Fault, Outcome, RunOptions, Source};
+use counterpoint_framework::kernel::{Fault, Outcome, RunOptions, Sharing, Source};
 use counterpoint_framework::model::{
     Component, Context, Counter, Environment, Invalid, Params, Ports, Registry, StatValue, Stats,
 };
@@ -239,7 +239,7 @@ fn traffic(components: &str, links: &str, clients: u64) -> RunReport {
         .unwrap_or_else(|report| panic!("{}", report.render()));
     let run = |seed: u64, threads: usize| {
         let environment = Environment { seed, ..Environment::default() };
-        let options = RunOptions { hash: true, threads, ..RunOptions::default() };
+        let options = RunOptions { hash: true, threads, sharing: Sharing::Always, ..RunOptions::default() };
         let report = topology::run(&loaded.machine, &registry, &environment, &options);
         assert!(matches!(report.outcome, Outcome::Finished(_)), "seed {seed}: {}", report.outcome);
         let sum = |name: &str| {

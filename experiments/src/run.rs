@@ -1,6 +1,7 @@
 //! A run of an application on a machine: loading both, simulating, checking and writing what came out.
 
 mod feasible;
+mod forecast;
 mod functional;
 mod inputs;
 mod loading;
@@ -39,6 +40,7 @@ use crate::verify::Verdict;
 use crate::waits::Waits;
 
 pub use feasible::feasible;
+pub use forecast::Forecast;
 pub use inputs::write_inputs;
 use loading::load;
 pub use loading::{load_application, load_machine};
@@ -104,6 +106,8 @@ pub struct RunSummary {
     pub unwritten: Vec<WriteError>,
     /// The folder of the results.
     pub folder: Option<PathBuf>,
+    /// How many threads ran it, and why, where these were not all that were asked for.
+    pub threads: Option<String>,
     /// Wall-clock time of the simulation alone.
     pub wall: Duration,
     /// Processor seconds of the simulation alone, of all threads, in the ticks of [`cpu_seconds`].
@@ -181,6 +185,7 @@ pub fn run_watched(
         Surroundings::new(request, &loaded, contents);
     let options = RunOptions {
         threads: request.threads.max(1),
+        sharing: request.sharing,
         islands: request.islands,
         weights,
         stop_at: request.stop_at,
@@ -274,6 +279,7 @@ pub fn run_watched(
         race_checked,
         writes: writes.unwrap_or_default(),
         launched,
+        threads: report.crew.fewer(request.threads).or_else(|| report.crew.asleep()),
         report,
         created,
         outputs,
@@ -297,8 +303,8 @@ pub fn cut(request: &RunRequest, registry: &Arc<Registry>) -> Result<(Machine, C
         let weights = weigh(request, registry, &machine, &loaded, &contents, Arc::default());
         (machine, weights)
     };
-    let (threads, islands) = (request.threads.max(1), request.islands);
-    let options = RunOptions { threads, islands, weights, ..RunOptions::default() };
+    let (threads, sharing, islands) = (request.threads.max(1), request.sharing, request.islands);
+    let options = RunOptions { threads, sharing, islands, weights, ..RunOptions::default() };
     let cut = topology::build(&machine.machine, registry, &Environment::default()).cut(&options);
     Ok((machine.machine, cut))
 }

@@ -6,7 +6,7 @@
 use std::hint::black_box;
 
 use counterpoint_framework::kernel::{
-    Endpoint, Islands, LinkOptions, LinkSpec, Machine, ProcessSpec, RunOptions,
+    Endpoint, Islands, LinkOptions, LinkSpec, Machine, ProcessSpec, RunOptions, Sharing,
 };
 use counterpoint_framework::time::{Clock, Hertz, Latency, SimTime};
 use criterion::measurement::WallTime;
@@ -87,7 +87,8 @@ const MANY_HOPS: u64 = 24 * HOPS;
 
 /// A cut at every link.
 fn finest(threads: usize) -> RunOptions {
-    RunOptions { threads, islands: Islands::AtLatency(SimTime::from_ns(1)), ..RunOptions::default() }
+    let (sharing, islands) = (Sharing::Always, Islands::AtLatency(SimTime::from_ns(1)));
+    RunOptions { threads, sharing, islands, ..RunOptions::default() }
 }
 
 /// A ring cut at links of 1, 10 and 100 cycles, and larger rings, on one thread and on two. Every process is an island.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use counterpoint_framework::kernel::{Fault, In, Outcome, RunOptions};
+use counterpoint_framework::kernel::{Fault, In, Outcome, RunOptions, Sharing};
 use counterpoint_framework::model::{
     Component, Context, Environment, Invalid, Params, Ports, Registry, Resources, StatValue,
 };
@@ -216,7 +216,7 @@ fn withheld_credits_starve_the_sender_and_the_report_says_so() {
 fn chance_is_seeded_and_the_same_on_any_number_of_threads() {
     let faults = ["fault: duplicate, probability: 0.3", "fault: corrupt, probability: 0.5, count: 2"];
     let run = |threads| {
-        let options = RunOptions { threads, hash: true, ..RunOptions::default() };
+        let options = RunOptions { threads, sharing: Sharing::Always, hash: true, ..RunOptions::default() };
         run_machine("700 MHz", "latency: 8 cycles", 11, &faults, &options)
     };
     let one = run(1);

@@ -29,7 +29,8 @@ fn link(from: (usize, &str), to: (usize, &str), cycles: u64) -> LinkSpec {
 /// Runs a machine on every cut; how it ends, which must be the same everywhere.
 fn end(machine: impl Fn() -> Machine, options: &RunOptions) -> Outcome {
     let run = |(threads, islands)| {
-        let options = RunOptions { threads, islands, hash: true, ..options.clone() };
+        let options =
+            RunOptions { threads, sharing: Sharing::Always, islands, hash: true, ..options.clone() };
         let finished = machine().run(&options);
         (finished.outcome, finished.hash)
     };

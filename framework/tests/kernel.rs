@@ -179,17 +179,23 @@ fn web(nodes: usize) -> Machine {
 
 #[test]
 fn the_result_does_not_depend_on_threads_or_islands() {
-    let run = |nodes, threads, islands| {
-        web(nodes).run(&RunOptions { threads, islands, hash: true, ..RunOptions::default() })
+    let run = |nodes, threads, sharing, islands| {
+        web(nodes).run(&RunOptions { threads, sharing, islands, hash: true, ..RunOptions::default() })
     };
     for nodes in [6, 40] {
-        let one = run(nodes, 1, Islands::One);
+        let one = run(nodes, 1, Sharing::Always, Islands::One);
         assert!(one.islands == 1 && matches!(one.outcome, Outcome::Finished(_)), "{}", one.outcome);
         for threads in [1, 2, 3] {
-            for islands in [Islands::Auto, Islands::AtLatency(SimTime::ZERO)] {
-                let other = run(nodes, threads, islands);
-                assert!(other.islands > 1 || islands == Islands::Auto);
-                assert_eq!((other.outcome, other.hash), (one.outcome.clone(), one.hash), "{threads} threads");
+            for sharing in [Sharing::WhereFaster, Sharing::Always, Sharing::InTurns] {
+                for islands in [Islands::Auto, Islands::AtLatency(SimTime::ZERO)] {
+                    let other = run(nodes, threads, sharing, islands);
+                    assert!(other.islands > 1 || islands == Islands::Auto);
+                    assert!(
+                        other.crew.threads == threads.min(other.islands) || sharing == Sharing::WhereFaster
+                    );
+                    let which = format!("{threads} threads, {sharing:?}");
+                    assert_eq!((other.outcome, other.hash), (one.outcome.clone(), one.hash), "{which}");
+                }
             }
         }
     }
@@ -198,7 +204,15 @@ fn the_result_does_not_depend_on_threads_or_islands() {
 #[test]
 fn nothing_at_or_after_the_stop_counts() {
     let stop_at = Some(SimTime::from_ns(777));
-    let run = |threads| web(40).run(&RunOptions { threads, hash: true, stop_at, ..RunOptions::default() });
+    let run = |threads| {
+        web(40).run(&RunOptions {
+            threads,
+            sharing: Sharing::InTurns,
+            hash: true,
+            stop_at,
+            ..RunOptions::default()
+        })
+    };
     let (one, two) = (run(1), run(2));
     assert_eq!(one.outcome, Outcome::Stopped(SimTime::from_ns(777)));
     assert_eq!((one.outcome, one.hash), (two.outcome, two.hash));
@@ -230,7 +244,8 @@ fn a_deadlock_names_the_cycle() {
         }));
         machine.links.push(link((0, "requests"), (1, "requests"), 0, 2, 3));
         machine.links.push(link((1, "replies"), (0, "replies"), 0, 2, 1));
-        let finished = machine.run(&RunOptions { threads, ..RunOptions::default() });
+        let finished =
+            machine.run(&RunOptions { threads, sharing: Sharing::Always, ..RunOptions::default() });
         let Outcome::Deadlock(hang) = &finished.outcome else { panic!("{}", finished.outcome) };
         let cycle: Vec<(&str, &str)> = hang.cycle.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
         assert_eq!(cycle, [("asker", "requests"), ("server", "replies")]);
@@ -304,7 +319,8 @@ fn the_earliest_failure_wins_and_a_panic_is_one() {
                 }
             }));
         }
-        let finished = machine.run(&RunOptions { threads, ..RunOptions::default() });
+        let finished =
+            machine.run(&RunOptions { threads, sharing: Sharing::Always, ..RunOptions::default() });
         let Outcome::Failed { path, fault, .. } = finished.outcome else { panic!("{}", finished.outcome) };
         assert_eq!((path.as_str(), fault.message.as_str(), fault.panicked), ("early", "the early one", true));
     }
@@ -440,4 +456,35 @@ fn a_watch_knows_which_inputs_have_something_and_wakes_for_those_alone() {
     });
     // Left arrives at 1, 2, 3 ns, right at 2, 4, 6 ns; the first two are to be the right one's.
     assert_eq!(rounds, [(0, 0), (2_000, 0b10), (4_000, 0b10), (5_000, 0b01), (6_000, 0b11), (7_000, 0b01)]);
+}
+
+#[test]
+fn a_warm_up_weighs_what_ran_while_it_ran_and_believes_the_rest() {
+    let clock = Clock::new(Hertz::new(1_000_000_000));
+    let mut machine = Machine::default();
+    // Computes a microsecond in each of its first thousand cycles, then rests.
+    machine.processes.push(ProcessSpec::new("early", clock, false, |wiring| {
+        let process = wiring.process();
+        async move {
+            for _ in 0..1_000 {
+                process.tick().await;
+                let begun = std::time::Instant::now();
+                while begun.elapsed() < std::time::Duration::from_micros(1) {}
+            }
+            process.cycles(1_000_000).await;
+            Ok(())
+        }
+    }));
+    let rests = ProcessSpec::new("rests", clock, false, |wiring| {
+        let process = wiring.process();
+        async move {
+            process.cycles(1_000_000).await;
+            Ok(())
+        }
+    });
+    machine.processes.push(ProcessSpec { weight: 70, ..rests });
+    let weights = machine.warm_up(SimTime::from_ns(20_000), std::sync::Arc::default());
+    // Of a thousand cycles, not of twenty thousand; a part of the last span counts as a whole one.
+    assert!(weights[0] >= 800, "{weights:?}");
+    assert_eq!(weights[1], 70);
 }

@@ -85,7 +85,13 @@ fn allocations(micros: u64, threads: usize, islands: Islands) -> u64 {
     let machine = busy(24);
     let stop_at = Some(SimTime::from_ns(micros * 1_000));
     let before = ALLOCATIONS.load(Ordering::Relaxed);
-    let finished = machine.run(&RunOptions { threads, islands, stop_at, ..RunOptions::default() });
+    let finished = machine.run(&RunOptions {
+        threads,
+        sharing: Sharing::Always,
+        islands,
+        stop_at,
+        ..RunOptions::default()
+    });
     assert!(finished.islands >= threads, "{} islands for {threads} threads", finished.islands);
     assert!(matches!(finished.outcome, Outcome::Stopped(_)), "{}", finished.outcome);
     ALLOCATIONS.load(Ordering::Relaxed) - before

@@ -70,7 +70,8 @@ fn a_component_that_spins_is_named_once_with_its_time_and_changes_nothing() {
                 freed.store(true, Ordering::Relaxed);
             }),
         };
-        let options = RunOptions { threads, hash: true, watchdog, ..RunOptions::default() };
+        let options =
+            RunOptions { threads, sharing: Sharing::Always, hash: true, watchdog, ..RunOptions::default() };
         let finished = machine(&release).run(&options);
         let reports: Vec<Stuck> = reports.lock().unwrap().drain(..).collect();
         let named: Vec<&Stuck> = reports.iter().filter(|stuck| stuck.path == "cluster.spinner").collect();

@@ -492,7 +492,8 @@ impl<'a> FunctionalHost<'a> {
             match grid.run_cta(ctaid, memory) {
                 Ok(ControlFlow::Continue(())) => {
                     done += 1;
-                    self.meter.add(1);
+                    self.meter.begin(1);
+                    self.meter.end(1);
                 }
                 Ok(ControlFlow::Break(())) => {
                     flow = ControlFlow::Break(());

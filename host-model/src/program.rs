@@ -376,6 +376,37 @@ impl Application {
         };
         sum(&self.steps, &of_step)
     }
+
+    /// The kernels of all launches in their order, each with its thread blocks; nothing if nobody knows how often.
+    pub fn blocks(&self) -> Option<Vec<(&str, u64)>> {
+        let open = self.steps.iter().any(|step| step.any(&|step| matches!(step, Step::Loop { .. })));
+        (!open).then(|| {
+            let mut blocks = Vec::new();
+            blocks_of(&self.steps, &mut blocks);
+            blocks
+        })
+    }
+}
+
+/// Adds the launches of steps, as often as they are done; those of a kernel that follow one another are one.
+fn blocks_of<'a>(steps: &'a [Step], blocks: &mut Vec<(&'a str, u64)>) {
+    for step in steps {
+        let times = if let Step::Repeat(times, _) = step { *times } else { 1 };
+        for _ in 0..times {
+            match step {
+                Step::Launch(launch) => add_blocks(launch, blocks),
+                Step::Tasks(tasks) => tasks.iter().for_each(|task| add_blocks(&task.launch, blocks)),
+                step => blocks_of(step.inner(), blocks),
+            }
+        }
+    }
+}
+
+fn add_blocks<'a>(launch: &'a LaunchStep, blocks: &mut Vec<(&'a str, u64)>) {
+    match blocks.last_mut() {
+        Some((kernel, count)) if *kernel == launch.kernel.name() => *count += launch.ctas(),
+        _ => blocks.push((launch.kernel.name(), launch.ctas())),
+    }
 }
 
 /// The sum over all steps, as often as they are done; a loop counts once, since nobody knows its rounds.

@@ -26,6 +26,7 @@ const CIRCUMSTANCES: &[&str] = &[
     "machine.given",
     "overlays",
     "policy",
+    "ran_on_threads",
     "runtime",
     "set",
     "spans_left_out",

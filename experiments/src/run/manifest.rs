@@ -36,6 +36,9 @@ struct Manifest<'a> {
     policy: Option<&'a String>,
     seed: u64,
     threads: usize,
+    /// Absent where there were as many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ran_on_threads: Option<String>,
     islands: usize,
     lookahead: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -138,6 +141,7 @@ pub(super) fn manifest(facts: &Facts<'_>, outputs: &[PathBuf], failed: &[WriteEr
         policy: request.policy.as_ref(),
         seed: request.seed,
         threads: request.threads,
+        ran_on_threads: report.crew.fewer(request.threads),
         islands: report.islands,
         lookahead: report.lookahead.to_string(),
         hash: report.hash.map(|hash| format!("{hash:016x}")),

@@ -8,6 +8,8 @@ use counterpoint_framework::time::SimTime;
 use counterpoint_host_model::Journal;
 use counterpoint_host_model::program::Application;
 
+use super::forecast::Forecast;
+
 /// A run's progress, and the way to interrupt it.
 #[derive(Default)]
 pub struct Progress {
@@ -25,6 +27,8 @@ struct Watched {
     launches: u64,
     ctas: u64,
     bytes: u64,
+    /// See [`Application::blocks`].
+    blocks: Option<Arc<[(String, u64)]>>,
 }
 
 /// Progress at one moment.
@@ -38,6 +42,8 @@ pub struct Snapshot {
     pub all_launches: u64,
     /// Thread blocks that have ended.
     pub ctas: u64,
+    /// Thread blocks that are under way.
+    pub under_way: u64,
     /// Thread blocks of the application.
     pub all_ctas: u64,
     /// Bytes that have moved between files, host and devices.
@@ -99,12 +105,21 @@ impl Progress {
             launches: application.launches(),
             ctas: application.ctas(),
             bytes: application.bytes(),
+            blocks: application
+                .blocks()
+                .map(|blocks| blocks.into_iter().map(|(kernel, count)| (kernel.to_owned(), count)).collect()),
         };
         *self.watched.lock().unwrap_or_else(PoisonError::into_inner) = Some(watched);
     }
 
     pub(super) fn end(&self) {
         *self.watched.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// How long the rest of the run that is going on takes, as far as that can be known; nothing while none is.
+    pub fn forecast(&self) -> Option<Forecast> {
+        let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        watched.as_ref().map(|watched| Forecast::new(watched.blocks.clone()))
     }
 
     /// How far the run is; nothing while none is going on.
@@ -114,7 +129,8 @@ impl Progress {
             time: SimTime::from_ps(self.clock.load(Ordering::Relaxed)),
             launches: watched.journal.launches_ended(),
             all_launches: watched.launches,
-            ctas: watched.meter.get(),
+            ctas: watched.meter.ended(),
+            under_way: watched.meter.under_way(),
             all_ctas: watched.ctas,
             bytes: watched.journal.bytes_moved(),
             all_bytes: watched.bytes,

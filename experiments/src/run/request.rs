@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use counterpoint_framework::kernel::{Islands, RunOptions, SnapshotTimes, Watchdog};
+use counterpoint_framework::kernel::{Islands, RunOptions, Sharing, SnapshotTimes, Watchdog};
 use counterpoint_framework::model::Report;
 use counterpoint_framework::telemetry::Recording;
 use counterpoint_framework::time::SimTime;
@@ -34,8 +34,10 @@ pub struct RunRequest {
     pub racecheck: bool,
     /// Warp instructions that a block may execute in a run without time.
     pub instruction_limit: u64,
-    /// Threads to simulate with.
+    /// Threads to simulate with at most.
     pub threads: usize,
+    /// Whether all of them are used.
+    pub sharing: Sharing,
     /// How to cut the machine; what happens does not depend on it.
     pub islands: Islands,
     /// Run up to this time first to see what the components weigh, so that threads get even shares.
@@ -83,6 +85,7 @@ impl RunRequest {
             racecheck: false,
             instruction_limit: DEFAULT_LIMIT,
             threads: 1,
+            sharing: Sharing::WhereFaster,
             islands: Islands::Auto,
             warm_up: None,
             out: None,

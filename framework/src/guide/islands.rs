@@ -18,7 +18,7 @@
 //! per component: equal hashes are the proof.
 //!
 //! ```
-//! use counterpoint_framework::kernel::{Islands, RunOptions};
+//! use counterpoint_framework::kernel::{Islands, RunOptions, Sharing};
 //! use counterpoint_framework::testing::{run_text, toys};
 //! use counterpoint_framework::time::SimTime;
 //!
@@ -34,8 +34,9 @@
 //!   - { from: 'producer[i].out', to: 'relay[i].input', latency: 20 ns }
 //!   - { from: 'relay[i].out', to: 'consumer[i].input', latency: 2 ns }
 //! ";
+//! let sharing = Sharing::Always;
 //! let run = |threads, islands| {
-//!     let options = RunOptions { threads, islands, hash: true, ..RunOptions::default() };
+//!     let options = RunOptions { threads, sharing, islands, hash: true, ..RunOptions::default() };
 //!     run_text(machine, toys::register, &options)
 //! };
 //!

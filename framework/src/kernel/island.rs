@@ -119,8 +119,36 @@ struct Task {
     body: Option<Body>,
     process: Rc<Process>,
     daemon: bool,
-    /// Nanoseconds of computing, if they are measured.
-    cost: u64,
+    cost: Cost,
+}
+
+/// What a process has cost since it started, if that is measured.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Cost {
+    /// Nanoseconds of computing.
+    pub(crate) nanos: u64,
+    /// Spans of [`SPAN`] in which it was called upon.
+    pub(crate) spans: u64,
+    /// The last of these.
+    last: u64,
+    started: bool,
+}
+
+/// Picoseconds of a span: short beside the phases of a program, and many cycles.
+pub(crate) const SPAN: u64 = 1 << 17;
+
+impl Cost {
+    /// A process was polled for so long. The first time it starts, which says nothing of how it works.
+    fn add(&mut self, time: u64, nanos: u64) {
+        if !std::mem::replace(&mut self.started, true) {
+            return;
+        }
+        self.nanos += nanos;
+        let span = time / SPAN;
+        if self.spans == 0 || span != self.last {
+            (self.spans, self.last) = (self.spans + 1, span);
+        }
+    }
 }
 
 /// How a process ended.
@@ -165,7 +193,7 @@ impl Island {
     pub(crate) fn add(&mut self, process: Rc<Process>, body: Body, daemon: bool) {
         debug_assert_eq!(process.place as usize, self.tasks.len());
         process.domain.schedule_start(process.slot);
-        self.tasks.push(Task { body: Some(body), process, daemon, cost: 0 });
+        self.tasks.push(Task { body: Some(body), process, daemon, cost: Cost::default() });
     }
 
     /// Runs everything that happens before `limit`, and notes the processes that end.
@@ -232,7 +260,7 @@ impl Island {
         let begun = self.measure.then(Instant::now);
         let polled = body.as_mut().poll(context);
         if let Some(begun) = begun {
-            task.cost += begun.elapsed().as_nanos() as u64;
+            task.cost.add(self.state.now.get(), begun.elapsed().as_nanos() as u64);
         }
         if let Poll::Ready(result) = polled {
             self.end(place, result, endings);
@@ -249,7 +277,7 @@ impl Island {
     }
 
     /// What each process has cost, by its position in the machine.
-    pub(crate) fn costs(&self) -> impl Iterator<Item = (u32, u64)> {
+    pub(crate) fn costs(&self) -> impl Iterator<Item = (u32, Cost)> {
         let tasks = self.tasks.iter().filter(|_| self.measure);
         tasks.map(|task| (task.process.index, task.cost))
     }

@@ -4,12 +4,12 @@ use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::island::Body;
+use super::island::{Body, Cost, SPAN};
 use super::link::LinkOptions;
 use super::outcome::Fault;
 use super::partition::{Cut, Partition};
 use super::samples::Sampler;
-use super::simulation::RunOptions;
+use super::simulation::{RunOptions, Sharing};
 use super::wiring::Wiring;
 use crate::time::{Clock, Latency, SimTime};
 
@@ -47,13 +47,15 @@ pub struct LinkSpec {
 pub struct Started {
     /// What it does.
     pub body: Body,
-    /// Called when the run is over, on the process's thread: what it leaves behind.
+    /// Called when the run is over, on the thread that ran the process last: what it leaves behind.
     pub finish: Box<dyn FnOnce() -> Box<dyn std::any::Any + Send>>,
     /// What it has counted, for those who sample the run.
     pub sampler: Option<Sampler>,
 }
 
-/// Starts a process: takes its ports from the wiring and builds its body.
+/// Starts a process: takes its ports from the wiring and builds its body. What it builds may go to another thread between
+/// two polls, with all processes that run beside it: it keeps nothing that belongs to its thread, such as what a
+/// `thread_local!` holds, or the guard of a lock.
 pub type Start = Box<dyn FnOnce(&mut Wiring<'_>) -> Started + Send>;
 
 /// A process to be started.
@@ -119,21 +121,42 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// How a run with these options cuts the machine. A run makes this cut by itself; this tells people.
+    /// How a run with these options cuts the machine where there are cores enough. A run makes this cut by itself; this
+    /// tells people.
     pub fn cut(&mut self, options: &RunOptions) -> Cut {
         self.weigh(options.weights.as_deref());
-        Partition::new(self, options.threads, options.islands).describe(self)
+        let (threads, always) = (options.threads, options.sharing != Sharing::WhereFaster);
+        let (partition, fewer) = Partition::for_run(self, threads, usize::MAX, always, options.islands);
+        partition.describe(self, fewer)
     }
 
     /// Runs the machine up to `until` to see what its processes weigh: nanoseconds of computing per cycle, for
-    /// [`RunOptions::weights`] of the runs that count. These are measured times and differ from call to call; no result
-    /// depends on them. Whoever sets `interrupt` ends it early.
+    /// [`RunOptions::weights`] of the runs that count. What counts is the time in which a process has something to do: a
+    /// phase in which it rests makes it no lighter, and a process that rests all the time weighs what it says. These are
+    /// measured times and differ from call to call; no result depends on them. `interrupt` ends it early.
     pub fn warm_up(self, until: SimTime, interrupt: Arc<AtomicBool>) -> Arc<[u32]> {
-        let cycles: Vec<u64> =
-            self.processes.iter().map(|process| process.clock.index(until).max(1)).collect();
+        let cycles = |process: &ProcessSpec| process.clock.index(SimTime::from_ps(SPAN)).max(1);
+        let declared: Vec<(u32, u64)> =
+            self.declared().zip(&self.processes).map(|(weight, process)| (weight, cycles(process))).collect();
         let options = RunOptions { measure: true, stop_at: Some(until), interrupt, ..RunOptions::default() };
         let costs = self.run(&options).costs;
-        costs.iter().zip(cycles).map(|(cost, cycles)| cost.div_ceil(cycles).max(1) as u32).collect()
+        let weight = |cost: &Cost, (declared, cycles): (u32, u64)| match cost.spans {
+            0 => declared,
+            spans => cost.nanos.div_ceil(spans * cycles).clamp(1, u64::from(u32::MAX)) as u32,
+        };
+        costs.iter().zip(declared).map(|(cost, declared)| weight(cost, declared)).collect()
+    }
+
+    /// What each process says that it weighs, with its links.
+    fn declared(&self) -> impl Iterator<Item = u32> {
+        let mut links = vec![0_u32; self.processes.len()];
+        for link in &self.links {
+            links[link.from.process] += 1;
+            links[link.to.process] += 1;
+        }
+        let weights = self.processes.iter().zip(links);
+        weights
+            .map(|(process, links)| process.weight.saturating_add(process.link_weight.saturating_mul(links)))
     }
 
     pub(crate) fn weigh(&mut self, weights: Option<&[u32]>) {

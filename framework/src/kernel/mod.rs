@@ -5,6 +5,7 @@
 //! shortest latency between islands, so nothing that happens elsewhere can reach it meanwhile. Windows, islands and
 //! threads change how fast a machine runs and nothing else.
 
+mod crew;
 mod domain;
 mod hash;
 mod inputs;
@@ -14,6 +15,7 @@ mod livelock;
 mod local;
 mod machine;
 mod outcome;
+mod pace;
 mod parallel;
 mod partition;
 mod port;
@@ -38,11 +40,11 @@ pub use link::LinkOptions;
 pub(crate) use local::Local;
 pub use machine::{DEFAULT_WEIGHT, Endpoint, LinkSpec, Machine, ProcessSpec, Start, Started};
 pub use outcome::{Blocked, Fault, Hang, Outcome, WaitKind, Waiting};
-pub use partition::{Cut, CutIsland, Islands};
+pub use partition::{Cut, CutIsland, Fewer, Islands};
 pub use port::{Either, Fairness, In, Message, Out, Permit, Receiving, Sending, Socket, any, first};
 pub use process::{Process, Source, Tick, UntilEdge, Wait};
 pub use samples::{Sample, Sampler};
-pub use simulation::{Finished, RunOptions};
+pub use simulation::{Crew, Finished, RunOptions, Sharing};
 pub use snapshot::{Snapshot, SnapshotTimes, hash_at};
 pub use throughput::Throughput;
 pub use watch::Watch;

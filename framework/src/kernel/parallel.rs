@@ -1,8 +1,9 @@
 //! What threads tell each other at the end of a window.
 //!
 //! Every thread puts a report on its seat at a board, and reads those of all others when they are there, which is the
-//! barrier too. All threads compute the same summary and so take the same decisions. Whoever waits spins for a moment,
-//! because the others are nearly done, then parks, because they may not be running.
+//! barrier too. All threads compute the same summary and so take the same decisions. Who waits spins for a moment,
+//! because the others are nearly done, then parks, because they may not be running. Where they evidently were not, or
+//! have no core of their own, it does not spin.
 //!
 //! This is all that crosses threads in every window, so it is plain atomics: a channel per pair of threads allocated
 //! whenever a thread had to park.
@@ -10,9 +11,16 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::Thread;
+use std::time::{Duration, Instant};
 
 /// Times to look for a report before parking.
 const SPINS: usize = 4_000;
+
+/// A wait as long as this is for a thread that did not run.
+const ABSENCE: Duration = Duration::from_millis(1);
+
+/// Waits at most without a spin after one that was that long.
+const MOST_WITHOUT: u32 = 64;
 
 /// What a thread knows at the end of a window.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +42,12 @@ pub(crate) struct Report {
     pub(crate) mail: bool,
     /// Someone asked for the end.
     pub(crate) interrupted: bool,
+    /// Nanoseconds of computing since the thread was last asked to account for them.
+    pub(crate) spent: u64,
+    /// The next report is to say what was spent.
+    pub(crate) account: bool,
+    /// The first thread takes the shares of all others before it runs this window.
+    pub(crate) gather: bool,
 }
 
 impl Default for Report {
@@ -47,12 +61,16 @@ impl Default for Report {
             ran: false,
             mail: false,
             interrupted: false,
+            spent: 0,
+            account: false,
+            gather: false,
         }
     }
 }
 
 impl Report {
-    fn join(self, other: Report) -> Report {
+    /// What two shares report together.
+    pub(crate) fn join(self, other: Report) -> Report {
         Report {
             next: self.next.min(other.next),
             live: self.live + other.live,
@@ -62,19 +80,26 @@ impl Report {
             ran: self.ran || other.ran,
             mail: self.mail || other.mail,
             interrupted: self.interrupted || other.interrupted,
+            spent: self.spent + other.spent,
+            account: self.account || other.account,
+            gather: self.gather || other.gather,
         }
     }
 
-    fn words(self) -> [u64; 6] {
-        let flags = u64::from(self.ran) | u64::from(self.mail) << 1 | u64::from(self.interrupted) << 2;
-        [self.next, self.live, self.ended, self.failed, self.moved, flags]
+    fn words(self) -> [u64; WORDS] {
+        let flags = [self.ran, self.mail, self.interrupted, self.account, self.gather];
+        let flags = flags.iter().rev().fold(0, |word, &flag| word << 1 | u64::from(flag));
+        [self.next, self.live, self.ended, self.failed, self.moved, self.spent, flags]
     }
 
-    fn from_words([next, live, ended, failed, moved, flags]: [u64; 6]) -> Self {
-        let [ran, mail, interrupted] = [1, 2, 4].map(|flag| flags & flag != 0);
-        Report { next, live, ended, failed, moved, ran, mail, interrupted }
+    fn from_words([next, live, ended, failed, moved, spent, flags]: [u64; WORDS]) -> Self {
+        let [ran, mail, interrupted, account, gather] = [1, 2, 4, 8, 16].map(|flag| flags & flag != 0);
+        Report { next, live, ended, failed, moved, ran, mail, interrupted, spent, account, gather }
     }
 }
+
+/// Words of a report.
+const WORDS: usize = 7;
 
 /// One thread's place at the board, on cache lines of its own.
 #[repr(align(128))]
@@ -83,7 +108,7 @@ struct Seat {
     /// Number of the last window whose report is here.
     window: AtomicU64,
     /// The reports of even and of odd windows: a thread may be one window ahead of another that still reads.
-    reports: [[AtomicU64; 6]; 2],
+    reports: [[AtomicU64; WORDS]; 2],
     /// The thread is about to park, or parked.
     parked: AtomicBool,
     thread: OnceLock<Thread>,
@@ -104,6 +129,27 @@ impl Board {
             }
         }
     }
+
+    /// Waits for the report of another seat for this window, or a later one.
+    fn wait(&self, own: &Seat, other: &Seat, window: u64, patience: &mut Patience) {
+        let begun = Instant::now();
+        for _ in 0..patience.spins() {
+            if other.window.load(Ordering::Acquire) >= window {
+                patience.came(begun.elapsed());
+                return;
+            }
+            std::hint::spin_loop();
+        }
+        let looked = begun.elapsed();
+        own.thread.get_or_init(std::thread::current);
+        own.parked.store(true, Ordering::SeqCst);
+        while other.window.load(Ordering::SeqCst) < window {
+            assert!(!self.broken.load(Ordering::SeqCst), "a simulation thread died");
+            std::thread::park();
+        }
+        own.parked.store(false, Ordering::Relaxed);
+        patience.parked(looked, begun.elapsed());
+    }
 }
 
 /// One thread's access to the board.
@@ -111,14 +157,59 @@ pub(crate) struct Exchange {
     board: Arc<Board>,
     own: usize,
     window: u64,
+    patience: Patience,
+}
+
+/// How long a thread looks for a report before it parks.
+struct Patience {
+    /// There is a core for every thread.
+    cores: bool,
+    /// Waits that begin without a spin.
+    without: u32,
+    /// So many the next time that one is too long.
+    next: u32,
+    /// Time that went into looking.
+    looked: Duration,
+}
+
+impl Patience {
+    fn new(cores: bool) -> Self {
+        Patience { cores, without: 0, next: 1, looked: Duration::ZERO }
+    }
+
+    /// Times to look in the wait that begins.
+    fn spins(&mut self) -> usize {
+        let spins = self.cores && self.without == 0;
+        self.without = self.without.saturating_sub(1);
+        if spins { SPINS } else { 0 }
+    }
+
+    /// The report came while the thread looked for it.
+    fn came(&mut self, looked: Duration) {
+        self.looked += looked.min(ABSENCE);
+        self.next = 1;
+    }
+
+    /// The thread looked for so long, then parked, and has waited for so long in all.
+    fn parked(&mut self, looked: Duration, waited: Duration) {
+        self.looked += looked.min(ABSENCE);
+        if waited >= ABSENCE {
+            self.without = self.next;
+            self.next = (2 * self.next).min(MOST_WITHOUT);
+        }
+    }
 }
 
 impl Exchange {
-    /// The exchanges of `threads` threads.
-    pub(crate) fn all(threads: usize) -> Vec<Exchange> {
+    /// The exchanges of `threads` threads, which run on so many `cores`.
+    pub(crate) fn all(threads: usize, cores: usize) -> Vec<Exchange> {
         let seats = (0..threads).map(|_| Seat::default()).collect();
         let board = Arc::new(Board { seats, broken: AtomicBool::new(false) });
-        (0..threads).map(|own| Exchange { board: Arc::clone(&board), own, window: 0 }).collect()
+        let exchange = |own| {
+            let patience = Patience::new(threads <= cores);
+            Exchange { board: Arc::clone(&board), own, window: 0, patience }
+        };
+        (0..threads).map(exchange).collect()
     }
 
     /// Tells the others and hears from them: the reports of all threads, joined.
@@ -126,7 +217,7 @@ impl Exchange {
     /// # Panics
     /// If another thread died.
     pub(crate) fn swap(&mut self, own: Report) -> Report {
-        let Board { seats, .. } = &*self.board;
+        let seats = &self.board.seats;
         if seats.len() == 1 {
             return own;
         }
@@ -141,28 +232,19 @@ impl Exchange {
         seat.window.store(self.window, Ordering::SeqCst);
         self.board.wake();
         let others = seats.iter().enumerate().filter(|(number, _)| *number != self.own);
+        let patience = &mut self.patience;
         others.fold(own, |all, (_, other)| {
-            self.wait_for(other);
+            if other.window.load(Ordering::Acquire) < self.window {
+                self.board.wait(seat, other, self.window, patience);
+            }
             let words = other.reports[parity].each_ref().map(|word| word.load(Ordering::Relaxed));
             all.join(Report::from_words(words))
         })
     }
 
-    fn wait_for(&self, other: &Seat) {
-        for _ in 0..SPINS {
-            if other.window.load(Ordering::Acquire) >= self.window {
-                return;
-            }
-            std::hint::spin_loop();
-        }
-        let own = &self.board.seats[self.own];
-        own.thread.get_or_init(std::thread::current);
-        own.parked.store(true, Ordering::SeqCst);
-        while other.window.load(Ordering::SeqCst) < self.window {
-            assert!(!self.board.broken.load(Ordering::SeqCst), "a simulation thread died");
-            std::thread::park();
-        }
-        own.parked.store(false, Ordering::Relaxed);
+    /// Time that went into looking for reports since the last call.
+    pub(crate) fn looked(&mut self) -> Duration {
+        std::mem::take(&mut self.patience.looked)
     }
 }
 
@@ -179,11 +261,11 @@ impl Drop for Exchange {
 mod tests {
     use super::*;
 
-    #[test]
-    fn everybody_hears_everybody_in_every_window() {
+    /// Three threads, as many cores as there are said to be.
+    fn everybody_hears_everybody(cores: usize) {
         const WINDOWS: u64 = 20_000;
         std::thread::scope(|scope| {
-            for (own, mut exchange) in Exchange::all(3).into_iter().enumerate() {
+            for (own, mut exchange) in Exchange::all(3, cores).into_iter().enumerate() {
                 scope.spawn(move || {
                     for window in 0..WINDOWS {
                         let next = 3 * window + (own as u64 + window) % 3;
@@ -191,12 +273,15 @@ mod tests {
                             next,
                             live: own as u64,
                             moved: next,
+                            spent: 5,
                             ran: own == 0,
                             mail: window % 5 == own as u64,
+                            gather: window % 7 == own as u64,
                             ..Report::default()
                         });
                         assert_eq!((all.next, all.moved, all.live), (3 * window, 3 * window + 2, 3));
                         assert_eq!((all.ran, all.mail, all.interrupted), (true, window % 5 < 3, false));
+                        assert_eq!((all.spent, all.account, all.gather), (15, false, window % 7 < 3));
                     }
                 });
             }
@@ -204,8 +289,14 @@ mod tests {
     }
 
     #[test]
+    fn everybody_hears_everybody_in_every_window() {
+        everybody_hears_everybody(3);
+        everybody_hears_everybody(1);
+    }
+
+    #[test]
     fn nobody_waits_for_the_dead() {
-        let mut exchanges = Exchange::all(2);
+        let mut exchanges = Exchange::all(2, 2);
         let (mut second, first) = (exchanges.remove(1), exchanges.remove(0));
         let died = std::thread::spawn(move || {
             let _exchange = first;
@@ -214,5 +305,31 @@ mod tests {
         assert!(died.join().is_err());
         let waited = std::thread::spawn(move || second.swap(Report::default()).next);
         assert!(waited.join().is_err());
+    }
+
+    #[test]
+    fn without_a_core_nobody_spins() {
+        let mut patience = Patience::new(false);
+        patience.came(Duration::ZERO);
+        assert!((0..10).all(|_| patience.spins() == 0));
+    }
+
+    #[test]
+    fn who_waited_for_a_thread_that_did_not_run_spins_less_and_less() {
+        let (short, long) = (Duration::from_micros(80), Duration::from_millis(3));
+        let mut patience = Patience::new(true);
+        // Waits before the next spin, after a wait of this length.
+        let mut after = |waited| {
+            patience.parked(Duration::from_micros(50), waited);
+            (0..).take_while(|_| patience.spins() == 0).count()
+        };
+        assert_eq!([short, long, long, long, short].map(&mut after), [0, 1, 2, 4, 0]);
+        assert!((0..10).all(|_| after(long) > 0));
+        assert_eq!(after(long), MOST_WITHOUT as usize);
+        patience.came(Duration::ZERO);
+        patience.parked(Duration::ZERO, long);
+        assert_eq!(patience.spins(), 0);
+        assert_eq!(patience.spins(), SPINS);
+        assert_eq!(patience.looked, 16 * Duration::from_micros(50));
     }
 }

@@ -3,7 +3,11 @@
 //! Components joined by links shorter than the lookahead form an island. A long lookahead means few windows, but large
 //! islands, which keep many components in one queue and few threads busy; a short one the reverse. So every latency of the
 //! machine is tried as the lookahead, and the cut with the smallest estimate of wall time per simulated time is
-//! taken. The cut changes how fast a machine runs and nothing else.
+//! taken. Fewer threads than there may be are tried as well: where windows are short, meeting costs more than a thread
+//! brings. The cut changes how fast a machine runs and nothing else.
+
+use std::fmt;
+use std::ops::RangeInclusive;
 
 use super::machine::Machine;
 use crate::time::SimTime;
@@ -40,6 +44,33 @@ pub struct Cut {
     pub lookahead: SimTime,
     /// Index of the first link between islands that is this short; nothing if there is one island.
     pub limit: Option<usize>,
+    /// Threads that have islands.
+    pub threads: usize,
+    /// Why these are fewer than were asked for.
+    pub fewer: Option<Fewer>,
+}
+
+/// Why a machine runs on fewer threads than were asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fewer {
+    /// The process may use no more cores.
+    Cores(usize),
+    /// It is cut into no more islands.
+    Islands(usize),
+    /// With another thread windows would be so long at most: meeting at their ends costs more than the thread brings.
+    Windows(SimTime),
+}
+
+impl fmt::Display for Fewer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fewer::Cores(1) => f.write_str("there is one core for them"),
+            Fewer::Cores(cores) => write!(f, "there are {cores} cores for them"),
+            Fewer::Islands(1) => f.write_str("the machine is one island"),
+            Fewer::Islands(islands) => write!(f, "the machine is {islands} islands"),
+            Fewer::Windows(lookahead) => write!(f, "windows of {lookahead} are too short for more"),
+        }
+    }
 }
 
 /// What running costs, in nanoseconds on a present-day core. `cargo bench -p counterpoint-framework` measures these, see the
@@ -79,8 +110,8 @@ pub(crate) struct Partition {
 const CANDIDATES: usize = 64;
 
 impl Partition {
-    /// Cuts `machine` for up to `threads` threads.
-    pub(crate) fn new(machine: &Machine, threads: usize, islands: Islands) -> Self {
+    /// Cuts `machine` for as many of these numbers of threads as look fastest; there are no more than islands.
+    pub(crate) fn new(machine: &Machine, threads: RangeInclusive<usize>, islands: Islands) -> Self {
         let count = machine.processes.len();
         let mut latencies: Vec<u64> = machine.links.iter().map(|link| machine.latency(link)).collect();
         latencies.sort_unstable();
@@ -95,13 +126,41 @@ impl Partition {
             latencies.truncate(1);
         }
         let step = latencies.len().div_ceil(CANDIDATES).max(1);
-        // Longest lookahead first: it wins a tie.
-        let cuts = latencies.iter().rev().step_by(step);
-        let cuts = cuts.map(|&latency| Self::assign(machine, join(machine, latency), threads));
-        let whole = (matches!(islands, Islands::Auto) && threads == 1).then(one);
+        // Longest lookahead and fewest threads first: they win a tie.
+        let joined = latencies.iter().rev().step_by(step).map(|&latency| join(machine, latency));
+        let cuts = joined.flat_map(|island| {
+            threads.clone().map(move |threads| Self::assign(machine, island.clone(), threads))
+        });
+        let whole = (matches!(islands, Islands::Auto) && *threads.start() == 1).then(one);
         let best = whole.into_iter().chain(cuts).min_by(|a, b| a.estimate().total_cmp(&b.estimate()));
-        // Without links everything is an island.
-        best.unwrap_or_else(|| Self::assign(machine, (0..count).collect(), threads))
+        // Without links everything is an island, and nobody meets.
+        best.unwrap_or_else(|| Self::assign(machine, (0..count).collect(), *threads.end()))
+    }
+
+    /// Cuts `machine` for `asked` threads as it will run: on fewer where fewer are faster or there are fewer `cores`, unless
+    /// it is to run on all of them `always`.
+    pub(crate) fn for_run(
+        machine: &Machine,
+        asked: usize,
+        cores: usize,
+        always: bool,
+        islands: Islands,
+    ) -> (Self, Option<Fewer>) {
+        let most = if always { asked } else { asked.min(cores) }.max(1);
+        let chosen = Self::new(machine, if always { most..=most } else { 1..=most }, islands);
+        if chosen.threads >= asked {
+            return (chosen, None);
+        }
+        let fewer = if chosen.threads == most {
+            Fewer::Cores(cores)
+        } else {
+            let all = Self::new(machine, most..=most, islands);
+            match all.threads > chosen.threads {
+                true => Fewer::Windows(SimTime::from_ps(all.lookahead)),
+                false => Fewer::Islands(all.thread.len()),
+            }
+        };
+        (chosen, Some(fewer))
     }
 
     /// Gives the islands to threads: neighbours to the same one, or all evenly, whichever looks faster.
@@ -155,7 +214,7 @@ impl Partition {
     }
 
     /// The cut as people see it.
-    pub(crate) fn describe(&self, machine: &Machine) -> Cut {
+    pub(crate) fn describe(&self, machine: &Machine, fewer: Option<Fewer>) -> Cut {
         let mut islands: Vec<CutIsland> = self
             .thread
             .iter()
@@ -171,7 +230,8 @@ impl Partition {
             .enumerate()
             .filter(|(_, link)| self.island[link.from.process] != self.island[link.to.process]);
         let limit = crossing.min_by_key(|(_, link)| machine.latency(link)).map(|(index, _)| index);
-        Cut { islands, lookahead: SimTime::from_ps(self.lookahead), limit }
+        let lookahead = SimTime::from_ps(self.lookahead);
+        Cut { islands, lookahead, limit, threads: self.threads, fewer }
     }
 }
 
@@ -275,21 +335,21 @@ mod tests {
 
     #[test]
     fn clusters_become_islands_where_windows_are_long() {
-        let cut = Partition::new(&clusters(8, 100, 20), 1, Islands::Auto);
+        let cut = Partition::new(&clusters(8, 100, 20), 1..=1, Islands::Auto);
         assert_eq!((cut.thread.len(), cut.lookahead), (8, 100_000));
         assert!((0..32).all(|process| cut.island[process] == process / 4));
     }
 
     #[test]
     fn short_links_everywhere_make_one_island_on_one_thread() {
-        assert_eq!(Partition::new(&clusters(8, 1, 20), 1, Islands::Auto).thread.len(), 1);
+        assert_eq!(Partition::new(&clusters(8, 1, 20), 1..=1, Islands::Auto).thread.len(), 1);
     }
 
     #[test]
     fn threads_share_the_weight_evenly() {
         let mut machine = clusters(8, 100, 20);
         machine.processes[0].weight = 2_000;
-        let cut = Partition::new(&machine, 2, Islands::Auto);
+        let cut = Partition::new(&machine, 2..=2, Islands::Auto);
         let mut loads = [0.0; 2];
         cut.thread.iter().zip(&cut.load).for_each(|(&thread, load)| loads[thread] += load);
         // The heavy cluster is more than all others together.
@@ -304,7 +364,7 @@ mod tests {
             let mut machine = clusters(1, 100, 20);
             machine.processes[0].link_weight = link_weight;
             machine.weigh(measured);
-            Partition::new(&machine, 1, Islands::AtLatency(SimTime::from_ns(1))).load[0]
+            Partition::new(&machine, 1..=1, Islands::AtLatency(SimTime::from_ns(1))).load[0]
         };
         // Two links of its ring, and both ends of the one that leads from the cluster to itself.
         assert_eq!(load(10, None) - load(0, None), 4.0 * 10.0 * 1_000.0);
@@ -313,15 +373,35 @@ mod tests {
 
     #[test]
     fn neighbours_stay_on_a_thread() {
-        let cut = Partition::new(&clusters(8, 100, 20), 2, Islands::Auto);
+        let cut = Partition::new(&clusters(8, 100, 20), 2..=2, Islands::Auto);
         assert_eq!((cut.thread, cut.crossing), (vec![0, 0, 0, 0, 1, 1, 1, 1], 2));
+    }
+
+    #[test]
+    fn threads_are_used_where_they_are_faster() {
+        let threads = |machine: &Machine, asked, cores, always, islands| {
+            let (cut, fewer) = Partition::for_run(machine, asked, cores, always, islands);
+            (cut.threads, fewer)
+        };
+        // Windows of 100 cycles are worth a meeting, and there are cores.
+        let long = clusters(8, 100, 20);
+        assert_eq!(threads(&long, 2, 2, false, Islands::Auto), (2, None));
+        assert_eq!(threads(&long, 2, 1, false, Islands::Auto), (1, Some(Fewer::Cores(1))));
+        assert_eq!(threads(&long, 2, 1, true, Islands::Auto), (2, None));
+        // Windows of one cycle are not.
+        let short = clusters(8, 1, 20);
+        let windows = Some(Fewer::Windows(SimTime::from_ns(1)));
+        assert_eq!(threads(&short, 2, 2, false, Islands::Auto), (1, windows));
+        assert_eq!(threads(&short, 2, 2, true, Islands::Auto), (2, None));
+        assert_eq!(threads(&long, 2, 2, true, Islands::One), (1, Some(Fewer::Islands(1))));
+        assert_eq!(threads(&long, 1, 2, false, Islands::Auto), (1, None));
     }
 
     #[test]
     fn a_latency_can_be_asked_for() {
         let machine = clusters(4, 100, 20);
-        let at = |ns| Partition::new(&machine, 1, Islands::AtLatency(SimTime::from_ns(ns))).thread.len();
+        let at = |ns| Partition::new(&machine, 1..=1, Islands::AtLatency(SimTime::from_ns(ns))).thread.len();
         assert_eq!((at(1), at(2), at(100)), (16, 4, 4));
-        assert_eq!(Partition::new(&machine, 4, Islands::One).thread.len(), 1);
+        assert_eq!(Partition::new(&machine, 4..=4, Islands::One).thread.len(), 1);
     }
 }

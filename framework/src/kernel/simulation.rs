@@ -3,11 +3,14 @@
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, mpsc};
+use std::time::Instant;
 
+use super::crew::{Berths, follow, lead};
+use super::island::Cost;
 use super::machine::{LinkSpec, Machine, ProcessSpec};
 use super::outcome::{Fault, Hang, Outcome};
 use super::parallel::Exchange;
-use super::partition::{Islands, Partition};
+use super::partition::{Fewer, Islands, Partition};
 use super::remote::Notice;
 use super::samples::Sample;
 use super::snapshot::{Snapshot, SnapshotTimes, combine};
@@ -17,11 +20,26 @@ use super::wiring::{Crossings, Figures};
 use super::worker::Worker;
 use crate::time::SimTime;
 
+/// Whether a machine runs on all threads that it may have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sharing {
+    /// On as many as look fastest, no more than there are cores, and by turns on one of them while other processes
+    /// have the cores.
+    #[default]
+    WhereFaster,
+    /// On all, whatever that costs: for who looks at threads and not at results.
+    Always,
+    /// On all, and on one of them, by turns of a few windows: for tests.
+    InTurns,
+}
+
 /// How to run a machine. None of this changes what it does, `stop_at` apart.
 #[derive(Clone)]
 pub struct RunOptions {
     /// Threads to use at most; no more than there are islands.
     pub threads: usize,
+    /// Whether all of them are used.
+    pub sharing: Sharing,
     /// How to cut the machine.
     pub islands: Islands,
     /// What the processes weigh, in the machine's order; without it they weigh what they say.
@@ -51,6 +69,7 @@ impl Default for RunOptions {
     fn default() -> Self {
         RunOptions {
             threads: 1,
+            sharing: Sharing::WhereFaster,
             islands: Islands::Auto,
             weights: None,
             measure: false,
@@ -80,12 +99,43 @@ pub struct Finished {
     pub samples: Vec<Sample>,
     /// From one sample to the next: longer than was asked for where there would be too many.
     pub every: SimTime,
-    /// Nanoseconds of computing per process, in the machine's order, if they were measured.
-    pub costs: Vec<u64>,
+    /// What each process costs, in the machine's order, if that was measured.
+    pub(crate) costs: Vec<Cost>,
     /// Islands into which the machine was cut.
     pub islands: usize,
     /// The lookahead between them: no message from one to another takes less.
     pub lookahead: SimTime,
+    /// What ran it.
+    pub crew: Crew,
+}
+
+/// The threads that ran a machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Crew {
+    /// How many.
+    pub threads: usize,
+    /// Why these are fewer than were asked for.
+    pub fewer: Option<Fewer>,
+    /// The share of the wall-clock time in which the first ran all shares, since the others had no cores or too little to do.
+    pub alone: f64,
+}
+
+impl Crew {
+    /// What to tell who asked for another number of threads.
+    pub fn fewer(&self, asked: usize) -> Option<String> {
+        self.fewer.map(|fewer| format!("{} ({asked} asked for: {fewer})", self.threads))
+    }
+
+    /// What to tell who asked for threads that slept for a good part of the run.
+    pub fn asleep(&self) -> Option<String> {
+        let percent = (100.0 * self.alone).round();
+        (percent >= 5.0).then(|| {
+            format!(
+                "{}, of which one ran all for {percent} % of the time: the others had no core or too little to do",
+                self.threads
+            )
+        })
+    }
 }
 
 impl Machine {
@@ -96,7 +146,10 @@ impl Machine {
     /// panics while it runs ends the run with [`Outcome::Failed`] instead.
     pub fn run(mut self, options: &RunOptions) -> Finished {
         self.weigh(options.weights.as_deref());
-        let partition = Partition::new(&self, options.threads, options.islands);
+        // Affinity and quotas count; what other processes take of the cores shows while it runs.
+        let cores = std::thread::available_parallelism().map_or(usize::MAX, usize::from);
+        let always = options.sharing != Sharing::WhereFaster;
+        let (partition, fewer) = Partition::for_run(&self, options.threads, cores, always, options.islands);
         let grace = self.grace();
         let plan = Plan {
             figures: self.links.iter().map(|link| Figures::new(&self, link)).collect(),
@@ -115,29 +168,35 @@ impl Machine {
         for (index, process) in self.processes.into_iter().enumerate() {
             shares[plan.thread_of(index)].push((index, process));
         }
-        let mut exchanges = Exchange::all(plan.partition.threads).into_iter();
-        let mut parts: Vec<Part> = std::thread::scope(|scope| {
+        let threads = plan.partition.threads;
+        let mut exchanges = Exchange::all(threads, cores).into_iter();
+        let berths = Berths::new(threads);
+        let begun = Instant::now();
+        let (mut parts, alone) = std::thread::scope(|scope| {
             let mut shares = shares.into_iter().enumerate();
             let own = shares.next().zip(exchanges.next());
-            let plan = &plan;
+            let (plan, berths) = (&plan, &berths);
             // The watchdog ends when this end of the channel is dropped, also if a worker panics.
             let (_running, ended) = mpsc::channel();
             scope.spawn(move || watch(&plan.options.watchdog, &plan.pulses, &plan.paths, &ended));
             let others: Vec<_> = shares
                 .zip(exchanges)
                 .map(|((thread, share), exchange)| {
-                    scope.spawn(move || Worker::start(plan, thread, share, exchange).run())
+                    scope.spawn(move || follow(Worker::start(plan, thread, share), exchange, berths, thread))
                 })
                 .collect();
-            let own =
-                own.map(|((thread, share), exchange)| Worker::start(plan, thread, share, exchange).run());
-            let others = others.into_iter().map(|thread| match thread.join() {
+            let own = own.map(|((thread, share), exchange)| {
+                lead(plan, Worker::start(plan, thread, share), exchange, berths)
+            });
+            let (mut parts, alone) = own.unwrap_or_default();
+            parts.extend(others.into_iter().filter_map(|thread| match thread.join() {
                 Ok(part) => part,
                 Err(panic) => std::panic::resume_unwind(panic),
-            });
-            own.into_iter().chain(others).collect()
+            }));
+            (parts, alone)
         });
-        plan.combine(&mut parts)
+        let alone = alone.as_secs_f64() / begun.elapsed().as_secs_f64().max(1e-9);
+        plan.combine(&mut parts, Crew { threads, fewer, alone })
     }
 }
 
@@ -176,7 +235,7 @@ pub(super) struct Part {
     pub(super) failure: Option<(u64, u32, Fault)>,
     pub(super) results: Vec<(usize, Box<dyn Any + Send>)>,
     pub(super) hashes: Vec<(usize, u64)>,
-    pub(super) costs: Vec<(u32, u64)>,
+    pub(super) costs: Vec<(u32, Cost)>,
     pub(super) snapshots: Vec<Snapshot>,
     /// From one sample to the next; the same on all threads.
     pub(super) every: SimTime,
@@ -193,7 +252,7 @@ impl Plan {
         &self.notices[from * self.partition.threads + to]
     }
 
-    fn combine(&self, parts: &mut [Part]) -> Finished {
+    fn combine(&self, parts: &mut [Part], crew: Crew) -> Finished {
         let failure = parts.iter_mut().filter_map(|part| part.failure.take()).min_by_key(|f| (f.0, f.1));
         let verdict = parts[0].verdict;
         let time = SimTime::from_ps(parts.iter().map(|part| part.time).max().unwrap_or(0));
@@ -201,7 +260,7 @@ impl Plan {
         let mut hashes: Vec<(usize, u64)> = Vec::new();
         let mut snapshots: Vec<Snapshot> = Vec::new();
         let mut samples: Vec<Sample> = Vec::new();
-        let mut costs: Vec<(u32, u64)> = Vec::new();
+        let mut costs: Vec<(u32, Cost)> = Vec::new();
         let mut standstills = Vec::new();
         for part in parts.iter_mut() {
             results.append(&mut part.results);
@@ -213,7 +272,7 @@ impl Plan {
         }
         results.sort_by_key(|(index, _)| *index);
         hashes.sort_unstable();
-        costs.sort_unstable();
+        costs.sort_unstable_by_key(|(process, _)| *process);
         snapshots.sort_unstable();
         samples.sort_unstable();
         let standstill = standstills.into_iter().reduce(Standstill::join).unwrap_or_default();
@@ -242,6 +301,7 @@ impl Plan {
             costs: costs.into_iter().map(|(_, cost)| cost).collect(),
             islands: self.partition.thread.len(),
             lookahead: SimTime::from_ps(self.partition.lookahead),
+            crew,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One thread's part of a machine: its islands, and its way through the windows.
+//! A share of a machine: the islands that run on a thread together, and their way through the windows.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use super::livelock::LivelockGuard;
 use super::local::Local;
 use super::machine::{Endpoint, ProcessSpec};
 use super::outcome::Fault;
-use super::parallel::{Exchange, Report};
+use super::parallel::Report;
 use super::process::Process;
 use super::queue::{NEVER, Queue};
 use super::remote::{Flush, Incoming, Post, batch_number};
@@ -22,10 +22,14 @@ use super::standstill::{LinkState, Standstill, Unfinished};
 use super::wiring::{Crossing, Ends, Ports, Wiring};
 use crate::time::{Clock, SimTime};
 
-/// One thread's part of the machine.
+/// A share of the machine. Another thread may take it over, between windows and as a whole
+/// ([`crew`](super::crew)).
 pub(super) struct Worker<'a> {
     plan: &'a Plan,
+    /// The share's number.
     thread: usize,
+    /// The numbers of the others.
+    others: Vec<usize>,
     islands: Vec<Island>,
     agenda: Rc<Agenda>,
     processes: BTreeMap<usize, Rc<Process>>,
@@ -37,20 +41,23 @@ pub(super) struct Worker<'a> {
     outgoing: Vec<Option<Rc<dyn Flush>>>,
     /// Per other thread what goes there; one's own place stays empty.
     posts: Vec<Rc<Post>>,
-    exchange: Exchange,
-    live: u64,
+    own: Report,
+    stop_at: u64,
+    failure: Option<(u64, u32, Fault)>,
+    endings: Vec<Ending>,
+    dirty: Vec<u32>,
+    recorder: Recorder,
+    samples: Samples,
+    guard: LivelockGuard,
+    /// How the run ended, and when.
+    end: (Verdict, u64),
 }
 
 type Finish = Box<dyn FnOnce() -> Box<dyn Any + Send>>;
 
 impl<'a> Worker<'a> {
     /// Starts the processes of a share and connects them.
-    pub(super) fn start(
-        plan: &'a Plan,
-        thread: usize,
-        share: Vec<(usize, ProcessSpec)>,
-        exchange: Exchange,
-    ) -> Self {
+    pub(super) fn start(plan: &'a Plan, thread: usize, share: Vec<(usize, ProcessSpec)>) -> Self {
         let mut islands: BTreeMap<usize, Vec<(usize, ProcessSpec)>> = BTreeMap::new();
         let live = share.iter().filter(|(_, process)| !process.daemon).count() as u64;
         for (index, process) in share {
@@ -58,9 +65,11 @@ impl<'a> Worker<'a> {
         }
         let crossing = if plan.partition.threads > 1 { plan.links.len() } else { 0 };
         let mut ports = Ports::default();
+        let options = &plan.options;
         let mut worker = Worker {
             plan,
             thread,
+            others: (0..plan.partition.threads).filter(|&other| other != thread).collect(),
             islands: Vec::new(),
             agenda: Rc::new(Local::new(Queue::new(islands.len()))),
             processes: BTreeMap::new(),
@@ -70,8 +79,15 @@ impl<'a> Worker<'a> {
             incoming: (0..2 * crossing).map(|_| None).collect(),
             outgoing: vec![None; 2 * crossing],
             posts: (0..plan.partition.threads).map(|_| Rc::default()).collect(),
-            exchange,
-            live,
+            own: Report { live, ..Report::default() },
+            stop_at: options.stop_at.map_or(NEVER, SimTime::as_ps),
+            failure: None,
+            endings: Vec::new(),
+            dirty: Vec::new(),
+            recorder: Recorder::new(options.snapshots),
+            samples: Samples::new(options.samples, plan.paths.len()),
+            guard: LivelockGuard::new(options.livelock_after),
+            end: (Verdict::Interrupted, 0),
         };
         let mut connected: BTreeMap<usize, Vec<(String, Option<u32>)>> = BTreeMap::new();
         for link in &plan.links {
@@ -164,89 +180,98 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Runs the windows to the end of the run.
-    pub(super) fn run(mut self) -> Part {
+    /// Hands over what goes to other shares, and says what there is to know of this one at the end of a window.
+    pub(super) fn report(&mut self) -> Report {
         let plan = self.plan;
-        let others: Vec<usize> =
-            (0..plan.partition.threads).filter(|&thread| thread != self.thread).collect();
-        let stop_at = plan.options.stop_at.map_or(NEVER, SimTime::as_ps);
-        let mut own = Report { live: self.live, ..Report::default() };
-        let mut failure: Option<(u64, u32, Fault)> = None;
-        let mut endings: Vec<Ending> = Vec::new();
-        let mut dirty: Vec<u32> = Vec::new();
-        let mut recorder = Recorder::new(plan.options.snapshots);
-        let mut samples = Samples::new(plan.options.samples, plan.paths.len());
-        let mut guard = LivelockGuard::new(plan.options.livelock_after);
-        let pulse = &*plan.pulses[self.thread];
-        let (verdict, time) = loop {
-            own.next = self.agenda.with(|agenda| agenda.earliest()).0;
-            own.mail = false;
-            for &other in &others {
-                let earliest = self.posts[other].flush(plan.notice(self.thread, other), &self.outgoing);
-                own.next = own.next.min(earliest);
-                own.mail |= earliest != NEVER;
-            }
-            own.interrupted = self.thread == 0 && plan.options.interrupt.load(Ordering::Relaxed);
-            let all = self.exchange.swap(own);
-            for &other in &others {
-                plan.notice(other, self.thread).take(&mut dirty);
-                for number in dirty.drain(..) {
-                    if let Some(incoming) = &self.incoming[number as usize] {
-                        incoming.fetch();
-                    }
+        self.own.next = self.agenda.with(|agenda| agenda.earliest()).0;
+        self.own.mail = false;
+        for &other in &self.others {
+            let earliest = self.posts[other].flush(plan.notice(self.thread, other), &self.outgoing);
+            self.own.next = self.own.next.min(earliest);
+            self.own.mail |= earliest != NEVER;
+        }
+        self.own.interrupted = self.thread == 0 && plan.options.interrupt.load(Ordering::Relaxed);
+        self.own
+    }
+
+    /// Runs the next window, unless the reports of all shares say that the run is over: then it is.
+    pub(super) fn window(&mut self, all: &Report) -> bool {
+        let plan = self.plan;
+        for &other in &self.others {
+            plan.notice(other, self.thread).take(&mut self.dirty);
+            for number in self.dirty.drain(..) {
+                if let Some(incoming) = &self.incoming[number as usize] {
+                    incoming.fetch();
                 }
             }
-            if all.mail && all.next >= guard.limit().min(stop_at) {
-                // Whether that wakes anybody must be known before anything is judged.
-                continue;
+        }
+        if all.mail && all.next >= self.guard.limit().min(self.stop_at) {
+            // Whether that wakes anybody must be known before anything is judged.
+            return false;
+        }
+        self.own.ran = false;
+        // Every share sees the same reports, so every share decides the same.
+        let ended = all.failed.min(if all.live == 0 { all.ended } else { NEVER });
+        let found = self.guard.note(all.next, all.ran, all.moved);
+        let found = found.filter(|&time| ended == NEVER && time < self.stop_at && all.next != NEVER);
+        let horizon = found.unwrap_or(self.stop_at.min(ended.saturating_add(plan.grace)));
+        self.recorder.note(all.next, horizon, &self.processes);
+        self.samples.note(all.next, horizon, &self.samplers);
+        if all.next >= horizon {
+            self.end = match ended {
+                NEVER if found.is_some() => (Verdict::Livelock, horizon),
+                NEVER if all.next == NEVER => (Verdict::Deadlock, self.latest()),
+                NEVER => (Verdict::Stopped, self.stop_at),
+                _ => (Verdict::Done, ended),
+            };
+            return true;
+        }
+        if all.interrupted {
+            self.end = (Verdict::Interrupted, all.next);
+            return true;
+        }
+        if self.thread == 0 {
+            plan.options.clock.store(all.next, Ordering::Relaxed);
+        }
+        let limit = all.next.saturating_add(plan.window);
+        let looks = self.recorder.limit().min(self.samples.limit());
+        self.run_islands(limit.min(horizon).min(looks).min(self.guard.limit()));
+        false
+    }
+
+    fn run_islands(&mut self, limit: u64) {
+        let pulse = &*self.plan.pulses[self.thread];
+        let mut endings = std::mem::take(&mut self.endings);
+        pulse.beat();
+        while let Some(number) = self.next_island(limit) {
+            let island = &mut self.islands[number];
+            pulse.set_island(number);
+            island.run(limit, &mut endings);
+            self.own.moved = self.own.moved.max(island.state.moved.get());
+            self.own.ran = true;
+        }
+        pulse.beat();
+        for ending in endings.drain(..) {
+            if !ending.daemon {
+                self.own.live -= 1;
+                self.own.ended = self.own.ended.max(ending.time);
             }
-            own.ran = false;
-            // Every thread sees the same reports, so every thread decides the same.
-            let ended = all.failed.min(if all.live == 0 { all.ended } else { NEVER });
-            let found = guard.note(all.next, all.ran, all.moved);
-            let found = found.filter(|&time| ended == NEVER && time < stop_at && all.next != NEVER);
-            let horizon = found.unwrap_or(stop_at.min(ended.saturating_add(plan.grace)));
-            recorder.note(all.next, horizon, &self.processes);
-            samples.note(all.next, horizon, &self.samplers);
-            if all.next >= horizon {
-                break match ended {
-                    NEVER if found.is_some() => (Verdict::Livelock, horizon),
-                    NEVER if all.next == NEVER => (Verdict::Deadlock, self.latest()),
-                    NEVER => (Verdict::Stopped, stop_at),
-                    _ => (Verdict::Done, ended),
-                };
+            if let Err(fault) = ending.result
+                && self
+                    .failure
+                    .as_ref()
+                    .is_none_or(|known| (ending.time, ending.process) < (known.0, known.1))
+            {
+                self.own.failed = self.own.failed.min(ending.time);
+                self.failure = Some((ending.time, ending.process, fault));
             }
-            if all.interrupted {
-                break (Verdict::Interrupted, all.next);
-            }
-            if self.thread == 0 {
-                plan.options.clock.store(all.next, Ordering::Relaxed);
-            }
-            let limit = all.next.saturating_add(plan.window);
-            let looks = recorder.limit().min(samples.limit());
-            let limit = limit.min(horizon).min(looks).min(guard.limit());
-            pulse.beat();
-            while let Some(number) = self.next_island(limit) {
-                let island = &mut self.islands[number];
-                pulse.set_island(number);
-                island.run(limit, &mut endings);
-                own.moved = own.moved.max(island.state.moved.get());
-                own.ran = true;
-            }
-            pulse.beat();
-            for ending in endings.drain(..) {
-                if !ending.daemon {
-                    own.live -= 1;
-                    own.ended = own.ended.max(ending.time);
-                }
-                if let Err(fault) = ending.result
-                    && failure.as_ref().is_none_or(|known| (ending.time, ending.process) < (known.0, known.1))
-                {
-                    own.failed = own.failed.min(ending.time);
-                    failure = Some((ending.time, ending.process, fault));
-                }
-            }
-        };
+        }
+        self.endings = endings;
+    }
+
+    /// What the share leaves.
+    pub(super) fn finish(mut self) -> Part {
+        let (verdict, time) = self.end;
         let hangs = matches!(verdict, Verdict::Deadlock | Verdict::Livelock);
         let standstill = hangs.then(|| self.standstill());
         let hashes = self.processes.iter();
@@ -254,7 +279,10 @@ impl<'a> Worker<'a> {
         let costs = self.islands.iter().flat_map(Island::costs).collect();
         let results =
             std::mem::take(&mut self.finish).into_iter().map(|(index, finish)| (index, finish())).collect();
-        let (snapshots, every, samples) = (recorder.snapshots, samples.every(), samples.taken);
+        let snapshots = std::mem::take(&mut self.recorder.snapshots);
+        let every = self.samples.every();
+        let samples = std::mem::take(&mut self.samples.taken);
+        let failure = self.failure.take();
         Part { verdict, time, failure, results, hashes, costs, snapshots, every, samples, standstill }
     }
 

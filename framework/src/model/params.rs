@@ -3,6 +3,9 @@
 //!
 //! `derive(Params)` writes the [`Params`] implementation; [`Parameter`] is what a field's type must be able to do.
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
 use super::diagnostics::{Diagnostic, Diagnostics};
 use super::families::{Families, FamilyId};
 use super::node::{FileId, Key, Node, SourceMap, Span, Value};
@@ -248,7 +251,7 @@ impl MapReader<'_> {
 }
 
 /// A nested set that is written in part, with the rest from its default.
-fn complete<T: Parameter>(node: &Node, default: &str) -> Option<Node> {
+fn complete<T: Parameter>(node: &Node, default: &'static str) -> Option<Node> {
     let info = T::describe();
     let Value::Map(written) = &node.value else { return None };
     if info.fields.is_empty() || info.list {
@@ -261,19 +264,31 @@ fn complete<T: Parameter>(node: &Node, default: &str) -> Option<Node> {
     Some(Node { span: node.span, value: Value::Map(entries) })
 }
 
+/// The defaults that were needed so far: a machine has many instances of few kinds.
+static DEFAULTS: Mutex<BTreeMap<&'static str, Node>> = Mutex::new(BTreeMap::new());
+
 /// A default as a tree whose every place is that of the map that leaves it out.
 ///
 /// # Panics
 /// If the default is not YAML: it was written by a programmer, not by a user.
-pub fn default_node(text: &str, span: Span) -> Node {
+pub fn default_node(text: &'static str, span: Span) -> Node {
+    let known = DEFAULTS.lock().unwrap_or_else(PoisonError::into_inner).get(text).cloned();
+    let mut node = known.unwrap_or_else(|| {
+        let node = parsed(text);
+        DEFAULTS.lock().unwrap_or_else(PoisonError::into_inner).insert(text, node.clone());
+        node
+    });
+    relocate(&mut node, span);
+    node
+}
+
+fn parsed(text: &str) -> Node {
     let mut sources = SourceMap::default();
     let mut diagnostics = Diagnostics::default();
     let file: FileId = sources.add("default", text);
     let node = yaml::parse(file, &sources, &mut diagnostics);
     assert!(diagnostics.is_empty(), "the default `{text}` is not YAML");
-    let mut node = node.unwrap_or(Node { span, value: Value::Null });
-    relocate(&mut node, span);
-    node
+    node.unwrap_or(Node { span: Span::default(), value: Value::Null })
 }
 
 fn relocate(node: &mut Node, span: Span) {
@@ -415,6 +430,21 @@ mod tests {
         assert_eq!(cache.replacement, Replacement::NotRecent);
         assert_eq!(cache.policy.build().name(), "ppcs guard=false slots=4");
         assert!(cache.banks.is_empty() && cache.label.is_none());
+    }
+
+    #[test]
+    fn a_default_has_the_place_of_the_map_that_leaves_it_out() {
+        let text = "{ count: 2, lanes: [4, 8] }";
+        let places =
+            [Span { start: 3, end: 5, ..Span::default() }, Span { start: 7, end: 8, ..Span::default() }];
+        for span in places {
+            let node = default_node(text, span);
+            assert_eq!((node.span, node.as_map().unwrap()[1].0.span), (span, span));
+            assert!(
+                matches!(&node.as_map().unwrap()[1].1.value, Value::List(items) if items[1].span == span)
+            );
+        }
+        assert_eq!(default_node("", Span::default()).value, Value::Null);
     }
 
     #[test]

@@ -2,19 +2,32 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Units of work (thread blocks, on a GPU) that have ended so far. An edge to the outside world, given as a resource:
+/// Units of work (thread blocks, on a GPU) that have begun and ended so far. An edge to the outside world, given as a resource:
 /// components add to it and never read it, so it cannot change what they do.
 #[derive(Default)]
-pub struct Meter(AtomicU64);
+pub struct Meter {
+    begun: AtomicU64,
+    ended: AtomicU64,
+}
 
 impl Meter {
+    /// So many units begin.
+    pub fn begin(&self, units: u64) {
+        self.begun.fetch_add(units, Ordering::Relaxed);
+    }
+
     /// So many units have ended.
-    pub fn add(&self, units: u64) {
-        self.0.fetch_add(units, Ordering::Relaxed);
+    pub fn end(&self, units: u64) {
+        self.ended.fetch_add(units, Ordering::Relaxed);
     }
 
     /// The units that have ended.
-    pub fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
+    pub fn ended(&self) -> u64 {
+        self.ended.load(Ordering::Relaxed)
+    }
+
+    /// The units that are under way.
+    pub fn under_way(&self) -> u64 {
+        self.begun.load(Ordering::Relaxed).saturating_sub(self.ended())
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::faults::sender;
 use super::machine::{Endpoint, Link, Machine};
-use crate::kernel::{self, LinkOptions, LinkSpec, Outcome, RunOptions, Snapshot};
+use crate::kernel::{self, Crew, LinkOptions, LinkSpec, Outcome, RunOptions, Snapshot};
 use crate::model::{
     Environment, INJECTOR_INPUT, INJECTOR_OUTPUT, InjectorParams, InjectorSite, Registry, Remains, StatRow,
 };
@@ -32,6 +32,8 @@ pub struct RunReport {
     pub islands: usize,
     /// The lookahead between them.
     pub lookahead: SimTime,
+    /// The threads that ran it.
+    pub crew: Crew,
 }
 
 impl RunReport {
@@ -46,6 +48,7 @@ impl RunReport {
             snapshots: Vec::new(),
             islands: 0,
             lookahead: SimTime::ZERO,
+            crew: Crew::default(),
         }
     }
 }
@@ -147,5 +150,6 @@ pub fn run(
         snapshots: finished.snapshots,
         islands: finished.islands,
         lookahead: finished.lookahead,
+        crew: finished.crew,
     }
 }

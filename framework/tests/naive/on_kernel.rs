@@ -85,7 +85,7 @@ pub(crate) const CUTS: [Cut; 6] =
 /// Options for a run of a plan.
 pub(crate) fn options(plan: &Plan, (threads, islands): Cut) -> RunOptions {
     let stop_at = plan.stop_at.map(SimTime::from_ps);
-    RunOptions { threads, islands, stop_at, hash: true, ..RunOptions::default() }
+    RunOptions { threads, sharing: Sharing::Always, islands, stop_at, hash: true, ..RunOptions::default() }
 }
 
 /// Runs a plan for what the kernel itself says of it.

@@ -22,12 +22,17 @@ pub(crate) fn watch<T>(progress: &Progress, shown: bool, work: impl FnOnce() -> 
         let (done, ended) = mpsc::channel::<()>();
         scope.spawn(move || {
             let bar = bar();
-            let begun = Instant::now();
+            let mut run = None;
             // The channel closes when the work is done, also when it panics.
             while ended.recv_timeout(INTERVAL) == Err(mpsc::RecvTimeoutError::Timeout) {
                 if let Some(snapshot) = progress.snapshot() {
                     bar.set_position((snapshot.fraction() * STEPS as f64) as u64);
-                    bar.set_message(message(&snapshot, begun.elapsed()));
+                    if run.is_none() {
+                        run = progress.forecast().map(|forecast| (forecast, Instant::now()));
+                    }
+                    let left =
+                        run.as_mut().and_then(|(forecast, begun)| forecast.left(snapshot, begun.elapsed()));
+                    bar.set_message(message(&snapshot, left));
                 }
             }
             bar.finish_and_clear();
@@ -57,14 +62,19 @@ pub(crate) fn left(share: f64, elapsed: Duration) -> String {
     format!(", about {} s to go", rest.as_secs())
 }
 
-fn message(snapshot: &Snapshot, elapsed: Duration) -> String {
-    let Snapshot { time, launches, all_launches, ctas, all_ctas, bytes, all_bytes } = *snapshot;
+/// What follows how far a run is.
+pub(crate) fn to_go(left: Option<Duration>) -> String {
+    left.map_or_else(String::new, |left| format!(", about {} s to go", left.as_secs()))
+}
+
+fn message(snapshot: &Snapshot, left: Option<Duration>) -> String {
+    let Snapshot { time, launches, all_launches, ctas, all_ctas, bytes, all_bytes, .. } = *snapshot;
     let millis = time.as_ps() as f64 * 1e-9;
     let rest = amount(all_bytes.saturating_sub(bytes));
     let mut text = format!(
         "{millis:.6} ms simulated, {launches}/{all_launches} launches, {ctas}/{all_ctas} CTAs, {rest} left"
     );
-    text.push_str(&left(snapshot.fraction(), elapsed));
+    text.push_str(&to_go(left));
     text
 }
 
@@ -83,8 +93,9 @@ mod tests {
             all_bytes: 2 << 20,
             ..Snapshot::default()
         };
-        let text = message(&snapshot, Duration::from_secs(10));
+        let text = message(&snapshot, Some(Duration::from_secs(10)));
         let expected = "0.000000 ms simulated, 1/2 launches, 4/8 CTAs, 1.0 MiB left, about 10 s to go";
         assert_eq!(text, expected);
+        assert_eq!(message(&snapshot, None), expected.trim_end_matches(", about 10 s to go"));
     }
 }

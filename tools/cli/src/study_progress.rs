@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::mpsc;
 use std::time::Instant;
 
+use counterpoint_experiments::run::Forecast;
 use counterpoint_experiments::study::Study;
 use counterpoint_experiments::study::engine::{Board, State};
 use indicatif::{MultiProgress, ProgressBar};
 
-use crate::progress::{INTERVAL, STEPS, bar, left};
+use crate::progress::{INTERVAL, STEPS, bar, left, to_go};
 
 /// Does something while lines on standard error tell how far its points are: bars for someone who watches, else a line
 /// when a point ends; nothing if it is to be `quiet`.
@@ -44,8 +45,8 @@ struct Lines<'a> {
     begun: Instant,
     all: MultiProgress,
     total: Option<ProgressBar>,
-    /// By point, its line and when it came up.
-    running: BTreeMap<usize, (ProgressBar, Instant)>,
+    /// By point, its line, when it came up, and how long the rest takes.
+    running: BTreeMap<usize, (ProgressBar, Instant, Option<Forecast>)>,
     /// Points whose end has been told.
     told: Vec<bool>,
 }
@@ -79,12 +80,15 @@ impl<'a> Lines<'a> {
                     if self.total.is_some() {
                         let name = self.study.points[point].name();
                         let all = &self.all;
-                        let (line, since) =
-                            self.running.entry(point).or_insert_with(|| (all.add(bar()), Instant::now()));
+                        let (line, since, forecast) = self
+                            .running
+                            .entry(point)
+                            .or_insert_with(|| (all.add(bar()), Instant::now(), progress.forecast()));
                         line.set_position((snapshot.fraction() * STEPS as f64) as u64);
                         let (millis, elapsed) = (snapshot.time.as_ps() as f64 * 1e-9, since.elapsed());
                         let speed = millis / elapsed.as_secs_f64().max(1e-3);
-                        let left = left(snapshot.fraction(), elapsed);
+                        let left =
+                            to_go(forecast.as_mut().and_then(|forecast| forecast.left(snapshot, elapsed)));
                         let text = format!("{name}: {millis:.3} ms simulated, {speed:.3} ms a second{left}");
                         line.set_message(text);
                     }
@@ -106,7 +110,7 @@ impl<'a> Lines<'a> {
         if std::mem::replace(&mut self.told[point], true) {
             return;
         }
-        if let Some((line, _)) = self.running.remove(&point) {
+        if let Some((line, ..)) = self.running.remove(&point) {
             line.finish_and_clear();
             self.all.remove(&line);
         }

@@ -74,6 +74,9 @@ pub(crate) fn print(summary: &RunSummary, out: &mut dyn Write) -> io::Result<()>
     if let Some(hash) = report.hash {
         writeln!(out, "  hash         {hash:016x}")?;
     }
+    if let Some(threads) = &summary.threads {
+        writeln!(out, "  threads      {threads}")?;
+    }
     speed(summary, out)?;
     for path in &summary.outputs {
         writeln!(out, "  wrote        {}", path.display())?;

@@ -11,7 +11,7 @@ use counterpoint_experiments::bisect::{Pass, Verdict, bisect};
 use counterpoint_experiments::hashes::Hashes;
 use counterpoint_experiments::registry;
 use counterpoint_experiments::run::{Progress, RunError, RunRequest, run};
-use counterpoint_framework::kernel::{Outcome, SnapshotTimes};
+use counterpoint_framework::kernel::{Outcome, Sharing, SnapshotTimes};
 use counterpoint_framework::model::Registry;
 use counterpoint_framework::time::SimTime;
 
@@ -93,8 +93,14 @@ impl Bisect {
                 return Ok(FAILURE);
             }
         };
-        let own =
-            RunRequest { threads: self.threads, seed: self.seed, ..self.machine.request(&self.application) };
+        // A difference between threads shows where they run.
+        let sharing = Sharing::Always;
+        let own = RunRequest {
+            threads: self.threads,
+            sharing,
+            seed: self.seed,
+            ..self.machine.request(&self.application)
+        };
         let other = changes.apply(&own);
         let registry = Arc::new(registry());
         let interrupted = || {
@@ -192,7 +198,8 @@ fn elsewhere(program: &Path, request: &RunRequest, pass: Pass) -> Result<Hashes,
     command.args(request.overlays.iter().flat_map(|overlay| ["--with", overlay]));
     command.args(request.runtime.iter().flat_map(|runtime| ["--runtime", runtime]));
     command.args(request.policy.iter().flat_map(|policy| ["--policy", policy]));
-    command.args(["--threads", &request.threads.to_string(), "--seed", &request.seed.to_string()]);
+    command.args(["--threads", &request.threads.to_string(), "--force-threads"]);
+    command.args(["--seed", &request.seed.to_string()]);
     command.args(pass.stop_at.iter().flat_map(|&time| ["--stop-at".to_owned(), ps(time)]));
     command.args(["--hash-from", &ps(pass.times.from), "--hash-every", &ps(pass.times.every)]);
     command.arg("--hashes").arg(&hashes).arg("--out").arg(folder.path().join("out"));

@@ -14,7 +14,7 @@ use counterpoint_framework::topology::Machine;
 use counterpoint_framework::topology::picture::{self as drawing, Arrays};
 
 use super::machine::MachineOptions;
-use super::run::{islands as parse_islands, time};
+use super::run::{islands as parse_islands, sharing, time};
 use super::{fail, note_unused};
 use crate::{Console, SUCCESS, dot, picture};
 
@@ -28,9 +28,12 @@ pub(crate) struct Graph {
     /// Show the islands that a run cuts the machine into, and their threads.
     #[arg(long)]
     islands: bool,
-    /// Threads to cut it for.
+    /// Threads to cut it for at most: fewer where fewer are faster.
     #[arg(long, default_value_t = 1)]
     threads: usize,
+    /// Cut it for all threads asked for, even where fewer are faster.
+    #[arg(long)]
+    force_threads: bool,
     /// How to cut it: `auto`, `one`, or at links of this latency or more, such as `10 ns`.
     #[arg(long, value_name = "HOW", default_value = "auto", value_parser = parse_islands)]
     cut: Islands,
@@ -52,6 +55,7 @@ impl Graph {
     pub(super) fn execute(&self, console: &mut Console<'_>) -> io::Result<u8> {
         let request = RunRequest {
             threads: self.threads,
+            sharing: sharing(self.force_threads),
             islands: self.cut,
             warm_up: self.warm_up,
             ..self.machine.request(self.application.as_deref().unwrap_or_default())
@@ -100,7 +104,7 @@ fn links(machine: &Machine, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn islands(machine: &Machine, cut: &Cut, out: &mut dyn Write) -> io::Result<()> {
-    let threads = cut.islands.iter().map(|island| island.thread + 1).max().unwrap_or(0);
+    let threads = cut.threads;
     let (parts, count) = (machine.instances.len(), cut.islands.len());
     let of = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     writeln!(
@@ -112,6 +116,9 @@ fn islands(machine: &Machine, cut: &Cut, out: &mut dyn Write) -> io::Result<()> 
         of(threads, "thread"),
         cut.lookahead
     )?;
+    if let Some(fewer) = cut.fewer {
+        writeln!(out, "no more threads: {fewer}")?;
+    }
     if let Some(link) = cut.limit.and_then(|index| machine.links.get(index)) {
         let (from, to) = (machine.path(&link.from), machine.path(&link.to));
         writeln!(out, "limited by {from} -> {to} ({})", link.latency)?;

@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use counterpoint_experiments::registry;
 use counterpoint_experiments::run::{Check, Progress, RunRequest, RunSummary, run_watched};
 use counterpoint_experiments::verify::Verdict;
-use counterpoint_framework::kernel::{Islands, Outcome, RunOptions, SnapshotTimes, Stuck};
+use counterpoint_framework::kernel::{Islands, Outcome, RunOptions, Sharing, SnapshotTimes, Stuck};
 use counterpoint_framework::telemetry::{Level, Recording};
 use counterpoint_framework::time::{Quantity, SimTime};
 use counterpoint_host_model::functional::Found;
@@ -48,9 +48,13 @@ pub(crate) struct Run {
     /// With --functional: give a block up, naming kernel, warp and PTX line, when it has executed so many warp instructions.
     #[arg(long, value_name = "NUMBER", requires = "functional", default_value_t = DEFAULT_LIMIT)]
     instruction_limit: u64,
-    /// Threads to simulate with; the results do not depend on it.
+    /// Threads to simulate with at most: fewer where fewer are faster, and one while other processes have the cores. The results do
+    /// not depend on it.
     #[arg(long, default_value_t = 1)]
     threads: usize,
+    /// Simulate with all threads asked for, even where fewer are faster.
+    #[arg(long)]
+    force_threads: bool,
     /// How to cut the machine into islands: `auto`, `one`, or at links of this latency or more, such as `10 ns`. The
     /// results do not depend on it.
     #[arg(long, value_name = "HOW", default_value = "auto", value_parser = islands)]
@@ -160,6 +164,11 @@ pub(super) fn time(text: &str) -> Result<SimTime, String> {
     SimTime::parse(text).map_err(|error| error.to_string())
 }
 
+/// Whether all threads are used.
+pub(super) fn sharing(forced: bool) -> Sharing {
+    if forced { Sharing::Always } else { Sharing::WhereFaster }
+}
+
 pub(super) fn islands(text: &str) -> Result<Islands, String> {
     match text {
         "auto" => Ok(Islands::Auto),
@@ -193,6 +202,7 @@ impl Run {
             racecheck: self.racecheck,
             instruction_limit: self.instruction_limit,
             threads: self.threads,
+            sharing: sharing(self.force_threads),
             islands: self.cut,
             warm_up: self.warm_up,
             out: Some(self.out.clone().unwrap_or_else(|| self.default_folder())),

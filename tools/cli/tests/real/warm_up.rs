@@ -25,7 +25,7 @@ fn a_warm_up_changes_no_result() {
     for time in ["18 us", "1 ms"] {
         for threads in ["1", "2"] {
             assert_eq!(
-                results(&["--warm-up", time, "--threads", threads]),
+                results(&["--warm-up", time, "--threads", threads, "--force-threads"]),
                 plain,
                 "{time}, {threads} threads"
             );

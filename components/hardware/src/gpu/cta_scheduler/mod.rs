@@ -198,7 +198,7 @@ impl CtaScheduler {
                 sim.stats.add_block(&counts);
                 running.stats.work.add_block(&counts);
                 running.stream_stats.work.add_block(&counts);
-                self.meter.add(u64::from(!running.is_profiler()));
+                self.meter.end(u64::from(!running.is_profiler()));
                 if running.ended == running.launch.ctas() {
                     self.end(place, sim)?;
                 }
@@ -278,6 +278,7 @@ impl CtaScheduler {
             let index = running.placed;
             running.placed += 1;
             running.first_placed.get_or_insert(sim.cycle());
+            self.meter.begin(u64::from(!running.is_profiler()));
             let id = running.launch.id;
             running.sms += u32::from(self.sms[sm].take(id, &running.demand));
             sim.stats.ctas.add(1);
