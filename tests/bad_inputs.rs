@@ -227,6 +227,8 @@ fn what_cannot_run_is_refused_by_check_and_run_alike_before_anything_is_written(
         call.uni (r0), vprintf, (p0, p1); }\nret;\n}\n";
     const SHARES: &str = ".version 7.8\n.target sm_35\n.address_size 64\n\
         .visible .entry k(.param .u64 a) {\n.shared .align 4 .b8 own[1024];\nret;\n}\n";
+    const KEEPS: &str = ".version 7.8\n.target sm_35\n.address_size 64\n\
+        .visible .entry k(.param .u64 a) {\n.local .align 4 .b8 own[16384];\nret;\n}\n";
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("k.yaml");
     for (ptx, elements, launch, words) in [
@@ -247,6 +249,12 @@ fn what_cannot_run_is_refused_by_check_and_run_alike_before_anything_is_written(
             6_291_456,
             "block: 32",
             "error: the buffers need 25165824 bytes on device 0, which has room for 16711680\n",
+        ),
+        (
+            KEEPS,
+            64,
+            "block: 32",
+            "error: the buffers and the kernels' code, variables and local memory need ",
         ),
         (
             PRINTS,

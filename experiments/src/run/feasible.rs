@@ -1,5 +1,5 @@
-//! What can be known of a run before it begins: that blocks fit on the SMs, buffers into the memory of devices, and that the machine has
-//! all that kernels need.
+//! What can be known of a run before it begins: that blocks fit on the SMs, buffers, code and local memory into the memory of devices, and
+//! that the machine has all that kernels need.
 
 use counterpoint_framework::model::{Diagnostic, Diagnostics, Registry, Report};
 use counterpoint_framework::time::Bytes;
@@ -22,8 +22,8 @@ pub fn feasible(
     loaded: &LoadedApplication,
 ) -> Result<(), Vec<RunError>> {
     let mut errors = Vec::new();
+    let rooms = Room::of(&machine.machine, registry.families());
     if !request.functional {
-        let rooms = Room::of(&machine.machine, registry.families());
         let mut diagnostics = Diagnostics::default();
         let mut told = Vec::<&Launched>::new();
         for launched in &loaded.launched {
@@ -40,7 +40,7 @@ pub fn feasible(
             errors.push(Report::new(&diagnostics, loaded.sources.clone()).into());
         }
     }
-    errors.extend(lacking(&machine.machine, &loaded.application).into_iter().map(RunError::Usage));
+    errors.extend(lacking(&machine.machine, &loaded.application, &rooms).into_iter().map(RunError::Usage));
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
@@ -63,8 +63,8 @@ fn infeasible(Launched { span, launch }: &Launched, rooms: &[Room]) -> Option<Di
     Some(diagnostic.help(has))
 }
 
-/// Which devices are not there, or too small for the buffers.
-fn lacking(machine: &Machine, application: &Application) -> Vec<String> {
+/// Which devices are not there, or too small for the buffers and what kernels need besides.
+fn lacking(machine: &Machine, application: &Application, rooms: &[Room]) -> Vec<String> {
     let of = |kind: &'static str| machine.instances.iter().filter(move |one| one.kind == kind);
     let bytes = |one: &Instance, name: &str| one.params.get(name)?.as_scalar()?.parse::<Bytes>().ok();
     let Some(page) = of("host/cpu").next().and_then(|cpu| bytes(cpu, "page")) else { return Vec::new() };
@@ -75,7 +75,11 @@ fn lacking(machine: &Machine, application: &Application) -> Vec<String> {
         return Vec::new();
     }
     let why = |&device: &u32| match fronts.get(device as usize) {
-        Some(front) => layout.beyond(device, bytes(front, "memory")?.get()),
+        Some(front) => {
+            let memory = bytes(front, "memory")?.get();
+            let capacity = rooms.get(device as usize).map(Room::capacity).unwrap_or_default();
+            layout.all_beyond(application, page.get(), device, memory, capacity)
+        }
         None => Some(format!("device {device} of {} does not exist", fronts.len())),
     };
     layout.ends.keys().filter_map(why).collect()

@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use counterpoint_framework::kernel::Fault;
 use counterpoint_protocols::bus::{Description, Work};
+use counterpoint_protocols::local::Capacity;
 use counterpoint_protocols::preload::Preloaded;
 use counterpoint_protocols::write_log::WriteLog;
 use counterpoint_ptx::{Allocation, Rights};
 
 use super::Driver;
+use super::modules::Placed;
 use crate::program::{Application, BufferId};
 
 /// Where the first buffer lies on every device; below it nothing is mapped, so a null pointer is caught.
@@ -46,7 +48,23 @@ impl Layout {
     pub fn beyond(&self, device: u32, memory: u64) -> Option<String> {
         beyond("the buffers need", *self.ends.get(&device)?, device, memory)
     }
+
+    /// The same of all that the kernels need besides, on a device that holds threads of this capacity, from a page of this
+    /// size on.
+    pub fn all_beyond(
+        &self,
+        application: &Application,
+        page: u64,
+        device: u32,
+        memory: u64,
+        capacity: Capacity,
+    ) -> Option<String> {
+        let end = Placed::new(application, page, device, *self.ends.get(&device)?, capacity).end;
+        self.beyond(device, memory).or_else(|| beyond(ALL, end, device, memory))
+    }
 }
+
+const ALL: &str = "the buffers and the kernels' code, variables and local memory need";
 
 /// What to say if what lies on a device, up to an address, goes beyond its memory.
 fn beyond(what: &str, end: u64, device: u32, memory: u64) -> Option<String> {
@@ -85,8 +103,7 @@ impl Driver<'_> {
             let Description { memory, capacity, path, .. } =
                 self.devices.get(&device).cloned().unwrap_or_default();
             let all = self.place_modules(device, buffers, capacity);
-            let what = "the buffers and the kernels' code, variables and local memory need";
-            let too_small = || beyond(what, all, device, memory);
+            let too_small = || beyond(ALL, all, device, memory);
             if let Some(message) = layout.beyond(device, memory).or_else(too_small) {
                 return Err(Fault::new(message));
             }

@@ -7,6 +7,7 @@ use counterpoint_protocols::preload::Preloaded;
 use counterpoint_ptx::{Allocation, Rights, VariableBases};
 
 use super::Driver;
+use crate::program::Application;
 
 /// Where a module lies on its device.
 #[derive(Clone, Debug, Default)]
@@ -62,17 +63,32 @@ impl Bump {
     }
 }
 
-impl Driver<'_> {
-    /// Gives everything besides buffers its place on a device, whose buffers end at `next`; returns where all ends.
-    pub(super) fn place_modules(&mut self, device: u32, next: u64, capacity: Capacity) -> u64 {
-        let application = self.application();
-        let mut bump = Bump { next, page: self.page, given: Vec::new() };
+/// Everything besides buffers in its place on a device.
+pub(super) struct Placed {
+    /// By number of the module.
+    loaded: Vec<(usize, Loaded)>,
+    hidden: Hidden,
+    /// The address behind all of it.
+    pub(super) end: u64,
+}
+
+impl Placed {
+    /// Gives places to what an application has besides buffers on a device, whose buffers end at `next`. Whoever has this
+    /// `capacity` for threads holds their local memory.
+    pub(super) fn new(
+        application: &Application,
+        page: u64,
+        device: u32,
+        next: u64,
+        capacity: Capacity,
+    ) -> Self {
+        let mut bump = Bump { next, page, given: Vec::new() };
         let mut bytes_per_thread = 0;
         let mut parameters = Parameters::default();
-        self.loaded.resize(application.modules.len(), Loaded::default());
-        for (module, loaded) in application.modules.iter().zip(&mut self.loaded) {
+        let mut all = Vec::new();
+        for (number, module) in application.modules.iter().enumerate() {
             let Some(any) = module.kernels.first().filter(|_| module.device == device) else { continue };
-            let name = &module.name;
+            let (name, mut loaded) = (&module.name, Loaded::default());
             loaded.variables = VariableBases {
                 globals: bump.take(format!("variables of {name}"), any.global_bytes(), Rights::All),
                 constants: bump.take(format!("constants of {name}"), any.constant_bytes(), Rights::Read),
@@ -84,13 +100,28 @@ impl Driver<'_> {
                 let bytes = u64::from(kernel.param_bytes()).next_multiple_of(LINE_BYTES);
                 parameters.bytes = bytes.max(parameters.bytes);
             }
+            all.push((number, loaded));
         }
         let mut local = LocalMemory { base: 0, bytes_per_thread, capacity };
         local.base = bump.take("local memory".to_owned(), local.bytes(), Rights::All);
         let bytes = Parameters::PLACES * parameters.bytes;
         parameters.base = bump.take("kernel parameters".to_owned(), bytes, Rights::None);
-        self.hidden.insert(device, Hidden { allocations: bump.given, local, parameters });
-        bump.next
+        let hidden = Hidden { allocations: bump.given, local, parameters };
+        Placed { loaded: all, hidden, end: bump.next }
+    }
+}
+
+impl Driver<'_> {
+    /// Gives everything besides buffers its place on a device, whose buffers end at `next`; returns where all ends.
+    pub(super) fn place_modules(&mut self, device: u32, next: u64, capacity: Capacity) -> u64 {
+        let application = self.application();
+        let Placed { loaded, hidden, end } = Placed::new(&application, self.page, device, next, capacity);
+        self.loaded.resize(application.modules.len(), Loaded::default());
+        for (number, loaded) in loaded {
+            self.loaded[number] = loaded;
+        }
+        self.hidden.insert(device, hidden);
+        end
     }
 
     /// Puts the first bytes of a device's modules where they have their places.

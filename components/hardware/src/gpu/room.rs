@@ -3,9 +3,11 @@
 use counterpoint_framework::model::{Diagnostics, Families, Node, Params, Reader};
 use counterpoint_framework::topology::{Instance, Machine};
 use counterpoint_protocols::launch::SmResources;
+use counterpoint_protocols::local::Capacity;
 
 use super::cta_scheduler::Occupancy;
 use super::cta_scheduler::occupancy::blocks;
+use super::cta_scheduler::running::capacity;
 use super::sm::params::SmParams;
 
 /// The SMs of a GPU, and how they allot what they have to blocks.
@@ -37,6 +39,11 @@ impl Room {
         let sms = beside.filter_map(parameters).filter_map(|params| params.resources().ok()).collect();
         let occupancy = read::<Occupancy>(scheduler.params.get("occupancy")?, families)?;
         Some(Room { gpu: gpu.to_owned(), occupancy, sms })
+    }
+
+    /// Warps that the SMs hold at once.
+    pub fn capacity(&self) -> Capacity {
+        capacity(self.sms.iter())
     }
 
     /// Why a block fits on no SM, if it does not: by its threads, registers of a thread and bytes of shared memory.

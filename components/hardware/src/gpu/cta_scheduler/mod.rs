@@ -6,7 +6,7 @@
 mod dependences;
 pub mod occupancy;
 mod policy;
-mod running;
+pub(super) mod running;
 mod stats;
 mod steps;
 
@@ -338,7 +338,10 @@ impl Component for CtaScheduler {
         }
         io.launches
             .tx
-            .send(LaunchEvent::Capacity(running::capacity(&self.sms), running::least(&self.sms)))
+            .send(LaunchEvent::Capacity(
+                running::capacity(self.sms.iter().map(|sm| &sm.total)),
+                running::least(&self.sms),
+            ))
             .await;
         loop {
             for index in 0..io.sms.len() {

@@ -51,9 +51,9 @@ impl Running {
 }
 
 /// How many warps these SMs hold.
-pub(super) fn capacity(sms: &[Sm]) -> Capacity {
-    let warps = sms.iter().map(|sm| sm.total.threads / 32).max().unwrap_or(0);
-    Capacity { sms: sms.len() as u32, warps }
+pub(in crate::gpu) fn capacity<'a>(sms: impl ExactSizeIterator<Item = &'a SmResources>) -> Capacity {
+    let count = sms.len() as u32;
+    Capacity { sms: count, warps: sms.map(|sm| sm.threads / 32).max().unwrap_or(0) }
 }
 
 /// What each of these SMs offers at least.

@@ -1,0 +1,180 @@
+//! `cargo xtask documented [COUNTERPOINT]`: every command line of the README and its like works, prints something, and prints the lines
+//! that the page shows behind it.
+//!
+//! A study of hours is run at its small scale. The tutorial's commands need its component, so a test of its own has them.
+
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::Instant;
+
+use super::report;
+
+/// The pages.
+const PAGES: &[&str] = &[
+    "README.md",
+    "experiments/applications/README.md",
+    "experiments/applications/CRCS.md",
+    "experiments/studies/CRCS.md",
+    "experiments/studies/DKA.md",
+    "experiments/studies/PAGODA.md",
+    "tools/TRACING.md",
+];
+
+/// How command lines begin, and what they begin with here.
+const STARTS: [(&str, &str); 2] =
+    [("counterpoint ", "counterpoint "), ("cargo run --release -- ", "counterpoint ")];
+
+/// Scales that take hours, or many minutes.
+const LARGE: [&str; 3] = ["paper", "hundreds", "thousands"];
+
+/// Part of a page.
+#[derive(Debug, PartialEq)]
+enum Part {
+    /// A command line, by its number in the page.
+    Command(usize, String),
+    /// Lines that the commands before it print.
+    Shown(usize, Vec<String>),
+}
+
+/// Runs all commands of all pages with the program that is given, or with the one for release.
+pub(crate) fn run(counterpoint: Option<&str>) -> Result<(), String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().map_err(said)?;
+    let program = root.join(counterpoint.unwrap_or("target/release/counterpoint"));
+    let folder = std::env::temp_dir().join(format!("counterpoint-documented-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("bin")).map_err(said)?;
+    std::os::unix::fs::symlink(&program, folder.join("bin/counterpoint")).map_err(said)?;
+    for entry in ["experiments", "topologies", "components", "tests"] {
+        std::os::unix::fs::symlink(root.join(entry), folder.join(entry)).map_err(said)?;
+    }
+    let mut wrong = Vec::new();
+    for page in PAGES {
+        let text = std::fs::read_to_string(root.join(page)).map_err(|error| format!("{page}: {error}"))?;
+        let mut printed = String::new();
+        for part in parts(&text) {
+            match part {
+                Part::Command(line, command) => match execute(&folder, &command) {
+                    Ok(output) => printed.push_str(&output),
+                    Err(problem) => wrong.push(format!("{page}:{line}: `{command}` {problem}")),
+                },
+                Part::Shown(line, lines) => {
+                    let missing = lines.iter().filter(|line| !printed.lines().any(|known| known == *line));
+                    wrong.extend(missing.map(|missing| format!("{page}:{line}: not printed: {missing}")));
+                    printed.clear();
+                }
+            }
+        }
+    }
+    std::fs::remove_dir_all(&folder).map_err(said)?;
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
+}
+
+/// Runs a command line and gives what it printed.
+fn execute(folder: &Path, command: &str) -> Result<String, String> {
+    let begun = Instant::now();
+    let path = format!("{}:{}", folder.join("bin").display(), std::env::var("PATH").unwrap_or_default());
+    let output = Command::new("sh").args(["-c", command]).current_dir(folder).env("PATH", path).output();
+    let Output { status, stdout, stderr } = output.map_err(said)?;
+    report(&format!("{:7.1} s  {command}", begun.elapsed().as_secs_f64()));
+    let (out, err) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
+    // A comparison that finds a difference ends with 1.
+    let compares =
+        ["counterpoint bisect ", "counterpoint compare "].iter().any(|start| command.starts_with(start));
+    if !status.success() && !(compares && status.code() == Some(1)) {
+        return Err(format!("ends with {status}: {err}"));
+    }
+    if stdout.is_empty() && !command.contains('>') && !command.contains("--out ") && !command.contains("-o ")
+    {
+        return Err("prints nothing".to_owned());
+    }
+    Ok(format!("{out}{err}"))
+}
+
+/// The commands of a page, and what it shows of their output.
+fn parts(text: &str) -> Vec<Part> {
+    let mut parts = Vec::new();
+    // The language of the block that a line is in, and whether commands stood in the one before.
+    let (mut block, mut follows) = (None, false);
+    for (line, number) in text.lines().zip(1..) {
+        match (block, line.strip_prefix("```")) {
+            (None, Some(language)) => {
+                block = Some(language);
+                if language == "text" && follows {
+                    parts.push(Part::Shown(number, Vec::new()));
+                }
+            }
+            (Some(language), Some(_)) => {
+                follows = language == "sh" || (follows && language != "text");
+                block = None;
+            }
+            (Some("sh"), None) => {
+                let command = STARTS.iter().find_map(|(start, here)| {
+                    Some(format!("{here}{}", without_comment(line.strip_prefix(start)?)))
+                });
+                parts.extend(command.map(|command| Part::Command(number, smaller(&command))));
+            }
+            (Some("text"), None) if follows => {
+                if let (Some(Part::Shown(_, lines)), false) = (parts.last_mut(), line.trim() == "...") {
+                    lines.push(line.to_owned());
+                }
+            }
+            _ => {}
+        }
+    }
+    parts
+}
+
+/// A command line without the comment at its end.
+fn without_comment(line: &str) -> &str {
+    let (mut quote, mut end) = (None, line.len());
+    for (at, c) in line.char_indices() {
+        match (quote, c) {
+            (None, '"' | '\'') => quote = Some(c),
+            (Some(open), c) if c == open => quote = None,
+            (None, '#') if line[..at].ends_with(' ') => {
+                end = at;
+                break;
+            }
+            _ => {}
+        }
+    }
+    line[..end].trim_end()
+}
+
+/// The same command at the small scale of its study.
+fn smaller(command: &str) -> String {
+    LARGE.iter().fold(command.to_owned(), |command, scale| {
+        let command = command.replace(&format!("--scale {scale}"), "--scale small");
+        let words = command.split(' ').map(|word| match word.strip_suffix(&format!("-{scale}")) {
+            Some(study) if study.starts_with("out/studies/") => format!("{study}-small"),
+            _ => word.to_owned(),
+        });
+        words.collect::<Vec<_>>().join(" ")
+    })
+}
+
+fn said(error: std::io::Error) -> String {
+    error.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_and_what_they_print_are_found() {
+        let page = "Text.\n\n```sh\ncounterpoint list   # all\n# no command\n```\n\nprints\n\n```text\n  a  1\n  ...\n```\n\n\
+                    ```sh\ncargo run --release -- study x --scale paper\ncounterpoint report out/studies/x-paper\n```\n";
+        let shown = Part::Shown(10, vec!["  a  1".to_owned()]);
+        let command = |line, text: &str| Part::Command(line, format!("counterpoint {text}"));
+        let study = command(16, "study x --scale small");
+        assert_eq!(
+            parts(page),
+            [command(4, "list"), shown, study, command(17, "report out/studies/x-small")]
+        );
+    }
+
+    #[test]
+    fn a_comment_ends_a_command_and_a_quoted_sign_does_not() {
+        assert_eq!(without_comment("run \"a # b\" --x   # c"), "run \"a # b\" --x");
+    }
+}
