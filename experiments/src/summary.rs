@@ -280,8 +280,8 @@ pub(crate) mod tests {
             span(1, None, Level::Phases, "run heat", 0, 100),
             span(2, Some(1), Level::Phases, "prelude", 0, 20),
             span(3, Some(1), Level::Phases, "kernels", 20, 90),
-            span(4, Some(3), Level::Kernels, "step #1", 20, 50),
-            span(5, Some(3), Level::Kernels, "step #2", 40, 90),
+            span(4, Some(3), Level::Kernels, "step#1", 20, 50),
+            span(5, Some(3), Level::Kernels, "step#2", 40, 90),
             span(6, Some(5), Level::Ctas, "cta 0", 40, 90),
         ];
         let found: Vec<_> = phases(&spans)
@@ -292,8 +292,8 @@ pub(crate) mod tests {
             ("run heat".to_owned(), 0, 1, 100, 100),
             ("prelude".to_owned(), 1, 1, 20, 20),
             ("kernels".to_owned(), 1, 1, 70, 70),
-            ("step #1".to_owned(), 2, 1, 30, 30),
-            ("step #2".to_owned(), 2, 1, 50, 50),
+            ("step#1".to_owned(), 2, 1, 30, 30),
+            ("step#2".to_owned(), 2, 1, 50, 50),
         ];
         assert_eq!(found, expected);
     }
@@ -301,7 +301,7 @@ pub(crate) mod tests {
     #[test]
     fn many_launches_of_a_kernel_are_added_up() {
         let launch = |number: u64| Span {
-            name: format!("step #{number}").into(),
+            name: format!("step#{number}").into(),
             ..span(number, None, Level::Kernels, "", 10 * number, 10 * number + 5)
         };
         let spans: Vec<Span> = (1..=ONE_BY_ONE as u64 + 1).map(launch).collect();

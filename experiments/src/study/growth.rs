@@ -88,7 +88,7 @@ mod tests {
             block(2, 9),
             block(2, 51),
             span(1, None, Level::Ctas, "burst 0", 0, 9),
-            span(2, None, Level::Kernels, "step #2", 0, 60),
+            span(2, None, Level::Kernels, "step#2", 0, 60),
         ];
         let found = growths(&spans, SimTime::from_ps(10 * PARTS));
         let names: Vec<&str> = found.iter().map(|growth| growth.name.as_str()).collect();

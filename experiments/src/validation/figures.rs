@@ -10,6 +10,7 @@ use counterpoint_framework::topology::Machine;
 use serde::Deserialize;
 
 use super::{request, verified};
+use crate::launches::is_launch;
 use crate::run::{Progress, RunError, RunSummary, load_machine, run};
 
 /// A kernel, and what the other simulator says of it.
@@ -114,7 +115,7 @@ pub fn kernel(
 
 /// When each launch ended.
 fn ends(summary: &RunSummary) -> Vec<SimTime> {
-    let launches = summary.report.trace.spans.iter().filter(|span| span.name.contains(" #"));
+    let launches = summary.report.trace.spans.iter().filter(|span| is_launch(span));
     let mut ends: Vec<SimTime> = launches.map(|span| span.end).collect();
     ends.sort();
     ends

@@ -139,7 +139,7 @@ fn launches(launched: &[Launched], out: &mut dyn Write) -> io::Result<()> {
         let rows: Vec<(String, [u64; 3])> = of_kernel
             .map(|(index, launch)| {
                 let counts = [launch.ctas, launch.warp_instructions, launch.thread_instructions];
-                (format!("{kernel} #{}", index + 1), counts)
+                (format!("{kernel}#{}", index + 1), counts)
             })
             .collect();
         let rows = if rows.len() > ONE_BY_ONE {

@@ -417,6 +417,7 @@ impl Component for L2Slice {
         let preloaded = sim.resource::<Preloaded>();
         self.cold &= preloaded.is_some();
         self.log = sim.resource();
+        sim.stats.by_label.begin(sim.resource(), sim.path());
         loop {
             let cycle = sim.cycle();
             if let Some(reply) = io.memory.rx.try_recv() {

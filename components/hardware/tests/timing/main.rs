@@ -91,7 +91,7 @@ fn labelled(kernel: u32, stream: u32, request: MemRequest) -> MemRequest {
     MemRequest { label: Label { kernel, stream, ..Label::default() }, ..request }
 }
 
-/// Counters of a part of the component, such as `kernels[1]`, in the order of their names here.
+/// Counters of a part of the component, such as `kernels[#1]`, in the order of their names here.
 #[track_caller]
 fn counted<const N: usize>(report: &BenchReport, part: &str, names: [&str; N]) -> [u64; N] {
     let path = format!("unit.{part}");

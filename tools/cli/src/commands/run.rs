@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use counterpoint_experiments::registry;
-use counterpoint_experiments::run::{Progress, RunRequest, RunSummary, run_watched};
+use counterpoint_experiments::run::{LAUNCH_ROWS, Progress, RunRequest, RunSummary, run_watched};
 use counterpoint_framework::kernel::{Islands, Outcome, RunOptions, SnapshotTimes, Stuck};
 use counterpoint_framework::telemetry::{Level, Recording};
 use counterpoint_framework::time::{Quantity, SimTime};
@@ -85,6 +85,10 @@ pub(crate) struct Run {
     /// Spans at most; blocks, warps and bursts beyond are added up by component.
     #[arg(long, value_name = "NUMBER", default_value_t = Recording::default().limit, value_parser = span_limit)]
     span_limit: usize,
+    /// Launches, and streams, with rows of their own in the statistics: those with the lowest numbers. The others are added up
+    /// as `others`, so that the sum over the rows is that of all.
+    #[arg(long, value_name = "NUMBER", default_value_t = LAUNCH_ROWS)]
+    launch_rows: u32,
     /// Write how much each counter grew within this much simulated time, again and again, such as `10 us`; to
     /// `series.csv`, as rates to `curves.csv`, and as counter tracks for Perfetto.
     #[arg(long, value_name = "TIME", value_parser = time, conflicts_with = "functional")]
@@ -201,6 +205,7 @@ impl Run {
             stop_at: self.stop_at,
             livelock_after: self.livelock_after,
             recording: Recording { level: self.spans.into(), limit: self.span_limit },
+            launch_rows: self.launch_rows,
             series: self.series,
             watch: self.watch.clone(),
             seed: self.seed,

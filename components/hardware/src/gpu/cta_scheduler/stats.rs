@@ -1,10 +1,15 @@
 //! What a CTA scheduler counts: in all, of each launch, and of each stream.
 
+use std::cell::Cell;
+use std::fmt;
+use std::rc::Rc;
+
 use counterpoint_framework::model::{
-    Counter, Distribution, Keyed, Part, Ratio, Stat, StatLabel, StatVisitor, Stats,
+    Counter, Distribution, Keyed, Part, Ratio, Stat, StatLabel, StatValue, StatVisitor, Stats,
 };
 use counterpoint_framework::telemetry::{Attribute, Attributes};
 use counterpoint_protocols::launch::{CtaCounts, Launch, LaunchName};
+use counterpoint_protocols::launch_rows::{LaunchRows, Row};
 
 use crate::gpu::issue_slots::IssueSlots;
 
@@ -38,12 +43,24 @@ pub struct CtaSchedulerStats {
     /// Cycles from a block's placement to the message of its end.
     pub(super) cta_cycles: Distribution,
     /// Of each launch.
-    pub(super) kernels: Keyed<LaunchName, KernelStats>,
+    kernels: Keyed<LaunchKey, KernelStats>,
     /// Of each stream, by its number.
-    pub(super) streams: Keyed<u32, StreamStats>,
+    pub(super) streams: Keyed<Row, StreamStats>,
 }
 
 impl CtaSchedulerStats {
+    /// The statistics of a launch, and those that it is added up in if it has no row of its own.
+    pub(super) fn of_launch(
+        &self,
+        name: LaunchName,
+        rows: &LaunchRows,
+    ) -> (Rc<KernelStats>, Option<Rc<KernelStats>>) {
+        match rows.row(name.id().0) {
+            Row::Own(_) => (self.kernels.of(LaunchKey::Own(name)), None),
+            Row::Others => (Rc::default(), Some(self.kernels.of(LaunchKey::Others))),
+        }
+    }
+
     /// A block has ended.
     pub(super) fn add_block(&self, counts: &CtaCounts) {
         self.thread_insn.add(counts.thread_insn);
@@ -52,11 +69,52 @@ impl CtaSchedulerStats {
     }
 }
 
+/// The row of a launch.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum LaunchKey {
+    /// Its own.
+    Own(LaunchName),
+    /// That of all beyond the limit of rows.
+    Others,
+}
+
+impl fmt::Display for LaunchKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LaunchKey::Own(name) => name.fmt(f),
+            LaunchKey::Others => Row::Others.fmt(f),
+        }
+    }
+}
+
+/// The number of a launch's stream, which several launches have not in common.
+#[derive(Default)]
+pub(super) struct StreamNumber(Cell<Option<u32>>);
+
+impl StreamNumber {
+    /// The launch is of this stream.
+    pub(super) fn set(&self, stream: u32) {
+        self.0.set(Some(stream));
+    }
+}
+
+impl Stat for StreamNumber {
+    fn visit(&self, label: StatLabel, visitor: &mut dyn StatVisitor) {
+        if let Some(stream) = self.0.get() {
+            visitor.stat(label, StatValue::Count(stream.into()));
+        }
+    }
+
+    fn absorb(&self, other: &Self) {
+        self.0.set(self.0.get().or(other.0.get()));
+    }
+}
+
 /// What is counted of a launch.
 #[derive(Default, Stats)]
 pub(super) struct KernelStats {
     /// Number of its stream.
-    pub(super) stream: Counter,
+    pub(super) stream: StreamNumber,
     /// What it has come to.
     pub(super) work: Work,
 }
@@ -73,8 +131,11 @@ impl KernelStats {
             ("ctas", amount(&work.ctas)),
             ("sms", Attribute::Number(sms as u64)),
             ("cycles", amount(&work.gpu_sim_cycle)),
+            ("active_cycles", amount(&work.active_cycles)),
             ("warp_insn", amount(&work.warp_insn)),
             ("thread_insn", amount(&work.thread_insn)),
+            ("warp_cycles", amount(&work.warp_cycles)),
+            ("warp_slots", amount(&work.warp_slots)),
             ("L1D_accesses", amount(&work.l1_accesses)),
             ("L1D_misses", amount(&work.l1_misses)),
         ];

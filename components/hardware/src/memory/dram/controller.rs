@@ -277,6 +277,7 @@ impl Component for DramController {
         if let Some(preloaded) = sim.resource::<Preloaded>() {
             self.backing.begin_with(preloaded, sim.path());
         }
+        sim.stats.by_label.begin(sim.resource(), sim.path());
         loop {
             let cycle = sim.cycle();
             for client in (self.turn..clients).chain(0..self.turn) {
