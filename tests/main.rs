@@ -32,6 +32,7 @@ mod profile_ranges;
 mod ptx_command;
 mod rivals;
 mod speed;
+mod statistics;
 mod streams;
 mod studies;
 mod support;

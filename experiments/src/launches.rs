@@ -11,14 +11,15 @@ use counterpoint_framework::topology::Machine;
 use counterpoint_ptx::profile::is_pre_profiler;
 
 /// The kind whose spans tell of launches.
-const SCHEDULER: &str = "gpu/cta-scheduler";
+pub(crate) const SCHEDULER: &str = "gpu/cta-scheduler";
 /// What counts the cycles of a launch that has ended.
 const ACTIVE: &str = "active_cycles";
 
 /// Whether a span is that of a launch, whose name is its kernel's with its number: `step#3`.
 pub fn is_launch(span: &Span) -> bool {
+    // Copies have the names of buffers, which may look like launches, behind a space.
     let named = span.name.rsplit_once('#').is_some_and(|(kernel, _)| kernel == span.stem());
-    span.level == Level::Kernels && span.aggregated == 0 && named
+    span.level == Level::Kernels && span.aggregated == 0 && named && !span.name.contains(' ')
 }
 
 /// An amount or a number that a span tells.

@@ -242,6 +242,7 @@ pub fn run_watched(
                 writes: writes.as_deref(),
                 partial,
                 missing,
+                wall,
             };
             record::write(folder, &facts, &disk)
         }
@@ -264,7 +265,7 @@ pub fn run_watched(
         launches: launches(&machine.machine, &report.trace.spans),
         figures: match &launched {
             Some(launches) => functional::figures(launches),
-            None => Figures::new(&machine.machine, &report.stats, report.outcome.time()),
+            None => Figures::new(&machine.machine, &report),
         },
         waits,
         curves,

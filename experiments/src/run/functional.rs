@@ -101,16 +101,17 @@ fn statistics(launched: &[Launched], limit: usize) -> Vec<StatRow> {
 /// What a launch, or several, came to.
 fn rows(launch_name: &str, launch: &Launched) -> Vec<StatRow> {
     let path = format!("kernels[{launch_name}]");
-    let row = |name, doc, count| StatRow {
+    let row = |name, unit, doc, count| StatRow {
         path: path.clone(),
-        label: StatLabel { name, unit: "", doc },
+        label: StatLabel { name, unit, doc },
         value: StatValue::Count(count),
     };
     vec![
-        row("ctas", "Thread blocks.", launch.ctas),
-        row("warp_insn", "Instructions, counted once for a warp.", launch.warp_instructions),
+        row("ctas", "CTAs", "Thread blocks.", launch.ctas),
+        row("warp_insn", "instructions", "Instructions, counted once for a warp.", launch.warp_instructions),
         row(
             "thread_insn",
+            "instructions",
             "Instructions, counted for every lane that executed them.",
             launch.thread_instructions,
         ),

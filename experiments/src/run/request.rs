@@ -6,6 +6,7 @@ use std::time::Duration;
 use counterpoint_framework::kernel::{Islands, RunOptions, SnapshotTimes, Watchdog};
 use counterpoint_framework::model::Report;
 use counterpoint_framework::telemetry::Recording;
+use counterpoint_framework::telemetry::sinks::stats::Shown;
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::launch_rows::LaunchRows;
 use counterpoint_ptx::functional::DEFAULT_LIMIT;
@@ -60,6 +61,10 @@ pub struct RunRequest {
     pub recording: Recording,
     /// The launches and the streams with numbers up to this one have statistics of their own; the others are added up.
     pub launch_rows: u32,
+    /// Which statistics `stats.txt` has.
+    pub shown: Shown,
+    /// Say in `stats.txt` how long the simulation took. A study's files hold nothing of the computer.
+    pub host_seconds: bool,
     /// Note what all components have counted whenever so much time has passed.
     pub series: Option<SimTime>,
     /// Names of buffers of which every write to their memory is noted, on host and device, in a run with time. Runtimes have buffers
@@ -99,6 +104,8 @@ impl RunRequest {
             livelock_after: RunOptions::default().livelock_after,
             recording: Recording::default(),
             launch_rows: LAUNCH_ROWS,
+            shown: Shown::default(),
+            host_seconds: false,
             series: None,
             watch: Vec::new(),
             seed: 0,

@@ -10,6 +10,7 @@ use clap::{Args, ValueEnum};
 use counterpoint_experiments::registry;
 use counterpoint_experiments::run::{LAUNCH_ROWS, Progress, RunRequest, RunSummary, run_watched};
 use counterpoint_framework::kernel::{Islands, Outcome, RunOptions, SnapshotTimes, Stuck};
+use counterpoint_framework::telemetry::sinks::stats::Shown;
 use counterpoint_framework::telemetry::{Level, Recording};
 use counterpoint_framework::time::{Quantity, SimTime};
 use counterpoint_host_model::functional::Found;
@@ -85,6 +86,9 @@ pub(crate) struct Run {
     /// Spans at most; blocks, warps and bursts beyond are added up by component.
     #[arg(long, value_name = "NUMBER", default_value_t = Recording::default().limit, value_parser = span_limit)]
     span_limit: usize,
+    /// Which statistics `stats.txt` has. `stats.json` and `stats.csv` have all of them.
+    #[arg(long, value_enum, default_value = "counted")]
+    stats: StatsShown,
     /// Launches, and streams, with rows of their own in the statistics: those with the lowest numbers. The others are added up
     /// as `others`, so that the sum over the rows is that of all.
     #[arg(long, value_name = "NUMBER", default_value_t = LAUNCH_ROWS)]
@@ -133,6 +137,23 @@ impl From<Spans> for Level {
             Spans::Kernels => Level::Kernels,
             Spans::Ctas => Level::Ctas,
             Spans::Warps => Level::Warps,
+        }
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum StatsShown {
+    /// Those that are not zero.
+    Counted,
+    /// All, those of mechanisms that were not in use, too.
+    All,
+}
+
+impl From<StatsShown> for Shown {
+    fn from(shown: StatsShown) -> Shown {
+        match shown {
+            StatsShown::Counted => Shown::Counted,
+            StatsShown::All => Shown::All,
         }
     }
 }
@@ -206,6 +227,8 @@ impl Run {
             livelock_after: self.livelock_after,
             recording: Recording { level: self.spans.into(), limit: self.span_limit },
             launch_rows: self.launch_rows,
+            shown: self.stats.into(),
+            host_seconds: true,
             series: self.series,
             watch: self.watch.clone(),
             seed: self.seed,

@@ -155,7 +155,7 @@ impl CtaScheduler {
                 sim.open_span(Level::Kernels, launch.span, name.to_string(), Lane::Numbered("kernel", slot));
             let (stats, others) = sim.stats.of_launch(name, &self.rows);
             let stream_stats = sim.stats.streams.of(self.rows.row(launch.stream));
-            stats.stream.set(launch.stream);
+            stats.stream.set(launch.stream.into());
             let offers: Vec<SmResources> = self.sms[share.clone()].iter().map(|sm| sm.total).collect();
             self.launches.push(Running {
                 slot,

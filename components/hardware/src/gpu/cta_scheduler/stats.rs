@@ -1,11 +1,10 @@
 //! What a CTA scheduler counts: in all, of each launch, and of each stream.
 
-use std::cell::Cell;
 use std::fmt;
 use std::rc::Rc;
 
 use counterpoint_framework::model::{
-    Counter, Distribution, Keyed, Part, Ratio, Stat, StatLabel, StatValue, StatVisitor, Stats,
+    Counter, Distribution, Keyed, Part, Ratio, Setting, Stat, StatLabel, StatVisitor, Stats,
 };
 use counterpoint_framework::telemetry::{Attribute, Attributes};
 use counterpoint_protocols::launch::{CtaCounts, Launch, LaunchName};
@@ -17,8 +16,10 @@ use crate::gpu::issue_slots::IssueSlots;
 #[derive(Default, Stats)]
 pub struct CtaSchedulerStats {
     /// Launches that have ended.
+    #[stat(unit = "launches")]
     pub(super) launches: Counter,
     /// Blocks placed.
+    #[stat(unit = "CTAs")]
     pub(super) ctas: Counter,
     /// How often the policy acted against its own rule because the machine would have come to stand still.
     pub(super) guarded: Counter,
@@ -26,7 +27,7 @@ pub struct CtaSchedulerStats {
     #[stat(name = "gpu_tot_sim_cycle", unit = "cycles")]
     pub(super) busy: Counter,
     /// Thread instructions executed by blocks that have ended.
-    #[stat(name = "gpu_tot_sim_insn")]
+    #[stat(name = "gpu_tot_sim_insn", unit = "instructions")]
     thread_insn: Counter,
     /// Thread instructions a cycle.
     #[stat(name = "gpu_tot_ipc", unit = "instructions/cycle", part = "thread_insn", whole = "busy")]
@@ -87,34 +88,11 @@ impl fmt::Display for LaunchKey {
     }
 }
 
-/// The number of a launch's stream, which several launches have not in common.
-#[derive(Default)]
-pub(super) struct StreamNumber(Cell<Option<u32>>);
-
-impl StreamNumber {
-    /// The launch is of this stream.
-    pub(super) fn set(&self, stream: u32) {
-        self.0.set(Some(stream));
-    }
-}
-
-impl Stat for StreamNumber {
-    fn visit(&self, label: StatLabel, visitor: &mut dyn StatVisitor) {
-        if let Some(stream) = self.0.get() {
-            visitor.stat(label, StatValue::Count(stream.into()));
-        }
-    }
-
-    fn absorb(&self, other: &Self) {
-        self.0.set(self.0.get().or(other.0.get()));
-    }
-}
-
 /// What is counted of a launch.
 #[derive(Default, Stats)]
 pub(super) struct KernelStats {
-    /// Number of its stream.
-    pub(super) stream: StreamNumber,
+    /// Number of its stream; several launches that are added up have none.
+    pub(super) stream: Setting,
     /// What it has come to.
     pub(super) work: Work,
 }
@@ -151,6 +129,7 @@ impl KernelStats {
 #[derive(Default, Stats)]
 pub(super) struct StreamStats {
     /// Launches that have ended.
+    #[stat(unit = "launches")]
     pub(super) launches: Counter,
     /// What its launches have come to.
     pub(super) work: Work,
@@ -161,8 +140,10 @@ pub(super) struct StreamStats {
 #[derive(Default, Stats)]
 pub(super) struct Work {
     /// Blocks placed.
+    #[stat(unit = "CTAs")]
     pub(super) ctas: Counter,
     /// Blocks that have ended.
+    #[stat(unit = "CTAs")]
     ctas_ended: Counter,
     /// From a launch's arrival to its end, summed up.
     #[stat(unit = "cycles")]
@@ -171,9 +152,10 @@ pub(super) struct Work {
     #[stat(unit = "cycles")]
     active_cycles: Counter,
     /// Warp instructions issued.
+    #[stat(unit = "instructions")]
     warp_insn: Counter,
     /// Thread instructions executed.
-    #[stat(name = "gpu_sim_insn")]
+    #[stat(name = "gpu_sim_insn", unit = "instructions")]
     thread_insn: Counter,
     /// Thread instructions a cycle.
     #[stat(name = "gpu_ipc", unit = "instructions/cycle", part = "thread_insn", whole = "gpu_sim_cycle")]
@@ -188,10 +170,10 @@ pub(super) struct Work {
     #[stat(name = "gpu_occupancy", unit = "of 1", part = "warp_cycles", whole = "warp_slots")]
     occupancy: Ratio,
     /// Load transactions that looked into an L1.
-    #[stat(name = "L1D_total_cache_accesses")]
+    #[stat(name = "L1D_total_cache_accesses", unit = "transactions")]
     l1_accesses: Counter,
     /// Those that found nothing.
-    #[stat(name = "L1D_total_cache_misses")]
+    #[stat(name = "L1D_total_cache_misses", unit = "transactions")]
     l1_misses: Counter,
     /// The share of the misses.
     #[stat(name = "L1D_total_cache_miss_rate", unit = "of 1", part = "l1_misses", whole = "l1_accesses")]
