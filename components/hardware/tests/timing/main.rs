@@ -13,6 +13,7 @@ mod endless;
 mod io;
 mod l2;
 mod labels;
+mod mix;
 mod model;
 mod order;
 mod programs;

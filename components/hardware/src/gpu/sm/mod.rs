@@ -14,6 +14,7 @@ mod endless;
 pub(super) mod fetch;
 mod issue;
 pub(super) mod load_store;
+mod mix;
 mod operands;
 mod order;
 pub(crate) mod params;
@@ -45,6 +46,7 @@ use answer::Answer;
 use cta::Cta;
 use fetch::Fetch;
 use load_store::{LoadStore, Surroundings, TlbStats};
+use mix::InstructionMix;
 use operands::{OperandCollector, RegisterFile};
 use params::{Pairing, SmParams};
 use read_cache::ReadCacheStats;
@@ -78,6 +80,9 @@ pub struct SmStats {
     /// Thread instructions executed; lanes whose guard is false do not count.
     #[stat(name = "gpu_sim_insn", unit = "instructions")]
     thread_insn: Counter,
+    /// Warp instructions by class.
+    #[stat(unit = "instructions")]
+    mix: InstructionMix,
     /// Blocks that have ended.
     #[stat(unit = "CTAs")]
     ctas: Counter,
