@@ -88,7 +88,7 @@ fn launches(summary: &RunSummary) -> Vec<(u64, u64)> {
         .trace
         .spans
         .iter()
-        .filter_map(|span| Some((span.name.strip_prefix("vecadd #")?, span)))
+        .filter_map(|span| Some((span.name.strip_prefix("vecadd#")?, span)))
         .map(|(number, span)| (number.parse().unwrap(), (span.start.as_ps(), span.end.as_ps())))
         .collect();
     found.sort();

@@ -289,7 +289,8 @@ impl Figures {
         if peak > 0 && end > SimTime::ZERO {
             let rate = bytes as f64 / (end.as_ps() as f64 * 1e-12);
             figures.speeds.push(Speed { name: "DRAM bandwidth", value: rate * 1e-9, unit: "GB/s" });
-            figures.rates.push(("DRAM bandwidth of peak", rate / peak as f64));
+            let share = 100.0 * rate / peak as f64;
+            figures.speeds.push(Speed { name: "DRAM bandwidth of peak", value: share, unit: "%" });
         }
         figures
     }
@@ -402,10 +403,12 @@ pub(crate) mod tests {
         let figures = Figures::new(&machine(instances), &report);
         let speeds: Vec<(&str, f64, &str)> =
             figures.speeds.iter().map(|speed| (speed.name, speed.value, speed.unit)).collect();
-        let expected =
-            [("IPC while kernels run", 200.0, "instructions/cycle"), ("DRAM bandwidth", 4.0, "GB/s")];
+        let expected = [
+            ("IPC while kernels run", 200.0, "instructions/cycle"),
+            ("DRAM bandwidth", 4.0, "GB/s"),
+            ("DRAM bandwidth of peak", 25.0, "%"),
+        ];
         assert_eq!(speeds, expected);
-        assert_eq!(figures.rates, [("DRAM bandwidth of peak", 0.25)]);
     }
 
     #[test]

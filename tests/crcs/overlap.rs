@@ -114,7 +114,7 @@ fn a2_16_pre_profilers_take_a_small_share_of_the_time() {
         let (profilers, kernels): (Vec<Block>, Vec<Block>) =
             blocks(&summary).into_iter().partition(Block::is_profiler);
         assert_eq!(profilers.len(), kernels.len());
-        let spans = summary.report.trace.spans.iter().filter(|span| span.name.contains("__pre #"));
+        let spans = summary.report.trace.spans.iter().filter(|span| span.name.contains("__pre#"));
         let taken: f64 = spans.map(|span| span.end.saturating_sub(span.start).as_ps() as f64 * 1e-12).sum();
         let share = taken / seconds(&summary);
         assert!(share > 0.0 && share < 0.03, "{program}: {share}");

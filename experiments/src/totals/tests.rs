@@ -1,3 +1,5 @@
+//! Sums and rates of small machines whose numbers are made up.
+
 use super::*;
 use counterpoint_framework::kernel::Outcome;
 use counterpoint_framework::telemetry::{Level, Trace};
