@@ -5,15 +5,53 @@
 
 use std::collections::BTreeMap;
 
+use counterpoint_framework::model::{StatRow, StatValue};
 use counterpoint_framework::telemetry::{Attribute, Level, Span};
 use counterpoint_framework::time::SimTime;
-use counterpoint_framework::topology::Machine;
+use counterpoint_framework::topology::{Instance, Machine};
 use counterpoint_ptx::profile::is_pre_profiler;
+
+const PS_PER_SECOND: u128 = 1_000_000_000_000;
 
 /// The kind whose spans tell of launches.
 pub(crate) const SCHEDULER: &str = "gpu/cta-scheduler";
 /// What counts the cycles of a launch that has ended.
 const ACTIVE: &str = "active_cycles";
+
+/// What counts the cycles of a scheduler in which launches ran or waited.
+const BUSY: &str = "gpu_tot_sim_cycle";
+
+/// Whether a span stands for several launches of a kernel, which were beyond the limit of spans.
+pub(crate) fn is_several(span: &Span) -> bool {
+    span.level == Level::Kernels && span.aggregated > 0 && attribute(span, ACTIVE).is_some()
+}
+
+/// How long kernels ran on devices, whose schedulers these are: from the beginning of each launch to its end, what several have in
+/// common counted once. Where not every launch has a span it is that of the device whose kernels ran longest.
+pub(crate) fn kernel_time(schedulers: &[&Instance], rows: &[StatRow], spans: &[Span]) -> SimTime {
+    let here = |span: &&Span| schedulers.iter().any(|one| one.path == span.path);
+    let mut launches: Vec<&Span> = spans.iter().filter(here).filter(|span| is_launch(span)).collect();
+    if launches.is_empty() || spans.iter().filter(here).any(is_several) {
+        let busy = |one: &&Instance| {
+            let row = rows.iter().find(|row| row.path == one.path && row.label.name == BUSY)?;
+            let StatValue::Count(cycles) = row.value else { return None };
+            Some(SimTime::from_ps((u128::from(cycles) * PS_PER_SECOND / u128::from(one.clock.get())) as u64))
+        };
+        return schedulers.iter().filter_map(busy).max().unwrap_or_default();
+    }
+    launches.sort_unstable_by_key(|span| span.start);
+    let (mut sum, mut upto) = (0, SimTime::ZERO);
+    for span in launches {
+        sum += span.end.saturating_sub(span.start.max(upto)).as_ps();
+        upto = upto.max(span.end);
+    }
+    SimTime::from_ps(sum)
+}
+
+/// The CTA schedulers of a machine.
+pub(crate) fn schedulers(machine: &Machine) -> Vec<&Instance> {
+    machine.instances.iter().filter(|one| one.kind == SCHEDULER).collect()
+}
 
 /// Whether a span is that of a launch, whose name is its kernel's with its number: `step#3`.
 pub fn is_launch(span: &Span) -> bool {
@@ -52,14 +90,18 @@ pub struct LaunchTimes {
     pub profilers: SimTime,
 }
 
-/// The launches of a run that have ended, by number.
+/// The launches of a run that have ended, by number; none if there are so many that not all of them have spans.
 pub fn launches(machine: &Machine, spans: &[Span]) -> Vec<LaunchTime> {
-    let schedulers = machine.instances.iter().filter(|instance| instance.kind == SCHEDULER);
-    let clocks: BTreeMap<&str, u64> = schedulers.map(|one| (one.path.as_str(), one.clock.get())).collect();
+    if spans.iter().any(is_several) {
+        return Vec::new();
+    }
+    let schedulers = schedulers(machine);
+    let clocks: BTreeMap<&str, u64> =
+        schedulers.iter().map(|one| (one.path.as_str(), one.clock.get())).collect();
     let launch = |span: &Span| {
         let clock = *clocks.get(span.path.as_str())?;
         let (cycles, number) = (attribute(span, ACTIVE)?, attribute(span, "launch")?);
-        let ps = u128::from(cycles) * 1_000_000_000_000 / u128::from(clock);
+        let ps = u128::from(cycles) * PS_PER_SECOND / u128::from(clock);
         Some(LaunchTime { kernel: span.stem().to_owned(), number, active: SimTime::from_ps(ps as u64) })
     };
     let mut launches: Vec<LaunchTime> =
@@ -87,6 +129,7 @@ impl LaunchTimes {
 mod tests {
     use super::*;
     use crate::summary::tests::{instance, machine, span};
+    use counterpoint_framework::model::StatLabel;
 
     #[test]
     fn the_first_and_the_last_kernel_are_told_from_the_profilers_before_them() {
@@ -112,5 +155,32 @@ mod tests {
         let [first, last, profilers] = [10, 30, 120].map(SimTime::from_ns);
         assert_eq!(LaunchTimes::of(&found), Some(LaunchTimes { first, last, profilers }));
         assert_eq!(LaunchTimes::of(&found[..1]), None);
+        // Where some have no spans of their own nobody knows which was the last.
+        let several = Span { aggregated: 9, name: "step".into(), ..spans[0].clone() };
+        assert_eq!(launches(&machine, &[spans[1].clone(), several]), []);
+    }
+
+    #[test]
+    fn the_time_of_launches_without_spans_is_that_of_the_busiest_device() {
+        let machine =
+            machine(vec![instance("gpu[0].scheduler", SCHEDULER), instance("gpu[1].scheduler", SCHEDULER)]);
+        let row = |device: u64, cycles| StatRow {
+            path: format!("gpu[{device}].scheduler"),
+            label: StatLabel { name: BUSY, unit: "", doc: "" },
+            value: StatValue::Count(cycles),
+        };
+        let rows = [row(0, 7), row(1, 14)];
+        let launch = |device: u64, start, end| Span {
+            path: format!("gpu[{device}].scheduler"),
+            attributes: vec![(ACTIVE, Attribute::Amount(1))],
+            ..span(start, None, Level::Kernels, "step#1", start, end)
+        };
+        let time = |spans: &[Span]| kernel_time(&schedulers(&machine), &rows, spans).as_ps();
+        let overlapping = [launch(0, 100, 400), launch(1, 300, 900), launch(1, 950, 960)];
+        assert_eq!(time(&overlapping), 800 + 10);
+        // Fourteen cycles of 700 MHz.
+        assert_eq!(time(&[]), 20_000);
+        let several = Span { aggregated: 5, name: "step".into(), ..launch(0, 0, 5_000) };
+        assert_eq!(time(&[launch(0, 100, 400), several]), 20_000);
     }
 }

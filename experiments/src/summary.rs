@@ -7,8 +7,8 @@ use counterpoint_framework::telemetry::{Level, Span, SpanId};
 use counterpoint_framework::time::SimTime;
 use counterpoint_framework::topology::{Machine, RunReport};
 
-use crate::launches::{attribute, is_launch};
-use crate::totals::{cycles, kernel_time};
+use crate::launches::{attribute, is_launch, is_several, kernel_time, schedulers};
+use crate::totals::cycles;
 
 /// A phase of the run, or what happened several times within one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ impl Work {
     /// Of these spans, as far as they are launches that have ended.
     fn of(spans: &[&Span]) -> Option<Self> {
         let mut sum = None;
-        for span in spans.iter().filter(|span| is_launch(span) && !span.partial) {
+        for span in spans.iter().filter(|span| is_several(span) || is_launch(span) && !span.partial) {
             let add = |to: &mut u64, name| *to += attribute(span, name).unwrap_or(0);
             let work: &mut Work = sum.get_or_insert_default();
             add(&mut work.instructions, "thread_insn");
@@ -77,7 +77,8 @@ const ONE_BY_ONE: usize = 16;
 /// many.
 pub fn phases(spans: &[Span]) -> Vec<Phase> {
     let mut children: BTreeMap<Option<SpanId>, Vec<&Span>> = BTreeMap::new();
-    for span in spans.iter().filter(|span| span.level <= Level::Kernels && span.aggregated == 0) {
+    let is_shown = |span: &&Span| span.level <= Level::Kernels && span.aggregated == 0 || is_several(span);
+    for span in spans.iter().filter(is_shown) {
         children.entry(span.parent).or_default().push(span);
     }
     let mut phases = Vec::new();
@@ -110,14 +111,17 @@ fn collect(
     for (name, group) in rows {
         let start = group.iter().map(|span| span.start).min().unwrap_or_default();
         let end = group.iter().map(|span| span.end).max().unwrap_or_default();
-        let busy = group.iter().map(|span| span.end.saturating_sub(span.start).as_ps()).sum();
+        let busy = |span: &&Span| match span.aggregated {
+            0 => span.end.saturating_sub(span.start).as_ps(),
+            _ => attribute(span, "busy_ps").unwrap_or(0),
+        };
         phases.push(Phase {
             name: name.to_owned(),
             depth,
-            count: group.len() as u64,
+            count: group.iter().map(|span| span.aggregated.max(1)).sum(),
             elapsed: end.saturating_sub(start),
             end,
-            busy: SimTime::from_ps(busy),
+            busy: SimTime::from_ps(group.iter().map(busy).sum()),
             partial: group.iter().any(|span| span.partial),
             work: Work::of(&group),
         });
@@ -274,7 +278,7 @@ impl Figures {
                 }
             }
         }
-        let kernels = kernel_time(report.trace.spans.iter().filter(|span| is_launch(span)));
+        let kernels = kernel_time(&schedulers(machine), rows, &report.trace.spans);
         let of_kernels = clock.map_or(0, |clock| cycles(kernels, clock));
         if let (Some(instructions), true) = (figures.count("thread instructions"), of_kernels > 0) {
             let value = instructions as f64 / of_kernels as f64;
@@ -304,6 +308,7 @@ impl Figures {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::launches::SCHEDULER;
     use counterpoint_framework::kernel::Outcome;
     use counterpoint_framework::model::{Node, StatLabel};
     use counterpoint_framework::telemetry::{Attribute, Lane};
@@ -377,15 +382,24 @@ pub(crate) mod tests {
         let unfinished = Span { partial: true, ..launch(99, "step#99", [0; 4]) };
         let many =
             (0..20).map(|_| one.clone()).chain([unfinished, span(100, None, Level::Kernels, "H2D x", 0, 1)]);
-        let found = phases(&many.collect::<Vec<_>>());
+        let mut spans: Vec<Span> = many.collect();
+        let found = phases(&spans);
         let work = found[0].work.unwrap();
         assert_eq!((work.instructions, work.cycles, work.occupancy()), (12_000, 2_000, Some(0.25)));
         assert_eq!(found[1].work, None, "a copy");
+        // Those beyond the limit of spans are one, with the sums of all.
+        let mut several = Span { aggregated: 7, ..launch(200, "step", [4200, 700, 210, 840]) };
+        several.attributes.extend([amount("active_cycles", 700), amount("busy_ps", 650)]);
+        spans.push(several);
+        let found = phases(&spans);
+        let work = found[0].work.unwrap();
+        assert_eq!((found[0].count, work.instructions, work.ipc()), (28, 16_200, Some(6.0)));
+        assert_eq!(found[0].busy.as_ps(), 21 * 100 + 650);
     }
 
     #[test]
     fn rates_are_those_of_the_time_in_which_kernels_run() {
-        let instances = vec![instance("x", SM), instance("dram", DRAM[0])];
+        let instances = vec![instance("x", SM), instance("dram", DRAM[0]), instance("host", SCHEDULER)];
         let count = |path: &str, name, count| StatRow {
             path: path.into(),
             label: StatLabel { name, unit: "", doc: "" },

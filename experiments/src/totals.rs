@@ -11,7 +11,7 @@ use counterpoint_framework::telemetry::Span;
 use counterpoint_framework::time::{Hertz, SimTime};
 use counterpoint_framework::topology::{Instance, Machine, RunReport};
 
-use crate::launches::{SCHEDULER, is_launch};
+use crate::launches::{kernel_time, schedulers};
 use crate::summary::SMS;
 
 const PS_PER_SECOND: u128 = 1_000_000_000_000;
@@ -34,6 +34,7 @@ enum Sort {
 pub fn totals(machine: &Machine, report: &RunReport) -> Vec<StatRow> {
     let run = Run {
         machine,
+        stats: &report.stats,
         by_path: by_path(&report.stats),
         spans: &report.trace.spans,
         time: report.outcome.time(),
@@ -57,18 +58,6 @@ pub fn totals(machine: &Machine, report: &RunReport) -> Vec<StatRow> {
     rows
 }
 
-/// How long kernels ran: from the beginning of each launch to its end, what several have in common counted once.
-pub fn kernel_time<'a>(launches: impl Iterator<Item = &'a Span>) -> SimTime {
-    let mut times: Vec<(SimTime, SimTime)> = launches.map(|span| (span.start, span.end)).collect();
-    times.sort_unstable();
-    let (mut sum, mut upto) = (0, SimTime::ZERO);
-    for (start, end) in times {
-        sum += end.saturating_sub(start.max(upto)).as_ps();
-        upto = upto.max(end);
-    }
-    SimTime::from_ps(sum)
-}
-
 /// Cycles of a clock within a time.
 pub(crate) fn cycles(time: SimTime, clock: Hertz) -> u64 {
     (u128::from(time.as_ps()) * u128::from(clock.get()) / PS_PER_SECOND) as u64
@@ -89,6 +78,7 @@ fn by_path(rows: &[StatRow]) -> BTreeMap<&str, &[StatRow]> {
 /// A run as it is summed up.
 struct Run<'a> {
     machine: &'a Machine,
+    stats: &'a [StatRow],
     by_path: BTreeMap<&'a str, &'a [StatRow]>,
     spans: &'a [Span],
     time: SimTime,
@@ -97,7 +87,7 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     /// Simulated time, and the clocks.
     fn times(&self) -> Vec<StatRow> {
-        let kernels = kernel_time(self.spans.iter().filter(|span| is_launch(span)));
+        let kernels = kernel_time(&schedulers(self.machine), self.stats, self.spans);
         let mut rows = vec![
             row("run", ("simulated_time", "ps", "Simulated time."), self.time.as_ps()),
             row(
@@ -232,17 +222,15 @@ impl<'a> Run<'a> {
 
     /// How long kernels ran on the devices of these components.
     fn kernels_on(&self, components: &[&'a Instance]) -> SimTime {
-        let schedulers = self.machine.instances.iter().filter(|one| one.kind == SCHEDULER);
-        let device = |path: &'a str| path.rsplit_once('.').map_or("", |(device, _)| device);
-        let here = |scheduler: &str| {
+        let is_here = |scheduler: &&Instance| {
+            let device = scheduler.path.rsplit_once('.').map_or("", |(device, _)| device);
             components.iter().any(|one| {
-                let rest = one.path.strip_prefix(scheduler);
-                scheduler.is_empty() || rest.is_some_and(|rest| rest.starts_with('.'))
+                let rest = one.path.strip_prefix(device);
+                device.is_empty() || rest.is_some_and(|rest| rest.starts_with('.'))
             })
         };
-        let paths: Vec<&str> =
-            schedulers.map(|one| one.path.as_str()).filter(|path| here(device(path))).collect();
-        kernel_time(self.spans.iter().filter(|span| is_launch(span) && paths.contains(&span.path.as_str())))
+        let here: Vec<&Instance> = schedulers(self.machine).into_iter().filter(is_here).collect();
+        kernel_time(&here, self.stats, self.spans)
     }
 
     fn rows(&self, path: &str) -> &'a [StatRow] {

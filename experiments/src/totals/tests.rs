@@ -4,6 +4,7 @@ use super::*;
 use counterpoint_framework::kernel::Outcome;
 use counterpoint_framework::telemetry::{Level, Trace};
 
+use crate::launches::SCHEDULER;
 use crate::summary::tests::{instance, machine, span};
 
 const L2: &str = "memory/l2-slice";
