@@ -167,7 +167,7 @@ fn what_goes_wrong_before_the_run_ends_it() {
         assert!(summary.partial && !summary.is_good());
         let text = summary.ending();
         for part in
-            ["preloaded, before the run failed", ": vecadd #1, block (1, 0, 0)", "outside of every buffer"]
+            ["preloaded, before the run failed", ": vecadd#1, block (1, 0, 0)", "outside of every buffer"]
         {
             assert!(text.contains(part), "{text}");
         }

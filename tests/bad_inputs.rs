@@ -38,7 +38,7 @@ fn an_access_beyond_a_buffer_names_block_warp_lane_and_line() {
     let called = run_changed(folder.path(), beyond, same);
     let words = [
         "gpu.sm[",
-        "vecadd #1, block (4, 0, 0), warp 0, lane 0: ",
+        "vecadd#1, block (4, 0, 0), warp 0, lane 0: ",
         "kernel.nvrtc-sm_35.ptx:",
         "right behind the end of `",
     ];
@@ -57,7 +57,7 @@ fn a_misaligned_access_is_found_where_it_happens() {
         &called,
         folder.path(),
         &[
-            "vecadd #1, block (",
+            "vecadd#1, block (",
             // All warps are wrong. This one is the first to get there: 32 parameters of others wait for the constant cache's
             // line and reach registers one by one, and two of its own find the line.
             "warp 7, lane 0: ",
@@ -132,7 +132,7 @@ fn a_kernel_that_touches_freed_memory_fails_at_every_level() {
     for level in [&[][..], &["--functional"]] {
         let arguments = ["run", &tiny(), &app, "--set", "app.n=1000", "--out", &out];
         let words =
-            ["vecadd #2, block (", "`: reads 4 bytes at 0x", ", in `b`, which was freed after launch 1"];
+            ["vecadd#2, block (", "`: reads 4 bytes at 0x", ", in `b`, which was freed after launch 1"];
         assert_fails(&call(&[&arguments[..], level].concat()), folder.path(), &words);
     }
     std::fs::write(&app, text.replace("copy_out:", "  - free: c\ncopy_out:")).unwrap();
@@ -157,7 +157,7 @@ fn findings_are_listed_and_change_the_exit_status() {
     let line = |start: &str| 1 + text.lines().position(|line| line.trim_start().starts_with(start)).unwrap();
     let places = ["st.shared", "ld.shared"].map(|start| format!("kernel.nvrtc-sm_35.ptx:{}, `", line(start)));
     let race =
-        called.err.lines().find(|line| line.starts_with("error: race: reduction #1, block (0, 0, 0), warp "));
+        called.err.lines().find(|line| line.starts_with("error: race: reduction#1, block (0, 0, 0), warp "));
     let race = race.unwrap_or_else(|| panic!("{}", called.err));
     assert!(places.iter().all(|place| race.contains(place)), "{places:?}: {race}");
     assert!(called.out.contains("  findings     "), "{}", called.out);

@@ -91,7 +91,7 @@ fn phases_take_what_bandwidths_say_and_do_not_overlap() {
         assert!(span(pair[0]).end <= span(pair[1]).start, "{} overlaps {}", pair[0], pair[1]);
     }
     let kernels: Vec<_> =
-        summary.report.trace.spans.iter().filter(|span| span.name.starts_with("hotspot #")).collect();
+        summary.report.trace.spans.iter().filter(|span| span.name.starts_with("hotspot#")).collect();
     assert_eq!(kernels.len(), 2);
     assert!(kernels[0].start >= span("H2D").end && kernels[0].end <= kernels[1].start);
     assert!(kernels[1].end <= span("D2H").start);

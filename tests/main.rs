@@ -33,6 +33,7 @@ mod progress;
 mod ptx_command;
 mod rivals;
 mod speed;
+mod statistics;
 mod streams;
 mod studies;
 mod support;

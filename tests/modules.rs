@@ -116,7 +116,7 @@ fn a_store_to_constants_is_a_mistake_of_the_kernel() {
     for functional in [false, true] {
         let ending = run(functional, "", spoil, [0; 4], ("", "")).ending();
         let parts = [
-            "spoil #1, block (0, 0, 0), warp 0, lane 0: ",
+            "spoil#1, block (0, 0, 0), warp 0, lane 0: ",
             "b.ptx:36, `st.u32 [%rd2], %r1;`: writes 4 bytes at 0x",
             ", in `constants of b`, which kernels can only read",
         ];

@@ -94,9 +94,9 @@ fn a_run_is_one_trace_of_several_services() {
     for phase in ["prelude", "postlude", "kernels"] {
         assert_eq!(parent(&named(phase).1), Some("run vecadd"), "{phase}");
     }
-    let (service, kernel) = named("vecadd #1");
+    let (service, kernel) = named("vecadd#1");
     assert_eq!((service.as_str(), parent(kernel)), ("gpu", Some("kernels")));
-    assert_eq!(parent(&named("cta 0").1), Some("vecadd #1"));
+    assert_eq!(parent(&named("cta 0").1), Some("vecadd#1"));
 
     let mut across = 0;
     for (service, span) in all.values() {

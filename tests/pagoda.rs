@@ -339,8 +339,8 @@ fn the_master_kernel_stays_between_tasks_and_gives_way_to_kernels() {
         let summary = run_request(&request("tiny", &application, &[&runtime]));
         assert_verified(&summary);
         let launched = |name: &str| starts(&summary, name).len();
-        assert_eq!([1, 2, 3].map(|number| launched(&format!("exchange #{number}"))), [0, 1, 0]);
-        assert_eq!([1, 2, 3].map(|number| launched(&format!("master_kernel #{number}"))), [1, 0, 1]);
+        assert_eq!([1, 2, 3].map(|number| launched(&format!("exchange#{number}"))), [0, 1, 0]);
+        assert_eq!([1, 2, 3].map(|number| launched(&format!("master_kernel#{number}"))), [1, 0, 1]);
     }
 }
 

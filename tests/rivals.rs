@@ -103,7 +103,7 @@ fn a_batch_ends_with_its_longest_task_and_the_next_begins_behind_it() {
     let sets = ["app.size=small", "app.tasks=10", runtime];
     let summary = with_blocks(under("gemtc", "tiny", "narrow-mandelbrot", &sets));
     assert_verified(&summary);
-    let (batches, kernels) = (spans(&summary, "batch"), spans(&summary, "super_kernel #1"));
+    let (batches, kernels) = (spans(&summary, "batch"), spans(&summary, "super_kernel#1"));
     assert_eq!((batches.len(), spans(&summary, "task mandelbrot").len()), (3, 10), "{kernels:?}");
     assert!(batches.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{batches:?}");
     // All tasks of a batch are known to be done when it is.

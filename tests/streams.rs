@@ -1,6 +1,6 @@
 //! Streams and events on a whole machine: what overlaps, what waits, and that the values are right.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use counterpoint_experiments::registry;
@@ -88,7 +88,7 @@ fn launches(summary: &RunSummary) -> Vec<(u64, u64)> {
         .trace
         .spans
         .iter()
-        .filter_map(|span| Some((span.name.strip_prefix("vecadd #")?, span)))
+        .filter_map(|span| Some((span.name.strip_prefix("vecadd#")?, span)))
         .map(|(number, span)| (number.parse().unwrap(), (span.start.as_ps(), span.end.as_ps())))
         .collect();
     found.sort();
@@ -267,10 +267,41 @@ fn what_launches_and_copies_ask_of_memory_adds_up_to_all_of_it() {
     // Each of four launches reads two parts of 512 elements, in sectors of 32 bytes, and writes a third; so do the copies.
     let accesses = &sums["L2_total_cache_accesses"];
     for number in 1..=4 {
-        assert_eq!(accesses[&*format!(".kernels[{number}]")], 3 * 64);
+        assert_eq!(accesses[&*format!(".kernels[vecadd#{number}]")], 3 * 64);
         assert_eq!(accesses[&*format!(".streams[{number}]")], 2 * 3 * 64);
     }
     assert_eq!(accesses[".no_kernel"], 4 * 3 * 64);
+}
+
+#[test]
+fn launches_and_streams_beyond_the_limit_are_added_up() {
+    let of = |launch_rows: u32| {
+        let request = request("tiny", "vecadd-streams", &["app.size=small", STREAMS, LEFTOVER]);
+        run_request(&RunRequest { launch_rows, hash: true, ..request })
+    };
+    let (all, two) = (of(64), of(2));
+    assert_eq!((all.report.hash, &all.launches), (two.report.hash, &two.launches));
+    // By statistic, and which of its rows: of launches, or of streams.
+    let sums = |summary: &RunSummary, part: &str| {
+        let mut sums: BTreeMap<(String, &str), u64> = BTreeMap::new();
+        for row in summary.report.stats.iter().filter(|row| row.label.name != "stream") {
+            if let (Some((path, behind)), StatValue::Count(count)) = (row.path.split_once(part), row.value) {
+                let name = behind.split_once(']').map_or("", |(_, name)| name);
+                *sums.entry((format!("{path}{name}"), row.label.name)).or_default() += count;
+            }
+        }
+        sums
+    };
+    for part in [".kernels[", ".streams["] {
+        assert_eq!(sums(&all, part), sums(&two, part));
+        let of_scheduler = format!("gpu.scheduler{part}");
+        let names = |summary: &RunSummary| -> BTreeSet<String> {
+            let paths = summary.report.stats.iter().filter_map(|row| row.path.strip_prefix(&of_scheduler));
+            paths.filter_map(|path| path.strip_suffix(']')).map(str::to_owned).collect()
+        };
+        assert_eq!((names(&all).len(), names(&all).contains("others")), (4, false));
+        assert_eq!((names(&two).len(), names(&two).contains("others")), (3, true));
+    }
 }
 
 #[test]
@@ -381,7 +412,7 @@ fn kernels_of_two_streams_that_nothing_orders_race() {
     let (first, second) = (add("a", "b", "c", Some("s")), add("c", "b", "e", Some("t")));
     let found = races(&format!("{first}{second}"));
     let [race] = &found[..] else { panic!("{found:?}") };
-    let told = "race between streams: vecadd #1 on stream `s` writes what vecadd #2 on stream `t` reads, in no order: \
+    let told = "race between streams: vecadd#1 on stream `s` writes what vecadd#2 on stream `t` reads, in no order: \
                 byte 0x0 (0x1";
     assert!(race.starts_with(told), "{race}");
     assert!(race.ends_with(") of `c` (1024 bytes) and 1023 more (once)"), "{race}");
@@ -419,7 +450,7 @@ fn copies_race_with_kernels_and_with_copies() {
     let found = races(&format!("{kernel}  - {{ copy_in: b, stream: t }}\n"));
     let [race] = &found[..] else { panic!("{found:?}") };
     let told =
-        "vecadd #1 on stream `s` reads what the copy in of `b` on stream `t` writes, in no order: byte 0x0";
+        "vecadd#1 on stream `s` reads what the copy in of `b` on stream `t` writes, in no order: byte 0x0";
     assert!(race.contains(told), "{race}");
     // A copy out reads what the kernel reads, and writes to the host only.
     let none: [String; 0] = [];

@@ -85,7 +85,7 @@ fn a_study_runs_every_combination_once_and_reckons_its_columns() {
     assert_eq!(names, expected);
     let number = |row: usize, name: &str| rows[row][name].parse::<f64>().unwrap();
     for row in 0..8 {
-        assert!((number(row, "speedup") - number(row & !1, "time") / number(row, "time")).abs() < 1e-12);
+        assert!((number(row, "speedup") - number(row & !1, "time") / number(row, "time")).abs() < 1e-11);
         // Every instruction is issued in a slot of its own.
         assert!((number(row, "share") - 100.0).abs() < 1e-9);
     }

@@ -154,7 +154,7 @@ fn tasks_of_a_step_race_wherever_they_are_sent() {
     assert_eq!(quarters().races(), none, "parts of their own, and a kernel behind all of them");
     let whole = Quarters::with("{ buffer: b, element: \"${64 * task}\", elements: 64 }", "b");
     let races = whole.races();
-    let told = "race between tasks: vecadd #1 of task 0 reads what the copy in of `b` of task 1 writes, in no order: byte 0x0";
+    let told = "race between tasks: vecadd#1 of task 0 reads what the copy in of `b` of task 1 writes, in no order: byte 0x0";
     assert!(races.iter().any(|race| race.starts_with(told)), "{races:?}");
     let both =
         "race between tasks: the copy in of `b` of task 0 writes what the copy in of `b` of task 1 writes";
@@ -168,7 +168,7 @@ fn tasks_of_a_step_race_wherever_they_are_sent() {
     );
     let races = sums.races();
     let [kernels, ..] = &races[..] else { panic!("{races:?}") };
-    let told = "race between tasks: vecadd #1 of task 0 writes what vecadd #2 of task 1 writes, in no order: byte 0x80";
+    let told = "race between tasks: vecadd#1 of task 0 writes what vecadd#2 of task 1 writes, in no order: byte 0x80";
     assert!(kernels.starts_with(told) && kernels.ends_with(" and 127 more (3 times in all)"), "{kernels}");
 }
 
@@ -180,5 +180,5 @@ fn reading_what_was_copied_for_no_task_is_found() {
     );
     let races = part.races();
     let [unwritten] = &races[..] else { panic!("{races:?}") };
-    assert!(unwritten.starts_with("uninitialised memory: vecadd #1"), "{unwritten}");
+    assert!(unwritten.starts_with("uninitialised memory: vecadd#1"), "{unwritten}");
 }

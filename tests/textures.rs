@@ -121,7 +121,7 @@ fn a_texture_that_nobody_bound_is_a_mistake_of_the_kernel() {
     for functional in [true, false] {
         let ending = run("imago", functional, &[]).ending();
         assert!(ending.contains("no texture is bound to `image`"), "{ending}");
-        assert!(ending.contains("between #2, block (0, 0, 0)"), "{ending}");
+        assert!(ending.contains("between#2, block (0, 0, 0)"), "{ending}");
     }
 }
 
@@ -136,6 +136,6 @@ fn a_fetch_races_with_a_store_of_another_stream() {
     };
     assert_eq!(found([", stream: s", ", stream: s"]), [""; 0]);
     let races = found([", stream: s", ", stream: t"]);
-    let told = "paint #3 on stream `s` writes what between #4 on stream `t` reads, in no order";
+    let told = "paint#3 on stream `s` writes what between#4 on stream `t` reads, in no order";
     assert!(races.len() == 1 && races[0].contains(told) && races[0].contains("`texels`"), "{races:?}");
 }

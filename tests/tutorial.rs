@@ -6,7 +6,7 @@ mod retimer;
 use counterpoint_experiments::registry;
 use counterpoint_experiments::run::{RunSummary, load_machine};
 use counterpoint_framework::model::{Component, Registry};
-use counterpoint_framework::telemetry::sinks::stats;
+use counterpoint_framework::telemetry::sinks::stats::{self, Shown, Statistics};
 use counterpoint_framework::topology;
 
 use crate::support::{assert_verified, request, root, run_with};
@@ -79,7 +79,9 @@ fn the_command_would_say_what_the_page_says() {
     assert_eq!(topology::explain(kind, registry.families()), explained);
 
     let mut all = Vec::new();
-    stats::write_text(&run(MACHINE, &[]).report.stats, false, &mut all).unwrap();
+    let components = run(MACHINE, &[]).report.stats;
+    let statistics = Statistics { components: &components, ..Statistics::default() };
+    stats::write_text(&statistics, Shown::All, None, &mut all).unwrap();
     let all = String::from_utf8(all).unwrap();
     assert!(all.contains(&counted), "{all}");
 

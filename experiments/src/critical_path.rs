@@ -61,8 +61,8 @@ mod tests {
             span(2, None, Level::Kernels, "read b", 20, 40),
             span(3, None, Level::Kernels, "H2D a", 21, 30),
             span(4, None, Level::Kernels, "H2D b", 41, 50),
-            span(5, None, Level::Kernels, "step #1", 31, 45),
-            span(6, None, Level::Kernels, "step #2", 50, 70),
+            span(5, None, Level::Kernels, "step#1", 31, 45),
+            span(6, None, Level::Kernels, "step#2", 50, 70),
             span(7, None, Level::Kernels, "D2H b", 72, 80),
         ];
         let path = critical_path(&spans, SimTime::from_ps(85));
@@ -79,7 +79,7 @@ mod tests {
             ("read b", 20, 40),
             ("", 40, 41),
             ("H2D b", 41, 50),
-            ("step #2", 50, 70),
+            ("step#2", 50, 70),
             ("", 70, 72),
             ("D2H b", 72, 80),
             ("", 80, 85),

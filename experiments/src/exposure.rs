@@ -9,6 +9,8 @@ use std::collections::BTreeSet;
 use counterpoint_framework::telemetry::{Level, Span};
 use counterpoint_framework::time::SimTime;
 
+use crate::launches::is_launch;
+
 /// What goes on, in the order in which a moment belongs to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Activity {
@@ -34,12 +36,13 @@ impl Activity {
         if span.level != Level::Kernels || span.aggregated > 0 {
             return None;
         }
-        match span.name.split_once(' ')? {
-            ("H2D", _) => Some(Activity::ToDevice),
-            ("D2H", _) => Some(Activity::ToHost),
-            ("read", _) => Some(Activity::Prelude),
-            ("write", _) => Some(Activity::Postlude),
-            _ => span.name.contains(" #").then_some(Activity::Kernel),
+        match span.name.split_once(' ') {
+            Some(("H2D", _)) => Some(Activity::ToDevice),
+            Some(("D2H", _)) => Some(Activity::ToHost),
+            Some(("read", _)) => Some(Activity::Prelude),
+            Some(("write", _)) => Some(Activity::Postlude),
+            Some(_) => None,
+            None => is_launch(span).then_some(Activity::Kernel),
         }
     }
 
@@ -143,8 +146,8 @@ mod tests {
             span(1, None, Level::Phases, "run x", 0, 100),
             span(2, None, Level::Kernels, "read a", 10, 20),
             span(3, None, Level::Kernels, "H2D a", 15, 30),
-            span(4, None, Level::Kernels, "step #1", 25, 60),
-            span(5, None, Level::Kernels, "step #2", 50, 70),
+            span(4, None, Level::Kernels, "step#1", 25, 60),
+            span(5, None, Level::Kernels, "step#2", 50, 70),
             span(6, None, Level::Kernels, "D2H b", 40, 80),
             span(7, None, Level::Kernels, "write b", 80, 90),
             span(8, None, Level::Ctas, "read x", 0, 100),

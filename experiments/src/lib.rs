@@ -28,6 +28,7 @@ pub mod study;
 mod suffix_tree;
 pub mod summary;
 pub mod synthetic;
+pub mod totals;
 pub mod validation;
 pub mod verify;
 pub mod waits;

@@ -45,7 +45,7 @@ pub use inputs::write_inputs;
 use loading::load;
 pub use loading::{load_application, load_machine};
 pub use progress::{Progress, Snapshot};
-pub use request::{RunError, RunRequest};
+pub use request::{LAUNCH_ROWS, RunError, RunRequest};
 use simulation::{Ended, Simulation};
 use surroundings::{Surroundings, lacks, weigh};
 
@@ -208,7 +208,13 @@ pub fn run_watched(
         launched = request.functional.then(Vec::new);
         (functional::report(outcome.clone(), Vec::new()), [].as_slice())
     } else if request.functional {
-        let ran = functional::run(&loaded, contents.clone(), &journal, &meter, &disk, functional);
+        let ran = functional::run(
+            &loaded,
+            contents.clone(),
+            (&journal, &meter, &disk),
+            functional,
+            request.launch_rows,
+        );
         (launched, found) = (Some(ran.launched), ran.found);
         (ran.report, [].as_slice())
     } else {
@@ -249,6 +255,7 @@ pub fn run_watched(
                 writes: writes.as_deref(),
                 partial,
                 missing,
+                wall,
             };
             record::write(folder, &facts, &disk)
         }
@@ -268,10 +275,10 @@ pub fn run_watched(
             snapshots: report.snapshots.clone(),
         },
         phases: phases(&report.trace.spans),
-        launches: launches(&machine.machine, &report.stats),
+        launches: launches(&machine.machine, &report.trace.spans),
         figures: match &launched {
             Some(launches) => functional::figures(launches),
-            None => Figures::new(&machine.machine, &report.stats, report.outcome.time()),
+            None => Figures::new(&machine.machine, &report),
         },
         waits,
         curves,

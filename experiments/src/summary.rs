@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use counterpoint_framework::model::{StatRow, StatValue};
 use counterpoint_framework::telemetry::{Level, Span, SpanId};
 use counterpoint_framework::time::SimTime;
-use counterpoint_framework::topology::Machine;
+use counterpoint_framework::topology::{Machine, RunReport};
+
+use crate::launches::{attribute, is_launch, is_several, kernel_time, schedulers};
+use crate::totals::cycles;
 
 /// A phase of the run, or what happened several times within one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +27,47 @@ pub struct Phase {
     pub busy: SimTime,
     /// Some of it was still going on when the run ended.
     pub partial: bool,
+    /// What its launches came to, if it is launches of a kernel.
+    pub work: Option<Work>,
+}
+
+/// What launches came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Thread instructions.
+    pub instructions: u64,
+    /// Cycles from the arrival of each launch to its end, summed up.
+    pub cycles: u64,
+    /// Cycles of warps.
+    pub warp_cycles: u64,
+    /// Cycles of places for warps.
+    pub warp_slots: u64,
+}
+
+impl Work {
+    /// Of these spans, as far as they are launches that have ended.
+    fn of(spans: &[&Span]) -> Option<Self> {
+        let mut sum = None;
+        for span in spans.iter().filter(|span| is_several(span) || is_launch(span) && !span.partial) {
+            let add = |to: &mut u64, name| *to += attribute(span, name).unwrap_or(0);
+            let work: &mut Work = sum.get_or_insert_default();
+            add(&mut work.instructions, "thread_insn");
+            add(&mut work.cycles, "cycles");
+            add(&mut work.warp_cycles, "warp_cycles");
+            add(&mut work.warp_slots, "warp_slots");
+        }
+        sum
+    }
+
+    /// Thread instructions a cycle: the statistic `gpu_ipc`.
+    pub fn ipc(&self) -> Option<f64> {
+        (self.cycles > 0).then(|| self.instructions as f64 / self.cycles as f64)
+    }
+
+    /// Warps that were there, of those that there are places for: the statistic `gpu_occupancy`.
+    pub fn occupancy(&self) -> Option<f64> {
+        (self.warp_slots > 0).then(|| self.warp_cycles as f64 / self.warp_slots as f64)
+    }
 }
 
 /// So many launches of one kernel are shown one by one; more are added up.
@@ -33,7 +77,8 @@ const ONE_BY_ONE: usize = 16;
 /// many.
 pub fn phases(spans: &[Span]) -> Vec<Phase> {
     let mut children: BTreeMap<Option<SpanId>, Vec<&Span>> = BTreeMap::new();
-    for span in spans.iter().filter(|span| span.level <= Level::Kernels && span.aggregated == 0) {
+    let is_shown = |span: &&Span| span.level <= Level::Kernels && span.aggregated == 0 || is_several(span);
+    for span in spans.iter().filter(is_shown) {
         children.entry(span.parent).or_default().push(span);
     }
     let mut phases = Vec::new();
@@ -66,15 +111,19 @@ fn collect(
     for (name, group) in rows {
         let start = group.iter().map(|span| span.start).min().unwrap_or_default();
         let end = group.iter().map(|span| span.end).max().unwrap_or_default();
-        let busy = group.iter().map(|span| span.end.saturating_sub(span.start).as_ps()).sum();
+        let busy = |span: &&Span| match span.aggregated {
+            0 => span.end.saturating_sub(span.start).as_ps(),
+            _ => attribute(span, "busy_ps").unwrap_or(0),
+        };
         phases.push(Phase {
             name: name.to_owned(),
             depth,
-            count: group.len() as u64,
+            count: group.iter().map(|span| span.aggregated.max(1)).sum(),
             elapsed: end.saturating_sub(start),
             end,
-            busy: SimTime::from_ps(busy),
+            busy: SimTime::from_ps(group.iter().map(busy).sum()),
             partial: group.iter().any(|span| span.partial),
+            work: Work::of(&group),
         });
         for span in group {
             collect(Some(span.id), depth + 1, children, phases);
@@ -85,7 +134,10 @@ fn collect(
 /// SMs that are stepped.
 pub(crate) const SM: &str = "gpu/sm";
 /// The kinds whose clock counts a machine's cycles.
-const SMS: &[&str] = &[SM, "gpu/throughput-model"];
+pub(crate) const SMS: &[&str] = &[SM, "gpu/throughput-model"];
+
+/// DRAM channels.
+const DRAM: &[&str] = &["memory/dram-controller"];
 
 /// How the values of several components become one.
 #[derive(Clone, Copy)]
@@ -121,10 +173,10 @@ const SOURCES: [Source; 12] = [
     source("L1 misses", SMS, &["L1D_total_cache_misses"], Join::Sum),
     source("L2 accesses", &["memory/l2-slice"], &["L2_total_cache_accesses"], Join::Sum),
     source("L2 misses", &["memory/l2-slice"], &["L2_total_cache_misses"], Join::Sum),
-    source("DRAM reads", &["memory/dram-controller"], &["total_dram_reads"], Join::Sum),
-    source("DRAM writes", &["memory/dram-controller"], &["total_dram_writes"], Join::Sum),
-    source("row hits", &["memory/dram-controller"], &["row_hits"], Join::Sum),
-    source("row misses", &["memory/dram-controller"], &["row_misses", "row_conflicts"], Join::Sum),
+    source("DRAM reads", DRAM, &["total_dram_reads"], Join::Sum),
+    source("DRAM writes", DRAM, &["total_dram_writes"], Join::Sum),
+    source("row hits", DRAM, &["row_hits"], Join::Sum),
+    source("row misses", DRAM, &["row_misses", "row_conflicts"], Join::Sum),
 ];
 
 /// Shares that are shown: of which number, in which other (plus the first, where the second leaves it out).
@@ -141,8 +193,21 @@ pub struct Figures {
     pub counts: Vec<(&'static str, u64)>,
     /// Shares between 0 and 1.
     pub rates: Vec<(&'static str, f64)>,
+    /// Rates of the machine with their units.
+    pub speeds: Vec<Speed>,
     /// How long tasks took until the host knew that they were done, if there were any.
     pub task_latency: Option<Mean>,
+}
+
+/// A rate of the machine.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Speed {
+    /// What it is.
+    pub name: &'static str,
+    /// Its value.
+    pub value: f64,
+    /// Its unit.
+    pub unit: &'static str,
 }
 
 /// A mean of so many times.
@@ -171,8 +236,9 @@ impl Mean {
 }
 
 impl Figures {
-    /// Adds up the statistics of a run that lasted until `end`.
-    pub fn new(machine: &Machine, rows: &[StatRow], end: SimTime) -> Self {
+    /// Adds up the statistics of a run.
+    pub fn new(machine: &Machine, report: &RunReport) -> Self {
+        let (rows, end) = (report.stats.as_slice(), report.outcome.time());
         let kinds: BTreeMap<&str, &str> =
             machine.instances.iter().map(|one| (one.path.as_str(), one.kind.as_str())).collect();
         let is_of = |row: &StatRow, wanted: &[&str]| {
@@ -180,10 +246,8 @@ impl Figures {
         };
         let mut counts = Vec::new();
         let sms = machine.instances.iter().filter(|one| SMS.contains(&one.kind.as_str()));
-        if let Some(clock) = sms.map(|one| one.clock.get()).max() {
-            let cycles = u128::from(end.as_ps()) * u128::from(clock) / 1_000_000_000_000;
-            counts.push(("cycles", cycles as u64));
-        }
+        let clock = sms.map(|one| one.clock).max();
+        counts.extend(clock.map(|clock| ("cycles", cycles(end, clock))));
         for source in &SOURCES {
             let values: Vec<u64> = rows
                 .iter()
@@ -205,7 +269,7 @@ impl Figures {
         let (hosts, latency) = TASK_LATENCY;
         let latencies = rows.iter().filter(|row| row.label.name == latency && is_of(row, hosts));
         let task_latency = Mean::of_nanoseconds(latencies);
-        let mut figures = Figures { counts, rates: Vec::new(), task_latency };
+        let mut figures = Figures { counts, task_latency, ..Figures::default() };
         for (name, part, other, add) in RATES {
             if let (Some(part), Some(other)) = (figures.count(part), figures.count(other)) {
                 let whole = if add { part + other } else { other };
@@ -213,6 +277,24 @@ impl Figures {
                     figures.rates.push((name, part as f64 / whole as f64));
                 }
             }
+        }
+        let kernels = kernel_time(&schedulers(machine), rows, &report.trace.spans);
+        let of_kernels = clock.map_or(0, |clock| cycles(kernels, clock));
+        if let (Some(instructions), true) = (figures.count("thread instructions"), of_kernels > 0) {
+            let value = instructions as f64 / of_kernels as f64;
+            figures.speeds.push(Speed { name: "IPC while kernels run", value, unit: "instructions/cycle" });
+        }
+        let sum = |name: &str| -> u64 {
+            let own = rows.iter().filter(|row| row.label.name == name && is_of(row, DRAM));
+            own.filter_map(|row| if let StatValue::Count(count) = row.value { Some(count) } else { None })
+                .sum()
+        };
+        let (bytes, peak) = (sum("bytes"), sum("peak_bandwidth"));
+        if peak > 0 && end > SimTime::ZERO {
+            let rate = bytes as f64 / (end.as_ps() as f64 * 1e-12);
+            figures.speeds.push(Speed { name: "DRAM bandwidth", value: rate * 1e-9, unit: "GB/s" });
+            let share = 100.0 * rate / peak as f64;
+            figures.speeds.push(Speed { name: "DRAM bandwidth of peak", value: share, unit: "%" });
         }
         figures
     }
@@ -226,8 +308,10 @@ impl Figures {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::launches::SCHEDULER;
+    use counterpoint_framework::kernel::Outcome;
     use counterpoint_framework::model::{Node, StatLabel};
-    use counterpoint_framework::telemetry::Lane;
+    use counterpoint_framework::telemetry::{Attribute, Lane};
     use counterpoint_framework::time::{Hertz, Quantity};
     use counterpoint_framework::topology::Instance;
 
@@ -274,14 +358,81 @@ pub(crate) mod tests {
         Machine { name: "m".into(), description: None, follows: None, instances, links: Vec::new() }
     }
 
+    /// What a run of so many nanoseconds leaves.
+    fn report(stats: Vec<StatRow>, ns: u64) -> RunReport {
+        RunReport { stats, ..RunReport::of(Outcome::Finished(SimTime::from_ns(ns))) }
+    }
+
+    #[test]
+    fn launches_have_instructions_a_cycle_and_occupancy_of_their_own() {
+        let amount = |name, value| (name, Attribute::Amount(value));
+        let launch = |id: u64, name: &'static str, numbers: [u64; 4]| Span {
+            attributes: ["thread_insn", "cycles", "warp_cycles", "warp_slots"]
+                .into_iter()
+                .zip(numbers)
+                .map(|(name, value)| amount(name, value))
+                .collect(),
+            ..span(id, None, Level::Kernels, name, 0, 100)
+        };
+        let one = launch(1, "step#1", [600, 100, 30, 120]);
+        let found = phases(std::slice::from_ref(&one));
+        let work = found[0].work.unwrap();
+        assert_eq!((work.ipc(), work.occupancy()), (Some(6.0), Some(0.25)));
+        // Many are added up, but for one that has not ended and has no numbers.
+        let unfinished = Span { partial: true, ..launch(99, "step#99", [0; 4]) };
+        let many =
+            (0..20).map(|_| one.clone()).chain([unfinished, span(100, None, Level::Kernels, "H2D x", 0, 1)]);
+        let mut spans: Vec<Span> = many.collect();
+        let found = phases(&spans);
+        let work = found[0].work.unwrap();
+        assert_eq!((work.instructions, work.cycles, work.occupancy()), (12_000, 2_000, Some(0.25)));
+        assert_eq!(found[1].work, None, "a copy");
+        // Those beyond the limit of spans are one, with the sums of all.
+        let mut several = Span { aggregated: 7, ..launch(200, "step", [4200, 700, 210, 840]) };
+        several.attributes.extend([amount("active_cycles", 700), amount("busy_ps", 650)]);
+        spans.push(several);
+        let found = phases(&spans);
+        let work = found[0].work.unwrap();
+        assert_eq!((found[0].count, work.instructions, work.ipc()), (28, 16_200, Some(6.0)));
+        assert_eq!(found[0].busy.as_ps(), 21 * 100 + 650);
+    }
+
+    #[test]
+    fn rates_are_those_of_the_time_in_which_kernels_run() {
+        let instances = vec![instance("x", SM), instance("dram", DRAM[0]), instance("host", SCHEDULER)];
+        let count = |path: &str, name, count| StatRow {
+            path: path.into(),
+            label: StatLabel { name, unit: "", doc: "" },
+            value: StatValue::Count(count),
+        };
+        let rows = vec![
+            count("x", "gpu_sim_insn", 2800),
+            count("dram", "bytes", 4000),
+            count("dram", "peak_bandwidth", 16_000_000_000),
+        ];
+        let mut report = report(rows, 1_000);
+        // Two launches that overlap: 20 ns, 14 cycles of 700 MHz.
+        let launch = |id, name, start, end| span(id, None, Level::Kernels, name, start, end);
+        report.trace.spans = vec![launch(1, "a#1", 10_000, 25_000), launch(2, "b#2", 15_000, 30_000)];
+        let figures = Figures::new(&machine(instances), &report);
+        let speeds: Vec<(&str, f64, &str)> =
+            figures.speeds.iter().map(|speed| (speed.name, speed.value, speed.unit)).collect();
+        let expected = [
+            ("IPC while kernels run", 200.0, "instructions/cycle"),
+            ("DRAM bandwidth", 4.0, "GB/s"),
+            ("DRAM bandwidth of peak", 25.0, "%"),
+        ];
+        assert_eq!(speeds, expected);
+    }
+
     #[test]
     fn phases_come_in_their_order_and_launches_one_by_one() {
         let spans = [
             span(1, None, Level::Phases, "run heat", 0, 100),
             span(2, Some(1), Level::Phases, "prelude", 0, 20),
             span(3, Some(1), Level::Phases, "kernels", 20, 90),
-            span(4, Some(3), Level::Kernels, "step #1", 20, 50),
-            span(5, Some(3), Level::Kernels, "step #2", 40, 90),
+            span(4, Some(3), Level::Kernels, "step#1", 20, 50),
+            span(5, Some(3), Level::Kernels, "step#2", 40, 90),
             span(6, Some(5), Level::Ctas, "cta 0", 40, 90),
         ];
         let found: Vec<_> = phases(&spans)
@@ -292,8 +443,8 @@ pub(crate) mod tests {
             ("run heat".to_owned(), 0, 1, 100, 100),
             ("prelude".to_owned(), 1, 1, 20, 20),
             ("kernels".to_owned(), 1, 1, 70, 70),
-            ("step #1".to_owned(), 2, 1, 30, 30),
-            ("step #2".to_owned(), 2, 1, 50, 50),
+            ("step#1".to_owned(), 2, 1, 30, 30),
+            ("step#2".to_owned(), 2, 1, 50, 50),
         ];
         assert_eq!(found, expected);
     }
@@ -301,7 +452,7 @@ pub(crate) mod tests {
     #[test]
     fn many_launches_of_a_kernel_are_added_up() {
         let launch = |number: u64| Span {
-            name: format!("step #{number}").into(),
+            name: format!("step#{number}").into(),
             ..span(number, None, Level::Kernels, "", 10 * number, 10 * number + 5)
         };
         let spans: Vec<Span> = (1..=ONE_BY_ONE as u64 + 1).map(launch).collect();
@@ -329,7 +480,7 @@ pub(crate) mod tests {
             row("l2[1]", "L2_total_cache_misses", 2),
             row("x", "L2_total_cache_misses", 100),
         ];
-        let figures = Figures::new(&machine, &rows, SimTime::from_ns(1_000));
+        let figures = Figures::new(&machine, &report(rows.into(), 1_000));
         assert_eq!(figures.counts, [("cycles", 700), ("L2 accesses", 8), ("L2 misses", 2)]);
         assert_eq!(figures.rates, [("L2 miss rate", 0.25)]);
         assert_eq!(figures.task_latency, None);
@@ -345,7 +496,7 @@ pub(crate) mod tests {
         };
         let machine = machine(hosts.into());
         let rows = [row("host[0]/cpu", 3, 40), row("host[1]/cpu", 1, 2), row("elsewhere", 9, 9)];
-        let figures = Figures::new(&machine, &rows, SimTime::from_ns(100));
+        let figures = Figures::new(&machine, &report(rows.into(), 100));
         assert_eq!(figures.task_latency, Some(Mean { time: SimTime::from_ps(10_500), of: 4 }));
     }
 }

@@ -50,7 +50,7 @@ fn a_run_is_verified_and_counts_launches() {
     let read = |name: &str| std::fs::read_to_string(folder.path().join("out").join(name)).unwrap();
     let manifest = read("manifest.yaml");
     assert!(manifest.contains("functional: true") && !manifest.contains("time_ps"), "{manifest}");
-    assert!(read("stats.txt").contains("visit #1.warp_insn"));
+    assert!(read("stats.txt").contains("kernels[visit#1].warp_insn"));
     assert_eq!(std::fs::metadata(folder.path().join("out/distance.s32")).unwrap().len(), 4 * 500);
 }
 
@@ -61,7 +61,7 @@ fn a_failure_names_kernel_block_warp_lane_and_line() {
     let summary = run_in(folder.path(), "bfs", change, &Progress::default());
     assert!(matches!(summary.report.outcome, Outcome::Failed { .. }) && summary.partial);
     let ending = summary.ending();
-    let expected = "bfs failed: visit #1, block (3, 0, 0), warp 3, lane 20: ";
+    let expected = "bfs failed: visit#1, block (3, 0, 0), warp 3, lane 20: ";
     assert!(ending.starts_with(expected), "{ending}");
     let parts = ["/kernel.nvrtc-sm_35.ptx:", ", `ld.global.", "`: reads 1 byte at 0x"];
     assert!(parts.iter().all(|part| ending.contains(part)), "{ending}");
@@ -96,7 +96,7 @@ fn a_read_of_what_nobody_wrote_is_a_finding_and_no_failure() {
     assert!(!summary.partial && !summary.is_good(), "{}", summary.ending());
     let [first, ..] = &summary.found[..] else { panic!("a finding") };
     let text = first.to_string();
-    let expected = "uninitialised memory: advance #2, block (0, 0, 0), warp 0, lane 0: ";
+    let expected = "uninitialised memory: advance#2, block (0, 0, 0), warp 0, lane 0: ";
     assert!(text.starts_with(expected), "{text}");
     assert!(text.contains(" in `found` (500 bytes), not all of which have ever been written ("), "{text}");
     let manifest = std::fs::read_to_string(folder.path().join("out/manifest.yaml")).unwrap();
@@ -136,6 +136,6 @@ fn a_block_that_runs_in_circles_is_given_up() {
     let folder = tempfile::tempdir().unwrap();
     let request = RunRequest { instruction_limit: 10, ..request_in(folder.path(), "bfs", ("", "")) };
     let ending = run_request(&request, &Progress::default()).ending();
-    assert!(ending.starts_with("bfs failed: visit #1, block (0, 0, 0), warp "), "{ending}");
+    assert!(ending.starts_with("bfs failed: visit#1, block (0, 0, 0), warp "), "{ending}");
     assert!(ending.contains("more than 10 warp instructions and has not ended"), "{ending}");
 }

@@ -48,22 +48,31 @@ pub struct CpuPorts {
 #[derive(Default, Stats)]
 pub struct CpuStats {
     /// Pages read from storage.
+    #[stat(unit = "pages")]
     pub(crate) pages_read: Counter,
     /// Pages written to storage.
+    #[stat(unit = "pages")]
     pub(crate) pages_written: Counter,
     /// Commands sent to devices.
+    #[stat(unit = "commands")]
     pub(crate) commands: Counter,
     /// Times that a thread had to wait for a page that a device had not sent.
+    #[stat(unit = "faults")]
     pub(crate) page_faults: Counter,
     /// Tasks put into a TaskTable.
+    #[stat(unit = "tasks")]
     pub(crate) tasks: Counter,
     /// Entries of it sent to devices.
+    #[stat(unit = "entries")]
     pub(crate) entries_sent: Counter,
     /// Entries copied back.
+    #[stat(unit = "entries")]
     pub(crate) entries_copied_back: Counter,
     /// Times that all of it was copied back because it was full.
+    #[stat(unit = "copies")]
     pub(crate) tables_copied_back: Counter,
     /// Times that the last task was set to be scheduled because no other one came.
+    #[stat(unit = "flushes")]
     pub(crate) flushes: Counter,
     /// From a task's entry in the table until the host knew that it was done, in nanoseconds.
     #[stat(unit = "ns")]

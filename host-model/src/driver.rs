@@ -19,6 +19,7 @@ use counterpoint_protocols::bus::{
 };
 use counterpoint_protocols::host::{DeviceMessage, HostAccess, HostReply, StorageReply, StorageRequest};
 use counterpoint_protocols::launch::{Launch, LaunchId, Tracking};
+use counterpoint_protocols::launch_rows::LaunchRows;
 use counterpoint_protocols::memory::Tag;
 use counterpoint_protocols::pipeline::Task;
 use counterpoint_ptx::Allocations;
@@ -360,6 +361,10 @@ impl<'a> Driver<'a> {
             memory,
             span: parent,
         };
+        if let Some(rows) = self.sim.resource::<LaunchRows>() {
+            let device = self.devices.get(&step.device).map_or("", |device| &device.path);
+            rows.note(device, launch.name());
+        }
         Ok(self.command(step.device, stream, Work::Launch(Arc::new(launch)), None, 0).await)
     }
 

@@ -32,7 +32,7 @@ use crate::program::{
 };
 
 /// What a launch executed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Launched {
     /// The kernel.
     pub kernel: String,
@@ -479,7 +479,7 @@ impl<'a> FunctionalHost<'a> {
         let place = |name: BufferId| self.addresses[self.meaning[name.0 as usize]];
         self.options.textures = self.application.textures_on(step.device, place);
         let kernel = step.kernel.name();
-        let name = format!("{kernel} #{}", self.launched.len() + 1);
+        let name = format!("{kernel}#{}", self.launched.len() + 1);
         let memory = self.memories.get_mut(&step.device).ok_or_else(|| no_buffer(step.device))?;
         let place = self.application.place_of(step);
         let variables = place.map_or_else(VariableBases::default, |place| self.variables[place.module]);

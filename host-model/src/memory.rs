@@ -54,20 +54,25 @@ pub struct HostMemoryPorts {
 #[derive(Default, Stats)]
 pub struct HostMemoryStats {
     /// Accesses of the CPU.
+    #[stat(unit = "accesses")]
     cpu_accesses: Counter,
     /// Bytes of these.
     #[stat(unit = "bytes")]
     cpu_bytes: Counter,
     /// Accesses of devices.
+    #[stat(unit = "accesses")]
     device_accesses: Counter,
     /// Bytes of these.
     #[stat(unit = "bytes")]
     device_bytes: Counter,
     /// Pages that the tracker has sent on their way.
+    #[stat(unit = "pages")]
     dat_pages: Counter,
     /// Entries of the tracker read from memory.
+    #[stat(unit = "entries")]
     dat_fetches: Counter,
     /// Entries of the tracker written to memory.
+    #[stat(unit = "entries")]
     dat_spills: Counter,
 }
 

@@ -21,8 +21,10 @@ pub struct RootComplexPorts {
 #[derive(Default, Stats)]
 pub struct RootComplexStats {
     /// Messages towards devices.
+    #[stat(unit = "messages")]
     downstream: Counter,
     /// Messages from devices.
+    #[stat(unit = "messages")]
     upstream: Counter,
 }
 

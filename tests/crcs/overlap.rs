@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use counterpoint_experiments::launches::is_launch;
 use counterpoint_experiments::run::{RunRequest, RunSummary};
 
 use super::{FIFO, PPCS, SMALL, assert_right, on_crcs};
@@ -61,7 +62,7 @@ fn compare(program: &str, sets: &[&str]) -> [RunSummary; 3] {
 
 /// The time that launches of kernels have taken, one after another.
 fn kernels(serial: &RunSummary) -> f64 {
-    let spans = serial.report.trace.spans.iter().filter(|span| span.name.contains(" #"));
+    let spans = serial.report.trace.spans.iter().filter(|span| is_launch(span));
     spans.map(|span| span.end.saturating_sub(span.start).as_ps() as f64 * 1e-12).sum()
 }
 
@@ -113,7 +114,7 @@ fn a2_16_pre_profilers_take_a_small_share_of_the_time() {
         let (profilers, kernels): (Vec<Block>, Vec<Block>) =
             blocks(&summary).into_iter().partition(Block::is_profiler);
         assert_eq!(profilers.len(), kernels.len());
-        let spans = summary.report.trace.spans.iter().filter(|span| span.name.contains("__pre #"));
+        let spans = summary.report.trace.spans.iter().filter(|span| span.name.contains("__pre#"));
         let taken: f64 = spans.map(|span| span.end.saturating_sub(span.start).as_ps() as f64 * 1e-12).sum();
         let share = taken / seconds(&summary);
         assert!(share > 0.0 && share < 0.03, "{program}: {share}");

@@ -77,11 +77,23 @@ pub struct Launch {
     pub span: Option<SpanId>,
 }
 
-/// A launch as a key of records, without a space: `step#3`.
+/// What a launch is called wherever it is named: `step#3`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LaunchName {
     id: LaunchId,
     kernel: String,
+}
+
+impl LaunchName {
+    /// The name of a launch of this kernel.
+    pub fn new(id: LaunchId, kernel: impl Into<String>) -> Self {
+        LaunchName { id, kernel: kernel.into() }
+    }
+
+    /// Which launch it is.
+    pub fn id(&self) -> LaunchId {
+        self.id
+    }
 }
 
 impl fmt::Display for LaunchName {
@@ -97,9 +109,9 @@ impl Launch {
         Label { kernel: self.id.0, stream: self.stream, task }
     }
 
-    /// What records call the launch.
+    /// What records, statistics and messages call the launch.
     pub fn name(&self) -> LaunchName {
-        LaunchName { id: self.id, kernel: self.program.name().to_owned() }
+        LaunchName::new(self.id, self.program.name())
     }
 
     /// Thread blocks of the launch.

@@ -6,6 +6,7 @@
 pub mod bus;
 pub mod host;
 pub mod launch;
+pub mod launch_rows;
 pub mod local;
 pub mod memory;
 pub mod page_log;

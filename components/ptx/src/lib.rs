@@ -40,7 +40,7 @@ pub use execute::{
     Access, AccessKind, CtaEnvironment, Issue, Issued, PollStep, RangeAction, RangeCall, Votes, Warp, Windows,
 };
 pub use image::VariableBases;
-pub use isa::{AtomicOperation, AtomicType, CacheOperator, Latency, Order, Reach, Unit};
+pub use isa::{AtomicOperation, AtomicType, CacheOperator, Class, Latency, Order, Reach, Unit};
 pub use program::{
     FileAccesses, InitialAddress, Instruction, NO_PC, Param, Program, RegisterSet, Row, Space, Symbol,
 };

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use counterpoint_framework::telemetry::Curve;
 #[cfg(feature = "parquet")]
 use counterpoint_framework::telemetry::sinks::parquet;
+use counterpoint_framework::telemetry::sinks::stats::{Shown, Statistics};
 use counterpoint_framework::telemetry::sinks::{csv, perfetto, stats};
 use counterpoint_framework::topology::RunReport;
 
@@ -219,22 +220,27 @@ impl Folder {
         Ok(Some(self.path.join(name)))
     }
 
-    /// Writes statistics, time series if there are any, and spans; gives the files that could not be written.
-    pub fn write_records(
+    /// Writes statistics; gives the files that could not be written.
+    pub fn write_statistics(
         &self,
-        report: &RunReport,
-        curves: &[Curve],
-        waits: &Waits,
-        partial: bool,
+        statistics: &Statistics<'_>,
+        shown: Shown,
+        host_seconds: Option<f64>,
     ) -> Vec<WriteError> {
-        let spans = &report.trace.spans;
-        let mut written = vec![
-            self.write(STATS_TEXT, |out| stats::write_text(&report.stats, partial, out)),
-            self.write(STATS_JSON, |out| stats::write_json(&report.stats, partial, out)),
-            self.write(STATS_CSV, |out| csv::write_stats(&report.stats, out)),
+        let written = [
+            self.write(STATS_TEXT, |out| stats::write_text(statistics, shown, host_seconds, out)),
+            self.write(STATS_JSON, |out| stats::write_json(statistics, out)),
+            self.write(STATS_CSV, |out| csv::write_stats(statistics, out)),
+            #[cfg(feature = "parquet")]
+            self.write(STATS_PARQUET, |out| parquet::write_stats(statistics, out)),
         ];
-        #[cfg(feature = "parquet")]
-        written.push(self.write(STATS_PARQUET, |out| parquet::write_stats(&report.stats, out)));
+        written.into_iter().filter_map(Result::err).collect()
+    }
+
+    /// Writes time series if there are any, and spans; gives the files that could not be written.
+    pub fn write_records(&self, report: &RunReport, curves: &[Curve], waits: &Waits) -> Vec<WriteError> {
+        let spans = &report.trace.spans;
+        let mut written = Vec::new();
         if let Some(series) = &report.series {
             #[cfg(feature = "parquet")]
             written.push(self.write(SERIES_PARQUET, |out| parquet::write_series(series, out)));
@@ -339,11 +345,13 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let folder = Folder::create(root.path(), &[]).unwrap();
         let report = RunReport::of(Outcome::Finished(SimTime::ZERO));
-        assert!(folder.write_records(&report, &[], &Waits::default(), false).is_empty());
+        let statistics = Statistics::default();
+        assert!(folder.write_statistics(&statistics, Shown::All, None).is_empty());
+        assert!(folder.write_records(&report, &[], &Waits::default()).is_empty());
         let there = || [STATS_PARQUET, SERIES_PARQUET].map(|name| root.path().join(name).is_file());
         assert_eq!(there(), [true, false]);
         let report = RunReport { series: Some(Series::default()), ..report };
-        assert!(folder.write_records(&report, &[], &Waits::default(), false).is_empty());
+        assert!(folder.write_records(&report, &[], &Waits::default()).is_empty());
         assert_eq!(there(), [true, true]);
         let written = std::fs::read(root.path().join(STATS_PARQUET)).unwrap();
         assert!(written.starts_with(b"PAR1") && written.ends_with(b"PAR1"));

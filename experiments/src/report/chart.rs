@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use counterpoint_framework::telemetry::sinks::number;
+
 use crate::pattern::matches;
 use crate::study::growth::Growth;
 use crate::study::table::{Results, Row};
@@ -323,14 +325,14 @@ impl Chart {
         for series in &self.series {
             for dot in &series.dots {
                 let (stack, x) = self.place(dot.x);
-                let numbers = [dot.y, dot.range.0, dot.range.1].map(|number| number.to_string());
+                let numbers = [dot.y, dot.range.0, dot.range.1].map(number);
                 table.write_record(
                     [stack, &series.name, &x].into_iter().chain(numbers.iter().map(String::as_str)),
                 )?;
             }
         }
         for (name, x) in &self.marks {
-            table.write_record(["", name, &x.to_string(), "", "", ""])?;
+            table.write_record(["", name, &number(*x), "", "", ""])?;
         }
         table.flush()
     }
@@ -343,7 +345,7 @@ impl Chart {
                 let stack = self.stacks.get(x as usize % stacks).map_or("", String::as_str);
                 (stack, label.clone())
             }
-            None => ("", x.to_string()),
+            None => ("", number(x)),
         }
     }
 

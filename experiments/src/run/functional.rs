@@ -11,6 +11,8 @@ use counterpoint_hardware::io::storage::Disk;
 use counterpoint_host_model::Journal;
 use counterpoint_host_model::functional::{Found, FunctionalHost, Launched};
 use counterpoint_protocols::host::FileIndex;
+use counterpoint_protocols::launch::{LaunchId, LaunchName};
+use counterpoint_protocols::launch_rows::Row;
 use counterpoint_protocols::preload::Contents;
 use counterpoint_ptx::functional::Options;
 
@@ -60,10 +62,9 @@ fn reading(files: &[InputFile]) -> impl FnMut(usize, &mut [u8]) -> Result<(), Fa
 pub(super) fn run(
     loaded: &LoadedApplication,
     preloaded: Contents,
-    journal: &Journal,
-    meter: &Meter,
-    disk: &Disk,
+    (journal, meter, disk): (&Journal, &Meter, &Disk),
     options: Options,
+    launch_rows: u32,
 ) -> Ran {
     let path = loaded.application.name.clone();
     let mut host = match FunctionalHost::new(&loaded.application, journal, meter, options, UNWRITTEN) {
@@ -86,7 +87,7 @@ pub(super) fn run(
         Err(fault) => Outcome::Failed { time, path, fault },
     };
     let (launched, found) = host.into_results();
-    let stats = launched.iter().enumerate().flat_map(|(index, launch)| rows(index, launch)).collect();
+    let stats = statistics(&launched, launch_rows as usize);
     Ran { report: report(outcome, stats), launched, found }
 }
 
@@ -95,19 +96,35 @@ pub(super) fn report(outcome: Outcome, stats: Vec<StatRow>) -> RunReport {
     RunReport { stats, ..RunReport::of(outcome) }
 }
 
-/// The counts of a launch as statistics, under the name that a timed run's span of it has.
-fn rows(index: usize, launch: &Launched) -> Vec<StatRow> {
-    let path = format!("{} #{}", launch.kernel, index + 1);
-    let row = |name, doc, count| StatRow {
+/// The counts of launches as statistics: those up to a number under their names, the others in one.
+fn statistics(launched: &[Launched], limit: usize) -> Vec<StatRow> {
+    let (own, others) = launched.split_at(launched.len().min(limit));
+    let name = |index: usize, kernel: &str| LaunchName::new(LaunchId(index as u32 + 1), kernel).to_string();
+    let own = own.iter().enumerate().flat_map(|(index, launch)| rows(&name(index, &launch.kernel), launch));
+    let sum = others.iter().fold(Launched::default(), |sum, launch| Launched {
+        kernel: String::new(),
+        ctas: sum.ctas + launch.ctas,
+        warp_instructions: sum.warp_instructions + launch.warp_instructions,
+        thread_instructions: sum.thread_instructions + launch.thread_instructions,
+    });
+    let others = (!others.is_empty()).then(|| rows(&Row::Others.to_string(), &sum));
+    own.chain(others.into_iter().flatten()).collect()
+}
+
+/// What a launch, or several, came to.
+fn rows(launch_name: &str, launch: &Launched) -> Vec<StatRow> {
+    let path = format!("kernels[{launch_name}]");
+    let row = |name, unit, doc, count| StatRow {
         path: path.clone(),
-        label: StatLabel { name, unit: "", doc },
+        label: StatLabel { name, unit, doc },
         value: StatValue::Count(count),
     };
     vec![
-        row("ctas", "Thread blocks.", launch.ctas),
-        row("warp_insn", "Instructions, counted once for a warp.", launch.warp_instructions),
+        row("ctas", "CTAs", "Thread blocks.", launch.ctas),
+        row("warp_insn", "instructions", "Instructions, counted once for a warp.", launch.warp_instructions),
         row(
             "thread_insn",
+            "instructions",
             "Instructions, counted for every lane that executed them.",
             launch.thread_instructions,
         ),

@@ -3,9 +3,11 @@
 use std::cell::LazyCell;
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use bytes::Bytes;
 use counterpoint_framework::telemetry::Curve;
+use counterpoint_framework::telemetry::sinks::stats::Statistics;
 use counterpoint_framework::topology::{Loaded, RunReport, resolve};
 use counterpoint_hardware::io::storage::Disk;
 use counterpoint_host_model::Journal;
@@ -19,6 +21,7 @@ use super::{Check, RunRequest};
 use crate::application::{Against, LoadedApplication};
 use crate::output::{Folder, MACHINE, MANIFEST, WRITES, WriteError};
 use crate::references::ReferenceInput;
+use crate::totals::totals;
 use crate::verify::{Verdict, compare, compare_hash};
 use crate::waits::Waits;
 
@@ -81,6 +84,8 @@ pub(super) struct Facts<'a> {
     pub(super) writes: Option<&'a [Written]>,
     pub(super) partial: bool,
     pub(super) missing: &'a [&'static str],
+    /// How long the simulation took.
+    pub(super) wall: Duration,
 }
 
 /// The writes to buffers as a table, each with its bytes in the order of their addresses, in hexadecimal digits.
@@ -103,7 +108,14 @@ fn write_writes(writes: &[Written], out: &mut dyn Write) -> io::Result<()> {
 pub(super) fn write(folder: &Folder, facts: &Facts<'_>, disk: &Disk) -> (Vec<PathBuf>, Vec<WriteError>) {
     let mut failed = Vec::new();
     if facts.missing.is_empty() {
-        failed.extend(folder.write_records(facts.report, facts.curves, facts.waits, facts.partial));
+        let run = match facts.request.functional {
+            true => Vec::new(),
+            false => totals(&facts.machine.machine, facts.report),
+        };
+        let statistics = Statistics { partial: facts.partial, run: &run, components: &facts.report.stats };
+        let host_seconds = facts.request.host_seconds.then_some(facts.wall.as_secs_f64());
+        failed.extend(folder.write_statistics(&statistics, facts.request.shown, host_seconds));
+        failed.extend(folder.write_records(facts.report, facts.curves, facts.waits));
     }
     if let Some(writes) = facts.writes {
         failed.extend(folder.write(WRITES, |out| write_writes(writes, out)).err());

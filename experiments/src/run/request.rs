@@ -6,10 +6,15 @@ use std::time::Duration;
 use counterpoint_framework::kernel::{Islands, RunOptions, Sharing, SnapshotTimes, Watchdog};
 use counterpoint_framework::model::Report;
 use counterpoint_framework::telemetry::Recording;
+use counterpoint_framework::telemetry::sinks::stats::Shown;
 use counterpoint_framework::time::SimTime;
+use counterpoint_protocols::launch_rows::LaunchRows;
 use counterpoint_ptx::functional::DEFAULT_LIMIT;
 
 use crate::output::WriteError;
+
+/// Launches with statistics of their own where nothing else is asked for.
+pub const LAUNCH_ROWS: u32 = LaunchRows::DEFAULT_LIMIT;
 
 /// What to run, and how.
 #[derive(Clone, Debug)]
@@ -56,6 +61,12 @@ pub struct RunRequest {
     pub livelock_after: SimTime,
     /// Which spans are kept.
     pub recording: Recording,
+    /// The launches and the streams with numbers up to this one have statistics of their own; the others are added up.
+    pub launch_rows: u32,
+    /// Which statistics `stats.txt` has.
+    pub shown: Shown,
+    /// Say in `stats.txt` how long the simulation took. A study's files hold nothing of the computer.
+    pub host_seconds: bool,
     /// Note what all components have counted whenever so much time has passed.
     pub series: Option<SimTime>,
     /// Names of buffers of which every write to their memory is noted, on host and device, in a run with time. Runtimes have buffers
@@ -95,6 +106,9 @@ impl RunRequest {
             stop_at: None,
             livelock_after: RunOptions::default().livelock_after,
             recording: Recording::default(),
+            launch_rows: LAUNCH_ROWS,
+            shown: Shown::default(),
+            host_seconds: false,
             series: None,
             watch: Vec::new(),
             seed: 0,

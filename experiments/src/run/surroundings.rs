@@ -11,6 +11,7 @@ use counterpoint_framework::topology::{self, Loaded};
 use counterpoint_hardware::io::storage::{Disk, Stored};
 use counterpoint_host_model::Journal;
 use counterpoint_host_model::program::Application;
+use counterpoint_protocols::launch_rows::LaunchRows;
 use counterpoint_protocols::page_log::PageLog;
 use counterpoint_protocols::preload::{Contents, Preloaded};
 use counterpoint_protocols::write_log::WriteLog;
@@ -45,6 +46,7 @@ impl Surroundings {
         resources.insert(Arc::clone(&journal));
         resources.insert(Arc::clone(&meter));
         resources.insert(Arc::new(Preloaded::new(contents.clone())));
+        resources.insert(Arc::new(LaunchRows::new(request.launch_rows)));
         let page_log = request.racecheck.then(Arc::<PageLog>::default);
         if let Some(log) = &page_log {
             resources.insert(Arc::clone(log));

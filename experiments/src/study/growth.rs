@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use counterpoint_framework::telemetry::sinks::rounded;
 use counterpoint_framework::telemetry::{Attribute, Level, Span};
 use counterpoint_framework::time::SimTime;
 use serde::{Deserialize, Serialize};
@@ -50,7 +51,7 @@ fn launch(span: &Span) -> Option<(u64, &str)> {
 
 /// The bends of a line that grows within parts of a length and stays as it is between them.
 fn points(parts: &BTreeMap<u64, u64>, every: u64, end: u64) -> Vec<(f64, f64)> {
-    let point = |ps: u64, count: u64| (ps as f64 * 1e-12, count as f64);
+    let point = |ps: u64, count: u64| (rounded(ps as f64 * 1e-12), count as f64);
     let (mut points, mut last, mut sum) = (vec![(0.0, 0.0)], 0, 0);
     for (&part, &ended) in parts {
         let before = part.saturating_sub(every);
@@ -88,7 +89,7 @@ mod tests {
             block(2, 9),
             block(2, 51),
             span(1, None, Level::Ctas, "burst 0", 0, 9),
-            span(2, None, Level::Kernels, "step #2", 0, 60),
+            span(2, None, Level::Kernels, "step#2", 0, 60),
         ];
         let found = growths(&spans, SimTime::from_ps(10 * PARTS));
         let names: Vec<&str> = found.iter().map(|growth| growth.name.as_str()).collect();

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
+use counterpoint_framework::telemetry::sinks::number;
+
 use super::growth::Growth;
 use super::plan::{RUN, Study};
 use super::store::{PointKey, point_folder, result};
@@ -95,8 +97,10 @@ impl Results {
         let mut table = csv::Writer::from_writer(out);
         table.write_record(self.dimensions.iter().chain(&self.names))?;
         for row in &self.rows {
-            let values =
-                self.names.iter().map(|name| row.values.get(name).map(f64::to_string).unwrap_or_default());
+            let values = self
+                .names
+                .iter()
+                .map(|name| row.values.get(name).map(|value| number(*value)).unwrap_or_default());
             table.write_record(row.labels.iter().cloned().chain(values))?;
         }
         table.flush()

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use counterpoint_framework::model::{StatRow, StatValue};
+use counterpoint_framework::telemetry::sinks::rounded;
 use counterpoint_framework::time::SimTime;
 use serde::{Deserialize, Serialize};
 
@@ -131,6 +132,7 @@ impl PointResult {
             let times = [("first_launch", first), ("last_launch", last), ("profilers", profilers)];
             values.extend(times.map(|(name, time)| (name.to_owned(), seconds(time))));
         }
+        values.values_mut().for_each(|value| *value = rounded(*value));
         let growths = growths(&summary.report.trace.spans, summary.report.outcome.time());
         PointResult { point, outcome: summary.ending(), verified: summary.is_good(), values, growths }
     }

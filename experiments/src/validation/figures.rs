@@ -10,6 +10,7 @@ use counterpoint_framework::topology::Machine;
 use serde::Deserialize;
 
 use super::{request, verified};
+use crate::launches::{attribute, is_launch};
 use crate::run::{Progress, RunError, RunSummary, load_machine, run};
 
 /// A kernel, and what the other simulator says of it.
@@ -114,7 +115,7 @@ pub fn kernel(
 
 /// When each launch ended.
 fn ends(summary: &RunSummary) -> Vec<SimTime> {
-    let launches = summary.report.trace.spans.iter().filter(|span| span.name.contains(" #"));
+    let launches = summary.report.trace.spans.iter().filter(|span| is_launch(span));
     let mut ends: Vec<SimTime> = launches.map(|span| span.end).collect();
     ends.sort();
     ends
@@ -127,11 +128,9 @@ fn cycles(machine: &Machine, summary: &RunSummary, warm: usize) -> u64 {
         let text = one.params.get("launch_latency")?.as_scalar()?;
         text.split_whitespace().next()?.parse::<u64>().ok()
     });
-    let number = |path: &str| path.strip_suffix(']')?.rsplit_once('#')?.1.parse::<usize>().ok();
-    let launches = summary.report.stats.iter().filter(|row| {
-        row.label.name == "gpu_sim_cycle" && number(&row.path).is_some_and(|number| number > warm)
-    });
-    launches.map(|row| count(row) + latency.unwrap_or(0)).sum()
+    let launches = summary.report.trace.spans.iter().filter(|span| is_launch(span));
+    let measured = launches.filter(|span| attribute(span, "launch") > Some(warm as u64));
+    measured.filter_map(|span| attribute(span, "cycles")).map(|cycles| cycles + latency.unwrap_or(0)).sum()
 }
 
 /// The sums of the statistics over the components of a kind.

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use counterpoint_framework::telemetry::sinks::signed_percent;
+
 use super::{Row, Validation, spread};
 
 /// Side of the plot, and the room around it, in pixels.
@@ -19,8 +21,7 @@ pub fn page(validation: &Validation) -> String {
     out.push_str(&plot(&validation.rows));
     out.push_str("<table>\n<tr><th>machine<th>of<th>quantity<th>ours<th>GPGPU-Sim<th>difference<th>cause\n");
     for row in &validation.rows {
-        let difference =
-            row.difference().map_or("–".to_owned(), |share| format!("{:+.1} %", 100.0 * share));
+        let difference = row.difference().map_or("–".to_owned(), signed_percent);
         let Row { machine, of, quantity, ours, theirs, .. } = row;
         let cause = match (&row.cause, row.is_off()) {
             (Some(cause), _) => cause,

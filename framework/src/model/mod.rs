@@ -63,5 +63,6 @@ pub use params::{Bounds, ChoiceInfo, Field, FieldSpec, MapReader, Parameter, Par
 pub use ports::{MessageType, Port, PortField, PortInfo, PortShape, Ports};
 pub use registry::Registry;
 pub use stats::{
-    Counter, Distribution, PERCENTILES, Ratio, Stat, StatLabel, StatRow, StatValue, StatVisitor, Stats,
+    Counter, Distribution, PERCENTILES, Ratio, Setting, Stat, StatLabel, StatRow, StatValue, StatVisitor,
+    Stats,
 };

@@ -115,6 +115,31 @@ impl Stat for Counter {
     }
 }
 
+/// A number that is given and not counted, such as a peak. It is shown if it was given.
+#[derive(Default)]
+pub struct Setting(Cell<Option<u64>>);
+
+impl Setting {
+    /// Gives the number.
+    pub fn set(&self, value: u64) {
+        self.0.set(Some(value));
+    }
+}
+
+impl Stat for Setting {
+    fn visit(&self, label: StatLabel, visitor: &mut dyn StatVisitor) {
+        // It does not grow, so a time series has no use for it.
+        if let Some(value) = self.0.get().filter(|_| visitor.wants_everything()) {
+            visitor.stat(label, StatValue::Count(value));
+        }
+    }
+
+    /// What is given stays.
+    fn absorb(&self, other: &Self) {
+        self.0.set(self.0.get().or(other.0.get()));
+    }
+}
+
 /// What one counter of a set is by another: `#[stat(part = "misses", whole = "accesses")]`. It is shown if the other is not
 /// zero.
 #[derive(Default)]
@@ -243,6 +268,20 @@ mod tests {
         let distribution = Distribution::default();
         values.into_iter().for_each(|value| distribution.record(value));
         distribution
+    }
+
+    #[test]
+    fn a_setting_is_shown_once_it_is_given() {
+        let label = StatLabel { name: "peak", unit: "", doc: "" };
+        let shown = |setting: &Setting| Rows::of("dram", &mut |visitor| setting.visit(label, visitor));
+        let [setting, other] = [Setting::default(), Setting::default()];
+        assert_eq!(shown(&setting).len(), 0);
+        other.set(7);
+        setting.absorb(&other);
+        assert_eq!(shown(&setting)[0].value, StatValue::Count(7));
+        other.set(8);
+        setting.absorb(&other);
+        assert_eq!(shown(&setting)[0].value, StatValue::Count(7));
     }
 
     #[test]

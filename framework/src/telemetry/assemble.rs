@@ -116,7 +116,7 @@ mod tests {
         let mut spans = vec![span(1, Level::Phases, "run", "host", [0, 10_000])];
         for launch in 0..2 {
             let (id, from) = (2 + launch, 1_000 + 4_000 * launch);
-            let mut kernel = span(id, Level::Kernels, "step #1", "gpu", [from, from + 3_000]);
+            let mut kernel = span(id, Level::Kernels, "step#1", "gpu", [from, from + 3_000]);
             kernel.parent = Some(SpanId(1));
             spans.push(kernel);
             for number in 0..ctas {

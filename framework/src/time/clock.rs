@@ -65,6 +65,12 @@ impl Clock {
         Clock { quotient: dividend / divisor, remainder: dividend % divisor, divisor }
     }
 
+    /// Its frequency.
+    pub const fn frequency(&self) -> Hertz {
+        let dividend = self.quotient * self.divisor + self.remainder;
+        Hertz::new(PICOSECONDS_PER_SECOND / dividend * self.divisor)
+    }
+
     /// The edge after `edge`.
     #[inline]
     pub const fn next(&self, edge: Edge) -> Edge {
@@ -171,6 +177,7 @@ mod tests {
     #[test]
     fn edges_do_not_drift() {
         for (clock, hertz) in [mhz(700), mhz(924), mhz(1600), mhz(1417), mhz(1)] {
+            assert_eq!(clock.frequency().get(), hertz);
             let mut edge = Edge::default();
             for n in 0..100_000 {
                 assert_eq!((edge.time, edge.index), (exact(n, hertz), n));

@@ -45,7 +45,7 @@ pub struct KernelRace {
 pub struct StreamRace {
     /// What nothing orders: `streams` or `tasks`.
     pub between: &'static str,
-    /// The commands as they were sent, with their streams or tasks: ``vecadd #1 on stream `s` ``.
+    /// The commands as they were sent, with their streams or tasks: ``vecadd#1 on stream `s` ``.
     pub commands: [String; 2],
     /// What they touch, by name.
     pub memory: String,

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use counterpoint_experiments::run::RunSummary;
-use counterpoint_experiments::summary::Mean;
+use counterpoint_experiments::summary::{Mean, Speed};
 use counterpoint_framework::time::SimTime;
 use counterpoint_host_model::functional::Launched;
 
@@ -47,6 +47,9 @@ pub(crate) fn print(summary: &RunSummary, out: &mut dyn Write) -> io::Result<()>
     }
     for (name, value) in &figures.rates {
         writeln!(out, "  {name:<36} {:>9} {:>18.2} %", "", 100.0 * value)?;
+    }
+    for Speed { name, value, unit } in &figures.speeds {
+        writeln!(out, "  {name:<36} {:>9} {value:>18.3} {unit}", "")?;
     }
     if let Some(Mean { time, of }) = figures.task_latency {
         let of = format!("{} x", grouped(of));
@@ -92,13 +95,25 @@ fn times(summary: &RunSummary, out: &mut dyn Write) -> io::Result<()> {
     let RunSummary { report, phases, .. } = summary;
     let total = report.outcome.time().as_ps();
     let micros = |ps: u64| format!("{:.6}", ps as f64 * 1e-6);
+    if phases.iter().any(|phase| phase.work.is_some()) {
+        let line =
+            format!("  {:<36} {:>9} {:>21} {:>8} {:>9} {:>9}", "", "", "time", "share", "IPC", "occupancy");
+        writeln!(out, "{line}")?;
+    }
     for phase in phases.iter().filter(|phase| phase.depth > 0) {
         let name = format!("{:width$}{}", "", phase.name, width = 2 * phase.depth - 2);
         let share = if total > 0 { 100.0 * phase.elapsed.as_ps() as f64 / total as f64 } else { 0.0 };
         let times = if phase.count > 1 { format!("{} x", grouped(phase.count)) } else { String::new() };
         let note = if phase.partial { "  (partial)" } else { "" };
         let elapsed = micros(phase.elapsed.as_ps());
-        writeln!(out, "  {name:<36} {times:>9} {elapsed:>18} us {share:>6.2} %{note}")?;
+        let work = phase.work.map(|work| {
+            let ipc = work.ipc().map_or("-".to_owned(), |ipc| format!("{ipc:.3}"));
+            let occupancy =
+                work.occupancy().map_or("-".to_owned(), |share| format!("{:.2} %", 100.0 * share));
+            format!(" {ipc:>9} {occupancy:>9}")
+        });
+        let work = work.unwrap_or_default();
+        writeln!(out, "  {name:<36} {times:>9} {elapsed:>18} us {share:>6.2} %{work}{note}")?;
     }
     writeln!(out, "  {:<36} {:>9} {:>18} us", "total", "", micros(total))?;
     waits(summary, out)
@@ -142,7 +157,7 @@ fn launches(launched: &[Launched], out: &mut dyn Write) -> io::Result<()> {
         let rows: Vec<(String, [u64; 3])> = of_kernel
             .map(|(index, launch)| {
                 let counts = [launch.ctas, launch.warp_instructions, launch.thread_instructions];
-                (format!("{kernel} #{}", index + 1), counts)
+                (format!("{kernel}#{}", index + 1), counts)
             })
             .collect();
         let rows = if rows.len() > ONE_BY_ONE {

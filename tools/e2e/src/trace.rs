@@ -15,7 +15,7 @@ const ROWS: [[&str; 2]; 10] = [
     ["host", "H2D"],
     ["gpu", "H2D a"],
     ["host", "kernels"],
-    ["gpu", "vecadd #1"],
+    ["gpu", "vecadd#1"],
     ["memory", "channel"],
     ["host", "D2H"],
     ["host", "postlude"],

@@ -69,12 +69,16 @@ pub struct CommandProcessorPorts {
 #[derive(Default, Stats)]
 pub struct CommandProcessorStats {
     /// Commands taken.
+    #[stat(unit = "commands")]
     commands: Counter,
     /// Kernel launches among them.
+    #[stat(unit = "launches")]
     launches: Counter,
     /// Copies among them.
+    #[stat(unit = "copies")]
     copies: Counter,
     /// Events among them that have been recorded.
+    #[stat(unit = "events")]
     events: Counter,
 }
 

@@ -8,24 +8,34 @@ use counterpoint_protocols::launch::{IssueSlot, SlotCounts};
 #[derive(Default, Stats)]
 pub(crate) struct IssueSlots {
     /// Slots in which an instruction was issued.
+    #[stat(unit = "slots")]
     used: Counter,
     /// Slots lost because a unit's collectors or pipeline registers were occupied.
+    #[stat(unit = "slots")]
     pipeline: Counter,
     /// Slots lost because the load-store unit was occupied.
+    #[stat(unit = "slots")]
     memory_pipeline: Counter,
     /// Slots lost because the policy kept the ready warps back.
+    #[stat(unit = "slots")]
     policy: Counter,
     /// Slots lost because the next instruction had not been fetched.
+    #[stat(unit = "slots")]
     fetch: Counter,
     /// Slots lost because a result of a unit was awaited.
+    #[stat(unit = "slots")]
     data: Counter,
     /// Slots lost because memory was awaited.
+    #[stat(unit = "slots")]
     memory: Counter,
     /// Slots lost because a page was awaited that had not come, or that an older kernel still needed.
+    #[stat(unit = "slots")]
     page: Counter,
     /// Slots lost because all warps waited at a barrier or a fence.
+    #[stat(unit = "slots")]
     barrier: Counter,
     /// Slots of schedulers without a warp.
+    #[stat(unit = "slots")]
     idle: Counter,
 }
 

@@ -58,8 +58,10 @@ const SECTORS: usize = (LINE_BYTES / SECTOR_BYTES) as usize;
 #[derive(Default, Stats)]
 pub(super) struct LaneStats {
     /// Messages that have passed.
+    #[stat(unit = "messages")]
     messages: Counter,
     /// Flits that have passed.
+    #[stat(unit = "flits")]
     flits: Counter,
     /// Cycles that messages waited at the head of their queue for an output that was busy.
     #[stat(unit = "cycles")]

@@ -47,12 +47,16 @@ pub struct CopyEnginePorts {
 #[derive(Default, Stats)]
 pub struct CopyEngineStats {
     /// Copies to the device.
+    #[stat(unit = "copies")]
     copies_to_device: Counter,
     /// Copies to the host.
+    #[stat(unit = "copies")]
     copies_to_host: Counter,
     /// Pages that were copied to the device by themselves.
+    #[stat(unit = "pages")]
     pages_to_device: Counter,
     /// And to the host.
+    #[stat(unit = "pages")]
     pages_to_host: Counter,
     /// Bytes copied to the device.
     #[stat(unit = "bytes")]

@@ -45,6 +45,7 @@ pub struct PciePorts {
 #[derive(Default, Stats)]
 pub struct PcieStats {
     /// Messages towards the device.
+    #[stat(unit = "messages")]
     downstream_messages: Counter,
     /// Data bytes towards the device.
     #[stat(unit = "bytes")]
@@ -53,8 +54,10 @@ pub struct PcieStats {
     #[stat(unit = "ps")]
     downstream_busy: Counter,
     /// Answers to reads that arrived before one that was sent earlier.
+    #[stat(unit = "messages")]
     overtaking: Counter,
     /// Messages towards the host.
+    #[stat(unit = "messages")]
     upstream_messages: Counter,
     /// Data bytes towards the host.
     #[stat(unit = "bytes")]

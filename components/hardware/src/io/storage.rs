@@ -124,8 +124,10 @@ pub struct StoragePorts {
 #[derive(Default, Stats)]
 pub struct StorageStats {
     /// Read requests.
+    #[stat(unit = "requests")]
     reads: Counter,
     /// Write requests.
+    #[stat(unit = "requests")]
     writes: Counter,
     /// Bytes read.
     #[stat(unit = "bytes")]

@@ -3,28 +3,46 @@
 //! Only the sets of the labels are counted in. What the component comes to, and each stream, is the sum of its sets when
 //! the run is over, so that what launches and others come to is all that there is.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use counterpoint_framework::model::{Keyed, Stat, StatLabel, StatVisitor, Stats};
+use counterpoint_protocols::launch_rows::{LaunchRows, Row};
 use counterpoint_protocols::memory::Label;
 
-/// A set of statistics for each label. Shown are the sums as the component's own, `kernels[N]` for each launch by its
-/// number, `no_kernel` for copies and walks through page tables, and `streams[N]`.
+/// The rows that a label is counted for: of its launch, if it has one, and of its stream.
+type Rows = (Option<Row>, Row);
+
+/// A set of statistics for each label. Shown are the sums as the component's own, `kernels[NAME#N]` for each launch,
+/// `no_kernel` for copies and walks through page tables, and `streams[N]`; beyond the limit of rows, `kernels[others]` and
+/// `streams[others]`.
 pub(super) struct ByLabel<S> {
-    sets: Keyed<Label, S>,
+    /// Who has rows, and the path of the component.
+    site: OnceCell<(Arc<LaunchRows>, String)>,
+    sets: Keyed<Rows, S>,
     /// The label that was counted last: most come many times in a row.
     last: RefCell<Option<(Label, Rc<S>)>>,
 }
 
 impl<S: Stats> Default for ByLabel<S> {
     fn default() -> Self {
-        ByLabel { sets: Keyed::default(), last: RefCell::default() }
+        ByLabel { site: OnceCell::new(), sets: Keyed::default(), last: RefCell::default() }
     }
 }
 
+/// The row of a number, where a run says who has one.
+fn row(site: &OnceCell<(Arc<LaunchRows>, String)>, number: u32) -> Row {
+    site.get().map_or(Row::Own(number), |(rows, _)| rows.row(number))
+}
+
 impl<S: Stats> ByLabel<S> {
+    /// Says who has rows in the statistics of the component at a path, if the run has a limit.
+    pub(super) fn begin(&self, rows: Option<Arc<LaunchRows>>, path: &str) {
+        self.site.get_or_init(|| (rows.unwrap_or_default(), path.to_owned()));
+    }
+
     /// The statistics of a label.
     #[inline]
     pub(super) fn of(&self, label: Label) -> Rc<S> {
@@ -37,7 +55,9 @@ impl<S: Stats> ByLabel<S> {
 
     #[cold]
     fn look_up(&self, label: Label) -> Rc<S> {
-        let set = self.sets.of(label);
+        let row = |number| row(&self.site, number);
+        let kernel = (label.kernel > 0).then(|| row(label.kernel));
+        let set = self.sets.of((kernel, row(label.stream)));
         *self.last.borrow_mut() = Some((label, Rc::clone(&set)));
         set
     }
@@ -45,19 +65,25 @@ impl<S: Stats> ByLabel<S> {
 
 impl<S: Stats> Stat for ByLabel<S> {
     fn visit(&self, _label: StatLabel, visitor: &mut dyn StatVisitor) {
-        let (mut kernels, mut streams) = (BTreeMap::<u32, S>::new(), BTreeMap::<u32, S>::new());
+        let (mut kernels, mut streams) = (BTreeMap::<Option<Row>, S>::new(), BTreeMap::<Row, S>::new());
         let all = S::default();
-        for (label, set) in self.sets.sets() {
+        for ((kernel, stream), set) in self.sets.sets() {
             all.absorb(&set);
-            kernels.entry(label.kernel).or_default().absorb(&set);
-            streams.entry(label.stream).or_default().absorb(&set);
+            kernels.entry(kernel).or_default().absorb(&set);
+            streams.entry(stream).or_default().absorb(&set);
         }
         all.visit(visitor);
         if !visitor.wants_everything() {
             return;
         }
         for (kernel, set) in &kernels {
-            let name = if *kernel == 0 { "no_kernel".to_owned() } else { format!("kernels[{kernel}]") };
+            let name = match (kernel, self.site.get()) {
+                (None, _) => "no_kernel".to_owned(),
+                (Some(Row::Own(number)), Some((rows, path))) => {
+                    format!("kernels[{}]", rows.name(*number, path))
+                }
+                (Some(row), _) => format!("kernels[{row}]"),
+            };
             visitor.part(&name, &mut |part| set.visit(part));
         }
         for (stream, set) in &streams {
@@ -66,8 +92,8 @@ impl<S: Stats> Stat for ByLabel<S> {
     }
 
     fn absorb(&self, other: &Self) {
-        for (label, set) in other.sets.sets() {
-            self.of(label).absorb(&set);
+        for (rows, set) in other.sets.sets() {
+            self.sets.of(rows).absorb(&set);
         }
     }
 }

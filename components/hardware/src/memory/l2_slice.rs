@@ -103,31 +103,37 @@ pub struct L2Stats {
 #[derive(Default, Stats)]
 struct L2Counts {
     /// Sectors accessed.
-    #[stat(name = "L2_total_cache_accesses")]
+    #[stat(name = "L2_total_cache_accesses", unit = "sectors")]
     accesses: Counter,
     /// Sectors of these that were not here, or not enough of them.
-    #[stat(name = "L2_total_cache_misses")]
+    #[stat(name = "L2_total_cache_misses", unit = "sectors")]
     misses: Counter,
     /// The share of the misses.
     #[stat(name = "L2_total_cache_miss_rate", unit = "of 1", part = "misses", whole = "accesses")]
     miss_rate: Ratio,
     /// Requests that joined a fetch under way.
-    #[stat(name = "L2_total_cache_pending_hits")]
+    #[stat(name = "L2_total_cache_pending_hits", unit = "requests")]
     pending_hits: Counter,
     /// Cycles in which a request, the first, found no way, no miss entry or no place to wait.
-    #[stat(name = "L2_total_cache_reservation_fails")]
+    #[stat(name = "L2_total_cache_reservation_fails", unit = "cycles")]
     reservation_fails: Counter,
     /// Read requests.
+    #[stat(unit = "requests")]
     reads: Counter,
     /// Write requests.
+    #[stat(unit = "requests")]
     writes: Counter,
     /// Atomic requests.
+    #[stat(unit = "requests")]
     atomics: Counter,
     /// Cycles that they were in the unit of atomics or in front of it, where there is one.
+    #[stat(unit = "cycles")]
     atomic_cycles: Counter,
     /// Dirty lines written to DRAM, counted for who wrote to them last.
+    #[stat(unit = "lines")]
     write_backs: Counter,
     /// Of these, lines that nobody would read any more.
+    #[stat(unit = "lines")]
     flushed: Counter,
 }
 
@@ -417,6 +423,7 @@ impl Component for L2Slice {
         let preloaded = sim.resource::<Preloaded>();
         self.cold &= preloaded.is_some();
         self.log = sim.resource();
+        sim.stats.by_label.begin(sim.resource(), sim.path());
         loop {
             let cycle = sim.cycle();
             if let Some(reply) = io.memory.rx.try_recv() {

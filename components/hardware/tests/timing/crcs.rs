@@ -428,7 +428,7 @@ fn a_block_gives_its_pages_back_when_its_stores_are_acknowledged() {
 #[test]
 fn ranges_of_a_launch_that_tracks_nothing_and_launches_without_a_tlb_are_faults() {
     let (.., report) = sm("", Tracking::None, &releasing(""), 10);
-    assert_eq!(fault(&report), "k #4 counts accesses to pages, and is launched as a kernel that does not");
+    assert_eq!(fault(&report), "k#4 counts accesses to pages, and is launched as a kernel that does not");
     let mut bench = bench::<Sm>("{}");
     let launch = tracked(1, Tracking::Regular, &super::programs::kernel(""), 1);
     let _events: Probe<SmEvent> = bench.client("work", None, vec![(5, block(&launch, 0))], 2);

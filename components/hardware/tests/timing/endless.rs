@@ -51,7 +51,7 @@ fn a_loop_of_registers_is_named_with_its_lanes() {
     );
     let line = line_of_text(&source, "add.u32 %r4");
     let expected = format!(
-        "k #1, block (0, 0, 0), warp 1, lane 3: PTX line {line}, `add.u32 %r4, %r4, 1;`: a loop that does not end: \
+        "k#1, block (0, 0, 0), warp 1, lane 3: PTX line {line}, `add.u32 %r4, %r4, 1;`: a loop that does not end: \
          lanes 3 to 31 go round it (up to line {}), and all that decides repeats every 2 instructions; the loop reads nothing",
         line + 1
     );

@@ -305,8 +305,8 @@ fn requests_are_counted_for_their_launch_and_a_write_back_for_who_wrote_last() {
     let (_, fetches, report) = run_and_count(script);
     let names = ["accesses", "misses", "pending_hits"].map(|name| format!("L2_total_cache_{name}"));
     let names = [&names[0], &names[1], &names[2], "reads", "writes", "write_backs"];
-    assert_eq!(counted(&report, "kernels[1]", names), [2, 2, 0, 1, 1, 0]);
-    assert_eq!(counted(&report, "kernels[2]", names), [2, 0, 1, 1, 1, 1]);
+    assert_eq!(counted(&report, "kernels[#1]", names), [2, 2, 0, 1, 1, 0]);
+    assert_eq!(counted(&report, "kernels[#2]", names), [2, 0, 1, 1, 1, 1]);
     assert_eq!(counted(&report, "no_kernel", names), [4, 4, 0, 1, 0, 0]);
     assert_eq!(counted(&report, "streams[3]", names), [2, 2, 0, 1, 1, 0]);
     assert_eq!(counted(&report, "streams[4]", names), [6, 4, 1, 2, 1, 1]);

@@ -13,6 +13,7 @@ mod endless;
 mod io;
 mod l2;
 mod labels;
+mod mix;
 mod model;
 mod order;
 mod programs;
@@ -91,7 +92,7 @@ fn labelled(kernel: u32, stream: u32, request: MemRequest) -> MemRequest {
     MemRequest { label: Label { kernel, stream, ..Label::default() }, ..request }
 }
 
-/// Counters of a part of the component, such as `kernels[1]`, in the order of their names here.
+/// Counters of a part of the component, such as `kernels[#1]`, in the order of their names here.
 #[track_caller]
 fn counted<const N: usize>(report: &BenchReport, part: &str, names: [&str; N]) -> [u64; N] {
     let path = format!("unit.{part}");

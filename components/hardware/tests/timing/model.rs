@@ -123,5 +123,5 @@ fn a_block_that_waits_for_another_one_is_named() {
     let params = PLAIN.replacen("fetch_width: 8", "fetch_width: 8, instruction_limit: 10000", 1);
     let run = run(&params, vec![(10, block(&launch, 0))], Vec::new());
     let message = fault(&run.report);
-    assert!(message.contains("k #1") && message.contains("waits for another block"), "{message}");
+    assert!(message.contains("k#1") && message.contains("waits for another block"), "{message}");
 }

@@ -217,7 +217,7 @@ fn a_policy_that_places_what_has_no_room_is_a_fault_that_names_what_is_missing()
     let occupancy: Occupancy = params(&Families::default(), packed);
     let need = occupancy.demand(&simple(3, 6, 33)).registers;
     let lack = |sm| careless(0, sm, packed, simple(3, 6, 33));
-    let begin = "the policy `careless` places block 2 of k #3 on SM 0, where it has no room: it needs ";
+    let begin = "the policy `careless` places block 2 of k#3 on SM 0, where it has no room: it needs ";
     for (sm, missing) in [
         (SmResources { threads: 150, ..PLENTY }, "64 threads, 22 are left".to_owned()),
         (SmResources { ctas: 2, ..PLENTY }, "1 block slots, 0 are left".to_owned()),
@@ -241,17 +241,17 @@ fn a_policy_that_places_what_is_not_there_is_a_fault_too() {
     let found = |mistake| careless(mistake, PLENTY, packed, simple(3, 3, 33));
     let name = "the policy `careless` places";
     assert_eq!(found(1), format!("{name} a block of launch 7 in view, where there are 1"));
-    assert_eq!(found(2), format!("{name} a block of k #3 on SM 9, and there are 2 SMs"));
-    assert_eq!(found(3), format!("{name} block 0 of k #3 on SM 1, which is not of its share, SMs 0 to 0"));
-    assert_eq!(found(4), format!("{name} a block of k #3, all of whose 3 are placed"));
+    assert_eq!(found(2), format!("{name} a block of k#3 on SM 9, and there are 2 SMs"));
+    assert_eq!(found(3), format!("{name} block 0 of k#3 on SM 1, which is not of its share, SMs 0 to 0"));
+    assert_eq!(found(4), format!("{name} a block of k#3, all of whose 3 are placed"));
     let twice = format!(
-        "{name} block 1 of k #3 on SM 0, which cannot take a block in this cycle: it takes one a cycle"
+        "{name} block 1 of k#3 on SM 0, which cannot take a block in this cycle: it takes one a cycle"
     );
     assert_eq!(found(5), twice);
     // Six blocks on two SMs: three for each.
     let spread = careless(0, PLENTY, "{ spread: on }", simple(3, 6, 33));
     let limit = "on SM 0, which holds the 3 blocks of it that it may have at a time";
-    assert_eq!(spread, format!("{name} block 3 of k #3 {limit}"));
+    assert_eq!(spread, format!("{name} block 3 of k#3 {limit}"));
 }
 
 /// What a launch demands is that of its own registers, not of the estimate.

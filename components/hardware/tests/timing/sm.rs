@@ -391,7 +391,7 @@ fn faults_name_kernel_block_warp_lane_and_line() {
         ),
     ] {
         let (message, line) = faults(body, threads);
-        for part in ["k #3, block (2, 0, 0), warp ", place, what, &line] {
+        for part in ["k#3, block (2, 0, 0), warp ", place, what, &line] {
             assert!(message.contains(part), "{part} is not in: {message}");
         }
     }
@@ -403,7 +403,7 @@ fn a_block_that_stands_still_at_barriers_is_a_fault_at_once() {
     let (message, line) = faults(body, 96);
     let (message, first) = (message.as_str(), line_of_text(&kernel(body), "bar.sync 1"));
     for part in [
-        "k #3, block (2, 0, 0): no warp can go on: warp 0 waits at barrier 1, which has 32 of 96 threads",
+        "k#3, block (2, 0, 0): no warp can go on: warp 0 waits at barrier 1, which has 32 of 96 threads",
         "warps 1 and 2 wait at barrier 2, which has 64 of 96 threads",
         &format!("PTX line {first}, `@%p1 bar.sync 1;`"),
         &format!("PTX {line}, `@!%p1 bar.sync 2;`"),
@@ -430,7 +430,7 @@ fn a_warp_that_runs_forever_is_named() {
     let message = fault(&run.report);
     let line = line_of_text(&source, "bra AGAIN");
     let expected = format!(
-        "k #3, block (2, 0, 0), warp 1, lane 3: PTX line {line}, `bra AGAIN;`: the warp has executed 1000 "
+        "k#3, block (2, 0, 0), warp 1, lane 3: PTX line {line}, `bra AGAIN;`: the warp has executed 1000 "
     );
     assert!(message.starts_with(&expected), "{message}");
 }

@@ -1,5 +1,6 @@
 //! What instructions there are: the table, the units they use and the lane-wise helpers.
 
+pub(crate) mod class;
 pub(crate) mod conversions;
 pub(crate) mod float;
 pub(crate) mod forms;
@@ -12,6 +13,7 @@ pub(crate) mod warp;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
+pub use class::Class;
 use forms::{FORM_ROWS, Form, FormRow};
 pub use memory::{AtomicOperation, AtomicType, CacheOperator};
 pub use order::{Order, Reach};

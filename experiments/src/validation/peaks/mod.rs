@@ -9,8 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use counterpoint_framework::model::Registry;
+use counterpoint_framework::telemetry::sinks::rounded;
 use counterpoint_framework::topology::Follows;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::{latencies, request};
 use crate::run::{RunError, load_machine};
@@ -42,8 +43,10 @@ pub struct Peak {
     /// In which unit.
     pub unit: &'static str,
     /// Ours.
+    #[serde(serialize_with = "short")]
     pub ours: f64,
     /// What the source states.
+    #[serde(serialize_with = "short")]
     pub stated: f64,
     /// How near ours should be.
     pub limit: Limit,
@@ -53,6 +56,11 @@ pub struct Peak {
     pub source: String,
     /// Why ours is different, where that is known.
     pub reason: Option<String>,
+}
+
+/// A number without digits that mean nothing.
+fn short<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(rounded(*value))
 }
 
 impl Peak {

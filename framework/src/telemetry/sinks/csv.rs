@@ -5,8 +5,7 @@ use std::io::{self, Write};
 
 use csv::Writer;
 
-use super::stats::{numbers, one_line};
-use crate::model::StatRow;
+use super::stats::{Number, Statistics, numbers, one_line, unit};
 use crate::telemetry::{Curve, Series};
 use crate::time::SimTime;
 
@@ -15,14 +14,14 @@ use crate::time::SimTime;
 ///
 /// # Errors
 /// What `out` reports.
-pub fn write_stats(rows: &[StatRow], out: &mut dyn Write) -> io::Result<()> {
+pub fn write_stats(statistics: &Statistics<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut table = Writer::from_writer(out);
     table.write_record(["path", "statistic", "value", "unit", "description"])?;
-    for row in rows {
+    for row in statistics.rows() {
         let doc = one_line(row.label.doc);
-        for (name, value) in numbers(row.value) {
-            let name = format!("{}{name}", row.label.name);
-            table.write_record([&row.path, &name, &value, row.label.unit, &doc])?;
+        for Number { suffix, value, unit } in numbers(row) {
+            let name = format!("{}{suffix}", row.label.name);
+            table.write_record([&row.path, &name, &value, unit, &doc])?;
         }
     }
     table.flush()
@@ -39,9 +38,15 @@ pub fn write_series(series: &Series, out: &mut dyn Write) -> io::Result<()> {
     for point in &series.points {
         let counter = &series.counters[point.counter];
         let (time, increase) = (point.time.as_ps().to_string(), point.increase.to_string());
-        table.write_record([&*time, &*counter.path, counter.label.name, &*increase, counter.label.unit])?;
+        table.write_record([&*time, &*counter.path, counter.label.name, &*increase, unit(&counter.label)])?;
     }
     table.flush()
+}
+
+/// Six decimals, without a sign where there is nothing.
+fn fixed(value: f64) -> String {
+    let text = format!("{value:.6}");
+    if text == "-0.000000" { "0.000000".to_owned() } else { text }
 }
 
 /// Writes `time_ps` and a column for each curve, named with its unit; a line for each time at which one has a point. Where
@@ -57,7 +62,7 @@ pub fn write_curves(curves: &[Curve], out: &mut dyn Write) -> io::Result<()> {
     for (column, curve) in curves.iter().enumerate() {
         for (time, value) in &curve.points {
             let line = lines.entry(*time).or_insert_with(|| vec![String::new(); curves.len()]);
-            line[column] = format!("{value:.6}");
+            line[column] = fixed(*value);
         }
     }
     for (time, values) in lines {
@@ -69,7 +74,7 @@ pub fn write_curves(curves: &[Curve], out: &mut dyn Write) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{CounterName, StatLabel, StatValue};
+    use crate::model::{CounterName, StatLabel, StatRow, StatValue};
     use crate::telemetry::Point;
 
     const LABEL: StatLabel = StatLabel { name: "wait", unit: "cycles", doc: " Waits, \"all\"\n of them." };
@@ -84,7 +89,9 @@ mod tests {
     fn statistics_have_a_line_a_number_and_quoted_texts() {
         let row = |value| StatRow { path: "sm[0]".to_owned(), label: LABEL, value };
         let spread = StatValue::Distribution { count: 4, sum: 10, min: 1, max: 4, percentiles: [2, 4, 4, 4] };
-        let found = text(|out| write_stats(&[row(StatValue::Count(7)), row(spread)], out));
+        let rows = [row(StatValue::Count(7)), row(spread)];
+        let statistics = Statistics { run: &rows[..1], components: &rows[1..], ..Statistics::default() };
+        let found = text(|out| write_stats(&statistics, out));
         let doc = r#""Waits, ""all"" of them.""#;
         let lines: Vec<&str> = found.lines().collect();
         assert_eq!(lines.len(), 11);
@@ -92,6 +99,7 @@ mod tests {
             lines[..2],
             ["path,statistic,value,unit,description", &format!("sm[0],wait,7,cycles,{doc}")]
         );
+        assert_eq!(lines[2], format!("sm[0],wait::count,4,count,{doc}"));
         assert_eq!(lines[4], format!("sm[0],wait::mean,2.500000,cycles,{doc}"));
     }
 

@@ -2,12 +2,15 @@
 //! feature `otlp` is on, the spans' way to a server.
 
 pub mod csv;
+mod number;
 #[cfg(feature = "otlp")]
 pub mod otlp;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 pub mod perfetto;
 pub mod stats;
+
+pub use number::{number, rounded, signed_percent};
 
 /// A text as a JSON string.
 fn quoted(text: &str) -> String {

@@ -12,8 +12,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 
-use super::stats::{numbers, one_line};
-use crate::model::StatRow;
+use super::stats::{Number, Statistics, numbers, one_line, unit};
 use crate::telemetry::Series;
 
 /// Rows that are written together: so many are in memory twice.
@@ -35,7 +34,7 @@ enum Sort {
 ///
 /// # Errors
 /// What `out` reports.
-pub fn write_stats(rows: &[StatRow], out: &mut dyn Write) -> io::Result<()> {
+pub fn write_stats(statistics: &Statistics<'_>, out: &mut dyn Write) -> io::Result<()> {
     let columns = [
         ("path", Sort::Text),
         ("statistic", Sort::Text),
@@ -44,18 +43,18 @@ pub fn write_stats(rows: &[StatRow], out: &mut dyn Write) -> io::Result<()> {
         ("description", Sort::Text),
     ];
     let mut lines = Vec::new();
-    for row in rows {
-        for (name, value) in numbers(row.value) {
+    for row in statistics.rows() {
+        for Number { suffix, value, unit } in numbers(row) {
             let value: f64 = value.parse().map_err(io::Error::other)?;
-            lines.push((row, format!("{}{name}", row.label.name), value));
+            lines.push((row, format!("{}{suffix}", row.label.name), value, unit));
         }
     }
     write("stats", &columns, lines.chunks(GROUP), out, |lines, group| {
         texts(group, lines.iter().map(|(row, ..)| row.path.as_str()))?;
-        texts(group, lines.iter().map(|(_, name, _)| name.as_str()))?;
-        let values: Vec<f64> = lines.iter().map(|(.., value)| *value).collect();
+        texts(group, lines.iter().map(|(_, name, ..)| name.as_str()))?;
+        let values: Vec<f64> = lines.iter().map(|(_, _, value, _)| *value).collect();
         column::<DoubleType>(group, &values)?;
-        texts(group, lines.iter().map(|(row, ..)| row.label.unit))?;
+        texts(group, lines.iter().map(|(.., unit)| *unit))?;
         let docs: Vec<String> = lines.iter().map(|(row, ..)| one_line(row.label.doc)).collect();
         texts(group, docs.iter().map(String::as_str))
     })
@@ -83,7 +82,7 @@ pub fn write_series(series: &Series, out: &mut dyn Write) -> io::Result<()> {
         texts(group, counters().map(|counter| counter.label.name))?;
         let increases: Vec<i64> = points.iter().map(|point| point.increase.cast_signed()).collect();
         column::<Int64Type>(group, &increases)?;
-        texts(group, counters().map(|counter| counter.label.unit))
+        texts(group, counters().map(|counter| unit(&counter.label)))
     })
 }
 
@@ -150,7 +149,7 @@ mod tests {
     use parquet::record::Field;
 
     use super::*;
-    use crate::model::{CounterName, StatLabel, StatValue};
+    use crate::model::{CounterName, StatLabel, StatRow, StatValue};
     use crate::telemetry::Point;
     use crate::time::SimTime;
 
@@ -188,13 +187,14 @@ mod tests {
         let row = |value| StatRow { path: "sm[0]".to_owned(), label: LABEL, value };
         let spread = StatValue::Distribution { count: 4, sum: 10, min: 1, max: 4, percentiles: [2, 4, 4, 4] };
         let rows = [row(StatValue::Count(7)), row(spread)];
-        let (names, found) = read(&bytes(|out| write_stats(&rows, out)));
+        let statistics = Statistics { components: &rows, ..Statistics::default() };
+        let (names, found) = read(&bytes(|out| write_stats(&statistics, out)));
         assert_eq!(names, ["path", "statistic", "value", "unit", "description"]);
         let line = |name: &str, value| {
             vec![text("sm[0]"), text(name), Field::Double(value), text("cycles"), text("Waits, of them.")]
         };
         assert_eq!((found.len(), &found[0], &found[3]), (10, &line("wait", 7.0), &line("wait::mean", 2.5)));
-        assert_eq!(read(&bytes(|out| write_stats(&[], out))).1, [] as [Vec<Field>; 0]);
+        assert_eq!(read(&bytes(|out| write_stats(&Statistics::default(), out))).1, [] as [Vec<Field>; 0]);
     }
 
     #[test]

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use super::quoted;
+use super::{number, quoted};
 use crate::telemetry::{Attribute, Curve, Lane, Span};
 use crate::time::SimTime;
 use crate::topology::natural;
@@ -39,7 +39,7 @@ pub fn write(spans: &[Span], curves: &[Curve], out: &mut dyn Write) -> io::Resul
     for curve in curves {
         let name = quoted(&format!("{} ({})", curve.name, curve.unit));
         for (time, value) in &curve.points {
-            let ts = micros(*time);
+            let (ts, value) = (micros(*time), number(*value));
             writeln!(
                 out,
                 ",{{\"ph\": \"C\", \"name\": {name}, \"pid\": 0, \"ts\": {ts}, \"args\": {{\"value\": {value}}}}}"

@@ -2,88 +2,154 @@
 
 use std::io::{self, Write};
 
+use super::number::quotient;
 use super::quoted;
-use crate::model::{PERCENTILES, StatRow, StatValue};
+use crate::model::{PERCENTILES, StatLabel, StatRow, StatValue};
 
-/// Writes `path.name  value  # doc (unit)`, a line for each number.
+/// The statistics of a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Statistics<'a> {
+    /// The run ended before everything was done.
+    pub partial: bool,
+    /// What the whole run came to, drawn from the components'.
+    pub run: &'a [StatRow],
+    /// The components'.
+    pub components: &'a [StatRow],
+}
+
+impl<'a> Statistics<'a> {
+    /// All rows.
+    pub fn rows(&self) -> impl Iterator<Item = &'a StatRow> {
+        self.run.iter().chain(self.components)
+    }
+}
+
+/// Which statistics the text has. The files for programs have all of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shown {
+    /// Those that are not zero.
+    #[default]
+    Counted,
+    /// All.
+    All,
+}
+
+impl Shown {
+    fn has(self, value: StatValue) -> bool {
+        let is_zero = match value {
+            StatValue::Count(count) | StatValue::Distribution { count, .. } => count == 0,
+            StatValue::Ratio { part, .. } => part == 0,
+        };
+        self == Shown::All || !is_zero
+    }
+}
+
+/// Writes `path.name  value  # doc (unit)`, a line for each number. The seconds that the simulation took are for people, too:
+/// no other file has them, so that the same run leaves the same bytes there.
 ///
 /// # Errors
 /// What `out` reports.
-pub fn write_text(rows: &[StatRow], partial: bool, out: &mut dyn Write) -> io::Result<()> {
-    let state = if partial { "partial" } else { "complete" };
+pub fn write_text(
+    statistics: &Statistics<'_>,
+    shown: Shown,
+    host_seconds: Option<f64>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let state = if statistics.partial { "partial" } else { "complete" };
     writeln!(out, "---------- Begin Simulation Statistics ({state}) ----------")?;
-    for row in rows {
-        let doc = one_line(row.label.doc);
-        let unit = if row.label.unit.is_empty() { "count" } else { row.label.unit };
-        for (name, value) in numbers(row.value) {
-            let name = format!("{}.{}{name}", row.path, row.label.name);
-            writeln!(out, "{name:<60} {value:>20}  # {doc} ({unit})")?;
+    let mut line = |name: &str, value: &str, doc: &str, unit: &str| {
+        writeln!(out, "{name:<60} {value:>20}  # {doc} ({unit})")
+    };
+    if let Some(seconds) = host_seconds {
+        line("host_seconds", &format!("{seconds:.3}"), "Wall-clock time of the simulation.", "s")?;
+    }
+    let mut zeros = 0_u64;
+    for row in statistics.rows() {
+        if !shown.has(row.value) {
+            zeros += 1;
+            continue;
         }
+        let doc = one_line(row.label.doc);
+        for Number { suffix, value, unit } in numbers(row) {
+            line(&format!("{}.{}{suffix}", row.path, row.label.name), &value, &doc, unit)?;
+        }
+    }
+    if zeros > 0 {
+        writeln!(out, "---------- {zeros} statistics are zero and left out (--stats all) ----------")?;
     }
     writeln!(out, "---------- End Simulation Statistics ----------")
 }
 
-/// Writes `{ path: { name: { value, unit, doc } } }`, in the order of the rows.
+/// Writes `{ partial, run: { path: { name: { value, unit, doc } } }, components: { … } }`, in the order of the rows.
 ///
 /// # Errors
 /// What `out` reports.
-pub fn write_json(rows: &[StatRow], partial: bool, out: &mut dyn Write) -> io::Result<()> {
-    write!(out, "{{\n  \"partial\": {partial},\n  \"components\": {{")?;
-    let mut rest = rows;
-    let mut comma = "";
-    while let Some(first) = rest.first() {
-        let count = rest.iter().take_while(|row| row.path == first.path).count();
-        write!(out, "{comma}\n    {}: {{", quoted(&first.path))?;
-        comma = ",";
-        for (index, row) in rest[..count].iter().enumerate() {
+pub fn write_json(statistics: &Statistics<'_>, out: &mut dyn Write) -> io::Result<()> {
+    write!(out, "{{\n  \"partial\": {}", statistics.partial)?;
+    for (name, rows) in [("run", statistics.run), ("components", statistics.components)] {
+        write!(out, ",\n  \"{name}\": {{")?;
+        write_paths(rows, out)?;
+        write!(out, "\n  }}")?;
+    }
+    writeln!(out, "\n}}")
+}
+
+fn write_paths(rows: &[StatRow], out: &mut dyn Write) -> io::Result<()> {
+    for (index, rows) in rows.chunk_by(|a, b| a.path == b.path).enumerate() {
+        let comma = if index == 0 { "" } else { "," };
+        write!(out, "{comma}\n    {}: {{", quoted(&rows[0].path))?;
+        for (index, row) in rows.iter().enumerate() {
             let comma = if index == 0 { "" } else { "," };
-            let value = match row.value {
-                StatValue::Count(count) => format!("\"value\": {count}"),
-                StatValue::Ratio { part, whole } => format!("\"value\": {}", mean(whole, part)),
-                StatValue::Distribution { count, sum, min, max, percentiles } => {
-                    let mean = mean(count, sum);
-                    let percentiles = PERCENTILES.iter().zip(percentiles);
-                    let percentiles: String =
-                        percentiles.map(|((name, _), value)| format!("\"{name}\": {value}, ")).collect();
-                    format!(
-                        "\"count\": {count}, \"sum\": {sum}, \"mean\": {mean}, \"min\": {min}, {percentiles}\"max\": {max}"
-                    )
-                }
-            };
+            let numbers = numbers(row).into_iter().map(|Number { suffix, value, .. }| {
+                let name = suffix.strip_prefix("::").unwrap_or("value");
+                format!("\"{name}\": {value}, ")
+            });
             let (name, unit, doc) =
-                (quoted(row.label.name), quoted(row.label.unit), quoted(&one_line(row.label.doc)));
-            write!(out, "{comma}\n      {name}: {{ {value}, \"unit\": {unit}, \"doc\": {doc} }}")?;
+                (quoted(row.label.name), quoted(unit(&row.label)), quoted(&one_line(row.label.doc)));
+            let numbers: String = numbers.collect();
+            write!(out, "{comma}\n      {name}: {{ {numbers}\"unit\": {unit}, \"doc\": {doc} }}")?;
         }
         write!(out, "\n    }}")?;
-        rest = &rest[count..];
     }
-    writeln!(out, "\n  }}\n}}")
+    Ok(())
 }
 
-/// The numbers of a statistic, with what is put behind its name for each.
-pub(super) fn numbers(value: StatValue) -> Vec<(String, String)> {
-    match value {
-        StatValue::Count(count) => vec![(String::new(), count.to_string())],
-        StatValue::Ratio { part, whole } => vec![(String::new(), mean(whole, part))],
+/// The unit of what has no other.
+const COUNT: &str = "count";
+
+/// What a statistic is counted in.
+pub(super) fn unit(label: &StatLabel) -> &'static str {
+    if label.unit.is_empty() { COUNT } else { label.unit }
+}
+
+/// A number of a statistic: what is put behind the statistic's name, the number as text, its unit.
+pub(super) struct Number {
+    pub(super) suffix: String,
+    pub(super) value: String,
+    pub(super) unit: &'static str,
+}
+
+/// The numbers of a statistic.
+pub(super) fn numbers(row: &StatRow) -> Vec<Number> {
+    let own = unit(&row.label);
+    let number = |name: &str, value: String| Number { suffix: format!("::{name}"), value, unit: own };
+    let alone = |value: String| vec![Number { suffix: String::new(), value, unit: own }];
+    match row.value {
+        StatValue::Count(count) => alone(count.to_string()),
+        StatValue::Ratio { part, whole } => alone(quotient(part, whole)),
         StatValue::Distribution { count, sum, min, max, percentiles } => {
-            let percentiles = PERCENTILES.iter().zip(percentiles);
-            let before = [
-                ("count", count.to_string()),
-                ("sum", sum.to_string()),
-                ("mean", mean(count, sum)),
-                ("min", min.to_string()),
+            let mut all = vec![
+                Number { unit: COUNT, ..number("count", count.to_string()) },
+                number("sum", sum.to_string()),
+                number("mean", quotient(sum, count)),
+                number("min", min.to_string()),
             ];
-            let all =
-                before.into_iter().chain(percentiles.map(|((name, _), value)| (*name, value.to_string())));
-            let all = all.chain([("max", max.to_string())]);
-            all.map(|(name, value)| (format!("::{name}"), value)).collect()
+            let percentiles = PERCENTILES.iter().zip(percentiles);
+            all.extend(percentiles.map(|((name, _), value)| number(name, value.to_string())));
+            all.push(number("max", max.to_string()));
+            all
         }
     }
-}
-
-/// Six decimals: enough for a reader, and the same on every host.
-fn mean(count: u64, sum: u64) -> String {
-    if count == 0 { "0".to_owned() } else { format!("{:.6}", sum as f64 / count as f64) }
 }
 
 pub(super) fn one_line(doc: &str) -> String {
@@ -113,7 +179,9 @@ mod tests {
     #[test]
     fn text_has_a_line_for_each_number() {
         let mut out = Vec::new();
-        write_text(&rows(), false, &mut out).unwrap();
+        let rows = rows();
+        let statistics = Statistics { run: &rows[..1], components: &rows[1..], ..Statistics::default() };
+        write_text(&statistics, Shown::All, Some(1.23456), &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         let lines: Vec<String> =
             text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
@@ -121,6 +189,7 @@ mod tests {
             lines,
             [
                 "---------- Begin Simulation Statistics (complete) ----------",
+                "host_seconds 1.235 # Wall-clock time of the simulation. (s)",
                 "gpu.sm[0].cycles 12 # Cycles with a warp. (cycles)",
                 "gpu.sm[0].wait::count 4 # Waits. (count)",
                 "gpu.sm[0].wait::sum 10 # Waits. (count)",
@@ -141,21 +210,47 @@ mod tests {
     #[test]
     fn json_groups_by_component_and_parses() {
         let mut out = Vec::new();
-        write_json(&rows(), true, &mut out).unwrap();
+        let rows = rows();
+        let statistics = Statistics { partial: true, run: &rows[2..], components: &rows[..2] };
+        write_json(&statistics, &mut out).unwrap();
         let value: serde_json::Value = serde_json::from_slice(&out).unwrap();
         assert_eq!(value["partial"], true);
         let sm = &value["components"]["gpu.sm[0]"];
         assert_eq!(sm["cycles"]["value"], 12);
         assert_eq!(sm["cycles"]["unit"], "cycles");
         assert_eq!((&sm["wait"]["mean"], &sm["wait"]["p99.9"]), (&2.5.into(), &4.into()));
-        assert_eq!(value["components"]["host"]["commands"]["doc"], "Commands \"sent\".");
-        assert_eq!(value["components"]["host"]["rate"]["value"], 0.375);
+        assert_eq!((&sm["wait"]["count"], &sm["wait"]["unit"]), (&4.into(), &"count".into()));
+        assert_eq!(value["run"]["host"]["commands"]["doc"], "Commands \"sent\".");
+        assert_eq!(value["run"]["host"]["rate"]["value"], 0.375);
+    }
+
+    #[test]
+    fn text_leaves_zeros_out_unless_all_are_wanted() {
+        let value = |value| StatRow {
+            path: "x".to_owned(),
+            label: StatLabel { name: "n", unit: "", doc: "N." },
+            value,
+        };
+        let nothing = StatValue::Distribution { count: 0, sum: 0, min: 0, max: 0, percentiles: [0; 4] };
+        let rows =
+            [StatValue::Count(0), nothing, StatValue::Ratio { part: 0, whole: 8 }, StatValue::Count(1)];
+        let rows = rows.map(value);
+        let statistics = Statistics { components: &rows, ..Statistics::default() };
+        let lines = |shown: Shown| {
+            let mut out = Vec::new();
+            write_text(&statistics, shown, None, &mut out).unwrap();
+            String::from_utf8(out).unwrap().lines().map(str::to_owned).collect::<Vec<_>>()
+        };
+        let counted = lines(Shown::Counted);
+        assert_eq!((counted.len(), lines(Shown::All).len()), (4, 2 + 1 + 9 + 1 + 1));
+        assert!(counted[1].starts_with("x.n "), "{counted:?}");
+        assert!(counted[2].contains(" 3 statistics are zero "), "{counted:?}");
     }
 
     #[test]
     fn nothing_recorded_is_still_valid() {
         let mut out = Vec::new();
-        write_json(&[], false, &mut out).unwrap();
+        write_json(&Statistics::default(), &mut out).unwrap();
         assert!(serde_json::from_slice::<serde_json::Value>(&out).is_ok());
     }
 }

@@ -7,6 +7,7 @@ use clap::Args;
 use counterpoint_experiments::compare::{
     Change, Contents, RunChanges, Shift, StudyChanges, compare_runs, compare_studies,
 };
+use counterpoint_framework::telemetry::sinks::rounded;
 use counterpoint_framework::time::SimTime;
 
 use crate::columns::{self, significant};
@@ -187,8 +188,9 @@ fn sides(change: &Change) -> [String; 2] {
     })
 }
 
-/// A number with all its digits.
+/// A number with the digits that it has in files.
 fn number(value: f64) -> String {
+    let value = rounded(value);
     let whole = value.fract() == 0.0 && value.abs() < 1e15;
     if whole || (1e-3..1e15).contains(&value.abs()) { value.to_string() } else { format!("{value:e}") }
 }

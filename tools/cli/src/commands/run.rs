@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use counterpoint_experiments::registry;
-use counterpoint_experiments::run::{Check, Progress, RunRequest, RunSummary, run_watched};
+use counterpoint_experiments::run::{Check, LAUNCH_ROWS, Progress, RunRequest, RunSummary, run_watched};
 use counterpoint_experiments::verify::Verdict;
 use counterpoint_framework::kernel::{Islands, Outcome, RunOptions, Sharing, SnapshotTimes, Stuck};
+use counterpoint_framework::telemetry::sinks::stats::Shown;
 use counterpoint_framework::telemetry::{Level, Recording};
 use counterpoint_framework::time::{Quantity, SimTime};
 use counterpoint_host_model::functional::Found;
@@ -90,6 +91,13 @@ pub(crate) struct Run {
     /// Spans at most; blocks, warps and bursts beyond are added up by component.
     #[arg(long, value_name = "NUMBER", default_value_t = Recording::default().limit, value_parser = span_limit)]
     span_limit: usize,
+    /// Which statistics `stats.txt` has. `stats.json` and `stats.csv` have all of them.
+    #[arg(long, value_enum, default_value = "counted")]
+    stats: StatsShown,
+    /// Launches, and streams, with rows of their own in the statistics: those with the lowest numbers. The others are added up
+    /// as `others`, so that the sum over the rows is that of all.
+    #[arg(long, value_name = "NUMBER", default_value_t = LAUNCH_ROWS)]
+    launch_rows: u32,
     /// Write how much each counter grew within this much simulated time, again and again, such as `10 us`; to
     /// `series.csv`, as rates to `curves.csv`, and as counter tracks for Perfetto.
     #[arg(long, value_name = "TIME", value_parser = time, conflicts_with = "functional")]
@@ -134,6 +142,23 @@ impl From<Spans> for Level {
             Spans::Kernels => Level::Kernels,
             Spans::Ctas => Level::Ctas,
             Spans::Warps => Level::Warps,
+        }
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum StatsShown {
+    /// Those that are not zero.
+    Counted,
+    /// All, those of mechanisms that were not in use, too.
+    All,
+}
+
+impl From<StatsShown> for Shown {
+    fn from(shown: StatsShown) -> Shown {
+        match shown {
+            StatsShown::Counted => Shown::Counted,
+            StatsShown::All => Shown::All,
         }
     }
 }
@@ -212,6 +237,9 @@ impl Run {
             stop_at: self.stop_at,
             livelock_after: self.livelock_after,
             recording: Recording { level: self.spans.into(), limit: self.span_limit },
+            launch_rows: self.launch_rows,
+            shown: self.stats.into(),
+            host_seconds: true,
             series: self.series,
             watch: self.watch.clone(),
             seed: self.seed,

@@ -10,6 +10,7 @@ use counterpoint_experiments::speed::calibration_loop;
 use counterpoint_experiments::validation::peaks::{Extent, Peak, Stated, Verdict, peaks};
 use counterpoint_experiments::validation::{Measured, Validation, page, spread, validate};
 use counterpoint_framework::model::diagnostics::nearest;
+use counterpoint_framework::telemetry::sinks::signed_percent;
 
 use super::{fail, ptx::refuse};
 use crate::{Console, FAILURE, NOT_VERIFIED, SUCCESS};
@@ -172,7 +173,7 @@ fn rows(validation: &Validation, console: &mut Console<'_>) -> io::Result<u8> {
         "machine", "of", "quantity", "ours", "GPGPU-Sim", "apart"
     )?;
     for row in &validation.rows {
-        let apart = row.difference().map_or("-".to_owned(), |share| format!("{:+.1} %", 100.0 * share));
+        let apart = row.difference().map_or("-".to_owned(), signed_percent);
         let cause = match (&row.cause, row.is_off()) {
             (Some(cause), _) => format!("  {cause}"),
             (None, true) => "  off, and the cause is not known".to_owned(),

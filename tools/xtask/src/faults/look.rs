@@ -9,7 +9,10 @@ use super::scene::{Ended, Whole};
 /// The manifest of a run, which comes last.
 const MANIFEST: &str = "manifest.yaml";
 
-/// The files of a folder with their contents, but for manifests, which have the times of the clock, and speeds.
+/// What a line of `stats.txt` begins with that tells how long the simulation took.
+const SECONDS: &[u8] = b"host_seconds ";
+
+/// The files of a folder with their contents, but for speeds and what else depends on the computer.
 pub(super) fn files(folder: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>, String> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
@@ -20,6 +23,10 @@ pub(super) fn files(folder: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>, String>
                 folders.push(path);
             } else if !path.ends_with("speeds.csv") {
                 let bytes = std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+                let is_text = path.ends_with("stats.txt");
+                let lines = bytes.split_inclusive(|byte| *byte == b'\n');
+                let kept = lines.filter(|line| !(is_text && line.starts_with(SECONDS)));
+                let bytes = kept.flatten().copied().collect();
                 found.insert(path.strip_prefix(folder).unwrap_or(&path).to_owned(), bytes);
             }
         }

@@ -34,6 +34,7 @@ use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::launch::{
     Launch, LaunchEvent, LaunchId, LaunchServer, RunCta, SmClient, SmEvent, SmResources, ToScheduler,
 };
+use counterpoint_protocols::launch_rows::LaunchRows;
 use counterpoint_protocols::page_log::PageLog;
 use counterpoint_protocols::pages::PageMoved;
 use counterpoint_protocols::pipeline::{AllocatorClient, Flush, Task};
@@ -101,6 +102,8 @@ pub struct CtaScheduler {
     flushes: VecDeque<Flush>,
     /// Who wants to know of launches whose pages are tracked.
     page_log: Option<Arc<PageLog>>,
+    /// Which launches have rows of their own.
+    rows: Arc<LaunchRows>,
     /// Tells how far the run is.
     meter: Arc<Meter>,
 }
@@ -147,11 +150,12 @@ impl CtaScheduler {
             }
             let free = |slot: &u32| self.launches.iter().all(|running| running.slot != *slot);
             let slot = (0..).find(free).unwrap_or_default();
-            let title = format!("{} #{}", launch.program.name(), launch.id.0);
-            let span = sim.open_span(Level::Kernels, launch.span, title, Lane::Numbered("kernel", slot));
-            let stats = sim.stats.kernels.of(launch.name());
-            let stream_stats = sim.stats.streams.of(launch.stream);
-            stats.stream.add(launch.stream.into());
+            let name = launch.name();
+            let span =
+                sim.open_span(Level::Kernels, launch.span, name.to_string(), Lane::Numbered("kernel", slot));
+            let (stats, others) = sim.stats.of_launch(name, &self.rows);
+            let stream_stats = sim.stats.streams.of(self.rows.row(launch.stream));
+            stats.stream.set(launch.stream.into());
             let offers: Vec<SmResources> = self.sms[share.clone()].iter().map(|sm| sm.total).collect();
             self.launches.push(Running {
                 slot,
@@ -167,6 +171,7 @@ impl CtaScheduler {
                 span,
                 stats,
                 stream_stats,
+                others,
             });
         }
         Ok(())
@@ -196,8 +201,7 @@ impl CtaScheduler {
                 running.sms -= u32::from(self.sms[sm].give_back(launch, &running.demand));
                 running.ended += 1;
                 sim.stats.add_block(&counts);
-                running.stats.work.add_block(&counts);
-                running.stream_stats.work.add_block(&counts);
+                running.works().for_each(|work| work.add_block(&counts));
                 self.meter.end(u64::from(!running.is_profiler()));
                 if running.ended == running.launch.ctas() {
                     self.end(place, sim)?;
@@ -210,17 +214,16 @@ impl CtaScheduler {
     /// All blocks of a launch have ended.
     fn end(&mut self, place: usize, sim: &Context<CtaSchedulerStats>) -> Result<(), Fault> {
         let running = self.launches.remove(place);
-        let Running { launch, share, came, first_placed, stats, stream_stats, .. } = running;
-        self.dependences.ended(&launch);
+        let Running { launch, share, came, first_placed, stats, stream_stats, .. } = &running;
+        self.dependences.ended(launch);
         let now = sim.cycle();
-        let (whole, active) = (now - came, now - first_placed.unwrap_or(now));
-        self.policy.ended(&launch, active);
+        let (whole, active) = (now - *came, now - first_placed.unwrap_or(now));
+        self.policy.ended(launch, active);
         self.flushes.extend(launch.task.iter().flat_map(Task::read).map(Flush));
-        stats.work.add_launch(whole, active);
-        stream_stats.work.add_launch(whole, active);
+        running.works().for_each(|work| work.add_launch(whole, active));
         stream_stats.launches.add(1);
         sim.stats.launches.add(1);
-        sim.close_span(running.span, stats.attributes(&launch, share.len()));
+        sim.close_span(running.span, stats.attributes(launch, share.len()));
         self.done.push_back(launch.id);
         self.begin(sim)?;
         if self.launches.is_empty() && self.arrived.is_empty() {
@@ -282,8 +285,7 @@ impl CtaScheduler {
             let id = running.launch.id;
             running.sms += u32::from(self.sms[sm].take(id, &running.demand));
             sim.stats.ctas.add(1);
-            running.stats.work.ctas.add(1);
-            running.stream_stats.work.ctas.add(1);
+            running.works().for_each(|work| work.ctas.add(1));
             self.under_way.insert((id, index), sim.cycle());
             let (number, sms) = (sm as u32, self.sms.len() as u32);
             let launch = Arc::clone(&running.launch);
@@ -318,6 +320,7 @@ impl Component for CtaScheduler {
             done: VecDeque::new(),
             flushes: VecDeque::new(),
             page_log: None,
+            rows: Arc::default(),
             meter: Arc::default(),
         })
     }
@@ -330,6 +333,7 @@ impl Component for CtaScheduler {
         self.sms = vec![Sm::default(); io.sms.len()];
         self.meter = sim.resource().unwrap_or_default();
         self.page_log = sim.resource();
+        self.rows = sim.resource().unwrap_or_default();
         self.policy.begin(self.sms.len()).map_err(Fault::new)?;
         // Every SM introduces itself before it is given anything.
         for index in 0..io.sms.len() {

@@ -93,8 +93,7 @@ impl View<'_> {
                 self.launches.len()
             );
         };
-        let Launch { id, program, .. } = &*running.launch;
-        let name = format!("{} #{}", program.name(), id.0);
+        let name = running.launch.name();
         let Some(place) = self.sms.get(sm) else {
             return format!("places a block of {name} on SM {sm}, and there are {} SMs", self.sms.len());
         };
@@ -107,7 +106,7 @@ impl View<'_> {
             format!("where it has no room: {}", lacks.join(", "))
         } else if !share.contains(&sm) {
             format!("which is not of its share, SMs {} to {}", share.start, share.end.saturating_sub(1))
-        } else if place.blocks_of(*id) >= running.most_per_sm {
+        } else if place.blocks_of(running.launch.id) >= running.most_per_sm {
             format!("which holds the {} blocks of it that it may have at a time", running.most_per_sm)
         } else {
             "which cannot take a block in this cycle: it takes one a cycle".to_owned()

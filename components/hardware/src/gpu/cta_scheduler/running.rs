@@ -10,7 +10,7 @@ use counterpoint_protocols::launch::{Launch, LaunchId, SmResources, Tracking};
 use counterpoint_protocols::local::Capacity;
 
 use super::occupancy::blocks;
-use super::stats::{KernelStats, StreamStats};
+use super::stats::{KernelStats, StreamStats, Work};
 
 /// A launch that runs.
 pub struct Running {
@@ -36,12 +36,20 @@ pub struct Running {
     pub(super) span: SpanId,
     pub(super) stats: Rc<KernelStats>,
     pub(super) stream_stats: Rc<StreamStats>,
+    /// Where it is added up with other launches, if it has no row of its own.
+    pub(super) others: Option<Rc<KernelStats>>,
 }
 
 impl Running {
     /// Whether it counts the blocks of another launch.
     pub fn is_profiler(&self) -> bool {
         matches!(self.launch.tracking, Tracking::Profiler(_))
+    }
+
+    /// All that counts what the launch comes to.
+    pub(super) fn works(&self) -> impl Iterator<Item = &Work> {
+        let others = self.others.iter().map(|others| &others.work);
+        [&self.stats.work, &self.stream_stats.work].into_iter().chain(others)
     }
 
     /// Blocks that have not been placed.

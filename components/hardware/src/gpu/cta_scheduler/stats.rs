@@ -1,10 +1,14 @@
 //! What a CTA scheduler counts: in all, of each launch, and of each stream.
 
+use std::fmt;
+use std::rc::Rc;
+
 use counterpoint_framework::model::{
-    Counter, Distribution, Keyed, Part, Ratio, Stat, StatLabel, StatVisitor, Stats,
+    Counter, Distribution, Keyed, Part, Ratio, Setting, Stat, StatLabel, StatVisitor, Stats,
 };
 use counterpoint_framework::telemetry::{Attribute, Attributes};
 use counterpoint_protocols::launch::{CtaCounts, Launch, LaunchName};
+use counterpoint_protocols::launch_rows::{LaunchRows, Row};
 
 use crate::gpu::issue_slots::IssueSlots;
 
@@ -12,8 +16,10 @@ use crate::gpu::issue_slots::IssueSlots;
 #[derive(Default, Stats)]
 pub struct CtaSchedulerStats {
     /// Launches that have ended.
+    #[stat(unit = "launches")]
     pub(super) launches: Counter,
     /// Blocks placed.
+    #[stat(unit = "CTAs")]
     pub(super) ctas: Counter,
     /// How often the policy acted against its own rule because the machine would have come to stand still.
     pub(super) guarded: Counter,
@@ -21,7 +27,7 @@ pub struct CtaSchedulerStats {
     #[stat(name = "gpu_tot_sim_cycle", unit = "cycles")]
     pub(super) busy: Counter,
     /// Thread instructions executed by blocks that have ended.
-    #[stat(name = "gpu_tot_sim_insn")]
+    #[stat(name = "gpu_tot_sim_insn", unit = "instructions")]
     thread_insn: Counter,
     /// Thread instructions a cycle.
     #[stat(name = "gpu_tot_ipc", unit = "instructions/cycle", part = "thread_insn", whole = "busy")]
@@ -38,12 +44,24 @@ pub struct CtaSchedulerStats {
     /// Cycles from a block's placement to the message of its end.
     pub(super) cta_cycles: Distribution,
     /// Of each launch.
-    pub(super) kernels: Keyed<LaunchName, KernelStats>,
+    kernels: Keyed<LaunchKey, KernelStats>,
     /// Of each stream, by its number.
-    pub(super) streams: Keyed<u32, StreamStats>,
+    pub(super) streams: Keyed<Row, StreamStats>,
 }
 
 impl CtaSchedulerStats {
+    /// The statistics of a launch, and those that it is added up in if it has no row of its own.
+    pub(super) fn of_launch(
+        &self,
+        name: LaunchName,
+        rows: &LaunchRows,
+    ) -> (Rc<KernelStats>, Option<Rc<KernelStats>>) {
+        match rows.row(name.id().0) {
+            Row::Own(_) => (self.kernels.of(LaunchKey::Own(name)), None),
+            Row::Others => (Rc::default(), Some(self.kernels.of(LaunchKey::Others))),
+        }
+    }
+
     /// A block has ended.
     pub(super) fn add_block(&self, counts: &CtaCounts) {
         self.thread_insn.add(counts.thread_insn);
@@ -52,11 +70,29 @@ impl CtaSchedulerStats {
     }
 }
 
+/// The row of a launch.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum LaunchKey {
+    /// Its own.
+    Own(LaunchName),
+    /// That of all beyond the limit of rows.
+    Others,
+}
+
+impl fmt::Display for LaunchKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LaunchKey::Own(name) => name.fmt(f),
+            LaunchKey::Others => Row::Others.fmt(f),
+        }
+    }
+}
+
 /// What is counted of a launch.
 #[derive(Default, Stats)]
 pub(super) struct KernelStats {
-    /// Number of its stream.
-    pub(super) stream: Counter,
+    /// Number of its stream; several launches that are added up have none.
+    pub(super) stream: Setting,
     /// What it has come to.
     pub(super) work: Work,
 }
@@ -73,8 +109,11 @@ impl KernelStats {
             ("ctas", amount(&work.ctas)),
             ("sms", Attribute::Number(sms as u64)),
             ("cycles", amount(&work.gpu_sim_cycle)),
+            ("active_cycles", amount(&work.active_cycles)),
             ("warp_insn", amount(&work.warp_insn)),
             ("thread_insn", amount(&work.thread_insn)),
+            ("warp_cycles", amount(&work.warp_cycles)),
+            ("warp_slots", amount(&work.warp_slots)),
             ("L1D_accesses", amount(&work.l1_accesses)),
             ("L1D_misses", amount(&work.l1_misses)),
         ];
@@ -90,6 +129,7 @@ impl KernelStats {
 #[derive(Default, Stats)]
 pub(super) struct StreamStats {
     /// Launches that have ended.
+    #[stat(unit = "launches")]
     pub(super) launches: Counter,
     /// What its launches have come to.
     pub(super) work: Work,
@@ -100,8 +140,10 @@ pub(super) struct StreamStats {
 #[derive(Default, Stats)]
 pub(super) struct Work {
     /// Blocks placed.
+    #[stat(unit = "CTAs")]
     pub(super) ctas: Counter,
     /// Blocks that have ended.
+    #[stat(unit = "CTAs")]
     ctas_ended: Counter,
     /// From a launch's arrival to its end, summed up.
     #[stat(unit = "cycles")]
@@ -110,9 +152,10 @@ pub(super) struct Work {
     #[stat(unit = "cycles")]
     active_cycles: Counter,
     /// Warp instructions issued.
+    #[stat(unit = "instructions")]
     warp_insn: Counter,
     /// Thread instructions executed.
-    #[stat(name = "gpu_sim_insn")]
+    #[stat(name = "gpu_sim_insn", unit = "instructions")]
     thread_insn: Counter,
     /// Thread instructions a cycle.
     #[stat(name = "gpu_ipc", unit = "instructions/cycle", part = "thread_insn", whole = "gpu_sim_cycle")]
@@ -127,10 +170,10 @@ pub(super) struct Work {
     #[stat(name = "gpu_occupancy", unit = "of 1", part = "warp_cycles", whole = "warp_slots")]
     occupancy: Ratio,
     /// Load transactions that looked into an L1.
-    #[stat(name = "L1D_total_cache_accesses")]
+    #[stat(name = "L1D_total_cache_accesses", unit = "transactions")]
     l1_accesses: Counter,
     /// Those that found nothing.
-    #[stat(name = "L1D_total_cache_misses")]
+    #[stat(name = "L1D_total_cache_misses", unit = "transactions")]
     l1_misses: Counter,
     /// The share of the misses.
     #[stat(name = "L1D_total_cache_miss_rate", unit = "of 1", part = "l1_misses", whole = "l1_accesses")]

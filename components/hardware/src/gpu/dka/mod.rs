@@ -53,8 +53,10 @@ pub struct DkaPorts {
 #[derive(Default, Stats)]
 pub struct DkaStats {
     /// Questions: pairs that were about to run.
+    #[stat(unit = "rounds")]
     rounds: Counter,
     /// Decisions, until each pair had converged.
+    #[stat(unit = "decisions")]
     decisions: Counter,
     /// Pairs that have converged.
     converged: Counter,
@@ -66,12 +68,15 @@ pub struct DkaStats {
 #[derive(Default, Stats)]
 struct PairStats {
     /// Questions.
+    #[stat(unit = "rounds")]
     rounds: Counter,
     /// Decisions until it had converged: until one was the same as the one before.
+    #[stat(unit = "decisions")]
     decisions: Counter,
     /// Whether it has converged.
     converged: Counter,
     /// SMs of the first kernel, each time that it ran.
+    #[stat(unit = "SMs")]
     sms: Distribution,
 }
 

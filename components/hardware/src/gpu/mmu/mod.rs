@@ -90,10 +90,13 @@ pub struct MmuPorts {
 #[derive(Default, Stats)]
 pub struct MmuStats {
     /// Pages that TLBs of SMs asked for.
+    #[stat(unit = "requests")]
     accesses: Counter,
     /// Those that were not in the MMU's TLB.
+    #[stat(unit = "requests")]
     misses: Counter,
     /// Walks, which serve all that wait for their page.
+    #[stat(unit = "walks")]
     walks: Counter,
     /// Cycles from the question that makes a walk necessary to its end.
     #[stat(unit = "cycles")]
@@ -107,18 +110,23 @@ pub struct MmuStats {
     /// Of these, while an older kernel owned the page.
     early_releases: Counter,
     /// Pages that have passed to a kernel.
+    #[stat(unit = "pages")]
     handovers: Counter,
     /// Pages that their kernel has given up, because none of its blocks was left: in the end as many as have passed to kernels.
     given_up: Counter,
     /// Kernels without blocks left that pages have passed by.
     skipped: Counter,
     /// Pages, or parts of them, sent to the host when nobody needed them.
+    #[stat(unit = "pages")]
     pages_out: Counter,
     /// Lines of counts changed.
+    #[stat(unit = "lines")]
     count_lines: Counter,
     /// Those that had to be read from memory.
+    #[stat(unit = "lines")]
     count_misses: Counter,
     /// Those that were written back to make room.
+    #[stat(unit = "lines")]
     count_write_backs: Counter,
     /// Cycles from the change of a range's counts to its acknowledgement.
     #[stat(unit = "cycles")]

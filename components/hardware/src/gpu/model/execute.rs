@@ -34,10 +34,7 @@ impl Code<'_> {
         costs: &Costs,
     ) -> Result<Vec<Vec<Warp>>, Fault> {
         let Code { launch, program, grid, block, shared, params, limit } = *self;
-        let wrong = |what: String| {
-            let (name, id) = (program.name(), launch.id.0);
-            Fault::new(format!("{name} #{id}, {what}"))
-        };
+        let wrong = |what: String| Fault::new(format!("{}, {what}", launch.name()));
         let warps = block.iter().product::<u32>().div_ceil(32);
         let options = Options {
             dynamic_shared_bytes: shared,

@@ -84,11 +84,13 @@ pub struct ThroughputModelStats {
     #[stat(unit = "cycles")]
     cta_cycles: Counter,
     /// Warp instructions of blocks that have ended; of a MasterKernel or SuperKernel those of its tasks.
+    #[stat(unit = "instructions")]
     warp_insn: Counter,
     /// Thread instructions of these.
-    #[stat(name = "gpu_sim_insn")]
+    #[stat(name = "gpu_sim_insn", unit = "instructions")]
     thread_insn: Counter,
     /// Blocks that have ended.
+    #[stat(unit = "CTAs")]
     ctas: Counter,
     /// Cycles of a MasterKernel's task from when its scheduler warp finds that it may run until its entry is free.
     #[stat(unit = "cycles")]

@@ -144,7 +144,7 @@ impl Cta {
     /// What the block must not do, with the launch.
     #[cold]
     pub(super) fn fault(&self, failure: Failure) -> Fault {
-        Fault::new(format!("{} #{}, {failure}", self.launch.program.name(), self.launch.id.0))
+        Fault::new(format!("{}, {failure}", self.launch.name()))
     }
 
     /// What a lane must not do at an instruction.

@@ -109,10 +109,9 @@ impl Sm {
             (RangeAction::Set, Tracking::Profiler(kernel)) => (kernel, Change::Set),
             (RangeAction::Release, Tracking::Regular) => (launch.id, Change::Release),
             _ => {
-                let name = launch.program.name();
                 return Err(Fault::new(format!(
-                    "{name} #{} counts accesses to pages, and is launched as a kernel that does not",
-                    launch.id.0
+                    "{} counts accesses to pages, and is launched as a kernel that does not",
+                    launch.name()
                 )));
             }
         };

@@ -229,6 +229,7 @@ impl Sm {
         let lanes = if lanes == u32::MAX { 32 } else { lanes.count_ones().into() };
         stats.warp_insn.add(1);
         stats.thread_insn.add(lanes);
+        stats.mix.count(self.warps.slots[slot as usize].next.class);
         if let Some(cta) = &mut self.ctas[place] {
             cta.counts.warp_insn += 1;
             cta.counts.thread_insn += lanes;

@@ -14,6 +14,7 @@ mod endless;
 pub(super) mod fetch;
 mod issue;
 pub(super) mod load_store;
+mod mix;
 mod operands;
 mod order;
 pub(crate) mod params;
@@ -45,6 +46,7 @@ use answer::Answer;
 use cta::Cta;
 use fetch::Fetch;
 use load_store::{LoadStore, Surroundings, TlbStats};
+use mix::InstructionMix;
 use operands::{OperandCollector, RegisterFile};
 use params::{Pairing, SmParams};
 use read_cache::ReadCacheStats;
@@ -73,11 +75,16 @@ pub struct SmStats {
     /// Issue slots by what became of them.
     issue_slots: Part<IssueSlots>,
     /// Warp instructions issued, those without an active lane included.
+    #[stat(unit = "instructions")]
     warp_insn: Counter,
     /// Thread instructions executed; lanes whose guard is false do not count.
-    #[stat(name = "gpu_sim_insn")]
+    #[stat(name = "gpu_sim_insn", unit = "instructions")]
     thread_insn: Counter,
+    /// Warp instructions by class.
+    #[stat(unit = "instructions")]
+    mix: InstructionMix,
     /// Blocks that have ended.
+    #[stat(unit = "CTAs")]
     ctas: Counter,
     /// Cycles of the warps of blocks that have ended, summed up.
     #[stat(unit = "cycles")]
@@ -89,32 +96,34 @@ pub struct SmStats {
     #[stat(name = "gpu_occupancy", unit = "of 1", part = "warp_cycles", whole = "warp_slots")]
     occupancy: Ratio,
     /// Load transactions that looked into the L1.
-    #[stat(name = "L1D_total_cache_accesses")]
+    #[stat(name = "L1D_total_cache_accesses", unit = "transactions")]
     l1_accesses: Counter,
     /// Those that found nothing.
-    #[stat(name = "L1D_total_cache_misses")]
+    #[stat(name = "L1D_total_cache_misses", unit = "transactions")]
     l1_misses: Counter,
     /// The share of the misses.
     #[stat(name = "L1D_total_cache_miss_rate", unit = "of 1", part = "l1_misses", whole = "l1_accesses")]
     l1_miss_rate: Ratio,
     /// Those that joined a miss under way.
-    #[stat(name = "L1D_total_cache_pending_hits")]
+    #[stat(name = "L1D_total_cache_pending_hits", unit = "transactions")]
     l1_pending_hits: Counter,
     /// Store transactions.
-    #[stat(name = "L1D_writes")]
+    #[stat(name = "L1D_writes", unit = "transactions")]
     l1_writes: Counter,
     /// Times that everything was forgotten because another launch began.
-    #[stat(name = "L1D_flushes")]
+    #[stat(name = "L1D_flushes", unit = "times")]
     l1_flushes: Counter,
     /// Lines of local memory that were written back.
-    #[stat(name = "L1D_write_backs")]
+    #[stat(name = "L1D_write_backs", unit = "lines")]
     l1_write_backs: Counter,
     /// Load transactions that passed the L1 by.
-    #[stat(name = "L1D_bypasses")]
+    #[stat(name = "L1D_bypasses", unit = "transactions")]
     l1_bypasses: Counter,
     /// Atomic transactions.
+    #[stat(unit = "transactions")]
     atomics: Counter,
     /// Shared-memory instructions.
+    #[stat(unit = "instructions")]
     shared_accesses: Counter,
     /// Cycles lost to bank conflicts.
     #[stat(name = "gpgpu_n_shmem_bkconflict", unit = "cycles")]
@@ -126,6 +135,7 @@ pub struct SmStats {
     #[stat(unit = "cycles")]
     load_latency: Distribution,
     /// Warps that arrived at barriers.
+    #[stat(unit = "warps")]
     barriers: Counter,
     /// The instruction cache.
     #[stat(name = "L1I")]

@@ -26,16 +26,16 @@ pub(super) enum Lookup<'a> {
 #[derive(Default, Stats)]
 pub(super) struct ReadCacheStats {
     /// Lookups.
-    #[stat(name = "total_cache_accesses")]
+    #[stat(name = "total_cache_accesses", unit = "accesses")]
     accesses: Counter,
     /// Those that found nothing.
-    #[stat(name = "total_cache_misses")]
+    #[stat(name = "total_cache_misses", unit = "accesses")]
     misses: Counter,
     /// Those that joined a miss under way.
-    #[stat(name = "total_cache_pending_hits")]
+    #[stat(name = "total_cache_pending_hits", unit = "accesses")]
     pending_hits: Counter,
     /// Those that could neither miss nor join, and were made again.
-    #[stat(name = "total_cache_reservation_fails")]
+    #[stat(name = "total_cache_reservation_fails", unit = "cycles")]
     reservation_fails: Counter,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A bit of a mask stands for a warp slot. The masks follow events (an issue, a result, a barrier); nothing polls.
 
-use counterpoint_ptx::{FileAccesses, Program, Reach, RegisterSet, Warp};
+use counterpoint_ptx::{Class, FileAccesses, Program, Reach, RegisterSet, Warp};
 
 use super::dependences::Held;
 use super::order::Pause;
@@ -62,6 +62,8 @@ pub(super) struct Next {
     pub(super) cycles: (u16, u16),
     /// The way that it takes.
     pub(super) way: u8,
+    /// What it is in the instruction mix.
+    pub(super) class: Class,
     /// How far it releases, a fence included.
     pub(super) releases: Reach,
     drains: bool,
@@ -267,6 +269,7 @@ impl Warps {
             let instruction = &program.instructions()[pc as usize];
             place.next = Next {
                 way: self.units.way(instruction.unit, instruction.latency) as u8,
+                class: instruction.class(),
                 releases: instruction.order.releases,
                 cycles: self.units.cycles(instruction.latency),
                 reads: instruction.reads,

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use counterpoint_framework::kernel::{Fault, Source};
 use counterpoint_framework::model::{
-    Component, Context, Counter, Distribution, Invalid, Params, Ports, Stats,
+    Component, Context, Counter, Distribution, Invalid, Params, Ports, Setting, Stats,
 };
 use counterpoint_framework::telemetry::BusyTrack;
 use counterpoint_framework::time::{Bytes, Cycles, SimTime};
@@ -62,13 +62,17 @@ pub struct DramPorts {
 pub struct DramStats {
     /// Of each launch and stream.
     by_label: ByLabel<DramCounts>,
+    /// What the pins transfer at most: a burst in the cycles that it occupies the bus.
+    #[stat(unit = "bytes/s")]
+    peak_bandwidth: Setting,
     /// Refreshes, up to the last command.
+    #[stat(unit = "refreshes")]
     n_ref: Counter,
     /// Cycles in which requests were queued.
     #[stat(unit = "cycles")]
     n_activity: Counter,
     /// Requests in the queue when one is added.
-    #[stat(name = "mrqq")]
+    #[stat(name = "mrqq", unit = "requests")]
     queue_length: Distribution,
     /// From a request being queued to its last column command; its sum over the run's cycles is the queue's average.
     #[stat(unit = "cycles")]
@@ -80,26 +84,34 @@ pub struct DramStats {
 #[derive(Default, Stats)]
 struct DramCounts {
     /// Reads, counted in parts of `access` bytes.
-    #[stat(name = "total_dram_reads")]
+    #[stat(name = "total_dram_reads", unit = "accesses")]
     reads: Counter,
     /// Writes, counted in parts of `access` bytes.
-    #[stat(name = "total_dram_writes")]
+    #[stat(name = "total_dram_writes", unit = "accesses")]
     writes: Counter,
     /// Requests taken.
+    #[stat(unit = "requests")]
     n_req: Counter,
     /// Activate commands.
+    #[stat(unit = "commands")]
     n_act: Counter,
     /// Precharge commands.
+    #[stat(unit = "commands")]
     n_pre: Counter,
     /// Read commands.
+    #[stat(unit = "commands")]
     n_rd: Counter,
     /// Write commands.
+    #[stat(unit = "commands")]
     n_wr: Counter,
     /// Requests that found their row open.
+    #[stat(unit = "requests")]
     row_hits: Counter,
     /// Requests that found their bank closed.
+    #[stat(unit = "requests")]
     row_misses: Counter,
     /// Requests that found another row open.
+    #[stat(unit = "requests")]
     row_conflicts: Counter,
     /// Cycles in which data crossed the bus.
     #[stat(unit = "cycles")]
@@ -277,6 +289,8 @@ impl Component for DramController {
         if let Some(preloaded) = sim.resource::<Preloaded>() {
             self.backing.begin_with(preloaded, sim.path());
         }
+        sim.stats.by_label.begin(sim.resource(), sim.path());
+        sim.stats.peak_bandwidth.set(self.timing.peak(sim.clock().frequency()));
         loop {
             let cycle = sim.cycle();
             for client in (self.turn..clients).chain(0..self.turn) {

@@ -4,7 +4,7 @@
 //! GPGPU-Sim's `memory_config`: read to write tCL + burst + 2 − tWL, write to read tWL + burst + tCDLR.
 
 use counterpoint_framework::model::{Choice, Invalid, Params};
-use counterpoint_framework::time::Bytes;
+use counterpoint_framework::time::{Bytes, Hertz};
 use counterpoint_protocols::memory::LINE_BYTES;
 
 /// A set of timings to start from.
@@ -295,6 +295,12 @@ impl Timing {
         self.tRC + self.tRAS + self.tRP + self.tWL + self.burst_cycles + self.tWR + self.tRTPL + self.tRFC
     }
 
+    /// Bytes a second that the data bus transfers at most.
+    pub fn peak(&self, clock: Hertz) -> u64 {
+        let bytes = u128::from(clock.get()) * u128::from(self.burst) / u128::from(self.burst_cycles);
+        bytes as u64
+    }
+
     /// Column accesses for a request that touches so many parts of `access` bytes.
     pub const fn columns(&self, parts: u64, write: bool) -> u64 {
         if write { (parts * self.access).div_ceil(self.burst) } else { parts }
@@ -318,6 +324,14 @@ mod tests {
         assert_eq!(timing("{ standard: gddr3, tRP: 3 }"), Ok(Timing { tRP: 3, ..GDDR3 }));
         let quiet = timing("{ standard: hbm2, refresh: off, access: 16 B }");
         assert_eq!(quiet, Ok(Timing { refresh: false, access: 16, ..HBM2 }));
+    }
+
+    #[test]
+    fn peaks_are_those_of_the_data_sheets() {
+        // 64 pins at 3.696 Gb/s, 32 at 6.008, 64 at 1.6, 128 at 2.
+        let of = |timing: Timing, mhz: u64| timing.peak(Hertz::new(mhz * 1_000_000)) / 1_000_000;
+        let found = [of(GDDR5, 924), of(GDDR5_AT_1502, 1502), of(GDDR3, 800), of(HBM2, 1000)];
+        assert_eq!(found, [29_568, 24_032, 12_800, 32_000]);
     }
 
     #[test]

@@ -17,10 +17,13 @@ use crate::gpu::sm::params::TlbParams;
 #[derive(Default, Stats)]
 pub(in crate::gpu::sm) struct TlbStats {
     /// Transactions whose page was looked up.
+    #[stat(unit = "accesses")]
     accesses: Counter,
     /// Those whose page was not here.
+    #[stat(unit = "accesses")]
     misses: Counter,
     /// Pages asked for.
+    #[stat(unit = "requests")]
     requests: Counter,
 }
 

@@ -1,0 +1,52 @@
+//! Numbers as they stand in files and tables: what is derived has as many digits as mean something, and there is no `-0`.
+
+/// Decimal digits of a derived number: a picosecond of a second, and more than any of them is right to.
+const DIGITS: usize = 12;
+
+/// The number to twelve significant digits.
+pub fn rounded(value: f64) -> f64 {
+    if value == 0.0 {
+        // Without the sign.
+        return 0.0;
+    }
+    format!("{value:.*e}", DIGITS - 1).parse().unwrap_or(value)
+}
+
+/// The number as text, with at most twelve significant digits.
+pub fn number(value: f64) -> String {
+    rounded(value).to_string()
+}
+
+/// A difference as a share, in percent with a sign; of no difference there is no sign.
+pub fn signed_percent(share: f64) -> String {
+    let text = format!("{:+.1} %", 100.0 * share);
+    if share.abs() < 5e-4 { "0.0 %".to_owned() } else { text }
+}
+
+/// A whole number by another: six decimals are enough for a reader, and the same on every host.
+pub(super) fn quotient(part: u64, whole: u64) -> String {
+    if whole == 0 { "0".to_owned() } else { format!("{:.6}", part as f64 / whole as f64) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn derived_numbers_are_short_and_nothing_is_less_than_nothing() {
+        let numbers = [0.1 + 0.2, 7603.522 * 1e-6, -0.0, 3.0, 2.0 / 3.0, -1e-30, 123_456_789_012.0];
+        let expected = [
+            "0.3",
+            "0.007603522",
+            "0",
+            "3",
+            "0.666666666667",
+            "-0.000000000000000000000000000001",
+            "123456789012",
+        ];
+        assert_eq!(numbers.map(number), expected);
+        assert_eq!([-0.0004, 0.0006, -0.5, 0.0].map(signed_percent), ["0.0 %", "+0.1 %", "-50.0 %", "0.0 %"]);
+        assert_eq!([quotient(1, 3), quotient(5, 0)], ["0.333333", "0"]);
+        assert!(rounded(f64::INFINITY).is_infinite() && rounded(f64::NAN).is_nan());
+    }
+}
