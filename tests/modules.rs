@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use counterpoint_experiments::run::{RunRequest, RunSummary};
+use tempfile::TempDir;
 
-use crate::support::{assert_verified, request, root, run_request};
+use crate::support::{assert_verified, refusal, request, root, run_request};
 
 /// A module with a variable that two kernels share, a pointer to it, and a constant. `bump` adds the constant to the
 /// variable through the pointer; `show` gives the variable and the constant; `spoil` writes to the constant.
@@ -60,6 +61,18 @@ fn run(
     expected: [u32; 4],
     change: (&str, &str),
 ) -> RunSummary {
+    let (_folder, request) = prepare(functional, before, kernels, expected, change);
+    run_request(&request)
+}
+
+/// Writes such an application into a folder of its own.
+fn prepare(
+    functional: bool,
+    before: &str,
+    kernels: &str,
+    expected: [u32; 4],
+    change: (&str, &str),
+) -> (TempDir, RunRequest) {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &[u8]| std::fs::write(folder.path().join(name), text).unwrap();
     write("a.ptx", MODULE.replace("STEP", "7").replace(change.0, change.1).as_bytes());
@@ -87,7 +100,8 @@ expect: [{{ buffer: x, file: x.u32 }}, {{ buffer: y, file: y.u32 }}]
     );
     write("modules.yaml", text.as_bytes());
     let path: &Path = &folder.path().join("modules.yaml");
-    run_request(&RunRequest { functional, ..request("tiny", &path.display().to_string(), &[]) })
+    let request = RunRequest { functional, ..request("tiny", &path.display().to_string(), &[]) };
+    (folder, request)
 }
 
 #[test]
@@ -137,12 +151,13 @@ fn an_access_beyond_a_variable_names_the_module() {
 fn variables_count_for_the_memory_of_the_device() {
     let large = (".global .u32 counter", ".global .b8 large[40000000];\n.global .u32 counter");
     for functional in [false, true] {
-        let ending = run(functional, "", "", [0; 4], large).ending();
+        let (_folder, request) = prepare(functional, "", "", [0; 4], large);
+        let refusal = refusal(&request);
         let parts = [
             "the buffers and the kernels' code, variables and local memory need 40",
             " bytes on device 0, which has room for ",
         ];
-        assert!(parts.iter().all(|part| ending.contains(part)), "{ending}");
+        assert!(parts.iter().all(|part| refusal.contains(part)), "{refusal}");
     }
 }
 
@@ -160,7 +175,7 @@ fn local_memory_counts_where_a_kernel_needs_it() {
     let text = std::fs::read_to_string(own.join("rank-filter.yaml")).unwrap();
     let path = folder.path().join("rank-filter.yaml");
     std::fs::write(&path, text).unwrap();
-    let ending = run_request(&request("tiny", &path.display().to_string(), &["app.size=small"])).ending();
+    let refusal = refusal(&request("tiny", &path.display().to_string(), &["app.size=small"]));
     // All threads that the device holds have room for theirs, which is far more than the launch has.
-    assert!(ending.contains("variables and local memory need "), "{ending}");
+    assert!(refusal.contains("variables and local memory need "), "{refusal}");
 }

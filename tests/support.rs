@@ -46,6 +46,14 @@ pub(crate) fn run_with(request: &RunRequest, registry: Registry) -> RunSummary {
     }
 }
 
+/// Why a run does not begin.
+pub(crate) fn refusal(request: &RunRequest) -> String {
+    match run(request, &Arc::new(registry()), &Progress::default()) {
+        Ok(summary) => panic!("it began, and {}", summary.ending()),
+        Err(errors) => errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
+    }
+}
+
 /// Asserts that the run finished and computed what it should.
 #[track_caller]
 pub(crate) fn assert_verified(summary: &RunSummary) {

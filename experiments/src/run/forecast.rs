@@ -5,8 +5,9 @@
 //! done in it: to the kernel whose blocks were under way, else to copies; and what is left is multiplied by what it has
 //! cost so far. Blocks count half while they are under way. Nothing is said before that is known: while a kernel that has a
 //! good part of the rest has not ended as many blocks as are under way, or while nobody knows how often a loop goes round.
-//! What cannot be seen is that later blocks of a kernel take less than those before: of `gaussian`, whose blocks find less and
-//! less to do, it says twice too much.
+//!
+//! Blocks of later launches may find less to do than those of the first, as in `gaussian`, or more. Where what a kernel's
+//! blocks take has clearly changed over several of its launches, it is taken to change on in a straight line.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,22 +18,84 @@ use super::progress::Snapshot;
 /// Kernels that nobody has seen may have this share of what is left; it is taken to cost what the others do.
 const UNSEEN: f64 = 0.1;
 
+/// Launches of a kernel, and looks at it, from which on its price may have a trend.
+const LAUNCHES: u64 = 8;
+
+/// By how many of its standard errors a trend must differ from none.
+const CLEAR: f64 = 4.0;
+
+/// A price that falls does not fall below this share of what it was last.
+const FLOOR: f64 = 0.1;
+
 /// What something has cost so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct Booked {
     seconds: f64,
     units: f64,
+    trend: Trend,
 }
 
 impl Booked {
     fn add(&mut self, seconds: f64, units: f64) {
+        if units > 0.0 {
+            self.trend.add(self.units + units / 2.0, seconds / units, units);
+        }
         self.seconds += seconds;
         self.units += units;
     }
 
-    /// What so many units more will take.
+    /// What so many units more will take at the mean price.
     fn price(&self, units: f64) -> f64 {
         if self.units > 0.0 { units * self.seconds / self.units } else { 0.0 }
+    }
+
+    /// What so many units more will take if the price goes on changing as it has.
+    fn price_by_trend(&self, units: f64) -> f64 {
+        let Some((price, slope)) = self.trend.line(self.units) else { return self.price(units) };
+        let least = FLOOR * price;
+        // From here on it is no lower.
+        let turn = if slope < 0.0 { ((least - price) / slope).clamp(0.0, units) } else { units };
+        turn * (price + slope * turn / 2.0) + (units - turn) * least
+    }
+}
+
+/// Prices by how many units were done before, as a weighted line of least squares.
+#[derive(Clone, Copy, Debug, Default)]
+struct Trend {
+    count: u64,
+    /// The sum of the weights, and the weighted means of positions and prices.
+    weight: f64,
+    position: f64,
+    price: f64,
+    /// Weighted sums of squares around the means.
+    squares: f64,
+    products: f64,
+    price_squares: f64,
+}
+
+impl Trend {
+    fn add(&mut self, position: f64, price: f64, weight: f64) {
+        self.count += 1;
+        self.weight += weight;
+        let (by, dear) = (position - self.position, price - self.price);
+        self.position += by * weight / self.weight;
+        self.price += dear * weight / self.weight;
+        let rest = weight * (position - self.position);
+        self.squares += rest * by;
+        self.products += rest * dear;
+        self.price_squares += weight * dear * (price - self.price);
+    }
+
+    /// The price at a position and its slope, if there clearly is one.
+    fn line(&self, position: f64) -> Option<(f64, f64)> {
+        if self.count < LAUNCHES || self.squares <= 0.0 {
+            return None;
+        }
+        let slope = self.products / self.squares;
+        let residues = (self.price_squares - slope * self.products).max(0.0);
+        let error = (residues / (self.count - 2) as f64 / self.squares).sqrt();
+        let price = self.price + slope * (position - self.position);
+        (slope.abs() > CLEAR * error && price > 0.0).then_some((price, slope))
     }
 }
 
@@ -98,7 +161,8 @@ impl Forecast {
         let (mut seconds, mut seen) = (0.0, 0.0);
         for (kernel, &count) in &ahead {
             if let Some(booked) = self.kernels.get(*kernel).filter(|booked| booked.units > 0.0) {
-                seconds += booked.price(count);
+                let many = launches_ended(blocks, kernel, done(now)) >= LAUNCHES;
+                seconds += if many { booked.price_by_trend(count) } else { booked.price(count) };
                 seen += count;
             }
         }
@@ -114,6 +178,16 @@ fn done(snapshot: &Snapshot) -> f64 {
     snapshot.ctas as f64 + 0.5 * snapshot.under_way as f64
 }
 
+/// How many launches of a kernel have ended when so many blocks are done.
+fn launches_ended(blocks: &[(String, u64)], kernel: &str, done: f64) -> u64 {
+    let mut end = 0.0;
+    let ended = blocks.iter().take_while(|(_, count)| {
+        end += *count as f64;
+        end <= done
+    });
+    ended.filter(|(name, _)| name == kernel).count() as u64
+}
+
 /// The kernels of the blocks from one position in the order of the program to another, each with its part; the one at the
 /// position if nothing lies between.
 fn shares(blocks: &[(String, u64)], from: f64, to: f64) -> impl Iterator<Item = (&str, f64)> {
@@ -125,4 +199,35 @@ fn shares(blocks: &[(String, u64)], from: f64, to: f64) -> impl Iterator<Item = 
         let here = from == to && begin <= from && from < end;
         (share > 0.0 || here).then_some((kernel.as_str(), share.max(0.0)))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is booked for units at these prices, one by one, and by trend for as many units more.
+    fn by_trend(prices: impl Iterator<Item = f64>, more: f64) -> [f64; 2] {
+        let mut booked = Booked::default();
+        prices.for_each(|price| booked.add(price, 1.0));
+        [booked.price(more), booked.price_by_trend(more)]
+    }
+
+    #[test]
+    fn a_price_that_changes_goes_on_changing() {
+        let [mean, trend] = by_trend((0..10).map(|unit| 100.5 - f64::from(unit)), 90.0);
+        assert!((mean - 90.0 * 96.0).abs() < 1e-6, "{mean}");
+        // From 91 down to the floor of 9.1 after 81.9 units.
+        assert!((trend - (81.9 * (91.0 + 9.1) / 2.0 + 8.1 * 9.1)).abs() < 1e-6, "{trend}");
+        let [_, rising] = by_trend((0..10).map(|unit| 10.5 + f64::from(unit)), 10.0);
+        assert!((rising - 10.0 * 25.0).abs() < 1e-6, "{rising}");
+    }
+
+    #[test]
+    fn a_price_that_scatters_stays() {
+        let scattered = [3.0, 5.0, 2.0, 6.0, 3.0, 5.5, 2.5, 4.5, 3.5, 5.0];
+        let [mean, trend] = by_trend(scattered.into_iter(), 100.0);
+        assert_eq!(mean, trend);
+        let [mean, trend] = by_trend([9.0, 5.0, 1.0].into_iter(), 100.0);
+        assert_eq!(mean, trend, "too few");
+    }
 }

@@ -136,6 +136,7 @@ pub(super) fn lead<'a>(
             all = exchange.swap(all);
             lead.hear(&all);
         }
+        let work = all.work;
         if all.gather {
             workers.extend(berths.0.iter().map(|berth| {
                 let given = berth.wait(|stage| match stage {
@@ -144,7 +145,7 @@ pub(super) fn lead<'a>(
                 });
                 given.0
             }));
-            lead.takes(&mut exchange);
+            lead.takes(&mut exchange, all.work);
         }
         // Every share must run its window, and all come to the same end.
         let mut over = false;
@@ -154,7 +155,7 @@ pub(super) fn lead<'a>(
         if over {
             return (workers.into_iter().map(Worker::finish).collect(), lead.alone());
         }
-        if workers.len() > 1 && lead.returns(&mut exchange) {
+        if workers.len() > 1 && lead.returns(&mut exchange, work) {
             for (berth, worker) in berths.0.iter().zip(workers.drain(1..)) {
                 berth.leave(Stage::Returned(Box::new(Parcel(worker))));
             }
@@ -182,6 +183,8 @@ struct Lead {
     /// When the period began, and windows of the turn.
     begun: Instant,
     windows: u32,
+    /// The work that was done when the period began.
+    done: u64,
     /// Since when all shares are here, and how long they have been here before.
     taken: Option<Instant>,
     before: Duration,
@@ -197,7 +200,7 @@ impl Lead {
         };
         let begun = Instant::now();
         let (step, before) = (Step::Run, Duration::ZERO);
-        Lead { sharing, pace: Pace::new(), meter, step, begun, windows: 0, taken: None, before }
+        Lead { sharing, pace: Pace::new(), meter, step, begun, windows: 0, done: 0, taken: None, before }
     }
 
     /// Adds to a report what the others must know.
@@ -216,13 +219,14 @@ impl Lead {
         if all.account {
             self.step = Step::Ask;
         } else if self.step == Step::Ask {
-            let apart = self.judge(Duration::from_nanos(all.spent)) == Mode::Apart;
+            let apart = self.judge(Duration::from_nanos(all.spent), all.work) == Mode::Apart;
             self.step = if apart { Step::Run } else { Step::Gather };
         }
     }
 
     /// All shares are here.
-    fn takes(&mut self, exchange: &mut Exchange) {
+    fn takes(&mut self, exchange: &mut Exchange, work: u64) {
+        self.done = work;
         self.step = Step::Run;
         self.meter.spent(exchange);
         self.begun = Instant::now();
@@ -230,12 +234,12 @@ impl Lead {
     }
 
     /// Whether the shares of the others go back to them after this window.
-    fn returns(&mut self, exchange: &mut Exchange) -> bool {
+    fn returns(&mut self, exchange: &mut Exchange, work: u64) -> bool {
         let returns = match self.sharing {
             Sharing::WhereFaster if self.begun.elapsed() < PERIOD => false,
             Sharing::WhereFaster => {
                 let spent = self.meter.spent(exchange);
-                self.judge(spent) == Mode::Apart
+                self.judge(spent, work) == Mode::Apart
             }
             _ => self.turns(),
         };
@@ -251,10 +255,11 @@ impl Lead {
         self.before + self.taken.map_or(Duration::ZERO, |taken| taken.elapsed())
     }
 
-    fn judge(&mut self, spent: Duration) -> Mode {
+    fn judge(&mut self, spent: Duration, work: u64) -> Mode {
         let period = self.begun.elapsed();
         self.begun = Instant::now();
-        self.pace.judge(period, spent)
+        let done = work - std::mem::replace(&mut self.done, work);
+        self.pace.judge(period, spent, done)
     }
 
     fn turns(&mut self) -> bool {

@@ -44,6 +44,8 @@ pub(crate) struct Report {
     pub(crate) interrupted: bool,
     /// Nanoseconds of computing since the thread was last asked to account for them.
     pub(crate) spent: u64,
+    /// Islands run for a window so far: the same for each window, whichever thread runs it.
+    pub(crate) work: u64,
     /// The next report is to say what was spent.
     pub(crate) account: bool,
     /// The first thread takes the shares of all others before it runs this window.
@@ -62,6 +64,7 @@ impl Default for Report {
             mail: false,
             interrupted: false,
             spent: 0,
+            work: 0,
             account: false,
             gather: false,
         }
@@ -81,6 +84,7 @@ impl Report {
             mail: self.mail || other.mail,
             interrupted: self.interrupted || other.interrupted,
             spent: self.spent + other.spent,
+            work: self.work + other.work,
             account: self.account || other.account,
             gather: self.gather || other.gather,
         }
@@ -89,17 +93,17 @@ impl Report {
     fn words(self) -> [u64; WORDS] {
         let flags = [self.ran, self.mail, self.interrupted, self.account, self.gather];
         let flags = flags.iter().rev().fold(0, |word, &flag| word << 1 | u64::from(flag));
-        [self.next, self.live, self.ended, self.failed, self.moved, self.spent, flags]
+        [self.next, self.live, self.ended, self.failed, self.moved, self.spent, self.work, flags]
     }
 
-    fn from_words([next, live, ended, failed, moved, spent, flags]: [u64; WORDS]) -> Self {
+    fn from_words([next, live, ended, failed, moved, spent, work, flags]: [u64; WORDS]) -> Self {
         let [ran, mail, interrupted, account, gather] = [1, 2, 4, 8, 16].map(|flag| flags & flag != 0);
-        Report { next, live, ended, failed, moved, ran, mail, interrupted, spent, account, gather }
+        Report { next, live, ended, failed, moved, ran, mail, interrupted, spent, work, account, gather }
     }
 }
 
 /// Words of a report.
-const WORDS: usize = 7;
+const WORDS: usize = 8;
 
 /// One thread's place at the board, on cache lines of its own.
 #[repr(align(128))]
@@ -274,6 +278,7 @@ mod tests {
                             live: own as u64,
                             moved: next,
                             spent: 5,
+                            work: window,
                             ran: own == 0,
                             mail: window % 5 == own as u64,
                             gather: window % 7 == own as u64,
@@ -281,7 +286,8 @@ mod tests {
                         });
                         assert_eq!((all.next, all.moved, all.live), (3 * window, 3 * window + 2, 3));
                         assert_eq!((all.ran, all.mail, all.interrupted), (true, window % 5 < 3, false));
-                        assert_eq!((all.spent, all.account, all.gather), (15, false, window % 7 < 3));
+                        assert_eq!((all.spent, all.work), (15, 3 * window));
+                        assert_eq!((all.account, all.gather), (false, window % 7 < 3));
                     }
                 });
             }

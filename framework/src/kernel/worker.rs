@@ -249,6 +249,7 @@ impl<'a> Worker<'a> {
             island.run(limit, &mut endings);
             self.own.moved = self.own.moved.max(island.state.moved.get());
             self.own.ran = true;
+            self.own.work += 1;
         }
         pulse.beat();
         for ending in endings.drain(..) {

@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 
 use crate::model::{Bounds, Catalogue, Diagnostic, Diagnostics, Families, Node, Parameter, Reader, Span};
-use crate::time::{Bytes, BytesPerSecond, Cycles, Hertz, SimTime};
+use crate::time::Hertz;
 
 use super::expression::{self, Names, Number};
 use super::machine::Follows;
 use super::module::{self, Body, ComponentEntry, Module, ParameterEntry};
 use super::overrides::{Overridden, Override, Setter, open};
+use super::parameter_types::{ANY, TYPES, check_of};
 use super::source::Sources;
 use super::wire::{self, Wire};
 
@@ -319,38 +320,18 @@ impl Expander<'_> {
 
     /// Whether a value suits a parameter.
     fn parameter(&mut self, entry: &ParameterEntry, value: &Node, environment: &Environment) -> bool {
-        let kind = entry.kind.as_ref().and_then(Node::as_scalar).unwrap_or("any");
-        let check: Option<Check> = match kind {
-            "count" => Some(check::<u64>),
-            "number" => Some(check::<f64>),
-            "switch" => Some(check::<bool>),
-            "text" => Some(check::<String>),
-            "size" => Some(check::<Bytes>),
-            "time" => Some(check::<SimTime>),
-            "cycles" => Some(check::<Cycles>),
-            "frequency" => Some(check::<Hertz>),
-            "rate" => Some(check::<BytesPerSecond>),
-            "any" => None,
-            other => {
+        let kind = entry.kind.as_ref().and_then(Node::as_scalar).unwrap_or(ANY);
+        let check = match check_of(kind) {
+            Some(check) => check,
+            None if kind == ANY => return true,
+            None => {
                 let span = entry.kind.as_ref().map_or(entry.key.span, |kind| kind.span);
-                let types = [
-                    "count",
-                    "number",
-                    "switch",
-                    "text",
-                    "size",
-                    "time",
-                    "cycles",
-                    "frequency",
-                    "rate",
-                    "any",
-                ];
-                self.diagnostics
-                    .report(Diagnostic::new(span, format!("unknown type `{other}`")).suggest(other, types));
+                let types = TYPES.iter().map(|(name, _)| *name).chain([ANY]);
+                let diagnostic = Diagnostic::new(span, format!("unknown type `{kind}`"));
+                self.diagnostics.report(diagnostic.suggest(kind, types));
                 return false;
             }
         };
-        let Some(check) = check else { return true };
         let bound = |node: &Option<Node>, diagnostics: &mut Diagnostics| {
             expression::substitute(node.as_ref()?, environment, diagnostics)
         };
@@ -569,33 +550,6 @@ struct Settings {
     parameters: Vec<Override>,
     clocks: Vec<Override>,
     parts: BTreeMap<String, Vec<Override>>,
-}
-
-type Check = fn(&Node, Option<&Node>, Option<&Node>, &str, &mut Reader<'_>) -> bool;
-
-/// Whether a value is of a type, and within bounds that were written as values of the same type.
-fn check<T: Parameter + PartialOrd>(
-    value: &Node,
-    min: Option<&Node>,
-    max: Option<&Node>,
-    name: &str,
-    reader: &mut Reader<'_>,
-) -> bool {
-    let parsed = T::from_node(value, reader);
-    let low = min.and_then(|min| T::from_node(min, reader));
-    let high = max.and_then(|max| T::from_node(max, reader));
-    let Some(parsed) = parsed else { return false };
-    let text = |node: Option<&Node>| node.and_then(Node::as_scalar).unwrap_or_default().to_owned();
-    let help = if low.is_some_and(|low| parsed < low) {
-        format!("expected at least {}", text(min))
-    } else if high.is_some_and(|high| parsed > high) {
-        format!("expected at most {}", text(max))
-    } else {
-        return true;
-    };
-    let message = format!("`{}` for `{name}` is out of range", text(Some(value)));
-    reader.report(Diagnostic::new(value.span, message).help(help));
-    false
 }
 
 fn join(path: &str, name: &str) -> String {

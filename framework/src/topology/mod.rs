@@ -13,6 +13,7 @@ mod machine;
 mod module;
 mod number;
 mod overrides;
+mod parameter_types;
 pub mod picture;
 mod resolve;
 mod schema;
