@@ -6,6 +6,7 @@ use std::path::Path;
 use counterpoint::{FAILURE, NOT_VERIFIED, SUCCESS};
 
 use crate::cli::{Called, application, call, tiny};
+use crate::support::root;
 
 /// Runs `vecadd` on the tiny machine after changing its YAML and PTX.
 fn run_changed(folder: &Path, change: impl Fn(String) -> String, ptx: impl Fn(String) -> String) -> Called {
@@ -43,6 +44,23 @@ fn an_access_beyond_a_buffer_names_block_warp_lane_and_line() {
         "right behind the end of `",
     ];
     assert_fails(&called, folder.path(), &words);
+}
+
+#[test]
+fn the_readme_shows_what_a_kernel_that_goes_too_far_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = application(folder.path(), "bfs");
+    // The kernel is told of twelve nodes more than there are.
+    let text = std::fs::read_to_string(&app).unwrap().replacen("\"${nodes}\"]", "512]", 1);
+    std::fs::write(&app, text).unwrap();
+    let out = folder.path().join("out").display().to_string();
+    let called =
+        call(&["run", &tiny(), &app, "--set", "app.nodes=500", "--set", "app.block=128", "--out", &out]);
+    assert_eq!(called.status, FAILURE, "{}{}", called.out, called.err);
+    let told = called.err.lines().find(|line| line.starts_with("error: ")).unwrap();
+    let told = told.replace(&folder.path().display().to_string(), "bfs");
+    let readme = std::fs::read_to_string(root().join("README.md")).unwrap().replace('\n', " ");
+    assert!(readme.contains(&told), "{told}");
 }
 
 #[test]

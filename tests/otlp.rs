@@ -8,6 +8,7 @@ use opentelemetry_proto::tonic::common::v1::any_value::Value::BoolValue;
 use opentelemetry_proto::tonic::trace::v1::Span;
 
 use crate::cli::{Called, application, call, tiny};
+use crate::support::root;
 use receiver::{Answer, Receiver, number, take, text};
 
 #[path = "../framework/tests/otlp/receiver.rs"]
@@ -62,6 +63,18 @@ fn contents(receiver: &Receiver) -> Vec<(String, String, u64, Vec<u8>)> {
         )
     };
     all.values().map(facts).collect()
+}
+
+#[test]
+fn as_many_spans_arrive_as_the_page_on_tracing_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let receiver = Receiver::grpc(take);
+    let (app, out) = (application(folder.path(), "vecadd"), folder.path().join("out").display().to_string());
+    let called =
+        call(&["run", &tiny(), &app, "--set", "app.n=1000", "--otlp", &receiver.url(), "--out", &out]);
+    let line = called.out.lines().find(|line| line.starts_with("  otlp ")).unwrap_or_default();
+    let page = std::fs::read_to_string(root().join("tools/TRACING.md")).unwrap();
+    assert!(page.lines().any(|shown| shown == line), "{line}");
 }
 
 #[test]

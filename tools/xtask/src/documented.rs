@@ -1,7 +1,8 @@
 //! `cargo xtask documented [COUNTERPOINT]`: every command line of the README and its like works, prints something, and prints the lines
 //! that the page shows behind it.
 //!
-//! A study of hours is run at its small scale. The tutorial's commands need its component, so a test of its own has them.
+//! A study of hours is run at its small scale. An application that a page shows is a file for its commands. The tutorial's
+//! commands need its component, and what a server says of spans needs a server: tests of their own have them.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -17,7 +18,6 @@ const PAGES: &[&str] = &[
     "experiments/studies/CRCS.md",
     "experiments/studies/DKA.md",
     "experiments/studies/PAGODA.md",
-    "tools/TRACING.md",
 ];
 
 /// How command lines begin, and what they begin with here.
@@ -32,8 +32,10 @@ const LARGE: [&str; 3] = ["paper", "hundreds", "thousands"];
 enum Part {
     /// A command line, by its number in the page.
     Command(usize, String),
-    /// Lines that the commands before it print.
+    /// Lines that the commands right before it print.
     Shown(usize, Vec<String>),
+    /// An application, by its name.
+    Application(String, String),
 }
 
 /// Runs all commands of all pages with the program that is given, or with the one for release.
@@ -60,6 +62,9 @@ pub(crate) fn run(counterpoint: Option<&str>) -> Result<(), String> {
                     let missing = lines.iter().filter(|line| !printed.lines().any(|known| known == *line));
                     wrong.extend(missing.map(|missing| format!("{page}:{line}: not printed: {missing}")));
                     printed.clear();
+                }
+                Part::Application(name, text) => {
+                    std::fs::write(folder.join(format!("{name}.yaml")), text).map_err(said)?;
                 }
             }
         }
@@ -92,8 +97,8 @@ fn execute(folder: &Path, command: &str) -> Result<String, String> {
 /// The commands of a page, and what it shows of their output.
 fn parts(text: &str) -> Vec<Part> {
     let mut parts = Vec::new();
-    // The language of the block that a line is in, and whether commands stood in the one before.
-    let (mut block, mut follows) = (None, false);
+    // The language of the block that a line is in, whether commands stood in the one before, and its YAML.
+    let (mut block, mut follows, mut yaml) = (None, false, String::new());
     for (line, number) in text.lines().zip(1..) {
         match (block, line.strip_prefix("```")) {
             (None, Some(language)) => {
@@ -103,8 +108,12 @@ fn parts(text: &str) -> Vec<Part> {
                 }
             }
             (Some(language), Some(_)) => {
-                follows = language == "sh" || (follows && language != "text");
+                follows = language == "sh";
                 block = None;
+                let name =
+                    yaml.lines().find_map(|line| line.strip_prefix("application: ")).map(str::to_owned);
+                let yaml = std::mem::take(&mut yaml);
+                parts.extend(name.map(|name| Part::Application(name, yaml)));
             }
             (Some("sh"), None) => {
                 let command = STARTS.iter().find_map(|(start, here)| {
@@ -112,6 +121,7 @@ fn parts(text: &str) -> Vec<Part> {
                 });
                 parts.extend(command.map(|command| Part::Command(number, smaller(&command))));
             }
+            (Some("yaml"), None) => yaml.extend([line, "\n"]),
             (Some("text"), None) if follows => {
                 if let (Some(Part::Shown(_, lines)), false) = (parts.last_mut(), line.trim() == "...") {
                     lines.push(line.to_owned());
