@@ -77,7 +77,7 @@ pub struct Launch {
     pub span: Option<SpanId>,
 }
 
-/// What a launch is called wherever it is named: `step#3`.
+/// The name of a launch: its kernel and its number, `step#3`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LaunchName {
     id: LaunchId,

@@ -90,16 +90,11 @@ impl InputFile {
     /// As [`InputFile::contents`].
     pub fn read_into(&self, place: &mut [u8]) -> io::Result<()> {
         match self.stored()? {
-            Stored::File(mut file) => file.read_exact(place),
-            Stored::Held(bytes) => {
-                place.copy_from_slice(&bytes);
-                Ok(())
-            }
-            Stored::Written(bytes) => {
-                place.copy_from_slice(&bytes);
-                Ok(())
-            }
+            Stored::File(mut file) => file.read_exact(place)?,
+            Stored::Held(bytes) => place.copy_from_slice(&bytes),
+            Stored::Written(bytes) => place.copy_from_slice(&bytes),
         }
+        Ok(())
     }
 
     /// The same as the file of a storage device, which reads it piece by piece if it is on disk.

@@ -64,7 +64,7 @@ impl FlatMemory {
         memory
     }
 
-    /// Empty memory with room for so many bytes, of which each costs memory when it is touched.
+    /// Empty memory with room for this many bytes; pages take host memory when they are touched.
     ///
     /// # Errors
     /// If the operating system has no addresses for them.

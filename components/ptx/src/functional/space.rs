@@ -15,7 +15,7 @@ pub struct Space {
 }
 
 impl Space {
-    /// So many zero bytes.
+    /// A space of this many zero bytes.
     ///
     /// # Errors
     /// If the operating system has no addresses for them.
@@ -25,7 +25,7 @@ impl Space {
         Ok(space)
     }
 
-    /// No bytes, and room for so many: up to them it does not move as it grows.
+    /// An empty space with room for this many bytes: it does not move until it grows beyond them.
     ///
     /// # Errors
     /// If the operating system has no addresses for them.

@@ -62,7 +62,7 @@ pub(super) struct Next {
     pub(super) cycles: (u16, u16),
     /// The way that it takes.
     pub(super) way: u8,
-    /// What it is in the instruction mix.
+    /// Its class in the instruction mix.
     pub(super) class: Class,
     /// How far it releases, a fence included.
     pub(super) releases: Reach,
