@@ -3,7 +3,7 @@
 use super::Latency;
 use crate::program::{Action, Instruction, Space};
 
-/// What an instruction is in an instruction mix. Arithmetic is classed as its latency is; an access of memory by the state space that
+/// Classes of the instruction mix. Arithmetic is classed as its latency is; an access of memory by the state space that
 /// the instruction names, and by generic addresses as one of global memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs)]
@@ -36,7 +36,7 @@ impl Class {
 }
 
 impl Instruction {
-    /// What it is in an instruction mix.
+    /// Its class in the instruction mix.
     #[inline]
     pub fn class(&self) -> Class {
         match self.latency {

@@ -62,7 +62,7 @@ pub struct DramPorts {
 pub struct DramStats {
     /// Of each launch and stream.
     by_label: ByLabel<DramCounts>,
-    /// What the pins transfer at most: a burst in the cycles that it occupies the bus.
+    /// The peak rate of the pins: a burst in the cycles that it occupies the bus.
     #[stat(unit = "bytes/s")]
     peak_bandwidth: Setting,
     /// Refreshes, up to the last command.
