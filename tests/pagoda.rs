@@ -6,7 +6,7 @@ use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::write_log::Written;
 
 use crate::observed::{blocks, phase, total, with_blocks};
-use crate::support::{assert_verified, assert_wrong, in_dialect, request, root, run_request};
+use crate::support::{assert_verified, assert_wrong, in_dialect, refusal, request, root, run_request};
 
 const APPLICATION: &str = "narrow-exchange";
 
@@ -276,22 +276,22 @@ fn fault(request: &RunRequest) -> String {
 
 #[test]
 fn tasks_that_can_never_be_placed_are_refused_before_the_first_one() {
-    let wide = fault(&pagoda("tiny", "", &["app.threads=1024"]));
+    let wide = refusal(&pagoda("tiny", "", &["app.threads=1024"]));
     assert!(
         wide.contains("task `exchange`: a block of 32 warps") && wide.contains("has 31 for tasks"),
         "{wide}"
     );
-    let pool = fault(&pagoda("tiny", "pool: 512 B", &["app.threads=160"]));
+    let pool = refusal(&pagoda("tiny", "pool: 512 B", &["app.threads=160"]));
     assert!(pool.contains("640 bytes of shared memory") && pool.contains("has 512 for tasks"), "{pool}");
-    let odd = fault(&pagoda("tiny", "", &["app.threads=48"]));
+    let odd = refusal(&pagoda("tiny", "", &["app.threads=48"]));
     assert!(odd.contains("48 threads, which are not whole warps"), "{odd}");
 }
 
 #[test]
 fn all_blocks_of_the_master_kernel_must_be_there_at_once() {
-    let why = fault(&pagoda("k40", "blocks: 2, pool: 32 KiB", &[]));
+    let why = refusal(&pagoda("k40", "blocks: 2, pool: 32 KiB", &[]));
     assert!(why.contains("an SM holds 1 blocks") && why.contains("49152 bytes"), "{why}");
-    let none = fault(&pagoda("tiny", "pool: 32 KiB", &["gpu.sm.shared=32 KiB"]));
+    let none = refusal(&pagoda("tiny", "pool: 32 KiB", &["gpu.sm.shared=32 KiB"]));
     assert!(none.contains("an SM holds 0 blocks"), "{none}");
     // The poster's way on a K40, where nothing is said of the pool: half the memory, and two blocks.
     for (params, of_sm) in [("", 2), ("pool: 16 KiB", 2), ("pool: 32 KiB", 1)] {
@@ -358,6 +358,6 @@ kernels:
     let path = folder.path().join("plain.yaml");
     std::fs::write(&path, text.replace("KERNEL", &kernel)).unwrap();
     let request = request("tiny", &path.display().to_string(), &["host.cpu.runtime=pagoda"]);
-    let why = fault(&request);
+    let why = refusal(&request);
     assert!(why.contains("has no `master_kernel`") && why.contains("pagoda.h"), "{why}");
 }

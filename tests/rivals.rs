@@ -7,7 +7,7 @@ use counterpoint_framework::model::StatValue;
 use counterpoint_framework::time::SimTime;
 
 use crate::observed::{blocks, mean, total, with_blocks};
-use crate::support::{assert_verified, in_dialect, request, root, run_request};
+use crate::support::{assert_verified, attempt, in_dialect, refusal, request, root, run_request};
 
 /// A run under the runtime and the policy of an overlay.
 fn under(overlay: &str, machine: &str, application: &str, sets: &[&str]) -> RunRequest {
@@ -41,12 +41,12 @@ fn every_program_computes_the_same_with_a_kernel_for_each_task() {
 fn every_program_without_shared_memory_computes_the_same_in_batches() {
     let mut refused = Vec::new();
     for program in programs() {
-        let summary = run_request(&under("gemtc", "tiny", &program, &["app.size=small"]));
-        let outcome = format!("{:?}", summary.report.outcome);
-        if outcome.contains("bytes of shared memory, which GeMTC has none of for tasks") {
-            refused.push(program);
-        } else {
-            assert_verified(&summary);
+        match attempt(&under("gemtc", "tiny", &program, &["app.size=small"])) {
+            Ok(summary) => assert_verified(&summary),
+            Err(why) => {
+                assert!(why.contains("bytes of shared memory, which GeMTC has none of for tasks"), "{why}");
+                refused.push(program);
+            }
         }
     }
     assert_eq!(refused, ["narrow-dct", "narrow-exchange", "narrow-matmul", "narrow-mixed"]);
@@ -183,14 +183,10 @@ fn a4_12_a_fused_task_takes_as_long_as_all_of_them_and_one_of_pagoda_as_long_as_
 
 #[test]
 fn what_blocks_of_one_kernel_cannot_do_is_refused() {
-    let fault = |application: &str, sets: &[&str]| {
-        let summary = run_request(&under("fusion", "tiny", application, sets));
-        assert_eq!(total(&summary, "host/cpu", "tasks"), 0, "before the first task");
-        format!("{:?}", summary.report.outcome)
-    };
-    let wide = fault("narrow-dct", &["app.size=small", "gpu.sm.shared=1 KiB", "app.n=128"]);
+    let refused = |application: &str, sets: &[&str]| refusal(&under("fusion", "tiny", application, sets));
+    let wide = refused("narrow-dct", &["app.size=small", "gpu.sm.shared=1 KiB", "app.n=128"]);
     assert!(wide.contains("an SM holds 0 blocks of `fused_kernel` with 256 threads"), "{wide}");
-    let odd = fault("narrow-mandelbrot", &["app.size=small", "app.threads=40"]);
+    let odd = refused("narrow-mandelbrot", &["app.size=small", "app.threads=40"]);
     assert!(
         odd.contains("task `mandelbrot`: its blocks have 40 threads, which are not whole warps"),
         "{odd}"
@@ -250,12 +246,9 @@ fn what_the_cpu_cannot_do_is_refused() {
 
 #[test]
 fn what_a_queue_cannot_hold_is_refused() {
-    let fault = |sets: &[&str]| {
-        let summary = run_request(&under("gemtc", "tiny", "narrow-mandelbrot", sets));
-        format!("{:?}", summary.report.outcome)
-    };
-    let odd = fault(&["app.size=small", "app.threads=40"]);
+    let refused = |sets: &[&str]| refusal(&under("gemtc", "tiny", "narrow-mandelbrot", sets));
+    let odd = refused(&["app.size=small", "app.threads=40"]);
     assert!(odd.contains("40 threads, which are not whole warps of 32"), "{odd}");
-    let many = fault(&["app.size=small", "host.cpu.runtime={ gemtc: { blocks: 32 } }"]);
+    let many = refused(&["app.size=small", "host.cpu.runtime={ gemtc: { blocks: 32 } }"]);
     assert!(many.contains("blocks of `super_kernel` with 64 threads of 32 registers, not 32"), "{many}");
 }

@@ -40,17 +40,24 @@ pub(crate) fn run_request(request: &RunRequest) -> RunSummary {
 
 /// Runs with components, policies and runtimes of one's own.
 pub(crate) fn run_with(request: &RunRequest, registry: Registry) -> RunSummary {
-    match run(request, &Arc::new(registry), &Progress::default()) {
-        Ok(summary) => summary,
-        Err(errors) => panic!("{}", errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")),
-    }
+    attempt_with(request, registry).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+/// Runs with what is registered for everybody, or says why the run does not begin.
+pub(crate) fn attempt(request: &RunRequest) -> Result<RunSummary, String> {
+    attempt_with(request, registry())
+}
+
+fn attempt_with(request: &RunRequest, registry: Registry) -> Result<RunSummary, String> {
+    let told = |errors: Vec<_>| errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    run(request, &Arc::new(registry), &Progress::default()).map_err(told)
 }
 
 /// Why a run does not begin.
 pub(crate) fn refusal(request: &RunRequest) -> String {
-    match run(request, &Arc::new(registry()), &Progress::default()) {
+    match attempt(request) {
         Ok(summary) => panic!("it began, and {}", summary.ending()),
-        Err(errors) => errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
+        Err(errors) => errors,
     }
 }
 

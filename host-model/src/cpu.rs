@@ -31,6 +31,18 @@ pub struct CpuParams {
     pub(crate) queue_depth: u32,
 }
 
+impl CpuParams {
+    /// The runtime under which the CPU executes applications.
+    pub fn runtime(&self) -> Box<dyn Runtime> {
+        self.runtime.build()
+    }
+
+    /// Unit of traffic, and alignment of buffers.
+    pub fn page(&self) -> Bytes {
+        self.page
+    }
+}
+
 /// The ports of the CPU.
 #[derive(Ports)]
 pub struct CpuPorts {
@@ -97,7 +109,7 @@ impl Component for Cpu {
     }
 
     async fn run(&mut self, io: &mut CpuPorts, sim: &Context<CpuStats>) -> Result<(), Fault> {
-        let runtime = self.params.runtime.build();
+        let runtime = self.params.runtime();
         let mut driver = Driver::new(io, sim, &self.params)?;
         let run = driver.begin(None, Level::Phases, format!("run {}", driver.application().name));
         let setup = driver.begin(Some(run), Level::Phases, "setup");

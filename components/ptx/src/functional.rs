@@ -5,6 +5,7 @@
 
 mod cta;
 mod findings;
+mod first_touch;
 mod memory;
 mod observer;
 mod races;
@@ -23,6 +24,7 @@ use crate::program::Program;
 use crate::texture::Textures;
 use cta::Cta;
 pub use findings::{Check, Finding};
+pub use first_touch::{FirstBytes, PAGE};
 pub use memory::FlatMemory;
 pub use observer::Observer;
 pub use space::Space;

@@ -35,7 +35,7 @@ static KINDS: [(&str, &Section, Read); 12] = [
     ("tasks", &TASKS, |reader, node, codes| reader.tasks(node, codes)),
     ("launch", &LAUNCH, |reader, node, codes| {
         let launch = reader.launch(node, codes)?;
-        reader.note(node, &launch);
+        reader.note(node, &launch, false);
         Some(Step::Launch(launch))
     }),
     ("copy_in", &COPY_IN, |reader, node, _| reader.copy(node, node.get("copy_in")?, Direction::HostToDevice)),
@@ -161,11 +161,11 @@ impl Reader<'_> {
         })
     }
 
-    /// Keeps where a launch stands, once for launches of rounds that are the same.
-    fn note(&mut self, node: &Node, launch: &LaunchStep) {
+    /// Keeps where a launch, perhaps of a task, stands, once for launches of rounds that are the same.
+    pub(super) fn note(&mut self, node: &Node, launch: &LaunchStep, task: bool) {
         let is_known = |last: &Launched| last.span == node.span && last.is_like(launch);
         if !self.launched.last().is_some_and(is_known) {
-            self.launched.push(Launched { span: node.span, launch: launch.clone() });
+            self.launched.push(Launched { span: node.span, launch: launch.clone(), task });
         }
     }
 

@@ -128,7 +128,7 @@ pub struct LoadedApplication {
     pub texts: Vec<String>,
     /// By kernel what its launches come to, if the file says it of this size and no other setting was given.
     pub counts: Option<BTreeMap<String, Counts>>,
-    /// Where the launches of its steps stand; nothing of tasks, which runtimes launch in their own ways.
+    /// Where the launches of its steps and tasks stand.
     pub launched: Vec<Launched>,
     /// The files that say so.
     pub sources: SourceMap,
@@ -141,6 +141,8 @@ pub struct Launched {
     pub span: Span,
     /// The launch.
     pub launch: LaunchStep,
+    /// It is a task, which some runtimes execute in other ways.
+    pub task: bool,
 }
 
 impl Launched {

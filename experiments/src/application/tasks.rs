@@ -63,6 +63,7 @@ impl Reader<'_> {
         let copy_out = self.parts(node, "copy_out");
         let barrier = node.get("barrier").map_or(Some(false), |node| self.is_true(node));
         let launch = launch?;
+        self.note(node, &launch, true);
         for (key, extent) in [("grid", launch.grid), ("block", launch.block)] {
             if let Some(node) = node.get(key).filter(|_| extent[1..] != [1, 1]) {
                 let help = "a task knows its threads by one number";

@@ -1,12 +1,17 @@
 //! What can be known of a run before it begins: that blocks fit on the SMs, buffers, code and local memory into the memory of devices, and
 //! that the machine has all that kernels need.
 
-use counterpoint_framework::model::{Diagnostic, Diagnostics, Registry, Report};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use counterpoint_framework::model::{Diagnostic, Diagnostics, Params, Reader, Registry, Report};
 use counterpoint_framework::time::Bytes;
 use counterpoint_framework::topology::{Instance, Loaded, Machine};
 use counterpoint_hardware::gpu::room::Room;
 use counterpoint_host_model::Layout;
+use counterpoint_host_model::cpu::CpuParams;
 use counterpoint_host_model::program::Application;
+use counterpoint_protocols::bus::Description;
 
 use super::{RunError, RunRequest};
 use crate::application::{Launched, LoadedApplication};
@@ -21,12 +26,15 @@ pub fn feasible(
     machine: &Loaded,
     loaded: &LoadedApplication,
 ) -> Result<(), Vec<RunError>> {
-    let mut errors = Vec::new();
+    let cpu = cpu(&machine.machine, registry);
     let rooms = Room::of(&machine.machine, registry.families());
+    let devices = described(&machine.machine, &rooms);
+    let mut errors = Vec::new();
     if !request.functional {
         let mut diagnostics = Diagnostics::default();
         let mut told = Vec::<&Launched>::new();
-        for launched in &loaded.launched {
+        let launches_tasks = cpu.as_ref().is_none_or(|cpu| cpu.runtime().launches_tasks());
+        for launched in loaded.launched.iter().filter(|launched| launches_tasks || !launched.task) {
             // Of a launch in rounds, the first one that fits nowhere is enough.
             if told.iter().any(|before| before.span == launched.span) {
                 continue;
@@ -40,12 +48,25 @@ pub fn feasible(
             errors.push(Report::new(&diagnostics, loaded.sources.clone()).into());
         }
     }
-    errors.extend(lacking(&machine.machine, &loaded.application, &rooms).into_iter().map(RunError::Usage));
+    // Of devices of other kinds nothing is known before they run.
+    if let Some(cpu) = cpu.filter(|_| !devices.is_empty()) {
+        let mut prepared = Ok(Arc::new(loaded.application.clone()));
+        if errors.is_empty() && !request.functional {
+            prepared = prepared.and_then(|application| cpu.runtime().prepare(&application, &devices));
+        }
+        match prepared {
+            Ok(application) => {
+                let lacking = lacking(&application, cpu.page().get(), &devices);
+                errors.extend(lacking.into_iter().map(RunError::Usage));
+            }
+            Err(fault) => errors.push(RunError::Usage(fault.to_string())),
+        }
+    }
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
 /// Why a launch cannot run with time.
-fn infeasible(Launched { span, launch }: &Launched, rooms: &[Room]) -> Option<Diagnostic> {
+fn infeasible(Launched { span, launch, .. }: &Launched, rooms: &[Room]) -> Option<Diagnostic> {
     let kernel = &launch.kernel;
     if kernel.prints() {
         let message = format!("`{}` calls vprintf, which only a run without time has", kernel.name());
@@ -63,24 +84,37 @@ fn infeasible(Launched { span, launch }: &Launched, rooms: &[Room]) -> Option<Di
     Some(diagnostic.help(has))
 }
 
+/// The machine's CPU.
+fn cpu(machine: &Machine, registry: &Registry) -> Option<CpuParams> {
+    let cpu = machine.instances.iter().find(|one| one.kind == "host/cpu")?;
+    CpuParams::read(&cpu.params, &mut Reader::new(registry.families(), &mut Diagnostics::default()))
+}
+
+/// Devices of the machine as a run finds them, by number.
+type Devices = BTreeMap<u32, Description>;
+
+fn described(machine: &Machine, rooms: &[Room]) -> Devices {
+    let fronts = machine.instances.iter().filter(|one| one.kind == "gpu/command-processor");
+    let memory = |front: &Instance| front.params.get("memory")?.as_scalar()?.parse::<Bytes>().ok();
+    let describe = |(front, room): (&Instance, Option<&Room>)| {
+        let memory = memory(front)?.get();
+        Some(room.map_or_else(
+            || Description { memory, ..Description::default() },
+            |room| room.description(memory),
+        ))
+    };
+    let rooms = rooms.iter().map(Some).chain(std::iter::repeat(None));
+    (0..).zip(fronts.zip(rooms)).filter_map(|(device, one)| Some((device, describe(one)?))).collect()
+}
+
 /// Which devices are not there, or too small for the buffers and what kernels need besides.
-fn lacking(machine: &Machine, application: &Application, rooms: &[Room]) -> Vec<String> {
-    let of = |kind: &'static str| machine.instances.iter().filter(move |one| one.kind == kind);
-    let bytes = |one: &Instance, name: &str| one.params.get(name)?.as_scalar()?.parse::<Bytes>().ok();
-    let Some(page) = of("host/cpu").next().and_then(|cpu| bytes(cpu, "page")) else { return Vec::new() };
-    let layout = Layout::of(application, page.get());
-    let fronts: Vec<&Instance> = of("gpu/command-processor").collect();
-    // Of devices of other kinds nothing is known before they run.
-    if fronts.is_empty() {
-        return Vec::new();
-    }
-    let why = |&device: &u32| match fronts.get(device as usize) {
-        Some(front) => {
-            let memory = bytes(front, "memory")?.get();
-            let capacity = rooms.get(device as usize).map(Room::capacity).unwrap_or_default();
-            layout.all_beyond(application, page.get(), device, memory, capacity)
+fn lacking(application: &Application, page: u64, devices: &Devices) -> Vec<String> {
+    let layout = Layout::of(application, page);
+    let why = |&device: &u32| match devices.get(&device) {
+        Some(Description { memory, capacity, .. }) => {
+            layout.all_beyond(application, page, device, *memory, *capacity)
         }
-        None => Some(format!("device {device} of {} does not exist", fronts.len())),
+        None => Some(format!("device {device} of {} does not exist", devices.len())),
     };
     layout.ends.keys().filter_map(why).collect()
 }

@@ -122,6 +122,10 @@ impl Runtime for Fusion {
         Ok(Arc::new(changed))
     }
 
+    fn launches_tasks(&self) -> bool {
+        false
+    }
+
     async fn run(&self, driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault> {
         batches::run(self, driver, run).await
     }

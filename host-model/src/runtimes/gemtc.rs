@@ -120,6 +120,10 @@ impl Runtime for Gemtc {
         Ok(Arc::new(changed))
     }
 
+    fn launches_tasks(&self) -> bool {
+        false
+    }
+
     async fn run(&self, driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault> {
         batches::run(self, driver, run).await
     }

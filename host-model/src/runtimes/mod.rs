@@ -52,6 +52,11 @@ pub trait Runtime {
         Ok(Arc::clone(application))
     }
 
+    /// Whether each narrow task becomes a kernel of its own. Where it does not, [`Runtime::prepare`] refuses tasks that fit nowhere.
+    fn launches_tasks(&self) -> bool {
+        true
+    }
+
     /// Does everything from prelude to postlude, as parts of the span `run`, and returns when it is done.
     async fn run(&self, driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault>;
 }

@@ -46,6 +46,10 @@ impl Variant<dyn Runtime> for Pthreads {
 
 #[async_trait(?Send)]
 impl Runtime for Pthreads {
+    fn launches_tasks(&self) -> bool {
+        false
+    }
+
     async fn run(&self, driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault> {
         let cores = driver.cores().cores();
         if self.params.threads > cores {

@@ -2,12 +2,13 @@
 
 use counterpoint_framework::model::{Diagnostics, Families, Node, Params, Reader};
 use counterpoint_framework::topology::{Instance, Machine};
+use counterpoint_protocols::bus::Description;
 use counterpoint_protocols::launch::SmResources;
 use counterpoint_protocols::local::Capacity;
 
 use super::cta_scheduler::Occupancy;
 use super::cta_scheduler::occupancy::blocks;
-use super::cta_scheduler::running::capacity;
+use super::cta_scheduler::running::{capacity, least};
 use super::sm::params::SmParams;
 
 /// The SMs of a GPU, and how they allot what they have to blocks.
@@ -44,6 +45,12 @@ impl Room {
     /// Warps that the SMs hold at once.
     pub fn capacity(&self) -> Capacity {
         capacity(self.sms.iter())
+    }
+
+    /// What the GPU says of itself when a run begins, with this many bytes of memory.
+    pub fn description(&self, memory: u64) -> Description {
+        let (capacity, sm, path) = (self.capacity(), least(self.sms.iter()), self.gpu.clone());
+        Description { memory, capacity, sm, path }
     }
 
     /// Why a block fits on no SM, if it does not: by its threads, registers of a thread and bytes of shared memory.

@@ -282,6 +282,9 @@ impl<'a> Cta<'a> {
         let Cta { access, words, shared, shared_shadow, .. } = self;
         let stores = access.kind != AccessKind::Load;
         let mut unwritten = 0;
+        if matches!(access.space, Space::Global | Space::Const) {
+            memory.touch_lanes(access);
+        }
         let served = match access.space {
             Space::Global => {
                 let mut served = 0;
@@ -361,6 +364,7 @@ impl<'a> Cta<'a> {
         memory: &mut FlatMemory,
     ) -> Result<(), Box<ExecError>> {
         let read = |address: u64, bytes: usize| {
+            memory.touch(address..address + bytes as u64);
             let Some(found) = memory.allocation(address) else { return 0 };
             let start = (address - found.start) as usize;
             if let Some(touched) = found.touched {
@@ -483,6 +487,7 @@ impl Memories for Known<'_> {
     }
 
     fn constant(&mut self, address: u64, bytes: &mut [u8]) -> bool {
+        self.memory.touch(address..address + bytes.len() as u64);
         let Some(found) = self.memory.allocation(address) else { return false };
         let start = (address - found.start) as usize;
         let found = found.bytes.get(start..start + bytes.len());

@@ -3,10 +3,12 @@
 use std::io;
 use std::ops::Range;
 
+use super::first_touch::{FirstBytes, FirstTouch, PAGE};
 use super::shadow::Shadow;
 use super::space::Space;
 use super::touched::Touched;
 use crate::allocations::{Allocation, Allocations, Rights};
+use crate::execute::Access;
 use crate::image::VariableBases;
 use crate::program::Program;
 
@@ -17,6 +19,8 @@ pub struct FlatMemory {
     pub base: u64,
     /// The bytes.
     pub bytes: Space,
+    /// Makes pages when they are first touched; absent where the bytes are there from the start.
+    first: Option<FirstTouch>,
     /// What may be accessed, in ascending order.
     pieces: Vec<Piece>,
     freed: Vec<Allocation>,
@@ -54,6 +58,7 @@ impl FlatMemory {
         let mut memory = FlatMemory {
             base: 1 << 32,
             bytes: Space::default(),
+            first: None,
             pieces: Vec::new(),
             freed: Vec::new(),
             watched: false,
@@ -91,14 +96,47 @@ impl FlatMemory {
     }
 
     /// Memory that begins at address 0 and has no allocations: those of a device whose addresses somebody else gives out come with
-    /// [`FlatMemory::map`].
-    pub fn of_device() -> Self {
-        FlatMemory { base: 0, ..FlatMemory::new(0) }
+    /// [`FlatMemory::map`]. `make` gives the bytes of what nobody has written; whoever looks at the bytes themselves touches
+    /// them before.
+    pub fn of_device(make: FirstBytes) -> Self {
+        FlatMemory { base: 0, first: Some(FirstTouch::new(make)), ..FlatMemory::new(0) }
     }
 
-    /// From now on kernels may touch these allocations and no others. The bytes that they reach must be there; all of them count
-    /// as written.
+    /// Makes the bytes at these addresses, as far as that is left to do. Memory of a device grows to reach them.
+    #[inline]
+    pub fn touch(&mut self, addresses: Range<u64>) {
+        if self.first.is_some() {
+            self.reach(addresses.end as usize);
+        }
+        if let Some(first) = &mut self.first {
+            first.touch(&mut self.bytes, addresses.start as usize..addresses.end as usize);
+        }
+    }
+
+    /// Makes the bytes that those lanes of an access reach, if they are there.
+    #[inline]
+    pub(super) fn touch_lanes(&mut self, access: &Access) {
+        let Some(first) = &mut self.first else { return };
+        for lane in (0..32).filter(|lane| access.mask >> lane & 1 != 0) {
+            let start = access.addresses[lane] as usize;
+            first.touch(&mut self.bytes, start..start.saturating_add(access.width.into()));
+        }
+    }
+
+    /// Grows to a length; pages that nobody has touched are not moved.
+    fn reach(&mut self, length: usize) {
+        if length > self.bytes.len() {
+            match &self.first {
+                Some(first) => self.bytes.grow_with(length.next_multiple_of(PAGE), first.made()),
+                None => self.bytes.grow(length),
+            }
+        }
+    }
+
+    /// From now on kernels may touch these allocations and no others; all of their bytes count as written.
     pub fn map(&mut self, allocations: &Allocations) {
+        let end = allocations.live().map(|(range, _)| range.end - self.base).max();
+        self.reach(end.unwrap_or_default() as usize);
         let base = self.base;
         let piece = |range: Range<u64>, rights| Piece {
             name: allocations.name_of(range.start),
@@ -237,6 +275,9 @@ impl FlatMemory {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
 
     #[test]
@@ -250,6 +291,32 @@ mod tests {
         for outside in [first - 1, first + 256, second + 3, 0, u64::MAX] {
             assert_eq!(at(outside), None);
         }
+    }
+
+    #[test]
+    fn pages_are_made_when_they_are_touched() {
+        let made = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&made);
+        let mut memory = FlatMemory::of_device(Arc::new(move |address, bytes| {
+            count.fetch_add(1, Ordering::Relaxed);
+            bytes.fill((address / PAGE as u64) as u8);
+        }));
+        let allocation = |name: &str, range: Range<u64>| Allocation {
+            name: name.into(),
+            range,
+            freed_after: None,
+            rights: Rights::All,
+        };
+        let page = PAGE as u64;
+        memory.map(&[allocation("a", page..3 * page + 8)].into_iter().collect());
+        memory.touch(2 * page - 1..2 * page + 1);
+        assert_eq!((memory.bytes[PAGE], memory.bytes[2 * PAGE], memory.bytes[3 * PAGE]), (1, 2, 0));
+        memory.bytes[2 * PAGE] = 9;
+        memory.touch(2 * page..3 * page + 4);
+        memory.touch(0..(1 << 20) + 1);
+        assert_eq!((memory.bytes[2 * PAGE], memory.bytes[3 * PAGE], memory.bytes[4 * PAGE - 1]), (9, 3, 3));
+        assert_eq!(memory.bytes.len(), 257 * PAGE);
+        assert_eq!(made.load(Ordering::Relaxed), 257);
     }
 
     #[test]

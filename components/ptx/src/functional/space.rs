@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 
 use memmap2::{MmapMut, MmapOptions};
 
@@ -40,12 +40,20 @@ impl Space {
     /// # Panics
     /// If the operating system has no addresses for them, as a vector does.
     pub fn grow(&mut self, length: usize) {
+        self.grow_with(length, std::iter::once(0..self.length));
+    }
+
+    /// Grows to a length with zero bytes, and keeps these ranges of what was there: where it moves, the rest is zero again.
+    ///
+    /// # Panics
+    /// As [`Space::grow`].
+    pub(super) fn grow_with(&mut self, length: usize, kept: impl Iterator<Item = Range<usize>>) {
         let room = self.map.as_ref().map_or(0, |map| map.len());
         if length > room {
             let mut larger =
                 Space::with_room(length.max(room + room / 2).max(LEAST)).expect("room for bytes");
             larger.length = self.length;
-            larger.copy_from_slice(self);
+            kept.for_each(|range| larger[range.clone()].copy_from_slice(&self[range]));
             *self = larger;
         }
         self.length = self.length.max(length);

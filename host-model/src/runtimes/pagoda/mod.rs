@@ -148,6 +148,10 @@ impl Runtime for Pagoda {
         prepare::with_masters(application, devices, &self.params).map(Arc::new)
     }
 
+    fn launches_tasks(&self) -> bool {
+        false
+    }
+
     async fn run(&self, driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault> {
         let masters = masters(&driver.application(), driver.devices(), &self.params)?;
         let sender = |parent| Tasks {

@@ -17,6 +17,11 @@ use std::process::{Command, Stdio};
 /// A run of an application on the tiny machine, ready to start: a copy of the application in `folder`, so that its input
 /// files are made there, and its results in [`out`].
 fn run(folder: &Path, application: &str, options: &[&str]) -> Command {
+    run_on("tiny", folder, application, options)
+}
+
+/// The same on another machine.
+fn run_on(machine: &str, folder: &Path, application: &str, options: &[&str]) -> Command {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let from = root.join("experiments/applications").join(application);
     let file = format!("{application}.yaml");
@@ -24,7 +29,7 @@ fn run(folder: &Path, application: &str, options: &[&str]) -> Command {
         std::fs::copy(from.join(name), folder.join(name)).unwrap();
     }
     let mut command = Command::new(env!("CARGO_BIN_EXE_counterpoint"));
-    command.current_dir(root).args(["run", "tiny"]).arg(folder.join(file)).args(options);
+    command.current_dir(root).args(["run", machine]).arg(folder.join(file)).args(options);
     command.arg("--out").arg(out(folder)).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

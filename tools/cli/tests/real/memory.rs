@@ -50,11 +50,12 @@ fn a_run_with_time_takes_what_it_touches() {
 
 #[test]
 fn what_is_not_touched_takes_nothing() {
-    for options in [&["--functional", "--racecheck"][..], &["--functional"], &[]] {
+    let tiny = ["--functional --racecheck", "--functional", ""].map(|options| ("tiny", options));
+    for (machine, options) in tiny.into_iter().chain([("titanx-maxwell-model", "")]) {
         let folder = tempfile::tempdir().unwrap();
         let mut more = vec!["--set", "gpu.memory=16384"];
-        more.extend(options);
-        let command = super::run(folder.path(), "vecadd", &more);
+        more.extend(options.split_whitespace());
+        let command = super::run_on(machine, folder.path(), "vecadd", &more);
         let path = folder.path().join("vecadd.yaml");
         let text = std::fs::read_to_string(&path).unwrap();
         // Five gigabytes in front of the vectors that nobody reads or writes.

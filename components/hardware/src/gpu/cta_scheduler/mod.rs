@@ -344,7 +344,7 @@ impl Component for CtaScheduler {
             .tx
             .send(LaunchEvent::Capacity(
                 running::capacity(self.sms.iter().map(|sm| &sm.total)),
-                running::least(&self.sms),
+                running::least(self.sms.iter().map(|sm| &sm.total)),
             ))
             .await;
         loop {

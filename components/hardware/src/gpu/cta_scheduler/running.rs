@@ -65,14 +65,14 @@ pub(in crate::gpu) fn capacity<'a>(sms: impl ExactSizeIterator<Item = &'a SmReso
 }
 
 /// What each of these SMs offers at least.
-pub(super) fn least(sms: &[Sm]) -> SmResources {
+pub(in crate::gpu) fn least<'a>(sms: impl Iterator<Item = &'a SmResources>) -> SmResources {
     let least = |a: SmResources, b: SmResources| SmResources {
         threads: a.threads.min(b.threads),
         ctas: a.ctas.min(b.ctas),
         registers: a.registers.min(b.registers),
         shared: a.shared.min(b.shared),
     };
-    sms.iter().map(|sm| sm.total).reduce(least).unwrap_or_default()
+    sms.copied().reduce(least).unwrap_or_default()
 }
 
 /// An SM.

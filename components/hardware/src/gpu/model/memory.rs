@@ -11,7 +11,7 @@ use counterpoint_protocols::memory::{
 };
 use counterpoint_protocols::preload::Preloaded;
 use counterpoint_ptx::Allocations;
-use counterpoint_ptx::functional::FlatMemory;
+use counterpoint_ptx::functional::{FirstBytes, FlatMemory};
 
 use crate::memory::dram::backing::poison;
 
@@ -32,24 +32,17 @@ pub(super) struct DeviceMemory {
     pub(super) flat: FlatMemory,
     /// What is mapped in it.
     mapped: Option<Arc<Allocations>>,
-    before: Option<Arc<Preloaded>>,
-    path: String,
     copies: CopyParams,
     /// The sector of the copy engine's port that is free next.
     free: u64,
     answers: VecDeque<(u64, MemReply)>,
 }
 
-/// Memory grows by so many bytes at least: lines that nobody has written are filled when they are reached.
-const STEP: u64 = 1 << 20;
-
 impl DeviceMemory {
     pub(super) fn new(copies: CopyParams) -> Self {
         DeviceMemory {
-            flat: FlatMemory::of_device(),
+            flat: FlatMemory::of_device(first_bytes(None, "")),
             mapped: None,
-            before: None,
-            path: String::new(),
             copies,
             free: 0,
             answers: VecDeque::new(),
@@ -58,26 +51,7 @@ impl DeviceMemory {
 
     /// Takes what memory holds before the run, as the memory at a path.
     pub(super) fn begin_with(&mut self, before: Option<Arc<Preloaded>>, path: &str) {
-        self.before = before;
-        path.clone_into(&mut self.path);
-    }
-
-    /// Makes bytes up to an address.
-    fn reach(&mut self, end: u64) {
-        let known = self.flat.bytes.len() as u64;
-        if end <= known {
-            return;
-        }
-        let end = end.max(known + known / 4).next_multiple_of(STEP);
-        self.flat.bytes.grow(end as usize);
-        let new = self.flat.bytes[known as usize..].chunks_exact_mut(LINE_BYTES as usize);
-        for (place, address) in new.zip((known..).step_by(LINE_BYTES as usize)) {
-            let mut line = poison(address / LINE_BYTES);
-            if let Some(before) = &self.before {
-                before.fill(&self.path, address, &mut line);
-            }
-            place.copy_from_slice(&line);
-        }
+        self.flat = FlatMemory::of_device(first_bytes(before, path));
     }
 
     /// Lets kernels touch what a launch may touch.
@@ -85,15 +59,13 @@ impl DeviceMemory {
         if self.mapped.as_ref().is_some_and(|mapped| Arc::ptr_eq(mapped, allocations)) {
             return;
         }
-        let end = allocations.live().map(|(range, _)| range.end).max();
-        self.reach(end.unwrap_or_default());
         self.flat.map(allocations);
         self.mapped = Some(Arc::clone(allocations));
     }
 
     /// The bytes from an address on, of something that was allocated.
     pub(super) fn bytes<const N: usize>(&mut self, address: u64) -> [u8; N] {
-        self.reach(address + N as u64);
+        self.flat.touch(address..address + N as u64);
         let mut bytes = [0; N];
         bytes.copy_from_slice(&self.flat.bytes[address as usize..address as usize + N]);
         bytes
@@ -101,7 +73,7 @@ impl DeviceMemory {
 
     /// Writes bytes from an address on.
     pub(super) fn put(&mut self, address: u64, bytes: &[u8]) {
-        self.reach(address + bytes.len() as u64);
+        self.flat.touch(address..address + bytes.len() as u64);
         self.flat.bytes[address as usize..address as usize + bytes.len()].copy_from_slice(bytes);
     }
 
@@ -136,4 +108,19 @@ impl DeviceMemory {
     pub(super) fn due(&self) -> Option<u64> {
         self.answers.front().map(|(due, _)| *due)
     }
+}
+
+/// What memory holds that nobody has written.
+fn first_bytes(before: Option<Arc<Preloaded>>, path: &str) -> FirstBytes {
+    let path = path.to_owned();
+    Arc::new(move |address, page| {
+        let lines = page.chunks_exact_mut(LINE_BYTES as usize);
+        for (place, address) in lines.zip((address..).step_by(LINE_BYTES as usize)) {
+            let mut line = poison(address / LINE_BYTES);
+            if let Some(before) = &before {
+                before.fill(&path, address, &mut line);
+            }
+            place.copy_from_slice(&line);
+        }
+    })
 }
