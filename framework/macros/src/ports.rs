@@ -16,8 +16,17 @@ pub(crate) fn derive(input: syn::DeriveInput) -> syn::Result<TokenStream> {
             quote! { #ident: <#kind as ::counterpoint_framework::model::PortField>::wire(wiring, #text) },
         );
     }
+    let none = info.is_empty().then(|| {
+        quote! {
+            fn none() -> ::std::option::Option<Self> {
+                ::std::option::Option::Some(Self {})
+            }
+        }
+    });
     Ok(quote! {
         impl ::counterpoint_framework::model::Ports for #name {
+            #none
+
             fn info() -> ::std::vec::Vec<::counterpoint_framework::model::PortInfo> {
                 ::std::vec![#(#info),*]
             }

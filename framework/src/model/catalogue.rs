@@ -19,7 +19,7 @@ pub struct KindInfo {
     pub fields: fn() -> Vec<Field>,
     /// Reads the parameters and reports what is wrong with them.
     pub check: fn(&Node, &mut Reader<'_>),
-    /// Its ports.
+    /// Its own ports; [`Catalogue::ports`] has those of chosen variants, too.
     pub ports: fn() -> Vec<PortInfo>,
 }
 
@@ -48,6 +48,15 @@ impl Catalogue {
     /// The kind of a name.
     pub fn get(&self, name: &str) -> Option<&KindInfo> {
         self.kinds.get(name)
+    }
+
+    /// The ports of a component of a kind with these parameters, whose values may be wrong: its own, and those of chosen
+    /// variants. None of an unknown kind.
+    pub fn ports(&self, kind: &str, params: &Node) -> Vec<PortInfo> {
+        let Some(kind) = self.get(kind) else { return Vec::new() };
+        let mut ports = (kind.ports)();
+        ports.extend(self.families.ports_of(&(kind.fields)(), params));
+        ports
     }
 
     /// All kinds by name.

@@ -8,6 +8,7 @@ use super::context::{Context, Resources};
 use super::counters::{self, CounterName};
 use super::params::Params;
 use super::ports::Ports;
+use super::slots::{Equipment, Gear};
 use super::stats::{Rows, StatRow, Stats};
 use crate::kernel::{DEFAULT_WEIGHT, Fault, ProcessSpec, Started};
 use crate::telemetry::{Recording, Span};
@@ -100,24 +101,36 @@ pub fn process<C: Component>(
     environment: Environment,
     make: impl FnOnce() -> C + Send + 'static,
 ) -> ProcessSpec {
+    equipped_process(path, clock, environment, move || (make(), Vec::new()))
+}
+
+/// The same of a component whose parameters have slots, with what the chosen variants bring along.
+pub(crate) fn equipped_process<C: Component>(
+    path: String,
+    clock: Clock,
+    environment: Environment,
+    make: impl FnOnce() -> (C, Vec<Gear>) + Send + 'static,
+) -> ProcessSpec {
     let place = path.clone();
     let start = move |wiring: &mut crate::kernel::Wiring<'_>| {
-        let Environment { resources, recording, sampled: wanted, seed } = environment;
-        let mut component = make();
+        let (mut component, gear) = make();
         let mut io = C::Ports::wire(wiring);
+        let equipment = Equipment::wire(&gear, wiring);
         let context: Rc<Context<C::Stats>> =
-            Rc::new(Context::new(wiring.process(), place.clone(), recording, resources, seed));
+            Rc::new(Context::new(wiring.process(), place.clone(), &environment, equipment));
         let (sim, sampled) = (Rc::clone(&context), Rc::clone(&context));
         let finish = move || {
-            let stats = Rows::of(&place, &mut |visitor| context.stats.visit(visitor));
-            let counters = if wanted { counters::names(&place, &context.stats) } else { Vec::new() };
+            let stats = Rows::of(&place, &mut |visitor| context.show(visitor));
+            let wanted = environment.sampled;
+            let counters =
+                if wanted { counters::names(&place, |visitor| context.show(visitor)) } else { Vec::new() };
             let spans = context.spans.take(&place);
             Box::new(Remains { stats, counters, spans }) as Box<dyn std::any::Any + Send>
         };
         Started {
             body: Box::pin(async move { component.run(&mut io, &sim).await }),
             finish: Box::new(finish),
-            sampler: Some(Box::new(move |into| counters::values(&sampled.stats, into))),
+            sampler: Some(Box::new(move |into| counters::values(|visitor| sampled.show(visitor), into))),
         }
     };
     ProcessSpec {

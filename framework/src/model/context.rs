@@ -9,10 +9,12 @@ use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::stats::Stats;
+use super::component::Environment;
+use super::slots::Equipment;
+use super::stats::{StatVisitor, Stats};
 use crate::kernel::{EventHasher, Process};
 use crate::telemetry::collector::{Beginning, Collector};
-use crate::telemetry::{Attributes, BusyTrack, Lane, Level, Recording, SpanId};
+use crate::telemetry::{Attributes, BusyTrack, Lane, Level, SpanId};
 
 /// The target under which a simulation logs.
 const LOG: &str = "simulation";
@@ -46,23 +48,31 @@ pub struct Context<S> {
     path: String,
     /// The component's statistics.
     pub stats: S,
+    pub(super) equipment: Equipment,
     pub(crate) spans: Collector,
     resources: Arc<Resources>,
     random: Cell<u64>,
 }
 
 impl<S: Stats> Context<S> {
-    pub(crate) fn new(
+    pub(super) fn new(
         process: Rc<Process>,
         path: String,
-        recording: Recording,
-        resources: Arc<Resources>,
-        seed: u64,
+        environment: &Environment,
+        equipment: Equipment,
     ) -> Self {
+        let Environment { resources, recording, seed, .. } = environment;
         let mut hasher = EventHasher::default();
         (seed, &path).hash(&mut hasher);
-        let spans = Collector::new(recording, process.index());
-        Context { process, path, stats: S::default(), spans, resources, random: Cell::new(hasher.finish()) }
+        let spans = Collector::new(*recording, process.index());
+        let (resources, random) = (Arc::clone(resources), Cell::new(hasher.finish()));
+        Context { process, path, stats: S::default(), equipment, spans, resources, random }
+    }
+
+    /// Shows the statistics of the component, and those of the variants in its slots.
+    pub(super) fn show(&self, visitor: &mut dyn StatVisitor) {
+        self.stats.visit(visitor);
+        self.equipment.visit(visitor);
     }
 
     /// Where the component is in the machine.

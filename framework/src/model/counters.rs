@@ -1,7 +1,7 @@
 //! The plain counters of a component, in an order that stays while it runs: what a time series is made of. Those by
 //! key, which come up as the run goes on, are left out.
 
-use super::stats::{StatLabel, StatValue, StatVisitor, Stats};
+use super::stats::{StatLabel, StatValue, StatVisitor};
 
 /// A counter of a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,15 +13,15 @@ pub struct CounterName {
 }
 
 /// What a component has counted so far.
-pub(super) fn values(stats: &impl Stats, into: &mut Vec<u64>) {
-    stats.visit(&mut Walk { part: String::new(), each: &mut |_, _, value| into.push(value) });
+pub(super) fn values(show: impl FnOnce(&mut dyn StatVisitor), into: &mut Vec<u64>) {
+    show(&mut Walk { part: String::new(), each: &mut |_, _, value| into.push(value) });
 }
 
 /// The names of these numbers.
-pub(super) fn names(path: &str, stats: &impl Stats) -> Vec<CounterName> {
+pub(super) fn names(path: &str, show: impl FnOnce(&mut dyn StatVisitor)) -> Vec<CounterName> {
     let mut names = Vec::new();
     let mut each = |part: &str, label, _| names.push(CounterName { path: format!("{path}{part}"), label });
-    stats.visit(&mut Walk { part: String::new(), each: &mut each });
+    show(&mut Walk { part: String::new(), each: &mut each });
     names
 }
 

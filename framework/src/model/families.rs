@@ -1,7 +1,7 @@
 //! Open families of interchangeable kinds that a parameter chooses by name: scheduling policies, DRAM standards.
 //!
 //! A family is a trait; its variants register themselves under it, from any crate. A parameter of type
-//! [`Choose<dyn Trait>`](Choose) reads `policy: fifo` or `policy: { ppcs: { guard: on } }`.
+//! [`Choose<dyn Trait>`](Choose) or [`Slot<dyn Trait>`](super::Slot) reads `policy: fifo` or `policy: { ppcs: { guard: on } }`.
 
 use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
@@ -9,8 +9,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::diagnostics::Diagnostic;
-use super::node::{Node, Value};
-use super::params::{Field, Parameter, Params, Reader, TypeInfo};
+use super::node::{Node, Span, Value};
+use super::params::{Field, Parameter, Params, Reader, TypeInfo, default_node};
+use super::ports::{PortInfo, Ports};
+use super::slots::{Equipment, Equipped, Gear};
+use crate::kernel::Fault;
 
 /// One member of the family of trait `F`.
 pub trait Variant<F: ?Sized + 'static>: 'static {
@@ -47,12 +50,33 @@ pub struct VariantInfo {
     pub doc: &'static str,
     /// Its own parameters.
     pub fields: fn() -> Vec<Field>,
+    /// The ports that it brings into its component.
+    pub ports: fn() -> Vec<PortInfo>,
+    /// It is [`Equipped`].
+    is_equipped: bool,
     /// Reads its parameters: a [`ReadVariant`] of the family's trait.
     read: Box<dyn Any + Send + Sync>,
 }
 
-type Make<F> = Arc<dyn Fn() -> Result<Box<F>, String> + Send + Sync>;
-type ReadVariant<F> = fn(&Node, &mut Reader<'_>) -> Option<Make<F>>;
+/// Builds a variant.
+pub(super) enum Make<F: ?Sized> {
+    /// Without anything.
+    Plain(Arc<dyn Fn() -> Result<Box<F>, String> + Send + Sync>),
+    /// With what it has brought into its component.
+    Equipped(Arc<dyn Fn(&Equipment) -> Result<Box<F>, Fault> + Send + Sync>),
+}
+
+impl<F: ?Sized> Clone for Make<F> {
+    fn clone(&self) -> Self {
+        match self {
+            Make::Plain(make) => Make::Plain(Arc::clone(make)),
+            Make::Equipped(make) => Make::Equipped(Arc::clone(make)),
+        }
+    }
+}
+
+/// Reads a variant's parameters, and says what is wrong with them taken together.
+type ReadVariant<F> = fn(&Node, &mut Reader<'_>) -> Option<Result<Make<F>, String>>;
 
 /// All registered families.
 #[derive(Default)]
@@ -68,12 +92,76 @@ impl Families {
     pub fn add<F: ?Sized + 'static, V: Variant<F>>(&mut self) {
         let read: ReadVariant<F> = |node, reader| {
             let params = V::Params::read(node, reader)?;
-            Some(Arc::new(move || V::build(&params)))
+            let checked = V::build(&params).map(|_| ());
+            Some(checked.map(|()| Make::Plain(Arc::new(move || V::build(&params)))))
         };
-        let info =
-            VariantInfo { name: V::NAME, doc: V::DOC, fields: V::Params::fields, read: Box::new(read) };
-        let twin = self.families.entry(FamilyId::of::<F>()).or_default().insert(V::NAME, info);
-        assert!(twin.is_none(), "{} has two variants named {}", short_name::<F>(), V::NAME);
+        self.insert::<F>(VariantInfo {
+            name: V::NAME,
+            doc: V::DOC,
+            fields: V::Params::fields,
+            ports: Vec::new,
+            is_equipped: false,
+            read: Box::new(read),
+        });
+    }
+
+    /// Registers a variant with ports or statistics of its own.
+    ///
+    /// # Panics
+    /// If the family has a variant of that name.
+    pub fn add_equipped<F: ?Sized + 'static, V: Equipped<F>>(&mut self) {
+        let read: ReadVariant<F> = |node, reader| {
+            // Before those of its own parameters: the order is that of the tree.
+            let place = reader.equip(Gear::of::<V::Ports, V::Stats>());
+            let params = V::Params::read(node, reader)?;
+            let make = V::check(&params).map(|()| {
+                let make = move |equipment: &Equipment| V::build(&params, equipment.site(place, V::NAME)?);
+                Make::Equipped(Arc::new(make))
+            });
+            Some(make)
+        };
+        self.insert::<F>(VariantInfo {
+            name: V::NAME,
+            doc: V::DOC,
+            fields: V::Params::fields,
+            ports: V::Ports::info,
+            is_equipped: true,
+            read: Box::new(read),
+        });
+    }
+
+    fn insert<F: ?Sized + 'static>(&mut self, info: VariantInfo) {
+        let name = info.name;
+        let twin = self.families.entry(FamilyId::of::<F>()).or_default().insert(name, info);
+        assert!(twin.is_none(), "{} has two variants named {name}", short_name::<F>());
+    }
+
+    /// The ports that chosen variants bring into a component with these parameters, whose values may be wrong.
+    pub fn ports_of(&self, fields: &[Field], params: &Node) -> Vec<PortInfo> {
+        let mut ports = Vec::new();
+        self.collect_ports(fields, params, &mut ports);
+        ports
+    }
+
+    fn collect_ports(&self, fields: &[Field], params: &Node, ports: &mut Vec<PortInfo>) {
+        for field in fields.iter().filter(|field| !field.kind.list) {
+            if field.kind.family.is_none() && field.kind.fields.is_empty() {
+                continue;
+            }
+            let default = || field.default.map(|default| default_node(default, params.span));
+            let Some(value) = params.get(field.name).cloned().or_else(default) else { continue };
+            let Some(family) = field.kind.family else {
+                self.collect_ports(&field.kind.fields, &value, ports);
+                continue;
+            };
+            let none = Node { span: value.span, value: Value::Null };
+            if let Some((name, _, params)) = chosen(&value, &none)
+                && let Some(variant) = self.variant(family, name)
+            {
+                ports.extend((variant.ports)());
+                self.collect_ports(&(variant.fields)(), params, ports);
+            }
+        }
     }
 
     /// The variants of a family by name.
@@ -86,10 +174,10 @@ impl Families {
     }
 }
 
-/// A chosen variant, read and tried, from which any number can be built.
+/// A chosen variant, read and tried, from which any number can be built. It has neither ports nor statistics.
 pub struct Choose<F: ?Sized> {
     name: &'static str,
-    make: Make<F>,
+    make: Arc<dyn Fn() -> Result<Box<F>, String> + Send + Sync>,
 }
 
 impl<F: ?Sized + 'static> Choose<F> {
@@ -124,40 +212,69 @@ impl<F: ?Sized> fmt::Debug for Choose<F> {
 
 impl<F: ?Sized + 'static> Parameter for Choose<F> {
     fn describe() -> TypeInfo {
-        let description = format!("the name of a {}", short_name::<F>());
-        TypeInfo { description, family: Some(FamilyId::of::<F>()), ..TypeInfo::default() }
+        describe::<F>()
     }
 
     fn from_node(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
-        let none = Node { span: node.span, value: Value::Null };
-        let (name, span, params) = match &node.value {
-            Value::Scalar { text, .. } => (text.as_str(), node.span, &none),
-            Value::Map(entries) if entries.len() == 1 => {
-                let (key, params) = &entries[0];
-                (key.name.as_str(), key.span, params)
-            }
-            _ => {
-                let message = format!("expected {}, found {}", Self::describe().description, node.shape());
-                let help = "write `name` or `name: { parameter: value }`";
-                reader.report(Diagnostic::new(node.span, message).help(help));
-                return None;
-            }
-        };
-        let families = reader.families();
-        let family = FamilyId::of::<F>();
-        let Some(variant) = families.variant(family, name) else {
-            let diagnostic = Diagnostic::new(span, format!("unknown {} `{name}`", short_name::<F>()));
-            let valid = families.variants(family).map(|variant| variant.name);
-            reader.report(diagnostic.suggest(name, valid));
-            return None;
-        };
-        let read = variant.read.downcast_ref::<ReadVariant<F>>();
-        let make = read.and_then(|read| read(params, reader))?;
-        if let Err(reason) = make() {
-            reader.report(Diagnostic::new(node.span, format!("`{name}`: {reason}")));
-            return None;
+        match choose(node, reader, false)? {
+            (name, Make::Plain(make)) => Some(Choose { name, make }),
+            (_, Make::Equipped(_)) => None,
         }
-        Some(Choose { name: variant.name, make })
+    }
+}
+
+/// A parameter that chooses from the family of a trait, in words.
+pub(super) fn describe<F: ?Sized + 'static>() -> TypeInfo {
+    let description = format!("the name of a {}", short_name::<F>());
+    TypeInfo { description, family: Some(FamilyId::of::<F>()), ..TypeInfo::default() }
+}
+
+/// Name, place and parameters of the variant that a value chooses; `none` where it gives it no parameters.
+fn chosen<'n>(node: &'n Node, none: &'n Node) -> Option<(&'n str, Span, &'n Node)> {
+    match &node.value {
+        Value::Scalar { text, .. } => Some((text.as_str(), node.span, none)),
+        Value::Map(entries) if entries.len() == 1 => {
+            let (key, params) = &entries[0];
+            Some((key.name.as_str(), key.span, params))
+        }
+        _ => None,
+    }
+}
+
+/// Reads the choice of a variant, which may be equipped or not.
+pub(super) fn choose<F: ?Sized + 'static>(
+    node: &Node,
+    reader: &mut Reader<'_>,
+    may_be_equipped: bool,
+) -> Option<(&'static str, Make<F>)> {
+    let none = Node { span: node.span, value: Value::Null };
+    let Some((name, span, params)) = chosen(node, &none) else {
+        let message = format!("expected {}, found {}", describe::<F>().description, node.shape());
+        let help = "write `name` or `name: { parameter: value }`";
+        reader.report(Diagnostic::new(node.span, message).help(help));
+        return None;
+    };
+    let families = reader.families();
+    let family = FamilyId::of::<F>();
+    let Some(variant) = families.variant(family, name) else {
+        let diagnostic = Diagnostic::new(span, format!("unknown {} `{name}`", short_name::<F>()));
+        let valid = families.variants(family).map(|variant| variant.name);
+        reader.report(diagnostic.suggest(name, valid));
+        return None;
+    };
+    if variant.is_equipped && !may_be_equipped {
+        let message =
+            format!("`{name}` has ports or statistics of its own, for which there is no place here");
+        reader.report(Diagnostic::new(span, message));
+        return None;
+    }
+    let read = variant.read.downcast_ref::<ReadVariant<F>>()?;
+    match read(params, reader)? {
+        Ok(make) => Some((variant.name, make)),
+        Err(reason) => {
+            reader.report(Diagnostic::new(node.span, format!("`{name}`: {reason}")));
+            None
+        }
     }
 }
 

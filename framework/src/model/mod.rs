@@ -43,12 +43,14 @@ pub mod params;
 pub mod ports;
 mod registry;
 mod scalars;
+mod slots;
 mod stats;
 pub mod yaml;
 
 pub use counterpoint_macros::{Choice, Params, Ports, Stats};
 
 pub use catalogue::{Catalogue, KindInfo};
+pub(crate) use component::equipped_process;
 pub use component::{Component, Environment, Invalid, Remains, process};
 pub use context::{Context, Resources};
 pub use counters::CounterName;
@@ -62,6 +64,7 @@ pub use node::{FileId, Key, Node, SourceMap, Span, Value};
 pub use params::{Bounds, ChoiceInfo, Field, FieldSpec, MapReader, Parameter, Params, Reader, TypeInfo};
 pub use ports::{MessageType, Port, PortField, PortInfo, PortShape, Ports};
 pub use registry::Registry;
+pub use slots::{Equipped, Gear, Site, Slot};
 pub use stats::{
     Counter, Distribution, PERCENTILES, Ratio, Setting, Stat, StatLabel, StatRow, StatValue, StatVisitor,
     Stats,

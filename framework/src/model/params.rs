@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use super::diagnostics::{Diagnostic, Diagnostics};
 use super::families::{Families, FamilyId};
 use super::node::{FileId, Key, Node, SourceMap, Span, Value};
+use super::slots::Gear;
 use super::yaml;
 
 /// A set of named parameters, usually derived.
@@ -152,12 +153,25 @@ impl Field {
 pub struct Reader<'a> {
     families: &'a Families,
     diagnostics: &'a mut Diagnostics,
+    /// What the variants that were chosen bring along.
+    gear: Vec<Gear>,
 }
 
 impl<'a> Reader<'a> {
     /// A reader that reports to `diagnostics`.
     pub fn new(families: &'a Families, diagnostics: &'a mut Diagnostics) -> Self {
-        Reader { families, diagnostics }
+        Reader { families, diagnostics, gear: Vec::new() }
+    }
+
+    /// Notes what a variant brings into its component; the result is its place there.
+    pub(super) fn equip(&mut self, gear: Gear) -> usize {
+        self.gear.push(gear);
+        self.gear.len() - 1
+    }
+
+    /// What the variants that were chosen bring into the component.
+    pub fn into_gear(self) -> Vec<Gear> {
+        self.gear
     }
 
     /// The registered families.

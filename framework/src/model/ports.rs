@@ -96,6 +96,26 @@ pub trait Ports: 'static {
     fn info() -> Vec<PortInfo>;
     /// Takes the ports from the wiring.
     fn wire(wiring: &mut Wiring<'_>) -> Self;
+    /// All of them, where there are none.
+    fn none() -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
+}
+
+/// No ports.
+impl Ports for () {
+    fn info() -> Vec<PortInfo> {
+        Vec::new()
+    }
+
+    fn wire(_wiring: &mut Wiring<'_>) {}
+
+    fn none() -> Option<Self> {
+        Some(())
+    }
 }
 
 /// A single port or socket.

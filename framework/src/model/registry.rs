@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::catalogue::{Catalogue, KindInfo};
-use super::component::{Component, Environment, process};
+use super::component::{Component, Environment, equipped_process};
 use super::diagnostics::{Diagnostic, Diagnostics};
 use super::families::{Families, Variant};
 use super::node::Node;
 use super::params::{Params, Reader};
 use super::ports::Ports;
+use super::slots::Equipped;
 use crate::kernel::ProcessSpec;
 use crate::time::Clock;
 
@@ -53,10 +54,13 @@ impl Registry {
         });
         self.builds.insert(C::KIND, |registry, path, clock, environment, node| {
             let registry = Arc::clone(registry);
-            process::<C>(path, clock, environment, move || {
+            equipped_process::<C>(path, clock, environment, move || {
                 let mut diagnostics = Diagnostics::default();
-                let made = make(&node, &mut Reader::new(registry.families(), &mut diagnostics));
-                made.unwrap_or_else(|| panic!("{} refuses parameters that it accepted when checked", C::KIND))
+                let mut reader = Reader::new(registry.families(), &mut diagnostics);
+                let Some(made) = make(&node, &mut reader) else {
+                    panic!("{} refuses parameters that it accepted when checked", C::KIND)
+                };
+                (made, reader.into_gear())
             })
         });
         self
@@ -68,6 +72,15 @@ impl Registry {
     /// If the family has a member of that name.
     pub fn variant<F: ?Sized + 'static, V: Variant<F>>(&mut self) -> &mut Self {
         self.catalogue.families.add::<F, V>();
+        self
+    }
+
+    /// Registers a member of the family of trait `F` with ports or statistics of its own.
+    ///
+    /// # Panics
+    /// If the family has a member of that name.
+    pub fn equipped<F: ?Sized + 'static, V: Equipped<F>>(&mut self) -> &mut Self {
+        self.catalogue.families.add_equipped::<F, V>();
         self
     }
 

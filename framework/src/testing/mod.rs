@@ -20,8 +20,8 @@ use crate::kernel::{
     Socket, Source,
 };
 use crate::model::{
-    Component, Diagnostics, Environment, Families, Params, Reader, Registry, Remains, Report, SourceMap,
-    StatRow, process, yaml,
+    Component, Diagnostics, Environment, Families, Gear, Params, Reader, Registry, Remains, Report,
+    SourceMap, StatRow, equipped_process, process, yaml,
 };
 use crate::time::{Clock, Hertz, Latency, SimTime};
 
@@ -31,12 +31,22 @@ use crate::time::{Clock, Hertz, Latency, SimTime};
 /// If the text is not right, with the report that a user would see.
 #[track_caller]
 pub fn params<P: Params>(families: &Families, text: &str) -> P {
+    read(families, text).0
+}
+
+/// The same with what the variants in their slots bring along.
+#[track_caller]
+fn read<P: Params>(families: &Families, text: &str) -> (P, Vec<Gear>) {
     let (mut sources, mut diagnostics) = (SourceMap::default(), Diagnostics::default());
     let file = sources.add("params.yaml", text);
     let node = yaml::parse(file, &sources, &mut diagnostics);
-    let read = node.and_then(|node| P::read(&node, &mut Reader::new(families, &mut diagnostics)));
-    read.filter(|_| diagnostics.is_empty())
-        .unwrap_or_else(|| panic!("{}", Report::new(&diagnostics, sources).render()))
+    let mut reader = Reader::new(families, &mut diagnostics);
+    let read = node.and_then(|node| P::read(&node, &mut reader));
+    let gear = reader.into_gear();
+    match read.filter(|_| diagnostics.is_empty()) {
+        Some(params) => (params, gear),
+        None => panic!("{}", Report::new(&diagnostics, sources).render()),
+    }
 }
 
 /// Messages that a component sent, with the cycle of each.
@@ -108,12 +118,15 @@ impl Bench {
         text: &str,
     ) -> Self {
         let text = text.to_owned();
-        Self::within(clock, environment, move || {
+        let make = move || {
             let mut registry = Registry::default();
             register(&mut registry);
-            let made = C::new(params(registry.families(), &text));
-            made.unwrap_or_else(|invalid| panic!("{}: {}", C::KIND, invalid.0))
-        })
+            let (params, gear) = read(registry.families(), &text);
+            let made = C::new(params).unwrap_or_else(|invalid| panic!("{}: {}", C::KIND, invalid.0));
+            (made, gear)
+        };
+        let clock = Clock::new(clock);
+        Self::around(clock, equipped_process::<C>("unit".into(), clock, environment, make))
     }
 
     /// A bench whose component sees the given environment.
@@ -123,8 +136,12 @@ impl Bench {
         make: impl FnOnce() -> C + Send + 'static,
     ) -> Self {
         let clock = Clock::new(clock);
+        Self::around(clock, process::<C>("unit".into(), clock, environment, make))
+    }
+
+    fn around(clock: Clock, unit: ProcessSpec) -> Self {
         let mut machine = Machine::default();
-        machine.processes.push(process::<C>("unit".into(), clock, environment, make));
+        machine.processes.push(unit);
         Bench { machine, clock, capacity: 64 }
     }
 

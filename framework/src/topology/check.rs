@@ -30,7 +30,6 @@ pub(super) fn check(flat: &Flat, catalogue: &Catalogue, diagnostics: &mut Diagno
     unique(flat, &order, diagnostics);
     let mut checker = Checker {
         flat,
-        catalogue,
         diagnostics,
         uses: BTreeMap::new(),
         joined: BTreeMap::new(),
@@ -164,7 +163,6 @@ type End<'a> = (usize, &'a str, Option<u32>);
 
 struct Checker<'a> {
     flat: &'a Flat,
-    catalogue: &'a Catalogue,
     diagnostics: &'a mut Diagnostics,
     /// For each port, by index: the texts that join it to something.
     uses: BTreeMap<(usize, &'a str), Uses>,
@@ -232,8 +230,7 @@ impl<'a> Checker<'a> {
     }
 
     fn info(&self, leaf: &Leaf) -> Option<PortInfo> {
-        let kind = self.catalogue.get(&self.flat.instances[leaf.instance].kind)?;
-        (kind.ports)().into_iter().find(|info| info.name == leaf.port)
+        self.flat.instances[leaf.instance].ports.iter().find(|info| info.name == leaf.port).copied()
     }
 
     /// Whether the two ends can be joined in this direction.
@@ -295,8 +292,7 @@ impl<'a> Checker<'a> {
         let none = BTreeMap::new();
         for &at in order {
             let instance = &self.flat.instances[at];
-            let Some(kind) = self.catalogue.get(&instance.kind) else { continue };
-            for info in (kind.ports)() {
+            for info in &instance.ports {
                 let uses = self.uses.get(&(at, info.name)).unwrap_or(&none).clone();
                 let path = |index| port_path(&instance.path, info.name, index);
                 if !matches!(info.shape, PortShape::In(_)) {

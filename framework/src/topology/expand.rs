@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::model::ports::PortInfo;
 use crate::model::{Bounds, Catalogue, Diagnostic, Diagnostics, Families, Node, Parameter, Reader, Span};
 use crate::time::Hertz;
 
@@ -58,6 +59,8 @@ pub(super) struct FlatInstance {
     pub incomplete: bool,
     /// Which of them were set from elsewhere.
     pub overridden: Vec<Overridden>,
+    /// Its ports.
+    pub ports: Vec<PortInfo>,
 }
 
 /// A clock in the flat machine.
@@ -512,9 +515,11 @@ impl Expander<'_> {
                         setter.set(&mut parameters, &one.path, &one.value, fields, "", one.key);
                     }
                 }
+                let kind_name = kind.as_scalar().unwrap_or_default();
                 let instance = FlatInstance {
+                    ports: self.ports(kind_name, &parameters, entry.key.span),
                     path: path.to_owned(),
-                    kind: kind.as_scalar().unwrap_or_default().to_owned(),
+                    kind: kind_name.to_owned(),
                     kind_span: kind.span,
                     span: entry.key.span,
                     clock: clock.and_then(|clock| self.clock(&clock, clocks)),
@@ -526,6 +531,19 @@ impl Expander<'_> {
                 Some(Element::Component(self.flat.instances.len() - 1))
             }
         }
+    }
+
+    /// The ports of a component; those of a chosen variant must not bear the name of another one.
+    fn ports(&mut self, kind: &str, parameters: &Node, span: Span) -> Vec<PortInfo> {
+        let ports = self.catalogue.ports(kind, parameters);
+        for (at, port) in ports.iter().enumerate() {
+            if ports[..at].iter().any(|before| before.name == port.name) {
+                let message = format!("two ports of this {kind} are named `{}`", port.name);
+                let help = "a chosen variant brings ports of its own along; choose another one";
+                self.diagnostics.report(Diagnostic::new(span, message).help(help));
+            }
+        }
+        ports
     }
 
     fn clock(&mut self, node: &Node, clocks: &Clocks) -> Option<ClockUse> {

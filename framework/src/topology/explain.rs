@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::model::ports::PortShape;
+use crate::model::ports::{PortInfo, PortShape};
 use crate::model::{Catalogue, Families, FaultParams, Field, KindInfo, Params};
 
 /// The documentation of a kind: what it models, its parameters and its ports.
@@ -18,6 +18,11 @@ pub fn explain(kind: &KindInfo, families: &Families) -> String {
     if !ports.is_empty() {
         out.push_str("\nPorts\n");
     }
+    describe_ports(&mut out, 1, &ports);
+    out
+}
+
+fn describe_ports(out: &mut String, depth: usize, ports: &[PortInfo]) {
     for port in ports {
         let shape = match port.shape {
             PortShape::In(message) => format!("receives {}", message.name),
@@ -29,10 +34,9 @@ pub fn explain(kind: &KindInfo, families: &Families) -> String {
         let array = if port.array { "[]" } else { "" };
         let optional = if port.optional { ", optional" } else { "" };
         // Writing to a String cannot fail.
-        let _ = writeln!(out, "  {}{array}: {shape}{optional}", port.name);
-        paragraph(&mut out, 3, port.doc);
+        let _ = writeln!(out, "{}{}{array}: {shape}{optional}", indent(depth), port.name);
+        paragraph(out, depth + 2, port.doc);
     }
-    out
 }
 
 /// Describes a file that is a map of parameters.
@@ -103,6 +107,11 @@ fn fields(out: &mut String, depth: usize, list: &[Field], families: &Families) {
             let _ = writeln!(out, "{}- {}", indent(depth + 2), variant.name);
             paragraph(out, depth + 4, variant.doc);
             fields(out, depth + 4, &(variant.fields)(), families);
+            let ports = (variant.ports)();
+            if !ports.is_empty() {
+                let _ = writeln!(out, "{}ports that it brings along:", indent(depth + 4));
+                describe_ports(out, depth + 5, &ports);
+            }
         }
     }
 }

@@ -116,8 +116,8 @@ fn unsuited(
 
 /// The port from which the messages of a link leave.
 pub(super) fn sender(link: &Link, instances: &[Instance], catalogue: &Catalogue) -> Option<PortInfo> {
-    let kind = catalogue.get(&instances[link.from.instance].kind)?;
-    (kind.ports)().into_iter().find(|info| info.name == link.from.port)
+    let sender = &instances[link.from.instance];
+    catalogue.ports(&sender.kind, &sender.params).into_iter().find(|info| info.name == link.from.port)
 }
 
 #[cfg(test)]

@@ -403,8 +403,9 @@ impl Tables<'_> {
         match element {
             Element::Component(instance) => {
                 // An unknown kind is reported where it is named.
-                let kind = self.catalogue.get(&self.instances[*instance].kind).ok_or(None)?;
-                let ports = (kind.ports)();
+                let instance = &self.instances[*instance];
+                let kind = self.catalogue.get(&instance.kind).ok_or(None)?;
+                let ports = &instance.ports;
                 if let Some(info) = ports.iter().find(|info| info.name == port.text) {
                     return Ok(Shape { array: info.array, length: None });
                 }

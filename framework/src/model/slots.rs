@@ -1,0 +1,197 @@
+//! Variants with ports and statistics of their own, and the parameters that take them.
+//!
+//! A [`Choose`](super::Choose) takes a variant that only computes. A [`Slot`] also takes one that is [`Equipped`]: its ports and
+//! statistics join those of the component whose parameters have the slot, under the component's path. So a policy can bring a
+//! link to a component that the family's host does not know of.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::fmt;
+use std::rc::Rc;
+
+use super::context::Context;
+use super::families::{Make, choose, describe};
+use super::node::Node;
+use super::params::{Parameter, Params, Reader, TypeInfo};
+use super::ports::Ports;
+use super::stats::{StatVisitor, Stats};
+use crate::kernel::{Fault, Wiring};
+
+/// A member of the family of trait `F` with ports or statistics of its own; a [`Variant`](super::Variant) has neither.
+pub trait Equipped<F: ?Sized + 'static>: 'static {
+    /// The name by which YAML chooses it.
+    const NAME: &'static str;
+    /// What it does, in a sentence or more.
+    const DOC: &'static str;
+    /// Its own parameters.
+    type Params: Params + Send + Sync + 'static;
+    /// Its own ports: a struct with `derive(Ports)`, or `()`.
+    type Ports: Ports;
+    /// Its own statistics: a struct with `derive(Default, Stats)`, or `()`.
+    type Stats: Stats;
+
+    /// Looks at the parameters taken together, when a machine is loaded.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong with them; the user sees it with its place.
+    fn check(_params: &Self::Params) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Builds it, when its component begins to run.
+    ///
+    /// # Errors
+    /// If a slot among its own parameters cannot be filled.
+    fn build(params: &Self::Params, site: Site<'_, Self::Ports, Self::Stats>) -> Result<Box<F>, Fault>;
+}
+
+/// What a variant finds in its slot.
+pub struct Site<'a, P, S> {
+    /// Its ports.
+    pub ports: P,
+    /// Its statistics: copies of it in one component share them.
+    pub stats: Rc<S>,
+    equipment: &'a Equipment,
+}
+
+impl<P, S> Site<'_, P, S> {
+    /// Builds what a slot among the variant's own parameters has chosen.
+    ///
+    /// # Errors
+    /// As [`Slot::build`].
+    pub fn fill<F: ?Sized + 'static>(&self, slot: &Slot<F>) -> Result<Box<F>, Fault> {
+        slot.build_from(self.equipment)
+    }
+}
+
+/// A parameter that chooses a variant, equipped or not. Its component builds it when it runs.
+pub struct Slot<F: ?Sized> {
+    name: &'static str,
+    make: Make<F>,
+}
+
+impl<F: ?Sized + 'static> Slot<F> {
+    /// The name of the chosen variant.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Builds the variant for the component that runs.
+    ///
+    /// # Errors
+    /// If it has ports and is built a second time: a component that builds several needs one without.
+    ///
+    /// # Panics
+    /// If the variant refuses parameters that it accepted when they were read.
+    pub fn build<S: Stats>(&self, sim: &Context<S>) -> Result<Box<F>, Fault> {
+        self.build_from(&sim.equipment)
+    }
+
+    /// Builds the variant outside a run, with statistics that nobody reads; nothing if it has ports.
+    pub fn build_detached(&self) -> Option<Box<F>> {
+        self.build_from(&Equipment::default()).ok()
+    }
+
+    fn build_from(&self, equipment: &Equipment) -> Result<Box<F>, Fault> {
+        match &self.make {
+            Make::Plain(make) => {
+                let built = make();
+                Ok(built
+                    .unwrap_or_else(|reason| panic!("`{}` refuses what it accepted: {reason}", self.name)))
+            }
+            Make::Equipped(make) => make(equipment),
+        }
+    }
+}
+
+impl<F: ?Sized> Clone for Slot<F> {
+    fn clone(&self) -> Self {
+        Slot { name: self.name, make: self.make.clone() }
+    }
+}
+
+impl<F: ?Sized> fmt::Debug for Slot<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Slot").field(&self.name).finish()
+    }
+}
+
+impl<F: ?Sized + 'static> Parameter for Slot<F> {
+    fn describe() -> TypeInfo {
+        describe::<F>()
+    }
+
+    fn from_node(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        let (name, make) = choose(node, reader, true)?;
+        Some(Slot { name, make })
+    }
+}
+
+/// Ports and statistics that a variant brings into a component.
+#[derive(Clone, Copy)]
+pub struct Gear(fn(&mut Wiring<'_>) -> Outfit);
+
+impl Gear {
+    pub(super) fn of<P: Ports, S: Stats>() -> Self {
+        Gear(|wiring| Outfit::new::<P, S>(P::wire(wiring)))
+    }
+}
+
+/// The statistics of a variant, whatever their type.
+trait Shown {
+    fn visit(&self, visitor: &mut dyn StatVisitor);
+}
+
+impl<S: Stats> Shown for S {
+    fn visit(&self, visitor: &mut dyn StatVisitor) {
+        Stats::visit(self, visitor);
+    }
+}
+
+/// The ports and statistics of one variant in a component.
+struct Outfit {
+    ports: RefCell<Option<Box<dyn Any>>>,
+    stats: Rc<dyn Any>,
+    shown: Rc<dyn Shown>,
+}
+
+impl Outfit {
+    fn new<P: Ports, S: Stats>(ports: P) -> Self {
+        let stats = Rc::new(S::default());
+        Outfit { ports: RefCell::new(Some(Box::new(ports))), stats: Rc::<S>::clone(&stats), shown: stats }
+    }
+}
+
+/// What the variants in a component's slots have brought, in the order in which the parameters were read.
+#[derive(Default)]
+pub(super) struct Equipment(Vec<Outfit>);
+
+impl Equipment {
+    /// Connects the ports.
+    pub(super) fn wire(gear: &[Gear], wiring: &mut Wiring<'_>) -> Self {
+        Equipment(gear.iter().map(|gear| (gear.0)(wiring)).collect())
+    }
+
+    /// Shows the statistics.
+    pub(super) fn visit(&self, visitor: &mut dyn StatVisitor) {
+        self.0.iter().for_each(|outfit| outfit.shown.visit(visitor));
+    }
+
+    /// What the variant at a place finds.
+    ///
+    /// # Errors
+    /// If its ports are not here any more, or it is outside a run.
+    pub(super) fn site<P: Ports, S: Stats>(&self, place: usize, name: &str) -> Result<Site<'_, P, S>, Fault> {
+        let Some(outfit) = self.0.get(place) else {
+            let ports = P::none()
+                .ok_or_else(|| Fault::new(format!("`{name}` has ports, and runs in a machine only")))?;
+            return Ok(Site { ports, stats: Rc::default(), equipment: self });
+        };
+        let ports = outfit.ports.take().and_then(|ports| ports.downcast().ok()).map(|ports| *ports);
+        let ports = ports.or_else(P::none).ok_or_else(|| {
+            Fault::new(format!("`{name}` has ports, and cannot be there several times in one component"))
+        })?;
+        let stats = Rc::clone(&outfit.stats).downcast().unwrap_or_else(|_| Rc::default());
+        Ok(Site { ports, stats, equipment: self })
+    }
+}

@@ -1,0 +1,258 @@
+//! Variants with ports, parameters and statistics of their own: what they bring along joins their component.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use counterpoint_framework::kernel::{Fault, In, Out, Outcome, RunOptions};
+use counterpoint_framework::model::{
+    Choose, Component, Context, Counter, Equipped, Invalid, Params, Ports, Registry, Site, Slot, StatValue,
+    Stats, Variant,
+};
+use counterpoint_framework::testing::{run_text, toys};
+use counterpoint_framework::topology;
+
+/// Decides what a picker does with a number.
+trait Taste {
+    fn likes(&mut self, number: u64) -> bool;
+}
+
+struct Even;
+
+impl Taste for Even {
+    fn likes(&mut self, number: u64) -> bool {
+        number % 2 == 0
+    }
+}
+
+impl Variant<dyn Taste> for Even {
+    const NAME: &'static str = "even";
+    const DOC: &'static str = "Even numbers.";
+    type Params = ();
+
+    fn build(_params: &()) -> Result<Box<dyn Taste>, String> {
+        Ok(Box::new(Even))
+    }
+}
+
+#[derive(Params)]
+struct TellingParams {
+    /// Whose taste it is in truth.
+    #[param(default = "even")]
+    of: Slot<dyn Taste>,
+    /// Numbers that it tells of at most.
+    #[param(default = 100)]
+    most: u64,
+}
+
+#[derive(Ports)]
+struct TellingPorts {
+    /// The numbers that are liked.
+    told: Out<u64>,
+}
+
+#[derive(Default, Stats)]
+struct TellingStats {
+    /// Numbers that it has told of.
+    told: Counter,
+}
+
+/// Tells of the numbers that another variant likes.
+struct Telling {
+    of: Box<dyn Taste>,
+    most: u64,
+    ports: TellingPorts,
+    stats: Rc<TellingStats>,
+}
+
+impl Taste for Telling {
+    fn likes(&mut self, number: u64) -> bool {
+        let likes = self.of.likes(number);
+        if likes
+            && self.stats.told.get() < self.most
+            && let Some(permit) = self.ports.told.try_reserve()
+        {
+            permit.send(number);
+            self.stats.told.add(1);
+        }
+        likes
+    }
+}
+
+impl Equipped<dyn Taste> for Telling {
+    const NAME: &'static str = "telling";
+    const DOC: &'static str = "Another taste, and somebody is told.";
+    type Params = TellingParams;
+    type Ports = TellingPorts;
+    type Stats = TellingStats;
+
+    fn check(params: &TellingParams) -> Result<(), String> {
+        if params.most == 0 { Err("it must be told of one number".into()) } else { Ok(()) }
+    }
+
+    fn build(
+        params: &TellingParams,
+        site: Site<'_, TellingPorts, TellingStats>,
+    ) -> Result<Box<dyn Taste>, Fault> {
+        let of = site.fill(&params.of)?;
+        Ok(Box::new(Telling { of, most: params.most, ports: site.ports, stats: site.stats }))
+    }
+}
+
+#[derive(Params)]
+struct PickerParams {
+    /// What it picks.
+    #[param(default = "even")]
+    taste: Slot<dyn Taste>,
+    /// How many of them it builds.
+    #[param(default = 1)]
+    copies: u32,
+}
+
+#[derive(Ports)]
+struct PickerPorts {
+    /// The numbers.
+    input: In<u64>,
+}
+
+#[derive(Default, Stats)]
+struct PickerStats {
+    /// Numbers that it has picked.
+    picked: Counter,
+}
+
+struct Picker(PickerParams);
+
+impl Component for Picker {
+    const KIND: &'static str = "toy/picker";
+    const DOC: &'static str = "Picks numbers.";
+    const DAEMON: bool = true;
+    type Params = PickerParams;
+    type Ports = PickerPorts;
+    type Stats = PickerStats;
+
+    fn new(params: PickerParams) -> Result<Self, Invalid> {
+        Ok(Picker(params))
+    }
+
+    async fn run(&mut self, io: &mut PickerPorts, sim: &Context<PickerStats>) -> Result<(), Fault> {
+        let mut taste = self.0.taste.build(sim)?;
+        for _ in 1..self.0.copies {
+            self.0.taste.build(sim)?;
+        }
+        loop {
+            let number = io.input.recv().await;
+            sim.stats.picked.add(u64::from(taste.likes(number)));
+        }
+    }
+}
+
+/// Has no place for what a variant brings along.
+#[derive(Params)]
+struct PlainParams {
+    /// What it likes.
+    #[param(default = "even")]
+    taste: Choose<dyn Taste>,
+}
+
+#[derive(Ports)]
+struct NoPorts {}
+
+struct Plain;
+
+impl Component for Plain {
+    const KIND: &'static str = "toy/plain";
+    const DOC: &'static str = "Takes variants without ports.";
+    type Params = PlainParams;
+    type Ports = NoPorts;
+    type Stats = ();
+
+    fn new(params: PlainParams) -> Result<Self, Invalid> {
+        params.taste.build();
+        Ok(Plain)
+    }
+
+    async fn run(&mut self, _io: &mut NoPorts, _sim: &Context<()>) -> Result<(), Fault> {
+        Ok(())
+    }
+}
+
+fn register(registry: &mut Registry) {
+    toys::register(registry);
+    registry.component::<Picker>().component::<Plain>();
+    registry.variant::<dyn Taste, Even>().equipped::<dyn Taste, Telling>();
+}
+
+fn machine(picker: &str, links: &str) -> String {
+    format!(
+        "counterpoint: 1
+machine: picking
+components:
+  from: {{ type: toy/producer, number: 10 }}
+  picker: {{ type: toy/picker, {picker} }}
+  to: {{ type: toy/consumer, number: 3, check: off }}
+links:
+  - from.out -> picker.input
+{links}"
+    )
+}
+
+/// The report on a machine that is wrong.
+fn refused(text: &str) -> String {
+    let mut registry = Registry::default();
+    register(&mut registry);
+    let files = BTreeMap::from([("m.yaml".to_owned(), text.to_owned())]);
+    let loaded = topology::load("m.yaml", &[], &[], &Arc::new(registry).catalogue, &files);
+    loaded.map(|_| ()).unwrap_err().render()
+}
+
+const TOLD: &str = "  - picker.told -> to.input\n";
+
+#[test]
+fn ports_and_statistics_of_a_variant_join_those_of_its_component() {
+    for taste in ["telling", "{ telling: { most: 3 } }", "{ telling: { of: { telling: { } } } }"] {
+        let text = machine(&format!("taste: {taste}"), TOLD);
+        if taste.contains("of:") {
+            let report = refused(&text);
+            assert!(report.contains("two ports of this toy/picker are named `told`"), "{report}");
+            continue;
+        }
+        let report = run_text(&text, register, &RunOptions { hash: true, ..RunOptions::default() });
+        assert!(matches!(report.outcome, Outcome::Finished(_)), "{}", report.outcome);
+        let rows = report.stats.iter().filter(|row| row.path == "picker");
+        let rows: Vec<_> = rows.map(|row| (row.label.name, row.value)).collect();
+        let told = if taste == "telling" { 5 } else { 3 };
+        let count = |count| StatValue::Count(count);
+        assert_eq!(rows, [("picked", count(5)), ("told", count(told))], "{taste}");
+    }
+}
+
+#[test]
+fn only_the_chosen_variant_has_its_ports() {
+    let report = refused(&machine("taste: even", TOLD));
+    assert!(report.contains("`picker` (toy/picker) has no port `told`"), "{report}");
+    let report = refused(&machine("taste: telling", ""));
+    assert!(report.contains("`picker.told` is not connected"), "{report}");
+    let report = refused(&machine("taste: { telling: { most: 0 } }", TOLD));
+    assert!(report.contains("`telling`: it must be told of one number"), "{report}");
+}
+
+#[test]
+fn a_parameter_without_a_place_for_ports_refuses_them() {
+    let text = "counterpoint: 1\nmachine: m\ncomponents:\n  a: { type: toy/plain, taste: telling }\n";
+    let report = refused(text);
+    let message =
+        "m.yaml:4:32: error: `telling` has ports or statistics of its own, for which there is no place here";
+    assert!(report.contains(message), "{report}");
+}
+
+#[test]
+fn a_variant_with_ports_is_there_once_in_a_component() {
+    let text = machine("taste: telling, copies: 2", TOLD);
+    let report = run_text(&text, register, &RunOptions::default());
+    let ending = report.outcome.to_string();
+    assert!(
+        ending.contains("`telling` has ports, and cannot be there several times in one component"),
+        "{ending}"
+    );
+}
