@@ -1,39 +1,11 @@
 //! The `counterpoint` command, called in process: what it prints, what it writes, how it exits.
 
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
-use counterpoint::{Console, FAILURE, INTERRUPTED, NOT_VERIFIED, SUCCESS, main_with};
+use counterpoint::{FAILURE, INTERRUPTED, NOT_VERIFIED, SUCCESS};
 
+pub(crate) use crate::command::{Called, call, call_with};
 use crate::support::root;
-
-/// What a call came to.
-pub(crate) struct Called {
-    pub(crate) status: u8,
-    pub(crate) out: String,
-    pub(crate) err: String,
-}
-
-fn call_with(arguments: &[&str], interrupt: bool) -> Called {
-    let (mut out, mut err) = (Vec::new(), Vec::new());
-    let mut console = Console {
-        out: &mut out,
-        err: &mut err,
-        interactive: false,
-        interrupt: Arc::new(AtomicBool::new(interrupt)),
-        abandon: Arc::default(),
-        listens: Arc::default(),
-    };
-    let words = std::iter::once("counterpoint").chain(arguments.iter().copied()).map(Into::into);
-    let status = main_with(words, &mut console);
-    let text = |bytes| String::from_utf8(bytes).expect("text");
-    Called { status, out: text(out), err: text(err) }
-}
-
-pub(crate) fn call(arguments: &[&str]) -> Called {
-    call_with(arguments, false)
-}
 
 pub(crate) fn tiny() -> String {
     root().join("topologies/systems/tiny.yaml").to_string_lossy().into_owned()

@@ -1,1 +1,7 @@
-//! Empty: the system tests are one test binary, `main.rs`.
+//! What the system tests and the tests of papers share. The system tests themselves are one test binary, `main.rs`.
+
+#![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test that cannot go on has failed")]
+
+pub mod command;
+pub mod observed;
+pub mod support;

@@ -36,7 +36,7 @@ fn every_machine_says_what_it_follows() {
         named.extend(names);
     }
     named.sort_unstable();
-    let mut known = list(Sort::Machine, &root());
+    let mut known = list(Sort::Machine, &root(), &registry());
     known.sort_unstable();
     assert_eq!(known, named);
 }
@@ -92,7 +92,7 @@ fn a_twin_has_what_gpgpu_sims_file_says() {
 
 #[test]
 fn only_the_gtx_480_reads_half_bursts() {
-    for name in list(Sort::Machine, &root()) {
+    for name in list(Sort::Machine, &root(), &registry()) {
         let machine = machine(&name);
         if machine.instances.iter().any(|one| one.path == "gpu.dram[0]") {
             assert_eq!(text(&machine, "gpu.dram[0]", "timing.access").is_some(), name == "gtx480", "{name}");

@@ -1,6 +1,7 @@
 //! Whole machines run whole applications, and the results are right.
 
 use counterpoint_experiments::find::{Sort, list};
+use counterpoint_experiments::registry;
 use counterpoint_framework::time::SimTime;
 
 use crate::support::{assert_verified, request, root, run_request};
@@ -24,7 +25,7 @@ fn hotspot_runs_on_the_tiny_machine_in_both_dialects() {
 
 #[test]
 fn every_machine_runs_a_small_application() {
-    let machines = list(Sort::Machine, &root());
+    let machines = list(Sort::Machine, &root(), &registry());
     assert!(machines.len() >= 13, "the walk found {machines:?} only");
     for machine in machines {
         assert_verified(&run_request(&request(&machine, "vecadd", &["app.size=small"])));

@@ -8,7 +8,7 @@ use counterpoint_framework::time::SimTime;
 use crate::support::run_request;
 
 /// The sum of a statistic over all components of a kind.
-pub(crate) fn total(summary: &RunSummary, kind: &str, name: &str) -> u64 {
+pub fn total(summary: &RunSummary, kind: &str, name: &str) -> u64 {
     let of_kind = |path: &str| summary.kinds.get(path).is_some_and(|it| it == kind);
     let rows: Vec<_> = summary.report.stats.iter().filter(|row| of_kind(&row.path)).collect();
     let mut counts = rows.iter().filter(|row| row.label.name == name).map(|row| match row.value {
@@ -20,7 +20,7 @@ pub(crate) fn total(summary: &RunSummary, kind: &str, name: &str) -> u64 {
 }
 
 /// How many values a distribution of one component has, and their mean.
-pub(crate) fn mean(summary: &RunSummary, name: &str) -> (u64, f64) {
+pub fn mean(summary: &RunSummary, name: &str) -> (u64, f64) {
     let row = summary.report.stats.iter().find(|row| row.label.name == name);
     let row = row.unwrap_or_else(|| panic!("nobody counts {name}"));
     let StatValue::Distribution { count, sum, .. } = row.value else { panic!("{name} is {:?}", row.value) };
@@ -29,22 +29,28 @@ pub(crate) fn mean(summary: &RunSummary, name: &str) -> (u64, f64) {
 
 /// A block on an SM.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Block {
-    pub(crate) sm: u64,
-    pub(crate) start: SimTime,
-    pub(crate) end: SimTime,
-    pub(crate) launch: u64,
-    pub(crate) kernel: String,
+pub struct Block {
+    /// The SM.
+    pub sm: u64,
+    /// When it began.
+    pub start: SimTime,
+    /// When it ended.
+    pub end: SimTime,
+    /// Of which launch.
+    pub launch: u64,
+    /// Of which kernel.
+    pub kernel: String,
 }
 
 impl Block {
-    pub(crate) fn is_profiler(&self) -> bool {
+    /// Whether it is of a pre-profiler.
+    pub fn is_profiler(&self) -> bool {
         self.kernel.ends_with("__pre")
     }
 }
 
 /// The blocks of all SMs, in the order of SMs and of time.
-pub(crate) fn blocks(summary: &RunSummary) -> Vec<Block> {
+pub fn blocks(summary: &RunSummary) -> Vec<Block> {
     let spans = summary.report.trace.spans.iter();
     let mut blocks: Vec<Block> = spans.filter(|span| span.name.starts_with("cta ")).map(block).collect();
     blocks.sort();
@@ -63,18 +69,24 @@ fn block(span: &Span) -> Block {
 }
 
 /// From a phase's beginning to its end.
-pub(crate) fn phase(summary: &RunSummary, name: &str) -> (SimTime, SimTime) {
+pub fn phase(summary: &RunSummary, name: &str) -> (SimTime, SimTime) {
     let span =
         summary.report.trace.spans.iter().find(|span| span.level == Level::Phases && span.name == name);
     let span = span.unwrap_or_else(|| panic!("there is no {name}"));
     (span.start, span.end)
 }
 
-pub(crate) fn with_blocks(request: RunRequest) -> RunSummary {
-    run_request(&RunRequest { recording: Recording::of(Level::Ctas), ..request })
+/// A request whose run keeps the spans of blocks.
+pub fn of_blocks(request: RunRequest) -> RunRequest {
+    RunRequest { recording: Recording::of(Level::Ctas), ..request }
+}
+
+/// Runs with the spans of blocks.
+pub fn with_blocks(request: RunRequest) -> RunSummary {
+    run_request(&of_blocks(request))
 }
 
 /// Seconds of simulated time.
-pub(crate) fn seconds(summary: &RunSummary) -> f64 {
+pub fn seconds(summary: &RunSummary) -> f64 {
     summary.report.outcome.time().as_ps() as f64 * 1e-12
 }

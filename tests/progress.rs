@@ -84,7 +84,7 @@ fn estimates_are_honest_from_a_tenth_of_a_run_on() {
 fn record() {
     for (machine, application, sets) in RUNS {
         let request = RunRequest { livelock_after: SimTime::MAX, ..request(machine, application, sets) };
-        let (_, loaded) = load_application(&request).unwrap();
+        let (_, loaded) = load_application(&request, &registry()).unwrap();
         let mut text = String::new();
         for (kernel, count) in loaded.application.blocks().unwrap() {
             writeln!(text, "blocks {kernel} {count}").unwrap();

@@ -10,12 +10,12 @@ use counterpoint_framework::kernel::Sharing;
 use counterpoint_framework::model::Registry;
 
 /// The root of the repository.
-pub(crate) fn root() -> PathBuf {
+pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a folder above").to_owned()
 }
 
 /// A run of a named application on a named machine.
-pub(crate) fn request(machine: &str, application: &str, sets: &[&str]) -> RunRequest {
+pub fn request(machine: &str, application: &str, sets: &[&str]) -> RunRequest {
     let sets = sets.iter().map(|set| (*set).to_owned()).collect();
     // Who asks for threads looks at them.
     let sharing = Sharing::Always;
@@ -23,7 +23,7 @@ pub(crate) fn request(machine: &str, application: &str, sets: &[&str]) -> RunReq
 }
 
 /// A copy, in a folder of one's own, of a named application whose kernels are in another dialect; the result is its path.
-pub(crate) fn in_dialect(folder: &Path, application: &str, dialect: &str) -> String {
+pub fn in_dialect(folder: &Path, application: &str, dialect: &str) -> String {
     let source = root().join("experiments/applications").join(application);
     let text = std::fs::read_to_string(source.join(format!("{application}.yaml"))).unwrap();
     let kernel = source.join(format!("kernel.{dialect}.ptx")).display().to_string();
@@ -34,17 +34,17 @@ pub(crate) fn in_dialect(folder: &Path, application: &str, dialect: &str) -> Str
 }
 
 /// Runs with what is registered for everybody.
-pub(crate) fn run_request(request: &RunRequest) -> RunSummary {
+pub fn run_request(request: &RunRequest) -> RunSummary {
     run_with(request, registry())
 }
 
 /// Runs with components, policies and runtimes of one's own.
-pub(crate) fn run_with(request: &RunRequest, registry: Registry) -> RunSummary {
+pub fn run_with(request: &RunRequest, registry: Registry) -> RunSummary {
     attempt_with(request, registry).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
 /// Runs with what is registered for everybody, or says why the run does not begin.
-pub(crate) fn attempt(request: &RunRequest) -> Result<RunSummary, String> {
+pub fn attempt(request: &RunRequest) -> Result<RunSummary, String> {
     attempt_with(request, registry())
 }
 
@@ -54,7 +54,7 @@ fn attempt_with(request: &RunRequest, registry: Registry) -> Result<RunSummary, 
 }
 
 /// Why a run does not begin.
-pub(crate) fn refusal(request: &RunRequest) -> String {
+pub fn refusal(request: &RunRequest) -> String {
     match attempt(request) {
         Ok(summary) => panic!("it began, and {}", summary.ending()),
         Err(errors) => errors,
@@ -63,7 +63,7 @@ pub(crate) fn refusal(request: &RunRequest) -> String {
 
 /// Asserts that the run finished and computed what it should.
 #[track_caller]
-pub(crate) fn assert_verified(summary: &RunSummary) {
+pub fn assert_verified(summary: &RunSummary) {
     assert!(!summary.checks.is_empty(), "nothing was compared");
     for check in &summary.checks {
         assert!(
@@ -79,7 +79,7 @@ pub(crate) fn assert_verified(summary: &RunSummary) {
 
 /// Asserts that the run finished with wrong values, and says which was the first.
 #[track_caller]
-pub(crate) fn assert_wrong(summary: &RunSummary) -> u64 {
+pub fn assert_wrong(summary: &RunSummary) -> u64 {
     assert!(!summary.partial && !summary.is_good(), "{}", summary.report.outcome);
     let first = summary.checks.iter().find_map(|check| match &check.verdict {
         Verdict::Differs(difference) => Some(difference.index),

@@ -2,7 +2,7 @@
 
 use counterpoint_experiments::run::{RunRequest, RunSummary};
 
-use crate::support::{assert_verified, assert_wrong, request, root, run_request};
+use crate::support::{assert_verified, assert_wrong, refusal, request, root, run_request};
 
 /// Four tasks, each of which adds a quarter of two vectors, and a kernel behind them that reads what all have left.
 const TASKS: &str = r#"counterpoint: 1
@@ -78,16 +78,13 @@ fn quarters() -> Quarters {
 
 #[test]
 fn tasks_compute_the_same_under_every_runtime_that_takes_them() {
-    for runtime in
-        ["serial", "streams", "preemptive", "dka", "hyperq", "{ hyperq: { streams: 3, copies: apart } }"]
-    {
+    for runtime in ["serial", "streams", "hyperq", "{ hyperq: { streams: 3, copies: apart } }"] {
         assert_verified(&quarters().run(&[&format!("host.cpu.runtime={runtime}")]));
     }
     let quarters = quarters();
     assert_verified(&run_request(&quarters.request("titanx-maxwell", &[])));
     let crcs = quarters.request("crcs-64sm-pcie3-ssd", &["gpu.sms=2"]);
-    let refused = run_request(&RunRequest { overlays: vec!["crcs-fifo".to_owned()], ..crcs });
-    let why = format!("{:?}", refused.report.outcome);
+    let why = refusal(&RunRequest { overlays: vec!["crcs-fifo".to_owned()], ..crcs });
     assert!(why.contains("`overlapped` cannot run narrow tasks"), "{why}");
 }
 

@@ -21,7 +21,7 @@ fn main() {
     let chosen = |name: &&String| words.is_empty() || words.iter().any(|word| name.contains(word.as_str()));
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let registry = Arc::new(registry());
-    let applications = list(Sort::Application, folder);
+    let applications = list(Sort::Application, folder, &registry);
     let references = applications.iter().filter(|name| name.starts_with("reference-"));
     let programs = references.flat_map(|name| GPUS.map(|gpu| (gpu, name)));
     // Probes are for latencies: they keep a warp busy.

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use counterpoint_framework::model::Registry;
+
 /// What is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sort {
@@ -40,11 +42,31 @@ impl Sort {
     }
 }
 
-/// The file of a name: the path itself, or the first of its places in `start` or a folder above.
+/// A folder of an extension with files of one sort: machines, overlays and studies as `NAME.yaml`, applications as
+/// `NAME/NAME.yaml`.
+#[derive(Clone, Debug)]
+pub struct Folder {
+    sort: Sort,
+    path: PathBuf,
+}
+
+impl Folder {
+    /// A folder below that of a crate (`env!("CARGO_MANIFEST_DIR")`).
+    pub fn new(sort: Sort, of_crate: &str, name: &str) -> Self {
+        Folder { sort, path: Path::new(of_crate).join(name) }
+    }
+
+    /// The folders of extensions that have files of a sort.
+    fn of(sort: Sort, registry: &Registry) -> impl Iterator<Item = &Path> {
+        registry.all::<Folder>().filter(move |folder| folder.sort == sort).map(|folder| &*folder.path)
+    }
+}
+
+/// The file of a name: the path itself, the first of its places in `start` or a folder above, or in a folder of an extension.
 ///
 /// # Errors
 /// A sentence with the places that were looked at and the names that exist.
-pub fn find(sort: Sort, name: &str, start: &Path) -> Result<String, String> {
+pub fn find(sort: Sort, name: &str, start: &Path, registry: &Registry) -> Result<String, String> {
     let given = start.join(name);
     if given.is_file() {
         return Ok(short(&given));
@@ -55,7 +77,16 @@ pub fn find(sort: Sort, name: &str, start: &Path) -> Result<String, String> {
             return Ok(short(&found));
         }
     }
-    let known = list(sort, start);
+    for folder in Folder::of(sort, registry) {
+        let file = match sort {
+            Sort::Application => folder.join(name).join(format!("{name}.yaml")),
+            _ => folder.join(format!("{name}.yaml")),
+        };
+        if file.is_file() {
+            return Ok(short(&file));
+        }
+    }
+    let known = list(sort, start, registry);
     let word = sort.word();
     let mut message = format!("there is no {word} `{name}`: neither the file nor {}", places.join(" nor "));
     if let Some(near) =
@@ -69,15 +100,16 @@ pub fn find(sort: Sort, name: &str, start: &Path) -> Result<String, String> {
 }
 
 /// The names that can be found from a folder, in order.
-pub fn list(sort: Sort, start: &Path) -> Vec<String> {
+pub fn list(sort: Sort, start: &Path, registry: &Registry) -> Vec<String> {
     let mut names = Vec::new();
-    for folder in start.ancestors() {
-        let place = match sort {
-            Sort::Machine => folder.join("topologies/systems"),
-            Sort::Overlay => folder.join("topologies/overlays"),
-            Sort::Application => folder.join("experiments/applications"),
-            Sort::Study => folder.join("experiments/studies"),
-        };
+    let place = match sort {
+        Sort::Machine => "topologies/systems",
+        Sort::Overlay => "topologies/overlays",
+        Sort::Application => "experiments/applications",
+        Sort::Study => "experiments/studies",
+    };
+    let above = start.ancestors().map(|folder| folder.join(place));
+    for place in above.chain(Folder::of(sort, registry).map(Path::to_owned)) {
         let Ok(entries) = std::fs::read_dir(place) else { continue };
         let paths: Vec<PathBuf> = entries.filter_map(Result::ok).map(|entry| entry.path()).collect();
         names.extend(paths.iter().filter_map(|path| {
@@ -116,11 +148,19 @@ mod tests {
         std::fs::write(systems.join("tiny.yaml"), "").unwrap();
         std::fs::write(application.join("heat.yaml"), "").unwrap();
         std::fs::write(inner.join("own.yaml"), "").unwrap();
-        assert!(find(Sort::Machine, "own.yaml", &inner).unwrap().ends_with("a/b/own.yaml"));
-        assert!(find(Sort::Machine, "tiny", &inner).unwrap().ends_with("topologies/systems/tiny.yaml"));
-        assert!(find(Sort::Application, "heat", &inner).is_ok());
-        let missing = find(Sort::Application, "haet", &inner).unwrap_err();
+        let mut registry = Registry::default();
+        let crate_of = root.path().join("extension");
+        std::fs::create_dir_all(crate_of.join("machines")).unwrap();
+        std::fs::write(crate_of.join("machines/huge.yaml"), "").unwrap();
+        registry.add(Folder::new(Sort::Machine, &crate_of.display().to_string(), "machines"));
+        let found = |sort, name| find(sort, name, &inner, &registry);
+        assert!(found(Sort::Machine, "own.yaml").unwrap().ends_with("a/b/own.yaml"));
+        assert!(found(Sort::Machine, "tiny").unwrap().ends_with("topologies/systems/tiny.yaml"));
+        assert!(found(Sort::Machine, "huge").unwrap().ends_with("extension/machines/huge.yaml"));
+        assert!(found(Sort::Overlay, "huge").is_err());
+        assert!(found(Sort::Application, "heat").is_ok());
+        let missing = found(Sort::Application, "haet").unwrap_err();
         assert!(missing.contains("did you mean `heat`?"), "{missing}");
-        assert_eq!(list(Sort::Machine, &inner), ["tiny"]);
+        assert_eq!(list(Sort::Machine, &inner, &registry), ["huge", "tiny"]);
     }
 }

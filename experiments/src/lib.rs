@@ -33,12 +33,19 @@ pub mod validation;
 pub mod verify;
 pub mod waits;
 
-use counterpoint_framework::model::Registry;
+use counterpoint_framework::model::{Extension, Registry};
 
-/// Every component, policy and runtime that there is.
+/// The generic components, policies and runtimes.
 pub fn registry() -> Registry {
+    registry_with(&[])
+}
+
+/// The same with what extensions bring along.
+pub fn registry_with(extensions: &[Extension]) -> Registry {
     let mut registry = Registry::default();
     counterpoint_hardware::register(&mut registry);
     counterpoint_host_model::register(&mut registry);
+    cost::register(&mut registry);
+    extensions.iter().for_each(|register| register(&mut registry));
     registry
 }

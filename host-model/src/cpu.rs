@@ -2,7 +2,7 @@
 
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::{
-    Choose, Component, Context, Counter, Distribution, Invalid, Params, Ports, Stats,
+    Component, Context, Counter, Distribution, Invalid, Params, Ports, Slot, Stats,
 };
 use counterpoint_framework::telemetry::Level;
 use counterpoint_framework::time::Bytes;
@@ -18,7 +18,7 @@ use crate::runtimes::Runtime;
 pub struct CpuParams {
     /// The order in which prelude, copies, kernels and postlude happen.
     #[param(default = "serial")]
-    runtime: Choose<dyn Runtime>,
+    runtime: Slot<dyn Runtime>,
     /// What executes tasks on the CPU itself.
     pub(crate) cores: CoreParams,
     /// What calls of the GPU's programming interface take.
@@ -32,9 +32,9 @@ pub struct CpuParams {
 }
 
 impl CpuParams {
-    /// The runtime under which the CPU executes applications.
-    pub fn runtime(&self) -> Box<dyn Runtime> {
-        self.runtime.build()
+    /// The runtime under which the CPU executes applications, outside a run; nothing if it has ports.
+    pub fn runtime(&self) -> Option<Box<dyn Runtime>> {
+        self.runtime.build_detached()
     }
 
     /// Unit of traffic, and alignment of buffers.
@@ -109,7 +109,7 @@ impl Component for Cpu {
     }
 
     async fn run(&mut self, io: &mut CpuPorts, sim: &Context<CpuStats>) -> Result<(), Fault> {
-        let runtime = self.params.runtime();
+        let runtime = self.params.runtime.build(sim)?;
         let mut driver = Driver::new(io, sim, &self.params)?;
         let run = driver.begin(None, Level::Phases, format!("run {}", driver.application().name));
         let setup = driver.begin(Some(run), Level::Phases, "setup");

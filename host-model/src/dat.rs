@@ -168,13 +168,15 @@ fn set(bits: &mut [u64], range: std::ops::Range<u64>) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use counterpoint_protocols::extra::LineTag;
+
     use counterpoint_protocols::bus::Direction;
     use proptest::prelude::*;
 
     use super::*;
 
     fn copy(host: u64, bytes: u64) -> Copy {
-        Copy { direction: Direction::HostToDevice, host, device: host + (1 << 20), bytes }
+        Copy { direction: Direction::HostToDevice, host, device: host + (1 << 20), bytes, tag: LineTag::NONE }
     }
 
     /// Figure 5 of the paper: six words written make the counter 6 and the vector 1111110000…

@@ -17,11 +17,11 @@ use counterpoint_framework::time::{SimTime, Wire};
 use counterpoint_protocols::bus::{
     BusMessage, Command, CommandId, Copy, Description, Direction, Title, Work,
 };
+use counterpoint_protocols::extra::{Extra, LineTag};
 use counterpoint_protocols::host::{DeviceMessage, HostAccess, HostReply, StorageReply, StorageRequest};
 use counterpoint_protocols::launch::{Launch, LaunchId, Tracking};
 use counterpoint_protocols::launch_rows::LaunchRows;
 use counterpoint_protocols::memory::Tag;
-use counterpoint_protocols::pipeline::Task;
 use counterpoint_ptx::Allocations;
 
 use crate::calls::CallParams;
@@ -283,7 +283,7 @@ impl<'a> Driver<'a> {
         };
         let title = Title { name: format!("{way} {}", buffers[place].name).into(), parent };
         let (host, on_device) = (self.host_address[place] + offset, self.device_address[place] + offset);
-        let work = Work::Copy(Copy { direction, host, device: on_device, bytes });
+        let work = Work::Copy(Copy { direction, host, device: on_device, bytes, tag: LineTag::NONE });
         Ok(self.command(device, stream, work, Some(title), bytes).await)
     }
 
@@ -311,25 +311,25 @@ impl<'a> Driver<'a> {
         tracking: Tracking,
         parent: Option<SpanId>,
     ) -> Result<CommandId, Fault> {
-        self.launch_as(step, stream, (tracking, None), parent).await
+        self.launch_as(step, stream, (tracking, Extra::default()), parent).await
     }
 
-    /// Launches a kernel of a task pipeline; the result names it.
-    pub async fn launch_task(
+    /// Launches a kernel with what an extension adds; the result names it.
+    pub async fn launch_with(
         &mut self,
         step: &LaunchStep,
         stream: u32,
-        task: Task,
+        extra: Extra,
         parent: Option<SpanId>,
     ) -> Result<CommandId, Fault> {
-        self.launch_as(step, stream, (Tracking::None, Some(task)), parent).await
+        self.launch_as(step, stream, (Tracking::None, extra), parent).await
     }
 
     async fn launch_as(
         &mut self,
         step: &LaunchStep,
         stream: u32,
-        (tracking, task): (Tracking, Option<Task>),
+        (tracking, extra): (Tracking, Extra),
         parent: Option<SpanId>,
     ) -> Result<CommandId, Fault> {
         let params = self.params_of(step);
@@ -346,7 +346,7 @@ impl<'a> Driver<'a> {
             id,
             stream,
             tracking,
-            task,
+            extra,
             program: Arc::clone(&step.kernel),
             code: code[place.kernel],
             variables: *variables,

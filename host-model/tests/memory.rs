@@ -5,6 +5,7 @@ use counterpoint_framework::testing::{Bench, BenchReport};
 use counterpoint_framework::time::Hertz;
 use counterpoint_host_model::memory::HostMemory;
 use counterpoint_protocols::bus::{BusMessage, Copy, Direction};
+use counterpoint_protocols::extra::LineTag;
 use counterpoint_protocols::host::{DeviceMessage, HostAccess, HostReply};
 use counterpoint_protocols::memory::Tag;
 
@@ -19,7 +20,13 @@ fn write(tag: u32, address: u64, bytes: usize) -> HostAccess {
 }
 
 fn track(host: u64, bytes: u64) -> HostAccess {
-    let copy = Copy { direction: Direction::HostToDevice, host, device: host + (1 << 20), bytes };
+    let copy = Copy {
+        direction: Direction::HostToDevice,
+        host,
+        device: host + (1 << 20),
+        bytes,
+        tag: LineTag::NONE,
+    };
     HostAccess::Track { device: 3, copy }
 }
 
@@ -55,8 +62,13 @@ fn a_page_leaves_when_its_last_word_lies_in_memory_and_the_rest_of_an_array_with
         (9000, write(3, 0x5000, 10)),
     ];
     let (pages, report) = sent(script, 2);
-    let copy =
-        |host, bytes| Copy { direction: Direction::HostToDevice, host, device: host + (1 << 20), bytes };
+    let copy = |host, bytes| Copy {
+        direction: Direction::HostToDevice,
+        host,
+        device: host + (1 << 20),
+        bytes,
+        tag: LineTag::NONE,
+    };
     // Behind the write come the entry's way from memory (the second page's alone: the first is on chip) and the latency.
     let first = 8000 + 4 + LATENCY;
     let second = 9000 + 10 + ENTRY + LATENCY;

@@ -16,7 +16,7 @@ use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 use programs::{Memory, kernel, launch};
 
-#[allow(dead_code, reason = "the tests of timing use the rest")]
+#[allow(dead_code, unused_imports, reason = "the tests of timing use the rest")]
 #[path = "../tests/timing/programs.rs"]
 mod programs;
 

@@ -4,6 +4,7 @@ pub mod gpu;
 pub mod interconnect;
 pub mod io;
 pub mod memory;
+pub mod testing;
 
 use counterpoint_framework::model::Registry;
 
@@ -16,4 +17,5 @@ pub fn register(registry: &mut Registry) {
     io::register(registry);
     memory::register(registry);
     memory::dram::register(registry);
+    memory::line_rule::register(registry);
 }

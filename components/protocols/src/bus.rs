@@ -6,6 +6,7 @@ use std::sync::Arc;
 use counterpoint_framework::kernel::{Message, Socket};
 use counterpoint_framework::telemetry::SpanId;
 
+use crate::extra::LineTag;
 use crate::flip;
 use crate::launch::{Launch, SmResources};
 use crate::local::Capacity;
@@ -75,6 +76,8 @@ pub struct Copy {
     pub device: u64,
     /// Length in bytes.
     pub bytes: u64,
+    /// What an extension marks its requests to device memory with.
+    pub tag: LineTag,
 }
 
 /// Which way a copy goes.

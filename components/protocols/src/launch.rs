@@ -9,9 +9,9 @@ use counterpoint_framework::telemetry::SpanId;
 use counterpoint_ptx::texture::Textures;
 use counterpoint_ptx::{Allocations, Program, VariableBases};
 
+use crate::extra::Extra;
 use crate::local::{Capacity, LocalMemory};
 use crate::memory::Label;
-use crate::pipeline::{Task, TaskLabel};
 
 /// Names a launch within a run, counted from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -47,8 +47,8 @@ pub struct Launch {
     pub stream: u32,
     /// Whether its pages are tracked.
     pub tracking: Tracking,
-    /// What it is in a task pipeline, if it is part of one.
-    pub task: Option<Task>,
+    /// What an extension adds.
+    pub extra: Extra,
     /// The code.
     pub program: Arc<Program>,
     /// Where its instructions lie, [`Program::INSTRUCTION_BYTES`] each.
@@ -105,8 +105,7 @@ impl fmt::Display for LaunchName {
 impl Launch {
     /// On whose behalf its accesses happen.
     pub fn label(&self) -> Label {
-        let task = self.task.map_or(TaskLabel::NONE, |task| task.label());
-        Label { kernel: self.id.0, stream: self.stream, task }
+        Label { kernel: self.id.0, stream: self.stream, tag: self.extra.tag }
     }
 
     /// What records, statistics and messages call the launch.
@@ -135,7 +134,7 @@ impl Hash for Launch {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.program.name().hash(state);
         (self.id, self.stream, self.grid, self.block, self.dynamic_shared, self.registers).hash(state);
-        (self.tracking, self.task).hash(state);
+        (self.tracking, &self.extra).hash(state);
         self.params.hash(state);
         self.textures.hash(state);
         (self.code, self.parameters, self.variables.globals, self.variables.constants, self.local)

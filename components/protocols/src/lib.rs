@@ -4,6 +4,7 @@
 //! the two sides of one.
 
 pub mod bus;
+pub mod extra;
 pub mod host;
 pub mod launch;
 pub mod launch_rows;
@@ -12,7 +13,6 @@ pub mod memory;
 pub mod page_log;
 pub mod pages;
 pub mod pagoda;
-pub mod pipeline;
 pub mod preload;
 pub mod translation;
 pub mod write_log;

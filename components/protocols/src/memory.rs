@@ -8,7 +8,7 @@ use std::hash::{Hash, Hasher};
 use counterpoint_framework::kernel::{Message, Socket};
 pub use counterpoint_ptx::{AtomicOperation, AtomicType};
 
-use crate::pipeline::TaskLabel;
+use crate::extra::LineTag;
 
 /// Bytes of a line, the unit of all memory messages.
 pub const LINE_BYTES: u64 = 128;
@@ -41,8 +41,8 @@ pub struct Label {
     pub kernel: u32,
     /// The stream of the launch or of the copy.
     pub stream: u32,
-    /// Of a launch that is part of a task pipeline, which kernel and which batch.
-    pub task: TaskLabel,
+    /// What an extension marks the launch's or the copy's requests with.
+    pub tag: LineTag,
 }
 
 /// The requester's name for a request, returned with the reply.

@@ -8,7 +8,15 @@
 
 use counterpoint_framework::topology::Machine;
 
-use super::{FieldBits, bits, l2, of_kind, one, parameter, size, width};
+use super::{CostReport, FieldBits, Table, bits, l2, named, of_kind, one, parameter, size, width};
+
+/// CRCS and PPCS, for machines whose SMs have TLBs.
+pub const REPORT: CostReport = CostReport {
+    name: "CRCS and PPCS",
+    with: "`--with crcs-ppcs`",
+    applies: |machine| one(machine, "gpu/sm").and_then(|sm| parameter(sm, "tlb.entries")) != Ok(0),
+    tables: |machine| Ok(Cost::of(machine)?.tables()),
+};
 
 /// What an entry of a TLB gets.
 pub const TLB_FIELDS: [FieldBits; 6] = [
@@ -119,6 +127,40 @@ impl Cost {
     /// What that is of a GPU with this storage.
     pub fn share(&self, fields: &[FieldBits], storage: &Storage) -> f64 {
         self.bytes(fields) as f64 / storage.bytes(self.sms) as f64
+    }
+
+    /// The sum in tables: the fields, and shares of the GPU's storage.
+    fn tables(&self) -> Vec<Table> {
+        let needed = self.needed();
+        let scheduler = |name: &str, fields: &[FieldBits]| {
+            let bits = format!("{} bits x {} kernels: {}", bits(fields), self.kernels, named(fields));
+            vec![name.to_owned(), bits, format!("{} B", self.scheduler(fields))]
+        };
+        let tlb = format!("{} bits x {} entries: {}", bits(&TLB_FIELDS), self.entries, named(&TLB_FIELDS));
+        let parts = vec![
+            vec!["TLB of an SM".to_owned(), tlb, format!("{} B", self.tlb())],
+            scheduler("CTA scheduler", &KERNEL_FIELDS),
+            scheduler("with counters that fit", &needed),
+        ];
+        let share = |name: &str, fields: &[FieldBits], storage: Storage| {
+            let kib = |bytes: u64| bytes / 1024;
+            let of = format!(
+                "{} B of {} x ({} + {} + {}) KiB + {} KiB",
+                self.bytes(fields),
+                self.sms,
+                kib(storage.l1),
+                kib(storage.shared),
+                kib(storage.read_only),
+                kib(storage.l2)
+            );
+            vec![name.to_owned(), of, format!("{:.4} %", 100.0 * self.share(fields, &storage))]
+        };
+        let shares = vec![
+            share("as published", &KERNEL_FIELDS, self.storage.assumed()),
+            share("with counters that fit", &needed, self.storage.assumed()),
+            share("and this machine's storage", &needed, self.storage),
+        ];
+        vec![parts, shares]
     }
 }
 

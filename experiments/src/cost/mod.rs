@@ -1,11 +1,58 @@
-//! What mechanisms cost a machine in storage, reckoned as the papers do that propose them.
+//! What mechanisms cost a machine in storage, computed as the papers do that propose them. Each is a report that an extension
+//! registers.
 
 pub mod crcs;
-pub mod dka;
 
-use counterpoint_framework::model::Node;
+use counterpoint_framework::model::{Node, Registry};
 use counterpoint_framework::time::Bytes;
 use counterpoint_framework::topology::{Instance, Machine};
+
+/// What a mechanism costs a machine.
+#[derive(Clone, Copy, Debug)]
+pub struct CostReport {
+    /// The mechanism.
+    pub name: &'static str,
+    /// What gives a machine the mechanism, for who has none.
+    pub with: &'static str,
+    /// Whether a machine has the mechanism.
+    pub applies: fn(&Machine) -> bool,
+    /// The cost in tables.
+    pub tables: fn(&Machine) -> Result<Vec<Table>, String>,
+}
+
+/// Lines of columns.
+pub type Table = Vec<Vec<String>>;
+
+/// Registers the reports.
+pub(crate) fn register(registry: &mut Registry) {
+    registry.add(crcs::REPORT);
+}
+
+/// The reports that apply to a machine, with their tables.
+///
+/// # Errors
+/// A sentence: what one of them lacks, or which there are, if none applies.
+pub fn of(machine: &Machine, registry: &Registry) -> Result<Vec<(&'static str, Vec<Table>)>, String> {
+    let reports = || registry.all::<CostReport>();
+    let found: Result<Vec<_>, String> = reports()
+        .filter(|report| (report.applies)(machine))
+        .map(|report| Ok((report.name, (report.tables)(machine)?)))
+        .collect();
+    let found = found?;
+    if found.is_empty() {
+        let known: Vec<_> = reports().map(|report| format!("{} ({})", report.name, report.with)).collect();
+        return Err(format!(
+            "the machine has no mechanism whose cost is known; there are: {}",
+            known.join(", ")
+        ));
+    }
+    Ok(found)
+}
+
+/// Fields with their bits in a line.
+pub fn named(fields: &[FieldBits]) -> String {
+    fields.iter().map(|(name, bits)| format!("{name} {bits}")).collect::<Vec<_>>().join(", ")
+}
 
 /// A field, and its bits.
 pub type FieldBits = (&'static str, u64);
@@ -16,17 +63,20 @@ pub fn bits(fields: &[FieldBits]) -> u64 {
 }
 
 /// The bits of a number that goes up to this one.
-fn width(most: u64) -> u64 {
+pub fn width(most: u64) -> u64 {
     u64::from(u64::BITS - most.leading_zeros())
 }
 
 /// The components of a kind.
-fn of_kind<'m>(machine: &'m Machine, kind: &'m str) -> impl Iterator<Item = &'m Instance> {
+pub fn of_kind<'m>(machine: &'m Machine, kind: &'m str) -> impl Iterator<Item = &'m Instance> {
     machine.instances.iter().filter(move |one| one.kind == kind)
 }
 
 /// The parameters of the first component of a kind, on a machine with one GPU.
-fn one<'m>(machine: &'m Machine, kind: &'m str) -> Result<&'m Node, String> {
+///
+/// # Errors
+/// If the machine has none, or several GPUs.
+pub fn one<'m>(machine: &'m Machine, kind: &'m str) -> Result<&'m Node, String> {
     if of_kind(machine, "gpu/cta-scheduler").count() > 1 {
         return Err("the machine has several GPUs: what each costs depends on it alone".to_owned());
     }
@@ -35,18 +85,28 @@ fn one<'m>(machine: &'m Machine, kind: &'m str) -> Result<&'m Node, String> {
 }
 
 /// Bytes of the whole L2.
-fn l2(machine: &Machine) -> Result<u64, String> {
+///
+/// # Errors
+/// If a slice does not say how many it has.
+pub fn l2(machine: &Machine) -> Result<u64, String> {
     of_kind(machine, "memory/l2-slice").map(|slice| size(&slice.params, "cache.capacity")).sum()
 }
 
 /// A parameter by its path, read as what it is.
-fn parameter<T: std::str::FromStr>(params: &Node, path: &str) -> Result<T, String> {
+///
+/// # Errors
+/// If it is not there, or something else.
+pub fn parameter<T: std::str::FromStr>(params: &Node, path: &str) -> Result<T, String> {
     let found = path.split('.').try_fold(params, |node, name| node.get(name));
     let value = found.and_then(Node::as_scalar).and_then(|text| text.parse().ok());
     value.ok_or_else(|| format!("the machine has no `{path}` that could be read"))
 }
 
-fn size(params: &Node, path: &str) -> Result<u64, String> {
+/// A parameter that is a size, in bytes.
+///
+/// # Errors
+/// As [`parameter`].
+pub fn size(params: &Node, path: &str) -> Result<u64, String> {
     parameter::<Bytes>(params, path).map(Bytes::get)
 }
 

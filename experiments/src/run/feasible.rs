@@ -33,7 +33,8 @@ pub fn feasible(
     if !request.functional {
         let mut diagnostics = Diagnostics::default();
         let mut told = Vec::<&Launched>::new();
-        let launches_tasks = cpu.as_ref().is_none_or(|cpu| cpu.runtime().launches_tasks());
+        let runtime = cpu.as_ref().and_then(CpuParams::runtime);
+        let launches_tasks = runtime.is_none_or(|runtime| runtime.launches_tasks());
         for launched in loaded.launched.iter().filter(|launched| launches_tasks || !launched.task) {
             // Of a launch in rounds, the first one that fits nowhere is enough.
             if told.iter().any(|before| before.span == launched.span) {
@@ -52,7 +53,10 @@ pub fn feasible(
     if let Some(cpu) = cpu.filter(|_| !devices.is_empty()) {
         let mut prepared = Ok(Arc::new(loaded.application.clone()));
         if errors.is_empty() && !request.functional {
-            prepared = prepared.and_then(|application| cpu.runtime().prepare(&application, &devices));
+            prepared = prepared.and_then(|application| match cpu.runtime() {
+                Some(runtime) => runtime.prepare(&application, &devices),
+                None => Ok(application),
+            });
         }
         match prepared {
             Ok(application) => {

@@ -9,10 +9,10 @@ use crate::find::{Sort, find};
 
 /// Loads the machine of a request, with overlays, settings and shorthands applied.
 pub fn load_machine(request: &RunRequest, registry: &Registry) -> Result<Loaded, RunError> {
-    let path = find(Sort::Machine, &request.machine, &request.folder).map_err(RunError::Usage)?;
+    let path = find(Sort::Machine, &request.machine, &request.folder, registry).map_err(RunError::Usage)?;
     let mut overlays = Vec::new();
     for overlay in &request.overlays {
-        overlays.push(find(Sort::Overlay, overlay, &request.folder).map_err(RunError::Usage)?);
+        overlays.push(find(Sort::Overlay, overlay, &request.folder, registry).map_err(RunError::Usage)?);
     }
     let (own, _) = split(&request.sets);
     let load = |sets: &[String]| topology::load(&path, &overlays, sets, &registry.catalogue, &Disk);
@@ -40,8 +40,12 @@ pub fn load_machine(request: &RunRequest, registry: &Registry) -> Result<Loaded,
 }
 
 /// Loads the application of a request.
-pub fn load_application(request: &RunRequest) -> Result<(String, LoadedApplication), RunError> {
-    let path = find(Sort::Application, &request.application, &request.folder).map_err(RunError::Usage)?;
+pub fn load_application(
+    request: &RunRequest,
+    registry: &Registry,
+) -> Result<(String, LoadedApplication), RunError> {
+    let path =
+        find(Sort::Application, &request.application, &request.folder, registry).map_err(RunError::Usage)?;
     let (_, sets) = split(&request.sets);
     let loaded = application::load(&path, &sets, &RealFiles)?;
     Ok((path, loaded))
@@ -57,7 +61,7 @@ pub(super) fn load(
     request: &RunRequest,
     registry: &Registry,
 ) -> Result<(Loaded, String, LoadedApplication), Vec<RunError>> {
-    match (load_machine(request, registry), load_application(request)) {
+    match (load_machine(request, registry), load_application(request, registry)) {
         (Ok(machine), Ok((path, application))) => Ok((machine, path, application)),
         (machine, application) => Err(machine.err().into_iter().chain(application.err()).collect()),
     }

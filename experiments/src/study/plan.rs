@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use counterpoint_framework::model::{
-    Diagnostic, Diagnostics, Families, Key, Named, Node, Parameter, Params, Raw, Reader, Report, SourceMap,
-    Span, Value, yaml,
+    Diagnostic, Diagnostics, Families, Key, Named, Node, Parameter, Params, Raw, Reader, Registry, Report,
+    SourceMap, Span, Value, yaml,
 };
 use counterpoint_framework::telemetry::{Level, Recording};
 use counterpoint_framework::topology::expression::Expression;
@@ -377,10 +377,10 @@ fn check_figures(file: &StudyFile, dimensions: &[String], root: &Node, diagnosti
     }
 }
 
-/// The study file of a name: the file itself, or `experiments/studies/NAME.yaml` here or above.
+/// The study file of a name: the file itself, `experiments/studies/NAME.yaml` here or above, or one of an extension.
 ///
 /// # Errors
 /// A sentence with the places that were looked at.
-pub fn find(name: &str, from: &Path) -> Result<PathBuf, String> {
-    crate::find::find(crate::find::Sort::Study, name, from).map(PathBuf::from)
+pub fn find(name: &str, from: &Path, registry: &Registry) -> Result<PathBuf, String> {
+    crate::find::find(crate::find::Sort::Study, name, from, registry).map(PathBuf::from)
 }

@@ -54,7 +54,7 @@ impl PointKey {
     /// # Errors
     /// Everything that is wrong with its machine and its application, and files that cannot be written.
     pub fn new(request: &RunRequest, registry: &Registry) -> Result<Self, Vec<RunError>> {
-        let (machine, application) = (load_machine(request, registry), load_application(request));
+        let (machine, application) = (load_machine(request, registry), load_application(request, registry));
         let (machine, application) = match (machine, application) {
             (Ok(machine), Ok((_, application))) => (machine, application),
             (machine, application) => {

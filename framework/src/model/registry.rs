@@ -1,5 +1,6 @@
 //! All component kinds that a machine can be built of, with the way to build each.
 
+use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -16,13 +17,18 @@ use crate::time::Clock;
 
 type Build = fn(&Arc<Registry>, String, Clock, Environment, Node) -> ProcessSpec;
 
-/// The registered kinds and families.
+/// The registered kinds and families, and what else extensions add for tools.
 #[derive(Default)]
 pub struct Registry {
     /// What the configuration needs to know of them.
     pub catalogue: Catalogue,
     builds: BTreeMap<&'static str, Build>,
+    /// By type, in the order in which they were added: each a value of the type.
+    additions: BTreeMap<TypeId, Vec<Box<dyn Any + Send + Sync>>>,
 }
+
+/// Registers all that a crate brings along.
+pub type Extension = fn(&mut Registry);
 
 /// Reads the parameters and builds the component, or reports why not.
 fn make<C: Component>(node: &Node, reader: &mut Reader<'_>) -> Option<C> {
@@ -82,6 +88,18 @@ impl Registry {
     pub fn equipped<F: ?Sized + 'static, V: Equipped<F>>(&mut self) -> &mut Self {
         self.catalogue.families.add_equipped::<F, V>();
         self
+    }
+
+    /// Adds something for a tool that asks for its type, such as a folder of studies or a report.
+    pub fn add<T: Send + Sync + 'static>(&mut self, addition: T) -> &mut Self {
+        self.additions.entry(TypeId::of::<T>()).or_default().push(Box::new(addition));
+        self
+    }
+
+    /// The additions of a type, in the order in which they were made.
+    pub fn all<T: 'static>(&self) -> impl Iterator<Item = &T> {
+        let additions = self.additions.get(&TypeId::of::<T>()).into_iter().flatten();
+        additions.filter_map(|addition| addition.downcast_ref())
     }
 
     /// The registered families.

@@ -114,7 +114,7 @@ impl Bench {
     pub fn reading<C: Component>(
         clock: Hertz,
         environment: Environment,
-        register: fn(&mut Registry),
+        register: impl FnOnce(&mut Registry) + Send + 'static,
         text: &str,
     ) -> Self {
         let text = text.to_owned();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::telemetry::SpanId;
 use counterpoint_protocols::bus::{CommandId, Copy, Direction, Work};
+use counterpoint_protocols::extra::LineTag;
 use counterpoint_protocols::host::HostAccess;
 use counterpoint_protocols::launch::{LaunchId, Tracking};
 
@@ -27,7 +28,7 @@ impl Driver<'_> {
         self.check_live(place)?;
         let (bytes, device) = (self.application.buffers[place].bytes, self.application.buffers[place].device);
         let (host, on_device) = (self.host_address[place], self.device_address[place]);
-        let copy = Copy { direction, host, device: on_device, bytes };
+        let copy = Copy { direction, host, device: on_device, bytes, tag: LineTag::NONE };
         if bytes == 0 {
             return Ok(());
         }

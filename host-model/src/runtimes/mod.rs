@@ -4,9 +4,7 @@
 
 mod batches;
 mod narrow;
-mod pipelined;
 mod profiled;
-mod schedule;
 mod steps;
 mod walk;
 
@@ -17,8 +15,6 @@ counterpoint_framework::variants! {
     mod serial::Serial;
     mod streams::Streams;
     mod overlapped::Overlapped;
-    mod preemptive::Preemptive;
-    mod dka::Dka;
     pub mod pagoda::Pagoda;
     mod hyperq::HyperQ;
     mod gemtc::Gemtc;
@@ -36,6 +32,10 @@ use counterpoint_protocols::bus::Description;
 
 use crate::driver::Driver;
 use crate::program::Application;
+
+pub use serial::phases;
+pub use steps::Sender;
+pub use walk::{Sends, Walks};
 
 /// Runs an application.
 #[async_trait(?Send)]

@@ -37,7 +37,7 @@ impl Runtime for Serial {
 }
 
 /// Everything from prelude to postlude, a phase after another; the steps are sent by what is made for the span of theirs.
-pub(super) async fn phases<S: Walks>(
+pub async fn phases<S: Walks>(
     driver: &mut Driver<'_>,
     run: SpanId,
     sender: impl FnOnce(SpanId) -> S,

@@ -26,7 +26,7 @@ struct Device {
 }
 
 /// The host as the sender of commands.
-pub(super) struct Sender {
+pub struct Sender {
     /// What names a stream is sent on the default stream all the same, and the host waits for every copy.
     one_stream: bool,
     /// What the commands are part of.
@@ -38,12 +38,12 @@ pub(super) struct Sender {
 
 impl Sender {
     /// Sends everything in one stream.
-    pub(super) fn in_one_stream(parent: SpanId) -> Self {
+    pub fn in_one_stream(parent: SpanId) -> Self {
         Sender { one_stream: true, ..Sender::in_streams(parent) }
     }
 
     /// Sends everything in the stream that it names.
-    pub(super) fn in_streams(parent: SpanId) -> Self {
+    pub fn in_streams(parent: SpanId) -> Self {
         Sender {
             one_stream: false,
             parent: Some(parent),

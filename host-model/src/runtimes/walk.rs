@@ -9,7 +9,7 @@ use crate::program::{Condition, DEFAULT_STREAM, LaunchStep, Range, Step, Task};
 
 /// Does single steps.
 #[async_trait(?Send)]
-pub(super) trait Sends {
+pub trait Sends {
     /// Launches a kernel.
     async fn launch(&mut self, driver: &mut Driver<'_>, launch: &LaunchStep) -> Result<(), Fault>;
 
@@ -31,7 +31,7 @@ pub(super) trait Sends {
 
 /// Does the steps of an application. A runtime says what it does in its own way, and who does the rest.
 #[async_trait(?Send)]
-pub(super) trait Walks {
+pub trait Walks {
     /// Who does single steps.
     fn sends(&mut self) -> &mut dyn Sends;
 

@@ -8,6 +8,7 @@ mod dot;
 mod log;
 mod picture;
 mod progress;
+mod signals;
 mod study_progress;
 mod table;
 
@@ -17,8 +18,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clap::Parser;
+use counterpoint_experiments::registry_with;
+use counterpoint_framework::model::Extension;
 
 use commands::Command;
+pub use signals::main;
 
 /// Exit status: finished, and verified where there was something to verify.
 pub const SUCCESS: u8 = 0;
@@ -53,8 +57,17 @@ struct Arguments {
     command: Command,
 }
 
-/// Runs the command that the arguments name (the first is the program's own name) and returns the exit status.
-pub fn main_with(arguments: impl IntoIterator<Item = OsString>, console: &mut Console<'_>) -> u8 {
+/// The papers that the shipped command knows.
+#[cfg(feature = "papers")]
+pub const PAPERS: &[Extension] = &[counterpoint_dka::register];
+
+/// Runs the command that the arguments name (the first is the program's own name), with what extensions bring along, and
+/// returns the exit status.
+pub fn main_with(
+    extensions: &[Extension],
+    arguments: impl IntoIterator<Item = OsString>,
+    console: &mut Console<'_>,
+) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let parsed = match Arguments::try_parse_from(&arguments) {
         Ok(parsed) => parsed,
@@ -71,7 +84,8 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>, console: &mut Co
         }
     };
     let words = arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    match parsed.command.execute(words, console) {
+    let registry = Arc::new(registry_with(extensions));
+    match parsed.command.execute(words, &registry, console) {
         Ok(status) => status,
         // The reader of our output has gone: that is its own affair.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => SUCCESS,

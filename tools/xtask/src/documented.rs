@@ -16,7 +16,7 @@ const PAGES: &[&str] = &[
     "experiments/applications/README.md",
     "experiments/applications/CRCS.md",
     "experiments/studies/CRCS.md",
-    "experiments/studies/DKA.md",
+    "experiments/papers/dka/README.md",
     "experiments/studies/PAGODA.md",
 ];
 

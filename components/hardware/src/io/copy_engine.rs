@@ -365,11 +365,12 @@ impl Component for CopyEngine {
             if let Some(message) = io.control.rx.try_recv() {
                 match message {
                     ToCopyEngine::Copy { id, stream, copy, title } => {
-                        let label = Label { kernel: 0, stream, ..Label::default() };
+                        let label = Label { kernel: 0, stream, tag: copy.tag };
                         self.queue(Queued { id: Some(id), copy, label, title });
                     }
                     ToCopyEngine::Page(copy) => {
-                        self.queue(Queued { id: None, copy, label: Label::default(), title: None });
+                        let label = Label { tag: copy.tag, ..Label::default() };
+                        self.queue(Queued { id: None, copy, label, title: None });
                     }
                     ToCopyEngine::Bus(message) => self.take_host_message(message, sim)?,
                 }

@@ -1,8 +1,7 @@
 //! One slice of the L2 cache: write-back, write-allocate with or without fetching, atomics executed here.
 //!
-//! Lines may be labelled with the kernel and the batch of a task pipeline that wrote to them last (Mu et al., IEICE 2013, section
-//! 3.2). When the CTA scheduler says that nobody will read what bears a label, these lines are written back and dropped, one a
-//! cycle beside the requests; and lines with a label may be kept longer than others until then.
+//! A line bears the tag of the request that wrote to it last. A rule ([`LineRule`]) says which tags keep a line longer than others,
+//! and which lines are written back and dropped, one a cycle beside the requests.
 //!
 //! Valid and dirty state is kept per byte; misses fetch whole sectors. A request occupies the slice for a cycle a sector
 //! of 32 bytes; a fill is taken beside it.
@@ -10,16 +9,16 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use counterpoint_framework::kernel::{Fault, In, Source};
+use counterpoint_framework::kernel::{Fault, Source};
 use counterpoint_framework::model::{
-    Choice, Component, Context, Counter, Invalid, Params, Ports, Ratio, Stats,
+    Choice, Component, Context, Counter, Invalid, Params, Ports, Ratio, Slot, Stats,
 };
 use counterpoint_framework::time::{Bytes, Cycles, SimTime};
+use counterpoint_protocols::extra::LineTag;
 use counterpoint_protocols::memory::{
     AtomicLane, ByteMask, LINE_BYTES, Label, Line, MemAccess, MemReply, MemRequest, MemResult, MemoryClient,
     MemoryServer, Packets, SECTOR_BYTES, Tag, sectors,
 };
-use counterpoint_protocols::pipeline::{Flush, TaskLabel};
 use counterpoint_protocols::preload::Preloaded;
 use counterpoint_protocols::write_log::WriteLog;
 
@@ -28,6 +27,7 @@ use super::atomic;
 use super::atomic_unit::{AtomicParams, AtomicUnit};
 use super::by_label::ByLabel;
 use super::cache::{Cache, CacheParams, Evicted, WayId};
+use super::line_rule::LineRule;
 
 /// What a write to sectors does that are not here.
 #[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,19 +36,6 @@ enum WriteMiss {
     Validate,
     /// The sectors that it touches are fetched whole before it is done.
     Fetch,
-}
-
-/// What labels of task pipelines are for.
-#[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
-enum Labels {
-    /// Nothing.
-    Off,
-    /// Lines are written back and dropped when nobody will read them any more.
-    Flush,
-    /// That, and labelled lines make room for others only if all lines of their set have labels.
-    Protect,
-    /// That, of lines alone that a kernel will read: not what the last kernel of a pipeline writes. A line needs one more bit.
-    ProtectProduced,
 }
 
 /// Size and timing of one L2 slice.
@@ -62,10 +49,10 @@ pub struct L2Params {
     /// What a write to sectors does that are not here.
     #[param(default = "validate")]
     write_miss: WriteMiss,
-    /// What is done with lines that kernels of task pipelines wrote.
-    #[param(default = "off")]
-    labels: Labels,
-    /// Lines of a set that are protected at most: what comes when there are as many is like lines without a label.
+    /// What the tags of lines are for.
+    #[param(default = "none")]
+    tags: Slot<dyn LineRule>,
+    /// Lines of a set that are protected at most: what comes when there are as many is like lines without a tag.
     #[param(default = "1024", min = "1")]
     protected_ways: u32,
     /// From taking a request to its reply leaving, on a hit.
@@ -88,8 +75,6 @@ pub struct L2Ports {
     requests: MemoryServer,
     /// Line traffic to DRAM.
     memory: MemoryClient,
-    /// The CTA scheduler, which knows what nobody will read any more.
-    labels: Option<In<Flush>>,
 }
 
 /// What an L2 slice counts.
@@ -143,9 +128,11 @@ pub struct L2Slice {
     map: AddressMap,
     sector: u32,
     write_miss: WriteMiss,
-    labels: Labels,
-    /// Lines to be written back and dropped, if they still bear the label.
-    flushing: VecDeque<(WayId, TaskLabel)>,
+    tags: Slot<dyn LineRule>,
+    /// The rule for tags, where there is one.
+    rule: Option<Box<dyn LineRule>>,
+    /// Lines to be written back and dropped, if they still bear the tag.
+    flushing: VecDeque<(WayId, LineTag)>,
     hit_latency: u64,
     /// Executes atomics, where they take longer than reads.
     atomics: Option<AtomicUnit>,
@@ -209,30 +196,28 @@ impl L2Slice {
             log.on_device(sim.now(), sim.path(), line, mask, data);
         }
         self.writers[way.index()] = label;
-        match self.labels {
-            Labels::Off | Labels::Flush => {}
-            Labels::Protect => self.cache.protect(way, label.task.is_some()),
-            Labels::ProtectProduced => self.cache.protect(way, label.task.is_produced()),
+        if let Some(rule) = &self.rule {
+            self.cache.protect(way, rule.protects(label.tag));
         }
     }
 
-    /// Nobody will read any more what bears this label.
-    fn mark(&mut self, Flush(label): Flush) {
-        if self.labels != Labels::Off {
+    /// Marks the lines that the rule drops.
+    fn mark(&mut self) {
+        while let Some(tag) = self.rule.as_mut().and_then(|rule| rule.dropped()) {
             let writers = &self.writers;
-            let marked = self.cache.taken().filter(|way| writers[way.index()].task == label);
-            self.flushing.extend(marked.map(|way| (way, label)));
+            let marked = self.cache.taken().filter(|way| writers[way.index()].tag == tag);
+            self.flushing.extend(marked.map(|way| (way, tag)));
         }
     }
 
     /// Drops a line that was marked, if one is left. One that waits for other sectors has its turn later.
     fn flush(&mut self, stats: &L2Stats) {
-        while let Some((way, label)) = self.flushing.pop_front() {
-            if !self.cache.is_taken(way) || self.writers[way.index()].task != label {
+        while let Some((way, tag)) = self.flushing.pop_front() {
+            if !self.cache.is_taken(way) || self.writers[way.index()].tag != tag {
                 continue;
             }
             if self.cache.is_pending(way) {
-                self.flushing.push_back((way, label));
+                self.flushing.push_back((way, tag));
                 return;
             }
             stats.by_label.of(self.writers[way.index()]).flushed.add(1);
@@ -406,7 +391,8 @@ impl Component for L2Slice {
             map: AddressMap::new(&params.map)?,
             sector: sector as u32,
             write_miss: params.write_miss,
-            labels: params.labels,
+            tags: params.tags,
+            rule: None,
             flushing: VecDeque::new(),
             hit_latency: params.hit_latency.get(),
             atomics: AtomicUnit::new(&params.atomics),
@@ -424,14 +410,13 @@ impl Component for L2Slice {
         self.cold &= preloaded.is_some();
         self.log = sim.resource();
         sim.stats.by_label.begin(sim.resource(), sim.path());
+        self.rule = Some(self.tags.build(sim)?).filter(|rule| !rule.is_idle());
         loop {
             let cycle = sim.cycle();
             if let Some(reply) = io.memory.rx.try_recv() {
                 self.fill(reply, cycle, sim);
             }
-            while let Some(flush) = io.labels.as_mut().and_then(In::try_recv) {
-                self.mark(flush);
-            }
+            self.mark();
             if !self.flushing.is_empty() && self.to_memory.len() < OUTGOING {
                 self.flush(&sim.stats);
             }
@@ -500,8 +485,8 @@ impl Component for L2Slice {
                 io.requests.tx.when(!self.replies.is_empty()),
                 io.memory.tx.when(!self.to_memory.is_empty()),
             ];
-            let labels = io.labels.iter().map(|labels| labels.when(true));
-            sim.wait(deadline, sources.into_iter().chain(labels)).await;
+            let tags = self.rule.iter().flat_map(|rule| rule.awaits());
+            sim.wait(deadline, sources.into_iter().chain(tags)).await;
         }
     }
 }

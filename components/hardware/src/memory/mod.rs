@@ -6,6 +6,7 @@ pub mod atomic_unit;
 mod by_label;
 pub mod cache;
 pub mod dram;
+pub mod line_rule;
 mod polynomial;
 pub(crate) mod table;
 

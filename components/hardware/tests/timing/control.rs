@@ -6,6 +6,7 @@ use counterpoint_hardware::gpu::command_processor::CommandProcessor;
 use counterpoint_protocols::bus::{
     BusMessage, Command, CommandId, Copy, Description, Direction, FromCopyEngine, ToCopyEngine, Work,
 };
+use counterpoint_protocols::extra::LineTag;
 use counterpoint_protocols::launch::{Launch, LaunchEvent, LaunchId, SmResources, ToScheduler};
 use counterpoint_protocols::local::Capacity;
 
@@ -24,7 +25,7 @@ fn command(id: u32, stream: u32, work: Work) -> BusMessage {
 }
 
 fn copy(bytes: u64) -> Work {
-    Work::Copy(Copy { direction: Direction::HostToDevice, host: 0, device: 0, bytes })
+    Work::Copy(Copy { direction: Direction::HostToDevice, host: 0, device: 0, bytes, tag: LineTag::NONE })
 }
 
 /// Runs commands, a copy taking 100 cycles and a launch 30. Gives what the copy engine and the scheduler were sent, and
@@ -176,7 +177,15 @@ fn streams_share_queues_by_their_number() {
 #[test]
 fn copies_may_have_queues_of_their_own() {
     // Two streams, each a copy to the device, a kernel and a copy to the host, filled one after another.
-    let back = || Work::Copy(Copy { direction: Direction::DeviceToHost, host: 0, device: 0, bytes: 4 });
+    let back = || {
+        Work::Copy(Copy {
+            direction: Direction::DeviceToHost,
+            host: 0,
+            device: 0,
+            bytes: 4,
+            tag: LineTag::NONE,
+        })
+    };
     let run = |copy_queues: u32| {
         let mut script = Vec::new();
         for (stream, first) in [(1, 1), (2, 4)] {

@@ -9,6 +9,7 @@ use counterpoint_hardware::gpu::cta_scheduler::CtaScheduler;
 use counterpoint_hardware::gpu::mmu::Mmu;
 use counterpoint_hardware::gpu::sm::Sm;
 use counterpoint_protocols::bus::{Copy, Direction};
+use counterpoint_protocols::extra::LineTag;
 use counterpoint_protocols::launch::{
     CtaCounts, Launch, LaunchEvent, LaunchId, RunCta, SmEvent, SmResources, ToScheduler, Tracking,
 };
@@ -257,7 +258,13 @@ fn launched(launch: u32) -> PageCommand {
 
 /// Two kernels that use page 3, one after the other; SM 0 runs the first, SM 1 the second.
 fn handover(params: &str) -> Said {
-    let output = Copy { direction: Direction::DeviceToHost, host: 0x9000, device: 3 * PAGE, bytes: 100 };
+    let output = Copy {
+        direction: Direction::DeviceToHost,
+        host: 0x9000,
+        device: 3 * PAGE,
+        bytes: 100,
+        tag: LineTag::NONE,
+    };
     let commands = vec![
         (1, PageCommand::Overlap(output)),
         (2, launched(1)),
@@ -299,7 +306,13 @@ fn a_page_passes_to_the_next_kernel_and_then_to_the_host_in_the_cycle_of_the_rel
     assert_eq!(moved, [(510, to(None, Some(2), true)), (810, to(Some(2), None, false))]);
     let leaves: Vec<_> =
         events.into_iter().filter(|(_, event)| matches!(event, PageEvent::Copy(_))).collect();
-    let left = Copy { direction: Direction::DeviceToHost, host: 0x9000, device: 3 * PAGE, bytes: 100 };
+    let left = Copy {
+        direction: Direction::DeviceToHost,
+        host: 0x9000,
+        device: 3 * PAGE,
+        bytes: 100,
+        tag: LineTag::NONE,
+    };
     assert_eq!(leaves, [(810, PageEvent::Copy(left))]);
     // Sets are in the page's list, releases of owners in its entry of the page tables; each line is read once.
     let whole = requests.iter().filter(|(_, it)| matches!(it.access, MemAccess::Read(ByteMask::MAX)));

@@ -10,6 +10,7 @@ use counterpoint_hardware::io::copy_engine::CopyEngine;
 use counterpoint_hardware::io::pcie::PcieLink;
 use counterpoint_hardware::io::storage::{Disk, Storage, Stored};
 use counterpoint_protocols::bus::{BusMessage, CommandId, Copy, Direction, FromCopyEngine, ToCopyEngine};
+use counterpoint_protocols::extra::LineTag;
 use counterpoint_protocols::host::{FileIndex, StorageReply, StorageRequest};
 use counterpoint_protocols::memory::{MemReply, MemRequest};
 
@@ -232,11 +233,11 @@ fn copy(params: &str, copies: Vec<(u64, Copy)>) -> Copies {
 }
 
 fn to_device(host: u64, device: u64, bytes: u64) -> Copy {
-    Copy { direction: Direction::HostToDevice, host, device, bytes }
+    Copy { direction: Direction::HostToDevice, host, device, bytes, tag: LineTag::NONE }
 }
 
 fn to_host(host: u64, device: u64, bytes: u64) -> Copy {
-    Copy { direction: Direction::DeviceToHost, host, device, bytes }
+    Copy { direction: Direction::DeviceToHost, host, device, bytes, tag: LineTag::NONE }
 }
 
 #[test]

@@ -9,7 +9,6 @@ use std::sync::Arc;
 use clap::{Args, Parser};
 use counterpoint_experiments::bisect::{Pass, Verdict, bisect};
 use counterpoint_experiments::hashes::Hashes;
-use counterpoint_experiments::registry;
 use counterpoint_experiments::run::{Progress, RunError, RunRequest, run};
 use counterpoint_framework::kernel::{Outcome, Sharing, SnapshotTimes};
 use counterpoint_framework::model::Registry;
@@ -81,7 +80,7 @@ enum Trouble {
 }
 
 impl Bisect {
-    pub(super) fn execute(&self, console: &mut Console<'_>) -> io::Result<u8> {
+    pub(super) fn execute(&self, registry: &Arc<Registry>, console: &mut Console<'_>) -> io::Result<u8> {
         let changes = match words(&self.vs).map(Changes::try_parse_from) {
             Ok(Ok(changes)) => changes,
             Ok(Err(error)) => {
@@ -102,7 +101,6 @@ impl Bisect {
             ..self.machine.request(&self.application)
         };
         let other = changes.apply(&own);
-        let registry = Arc::new(registry());
         let interrupted = || {
             let progress = Progress::interrupted_by(Arc::clone(&console.interrupt));
             progress.listening_by(Arc::clone(&console.listens))
@@ -110,11 +108,11 @@ impl Bisect {
         let mut passes: u32 = 0;
         let mut first = |pass: Pass| {
             passes += 1;
-            here(&own, pass, &registry, &interrupted())
+            here(&own, pass, registry, &interrupted())
         };
         let mut second = |pass: Pass| match &self.vs_binary {
             Some(program) => elsewhere(program, &other, pass),
-            None => here(&other, pass, &registry, &interrupted()),
+            None => here(&other, pass, registry, &interrupted()),
         };
         let times = SnapshotTimes { from: SimTime::ZERO, every: self.every };
         let verdict = bisect(Pass { times, stop_at: self.stop_at }, [&mut first, &mut second]);

@@ -5,10 +5,9 @@ use std::io;
 use std::sync::Arc;
 
 use clap::Args;
-use counterpoint_experiments::registry;
 use counterpoint_experiments::run::{feasible, load_application, load_machine};
 use counterpoint_framework::kernel::RunOptions;
-use counterpoint_framework::model::Environment;
+use counterpoint_framework::model::{Environment, Registry};
 use counterpoint_framework::topology;
 
 use super::machine::MachineOptions;
@@ -26,17 +25,16 @@ pub(crate) struct Check {
 }
 
 impl Check {
-    pub(super) fn execute(&self, console: &mut Console<'_>) -> io::Result<u8> {
+    pub(super) fn execute(&self, registry: &Arc<Registry>, console: &mut Console<'_>) -> io::Result<u8> {
         let request = self.machine.request(self.application.as_deref().unwrap_or_default());
         if self.application.is_none() {
             note_unused(&request.sets, console)?;
         }
-        let registry = Arc::new(registry());
-        let machine = load_machine(&request, &registry);
-        let application = self.application.as_ref().map(|_| load_application(&request));
+        let machine = load_machine(&request, registry);
+        let application = self.application.as_ref().map(|_| load_application(&request, registry));
         let mut infeasible = Vec::new();
         if let (Ok(machine), Some(Ok((_, loaded)))) = (&machine, &application) {
-            infeasible = feasible(&request, &registry, machine, loaded).err().unwrap_or_default();
+            infeasible = feasible(&request, registry, machine, loaded).err().unwrap_or_default();
         }
         let mut errors = Vec::new();
         match machine {
@@ -51,7 +49,7 @@ impl Check {
                 for (kind, count) in kinds {
                     writeln!(console.out, "  {count:>5} {kind}")?;
                 }
-                let mut built = topology::build(machine, &registry, &Environment::default());
+                let mut built = topology::build(machine, registry, &Environment::default());
                 let cut = built.cut(&RunOptions::default());
                 writeln!(console.out, "  {} islands, lookahead {}", cut.islands.len(), cut.lookahead)?;
                 if let Some(link) = cut.limit.and_then(|index| machine.links.get(index)) {

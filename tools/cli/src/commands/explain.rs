@@ -3,7 +3,8 @@
 use std::io;
 
 use clap::Args;
-use counterpoint_experiments::{application, registry, study, synthetic};
+use counterpoint_experiments::{application, study, synthetic};
+use counterpoint_framework::model::Registry;
 use counterpoint_framework::model::diagnostics::nearest;
 use counterpoint_framework::topology;
 
@@ -19,7 +20,7 @@ pub(crate) struct Explain {
 }
 
 impl Explain {
-    pub(super) fn execute(&self, console: &mut Console<'_>) -> io::Result<u8> {
+    pub(super) fn execute(&self, registry: &Registry, console: &mut Console<'_>) -> io::Result<u8> {
         if self.kind == "application" {
             write!(console.out, "{}", application::explain())?;
             return Ok(SUCCESS);
@@ -36,7 +37,6 @@ impl Explain {
             write!(console.out, "{}", topology::explain_faults())?;
             return Ok(SUCCESS);
         }
-        let registry = registry();
         if let Some(kind) = registry.catalogue.get(&self.kind) {
             write!(console.out, "{}", topology::explain(kind, registry.families()))?;
             return Ok(SUCCESS);

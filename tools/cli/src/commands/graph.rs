@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use clap::Args;
 use counterpoint_experiments::output::WriteError;
-use counterpoint_experiments::registry;
 use counterpoint_experiments::run::{RunRequest, cut};
 use counterpoint_framework::kernel::{Cut, Islands};
+use counterpoint_framework::model::Registry;
 use counterpoint_framework::time::SimTime;
 use counterpoint_framework::topology::Machine;
 use counterpoint_framework::topology::picture::{self as drawing, Arrays};
@@ -52,7 +52,7 @@ pub(crate) struct Graph {
 }
 
 impl Graph {
-    pub(super) fn execute(&self, console: &mut Console<'_>) -> io::Result<u8> {
+    pub(super) fn execute(&self, registry: &Arc<Registry>, console: &mut Console<'_>) -> io::Result<u8> {
         let request = RunRequest {
             threads: self.threads,
             sharing: sharing(self.force_threads),
@@ -63,7 +63,7 @@ impl Graph {
         if self.application.is_none() {
             note_unused(&request.sets, console)?;
         }
-        let (machine, cut) = match cut(&request, &Arc::new(registry())) {
+        let (machine, cut) = match cut(&request, registry) {
             Ok(found) => found,
             Err(errors) => return fail(&errors, console),
         };

@@ -6,7 +6,6 @@ use clap::{Args, ValueEnum};
 use counterpoint_experiments::find::{Sort, list};
 use counterpoint_experiments::generate::GENERATORS;
 use counterpoint_experiments::references::REFERENCES;
-use counterpoint_experiments::registry;
 use counterpoint_framework::model::{Field, Registry};
 use counterpoint_framework::topology;
 
@@ -33,7 +32,7 @@ enum What {
 }
 
 impl List {
-    pub(super) fn execute(&self, console: &mut Console<'_>) -> io::Result<u8> {
+    pub(super) fn execute(&self, registry: &Registry, console: &mut Console<'_>) -> io::Result<u8> {
         let all = What::value_variants();
         let wanted = self.what.as_ref().map_or(all, std::slice::from_ref);
         for (index, what) in wanted.iter().enumerate() {
@@ -43,7 +42,7 @@ impl List {
                 writeln!(console.out, "{gap}{}", name.unwrap_or_default())?;
             }
             let indent = if wanted.len() > 1 { "  " } else { "" };
-            for line in text(*what, &registry()).lines() {
+            for line in text(*what, registry).lines() {
                 writeln!(console.out, "{indent}{line}")?;
             }
         }
@@ -54,10 +53,10 @@ impl List {
 fn text(what: What, registry: &Registry) -> String {
     let here = std::env::current_dir().unwrap_or_default();
     match what {
-        What::Machines => list(Sort::Machine, &here).join("\n"),
-        What::Overlays => list(Sort::Overlay, &here).join("\n"),
-        What::Applications => list(Sort::Application, &here).join("\n"),
-        What::Studies => list(Sort::Study, &here).join("\n"),
+        What::Machines => list(Sort::Machine, &here, registry).join("\n"),
+        What::Overlays => list(Sort::Overlay, &here, registry).join("\n"),
+        What::Applications => list(Sort::Application, &here, registry).join("\n"),
+        What::Studies => list(Sort::Study, &here, registry).join("\n"),
         What::Kinds => topology::list(&registry.catalogue),
         What::Policies => choices(registry, "gpu/cta-scheduler", "policy"),
         What::Runtimes => choices(registry, "host/cpu", "runtime"),

@@ -22,10 +22,12 @@ mod throughput;
 mod validate;
 
 use std::io;
+use std::sync::Arc;
 
 use clap::Subcommand;
 use counterpoint_experiments::application::SETTING_PREFIX;
 use counterpoint_experiments::run::RunError;
+use counterpoint_framework::model::Registry;
 
 use crate::{Console, FAILURE};
 
@@ -47,7 +49,7 @@ pub(crate) enum Command {
     Graph(graph::Graph),
     /// Print a machine with everything filled in, and who set what.
     Resolve(resolve::Resolve),
-    /// Reckon what CRCS and PPCS cost a machine in storage.
+    /// Compute what the mechanisms of papers cost a machine in storage.
     Cost(cost::Cost),
     /// List machines, applications, component kinds, policies and runtimes.
     List(list::List),
@@ -57,7 +59,7 @@ pub(crate) enum Command {
     Schema(schema::Schema),
     /// Show what a PTX file holds, analyse the memory accesses of its kernels, or print kernels that are described.
     Ptx(ptx::Ptx),
-    /// Run a study: many runs side by side, what is reckoned from them, and figures.
+    /// Run a study: many runs side by side, what is computed from them, and figures.
     Study(study::Study),
     /// Draw the results of a study: a page with figures and tables, and each figure as SVG, PNG and CSV.
     Report(report::Report),
@@ -66,24 +68,29 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    pub(crate) fn execute(self, words: Vec<String>, console: &mut Console<'_>) -> io::Result<u8> {
+    pub(crate) fn execute(
+        self,
+        words: Vec<String>,
+        registry: &Arc<Registry>,
+        console: &mut Console<'_>,
+    ) -> io::Result<u8> {
         match self {
-            Command::Run(command) => command.execute(words, console),
+            Command::Run(command) => command.execute(words, registry, console),
             #[cfg(feature = "otlp")]
             Command::Export(command) => command.execute(console),
-            Command::Bisect(command) => command.execute(console),
+            Command::Bisect(command) => command.execute(registry, console),
             Command::Compare(command) => command.execute(console),
-            Command::Check(command) => command.execute(console),
-            Command::Graph(command) => command.execute(console),
-            Command::Resolve(command) => command.execute(console),
-            Command::Cost(command) => command.execute(console),
-            Command::List(command) => command.execute(console),
-            Command::Explain(command) => command.execute(console),
-            Command::Schema(command) => command.execute(console),
+            Command::Check(command) => command.execute(registry, console),
+            Command::Graph(command) => command.execute(registry, console),
+            Command::Resolve(command) => command.execute(registry, console),
+            Command::Cost(command) => command.execute(registry, console),
+            Command::List(command) => command.execute(registry, console),
+            Command::Explain(command) => command.execute(registry, console),
+            Command::Schema(command) => command.execute(registry, console),
             Command::Ptx(command) => command.execute(console),
-            Command::Study(command) => command.execute(console),
+            Command::Study(command) => command.execute(registry, console),
             Command::Report(command) => command.execute(console),
-            Command::Validate(command) => command.execute(console),
+            Command::Validate(command) => command.execute(registry, console),
         }
     }
 }

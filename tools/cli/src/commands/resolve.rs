@@ -3,8 +3,8 @@
 use std::io;
 
 use clap::Args;
-use counterpoint_experiments::registry;
 use counterpoint_experiments::run::load_machine;
+use counterpoint_framework::model::Registry;
 use counterpoint_framework::topology;
 
 use super::machine::MachineOptions;
@@ -19,10 +19,10 @@ pub(crate) struct Resolve {
 }
 
 impl Resolve {
-    pub(super) fn execute(&self, console: &mut Console<'_>) -> io::Result<u8> {
+    pub(super) fn execute(&self, registry: &Registry, console: &mut Console<'_>) -> io::Result<u8> {
         let request = self.machine.request("");
         note_unused(&request.sets, console)?;
-        match load_machine(&request, &registry()) {
+        match load_machine(&request, registry) {
             Ok(loaded) => {
                 write!(console.out, "{}", topology::resolve(&loaded.machine, &loaded.sources))?;
                 Ok(SUCCESS)

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use counterpoint_experiments::registry;
 use counterpoint_experiments::run::{Check, LAUNCH_ROWS, Progress, RunRequest, RunSummary, run_watched};
 use counterpoint_experiments::verify::Verdict;
 use counterpoint_framework::kernel::{Islands, Outcome, RunOptions, Sharing, SnapshotTimes, Stuck};
+use counterpoint_framework::model::Registry;
 use counterpoint_framework::telemetry::sinks::stats::Shown;
 use counterpoint_framework::telemetry::{Level, Recording};
 use counterpoint_framework::time::{Quantity, SimTime};
@@ -215,7 +215,12 @@ fn time_or_off(text: &str) -> Result<SimTime, String> {
 }
 
 impl Run {
-    pub(super) fn execute(&self, words: Vec<String>, console: &mut Console<'_>) -> io::Result<u8> {
+    pub(super) fn execute(
+        &self,
+        words: Vec<String>,
+        registry: &Arc<Registry>,
+        console: &mut Console<'_>,
+    ) -> io::Result<u8> {
         if let Some(filter) = &self.log
             && let Err(problem) = log::start(filter, console.interactive)
         {
@@ -255,15 +260,13 @@ impl Run {
                 return Ok(FAILURE);
             }
         };
-        let registry = Arc::new(registry());
         let watched = Progress::interrupted_by(Arc::clone(&console.interrupt))
             .abandoned_by(Arc::clone(&console.abandon))
             .listening_by(Arc::clone(&console.listens));
         let bar = console.interactive && !self.quiet && self.log.is_none();
         let mut said = Ok(());
         let mut alarm = |stuck: Stuck| said = warn(&stuck, console);
-        let result =
-            progress::watch(&watched, bar, || run_watched(&request, &registry, &watched, &mut alarm));
+        let result = progress::watch(&watched, bar, || run_watched(&request, registry, &watched, &mut alarm));
         said?;
         let summary = match result {
             Ok(summary) => summary,

@@ -3,7 +3,8 @@
 use std::io;
 
 use clap::{Args, ValueEnum};
-use counterpoint_experiments::{application, registry, study};
+use counterpoint_experiments::{application, study};
+use counterpoint_framework::model::Registry;
 use counterpoint_framework::topology;
 
 use crate::{Console, SUCCESS};
@@ -27,9 +28,9 @@ enum Of {
 }
 
 impl Schema {
-    pub(super) fn execute(&self, console: &mut Console<'_>) -> io::Result<u8> {
+    pub(super) fn execute(&self, registry: &Registry, console: &mut Console<'_>) -> io::Result<u8> {
         let schema = match self.of {
-            Of::Machine => topology::schema(&registry().catalogue),
+            Of::Machine => topology::schema(&registry.catalogue),
             Of::Application => application::schema(),
             Of::Study => study::schema(),
         };

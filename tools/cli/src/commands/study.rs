@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use clap::Args;
-use counterpoint_experiments::registry;
 use counterpoint_experiments::run::RunError;
 use counterpoint_experiments::study::engine::{Board, Ran, Settings, StudyError, run_points};
 use counterpoint_experiments::study::index::{self, RESULTS, write_results};
 use counterpoint_experiments::study::table::Results;
 use counterpoint_experiments::study::{Chosen, Study as Plan, find, load};
+use counterpoint_framework::model::Registry;
 
 use super::fail;
 use crate::columns::{self, significant};
@@ -52,9 +52,9 @@ pub(crate) struct Study {
 }
 
 impl Study {
-    pub(super) fn execute(&self, console: &mut Console<'_>) -> io::Result<u8> {
+    pub(super) fn execute(&self, registry: &Arc<Registry>, console: &mut Console<'_>) -> io::Result<u8> {
         let here = std::env::current_dir().unwrap_or_default();
-        let path = match find(&self.study, &here) {
+        let path = match find(&self.study, &here, registry) {
             Ok(path) => path,
             Err(message) => return fail(&[RunError::Usage(message)], console),
         };
@@ -78,7 +78,7 @@ impl Study {
         };
         let board = Board::default();
         console.listens.store(true, Ordering::SeqCst);
-        let work = || run_points(&plan, &Arc::new(registry()), &settings, &board, &console.interrupt);
+        let work = || run_points(&plan, registry, &settings, &board, &console.interrupt);
         let ran = study_progress::watch(&plan, &board, console.interactive, self.quiet, work);
         let ran = match ran {
             Ok(ran) => ran,

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use counterpoint_experiments::registry;
 use counterpoint_experiments::speed::calibration_loop;
 use counterpoint_experiments::validation::peaks::{Extent, Peak, Stated, Verdict, peaks};
 use counterpoint_experiments::validation::{Measured, Validation, page, spread, validate};
+use counterpoint_framework::model::Registry;
 use counterpoint_framework::model::diagnostics::nearest;
 use counterpoint_framework::telemetry::sinks::signed_percent;
 
@@ -42,10 +42,10 @@ pub(crate) struct Validate {
 }
 
 impl Validate {
-    pub(super) fn execute(&self, console: &mut Console<'_>) -> io::Result<u8> {
+    pub(super) fn execute(&self, registry: &Arc<Registry>, console: &mut Console<'_>) -> io::Result<u8> {
         let folder = std::env::current_dir()?;
         if self.peaks {
-            return self.peaks(&folder, console);
+            return self.peaks(&folder, registry, console);
         }
         let mut measured = match Measured::read(&folder) {
             Ok(measured) => measured,
@@ -69,7 +69,7 @@ impl Validate {
                 return refuse(console, &[message, format!("  help: {help}")]);
             }
         }
-        let validation = match validate(&measured, &folder, &Arc::new(registry())) {
+        let validation = match validate(&measured, &folder, registry) {
             Ok(validation) => validation,
             Err(errors) => return fail(&errors, console),
         };
@@ -99,7 +99,7 @@ fn unknown(wanted: &str, known: &[String], console: &mut Console<'_>) -> io::Res
 
 impl Validate {
     /// What machines reach of what is stated.
-    fn peaks(&self, folder: &Path, console: &mut Console<'_>) -> io::Result<u8> {
+    fn peaks(&self, folder: &Path, registry: &Arc<Registry>, console: &mut Console<'_>) -> io::Result<u8> {
         let mut stated = match Stated::read(folder) {
             Ok(stated) => stated,
             Err(message) => return refuse(console, &[format!("error: {message}")]),
@@ -112,7 +112,7 @@ impl Validate {
             }
         }
         let extent = if self.quick { Extent::Units } else { Extent::All };
-        let peaks = match peaks(&stated, extent, folder, &Arc::new(registry())) {
+        let peaks = match peaks(&stated, extent, folder, registry) {
             Ok(peaks) => peaks,
             Err(errors) => return fail(&errors, console),
         };

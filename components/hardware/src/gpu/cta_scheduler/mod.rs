@@ -8,7 +8,6 @@ pub mod occupancy;
 mod policy;
 pub(super) mod running;
 mod stats;
-mod steps;
 
 counterpoint_framework::variants! {
     /// Registers the policies.
@@ -20,15 +19,13 @@ counterpoint_framework::variants! {
     mod fixed_split::FixedSplit;
     mod crcs_fifo::CrcsFifo;
     mod ppcs::Ppcs;
-    mod dka::Dka;
-    mod task_split::TaskSplit;
 }
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use counterpoint_framework::kernel::{Fault, In, Out, Source};
-use counterpoint_framework::model::{Choose, Component, Context, Invalid, Params, Ports};
+use counterpoint_framework::kernel::{Fault, In, Source};
+use counterpoint_framework::model::{Component, Context, Invalid, Params, Ports, Slot};
 use counterpoint_framework::telemetry::{Lane, Level, Meter};
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::launch::{
@@ -37,11 +34,10 @@ use counterpoint_protocols::launch::{
 use counterpoint_protocols::launch_rows::LaunchRows;
 use counterpoint_protocols::page_log::PageLog;
 use counterpoint_protocols::pages::PageMoved;
-use counterpoint_protocols::pipeline::{AllocatorClient, Flush, Task};
 
 pub use dependences::Dependences;
 pub use occupancy::Occupancy;
-pub use policy::{CtaPolicy, Placement, View};
+pub use policy::{CtaPolicy, Placement, Turn, View, check, neighbours};
 pub use running::{Running, Sm};
 pub use stats::CtaSchedulerStats;
 
@@ -50,7 +46,7 @@ pub use stats::CtaSchedulerStats;
 pub struct CtaSchedulerParams {
     /// Which block goes where, and when.
     #[param(default = "fifo")]
-    policy: Choose<dyn CtaPolicy>,
+    policy: Slot<dyn CtaPolicy>,
     /// Kernels that run at a time at most; those beyond wait in the order of their arrival. GPGPU-Sim has 8
     /// (gpgpu_max_concurrent_kernel), Fermi 16, Kepler of compute capability 3.5 has 32.
     #[param(default = "8", min = "1", max = "1024")]
@@ -68,10 +64,6 @@ pub struct CtaSchedulerPorts {
     sms: Vec<SmClient>,
     /// The MMU, of whose pages a policy may want to know.
     pages: Option<In<PageMoved>>,
-    /// The kernel allocator, which policies for task pipelines may ask.
-    allocator: Option<AllocatorClient>,
-    /// The slices of the L2, which are told when nobody will read any more what a kernel of a task pipeline wrote.
-    labels: Vec<Out<Flush>>,
 }
 
 /// A launch that is to run.
@@ -82,7 +74,10 @@ struct Arrived {
 }
 
 /// The CTA scheduler.
-pub struct CtaScheduler {
+pub struct CtaScheduler(CtaSchedulerParams);
+
+/// The CTA scheduler as it runs.
+struct Scheduler {
     policy: Box<dyn CtaPolicy>,
     policy_name: &'static str,
     concurrent_kernels: usize,
@@ -98,8 +93,6 @@ pub struct CtaScheduler {
     /// When each block under way was placed.
     under_way: BTreeMap<(LaunchId, u32), u64>,
     done: VecDeque<LaunchId>,
-    /// What the slices of the L2 are to be told, all of them in one cycle.
-    flushes: VecDeque<Flush>,
     /// Who wants to know of launches whose pages are tracked.
     page_log: Option<Arc<PageLog>>,
     /// Which launches have rows of their own.
@@ -108,7 +101,7 @@ pub struct CtaScheduler {
     meter: Arc<Meter>,
 }
 
-impl CtaScheduler {
+impl Scheduler {
     /// Takes a launch in.
     fn arrive(&mut self, launch: Arc<Launch>, sim: &Context<CtaSchedulerStats>) -> Result<(), Fault> {
         let demand = self.occupancy.demand(&launch);
@@ -219,7 +212,6 @@ impl CtaScheduler {
         let now = sim.cycle();
         let (whole, active) = (now - *came, now - first_placed.unwrap_or(now));
         self.policy.ended(launch, active);
-        self.flushes.extend(launch.task.iter().flat_map(Task::read).map(Flush));
         running.works().for_each(|work| work.add_launch(whole, active));
         stream_stats.launches.add(1);
         sim.stats.launches.add(1);
@@ -232,34 +224,12 @@ impl CtaScheduler {
         Ok(())
     }
 
-    /// Has the policy speak with the kernel allocator.
-    fn ask(&mut self, io: &mut CtaSchedulerPorts, sim: &Context<CtaSchedulerStats>) -> Result<(), Fault> {
-        if let Some(answer) = io.allocator.as_mut().and_then(|allocator| allocator.rx.try_recv()) {
-            self.policy.answer(answer);
+    /// Has the policy speak through ports of its own.
+    fn speak(&mut self, sim: &Context<CtaSchedulerStats>) -> Result<(), Fault> {
+        while self.policy.speak().map_err(Fault::new)? {
             self.begin(sim)?;
         }
-        if let Some(question) = self.policy.question() {
-            let without =
-                "the policy asks the kernel allocator: link `allocator` to a component of kind gpu/dka";
-            let allocator = io.allocator.as_mut().ok_or_else(|| Fault::new(without))?;
-            // One question at a time: the link has a credit.
-            if let Some(permit) = allocator.tx.try_reserve() {
-                permit.send(question);
-            }
-        }
         Ok(())
-    }
-
-    /// Tells the slices of the L2 what will not be read any more.
-    fn flush(&mut self, io: &mut CtaSchedulerPorts) {
-        while let Some(&flush) = self.flushes.front()
-            && io.labels.iter().all(|slice| slice.credits() > 0)
-        {
-            self.flushes.pop_front();
-            for permit in io.labels.iter_mut().filter_map(Out::try_reserve) {
-                permit.send(flush);
-            }
-        }
     }
 
     /// Places what the policy wants placed in this cycle.
@@ -295,45 +265,12 @@ impl CtaScheduler {
             }
         }
     }
-}
-
-impl Component for CtaScheduler {
-    const KIND: &'static str = "gpu/cta-scheduler";
-    const DOC: &'static str = "Gives thread blocks to SMs as its policy says.";
-    const DAEMON: bool = true;
-    type Params = CtaSchedulerParams;
-    type Ports = CtaSchedulerPorts;
-    type Stats = CtaSchedulerStats;
-
-    fn new(params: CtaSchedulerParams) -> Result<Self, Invalid> {
-        Ok(CtaScheduler {
-            policy: params.policy.build(),
-            policy_name: params.policy.name(),
-            concurrent_kernels: params.concurrent_kernels as usize,
-            occupancy: params.occupancy,
-            arrived: VecDeque::new(),
-            launches: Vec::new(),
-            sms: Vec::new(),
-            dependences: Dependences::default(),
-            busy_since: 0,
-            under_way: BTreeMap::new(),
-            done: VecDeque::new(),
-            flushes: VecDeque::new(),
-            page_log: None,
-            rows: Arc::default(),
-            meter: Arc::default(),
-        })
-    }
 
     async fn run(
-        &mut self,
+        mut self,
         io: &mut CtaSchedulerPorts,
         sim: &Context<CtaSchedulerStats>,
     ) -> Result<(), Fault> {
-        self.sms = vec![Sm::default(); io.sms.len()];
-        self.meter = sim.resource().unwrap_or_default();
-        self.page_log = sim.resource();
-        self.rows = sim.resource().unwrap_or_default();
         self.policy.begin(self.sms.len()).map_err(Fault::new)?;
         // Every SM introduces itself before it is given anything.
         for index in 0..io.sms.len() {
@@ -362,8 +299,7 @@ impl Component for CtaScheduler {
                 Some(ToScheduler::PreludeEnded) => self.dependences.prelude_has_ended = true,
                 None => {}
             }
-            self.ask(io, sim)?;
-            self.flush(io);
+            self.speak(sim)?;
             let placed = sim.stats.ctas.get();
             self.place(io, sim)?;
             sim.stats.guarded.add(self.policy.guarded() - sim.stats.guarded.get());
@@ -384,10 +320,46 @@ impl Component for CtaScheduler {
             let launches = [io.launches.rx.when(true), io.launches.tx.when(!self.done.is_empty())];
             sim.set_busy(!self.launches.is_empty() || !self.arrived.is_empty());
             let pages = io.pages.iter().map(|pages| pages.when(true));
-            let answers = io.allocator.iter().map(|allocator| allocator.rx.when(true));
-            let labels = io.labels.iter().map(|slice| slice.when(!self.flushes.is_empty()));
-            let others = pages.chain(answers).chain(labels);
+            let others = pages.chain(self.policy.awaits());
             sim.wait(SimTime::MAX, events.chain(credits).chain(launches).chain(others)).await;
         }
+    }
+}
+
+impl Component for CtaScheduler {
+    const KIND: &'static str = "gpu/cta-scheduler";
+    const DOC: &'static str = "Gives thread blocks to SMs as its policy says.";
+    const DAEMON: bool = true;
+    type Params = CtaSchedulerParams;
+    type Ports = CtaSchedulerPorts;
+    type Stats = CtaSchedulerStats;
+
+    fn new(params: CtaSchedulerParams) -> Result<Self, Invalid> {
+        Ok(CtaScheduler(params))
+    }
+
+    async fn run(
+        &mut self,
+        io: &mut CtaSchedulerPorts,
+        sim: &Context<CtaSchedulerStats>,
+    ) -> Result<(), Fault> {
+        let CtaSchedulerParams { policy, concurrent_kernels, occupancy } = &self.0;
+        let scheduler = Scheduler {
+            policy: policy.build(sim)?,
+            policy_name: policy.name(),
+            concurrent_kernels: *concurrent_kernels as usize,
+            occupancy: occupancy.clone(),
+            arrived: VecDeque::new(),
+            launches: Vec::new(),
+            sms: vec![Sm::default(); io.sms.len()],
+            dependences: Dependences::default(),
+            busy_since: 0,
+            under_way: BTreeMap::new(),
+            done: VecDeque::new(),
+            page_log: sim.resource(),
+            rows: sim.resource().unwrap_or_default(),
+            meter: sim.resource().unwrap_or_default(),
+        };
+        scheduler.run(io, sim).await
     }
 }

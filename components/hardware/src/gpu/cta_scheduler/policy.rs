@@ -2,12 +2,11 @@
 
 use std::ops::Range;
 
-use counterpoint_protocols::launch::Launch;
-use counterpoint_protocols::pipeline::{Allotted, Round};
-
 use super::dependences::Dependences;
 use super::occupancy;
 use super::running::{Running, Sm};
+use counterpoint_framework::kernel::Source;
+use counterpoint_protocols::launch::Launch;
 
 /// Decides which thread block goes where.
 pub trait CtaPolicy {
@@ -31,13 +30,19 @@ pub trait CtaPolicy {
     /// All blocks of a launch have ended, so many cycles after its first was placed.
     fn ended(&mut self, _launch: &Launch, _cycles: u64) {}
 
-    /// What it asks the kernel allocator now.
-    fn question(&mut self) -> Option<Round> {
-        None
+    /// Speaks through ports of its own, if it has any: in each step of the scheduler, before blocks are placed. The result says
+    /// whether a launch that waits may begin now; then launches are asked for again, and this after them.
+    ///
+    /// # Errors
+    /// A sentence that says why it cannot go on.
+    fn speak(&mut self) -> Result<bool, String> {
+        Ok(false)
     }
 
-    /// What the kernel allocator has answered.
-    fn answer(&mut self, _allotted: Allotted) {}
+    /// What at its ports wakes the scheduler.
+    fn awaits(&self) -> Vec<Option<&dyn Source>> {
+        Vec::new()
+    }
 
     /// The next block to place, if any can and should be placed now. Called until it gives nothing; every placement is
     /// in effect when it is called again. A block that does not fit ([`View::fits`]) ends the run with a fault.
@@ -154,19 +159,19 @@ impl View<'_> {
 
 /// Which of some SMs is asked first.
 #[derive(Clone, Debug)]
-pub(super) struct Turn {
+pub struct Turn {
     sms: Range<usize>,
     first: usize,
 }
 
 impl Turn {
     /// Turns among these SMs, beginning with one of them.
-    pub(super) fn new(sms: Range<usize>, first: usize) -> Self {
+    pub fn new(sms: Range<usize>, first: usize) -> Self {
         Turn { sms, first }
     }
 
     /// Asks each SM once until one says yes; the next turn begins behind it.
-    pub(super) fn find<T>(&mut self, mut ask: impl FnMut(usize) -> Option<T>) -> Option<T> {
+    pub fn find<T>(&mut self, mut ask: impl FnMut(usize) -> Option<T>) -> Option<T> {
         let (from, to) = (self.first..self.sms.end, self.sms.start..self.first);
         let (sm, found) = from.chain(to).find_map(|sm| ask(sm).map(|found| (sm, found)))?;
         self.first = if sm + 1 == self.sms.end { self.sms.start } else { sm + 1 };
@@ -174,8 +179,11 @@ impl Turn {
     }
 }
 
-/// So many SMs for each, side by side.
-pub(super) fn neighbours(sms: &[u32]) -> Result<Vec<Range<usize>>, String> {
+/// Shares of this many SMs each, side by side.
+///
+/// # Errors
+/// If a share has none, or there is no share.
+pub fn neighbours(sms: &[u32]) -> Result<Vec<Range<usize>>, String> {
     if sms.is_empty() || sms.contains(&0) {
         return Err("every share needs an SM, and there must be a share".to_owned());
     }
@@ -187,8 +195,11 @@ pub(super) fn neighbours(sms: &[u32]) -> Result<Vec<Range<usize>>, String> {
     Ok(ends.collect())
 }
 
-/// Whether shares fit a GPU.
-pub(super) fn check(shares: &[Range<usize>], policy: &str, sms: usize) -> Result<(), String> {
+/// Whether shares fit a GPU of this many SMs.
+///
+/// # Errors
+/// A sentence that names the policy, if they do not.
+pub fn check(shares: &[Range<usize>], policy: &str, sms: usize) -> Result<(), String> {
     match shares.last() {
         Some(last) if last.end > sms => {
             Err(format!("the shares of `{policy}` have {} SMs, the GPU has {sms}", last.end))

@@ -117,9 +117,7 @@ impl KernelStats {
             ("L1D_accesses", amount(&work.l1_accesses)),
             ("L1D_misses", amount(&work.l1_misses)),
         ];
-        if let Some(task) = launch.task {
-            attributes.extend([("batch", number(task.batch)), ("step", number(task.step))]);
-        }
+        attributes.extend(launch.extra.attributes());
         attributes.extend(work.issue_slots.attributes());
         attributes
     }

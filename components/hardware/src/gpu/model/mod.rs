@@ -28,7 +28,7 @@ mod wants;
 
 use std::collections::VecDeque;
 
-use counterpoint_framework::kernel::{Fault, In, Source};
+use counterpoint_framework::kernel::{Fault, Source};
 use counterpoint_framework::model::{
     Component, Context, Counter, Distribution, Invalid, Params, Ports, Stats,
 };
@@ -36,7 +36,6 @@ use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::launch::{SmEvent, SmResources, SmServer};
 use counterpoint_protocols::memory::{MemAccess, MemoryServer};
 use counterpoint_protocols::pagoda::{MASTER_KERNEL, MASTER_KERNEL_BY_LANES, SUPER_KERNEL};
-use counterpoint_protocols::pipeline::Flush;
 use counterpoint_protocols::preload::Preloaded;
 
 use super::sm::params::SmParams;
@@ -73,8 +72,6 @@ pub struct ThroughputModelPorts {
     sms: Vec<SmServer>,
     /// The copy engine.
     copies: MemoryServer,
-    /// What nobody will read any more, of which a memory without caches makes nothing.
-    labels: Option<In<Flush>>,
 }
 
 /// What the model counts.
@@ -160,7 +157,6 @@ impl ThroughputModel {
             let (sorts, mut around) = self.parts(cycle);
             sorts.supers.release(&mut around, || sim.random())?;
         }
-        while io.labels.as_mut().and_then(In::try_recv).is_some() {}
         while let Some(request) = io.copies.rx.try_recv() {
             let line = request.line;
             let writes = matches!(request.access, MemAccess::Write(..));
@@ -284,8 +280,7 @@ impl Component for ThroughputModel {
             let sources = [io.copies.rx.when(true), io.copies.tx.when(answers)];
             let sms = io.sms.iter().zip(&self.events);
             let sms = sms.flat_map(|(sm, events)| [sm.rx.when(true), sm.tx.when(!events.is_empty())]);
-            let labels = io.labels.iter().map(|labels| labels.when(true));
-            sim.wait(deadline, sources.into_iter().chain(sms).chain(labels)).await;
+            sim.wait(deadline, sources.into_iter().chain(sms)).await;
         }
     }
 }

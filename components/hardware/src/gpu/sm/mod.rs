@@ -32,7 +32,7 @@ use std::sync::Arc;
 
 use counterpoint_framework::kernel::{Fault, Source};
 use counterpoint_framework::model::{
-    Component, Context, Counter, Distribution, Invalid, Part, Ports, Ratio, Stats,
+    Component, Context, Counter, Distribution, Invalid, Part, Ports, Ratio, Slot, Stats,
 };
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::launch::{LaunchId, SmEvent, SmResources, SmServer};
@@ -50,7 +50,7 @@ use mix::InstructionMix;
 use operands::{OperandCollector, RegisterFile};
 use params::{Pairing, SmParams};
 use read_cache::ReadCacheStats;
-use scheduler::WarpPolicy;
+pub use scheduler::{View, WarpPolicy};
 use units::{MEMORY, Units, WAYS};
 use warp::Warps;
 use writeback::WritebackRing;
@@ -164,6 +164,9 @@ pub struct Sm {
     resources: SmResources,
     warps: Warps,
     ctas: Vec<Option<Cta>>,
+    warp_scheduler: Slot<dyn WarpPolicy>,
+    /// Per warp scheduler its warps and its part of the SM, from which `schedulers` are built when the SM runs.
+    shares: Vec<(u64, usize)>,
     schedulers: Vec<Scheduler>,
     issue_width: u32,
     pairing: Pairing,
@@ -331,11 +334,6 @@ impl Component for Sm {
         }
         let count = params.schedulers as usize;
         let share = |first: usize| (first..slots).step_by(count).fold(0, |mask, slot| mask | 1 << slot);
-        let scheduler = |index: usize| Scheduler {
-            policy: params.warp_scheduler.build(),
-            share: share(index),
-            core: index % cores as usize,
-        };
         let ways = [&params.sp, &params.sfu, &params.dp];
         if ways.iter().map(|way| way.units).sum::<u32>() > 64 {
             return Err("sp, sfu and dp may have 64 units together".into());
@@ -347,7 +345,9 @@ impl Component for Sm {
             resources: params.resources()?,
             warps: Warps::new(slots, cores as usize, Units::new(&params)),
             ctas: (0..params.ctas).map(|_| None).collect(),
-            schedulers: (0..count).map(scheduler).collect(),
+            warp_scheduler: params.warp_scheduler.clone(),
+            shares: (0..count).map(|index| (share(index), index % cores as usize)).collect(),
+            schedulers: Vec::new(),
             issue_width: params.issue_width,
             pairing: params.pairing,
             collectors: OperandCollector::new(&params, cores),
@@ -373,6 +373,9 @@ impl Component for Sm {
     async fn run(&mut self, io: &mut SmPorts, sim: &Context<SmStats>) -> Result<(), Fault> {
         if self.load_store.translates() && io.translation.is_none() {
             return Err(Fault::new("a TLB with entries needs `translation` to be linked to an MMU"));
+        }
+        for &(share, core) in &self.shares {
+            self.schedulers.push(Scheduler { policy: self.warp_scheduler.build(sim)?, share, core });
         }
         self.events = VecDeque::from([SmEvent::Resources(self.resources)]);
         self.page_log = sim.resource();

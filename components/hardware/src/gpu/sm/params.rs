@@ -1,6 +1,6 @@
 //! What can be set of an SM.
 
-use counterpoint_framework::model::{Choice, Choose, Invalid, Params};
+use counterpoint_framework::model::{Choice, Invalid, Params, Slot};
 use counterpoint_framework::time::{Bytes, Cycles};
 use counterpoint_protocols::launch::SmResources;
 
@@ -255,7 +255,7 @@ pub struct SmParams {
     pub schedulers: u32,
     /// Which of the ready warps issues.
     #[param(default = "gto")]
-    pub warp_scheduler: Choose<dyn WarpPolicy>,
+    pub warp_scheduler: Slot<dyn WarpPolicy>,
     /// Instructions of one warp that a scheduler issues in a cycle.
     #[param(default = "1", min = "1", max = "2")]
     pub issue_width: u32,

@@ -1,5 +1,7 @@
 //! The lists and owners of the paper's vector addition, early releases, and what waits for what.
 
+use counterpoint_protocols::extra::LineTag;
+
 use super::*;
 
 const K0: LaunchId = LaunchId(2);
@@ -28,7 +30,13 @@ fn count(
 }
 
 fn copy(direction: Direction, page: u64, pages: u64) -> Copy {
-    Copy { direction, host: page * PAGE + (1 << 30), device: page * PAGE, bytes: pages * PAGE }
+    Copy {
+        direction,
+        host: page * PAGE + (1 << 30),
+        device: page * PAGE,
+        bytes: pages * PAGE,
+        tag: LineTag::NONE,
+    }
 }
 
 /// Block `index` of `C = A + B` (kernel 0) or `D = C + A` (kernel 1): a quarter of a page of each array.
@@ -176,6 +184,7 @@ fn a_page_is_granted_when_all_that_the_host_copies_there_has_come() {
         host: start,
         device: A * PAGE + start,
         bytes,
+        tag: LineTag::NONE,
     };
     pages.overlap(part(0, 512));
     pages.overlap(part(512, 100));

@@ -1,0 +1,38 @@
+//! Rules of the L2 for lines that bear the tag of an extension: which lines stay longer, and which are dropped.
+//!
+//! A line has the tag of the request that wrote to it last. A rule is one file and one line in the list, or comes with an
+//! extension, with a port through which it learns what nobody will read any more.
+
+counterpoint_framework::variants! {
+    /// Registers the rules.
+    pub(crate) fn register, of dyn LineRule;
+
+    mod none::NoRule;
+}
+
+use counterpoint_framework::kernel::Source;
+use counterpoint_protocols::extra::LineTag;
+
+/// What an L2 slice does with lines by their tags.
+pub trait LineRule {
+    /// It looks at no tag: the slice does without it.
+    fn is_idle(&self) -> bool {
+        false
+    }
+
+    /// Whether a line that was written with this tag makes room for others only if it must.
+    fn protects(&self, _tag: LineTag) -> bool {
+        false
+    }
+
+    /// A tag whose lines nobody will read any more: the slice writes them back and drops them, one a cycle beside the requests.
+    /// It asks in every step until it is given none.
+    fn dropped(&mut self) -> Option<LineTag> {
+        None
+    }
+
+    /// What at the rule's ports wakes the slice.
+    fn awaits(&self) -> Vec<Option<&dyn Source>> {
+        Vec::new()
+    }
+}

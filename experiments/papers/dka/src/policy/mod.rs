@@ -1,0 +1,17 @@
+//! Policies of the CTA scheduler for task pipelines.
+
+mod labelled;
+mod pairs;
+mod steps;
+mod task_split;
+
+use counterpoint_framework::model::Registry;
+use counterpoint_hardware::gpu::cta_scheduler::CtaPolicy;
+
+/// Registers the policies.
+pub(crate) fn register(registry: &mut Registry) {
+    registry
+        .equipped::<dyn CtaPolicy, pairs::Pairs>()
+        .equipped::<dyn CtaPolicy, labelled::Labelled>()
+        .variant::<dyn CtaPolicy, task_split::TaskSplit>();
+}

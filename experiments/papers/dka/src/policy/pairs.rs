@@ -1,0 +1,153 @@
+//! The dynamic kernel allocator's share of the CTA scheduler (Mu et al., IEICE 2013, sections 3.1 and 3.3): two neighbouring
+//! kernels of a task pipeline run together on whole SMs, as many for each as the allocator says.
+//!
+//! Before a pair runs, the allocator is asked, with how long its kernels took last: at first each alone on all SMs, then together.
+//! Launches wait for the answer. What is measured goes from the placement of a kernel's first block to the end of its last.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use counterpoint_framework::kernel::{Fault, Source};
+use counterpoint_framework::model::{Equipped, Ports, Site};
+use counterpoint_hardware::gpu::cta_scheduler::{CtaPolicy, Placement, View};
+use counterpoint_protocols::launch::Launch;
+
+use super::steps::Steps;
+use crate::pipeline::{AllocatorClient, Allotted, Measured, Round, Task};
+
+/// How a pair ran last, as far as it is known.
+#[derive(Clone, Copy, Default)]
+struct Last {
+    sms: u32,
+    first: Option<u64>,
+    second: Option<u64>,
+}
+
+/// What the policy asks.
+#[derive(Ports)]
+pub(super) struct PairPorts {
+    /// The kernel allocator.
+    allocator: AllocatorClient,
+}
+
+/// The policy `dka`.
+pub(super) struct Pairs {
+    ports: PairPorts,
+    steps: Steps,
+    /// By kernel, its cycles on all SMs.
+    alone: BTreeMap<u32, u64>,
+    /// By first kernel of a pair.
+    pairs: BTreeMap<u32, Last>,
+    /// The step for which the allocator was asked last.
+    asked: Option<u32>,
+    question: Option<Round>,
+    answer: Option<Allotted>,
+}
+
+impl Equipped<dyn CtaPolicy> for Pairs {
+    const NAME: &'static str = "dka";
+    const DOC: &'static str = "Two neighbouring kernels of a task pipeline together, on as many whole SMs each as the \
+                               kernel allocator says (DKA).";
+    type Params = ();
+    type Ports = PairPorts;
+    type Stats = ();
+
+    fn build((): &(), site: Site<'_, PairPorts, ()>) -> Result<Box<dyn CtaPolicy>, Fault> {
+        Ok(Box::new(Pairs {
+            ports: site.ports,
+            steps: Steps::default(),
+            alone: BTreeMap::new(),
+            pairs: BTreeMap::new(),
+            asked: None,
+            question: None,
+            answer: None,
+        }))
+    }
+}
+
+impl Pairs {
+    /// The SMs of one of two launches that run together; asks for them if nobody has.
+    fn allotted(&mut self, task: &Task, sms: usize) -> Result<Option<Range<usize>>, String> {
+        if sms < 2 {
+            return Err("two kernels cannot share one SM: `dka` needs two".to_owned());
+        }
+        if self.asked == Some(task.step) {
+            let split = self.answer.map(|answer| answer.sms as usize);
+            return Ok(split.map(|split| if task.kernel == task.first { 0..split } else { split..sms }));
+        }
+        let second = (task.first + 1) % task.kernels;
+        let measured = match self.pairs.get(&task.first) {
+            Some(&Last { sms, first: Some(first), second: Some(second) }) => {
+                Measured::Together { sms, first, second }
+            }
+            _ => {
+                let alone = |kernel: u32| {
+                    self.alone.get(&kernel).copied().ok_or_else(|| {
+                        format!("kernel {kernel} of the pipeline has not run alone: DKA begins with how long it takes then")
+                    })
+                };
+                Measured::Alone { first: alone(task.first)?, second: alone(second)? }
+            }
+        };
+        self.asked = Some(task.step);
+        self.answer = None;
+        self.question = Some(Round { table: task.first, sms: sms as u32, measured });
+        Ok(None)
+    }
+}
+
+impl CtaPolicy for Pairs {
+    fn share(&mut self, launch: &Launch, sms: usize) -> Result<Option<Range<usize>>, String> {
+        if !self.steps.includes(launch) {
+            return Ok(None);
+        }
+        let share = match launch.extra.get::<Task>() {
+            Some(Task { members: 3.., .. }) => {
+                return Err(
+                    "`dka` runs two kernels of a pipeline together, and this step has more".to_owned()
+                );
+            }
+            Some(task @ Task { members: 2, .. }) => self.allotted(task, sms)?,
+            _ => Some(0..sms),
+        };
+        if let Some(share) = &share {
+            self.steps.begin(launch, share.clone());
+        }
+        Ok(share)
+    }
+
+    fn ended(&mut self, launch: &Launch, cycles: u64) {
+        self.steps.ended(launch);
+        match launch.extra.get::<Task>() {
+            Some(task) if task.members == 1 => {
+                self.alone.insert(task.kernel, cycles);
+            }
+            Some(task) => {
+                let pair = self.pairs.entry(task.first).or_default();
+                pair.sms = self.answer.map_or(0, |answer| answer.sms);
+                if task.kernel == task.first { &mut pair.first } else { &mut pair.second }.replace(cycles);
+            }
+            None => {}
+        }
+    }
+
+    fn speak(&mut self) -> Result<bool, String> {
+        let answer = self.ports.allocator.rx.try_recv();
+        self.answer = answer.or(self.answer);
+        // One question at a time: the link has a credit.
+        if let Some(permit) = self.question.and_then(|_| self.ports.allocator.tx.try_reserve())
+            && let Some(question) = self.question.take()
+        {
+            permit.send(question);
+        }
+        Ok(answer.is_some())
+    }
+
+    fn awaits(&self) -> Vec<Option<&dyn Source>> {
+        vec![self.ports.allocator.rx.when(true)]
+    }
+
+    fn place(&mut self, view: &View<'_>) -> Option<Placement> {
+        self.steps.place(view)
+    }
+}

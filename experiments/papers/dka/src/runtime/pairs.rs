@@ -1,0 +1,61 @@
+//! Task pipelines in steps of two kernels, for the dynamic kernel allocator (Mu et al., IEICE 2013, section 3.1).
+//!
+//! The first batch goes through all kernels alone, so that the allocator knows how long each takes on all SMs; from then on two
+//! batches are under way. The policy `dka` of the CTA scheduler splits the SMs between them.
+
+use async_trait::async_trait;
+use counterpoint_framework::kernel::Fault;
+use counterpoint_framework::model::{Choice, Params, Variant};
+use counterpoint_framework::telemetry::SpanId;
+use counterpoint_host_model::Driver;
+use counterpoint_host_model::runtimes::Runtime;
+
+use super::pipelined::{self, Plan};
+use super::schedule::Width;
+
+/// How many kernels run together.
+#[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Together {
+    /// Two.
+    Pair,
+    /// All of the pipeline, for a policy that can do with more than two.
+    All,
+}
+
+/// What can be set of the pair schedule.
+#[derive(Clone, Debug, Params)]
+pub(super) struct PairParams {
+    /// How many kernels run together.
+    #[param(default = "pair")]
+    together: Together,
+    /// Whether the first batch goes through all kernels alone.
+    #[param(default = "on")]
+    alone_first: bool,
+}
+
+/// The runtime `dka`.
+pub(super) struct Pairs {
+    plan: Plan,
+}
+
+impl Variant<dyn Runtime> for Pairs {
+    const NAME: &'static str = "dka";
+    const DOC: &'static str = "Task pipelines in steps of two neighbouring kernels on two batches, the first batch alone; for \
+                               the policy `dka`.";
+    type Params = PairParams;
+
+    fn build(params: &PairParams) -> Result<Box<dyn Runtime>, String> {
+        let width = match params.together {
+            Together::Pair => Width::Pair,
+            Together::All => Width::All,
+        };
+        Ok(Box::new(Pairs { plan: Plan { width, alone: params.alone_first, barriers: true } }))
+    }
+}
+
+#[async_trait(?Send)]
+impl Runtime for Pairs {
+    async fn run(&self, driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault> {
+        pipelined::run(driver, run, self.plan).await
+    }
+}

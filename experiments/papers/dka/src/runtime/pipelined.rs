@@ -1,0 +1,84 @@
+//! Sends task pipelines in steps: kernels on different batches together, each batch on a stream of its own.
+//!
+//! Everything is sent ahead. On the device, events hold each launch until the whole step before it has ended, so that the faster of
+//! two kernels waits for the slower one.
+
+use async_trait::async_trait;
+use counterpoint_framework::kernel::Fault;
+use counterpoint_framework::telemetry::SpanId;
+use counterpoint_host_model::Driver;
+use counterpoint_host_model::program::{LaunchStep, Step};
+use counterpoint_host_model::runtimes::{Sender, Sends, Walks, phases};
+use counterpoint_protocols::bus::CommandId;
+use counterpoint_protocols::extra::Extra;
+
+use super::schedule::{self, Width};
+
+/// How pipelines are executed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plan {
+    /// How many kernels run together.
+    pub(super) width: Width,
+    /// Whether the first batch goes through all kernels alone.
+    pub(super) alone: bool,
+    /// Whether a step waits for the whole one before it, and not for its own batches alone.
+    pub(super) barriers: bool,
+}
+
+/// Sends what is no pipeline as the runtime `serial` does.
+struct Pipelined {
+    others: Sender,
+    plan: Plan,
+    parent: SpanId,
+}
+
+/// Runs an application with its pipelines so.
+pub(super) async fn run(driver: &mut Driver<'_>, run: SpanId, plan: Plan) -> Result<(), Fault> {
+    let sender = |parent| Pipelined { others: Sender::in_one_stream(parent), plan, parent };
+    phases(driver, run, sender).await
+}
+
+#[async_trait(?Send)]
+impl Walks for Pipelined {
+    fn sends(&mut self) -> &mut dyn Sends {
+        &mut self.others
+    }
+
+    async fn pipeline(
+        &mut self,
+        driver: &mut Driver<'_>,
+        kernels: u32,
+        launches: &[Step],
+    ) -> Result<(), Fault> {
+        let launches: Vec<&LaunchStep> = Step::launches(launches);
+        let Some(device) = launches.first().map(|launch| launch.device) else { return Ok(()) };
+        driver.drain().await?;
+        let Plan { width, alone, barriers } = self.plan;
+        let streams = if width == Width::All { kernels } else { 2 };
+        let steps = schedule::steps(kernels, launches.len() as u32 / kernels, width, alone);
+        // By stream, the end of its part of the last step.
+        let mut ends: Vec<(u32, CommandId)> = Vec::new();
+        for members in steps {
+            // The host names streams from 1: 0 is the default stream.
+            let stream = |batch: u32| 1 + batch % streams;
+            for task in &members {
+                let own = stream(task.batch);
+                // A batch that begins follows the one that is a kernel ahead, barriers or not.
+                for &(_, end) in
+                    ends.iter().filter(|(other, _)| *other != own && (barriers || task.kernel == 0))
+                {
+                    driver.hold(device, own, end).await;
+                }
+                let launch = launches[(task.batch * kernels + task.kernel) as usize];
+                let extra = Extra::new(*task, task.label().into());
+                driver.launch_with(launch, own, extra, Some(self.parent)).await?;
+            }
+            ends.clear();
+            for task in &members {
+                let own = stream(task.batch);
+                ends.push((own, driver.record(device, own).await));
+            }
+        }
+        driver.drain().await
+    }
+}

@@ -1,0 +1,46 @@
+//! Task pipelines in steps of two kernels, as Fermi and Kepler run them: what the first leaves over is the second one's (Mu et al.,
+//! IEICE 2013, section 4). Nothing is ever preempted; the name is the paper's. The policy `leftover` of the CTA scheduler is what it
+//! is for.
+
+use async_trait::async_trait;
+use counterpoint_framework::kernel::Fault;
+use counterpoint_framework::model::{Params, Variant};
+use counterpoint_framework::telemetry::SpanId;
+use counterpoint_host_model::Driver;
+use counterpoint_host_model::runtimes::Runtime;
+
+use super::pipelined::{self, Plan};
+use super::schedule::Width;
+
+/// What can be set of the left-over execution of pipelines.
+#[derive(Clone, Debug, Params)]
+pub(super) struct PreemptiveParams {
+    /// Whether a step waits for the whole one before it, as those of DKA do, and not for its own batches alone.
+    #[param(default = "on")]
+    barriers: bool,
+}
+
+/// The runtime `preemptive`.
+pub(super) struct Preemptive {
+    plan: Plan,
+}
+
+impl Variant<dyn Runtime> for Preemptive {
+    const NAME: &'static str = "preemptive";
+    const DOC: &'static str = "Task pipelines in steps of two neighbouring kernels on two batches, on what the older one leaves \
+                               over; for the policy `leftover`.";
+    type Params = PreemptiveParams;
+
+    fn build(params: &PreemptiveParams) -> Result<Box<dyn Runtime>, String> {
+        Ok(Box::new(Preemptive {
+            plan: Plan { width: Width::Pair, alone: false, barriers: params.barriers },
+        }))
+    }
+}
+
+#[async_trait(?Send)]
+impl Runtime for Preemptive {
+    async fn run(&self, driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault> {
+        pipelined::run(driver, run, self.plan).await
+    }
+}

@@ -1,0 +1,28 @@
+//! An extension: SMs that become available one after another, and what it takes to try that out.
+//!
+//! A governor (`governor`) says how many SMs may have blocks. The CTA policy `governed` listens to it through a port of its own, and
+//! `overlays/governed.yaml` brings both into any machine with a GPU. `youngest` is a warp scheduler, `stepwise` a runtime.
+
+pub mod governed;
+pub mod governor;
+mod stepwise;
+mod youngest;
+
+use counterpoint_experiments::find::{Folder, Sort};
+use counterpoint_framework::model::Registry;
+use counterpoint_hardware::gpu::cta_scheduler::CtaPolicy;
+use counterpoint_hardware::gpu::sm::WarpPolicy;
+use counterpoint_host_model::runtimes::Runtime;
+
+/// Registers all of it.
+pub fn register(registry: &mut Registry) {
+    registry.component::<governor::Governor>();
+    registry.equipped::<dyn CtaPolicy, governed::Governed>();
+    registry.variant::<dyn WarpPolicy, youngest::Youngest>();
+    registry.variant::<dyn Runtime, stepwise::Stepwise>();
+    for (sort, folder) in
+        [(Sort::Machine, "machines"), (Sort::Overlay, "overlays"), (Sort::Study, "studies")]
+    {
+        registry.add(Folder::new(sort, env!("CARGO_MANIFEST_DIR"), folder));
+    }
+}

@@ -1,0 +1,59 @@
+//! The host waits for every kernel before it goes on, as if each launch were followed by `cudaDeviceSynchronize`.
+
+use async_trait::async_trait;
+use counterpoint_framework::kernel::Fault;
+use counterpoint_framework::model::Variant;
+use counterpoint_framework::telemetry::SpanId;
+use counterpoint_host_model::Driver;
+use counterpoint_host_model::program::{Condition, LaunchStep, Range, Step};
+use counterpoint_host_model::runtimes::{Runtime, Sender, Sends, Walks, phases};
+use counterpoint_protocols::bus::Direction;
+
+/// The runtime `stepwise`.
+pub struct Stepwise;
+
+impl Variant<dyn Runtime> for Stepwise {
+    const NAME: &'static str = "stepwise";
+    const DOC: &'static str = "One thing after another, and the host waits for every kernel.";
+    type Params = ();
+
+    fn build((): &()) -> Result<Box<dyn Runtime>, String> {
+        Ok(Box::new(Stepwise))
+    }
+}
+
+#[async_trait(?Send)]
+impl Runtime for Stepwise {
+    async fn run(&self, driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault> {
+        phases(driver, run, |parent| Waiting(Sender::in_one_stream(parent))).await
+    }
+}
+
+/// Sends as the runtime `serial` does, and waits.
+struct Waiting(Sender);
+
+#[async_trait(?Send)]
+impl Sends for Waiting {
+    async fn launch(&mut self, driver: &mut Driver<'_>, launch: &LaunchStep) -> Result<(), Fault> {
+        self.0.launch(driver, launch).await?;
+        driver.drain().await
+    }
+
+    async fn copy(&mut self, driver: &mut Driver<'_>, way: Direction, part: Range, on: u32) -> Result<(), Fault> {
+        self.0.copy(driver, way, part, on).await
+    }
+
+    async fn send(&mut self, driver: &mut Driver<'_>, step: &Step) -> Result<(), Fault> {
+        self.0.send(driver, step).await
+    }
+
+    async fn look(&mut self, driver: &mut Driver<'_>, until: &Condition) -> Result<bool, Fault> {
+        self.0.look(driver, until).await
+    }
+}
+
+impl Walks for Waiting {
+    fn sends(&mut self) -> &mut dyn Sends {
+        self
+    }
+}
