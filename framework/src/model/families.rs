@@ -9,6 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::diagnostics::Diagnostic;
+use super::moved::Moved;
 use super::node::{Node, Value};
 use super::params::{Field, Parameter, Params, Reader, TypeInfo};
 
@@ -47,6 +48,8 @@ pub struct VariantInfo {
     pub doc: &'static str,
     /// Its own parameters.
     pub fields: fn() -> Vec<Field>,
+    /// The names that its parameters had before.
+    pub moved: &'static [Moved],
     /// Reads its parameters: a [`ReadVariant`] of the family's trait.
     read: Box<dyn Any + Send + Sync>,
 }
@@ -70,8 +73,13 @@ impl Families {
             let params = V::Params::read(node, reader)?;
             Some(Arc::new(move || V::build(&params)))
         };
-        let info =
-            VariantInfo { name: V::NAME, doc: V::DOC, fields: V::Params::fields, read: Box::new(read) };
+        let info = VariantInfo {
+            name: V::NAME,
+            doc: V::DOC,
+            fields: V::Params::fields,
+            moved: V::Params::moved(),
+            read: Box::new(read),
+        };
         let twin = self.families.entry(FamilyId::of::<F>()).or_default().insert(V::NAME, info);
         assert!(twin.is_none(), "{} has two variants named {}", short_name::<F>(), V::NAME);
     }

@@ -9,7 +9,7 @@ use crate::time::Hertz;
 use super::expression::{self, Names, Number};
 use super::machine::Follows;
 use super::module::{self, Body, ComponentEntry, Module, ParameterEntry};
-use super::overrides::{Overridden, Override, Setter, open};
+use super::overrides::{Declared, Overridden, Override, Setter, open};
 use super::parameter_types::{ANY, TYPES, check_of};
 use super::source::Sources;
 use super::wire::{self, Wire};
@@ -499,17 +499,18 @@ impl Expander<'_> {
                 let mut clock = clock.clone();
                 let mut overridden = Vec::new();
                 let known = kind.as_scalar().and_then(|name| self.catalogue.get(name));
-                let fields = known.map(|kind| (kind.fields)());
+                let fields = known.map(|kind| ((kind.fields)(), kind.moved));
                 for one in open(settings.to_vec(), self.diagnostics) {
                     if one.path[0].name == "clock" && one.path.len() == 1 {
                         clock = Some(one.value);
-                    } else if let Some(fields) = &fields {
+                    } else if let Some((fields, moved)) = &fields {
+                        let declared = Declared { fields, moved };
                         let mut setter = Setter {
                             catalogue: self.catalogue,
                             diagnostics: self.diagnostics,
                             overridden: &mut overridden,
                         };
-                        setter.set(&mut parameters, &one.path, &one.value, fields, "", one.key);
+                        setter.set(&mut parameters, &one.path, &one.value, declared, "", one.key);
                     }
                 }
                 let instance = FlatInstance {

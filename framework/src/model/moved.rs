@@ -1,0 +1,26 @@
+//! Names that parameters had: whoever still writes one is told where it is now.
+
+use super::diagnostics::Diagnostic;
+use super::node::Span;
+
+/// A parameter that is no longer under its former name: `#[params(moved("labels", "`labels: flush` is now `tags: all`"))]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// The name that it had.
+    pub name: &'static str,
+    /// A sentence that says what to write.
+    pub hint: &'static str,
+}
+
+impl Moved {
+    /// The report on a former name that stands at a place, if it is one.
+    pub fn report(list: &[Moved], name: &str, span: Span) -> Option<Diagnostic> {
+        let moved = list.iter().find(|moved| moved.name == name)?;
+        Some(has_moved(name, span, moved.hint))
+    }
+}
+
+/// The report on a former name, with the sentence that says what to write.
+pub(crate) fn has_moved(name: &str, span: Span, hint: &str) -> Diagnostic {
+    Diagnostic::new(span, format!("`{name}` has moved")).help(hint)
+}
