@@ -24,3 +24,31 @@ impl Moved {
 pub(crate) fn has_moved(name: &str, span: Span, hint: &str) -> Diagnostic {
     Diagnostic::new(span, format!("`{name}` has moved")).help(hint)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Params;
+
+    /// Parameters of which two have had other names.
+    #[derive(Params)]
+    #[params(moved("labels", "write `tags`"), moved("size", "write `capacity`"))]
+    #[params(moved("way", "write `ways`"))]
+    struct Cache {
+        /// What is kept.
+        #[param(default = 4)]
+        _ways: u32,
+    }
+
+    #[test]
+    fn a_former_name_says_what_to_write() {
+        let report = |name| Moved::report(Cache::moved(), name, Span::default());
+        let names: Vec<&str> = Cache::moved().iter().map(|moved| moved.name).collect();
+        assert_eq!(names, ["labels", "size", "way"]);
+        let problem = report("size").unwrap();
+        assert_eq!(problem.message, "`size` has moved");
+        assert_eq!(problem.help.as_deref(), Some("write `capacity`"));
+        assert!(report("sizes").is_none() && report("ways").is_none());
+        assert!(<()>::moved().is_empty());
+    }
+}
