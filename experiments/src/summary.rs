@@ -350,6 +350,7 @@ pub(crate) mod tests {
             params: Node::scalar("", Default::default()),
             overridden: Vec::new(),
             span: Default::default(),
+            origin: Default::default(),
         }
     }
 

@@ -9,7 +9,7 @@ mod machines;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use counterpoint_framework::topology::{explain, explain_faults, list, resolve, schema};
+use counterpoint_framework::topology::{explain, explain_faults, explain_overlay, list, resolve, schema};
 use machines::{catalogue, load_text};
 
 struct Case {
@@ -115,6 +115,10 @@ Ports
     assert!(text.contains("capacity: a size, 1 KiB to 1 MiB, default 16 KiB"), "{text}");
     assert!(text.contains("- least-recent\n"), "{text}");
     assert!(list(&catalogue).contains("test/host       Launches.\n"), "{}", list(&catalogue));
+    let text = explain_overlay();
+    for key in ["set", "modules", "instances", "components", "links", "replace", "unlink", "exports"] {
+        assert!(text.contains(&format!("\n  {key}: a ")), "{key} is missing in {text}");
+    }
     let text = explain_faults();
     assert!(text.contains("- withhold-credit\n"), "{text}");
     assert!(text.contains("probability: a number, 0 to 1, optional"), "{text}");
@@ -132,6 +136,13 @@ fn the_schema_knows_every_parameter() {
     assert_eq!(cache["replacement"]["anyOf"][0]["const"], "least-recent");
     let fault = &schema["properties"]["faults"]["items"]["properties"];
     assert_eq!(fault["fault"]["anyOf"][0]["const"], "drop");
+    for key in ["modules", "instances"] {
+        let patch = &schema["properties"][key]["additionalProperties"]["properties"];
+        for part in ["parameters", "clocks", "components", "links", "exports", "replace", "unlink"] {
+            assert_eq!(patch[part]["$ref"], format!("#/properties/{part}"));
+            assert!(schema["properties"][part].is_object(), "{part}");
+        }
+    }
     let scheduler = kinds.as_array().unwrap().iter().find(|kind| kind["title"] == "test/scheduler").unwrap();
     let choices = &scheduler["properties"]["policy"]["anyOf"];
     assert_eq!(choices[3]["properties"]["ppcs"]["properties"]["slots"]["default"], "4");

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use counterpoint_framework::time::{Bytes, BytesPerSecond, Cycles, Hertz, Latency, SimTime};
 use counterpoint_framework::topology::expression::{Expression, Number};
-use counterpoint_framework::topology::{Link, Loaded, natural, resolve};
+use counterpoint_framework::topology::{Link, Loaded, Origin, natural, resolve};
 use machines::load_text;
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -48,6 +48,27 @@ links:
 exports: { bus: scheduler.launches, extra: extra.out }
 set: { scheduler.policy: ppcs, dram.hit_latency: 20 cycles }
 ";
+const OVERLAY: &str = "counterpoint: 1
+overlay: o
+set: { gpu.tap.threads: 64 }
+replace: { sink: { type: test/sink, clock: slow } }
+unlink: [\"gpu[*].extra -> sink.in\"]
+modules:
+  gpu:
+    parameters: { hop: { type: cycles, default: 3 cycles } }
+    components: { tap: { type: test/core, clock: core } }
+    links:
+      - { from: extra.out, to: tap.work, latency: \"${hop}\" }
+      - \"tap.memory -> dram.clients[cores]\"
+instances:
+  \"gpu[1]\":
+    replace: { dram: { type: test/memory, capacity: 1 MiB } }
+    unlink: [extra.out -> tap.work]
+    links: [\"scheduler.cores[cores] -> tap.work\", extra.out -> end.in]
+    components: { end: { type: test/sink } }
+    exports: { end: end.in }
+links: [\"root.cores[2] -> gpu[1].end\"]
+";
 const SETS: [&str; 2] = ["gpu.core.l1d.capacity=8 KiB", "gpu.clocks.core=1.5 GHz"];
 
 fn text(components: &[&str], links: &[&str]) -> String {
@@ -55,10 +76,15 @@ fn text(components: &[&str], links: &[&str]) -> String {
 }
 
 fn load(machine: &str, module: &str, sets: &[&str]) -> Result<Loaded, String> {
-    let files = [("m.yaml", machine), ("gpu.yaml", module)];
+    load_with(machine, module, None, sets)
+}
+
+fn load_with(machine: &str, module: &str, overlay: Option<&str>, sets: &[&str]) -> Result<Loaded, String> {
+    let files = [("m.yaml", machine), ("gpu.yaml", module), ("o.yaml", overlay.unwrap_or_default())];
     let files = BTreeMap::from(files.map(|(name, text)| (name.to_owned(), text.to_owned())));
+    let overlays: Vec<String> = overlay.iter().map(|_| "o.yaml".to_owned()).collect();
     let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
-    load_text("m.yaml", &[], &sets, &files)
+    load_text("m.yaml", &overlays, &sets, &files)
 }
 
 /// The links of the sound machine: all but the last, which gives an output a second link.
@@ -81,6 +107,21 @@ fn senders_are_ranked_by_natural_order() {
     assert_eq!(into("sink.in"), ranked(&["gpu[0].extra.out", "gpu[1].extra.out", "tile[3].east"]));
     let sockets = machine.links.iter().filter(|link| link.socket).count();
     assert_eq!(sockets, 2 * 6, "a socket line makes a link each way");
+}
+
+#[test]
+fn an_overlay_adds_replaces_and_unlinks() {
+    let machine = load_with(&text(&COMPONENTS, sound()), MODULE, Some(OVERLAY), &SETS).unwrap().machine;
+    let into = |to: &str| {
+        let links = machine.links.iter().filter(|link| machine.path(&link.to) == to);
+        links.map(|link| machine.path(&link.from)).collect::<Vec<_>>()
+    };
+    assert_eq!(into("gpu[0].tap.work"), ["gpu[0].extra.out"]);
+    assert_eq!(into("gpu[1].tap.work"), ["gpu[1].scheduler.cores[3]"]);
+    assert_eq!(into("gpu[1].end.in"), ["gpu[1].extra.out", "root.cores[2]"]);
+    assert_eq!(into("sink.in"), ["tile[3].east"]);
+    let sink = machine.instances.iter().find(|instance| instance.path == "sink").unwrap();
+    assert_eq!((sink.clock, sink.origin), (Hertz::new(500_000_000), Origin::Replaced));
 }
 
 #[test]
@@ -110,6 +151,59 @@ proptest! {
         prop_assert_eq!(values(&printed), values(&expected_text));
         let again = load(&printed, MODULE, &[]).unwrap();
         prop_assert_eq!(&again.machine, &expected.machine);
+    }
+}
+
+/// The lines that a mask chooses, and the others.
+fn split<'l>(lines: &[&'l str], mask: u32) -> (Vec<&'l str>, Vec<&'l str>) {
+    let chosen = |at: usize| mask >> at & 1 == 1;
+    let these = |wanted| (0..lines.len()).filter(|&at| chosen(at) == wanted).map(|at| lines[at]).collect();
+    (these(true), these(false))
+}
+
+/// `components` and `links` of a machine or a module as YAML, each line indented.
+fn parts(components: &[&str], links: &[&str], indent: &str) -> String {
+    let lines = |lines: &[&str]| -> String { lines.iter().map(|line| format!("{indent}{line}\n")).collect() };
+    let (components, links) = (lines(components), lines(links));
+    format!("{indent}components:\n{components}{indent}links:\n{links}")
+}
+
+const MODULE_COMPONENTS: [&str; 4] = [
+    "  scheduler: { type: test/scheduler, clock: core }",
+    "  core: { type: test/core, count: \"${cores}\", clock: core }",
+    "  dram: { type: test/memory, capacity: \"${cores * 2} KiB\" }",
+    "  extra: { type: test/source }",
+];
+const MODULE_LINKS: [&str; 2] = [
+    "  - { from: \"scheduler.cores[*]\", to: \"core[*].work\", latency: 8 cycles, capacity: 2 }",
+    "  - { from: \"core[i].memory\", to: \"dram.clients[i]\", bandwidth: 1 GB/s }",
+];
+const MODULE_HEAD: &str =
+    "counterpoint: 1\nmodule: gpu\nparameters: { cores: { type: count, default: 1, min: 1 } }
+clocks: { core: 700 MHz }\nexports: { bus: scheduler.launches, extra: extra.out }\n";
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_an_overlay_adds_is_as_if_the_module_had_it(mask: u32, one_instance: bool) {
+        let module = |components: &[&str], links: &[&str]| format!("{MODULE_HEAD}{}", parts(components, links, ""));
+        let whole = load(&text(&COMPONENTS, sound()), &module(&MODULE_COMPONENTS, &MODULE_LINKS), &[]).unwrap();
+        let ((components, kept), (links, joined)) = (split(&COMPONENTS, mask), split(sound(), mask >> 8));
+        let ((inner, inner_kept), (inner_links, inner_joined)) =
+            (split(&MODULE_COMPONENTS, mask >> 16), split(&MODULE_LINKS, mask >> 20));
+        let added = parts(&inner, &inner_links, "    ");
+        let inside = match one_instance {
+            true => format!("instances:\n  \"gpu[0]\":\n{added}  \"gpu[1]\":\n{added}"),
+            false => format!("modules:\n  gpu:\n{added}"),
+        };
+        let overlay = format!("counterpoint: 1\noverlay: rest\n{}{inside}", parts(&components, &links, ""));
+        let (machine, module) = (text(&kept, &joined), module(&inner_kept, &inner_joined));
+        let patched = load_with(&machine, &module, Some(&overlay), &[]).unwrap();
+        prop_assert_eq!(&patched.machine, &whole.machine);
+        let printed = resolve(&patched.machine, &patched.sources);
+        let again = load(&printed, MODULE, &[]).unwrap();
+        prop_assert_eq!(&again.machine, &whole.machine);
     }
 }
 
@@ -216,12 +310,14 @@ proptest! {
     fn no_text_makes_the_loader_panic(
         machine in prop::collection::vec(mutation(), 0..5),
         module in prop::collection::vec(mutation(), 0..3),
+        overlay in prop::option::of(prop::collection::vec(mutation(), 0..4)),
         set in prop::collection::vec(mutation(), 0..3),
     ) {
         let machine = mutate(&text(&COMPONENTS, sound()), &machine);
         let module = mutate(MODULE, &module);
         let set = mutate(SETS[0], &set);
-        match load(&machine, &module, &[&set]) {
+        let overlay = overlay.map(|overlay| mutate(OVERLAY, &overlay));
+        match load_with(&machine, &module, overlay.as_deref(), &[&set]) {
             Err(report) => prop_assert!(report.contains("error: "), "an empty report"),
             Ok(loaded) => {
                 let printed = resolve(&loaded.machine, &loaded.sources);

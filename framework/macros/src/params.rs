@@ -3,7 +3,9 @@
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::spanned::Spanned;
-use syn::{Attribute, Data, DeriveInput, Error, Expr, ExprLit, ExprUnary, Fields, Lit, Result};
+use syn::{
+    Attribute, Data, DeriveInput, Error, Expr, ExprLit, ExprUnary, Fields, Lit, LitStr, Result, Token,
+};
 
 use crate::fields::doc;
 
@@ -48,6 +50,7 @@ pub(crate) fn derive(input: DeriveInput) -> Result<TokenStream> {
         locals.push(quote!(#ident: #local?,));
         names.push(name);
     }
+    let moved = moved(&input.attrs, &names)?;
     let (ident, count) = (&input.ident, specs.len());
     let (generics, arguments, bounds) = input.generics.split_for_impl();
     let build = match &data.fields {
@@ -64,11 +67,15 @@ pub(crate) fn derive(input: DeriveInput) -> Result<TokenStream> {
                     ::std::vec![#(#described),*]
                 }
 
+                fn moved() -> &'static [#model::Moved] {
+                    &[#(#moved),*]
+                }
+
                 fn read(
                     node: &#model::Node,
                     reader: &mut #model::Reader<'_>,
                 ) -> ::std::option::Option<Self> {
-                    let #map = reader.map(node, ::std::vec![#(#names),*])?;
+                    let #map = reader.map(node, ::std::vec![#(#names),*], Self::moved())?;
                     // All are read before one is missed, so that all problems are reported.
                     #(#read)*
                     ::std::option::Option::Some(#build)
@@ -150,6 +157,29 @@ fn declared(attributes: &[Attribute]) -> Result<Declared> {
         })?;
     }
     Ok(declared)
+}
+
+/// What `#[params(moved("name", "sentence"))]` says, for a struct with parameters of these names.
+fn moved(attributes: &[Attribute], names: &[String]) -> Result<Vec<TokenStream>> {
+    let mut moved = Vec::new();
+    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("params")) {
+        attribute.parse_nested_meta(|meta| {
+            if !meta.path.is_ident("moved") {
+                return Err(meta.error("expected moved"));
+            }
+            let content;
+            syn::parenthesized!(content in meta.input);
+            let name: LitStr = content.parse()?;
+            content.parse::<Token![,]>()?;
+            let hint: LitStr = content.parse()?;
+            if names.contains(&name.value()) {
+                return Err(Error::new(name.span(), "a parameter has this name: it has not moved"));
+            }
+            moved.push(quote!(::counterpoint_framework::model::Moved { name: #name, hint: #hint }));
+            Ok(())
+        })?;
+    }
+    Ok(moved)
 }
 
 /// A literal as YAML would write it: `"4 KiB"`, `8`, `-1`, `0.5`, `true`.

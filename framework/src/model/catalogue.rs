@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::families::Families;
+use super::moved::Moved;
 use super::node::Node;
 use super::params::{Field, Reader};
 use super::ports::PortInfo;
@@ -17,6 +18,8 @@ pub struct KindInfo {
     pub doc: &'static str,
     /// Its parameters.
     pub fields: fn() -> Vec<Field>,
+    /// The names that parameters had before.
+    pub moved: &'static [Moved],
     /// Reads the parameters and reports what is wrong with them.
     pub check: fn(&Node, &mut Reader<'_>),
     /// Its own ports; [`Catalogue::ports`] has those of chosen variants, too.

@@ -9,6 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::diagnostics::Diagnostic;
+use super::moved::Moved;
 use super::node::{Node, Span, Value};
 use super::params::{Field, Parameter, Params, Reader, TypeInfo, default_node};
 use super::ports::{PortInfo, Ports};
@@ -50,6 +51,8 @@ pub struct VariantInfo {
     pub doc: &'static str,
     /// Its own parameters.
     pub fields: fn() -> Vec<Field>,
+    /// The names that its parameters had before.
+    pub moved: &'static [Moved],
     /// The ports that it brings into its component.
     pub ports: fn() -> Vec<PortInfo>,
     /// It is [`Equipped`].
@@ -99,6 +102,7 @@ impl Families {
             name: V::NAME,
             doc: V::DOC,
             fields: V::Params::fields,
+            moved: V::Params::moved(),
             ports: Vec::new,
             is_equipped: false,
             read: Box::new(read),
@@ -124,6 +128,7 @@ impl Families {
             name: V::NAME,
             doc: V::DOC,
             fields: V::Params::fields,
+            moved: V::Params::moved(),
             ports: V::Ports::info,
             is_equipped: true,
             read: Box::new(read),

@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::diagnostics::{Diagnostic, Diagnostics};
 use super::families::{Families, FamilyId};
+use super::moved::Moved;
 use super::node::{FileId, Key, Node, SourceMap, Span, Value};
 use super::slots::Gear;
 use super::yaml;
@@ -16,6 +17,11 @@ use super::yaml;
 pub trait Params: Sized {
     /// The declarations, in the order they were written.
     fn fields() -> Vec<Field>;
+
+    /// The names that parameters had before.
+    fn moved() -> &'static [Moved] {
+        &[]
+    }
 
     /// Reads the parameters from a map. Reports everything that is wrong, and then returns nothing.
     fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self>;
@@ -28,7 +34,7 @@ impl Params for () {
     }
 
     fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
-        reader.map(node, Vec::new()).map(|_| ())
+        reader.map(node, Vec::new(), Self::moved()).map(|_| ())
     }
 }
 
@@ -60,6 +66,8 @@ pub struct TypeInfo {
     pub units: Vec<&'static str>,
     /// The parameters of a nested set.
     pub fields: Vec<Field>,
+    /// The former names of parameters of a nested set.
+    pub moved: &'static [Moved],
     /// The names of an enumeration.
     pub choices: Vec<ChoiceInfo>,
     /// It may have any shape.
@@ -200,8 +208,13 @@ impl<'a> Reader<'a> {
         self.report(diagnostic);
     }
 
-    /// Opens a map whose keys must be among `names`.
-    pub fn map<'n>(&mut self, node: &'n Node, names: Vec<&'static str>) -> Option<MapReader<'n>> {
+    /// Opens a map whose keys must be among `names`; those in `moved` say where they are now.
+    pub fn map<'n>(
+        &mut self,
+        node: &'n Node,
+        names: Vec<&'static str>,
+        moved: &[Moved],
+    ) -> Option<MapReader<'n>> {
         let Some(entries) = node.as_map() else {
             let message = format!("expected a map of parameters, found {}", node.shape());
             self.report(Diagnostic::new(node.span, message).suggest("", names.iter().copied()));
@@ -209,8 +222,11 @@ impl<'a> Reader<'a> {
         };
         for (index, (key, _)) in entries.iter().enumerate() {
             if !names.contains(&key.name.as_str()) {
-                let diagnostic = Diagnostic::new(key.span, format!("unknown key `{}`", key.name));
-                self.report(diagnostic.suggest(&key.name, names.iter().copied()));
+                let unknown = || {
+                    let diagnostic = Diagnostic::new(key.span, format!("unknown key `{}`", key.name));
+                    diagnostic.suggest(&key.name, names.iter().copied())
+                };
+                self.report(Moved::report(moved, &key.name, key.span).unwrap_or_else(unknown));
             }
             if let Some((first, _)) = entries[..index].iter().find(|(other, _)| other.name == key.name) {
                 let diagnostic = Diagnostic::new(key.span, format!("duplicate key `{}`", key.name));

@@ -53,6 +53,7 @@ impl Registry {
             name: C::KIND,
             doc: C::DOC,
             fields: C::Params::fields,
+            moved: C::Params::moved(),
             check: |node, reader| {
                 make::<C>(node, reader);
             },

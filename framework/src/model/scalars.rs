@@ -204,7 +204,7 @@ impl<T: Parameter> Parameter for Vec<T> {
 
 impl<P: Params> Parameter for P {
     fn describe() -> TypeInfo {
-        TypeInfo { fields: P::fields(), ..TypeInfo::plain("a map of parameters") }
+        TypeInfo { fields: P::fields(), moved: P::moved(), ..TypeInfo::plain("a map of parameters") }
     }
 
     fn from_node(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {

@@ -13,7 +13,8 @@ use crate::time::Hertz;
 
 use super::expand::{Flat, FlatInstance};
 use super::faults;
-use super::machine::{Endpoint, Instance, Link, Machine, natural, port_path};
+use super::machine::{Endpoint, Instance, Link, Machine, Origin, natural, port_path};
+use super::patch::caused;
 use super::wire::{Leaf, Wire};
 
 /// The clock of a component that names none.
@@ -35,6 +36,7 @@ pub(super) fn check(flat: &Flat, catalogue: &Catalogue, diagnostics: &mut Diagno
         joined: BTreeMap::new(),
         repeated: BTreeSet::new(),
         mismatched: BTreeSet::new(),
+        unsuited: flat.unsuited.clone(),
     };
     let mut links = Vec::new();
     for wire in &flat.wires {
@@ -100,6 +102,7 @@ fn instance(flat: &FlatInstance, catalogue: &Catalogue, diagnostics: &mut Diagno
         params,
         overridden: flat.overridden.clone(),
         span: flat.span,
+        origin: flat.origin,
     }
 }
 
@@ -171,6 +174,8 @@ struct Checker<'a> {
     /// Lines that are there twice, and lines whose ends do not suit each other: one report serves all their elements.
     repeated: BTreeSet<Span>,
     mismatched: BTreeSet<Span>,
+    /// Where overlays put components that do not suit a link.
+    unsuited: BTreeSet<Span>,
 }
 
 impl<'a> Checker<'a> {
@@ -195,7 +200,11 @@ impl<'a> Checker<'a> {
         }
         if let Err(diagnostic) = self.suits(wire, &from, &to) {
             if self.mismatched.insert(wire.span) {
-                self.diagnostics.report(*diagnostic);
+                let ends = [&wire.from, &wire.to].map(|leaf| &self.flat.instances[leaf.instance]);
+                let replaced = ends.into_iter().find(|end| end.origin == Origin::Replaced);
+                let replaced = replaced.filter(|_| !wire.added).map(|instance| instance.span);
+                self.unsuited.extend(replaced);
+                self.diagnostics.report(caused(*diagnostic, replaced));
             }
             return;
         }
@@ -221,6 +230,7 @@ impl<'a> Checker<'a> {
             sender_index: 0,
             socket,
             faults: Vec::new(),
+            added: wire.added.then_some(wire.span),
         };
         if socket {
             let (latency, back) = (link.back, link.latency);
@@ -305,7 +315,7 @@ impl<'a> Checker<'a> {
                         self.diagnostics.report(diagnostic.help(help).note(spans[0], "the first one"));
                     }
                 }
-                if doubtful.contains(&(at, info.name)) {
+                if doubtful.contains(&(at, info.name)) || self.unsuited.contains(&instance.span) {
                     continue;
                 }
                 if uses.is_empty() && !info.optional && !is_misspelt {

@@ -1,18 +1,18 @@
-//! Third pass: modules unfolded. Binds parameters, evaluates `${…}`, makes arrays, carries every setting to its place,
+//! Fourth pass: modules unfolded. Binds parameters, evaluates `${…}`, makes arrays, carries every setting to its place,
 //! and leaves a flat list of component instances and of joined ports.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::ports::PortInfo;
-use crate::model::{Bounds, Catalogue, Diagnostic, Diagnostics, Families, Node, Parameter, Reader, Span};
-use crate::time::Hertz;
+use crate::model::{Catalogue, Diagnostic, Diagnostics, Key, Node, Parameter, Reader, Span};
 
+use super::clocks::{self, ClockUse, Clocks};
 use super::expression::{self, Names, Number};
-use super::machine::Follows;
+use super::machine::{Follows, Origin};
 use super::module::{self, Body, ComponentEntry, Module, ParameterEntry};
-use super::overrides::{Overridden, Override, Setter, open};
+use super::overrides::{Declared, Overridden, Override, Setter, open};
 use super::parameter_types::{ANY, TYPES, check_of};
-use super::source::Sources;
+use super::patch::{Parts, is_below};
 use super::wire::{self, Wire};
 
 /// More instances than this are taken for a mistake.
@@ -38,6 +38,11 @@ pub(super) struct Flat {
     pub faults: Vec<Node>,
     /// Ports that a faulty link names: whether they are connected cannot be said.
     pub doubtful: Vec<(usize, String)>,
+    /// What is to be said of names that are not there, each with the path that was written, unless it is for an overlay
+    /// whose own place is not there.
+    pub missing: Vec<(String, Diagnostic)>,
+    /// Where overlays put components that do not suit a link: their ports are not called unconnected.
+    pub unsuited: BTreeSet<Span>,
 }
 
 /// A component of the flat machine.
@@ -51,6 +56,8 @@ pub(super) struct FlatInstance {
     pub kind_span: Span,
     /// Where the component is named.
     pub span: Span,
+    /// Who wrote it.
+    pub origin: Origin,
     /// Its clock.
     pub clock: Option<ClockUse>,
     /// Its parameters.
@@ -63,20 +70,6 @@ pub(super) struct FlatInstance {
     pub ports: Vec<PortInfo>,
 }
 
-/// A clock in the flat machine.
-#[derive(Clone, Debug)]
-pub(super) struct ClockUse {
-    /// Its path.
-    pub path: String,
-    /// Its frequency.
-    pub frequency: Hertz,
-    /// The text that set the frequency from outside the module, if any did.
-    pub overridden: Option<Span>,
-}
-
-/// The clocks of a module by name; nothing where the frequency is faulty.
-type Clocks = BTreeMap<String, Option<ClockUse>>;
-
 /// The parts of one unfolded module, by name.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scope {
@@ -86,6 +79,16 @@ pub(super) struct Scope {
     pub exports: BTreeMap<String, module::Text>,
     /// The parameters.
     pub environment: Environment,
+    /// What is no longer here, each with a sentence that says where it is.
+    pub moved: Vec<(Key, String)>,
+}
+
+impl Scope {
+    /// Where an overlay put a component in the place of the one that an end of a link names, if one did.
+    pub(super) fn replaced(&self, end: &module::Text) -> Option<Span> {
+        let named = self.parts.iter().filter(|(name, _)| is_below(&end.text, name));
+        named.max_by_key(|(name, _)| name.len())?.1.replaced
+    }
 }
 
 /// An entry of `components:`, unfolded.
@@ -97,6 +100,8 @@ pub(super) struct Part {
     pub elements: Vec<Element>,
     /// Whether something about it is wrong, so that its length is not known.
     pub faulty: bool,
+    /// Where an overlay put it in the place of another, if one did.
+    pub replaced: Option<Span>,
 }
 
 /// One element of a part.
@@ -131,27 +136,10 @@ impl expression::Scope for Environment {
 }
 
 /// Unfolds a machine.
-pub(super) fn expand(sources: &Sources, catalogue: &Catalogue, diagnostics: &mut Diagnostics) -> Flat {
-    let mut machine = module::parse(&sources.machine, diagnostics);
-    let (mut set, mut faults) = (Vec::new(), Vec::new());
-    for base in &sources.bases {
-        let (more, wrong) = module::parse_overlay(base, diagnostics);
-        set.extend(more);
-        faults.extend(wrong);
-    }
-    machine.set.splice(0..0, set);
-    machine.faults.splice(0..0, faults);
-    let mut modules = BTreeMap::new();
-    for (name, document) in &sources.modules {
-        modules.insert(name.clone(), module::parse(document, diagnostics));
-    }
-    let (mut overrides, mut added) = (Vec::new(), Vec::new());
-    for overlay in &sources.overlays {
-        let (set, faults) = module::parse_overlay(overlay, diagnostics);
-        added.extend(faults);
-        overrides.extend(set.iter().map(|(key, value)| Override::new(key, value.clone())));
-    }
-    overrides.extend(sources.sets.iter().map(|(key, value)| Override::new(key, value.clone())));
+pub(super) fn expand(parts: &Parts, catalogue: &Catalogue, diagnostics: &mut Diagnostics) -> Flat {
+    let Parts { machine, .. } = parts;
+    let mut overrides: Vec<Override> =
+        parts.set.iter().map(|(key, value)| Override::new(key, value.clone())).collect();
     let nothing = Environment::default();
     for one in &mut overrides {
         if let Some(value) = expression::substitute(&one.value, &nothing, diagnostics) {
@@ -164,11 +152,13 @@ pub(super) fn expand(sources: &Sources, catalogue: &Catalogue, diagnostics: &mut
         follows: machine.follows,
         ..Flat::default()
     };
+    let (within, seen, faulty, lost) = (Vec::new(), Vec::new(), Vec::new(), parts.lost.clone());
     let mut expander =
-        Expander { catalogue, modules: &modules, diagnostics, flat, within: Vec::new(), unfolded: 0 };
-    let scope = expander.module(&machine, "", machine.span, overrides, &Clocks::new());
+        Expander { catalogue, parts, diagnostics, flat, within, seen, faulty, lost, unfolded: 0 };
+    let scope = expander.module(machine, "", machine.span, overrides, &Clocks::new());
+    expander.missing();
     let mut flat = expander.flat;
-    for (faults, environment) in [(&machine.faults, &scope.environment), (&added, &nothing)] {
+    for (faults, environment) in [(&machine.faults, &scope.environment), (&parts.faults, &nothing)] {
         let known = faults.iter().filter_map(|node| expression::substitute(node, environment, diagnostics));
         flat.faults.extend(known);
     }
@@ -177,11 +167,16 @@ pub(super) fn expand(sources: &Sources, catalogue: &Catalogue, diagnostics: &mut
 
 struct Expander<'a> {
     catalogue: &'a Catalogue,
-    modules: &'a BTreeMap<String, Module>,
+    parts: &'a Parts,
     diagnostics: &'a mut Diagnostics,
     flat: Flat,
     /// The modules being unfolded, outermost first.
     within: Vec<String>,
+    /// The paths of modules so far, and of parts about which something is wrong, if overlays speak of single instances.
+    seen: Vec<String>,
+    faulty: Vec<String>,
+    /// Names that are missing because what would bring them was reported.
+    lost: Vec<String>,
     /// Components and modules unfolded so far.
     unfolded: usize,
 }
@@ -222,8 +217,8 @@ impl Expander<'_> {
             inner.extend(outer);
             settings.parts.insert(name, inner);
         }
-        let clocks = self.clocks(module, path, &environment, settings.clocks, around);
-        let mut scope = Scope { environment, ..Scope::default() };
+        let clocks = clocks::unfold(module, path, &environment, settings.clocks, around, self.diagnostics);
+        let mut scope = Scope { environment, moved: module.moved.clone(), ..Scope::default() };
         for entry in &module.components {
             let settings = settings.parts.remove(&entry.key.name).unwrap_or_default();
             let part = self.part(entry, path, &scope.environment, &clocks, settings);
@@ -235,7 +230,7 @@ impl Expander<'_> {
                 None => self.diagnostics.error(node.span, format!("expected a port, found {}", node.shape())),
             }
         }
-        wire::exports(&scope, self.catalogue, &self.flat.instances, self.diagnostics);
+        wire::exports(&scope, self.catalogue, &mut self.flat, self.diagnostics);
         for link in &module.links {
             wire::link(link, &scope, self.catalogue, &mut self.flat, self.diagnostics);
         }
@@ -255,7 +250,10 @@ impl Expander<'_> {
             let first = &one.path[0];
             let element = (1..=words).rev().find_map(|words| {
                 let (name, index) = one.indexed(words)?;
-                let array = |entry: &ComponentEntry| entry.count.is_some() && entry.key.name == name;
+                let array = |entry: &ComponentEntry| {
+                    let may_be = entry.count.is_some() || matches!(entry.body, Body::Unknown);
+                    may_be && entry.key.name == name
+                };
                 module.components.iter().any(array).then_some((words, name, index))
             });
             if let Some((words, name, index)) =
@@ -274,6 +272,11 @@ impl Expander<'_> {
                 } else {
                     settings.parameters.push(one);
                 }
+            } else if let Some(moved) = (1..=words).rev().find_map(|words| {
+                let head = one.head(words);
+                module.moved(&head.name, head.span)
+            }) {
+                self.diagnostics.report(moved);
             } else {
                 let message = format!("there is nothing named `{}` to set in `{}`", first.name, module.name);
                 if let Some((name, _)) = one.indexed(1)
@@ -285,7 +288,8 @@ impl Expander<'_> {
                 }
                 let names = module.parameters.iter().map(|entry| entry.key.name.as_str());
                 let names = names.chain(module.components.iter().map(|entry| entry.key.name.as_str()));
-                self.diagnostics.report(Diagnostic::new(first.span, message).suggest(&first.name, names));
+                let diagnostic = Diagnostic::new(first.span, message).suggest(&first.name, names);
+                self.flat.missing.push((one.head(words).name, diagnostic));
             }
         }
         settings
@@ -343,54 +347,6 @@ impl Expander<'_> {
         check(value, min.as_ref(), max.as_ref(), &entry.key.name, &mut reader)
     }
 
-    fn clocks(
-        &mut self,
-        module: &Module,
-        path: &str,
-        environment: &Environment,
-        settings: Vec<Override>,
-        around: &Clocks,
-    ) -> Clocks {
-        let mut values: BTreeMap<String, (Node, Option<Span>)> = BTreeMap::new();
-        for (key, node) in &module.clocks {
-            if let Some(value) = expression::substitute(node, environment, self.diagnostics) {
-                values.insert(key.name.clone(), (value, None));
-            }
-        }
-        for one in open(settings, self.diagnostics) {
-            let name = one.head(one.path.len());
-            if !module.clocks.iter().any(|(key, _)| key.name == name.name) {
-                let diagnostic = Diagnostic::new(name.span, format!("there is no clock `{}`", name.name));
-                let names = module.clocks.iter().map(|(key, _)| key.name.as_str());
-                self.diagnostics.report(diagnostic.suggest(&name.name, names));
-                continue;
-            }
-            values.insert(name.name, (one.value, Some(one.key)));
-        }
-        let families = Families::default();
-        let mut clocks = BTreeMap::new();
-        for (name, (node, overridden)) in values {
-            if let Some(outer) = node.as_scalar().and_then(|text| around.get(text)) {
-                let clock = outer.as_ref().map(|outer| ClockUse { path: join(path, &name), ..outer.clone() });
-                clocks.insert(name, clock);
-                continue;
-            }
-            let frequency = Hertz::from_node(&node, &mut Reader::new(&families, self.diagnostics));
-            let bounds = Bounds { min: Some("1 Hz"), max: Some("1000 GHz") };
-            let frequency = frequency.filter(|frequency| {
-                let within = frequency.within(&bounds);
-                if !within {
-                    let diagnostic = Diagnostic::new(node.span, format!("`{frequency}` is out of range"));
-                    self.diagnostics.report(diagnostic.help("a clock runs at 1 Hz to 1000 GHz"));
-                }
-                within
-            });
-            let path = join(path, &name);
-            clocks.insert(name, frequency.map(|frequency| ClockUse { path, frequency, overridden }));
-        }
-        clocks
-    }
-
     fn part(
         &mut self,
         entry: &ComponentEntry,
@@ -403,8 +359,14 @@ impl Expander<'_> {
             None => Some(1),
             Some(node) => self.count(node, environment),
         };
-        let mut part = Part { array: entry.count.is_some(), elements: Vec::new(), faulty: count.is_none() };
+        let replaced = (entry.origin == Origin::Replaced).then_some(entry.key.span);
+        let (array, faulty) = (entry.count.is_some(), count.is_none() || matches!(entry.body, Body::Unknown));
+        let mut part = Part { array, elements: Vec::new(), faulty, replaced };
         let path = join(path, &entry.key.name);
+        if part.faulty {
+            self.faulty.push(path);
+            return part;
+        }
         let beyond =
             |one: &Override| one.element.filter(|(index, _)| count.is_some_and(|count| *index >= count));
         for (index, span) in settings.iter().filter_map(beyond) {
@@ -428,6 +390,7 @@ impl Expander<'_> {
                 Some(element) => part.elements.push(element),
                 None => {
                     part.faulty = true;
+                    self.faulty.push(path);
                     break;
                 }
             }
@@ -466,10 +429,13 @@ impl Expander<'_> {
         match &entry.body {
             Body::Module { module: name, set } => {
                 let text = name.as_scalar().unwrap_or_default();
-                let modules = self.modules;
-                let Some(module) = modules.get(text) else {
+                let parts = self.parts;
+                let Some(module) = parts.modules.get(text) else {
+                    if !parts.complete {
+                        return None;
+                    }
                     let diagnostic = Diagnostic::new(name.span, format!("unknown module `{text}`"));
-                    let names: Vec<&str> = self.modules.keys().map(String::as_str).collect();
+                    let names: Vec<&str> = parts.modules.keys().map(String::as_str).collect();
                     let none = names.is_empty().then_some("name its file under `include:`");
                     let mut diagnostic = diagnostic.suggest(text, names);
                     diagnostic.help = diagnostic.help.or(none.map(str::to_owned));
@@ -488,6 +454,11 @@ impl Expander<'_> {
                     }
                 }
                 inside.extend_from_slice(settings);
+                let single = parts.single.at(path, module, &mut self.lost, self.diagnostics);
+                let module = single.as_ref().unwrap_or(module);
+                if !parts.single.is_empty() {
+                    self.seen.push(path.to_owned());
+                }
                 Some(Element::Module(Box::new(self.module(module, path, entry.key.span, inside, clocks))))
             }
             Body::Kind { kind, clock, parameters, span } => {
@@ -502,18 +473,28 @@ impl Expander<'_> {
                 let mut clock = clock.clone();
                 let mut overridden = Vec::new();
                 let known = kind.as_scalar().and_then(|name| self.catalogue.get(name));
-                let fields = known.map(|kind| (kind.fields)());
+                let fields = known.map(|kind| ((kind.fields)(), kind.moved));
+                let mut found = Diagnostics::default();
                 for one in open(settings.to_vec(), self.diagnostics) {
                     if one.path[0].name == "clock" && one.path.len() == 1 {
                         clock = Some(one.value);
-                    } else if let Some(fields) = &fields {
+                    } else if let Some((fields, moved)) = &fields {
+                        let declared = Declared { fields, moved };
                         let mut setter = Setter {
                             catalogue: self.catalogue,
-                            diagnostics: self.diagnostics,
+                            diagnostics: &mut found,
                             overridden: &mut overridden,
                         };
-                        setter.set(&mut parameters, &one.path, &one.value, fields, "", one.key);
+                        setter.set(&mut parameters, &one.path, &one.value, declared, "", one.key);
                     }
+                }
+                for problem in found.sorted() {
+                    self.diagnostics.report(match entry.origin {
+                        Origin::Replaced => {
+                            problem.note(entry.key.span, "an overlay replaces the component here")
+                        }
+                        _ => problem,
+                    });
                 }
                 let kind_name = kind.as_scalar().unwrap_or_default();
                 let instance = FlatInstance {
@@ -522,7 +503,8 @@ impl Expander<'_> {
                     kind: kind_name.to_owned(),
                     kind_span: kind.span,
                     span: entry.key.span,
-                    clock: clock.and_then(|clock| self.clock(&clock, clocks)),
+                    origin: entry.origin,
+                    clock: clock.and_then(|clock| clocks::find(&clock, clocks, self.diagnostics)),
                     parameters,
                     incomplete,
                     overridden,
@@ -530,6 +512,7 @@ impl Expander<'_> {
                 self.flat.instances.push(instance);
                 Some(Element::Component(self.flat.instances.len() - 1))
             }
+            Body::Unknown => None,
         }
     }
 
@@ -546,18 +529,15 @@ impl Expander<'_> {
         ports
     }
 
-    fn clock(&mut self, node: &Node, clocks: &Clocks) -> Option<ClockUse> {
-        let name = node.as_scalar().unwrap_or_default();
-        match clocks.get(name) {
-            Some(clock) => clock.clone(),
-            None => {
-                let diagnostic = Diagnostic::new(node.span, format!("unknown clock `{name}`"));
-                let mut diagnostic = diagnostic.suggest(name, clocks.keys().map(String::as_str));
-                if clocks.is_empty() {
-                    diagnostic.help = Some("declare it under `clocks:`".to_owned());
-                }
+    /// Reports names that are not there, and overlays' instances. What would have been there with an instance or a module
+    /// that is not there itself was caused by that.
+    fn missing(&mut self) {
+        let mut lost = self.parts.single.nowhere(&self.seen, &self.faulty, self.diagnostics);
+        lost.append(&mut self.lost);
+        for (path, diagnostic) in std::mem::take(&mut self.flat.missing) {
+            let is_lost = |word: &str| lost.iter().any(|lost| lost == word);
+            if !path.split(['.', '[', ' ']).any(is_lost) {
                 self.diagnostics.report(diagnostic);
-                None
             }
         }
     }
@@ -570,7 +550,7 @@ struct Settings {
     parts: BTreeMap<String, Vec<Override>>,
 }
 
-fn join(path: &str, name: &str) -> String {
+pub(super) fn join(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 

@@ -5,6 +5,8 @@ use std::fmt::Write;
 use crate::model::ports::{PortInfo, PortShape};
 use crate::model::{Catalogue, Families, FaultParams, Field, KindInfo, Params};
 
+use super::overlay::{OWN_KEYS, OverlayKey, PATCH_KEYS};
+
 /// The documentation of a kind: what it models, its parameters and its ports.
 pub fn explain(kind: &KindInfo, families: &Families) -> String {
     let mut out = format!("{}\n", kind.name);
@@ -67,6 +69,25 @@ pub fn explain_faults() -> String {
     );
     out.push_str("\nKeys\n");
     fields(&mut out, 1, &FaultParams::fields(), &Families::default());
+    out
+}
+
+/// The documentation of overlays: their keys.
+pub fn explain_overlay() -> String {
+    let mut out = String::from("overlay\n");
+    paragraph(
+        &mut out,
+        1,
+        "What is changed of a machine without changing its file: settings, faults, and components and links that are added or \
+         replaced, in the machine itself or in its modules. A machine builds on the overlays that it includes; `--with` \
+         applies others, in their order. Two overlays do not replace, add or take away the same thing.",
+    );
+    out.push_str("\nKeys\n");
+    for OverlayKey { name, holds, doc } in OWN_KEYS.iter().chain(&PATCH_KEYS) {
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "  {name}: {holds}");
+        paragraph(&mut out, 3, doc);
+    }
     out
 }
 

@@ -30,6 +30,18 @@ impl Follows {
     }
 }
 
+/// Who wrote a component of a module.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Origin {
+    /// The module itself.
+    #[default]
+    Own,
+    /// An overlay, which added it.
+    Added,
+    /// An overlay, which put it in the place of another.
+    Replaced,
+}
+
 /// A machine that is sound: every kind exists, every parameter was read, every port is joined to one that suits it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
@@ -64,6 +76,8 @@ pub struct Instance {
     pub overridden: Vec<(String, Span)>,
     /// Where the component is named.
     pub span: Span,
+    /// Who wrote it.
+    pub origin: Origin,
 }
 
 /// Machines are equal if they behave equally: where something was written does not matter.
@@ -78,7 +92,7 @@ impl PartialEq for Instance {
 }
 
 /// A one-way link. A line that joins sockets makes two.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Link {
     /// The sender.
     pub from: Endpoint,
@@ -98,6 +112,20 @@ pub struct Link {
     pub socket: bool,
     /// What goes wrong on it, in this order.
     pub faults: Vec<FaultParams>,
+    /// The line of the overlay that added it, if one did.
+    pub added: Option<Span>,
+}
+
+/// Links are equal if they behave equally.
+impl PartialEq for Link {
+    fn eq(&self, other: &Self) -> bool {
+        let behaviour = |link: &Self| {
+            (link.latency, link.back, link.capacity, link.bandwidth, link.sender_index, link.socket)
+        };
+        (&self.from, &self.to) == (&other.from, &other.to)
+            && behaviour(self) == behaviour(other)
+            && self.faults == other.faults
+    }
 }
 
 /// A port of a component.

@@ -1,19 +1,23 @@
 //! From YAML to a machine, one pass a file, each with one input and one output:
-//! `source` (files to trees), `module` (trees to parts), `expand` with `overrides` and `wire` (parts to a flat list),
-//! `check` with `faults` (a flat list to a [`Machine`]), `build` (a machine to one that runs); `resolve`, `explain` and `schema` print.
+//! `source` (files to trees), `module` and `overlay` (trees to parts), `patch` (what overlays add and replace, into the
+//! others), `expand` with `overrides`, `clocks`, `wire` and `medium` (parts to a flat list), `check` with `faults` (a flat list to a [`Machine`]), `build` (a machine to one that runs); `resolve`, `explain` and `schema` print.
 //! Every pass reports all it finds; only a load without a problem is a machine.
 
 mod build;
 mod check;
+mod clocks;
 mod expand;
 mod explain;
 pub mod expression;
 mod faults;
 mod machine;
+mod medium;
 mod module;
 mod number;
+mod overlay;
 mod overrides;
 mod parameter_types;
+mod patch;
 pub mod picture;
 mod resolve;
 mod schema;
@@ -21,8 +25,8 @@ mod source;
 mod wire;
 
 pub use build::{RunReport, build, run};
-pub use explain::{explain, explain_faults, explain_file, list};
-pub use machine::{Endpoint, Follows, Instance, Link, Machine, natural};
+pub use explain::{explain, explain_faults, explain_file, explain_overlay, list};
+pub use machine::{Endpoint, Follows, Instance, Link, Machine, Origin, natural};
 pub use resolve::{flow, resolve, resolve_plain};
 pub use schema::{schema, schema_of_file};
 pub use source::{COMMAND_LINE, Disk, Files, beside, endless};
@@ -53,7 +57,8 @@ pub fn load(
     let mut diagnostics = Diagnostics::default();
     let read = source::read(path, overlays, sets, files, &mut sources, &mut diagnostics);
     let machine = read.map(|read| {
-        let flat = expand::expand(&read, catalogue, &mut diagnostics);
+        let parts = patch::merge(&read, &mut diagnostics);
+        let flat = expand::expand(&parts, catalogue, &mut diagnostics);
         check::check(&flat, catalogue, &mut diagnostics)
     });
     match machine {

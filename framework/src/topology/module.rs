@@ -1,8 +1,9 @@
 //! Second pass: the tree of a machine or module to its parts. Checks which keys stand where, and nothing about values.
 
-use crate::model::{Diagnostic, Diagnostics, Key, Node, Span, Value};
+use crate::model::diagnostics::nearest;
+use crate::model::{Diagnostic, Diagnostics, Key, Node, Span, Value, has_moved};
 
-use super::machine::Follows;
+use super::machine::{Follows, Origin};
 use super::source::Document;
 
 /// A machine or a module, as it was written.
@@ -30,6 +31,25 @@ pub(super) struct Module {
     pub set: Vec<(Key, Node)>,
     /// What goes wrong on its links; a machine's alone.
     pub faults: Vec<Node>,
+    /// Parameters and parts that are no longer here, each with a sentence that says where they are.
+    pub moved: Vec<(Key, String)>,
+    /// The entries of overlays that took links away.
+    pub unlinked: Vec<LinkEntry>,
+}
+
+impl Module {
+    /// The report on a name that is not here, if it was once.
+    pub(super) fn moved(&self, name: &str, span: Span) -> Option<Diagnostic> {
+        moved(&self.moved, name, span)
+    }
+}
+
+/// The report on a name among those that have moved; it may have the index of an element.
+pub(super) fn moved(list: &[(Key, String)], name: &str, span: Span) -> Option<Diagnostic> {
+    let whole =
+        name.strip_suffix(']').and_then(|name| name.rsplit_once('[')).map_or(name, |(whole, _)| whole);
+    let (key, hint) = list.iter().find(|(key, _)| key.name == whole)?;
+    Some(has_moved(&key.name, span, hint))
 }
 
 /// A declared parameter of a module.
@@ -56,6 +76,8 @@ pub(super) struct ComponentEntry {
     pub body: Body,
     /// How many there are, if it is an array.
     pub count: Option<Node>,
+    /// Who wrote it.
+    pub origin: Origin,
 }
 
 /// What an entry of `components:` is made of.
@@ -79,6 +101,8 @@ pub(super) enum Body {
         /// What is set in it.
         set: Vec<(Key, Node)>,
     },
+    /// Not known: the entry is faulty, which was reported.
+    Unknown,
 }
 
 /// An entry of `links:`.
@@ -100,6 +124,22 @@ pub(super) struct LinkEntry {
     pub count: Option<Node>,
     /// The whole entry.
     pub span: Span,
+    /// Whether an overlay added it.
+    pub added: bool,
+    /// Whether it may have been meant to go: it joins nothing, and its ends are not called unconnected.
+    pub doubtful: bool,
+}
+
+impl LinkEntry {
+    /// Whether it joins the same ends, blanks aside.
+    pub(super) fn same_ends(&self, other: &LinkEntry) -> bool {
+        self.from.same(&other.from) && self.to.same(&other.to)
+    }
+
+    /// As a line joins two ports.
+    pub(super) fn line(&self) -> String {
+        format!("{} -> {}", self.from.text, self.to.text)
+    }
 }
 
 /// A stretch of text with its place.
@@ -120,6 +160,12 @@ impl Text {
         Some(Text { text: text.to_owned(), span: node.span.part(inset, text.len()) })
     }
 
+    /// Whether it is the same text, blanks aside.
+    pub(super) fn same(&self, other: &Text) -> bool {
+        let letters = |text: &Text| text.text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+        letters(self) == letters(other)
+    }
+
     /// A part of the text.
     pub(super) fn part(&self, start: usize, end: usize) -> Text {
         let part = &self.text[start..end];
@@ -128,7 +174,7 @@ impl Text {
     }
 }
 
-const MACHINE_KEYS: [&str; 11] = [
+const MACHINE_KEYS: [&str; 12] = [
     "counterpoint",
     "machine",
     "description",
@@ -140,8 +186,9 @@ const MACHINE_KEYS: [&str; 11] = [
     "links",
     "set",
     "faults",
+    "moved",
 ];
-const MODULE_KEYS: [&str; 10] = [
+const MODULE_KEYS: [&str; 11] = [
     "counterpoint",
     "module",
     "description",
@@ -152,6 +199,7 @@ const MODULE_KEYS: [&str; 10] = [
     "links",
     "set",
     "exports",
+    "moved",
 ];
 const PARAMETER_KEYS: [&str; 5] = ["type", "default", "min", "max", "doc"];
 const LINK_KEYS: [&str; 7] = ["from", "to", "latency", "back", "capacity", "bandwidth", "count"];
@@ -162,36 +210,31 @@ pub(super) fn parse(document: &Document, diagnostics: &mut Diagnostics) -> Modul
     let node = &document.node;
     let keys: &[&str] = if node.get("machine").is_some() { &MACHINE_KEYS } else { &MODULE_KEYS };
     parser.known_keys(node, keys);
-    let parameters = parser.entries(node, "parameters");
-    let components = parser.entries(node, "components");
+    let parameters = parser.parameters(node);
+    let components = parser.components(node, "components");
     let follows = node.get("follows").and_then(|node| parser.follows(node));
+    let keys = parameters.iter().map(|entry| &entry.key).chain(components.iter().map(|entry| &entry.key));
+    let moved = parser.moved(node, &keys.collect::<Vec<_>>());
     Module {
         name: document.name.clone(),
         span: document.span,
         description: node.get("description").and_then(Node::as_scalar).map(str::to_owned),
         follows,
-        parameters: parameters.iter().filter_map(|(key, node)| parser.parameter(key, node)).collect(),
+        parameters,
         clocks: parser.entries(node, "clocks"),
-        components: components.iter().filter_map(|(key, node)| parser.component(key, node)).collect(),
-        links: parser.links(node),
+        components,
+        links: parser.links(node, "links"),
         exports: parser.entries(node, "exports"),
         set: parser.entries(node, "set"),
         faults: parser.faults(node),
+        moved,
+        unlinked: Vec::new(),
     }
 }
 
-/// Takes an overlay apart: what it sets, and what goes wrong with it.
-pub(super) fn parse_overlay(
-    document: &Document,
-    diagnostics: &mut Diagnostics,
-) -> (Vec<(Key, Node)>, Vec<Node>) {
-    let mut parser = Parser { diagnostics };
-    parser.known_keys(&document.node, &["counterpoint", "overlay", "description", "set", "faults"]);
-    (parser.entries(&document.node, "set"), parser.faults(&document.node))
-}
-
-struct Parser<'a> {
-    diagnostics: &'a mut Diagnostics,
+/// Reads the parts of machines, modules and overlays.
+pub(super) struct Parser<'a> {
+    pub diagnostics: &'a mut Diagnostics,
 }
 
 impl Parser<'_> {
@@ -210,6 +253,17 @@ impl Parser<'_> {
         found
     }
 
+    /// The map with each misspelt key under the name that was meant: what it holds is read, too, and not missed elsewhere.
+    pub(super) fn mended(&mut self, node: &Node, keys: &[&str]) -> Node {
+        self.known_keys(node, keys);
+        let meant = |(key, value): &(Key, Node)| {
+            let near = nearest(&key.name, keys.iter().copied()).filter(|near| node.get(near).is_none());
+            let name = near.filter(|_| !keys.contains(&key.name.as_str())).unwrap_or(&key.name);
+            (Key { name: name.to_owned(), span: key.span }, value.clone())
+        };
+        Node::map(node.as_map().unwrap_or_default().iter().map(meant).collect(), node.span)
+    }
+
     fn known_keys(&mut self, node: &Node, keys: &[&str]) {
         for (key, _) in node.as_map().unwrap_or_default() {
             if !keys.contains(&key.name.as_str()) {
@@ -220,7 +274,7 @@ impl Parser<'_> {
     }
 
     /// The entries of the map under a key; nothing where the key is missing.
-    fn entries(&mut self, node: &Node, name: &str) -> Vec<(Key, Node)> {
+    pub(super) fn entries(&mut self, node: &Node, name: &str) -> Vec<(Key, Node)> {
         let Some(node) = node.get(name) else { return Vec::new() };
         match node.as_map() {
             Some(entries) => entries.to_vec(),
@@ -230,6 +284,38 @@ impl Parser<'_> {
                 Vec::new()
             }
         }
+    }
+
+    /// The entries of `parameters:`.
+    pub(super) fn parameters(&mut self, node: &Node) -> Vec<ParameterEntry> {
+        let entries = self.entries(node, "parameters");
+        entries.iter().filter_map(|(key, node)| self.parameter(key, node)).collect()
+    }
+
+    /// The components under a key.
+    pub(super) fn components(&mut self, node: &Node, name: &str) -> Vec<ComponentEntry> {
+        let entries = self.entries(node, name);
+        entries.iter().map(|(key, node)| self.component(key, node)).collect()
+    }
+
+    /// What has moved; `keys` are those of what is here.
+    fn moved(&mut self, node: &Node, keys: &[&Key]) -> Vec<(Key, String)> {
+        let mut moved = Vec::new();
+        for (key, hint) in self.entries(node, "moved") {
+            if let Some(here) = keys.iter().find(|here| here.name == key.name) {
+                let diagnostic = Diagnostic::new(key.span, format!("`{}` has not moved", key.name));
+                self.diagnostics.report(diagnostic.note(here.span, "it is here"));
+            }
+            match hint.as_scalar() {
+                Some(text) => moved.push((key, text.to_owned())),
+                None => {
+                    let message = format!("expected a sentence, found {}", hint.shape());
+                    let help = "say what to write instead";
+                    self.diagnostics.report(Diagnostic::new(hint.span, message).help(help));
+                }
+            }
+        }
+        moved
     }
 
     fn parameter(&mut self, key: &Key, node: &Node) -> Option<ParameterEntry> {
@@ -246,29 +332,32 @@ impl Parser<'_> {
         Some(ParameterEntry { key: key.clone(), kind, default, min, max })
     }
 
-    fn component(&mut self, key: &Key, node: &Node) -> Option<ComponentEntry> {
-        self.name(key)?;
+    fn component(&mut self, key: &Key, node: &Node) -> ComponentEntry {
+        let body = self.name(key).and_then(|()| self.body(key, node)).unwrap_or(Body::Unknown);
+        ComponentEntry { key: key.clone(), body, count: node.get("count").cloned(), origin: Origin::Own }
+    }
+
+    fn body(&mut self, key: &Key, node: &Node) -> Option<Body> {
         let Some(entries) = node.as_map() else {
             let message = format!("expected a component, found {}", node.shape());
             let help = "write `{ type: kind }` or `{ module: name }`";
             self.diagnostics.report(Diagnostic::new(node.span, message).help(help));
             return None;
         };
-        let count = node.get("count").cloned();
-        let body = match (node.get("type"), node.get("module")) {
+        match (node.get("type"), node.get("module")) {
             (Some(kind), None) => {
                 let own = ["type", "clock", "count"];
                 let parameters = entries.iter().filter(|(key, _)| !own.contains(&key.name.as_str()));
-                Body::Kind {
+                Some(Body::Kind {
                     kind: kind.clone(),
                     clock: node.get("clock").cloned(),
                     parameters: parameters.cloned().collect(),
                     span: node.span,
-                }
+                })
             }
             (None, Some(module)) => {
                 self.known_keys(node, &["module", "count", "set"]);
-                Body::Module { module: module.clone(), set: self.entries(node, "set") }
+                Some(Body::Module { module: module.clone(), set: self.entries(node, "set") })
             }
             (both, _) => {
                 let message =
@@ -276,10 +365,9 @@ impl Parser<'_> {
                 let diagnostic = Diagnostic::new(key.span, format!("`{}` has {message}", key.name));
                 self.diagnostics
                     .report(diagnostic.help("a component has a `type`, a sub-machine a `module`"));
-                return None;
+                None
             }
-        };
-        Some(ComponentEntry { key: key.clone(), body, count })
+        }
     }
 
     /// Names are words joined by dots, each with an index at most: what an instance path looks like, so that a
@@ -305,12 +393,13 @@ impl Parser<'_> {
         None
     }
 
-    fn links(&mut self, node: &Node) -> Vec<LinkEntry> {
-        self.list(node, "links").iter().filter_map(|item| self.link(item)).collect()
+    /// The links under a key.
+    pub(super) fn links(&mut self, node: &Node, name: &str) -> Vec<LinkEntry> {
+        self.list(node, name).iter().filter_map(|item| self.link(item)).collect()
     }
 
     /// The faults of a machine or an overlay. Whether each is right is for those who read parameters.
-    fn faults(&mut self, node: &Node) -> Vec<Node> {
+    pub(super) fn faults(&mut self, node: &Node) -> Vec<Node> {
         self.list(node, "faults").to_vec()
     }
 
@@ -341,6 +430,8 @@ impl Parser<'_> {
                 bandwidth: None,
                 count: None,
                 span: node.span,
+                added: false,
+                doubtful: false,
             });
         }
         if !matches!(node.value, Value::Map(_)) {
@@ -361,6 +452,17 @@ impl Parser<'_> {
         let part = |name| node.get(name).cloned();
         let (latency, back) = (part("latency"), part("back"));
         let (capacity, bandwidth, count) = (part("capacity"), part("bandwidth"), part("count"));
-        Some(LinkEntry { from: from?, to: to?, latency, back, capacity, bandwidth, count, span: node.span })
+        Some(LinkEntry {
+            from: from?,
+            to: to?,
+            latency,
+            back,
+            capacity,
+            bandwidth,
+            count,
+            span: node.span,
+            added: false,
+            doubtful: false,
+        })
     }
 }

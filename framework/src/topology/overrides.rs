@@ -1,7 +1,7 @@
 //! What `set:`, overlays and `--set` say, on its way to the place it speaks of.
 
 use crate::model::diagnostics::nearest;
-use crate::model::{Catalogue, Diagnostic, Diagnostics, Field, Key, Node, Span, Value};
+use crate::model::{Catalogue, Diagnostic, Diagnostics, Field, Key, Moved, Node, Span, Value};
 
 /// One word of a path.
 #[derive(Clone, Debug)]
@@ -89,7 +89,16 @@ pub(super) fn open(overrides: Vec<Override>, diagnostics: &mut Diagnostics) -> V
 /// A parameter that was overridden, as a path from its component, and the key that did it.
 pub(super) type Overridden = (String, Span);
 
-/// Sets a parameter of a component. `fields` are the parameters at this level.
+/// The parameters of a component, a nested set or a variant.
+#[derive(Clone, Copy)]
+pub(super) struct Declared<'a> {
+    /// Those that there are.
+    pub fields: &'a [Field],
+    /// The names that they had before.
+    pub moved: &'static [Moved],
+}
+
+/// Sets a parameter of a component.
 pub(super) struct Setter<'a> {
     /// The kinds and families.
     pub catalogue: &'a Catalogue,
@@ -100,24 +109,28 @@ pub(super) struct Setter<'a> {
 }
 
 impl Setter<'_> {
-    /// Puts a value at a path below `map`.
+    /// Puts a value at a path below `map`, a map of the declared parameters.
     pub(super) fn set(
         &mut self,
         map: &mut Node,
         path: &[Segment],
         value: &Node,
-        fields: &[Field],
+        declared: Declared<'_>,
         place: &str,
         key: Span,
     ) {
         let Some((first, rest)) = path.split_first() else { return };
-        let Some(field) = fields.iter().find(|field| field.name == first.name) else {
-            let diagnostic =
-                Diagnostic::new(first.span, format!("there is no parameter `{}` to set", first.name));
-            let names = fields.iter().map(|field| field.name);
-            self.diagnostics.report(diagnostic.suggest(&first.name, names));
+        let Some(field) = declared.fields.iter().find(|field| field.name == first.name) else {
+            let unknown = || {
+                let diagnostic =
+                    Diagnostic::new(first.span, format!("there is no parameter `{}` to set", first.name));
+                diagnostic.suggest(&first.name, declared.fields.iter().map(|field| field.name))
+            };
+            let moved = Moved::report(declared.moved, &first.name, first.span);
+            self.diagnostics.report(moved.unwrap_or_else(unknown));
             return;
         };
+        let inside = Declared { fields: &field.kind.fields, moved: field.kind.moved };
         let place = join(place, &first.name);
         let nested = !field.kind.fields.is_empty() && !field.kind.list;
         if rest.is_empty() && !(nested && matches!(value.value, Value::Map(_))) {
@@ -135,10 +148,10 @@ impl Setter<'_> {
             // A map for a nested set changes what it names and leaves the rest as it was.
             for (inner, value) in value.as_map().unwrap_or_default() {
                 let one = Override::new(inner, value.clone());
-                self.set(opened(slot(map, first)), &one.path, value, &field.kind.fields, &place, inner.span);
+                self.set(opened(slot(map, first)), &one.path, value, inside, &place, inner.span);
             }
         } else {
-            self.set(opened(slot(map, first)), rest, value, &field.kind.fields, &place, key);
+            self.set(opened(slot(map, first)), rest, value, inside, &place, key);
         }
     }
 
@@ -172,7 +185,8 @@ impl Setter<'_> {
             *inner = value.clone();
             self.overridden.push((place, key));
         } else {
-            self.set(inner, rest, value, &(variant.fields)(), &place, key);
+            let declared = Declared { fields: &(variant.fields)(), moved: variant.moved };
+            self.set(inner, rest, value, declared, &place, key);
         }
     }
 }

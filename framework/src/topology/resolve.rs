@@ -1,4 +1,5 @@
-//! A machine back to YAML: everything filled in, no modules left, and beside each overridden value the text that set it.
+//! A machine back to YAML: everything filled in, no modules left, and beside each overridden value the text that set it,
+//! beside each part of an overlay the line that brought it.
 //! What is printed is a machine file that loads to an equal machine.
 
 use std::collections::BTreeMap;
@@ -7,7 +8,7 @@ use std::fmt::Write;
 use crate::model::{Node, SourceMap, Span, Value};
 use crate::time::Latency;
 
-use super::machine::{Instance, Machine};
+use super::machine::{Instance, Machine, Origin};
 use super::source::COMMAND_LINE;
 
 /// Prints a machine.
@@ -57,7 +58,7 @@ impl Printer<'_> {
             self.line(0, "clocks:", None);
         }
         for (name, (frequency, by)) in clocks {
-            let by = by.map(|span| self.who(span));
+            let by = by.map(|span| self.who("set", span));
             self.line(1, &format!("{}: {frequency}", scalar(name)), by.as_deref());
         }
         if !machine.instances.is_empty() {
@@ -85,7 +86,8 @@ impl Printer<'_> {
             }
             text.extend(link.capacity.map(|capacity| format!(", capacity: {capacity}")));
             text.extend(link.bandwidth.map(|bandwidth| format!(", bandwidth: {bandwidth}")));
-            self.line(1, &format!("{text} }}"), None);
+            let by = link.added.map(|span| self.who("added", span));
+            self.line(1, &format!("{text} }}"), by.as_deref());
         }
         self.faults(machine);
     }
@@ -112,7 +114,12 @@ impl Printer<'_> {
     }
 
     fn instance(&mut self, instance: &Instance, name: &str, count: Option<usize>) {
-        self.line(1, &format!("{}:", scalar(name)), None);
+        let by = match instance.origin {
+            Origin::Own => None,
+            Origin::Added => Some(self.who("added", instance.span)),
+            Origin::Replaced => Some(self.who("replaced", instance.span)),
+        };
+        self.line(1, &format!("{}:", scalar(name)), by.as_deref());
         self.line(2, &format!("type: {}", scalar(&instance.kind)), None);
         if let Some(count) = count {
             self.line(2, &format!("count: {count}"), None);
@@ -142,7 +149,7 @@ impl Printer<'_> {
             value.span.file == own.file && value.span.start >= own.start && value.span.end <= own.end;
         let leaf = value.as_map().is_none_or(<[_]>::is_empty);
         let moved = leaf && !inside && value.span != map;
-        let by = by.map(|(_, span)| *span).or(moved.then_some(value.span)).map(|span| self.who(span));
+        let by = by.map(|(_, span)| *span).or(moved.then_some(value.span)).map(|span| self.who("set", span));
         let name = scalar(name);
         match value.as_map().filter(|entries| !entries.is_empty()) {
             Some(entries) => {
@@ -156,14 +163,14 @@ impl Printer<'_> {
         }
     }
 
-    /// Who wrote a text: file and line, or the setting itself.
-    fn who(&self, span: Span) -> String {
+    /// Who wrote a text that did something: file and line, or the setting itself.
+    fn who(&self, did: &str, span: Span) -> String {
         let place = self.sources.place(span);
         if place.name == COMMAND_LINE {
             let setting = self.sources.text(span.file).replace(['\n', '\r'], " ");
-            return format!("set by {COMMAND_LINE} {setting}");
+            return format!("{did} by {COMMAND_LINE} {setting}");
         }
-        format!("set by {}:{}", place.name, place.line)
+        format!("{did} by {}:{}", place.name, place.line)
     }
 }
 

@@ -7,6 +7,7 @@
 use serde_json::{Map, Value, json};
 
 use super::machine::Follows;
+use super::overlay::{OWN_KEYS, OverlayKey, PATCH_KEYS};
 use crate::model::{Catalogue, Families, FaultParams, Field, KindInfo, Params, TypeInfo};
 
 /// The schema of the files that `catalogue` can load.
@@ -56,8 +57,33 @@ pub fn schema(catalogue: &Catalogue) -> Value {
             },
             "exports": any_map("Ports of parts that the module offers as its own."),
             "set": any_map("Values for parameters of parts, by path."),
+            "moved": {
+                "type": "object",
+                "description": "Names that are no longer here, each with a sentence that says what to write.",
+                "additionalProperties": text("What to write."),
+            },
+            "replace": described(json!({ "$ref": "#/properties/components" }), doc("replace")),
+            "unlink": described(json!({ "$ref": "#/properties/links" }), doc("unlink")),
+            "modules": patches("modules"),
+            "instances": patches("instances"),
         },
     })
+}
+
+/// What an overlay changes of modules, by name or path.
+fn patches(name: &str) -> Value {
+    let key = |key: &OverlayKey| {
+        let same = json!({ "$ref": format!("#/properties/{}", key.name) });
+        (key.name.to_owned(), described(same, key.doc))
+    };
+    let keys: Map<String, Value> = PATCH_KEYS.iter().map(key).collect();
+    let patch = json!({ "type": "object", "additionalProperties": false, "properties": keys });
+    json!({ "type": "object", "description": doc(name), "additionalProperties": patch })
+}
+
+/// What a key of an overlay means.
+fn doc(name: &str) -> &'static str {
+    OWN_KEYS.iter().chain(&PATCH_KEYS).find(|key| key.name == name).map_or("", |key| key.doc)
 }
 
 fn text(doc: &str) -> Value {

@@ -52,6 +52,8 @@ pub(super) struct Sources {
     pub overlays: Vec<Document>,
     /// The settings of the command line as keys and values, in the order in which they apply.
     pub sets: Vec<(Key, Node)>,
+    /// Whether every file that the machine includes was read: only then is a name that they lack a wrong name.
+    pub complete: bool,
 }
 
 /// The name that settings of the command line have in messages.
@@ -70,18 +72,19 @@ pub(super) fn read(
     diagnostics: &mut Diagnostics,
 ) -> Option<Sources> {
     let (modules, seen, bases) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
-    let mut reader = Reader { files, sources, diagnostics, modules, bases, seen };
+    let mut reader = Reader { files, sources, diagnostics, modules, bases, seen, complete: true };
     let machine = reader.document(path, None, "machine", &mut Vec::new());
     let overlays: Vec<_> =
         overlays.iter().map(|overlay| reader.document(overlay, None, "overlay", &mut Vec::new())).collect();
     let sets: Vec<_> = sets.iter().map(|set| reader.setting(set)).collect();
-    let Reader { modules, bases, .. } = reader;
+    let Reader { modules, bases, complete, .. } = reader;
     Some(Sources {
         machine: machine?,
         modules,
         bases,
         overlays: overlays.into_iter().flatten().collect(),
         sets: sets.into_iter().flatten().collect(),
+        complete,
     })
 }
 
@@ -93,6 +96,7 @@ struct Reader<'a> {
     bases: Vec<Document>,
     /// Paths that were read, so that a module included twice is read once.
     seen: BTreeMap<String, FileId>,
+    complete: bool,
 }
 
 impl Reader<'_> {
@@ -174,12 +178,11 @@ impl Reader<'_> {
             let target = beside(path, name);
             if let Some(problem) = endless(chain, &target) {
                 self.diagnostics.error(item.span, problem);
-            } else if !self.seen.contains_key(&target)
-                && let Some(document) = self.document(&target, Some(item.span), "module", chain)
-            {
-                match document.node.get("overlay") {
-                    Some(_) => self.bases.push(document),
-                    None => self.add_module(document),
+            } else if !self.seen.contains_key(&target) {
+                match self.document(&target, Some(item.span), "module", chain) {
+                    Some(document) if document.node.get("overlay").is_some() => self.bases.push(document),
+                    Some(document) => self.add_module(document),
+                    None => self.complete = false,
                 }
             }
         }

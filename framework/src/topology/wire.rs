@@ -7,12 +7,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{Catalogue, Diagnostic, Diagnostics, Node, Parameter, Reader, Span};
+use crate::model::{Catalogue, Diagnostic, Diagnostics, Span};
 use crate::time::{BytesPerSecond, Latency};
 
 use super::expand::{Element, Environment, Flat, FlatInstance, Part, Scope};
 use super::expression::{self, Expression, Names, Number};
-use super::module::{LinkEntry, Text};
+use super::medium::{self, Medium};
+use super::module::{self, LinkEntry, Text};
+use super::patch::caused;
 
 /// More links than this from one line are taken for a mistake.
 const MOST_LINKS: u64 = 1 << 20;
@@ -34,6 +36,8 @@ pub(super) struct Wire {
     pub bandwidth: Option<BytesPerSecond>,
     /// The line that says so.
     pub span: Span,
+    /// Whether an overlay added the line.
+    pub added: bool,
 }
 
 /// A port of a component instance.
@@ -100,16 +104,13 @@ struct Tables<'a> {
 type Fault = Option<Box<Diagnostic>>;
 
 /// Checks that the exports of a module name ports that exist.
-pub(super) fn exports(
-    scope: &Scope,
-    catalogue: &Catalogue,
-    instances: &[FlatInstance],
-    diagnostics: &mut Diagnostics,
-) {
-    let tables = Tables { catalogue, instances };
+pub(super) fn exports(scope: &Scope, catalogue: &Catalogue, flat: &mut Flat, diagnostics: &mut Diagnostics) {
+    let tables = Tables { catalogue, instances: &flat.instances };
     for text in scope.exports.values() {
         if let Err(Some(fault)) = tables.export(scope, text) {
-            diagnostics.report(*fault);
+            let replaced = scope.replaced(text).filter(|replaced| replaced.file != text.span.file);
+            flat.unsuited.extend(replaced);
+            diagnostics.report(caused(*fault, replaced));
         }
     }
 }
@@ -125,85 +126,49 @@ pub(super) fn link(
     let tables = Tables { catalogue, instances: &flat.instances };
     let mut wires = Vec::new();
     let mut ends = Vec::new();
+    let (mut faults, mut doubtful) = (Vec::new(), BTreeSet::new());
     for text in [&entry.from, &entry.to] {
         match pattern(text, scope) {
             Ok(pattern) => ends.push(pattern),
-            Err(fault) => fault.into_iter().for_each(|fault| diagnostics.report(*fault)),
+            Err(fault) => {
+                // The end that was meant is not called unconnected.
+                let meant = fault.as_ref().and_then(|fault| scope.parts.get(fault.suggestion.as_ref()?));
+                let port = text.text.rsplit_once('.').map_or("", |(_, port)| port);
+                let port = port.split_once('[').map_or(port, |(port, _)| port);
+                meant.iter().for_each(|part| tables.doubt(part, port, &mut doubtful));
+                faults.extend(fault);
+            }
         }
     }
     let before = diagnostics.reports();
     let mut complete = false;
-    if let [from, to] = ends.as_slice() {
+    if let ([from, to], false) = (ends.as_slice(), entry.doubtful) {
         let medium = Medium::read(entry, scope, catalogue, diagnostics);
-        let count = value::<u32>(&entry.count, scope, catalogue, diagnostics);
+        let count = medium::value::<u32>(&entry.count, scope, catalogue, diagnostics);
         match tables.join(from, to, count, &scope.environment) {
             Ok(pairs) => {
                 complete = true;
-                wires.extend(pairs.into_iter().map(|(from, to)| medium.wire(from, to, entry.span)));
+                wires.extend(pairs.into_iter().map(|(from, to)| medium.wire(from, to, entry)));
             }
-            Err(fault) => fault.into_iter().for_each(|fault| diagnostics.report(*fault)),
+            Err(fault) => faults.extend(fault),
         }
     }
-    let mut doubtful = BTreeSet::new();
     if !complete || diagnostics.reports() > before {
-        ends.iter().for_each(|end| tables.doubt(end.part, &end.port.text, &mut doubtful));
+        for end in &ends {
+            let meant = faults.iter().filter_map(|fault| fault.suggestion.as_deref());
+            let ports = meant.chain([end.port.text.as_str()]);
+            ports.for_each(|port| tables.doubt(end.part, port, &mut doubtful));
+        }
+    }
+    if !faults.is_empty() {
+        let mut replaced = [&entry.from, &entry.to].into_iter().filter_map(|end| scope.replaced(end));
+        let replaced = replaced.next().filter(|_| !entry.added);
+        flat.unsuited.extend(replaced);
+        let faults = faults.into_iter().map(|fault| (entry.line(), caused(*fault, replaced)));
+        flat.missing.extend(faults);
     }
     flat.doubtful.extend(doubtful);
     flat.wires.extend(wires);
-}
-
-/// What a link says of itself beside its ends.
-struct Medium {
-    latency: Latency,
-    back: Option<(Latency, Span)>,
-    capacity: Option<u32>,
-    bandwidth: Option<BytesPerSecond>,
-}
-
-impl Medium {
-    fn read(
-        entry: &LinkEntry,
-        scope: &Scope,
-        catalogue: &Catalogue,
-        diagnostics: &mut Diagnostics,
-    ) -> Medium {
-        let mut time = |node: &Option<Node>| {
-            let latency = value::<Latency>(node, scope, catalogue, diagnostics);
-            if let (Some(true), Some(node)) = (latency.map(Latency::is_zero), node) {
-                let diagnostic = Diagnostic::new(node.span, "a link takes time");
-                diagnostics.report(diagnostic.help("expected at least 1 cycle, or a time above zero"));
-            }
-            latency
-        };
-        let (latency, back) = (time(&entry.latency), time(&entry.back));
-        let back = back.zip(entry.back.as_ref()).map(|(back, node)| (back, node.span));
-        let capacity = value::<u32>(&entry.capacity, scope, catalogue, diagnostics);
-        if let (Some(0), Some(node)) = (capacity, &entry.capacity) {
-            let diagnostic = Diagnostic::new(node.span, "a link without room for a message");
-            diagnostics.report(diagnostic.help("expected a capacity of at least 1"));
-        }
-        let bandwidth = value::<BytesPerSecond>(&entry.bandwidth, scope, catalogue, diagnostics);
-        if let (Some(0), Some(node)) = (bandwidth.map(BytesPerSecond::get), &entry.bandwidth) {
-            let diagnostic = Diagnostic::new(node.span, "a link that nothing passes");
-            diagnostics.report(diagnostic.help("expected a bandwidth of at least 1 B/s"));
-        }
-        Medium { latency: latency.unwrap_or_default(), back, capacity, bandwidth }
-    }
-
-    fn wire(&self, from: Leaf, to: Leaf, span: Span) -> Wire {
-        let Medium { latency, back, capacity, bandwidth } = *self;
-        Wire { from, to, latency, back, capacity, bandwidth, span }
-    }
-}
-
-fn value<T: Parameter>(
-    node: &Option<Node>,
-    scope: &Scope,
-    catalogue: &Catalogue,
-    diagnostics: &mut Diagnostics,
-) -> Option<T> {
-    let node = expression::substitute(node.as_ref()?, &scope.environment, diagnostics)?;
-    T::from_node(&node, &mut Reader::new(&catalogue.families, diagnostics))
 }
 
 /// Takes `part[index].port[index]` apart.
@@ -238,6 +203,7 @@ fn pattern<'s>(text: &'s Text, scope: &'s Scope) -> Result<Pattern<'s>, Fault> {
         return Err(Some(Box::new(diagnostic.help("name the indices, as in `a[i].out[j] -> b[j].in[i]`"))));
     }
     match (&part_index, part.array) {
+        _ if part.faulty => Ok(Pattern { text, part, part_name, part_index, port, port_index }),
         (Some(index), false) => Err(fault(index.text.span, format!("`{}` is not an array", part_name.text))),
         (None, true) => {
             let diagnostic = Diagnostic::new(part_name.span, format!("`{}` is an array", part_name.text));
@@ -250,10 +216,14 @@ fn pattern<'s>(text: &'s Text, scope: &'s Scope) -> Result<Pattern<'s>, Fault> {
 
 /// The report on a name that no part has; what reaches into a module is told what the module offers.
 fn unknown_part(name: &Text, scope: &Scope) -> Diagnostic {
+    let moved = module::moved(&scope.moved, &name.text, name.span);
+    if let Some(moved) = moved {
+        return moved;
+    }
     let diagnostic = Diagnostic::new(name.span, format!("unknown component `{}`", name.text));
     let first = name.text.split(['.', '[']).next().unwrap_or_default();
-    let module = scope.parts.get(first).and_then(|part| part.elements.first());
-    match module {
+    let inside = scope.parts.get(first).and_then(|part| part.elements.first());
+    match inside {
         Some(Element::Module(inner)) if first.len() < name.text.len() => {
             let exports: Vec<String> =
                 inner.exports.keys().map(|export| format!("`{first}.{export}`")).collect();
@@ -331,7 +301,7 @@ impl Tables<'_> {
         if from.part.elements.is_empty() || to.part.elements.is_empty() {
             return self.empty(from, to);
         }
-        let shapes = [self.pattern_shape(from), self.pattern_shape(to)];
+        let shapes = [from, to].map(|end| self.pattern_shape(end, environment));
         let [from_shape, to_shape] = match shapes {
             [Ok(from), Ok(to)] => [from, to],
             [Err(fault), _] | [_, Err(fault)] => return Err(fault),
@@ -380,9 +350,24 @@ impl Tables<'_> {
         Ok(Vec::new())
     }
 
-    fn pattern_shape(&self, pattern: &Pattern<'_>) -> Result<Shape, Fault> {
-        let Some(first) = pattern.part.elements.first() else { return Err(None) };
-        let shape = self.shape(first, &pattern.part_name.text, &pattern.port)?;
+    fn pattern_shape(&self, pattern: &Pattern<'_>, environment: &Environment) -> Result<Shape, Fault> {
+        let (elements, name) = (&pattern.part.elements, &pattern.part_name.text);
+        let fixed = pattern.part_index.as_ref().filter(|index| index.free(environment).next().is_none());
+        let none = Indices { environment, free: BTreeMap::new() };
+        let at = fixed.map_or(Ok(0), |index| none.index(index))?;
+        // An index outside of the array is reported where it is looked up.
+        let element = usize::try_from(at).ok().and_then(|at| elements.get(at)).or(elements.first());
+        let Some(element) = element else { return Err(None) };
+        let shape = self.shape(element, name, &pattern.port)?;
+        // Overlays can make the elements of an array of modules unlike.
+        for (at, other) in elements.iter().enumerate().filter(|_| fixed.is_none()) {
+            let Element::Module(_) = other else { break };
+            if self.shape(other, &format!("{name}[{at}]"), &pattern.port)?.array != shape.array {
+                let message =
+                    format!("`{}` is an array of ports in some of `{name}` only", pattern.port.text);
+                return Err(Some(Box::new(Diagnostic::new(pattern.port.span, message))));
+            }
+        }
         match (&pattern.port_index, shape.array) {
             (Some(index), false) => {
                 let message = format!("`{}` is not an array of ports", pattern.port.text);

@@ -45,6 +45,7 @@ impl Variant<dyn Policy> for Fifo {
 
 /// Parameters of the paged policy.
 #[derive(Params)]
+#[params(moved("ahead", "write `slots`, the number of pages ahead"))]
 pub(crate) struct PpcsParams {
     /// Whether the guard is active.
     #[param(default = true)]
@@ -82,6 +83,7 @@ pub(crate) enum Replacement {
 
 /// A first-level cache.
 #[derive(Params)]
+#[params(moved("size", "write `capacity`, which holds data alone"))]
 pub(crate) struct L1Params {
     /// Data capacity.
     #[param(default = "16 KiB", min = "1 KiB", max = "1 MiB")]
@@ -96,6 +98,7 @@ pub(crate) struct L1Params {
 
 /// Parameters of a core.
 #[derive(Params)]
+#[params(moved("warps", "write `threads`, 32 for each warp"), moved("l1", "the cache is `l1d`"))]
 pub(crate) struct CoreParams {
     /// Threads that fit.
     #[param(default = 1024, min = 32)]
@@ -165,7 +168,7 @@ fn read<P: Params>(node: &Node, reader: &mut Reader<'_>) {
 }
 
 fn kind<P: Params>(name: &'static str, doc: &'static str, ports: fn() -> Vec<PortInfo>) -> KindInfo {
-    KindInfo { name, doc, fields: P::fields, check: read::<P>, ports }
+    KindInfo { name, doc, fields: P::fields, moved: P::moved(), check: read::<P>, ports }
 }
 
 /// The kinds of the tests.

@@ -40,6 +40,10 @@ enum WriteMiss {
 
 /// Size and timing of one L2 slice.
 #[derive(Clone, Debug, Params)]
+#[params(moved(
+    "labels",
+    "what is done with lines by their labels is a rule for their tags, such as `tags: { labels: { keep: all } }`"
+))]
 pub struct L2Params {
     /// Size, shape and misses under way.
     cache: CacheParams,

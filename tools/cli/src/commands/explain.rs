@@ -14,8 +14,8 @@ use crate::{Console, FAILURE, SUCCESS};
 #[derive(Args)]
 pub(crate) struct Explain {
     /// The component kind, such as `memory/l2-slice`; or `application`, for the keys of an application file;
-    /// `synthetic`, for kernels that are described in one; `study`, for those of a study; or `faults`, for what can go
-    /// wrong on links.
+    /// `synthetic`, for kernels that are described in one; `study`, for those of a study; `overlay`, for those of an
+    /// overlay; or `faults`, for what can go wrong on links.
     kind: String,
 }
 
@@ -35,6 +35,10 @@ impl Explain {
         }
         if self.kind == "faults" {
             write!(console.out, "{}", topology::explain_faults())?;
+            return Ok(SUCCESS);
+        }
+        if self.kind == "overlay" {
+            write!(console.out, "{}", topology::explain_overlay())?;
             return Ok(SUCCESS);
         }
         if let Some(kind) = registry.catalogue.get(&self.kind) {
