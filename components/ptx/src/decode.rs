@@ -16,22 +16,21 @@ mod texture;
 
 use std::collections::BTreeMap;
 
-use crate::analysis::cfg::{ControlFlow, Flow};
+use crate::analysis::cfg::{ControlFlow, Flow, NO_PC};
 use crate::analysis::liveness::{Effects, allocate};
 use crate::ast::{Function, Module, OperandKind, Span, Statement, StatementKind, StorageSpace, Variable};
 use crate::error::{Place, PtxError, distinct, nearest};
 use crate::isa::{LaneOp, Latency, Order, Unit};
-use crate::parser::element_size;
 use crate::program::{
-    Action, CONSTANT, CallSite, FileAccesses, FramePart, Instruction, MemoryForm, NO_PC, NONE, Origin,
-    Program, RegisterPlace, RegisterSet, Row,
+    Action, CONSTANT, CallSite, FileAccesses, FramePart, Instruction, MemoryForm, NONE, Origin, Program,
+    RegisterPlace, RegisterSet, Row,
 };
+use crate::types::element_size;
 use call::{Signature, frame_part};
 use link::{Code, Kernel, link};
 use registers::number_of;
 pub(crate) use registers::{Class, Register, RegisterType};
 use storage::Storage;
-pub(crate) use storage::extent;
 
 /// Decodes every kernel of a module. Every function is decoded, so that all errors of the text are reported,
 /// in the order of their places.

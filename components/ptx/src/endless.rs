@@ -11,8 +11,7 @@
 
 mod round;
 
-use crate::error::{ExecError, Failure};
-use crate::execute::{CtaEnvironment, Warp};
+use crate::execute::{CtaEnvironment, ExecError, Failure, Warp};
 use crate::program::Program;
 use crate::standstill::{Waiting, listed};
 use round::{Round, lanes_of};

@@ -1,9 +1,7 @@
-//! What can be wrong with PTX text, and with a kernel while it runs.
+//! What can be wrong with PTX text.
 
 use std::collections::BTreeMap;
 use std::fmt;
-
-use crate::program::Program;
 
 /// A problem in PTX text, with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,13 +61,29 @@ pub(crate) fn distinct(errors: Vec<PtxError>) -> Vec<PtxError> {
 
 /// The error with the known name that is nearest to the one written, if one is near.
 pub(crate) fn nearest<'n>(error: PtxError, name: &str, known: impl Iterator<Item = &'n String>) -> PtxError {
-    let near = known.map(|known| (crate::isa::distance(known, name), known)).min();
+    let near = known.map(|known| (distance(known, name), known)).min();
     match near {
         Some((distance, known)) if distance <= 2.max(name.chars().count() / 3) => {
             error.expecting(format!("something like `{known}`"))
         }
         _ => error,
     }
+}
+
+/// Levenshtein distance, for "nearest valid name".
+pub(crate) fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, to) in b.iter().enumerate() {
+            let cost = diagonal + usize::from(from != *to);
+            diagonal = row[j + 1];
+            row[j + 1] = cost.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
 }
 
 impl fmt::Display for PtxError {
@@ -91,101 +105,4 @@ pub struct Place {
     pub line: u32,
     /// Column in characters, counted from 1.
     pub column: u32,
-}
-
-/// A fault of the simulated program: its author can cause it, so it is never a panic.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ExecError {
-    /// Source line of the instruction that faulted.
-    pub line: u32,
-    /// The lane that faulted first.
-    pub lane: u32,
-    /// What happened.
-    pub message: String,
-}
-
-impl fmt::Display for ExecError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}, lane {}: {}", self.line, self.lane, self.message)
-    }
-}
-
-impl std::error::Error for ExecError {}
-
-/// A block of a launch that cannot go on, and where: the same words at every level of detail.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
-    /// `%ctaid` of the block.
-    pub ctaid: [u32; 3],
-    /// The warp of the block; none if the block as a whole cannot go on.
-    pub warp: Option<u32>,
-    /// The instruction, as [`Program::quote`] shows it.
-    pub place: String,
-    /// What happened; its line is 0 where no instruction is to blame.
-    pub error: ExecError,
-}
-
-impl Failure {
-    /// What a warp must not do.
-    pub fn of_warp(program: &Program, ctaid: [u32; 3], warp: u32, error: ExecError) -> Self {
-        Failure { ctaid, warp: Some(warp), place: program.quote(error.line), error }
-    }
-
-    /// What the warps of a block must not do together.
-    pub fn of_block(ctaid: [u32; 3], message: String) -> Self {
-        Failure { ctaid, warp: None, place: String::new(), error: ExecError { line: 0, lane: 0, message } }
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [x, y, z] = self.ctaid;
-        write!(f, "block ({x}, {y}, {z})")?;
-        let ExecError { lane, message, .. } = &self.error;
-        match self.warp {
-            Some(warp) => write!(f, ", warp {warp}, lane {lane}: {}: {message}", self.place),
-            None => write!(f, ": {message}"),
-        }
-    }
-}
-
-impl std::error::Error for Failure {}
-
-#[cfg(test)]
-mod tests {
-    use crate::program::Program;
-
-    #[test]
-    fn a_cause_is_told_once_with_the_number_of_its_places() {
-        let module = |lines: &str| {
-            format!(".version 7.8\n.target sm_35\n.address_size 64\n.entry k() {{\n{lines}ret;\n}}\n")
-        };
-        let many = module(&"foo.bar.u32 %r1, %r2;\n".repeat(10_000));
-        let begun = std::time::Instant::now();
-        let errors = Program::compile(&many, None).err().unwrap();
-        assert!(begun.elapsed().as_secs() < 2, "{:?}", begun.elapsed());
-        let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        assert_eq!(texts.len(), 1, "{texts:?}");
-        assert!(
-            texts[0].starts_with("5:1: unknown instruction `foo.bar.u32` (and 9999 more like it)"),
-            "{texts:?}"
-        );
-        let two = module("mov.u32 %r1, 0;\nmov.u32 %r2, 0;\nmov.u32 %r1, 1;\n");
-        let texts: Vec<String> =
-            Program::compile(&two, None).err().unwrap().iter().map(ToString::to_string).collect();
-        assert_eq!(texts, ["5:9: `%r1` is not declared (and 1 more like it)", "6:9: `%r2` is not declared"]);
-    }
-
-    #[test]
-    fn a_text_of_another_kind_is_one_problem() {
-        assert!(crate::parser::is_ptx("/* made by hand */ .version 7.8\n.target sm_35\n"));
-        for text in ["# A heading\n\nIt's no PTX.\n", "__global__ void k() { int a = 'x'; }\n", ""] {
-            let texts: Vec<String> = match crate::parser::parse(text) {
-                Ok(_) => Vec::new(),
-                Err(errors) => errors.iter().map(ToString::to_string).collect(),
-            };
-            let expected = "1:1: this is not PTX: it has no `.version`";
-            assert!(texts == [expected] || text.is_empty() && texts.is_empty(), "{texts:?}");
-        }
-    }
 }

@@ -17,9 +17,9 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::error::{ExecError, Failure};
-use crate::execute::{CtaEnvironment, RangeAction, RangeCall, Windows};
+use crate::execute::{CtaEnvironment, ExecError, Failure, RangeCall, Windows};
 use crate::image::VariableBases;
+use crate::isa::RangeAction;
 use crate::program::Program;
 use crate::texture::Textures;
 use cta::Cta;

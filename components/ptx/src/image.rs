@@ -85,7 +85,6 @@ fn image(symbols: &[Symbol], bases: VariableBases) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::functional::FlatMemory;
 
     /// Kernels and a function with variables of their own, besides those of the module.
     const SOURCE: &str = ".version 7.8
@@ -148,17 +147,5 @@ ret;
         let program = Program::compile(source, None).unwrap_or_else(|errors| panic!("{errors:?}"));
         assert_eq!(program.functions_in("table"), Some(vec![Some("second"), None, Some("first")]));
         assert_eq!(program.functions_in("tabel"), None);
-    }
-
-    #[test]
-    fn a_flat_memory_holds_them_by_name() {
-        let mut memory = FlatMemory::new(0);
-        let bases = memory.load("m", &kernel("first"));
-        let all = memory.allocations();
-        assert!(all.allow(bases.globals, 28, true) && all.allow(bases.constants, 12, false));
-        assert!(!all.allow(bases.constants, 4, true));
-        assert_eq!(all.locate(bases.constants, 4), "in `constants of m`, which kernels can only read");
-        let start = (bases.globals - memory.base) as usize;
-        assert_eq!(memory.bytes[start..start + 28], kernel("first").global_image(bases));
     }
 }

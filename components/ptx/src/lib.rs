@@ -33,15 +33,18 @@ mod program;
 pub mod rewrite;
 mod standstill;
 pub mod texture;
+mod types;
 
 pub use allocations::{Allocation, Allocations, Rights};
-pub use error::{ExecError, Failure, PtxError};
+pub use analysis::cfg::NO_PC;
+pub use error::PtxError;
 pub use execute::{
-    Access, AccessKind, CtaEnvironment, Issue, Issued, PollStep, RangeAction, RangeCall, Votes, Warp, Windows,
+    Access, AccessKind, CtaEnvironment, ExecError, Failure, Issue, Issued, PollStep, RangeCall, Votes, Warp,
+    Windows,
 };
 pub use image::VariableBases;
-pub use isa::{AtomicOperation, AtomicType, CacheOperator, Class, Latency, Order, Reach, Unit};
+pub use isa::{AtomicOperation, AtomicType, CacheOperator, Latency, Order, RangeAction, Reach, Space, Unit};
 pub use program::{
-    FileAccesses, InitialAddress, Instruction, NO_PC, Param, Program, RegisterSet, Row, Space, Symbol,
+    Class, FileAccesses, InitialAddress, Instruction, Param, Program, RegisterSet, Row, Symbol,
 };
 pub use standstill::{Waiting, standstill};

@@ -11,6 +11,7 @@ use operands::integer;
 use crate::ast::{Guard, Instruction, Module, Span, Statement, StatementKind, StorageSpace, Variable};
 use crate::error::{Place, PtxError, distinct};
 use crate::lexer::{Token, TokenKind, tokenize};
+use crate::types::element_size;
 
 /// Scopes deeper than this are refused, so that no text can exhaust the stack.
 const DEEPEST_SCOPE: u32 = 64;
@@ -507,14 +508,20 @@ fn storage_space(word: &str) -> Option<StorageSpace> {
     })
 }
 
-/// Bytes of an element type; 0 for predicates, which have no memory form.
-pub(crate) fn element_size(name: &str) -> Option<u32> {
-    Some(match name {
-        "pred" => 0,
-        "b8" | "u8" | "s8" => 1,
-        "b16" | "u16" | "s16" | "f16" => 2,
-        "b32" | "u32" | "s32" | "f32" | "f16x2" => 4,
-        "b64" | "u64" | "s64" | "f64" | "texref" => 8,
-        _ => return None,
-    })
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_of_another_kind_is_one_problem() {
+        assert!(is_ptx("/* made by hand */ .version 7.8\n.target sm_35\n"));
+        for text in ["# A heading\n\nIt's no PTX.\n", "__global__ void k() { int a = 'x'; }\n", ""] {
+            let texts: Vec<String> = match parse(text) {
+                Ok(_) => Vec::new(),
+                Err(errors) => errors.iter().map(ToString::to_string).collect(),
+            };
+            let expected = "1:1: this is not PTX: it has no `.version`";
+            assert!(texts == [expected] || text.is_empty() && texts.is_empty(), "{texts:?}");
+        }
+    }
 }

@@ -5,13 +5,18 @@
 //! the host's cache is what execution costs most; the scoreboard's ids stay those of the registers as
 //! written, so that sharing cannot show in the timing.
 
+mod class;
+pub(crate) mod polls;
 mod register_sets;
 
 use std::sync::Arc;
 
-use crate::execute::RangeAction;
+use crate::isa::forms::PredicateOp;
 use crate::isa::warp::{Reduction, WarpOp};
-use crate::isa::{AtomicOperation, AtomicType, CacheOperator, LaneOp, Latency, Order, Unit};
+use crate::isa::{
+    AtomicOperation, AtomicType, Base, CacheOperator, LaneOp, Latency, Order, RangeAction, Space, Unit,
+};
+pub use class::Class;
 pub use register_sets::{FileAccesses, RegisterSet};
 
 /// One 32-bit value a lane; 64-bit registers take two consecutive rows, as 32 words of 64 bits.
@@ -24,21 +29,6 @@ impl Row {
     pub const ZERO: Row = Row([0; 32]);
 }
 
-/// State spaces that an access can leave the core for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Space {
-    /// Device memory.
-    Global,
-    /// The CTA's own memory; addresses are offsets in it.
-    Shared,
-    /// The thread's own memory; addresses are offsets in it.
-    Local,
-    /// Constant memory.
-    Const,
-}
-
-/// A pc that is never reached: the branch's paths meet only at the end of the program.
-pub const NO_PC: u32 = u32::MAX;
 /// "No register" in an operand field.
 pub(crate) const NONE: u16 = u16::MAX;
 /// Marks an operand as a row of the program's constants.
@@ -121,16 +111,6 @@ pub(crate) enum SetValue {
     One,
 }
 
-/// Predicate logic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PredicateOp {
-    Mov,
-    Not,
-    And,
-    Or,
-    Xor,
-}
-
 /// Special registers, PTX ISA 10.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Special {
@@ -153,17 +133,6 @@ pub(crate) enum Special {
     LaneMaskGt,
     DynamicShared,
     TotalShared,
-}
-
-/// An address window of the generic space.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Base {
-    Shared,
-    Local,
-    Global,
-    Const,
-    /// The local memory of the function that runs.
-    Frame,
 }
 
 /// What an instruction does, beyond the lane-wise table.

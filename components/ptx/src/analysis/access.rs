@@ -12,9 +12,8 @@ use super::affine::{Affine, Condition, CountedLoop, has_data};
 use super::polynomial::{Atom, Polynomial};
 use super::ssa::Source;
 use crate::ast::{Function, Module};
-use crate::execute::RangeAction;
 use crate::isa::memory::modifiers;
-use crate::program::Space;
+use crate::isa::{RangeAction, Space};
 
 /// How much of an address is known before a kernel runs; the worse, the larger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 
 use super::instruction::Line;
 use super::operands::Wanted;
-use super::storage::extent;
 use super::{Decoder, RegisterType, blank};
 use crate::analysis::liveness::Effects;
 use crate::ast::{Function, Module, Operand, OperandKind, Prototype, Span, StorageSpace, Variable};
 use crate::error::{PtxError, nearest};
-use crate::execute::range::{RANGE_PARAMETERS, RangeAction};
-use crate::isa::{Latency, Unit};
+use crate::isa::range::RANGE_PARAMETERS;
+use crate::isa::{Latency, RangeAction, Unit};
 use crate::program::{Action, CallSite, FramePart, Instruction, MemoryForm};
+use crate::types::extent;
 
 /// What a function takes and gives.
 #[derive(Clone, Debug)]

@@ -7,9 +7,10 @@ use super::{RegisterType, blank};
 use crate::analysis::liveness::Effects;
 use crate::ast::{Operand, OperandKind, Span};
 use crate::error::PtxError;
+use crate::isa::forms::PredicateOp;
 use crate::isa::{self, LaneOp, LaneRow, LaneType, Latency, Unit};
-use crate::parser::element_size;
-use crate::program::{Action, Combine, Instruction, PredicateOp, SetValue};
+use crate::program::{Action, Combine, Instruction, SetValue};
+use crate::types::element_size;
 
 impl Line<'_, '_, '_> {
     pub(super) fn lanes(&mut self, row: &'static LaneRow) -> Result<(), PtxError> {

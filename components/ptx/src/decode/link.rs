@@ -4,13 +4,13 @@
 //! an instruction's operands are the same numbers whoever called, and calls cost the others nothing.
 
 use super::call::code_address;
+use crate::analysis::cfg::NO_PC;
 use crate::ast::Module;
 use crate::error::PtxError;
-use crate::execute::mark_polls;
 use crate::isa::order::{FIRST_TARGET, Order};
 use crate::program::{
-    Action, CONSTANT, CallSite, Callable, FramePart, Instruction, NO_PC, NONE, Origin, Param, Program,
-    RegisterPlace, Row,
+    Action, CONSTANT, CallSite, Callable, FramePart, Instruction, NONE, Origin, Param, Program,
+    RegisterPlace, Row, polls,
 };
 
 /// Local memory that recursive calls may take beyond the kernel's own, in bytes a thread.
@@ -133,7 +133,7 @@ pub(super) fn link(
     if origin.target < FIRST_TARGET {
         program.instructions.iter_mut().for_each(|instruction| instruction.order = Order::NONE);
     }
-    mark_polls(&mut program.instructions);
+    polls::mark(&mut program.instructions);
     Ok(program)
 }
 

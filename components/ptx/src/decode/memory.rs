@@ -5,8 +5,8 @@ use super::operands::Wanted;
 use crate::ast::{Operand, OperandKind, StorageSpace};
 use crate::decode::{Class, RegisterType};
 use crate::error::{Place, PtxError};
-use crate::isa::{self, Latency, Unit, memory};
-use crate::program::{Action, Base, MemoryForm, NONE, Space};
+use crate::isa::{self, Base, Latency, Space, Unit, memory};
+use crate::program::{Action, MemoryForm, NONE};
 
 impl Line<'_, '_, '_> {
     fn memory_form(&mut self) -> Result<memory::Modifiers, PtxError> {

@@ -5,8 +5,8 @@ use super::instruction::Line;
 use super::operands::Wanted;
 use crate::ast::{OperandKind, StorageSpace};
 use crate::error::{Place, PtxError};
-use crate::isa::{self, LaneRow, LaneType, Latency, Unit};
-use crate::program::{Action, Base, Special};
+use crate::isa::{self, Base, LaneRow, LaneType, Latency, Unit};
+use crate::program::{Action, Special};
 
 impl Line<'_, '_, '_> {
     pub(super) fn mov(&mut self, row: &'static LaneRow) -> Result<(), PtxError> {

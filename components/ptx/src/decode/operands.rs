@@ -6,8 +6,8 @@ use super::moves::special;
 use super::{Class, Register, RegisterType};
 use crate::ast::{Operand, OperandKind, StorageSpace};
 use crate::error::{Place, PtxError};
-use crate::parser::element_size;
 use crate::program::NONE;
+use crate::types::element_size;
 
 /// What an operand must be (PTX ISA 9.2 to 9.4).
 #[derive(Clone, Copy)]

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ast::{OperandKind, StorageSpace, Variable};
 use crate::error::PtxError;
-use crate::parser::element_size;
 use crate::program::{InitialAddress, Param, Symbol};
+use crate::types::{LARGEST, element_size, extent};
 
 /// The variables of one space.
 #[derive(Clone, Debug, Default)]
@@ -31,9 +31,6 @@ pub(super) struct Storage {
     textures: BTreeSet<String>,
     places: BTreeMap<String, (StorageSpace, usize)>,
 }
-
-/// No space of a simulated machine needs more, and offsets cannot overflow below it.
-const LARGEST: u64 = 1 << 40;
 
 impl Storage {
     /// Space and offset of a variable.
@@ -203,26 +200,4 @@ impl Storage {
             }
         }
     }
-}
-
-/// Bytes and alignment.
-pub(crate) fn extent(variable: &Variable) -> Result<(u64, u64), PtxError> {
-    let place = variable.span.place;
-    let element = element_size(&variable.element).unwrap_or(0) as u64 * variable.vector as u64;
-    if element == 0 {
-        return Err(PtxError::new(place, "predicates cannot be stored"));
-    }
-    let mut size = element;
-    for dimension in &variable.dimensions {
-        let count = match dimension {
-            Some(count) => *count,
-            None if variable.initial.is_empty() => 0,
-            None => variable.initial.len() as u64,
-        };
-        size = size
-            .checked_mul(count)
-            .filter(|size| *size <= LARGEST)
-            .ok_or_else(|| PtxError::new(place, format!("`{}` is too large", variable.name)))?;
-    }
-    Ok((size, variable.align.unwrap_or(element as u32).max(1) as u64))
 }

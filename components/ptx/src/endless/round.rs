@@ -7,7 +7,8 @@
 use super::{Memories, Moment, Unproven};
 use crate::execute::repeat::{Deciding, Part, part};
 use crate::execute::{Access, AccessKind, Issue, Warp};
-use crate::program::{Program, Row, Space};
+use crate::isa::Space;
+use crate::program::{Program, Row};
 
 /// Words of shared memory, a bit each.
 #[derive(Clone, Debug, Default)]

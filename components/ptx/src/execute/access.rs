@@ -2,8 +2,8 @@
 
 use super::vector;
 use crate::allocations::bytes_of;
-use crate::isa::{AtomicOperation, AtomicType, CacheOperator, Reach};
-use crate::program::{Row, Space};
+use crate::isa::{AtomicOperation, AtomicType, CacheOperator, Reach, Space};
+use crate::program::Row;
 
 /// What an access does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

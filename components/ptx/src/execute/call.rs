@@ -4,9 +4,9 @@
 //! the return is where they meet again. Lanes that call different functions through registers go one function
 //! after another and meet behind the call. Within a function, lanes that have returned wait until the last has.
 
-use super::{Access, Entry, Issue, Warp, blend, fault, wide_of};
-use crate::error::ExecError;
-use crate::program::{Action, CallSite, FramePart, Instruction, NO_PC, NONE, Program, Row};
+use super::{Access, Entry, ExecError, Issue, Warp, blend, fault, wide_of};
+use crate::analysis::cfg::NO_PC;
+use crate::program::{Action, CallSite, FramePart, Instruction, NONE, Program, Row};
 
 /// Calls that may be open at once. Registers are saved on the host, so something must bound them.
 const DEEPEST_CALL: usize = 256;

@@ -9,8 +9,7 @@
 use std::mem::MaybeUninit;
 
 use crate::isa::float::{self, Mode};
-use crate::isa::integer;
-use crate::isa::{LaneOp, table};
+use crate::isa::{LaneOp, integer, table};
 use crate::program::{Action, CONSTANT, Instruction, Row};
 
 /// Where operands are.

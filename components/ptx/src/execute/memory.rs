@@ -1,8 +1,8 @@
 //! The memory instructions of a warp: addresses and data on the way out, registers on the way in.
 
-use super::{Access, AccessKind, CtaEnvironment, Warp, blend, fault, vector};
-use crate::error::ExecError;
-use crate::program::{Instruction, NONE, Program, Row, Space};
+use super::{Access, AccessKind, CtaEnvironment, ExecError, Warp, blend, fault, vector};
+use crate::isa::Space;
+use crate::program::{Instruction, NONE, Program, Row};
 
 impl Warp {
     pub(super) fn load_param(

@@ -11,11 +11,12 @@ compile_error!("64-bit registers are read as pairs of little-endian words");
 mod access;
 mod call;
 mod environment;
+mod failure;
 mod lanes;
 mod memory;
 mod moves;
 mod poll;
-pub(crate) mod range;
+mod range;
 pub(crate) mod repeat;
 mod straight;
 mod texture;
@@ -25,17 +26,16 @@ mod warp;
 pub use access::{Access, AccessKind};
 use call::Frame;
 pub use environment::{CtaEnvironment, Windows};
+pub use failure::{ExecError, Failure};
 use poll::Poll;
 pub use poll::PollStep;
-pub(crate) use poll::mark as mark_polls;
-pub use range::{RangeAction, RangeCall};
+pub use range::RangeCall;
 pub use warp::Votes;
 
-use crate::error::ExecError;
-use crate::isa::{LaneOp, Order};
-use crate::program::{
-    Action, Base, CONSTANT, Combine, Instruction, NO_PC, NONE, PredicateOp, Program, Row, SetValue,
-};
+use crate::analysis::cfg::NO_PC;
+use crate::isa::forms::PredicateOp;
+use crate::isa::{Base, LaneOp, Order, RangeAction};
+use crate::program::{Action, CONSTANT, Combine, Instruction, NONE, Program, Row, SetValue};
 use lanes::{LaneFunction, Operands, blend};
 
 /// What an instruction was.

@@ -1,7 +1,8 @@
 //! Moves that the instruction table does not have: special registers, addresses, packing.
 
 use super::{CtaEnvironment, Warp};
-use crate::program::{Action, Base, Instruction, NONE, Program, Special};
+use crate::isa::Base;
+use crate::program::{Action, Instruction, NONE, Program, Special};
 
 impl Warp {
     pub(super) fn move_special(

@@ -1,7 +1,6 @@
 //! Texture fetches of a warp.
 
-use super::{Access, Warp, blend, fault};
-use crate::error::ExecError;
+use super::{Access, ExecError, Warp, blend, fault};
 use crate::program::{Action, Instruction, NONE, Program, Row};
 use crate::texture::{Texture, Textures};
 

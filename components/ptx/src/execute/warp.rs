@@ -4,8 +4,7 @@
 //! it cannot wait in one of them for lanes on another. A mask that asks for it is a fault, never a wrong
 //! value. Lanes that have ended, or never began, are not waited for.
 
-use super::{Issue, Warp, blend, fault};
-use crate::error::ExecError;
+use super::{ExecError, Issue, Warp, blend, fault};
 use crate::isa::warp::{self, Reduction, WarpOp};
 use crate::program::{Action, Instruction, NONE, Program, Row};
 

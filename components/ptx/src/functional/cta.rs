@@ -9,10 +9,10 @@ use super::shadow::Shadow;
 use super::{FlatMemory, Observer, Options, Statistics, ToldRange};
 use crate::allocations::{Allocations, bytes_of};
 use crate::endless::{Doing, FIRST_LOOK, Memories, Moment, Verdict, budget};
-use crate::error::{ExecError, Failure};
-use crate::execute::{Access, AccessKind, CtaEnvironment, Issue, Votes, Warp};
+use crate::execute::{Access, AccessKind, CtaEnvironment, ExecError, Failure, Issue, Votes, Warp};
+use crate::isa::Space;
 use crate::printf::print;
-use crate::program::{Program, Row, Space};
+use crate::program::{Program, Row};
 use crate::standstill::{Waiting, standstill};
 use crate::texture::channel_of;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::error::{ExecError, Failure};
+use crate::execute::{ExecError, Failure};
 use crate::program::Program;
 
 /// A sort of mistake.

@@ -330,4 +330,25 @@ mod tests {
         assert_eq!(all.locate(a + 4, 4), "in `a`, which was freed after launch 3");
         assert!(all.allow(b, 8, true) && !all.allow(a, 1, false));
     }
+
+    #[test]
+    fn variables_of_a_module_are_allocations_by_name() {
+        let source = ".version 7.8
+.target sm_35
+.address_size 64
+.global .align 4 .u32 word = 5;
+.const .align 8 .u64 back = generic(word);
+.global .align 8 .u64 constant = generic(back);
+.visible .entry k() { ret; }
+";
+        let program = Program::compile(source, None).unwrap_or_else(|errors| panic!("{errors:?}"));
+        let mut memory = FlatMemory::new(0);
+        let bases = memory.load("m", &program);
+        let all = memory.allocations();
+        assert!(all.allow(bases.globals, 16, true) && all.allow(bases.constants, 8, false));
+        assert!(!all.allow(bases.constants, 4, true));
+        assert_eq!(all.locate(bases.constants, 4), "in `constants of m`, which kernels can only read");
+        let start = (bases.globals - memory.base) as usize;
+        assert_eq!(memory.bytes[start..start + 16], program.global_image(bases));
+    }
 }

@@ -22,10 +22,10 @@ use std::fmt;
 
 use crate::analysis::access::{Class, KernelAccesses};
 use crate::ast::{Function, Instruction, Module, Span, Statement, StatementKind};
-use crate::decode::extent;
 use crate::error::PtxError;
-use crate::execute::RangeAction;
+use crate::isa::RangeAction;
 use crate::rewrite::{Edit, print_with};
+use crate::types::extent;
 use code::{Site, scope};
 use plan::Plan;
 

@@ -1,7 +1,7 @@
 //! Classes of instructions, as a profiler's instruction mix tells them apart.
 
-use super::Latency;
-use crate::program::{Action, Instruction, Space};
+use super::{Action, Instruction};
+use crate::isa::{Latency, Space};
 
 /// Classes of the instruction mix. Arithmetic is classed as its latency is; an access of memory by the state space that
 /// the instruction names, and by generic addresses as one of global memory.
