@@ -7,6 +7,17 @@
 //!
 //! The way of a kernel: [`lexer`] → [`parser`] → [`ast`] → [`decode`](decode::decode) → [`Program`] → [`Warp`].
 //!
+//! The crate has storeys, a folder each, and each imports only those below it, which `tests/tidy.rs` checks:
+//! `syntax` → [`isa`] → [`analysis`] → `program` → `execute` → [`functional`]. [`profile`] stands on `analysis` beside `program`.
+//!
+//! - `syntax`: tokens, the module as it is written, errors of the text, and printing it back.
+//! - [`isa`]: the instruction table, operations on lanes, state spaces.
+//! - [`analysis`]: control flow, liveness, values, and the addresses of accesses.
+//! - [`profile`]: modules whose kernels tell what their blocks may touch.
+//! - `program`: decoding, and kernels as it leaves them.
+//! - `execute`: a warp, what it accesses, and what is said of one that cannot go on.
+//! - [`functional`]: whole launches on a flat memory.
+//!
 //! ```
 //! use counterpoint_ptx::Program;
 //! let source = ".version 7.8\n.target sm_35\n.address_size 64\n
@@ -15,36 +26,23 @@
 //! assert_eq!((program.name(), program.param_bytes()), ("nothing", 4));
 //! ```
 
-mod allocations;
 pub mod analysis;
-pub mod ast;
-pub mod decode;
-pub mod endless;
-pub mod error;
 mod execute;
 pub mod functional;
-mod image;
 pub mod isa;
-pub mod lexer;
-pub mod parser;
-pub mod printf;
 pub mod profile;
 mod program;
-pub mod rewrite;
-mod standstill;
-pub mod texture;
-mod types;
+mod syntax;
 
-pub use allocations::{Allocation, Allocations, Rights};
 pub use analysis::cfg::NO_PC;
-pub use error::PtxError;
 pub use execute::{
-    Access, AccessKind, CtaEnvironment, ExecError, Failure, Issue, Issued, PollStep, RangeCall, Votes, Warp,
-    Windows,
+    Access, AccessKind, Allocation, Allocations, CtaEnvironment, ExecError, Failure, Issue, Issued, PollStep,
+    RangeCall, Rights, Votes, Waiting, Warp, Windows, endless, printf, standstill, texture,
 };
-pub use image::VariableBases;
 pub use isa::{AtomicOperation, AtomicType, CacheOperator, Latency, Order, RangeAction, Reach, Space, Unit};
 pub use program::{
     Class, FileAccesses, InitialAddress, Instruction, Param, Program, RegisterSet, Row, Symbol,
+    VariableBases, decode,
 };
-pub use standstill::{Waiting, standstill};
+pub use syntax::error::PtxError;
+pub use syntax::{ast, error, lexer, parser, rewrite};

@@ -1,7 +1,7 @@
 //! A warp's memory access on its way out, and the bytes of its answer on their way in.
 
 use super::vector;
-use crate::allocations::bytes_of;
+use crate::execute::allocations::bytes_of;
 use crate::isa::{AtomicOperation, AtomicType, CacheOperator, Reach, Space};
 use crate::program::Row;
 

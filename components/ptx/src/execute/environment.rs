@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::texture::Textures;
+use crate::execute::texture::Textures;
 
 /// Where shared and local memory appear among generic addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

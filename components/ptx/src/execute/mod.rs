@@ -1,5 +1,6 @@
-//! A warp: its registers, its SIMT stack, and the execution of one instruction.
+//! The storey of execution: a warp, what it sees around it, and what can be said of warps that do not go on.
 //!
+//! A warp has its registers and its SIMT stack, and executes an instruction at a time.
 //! Divergence follows GPGPU-Sim: the taken side runs first, and a branch leaves an entry for its
 //! reconvergence point unless that is the point at which the current entry ends anyway.
 
@@ -9,27 +10,34 @@
 compile_error!("64-bit registers are read as pairs of little-endian words");
 
 mod access;
+pub(crate) mod allocations;
 mod call;
+pub mod endless;
 mod environment;
 mod failure;
+mod fetch;
 mod lanes;
 mod memory;
 mod moves;
 mod poll;
+pub mod printf;
 mod range;
 pub(crate) mod repeat;
+pub(crate) mod standstill;
 mod straight;
-mod texture;
+pub mod texture;
 mod vector;
 mod warp;
 
 pub use access::{Access, AccessKind};
+pub use allocations::{Allocation, Allocations, Rights};
 use call::Frame;
 pub use environment::{CtaEnvironment, Windows};
 pub use failure::{ExecError, Failure};
 use poll::Poll;
 pub use poll::PollStep;
 pub use range::RangeCall;
+pub use standstill::{Waiting, standstill};
 pub use warp::Votes;
 
 use crate::analysis::cfg::NO_PC;
@@ -64,7 +72,7 @@ pub enum Issue {
     /// first lane's if they differ, as the address of lane 0.
     Parameter,
     /// Textures are to be fetched from. The access holds the lanes in `mask`, the coordinates in the first rows of
-    /// `values`, and each lane's handle in `addresses`, if the instruction has one. [`Textures::fetch`](crate::texture::Textures::fetch) gives the
+    /// `values`, and each lane's handle in `addresses`, if the instruction has one. [`Textures::fetch`](texture::Textures::fetch) gives the
     /// results for [`Warp::complete_texture`].
     Texture,
     /// Text is to be written, lane by lane in their order. The access holds the lanes in `mask`, the generic

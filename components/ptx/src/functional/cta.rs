@@ -7,14 +7,14 @@ use super::findings::{Check, Findings, mistake};
 use super::races::{Race, Races};
 use super::shadow::Shadow;
 use super::{FlatMemory, Observer, Options, Statistics, ToldRange};
-use crate::allocations::{Allocations, bytes_of};
-use crate::endless::{Doing, FIRST_LOOK, Memories, Moment, Verdict, budget};
+use crate::execute::allocations::{Allocations, bytes_of};
+use crate::execute::endless::{Doing, FIRST_LOOK, Memories, Moment, Verdict, budget};
+use crate::execute::printf::print;
+use crate::execute::standstill::{Waiting, standstill};
+use crate::execute::texture::channel_of;
 use crate::execute::{Access, AccessKind, CtaEnvironment, ExecError, Failure, Issue, Votes, Warp};
 use crate::isa::Space;
-use crate::printf::print;
 use crate::program::{Program, Row};
-use crate::standstill::{Waiting, standstill};
-use crate::texture::channel_of;
 
 /// A warp runs this many instructions before the next has its turn: enough to stay in the host's cache,
 /// few enough that warps which wait for one another in a loop make progress.

@@ -7,10 +7,9 @@ use super::first_touch::{FirstBytes, FirstTouch, PAGE};
 use super::shadow::Shadow;
 use super::space::Space;
 use super::touched::Touched;
-use crate::allocations::{Allocation, Allocations, Rights};
 use crate::execute::Access;
-use crate::image::VariableBases;
-use crate::program::Program;
+use crate::execute::allocations::{Allocation, Allocations, Rights};
+use crate::program::{Program, VariableBases};
 
 /// Memory as one run of bytes, of which only what was allocated can be accessed.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@
 
 use super::order::Order;
 use super::space::Space;
-use crate::types::element_size;
+use crate::syntax::types::element_size;
 
 /// What a load or store asks of the caches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

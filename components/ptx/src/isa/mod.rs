@@ -1,4 +1,4 @@
-//! What instructions there are: the table, the units they use and the lane-wise helpers.
+//! The storey of the instruction set: the table, the units and spaces that instructions use, and the lane-wise helpers.
 
 pub(crate) mod conversions;
 pub(crate) mod float;
@@ -14,7 +14,7 @@ pub(crate) mod warp;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use crate::error::distance;
+use crate::syntax::error::distance;
 use forms::{FORM_ROWS, Form, FormRow};
 pub use memory::{AtomicOperation, AtomicType, CacheOperator};
 pub use order::{Order, Reach};

@@ -2,11 +2,11 @@
 
 use super::{Decoder, Register, RegisterType, blank};
 use crate::analysis::liveness::Effects;
-use crate::ast::{self, Operand, Span};
-use crate::error::{Place, PtxError, SUGGESTIONS, nearest};
 use crate::isa::forms::{Form, FormRow};
 use crate::isa::{self, Known, Latency, Order, Unit};
 use crate::program::{Action, Instruction};
+use crate::syntax::ast::{self, Operand, Span};
+use crate::syntax::error::{Place, PtxError, SUGGESTIONS, nearest};
 
 impl Decoder<'_> {
     pub(super) fn instruction(&mut self, source: &ast::Instruction, span: Span) -> Result<(), PtxError> {

@@ -11,9 +11,9 @@
 
 mod round;
 
+use crate::execute::standstill::{Waiting, listed};
 use crate::execute::{CtaEnvironment, ExecError, Failure, Warp};
-use crate::program::Program;
-use crate::standstill::{Waiting, listed};
+use crate::program::{Program, Symbol};
 use round::{Round, lanes_of};
 
 /// Instructions after which a warp is looked at for the first time.
@@ -159,7 +159,7 @@ impl Moment<'_> {
     /// The words of shared memory that a loop reads.
     fn waits_for(&self, words: &[u32]) -> String {
         let name = |address: u32| {
-            let holds = |symbol: &&crate::program::Symbol| symbol.holds(address.into());
+            let holds = |symbol: &&Symbol| symbol.holds(address.into());
             let symbol = self.program.shared_symbols().iter().find(holds);
             symbol.map_or(String::new(), |symbol| format!(" (`{}`)", symbol.name))
         };

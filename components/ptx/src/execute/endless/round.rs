@@ -6,6 +6,7 @@
 
 use super::{Memories, Moment, Unproven};
 use crate::execute::repeat::{Deciding, Part, part};
+use crate::execute::standstill::listed;
 use crate::execute::{Access, AccessKind, Issue, Warp};
 use crate::isa::Space;
 use crate::program::{Program, Row};
@@ -275,5 +276,5 @@ fn constant(access: &Access, words: &mut [Row; 4], memories: &mut impl Memories)
 /// `lane 3`, `lanes 0 to 15`.
 pub(super) fn lanes_of(mask: u32) -> String {
     let lanes: Vec<usize> = (0..32).filter(|lane| mask >> lane & 1 != 0).collect();
-    crate::standstill::listed(&lanes).replacen("warp", "lane", 1)
+    listed(&lanes).replacen("warp", "lane", 1)
 }

@@ -8,10 +8,12 @@ mod operands;
 
 use operands::integer;
 
-use crate::ast::{Guard, Instruction, Module, Span, Statement, StatementKind, StorageSpace, Variable};
-use crate::error::{Place, PtxError, distinct};
-use crate::lexer::{Token, TokenKind, tokenize};
-use crate::types::element_size;
+use crate::syntax::ast::{
+    Guard, Instruction, Module, Span, Statement, StatementKind, StorageSpace, Variable,
+};
+use crate::syntax::error::{Place, PtxError, distinct};
+use crate::syntax::lexer::{Token, TokenKind, tokenize};
+use crate::syntax::types::element_size;
 
 /// Scopes deeper than this are refused, so that no text can exhaust the stack.
 const DEEPEST_SCOPE: u32 = 64;

@@ -5,13 +5,13 @@
 
 use super::call::code_address;
 use crate::analysis::cfg::NO_PC;
-use crate::ast::Module;
-use crate::error::PtxError;
 use crate::isa::order::{FIRST_TARGET, Order};
 use crate::program::{
     Action, CONSTANT, CallSite, Callable, FramePart, Instruction, NONE, Origin, Param, Program,
     RegisterPlace, Row, polls,
 };
+use crate::syntax::ast::Module;
+use crate::syntax::error::PtxError;
 
 /// Local memory that recursive calls may take beyond the kernel's own, in bytes a thread.
 const STACK_BYTES: u32 = 8 << 10;

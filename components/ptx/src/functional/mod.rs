@@ -1,4 +1,4 @@
-//! A whole grid on a flat memory, without time: for tests, and to see what a program computes.
+//! The storey of launches: a whole grid on a flat memory, without time: for tests, and to see what a program computes.
 //!
 //! CTAs run one after another, the warps of a CTA in turns, so a CTA that waits for another one never
 //! ends; [`Options::limit`] and [`Options::interrupt`] stop it.
@@ -17,11 +17,10 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use crate::execute::texture::Textures;
 use crate::execute::{CtaEnvironment, ExecError, Failure, RangeCall, Windows};
-use crate::image::VariableBases;
 use crate::isa::RangeAction;
-use crate::program::Program;
-use crate::texture::Textures;
+use crate::program::{Program, VariableBases};
 use cta::Cta;
 pub use findings::{Check, Finding};
 pub use first_touch::{FirstBytes, PAGE};

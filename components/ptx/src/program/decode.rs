@@ -18,14 +18,16 @@ use std::collections::BTreeMap;
 
 use crate::analysis::cfg::{ControlFlow, Flow, NO_PC};
 use crate::analysis::liveness::{Effects, allocate};
-use crate::ast::{Function, Module, OperandKind, Span, Statement, StatementKind, StorageSpace, Variable};
-use crate::error::{Place, PtxError, distinct, nearest};
 use crate::isa::{LaneOp, Latency, Order, Unit};
 use crate::program::{
     Action, CONSTANT, CallSite, FileAccesses, FramePart, Instruction, MemoryForm, NONE, Origin, Program,
     RegisterPlace, RegisterSet, Row,
 };
-use crate::types::element_size;
+use crate::syntax::ast::{
+    Function, Module, OperandKind, Span, Statement, StatementKind, StorageSpace, Variable,
+};
+use crate::syntax::error::{Place, PtxError, distinct, nearest};
+use crate::syntax::types::element_size;
 use call::{Signature, frame_part};
 use link::{Code, Kernel, link};
 use registers::number_of;

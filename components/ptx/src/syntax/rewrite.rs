@@ -5,8 +5,8 @@
 
 use std::borrow::Cow;
 
-use crate::ast::{Module, Span};
-use crate::error::PtxError;
+use crate::syntax::ast::{Module, Span};
+use crate::syntax::error::PtxError;
 
 /// A change: the bytes of `span` become `text`. A span without bytes inserts before its first byte.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,7 +89,7 @@ fn past_l1(opcode: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parser::parse;
+    use crate::syntax::parser::parse;
 
     const TEXT: &str = "// head\n.version 7.8\n.target sm_35 // tail\n.address_size 64\n\
         .visible .entry k(.param .u32 n)\n{\n\t/* why */ ret;\n}\n";

@@ -1,7 +1,7 @@
 //! The types of variables, and how many bytes they take (PTX ISA 5.2).
 
-use crate::ast::Variable;
-use crate::error::PtxError;
+use crate::syntax::ast::Variable;
+use crate::syntax::error::PtxError;
 
 /// No space of a simulated machine needs more, and offsets cannot overflow below it.
 pub(crate) const LARGEST: u64 = 1 << 40;

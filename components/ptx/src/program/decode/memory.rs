@@ -2,11 +2,11 @@
 
 use super::instruction::Line;
 use super::operands::Wanted;
-use crate::ast::{Operand, OperandKind, StorageSpace};
-use crate::decode::{Class, RegisterType};
-use crate::error::{Place, PtxError};
 use crate::isa::{self, Base, Latency, Space, Unit, memory};
+use crate::program::decode::{Class, RegisterType};
 use crate::program::{Action, MemoryForm, NONE};
+use crate::syntax::ast::{Operand, OperandKind, StorageSpace};
+use crate::syntax::error::{Place, PtxError};
 
 impl Line<'_, '_, '_> {
     fn memory_form(&mut self) -> Result<memory::Modifiers, PtxError> {

@@ -3,8 +3,8 @@
 //! Every statement keeps its byte range and its place, and the module keeps its source and tokens, so
 //! that a pass can print a module back with only its own changes.
 
-use crate::error::Place;
-use crate::lexer::Token;
+use crate::syntax::error::Place;
+use crate::syntax::lexer::Token;
 
 /// A range of bytes of the source, with the place of its first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

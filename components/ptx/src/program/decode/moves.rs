@@ -3,10 +3,10 @@
 use super::RegisterType;
 use super::instruction::Line;
 use super::operands::Wanted;
-use crate::ast::{OperandKind, StorageSpace};
-use crate::error::{Place, PtxError};
 use crate::isa::{self, Base, LaneRow, LaneType, Latency, Unit};
 use crate::program::{Action, Special};
+use crate::syntax::ast::{OperandKind, StorageSpace};
+use crate::syntax::error::{Place, PtxError};
 
 impl Line<'_, '_, '_> {
     pub(super) fn mov(&mut self, row: &'static LaneRow) -> Result<(), PtxError> {

@@ -1,9 +1,9 @@
 //! Operands and literals (PTX ISA 4.5 and 6).
 
 use super::Parser;
-use crate::ast::{Operand, OperandKind};
-use crate::error::PtxError;
-use crate::lexer::TokenKind;
+use crate::syntax::ast::{Operand, OperandKind};
+use crate::syntax::error::PtxError;
+use crate::syntax::lexer::TokenKind;
 
 /// No compiler passes more.
 const MOST_ARGUMENTS: usize = 1024;

@@ -2,9 +2,9 @@
 
 use super::instruction::Line;
 use super::operands::Wanted;
-use crate::ast::{OperandKind, StorageSpace};
-use crate::error::PtxError;
 use crate::program::Action;
+use crate::syntax::ast::{OperandKind, StorageSpace};
+use crate::syntax::error::PtxError;
 
 impl Line<'_, '_, '_> {
     /// `tex.2d.v4.f32.s32 {a, b, c, d}, [texture, {x, y}]`

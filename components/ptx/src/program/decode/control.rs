@@ -2,10 +2,10 @@
 
 use super::instruction::Line;
 use super::operands::Wanted;
-use crate::ast::{Operand, OperandKind};
-use crate::error::PtxError;
 use crate::isa::warp::{Reduction, WarpOp};
 use crate::program::Action;
+use crate::syntax::ast::{Operand, OperandKind};
+use crate::syntax::error::PtxError;
 
 impl Line<'_, '_, '_> {
     pub(super) fn branch(&mut self) -> Result<(), PtxError> {

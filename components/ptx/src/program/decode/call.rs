@@ -11,12 +11,12 @@ use super::instruction::Line;
 use super::operands::Wanted;
 use super::{Decoder, RegisterType, blank};
 use crate::analysis::liveness::Effects;
-use crate::ast::{Function, Module, Operand, OperandKind, Prototype, Span, StorageSpace, Variable};
-use crate::error::{PtxError, nearest};
 use crate::isa::range::RANGE_PARAMETERS;
 use crate::isa::{Latency, RangeAction, Unit};
 use crate::program::{Action, CallSite, FramePart, Instruction, MemoryForm};
-use crate::types::extent;
+use crate::syntax::ast::{Function, Module, Operand, OperandKind, Prototype, Span, StorageSpace, Variable};
+use crate::syntax::error::{PtxError, nearest};
+use crate::syntax::types::extent;
 
 /// What a function takes and gives.
 #[derive(Clone, Debug)]

@@ -3,10 +3,10 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ast::{OperandKind, StorageSpace, Variable};
-use crate::error::PtxError;
 use crate::program::{InitialAddress, Param, Symbol};
-use crate::types::{LARGEST, element_size, extent};
+use crate::syntax::ast::{OperandKind, StorageSpace, Variable};
+use crate::syntax::error::PtxError;
+use crate::syntax::types::{LARGEST, element_size, extent};
 
 /// The variables of one space.
 #[derive(Clone, Debug, Default)]

@@ -1,8 +1,8 @@
 //! Functions, their parameters and directives, and prototypes (PTX ISA 7 and 11.1).
 
 use super::{Parser, storage_space};
-use crate::ast::{Function, Prototype, Span, StorageSpace, Variable};
-use crate::error::PtxError;
+use crate::syntax::ast::{Function, Prototype, Span, StorageSpace, Variable};
+use crate::syntax::error::PtxError;
 
 impl Parser<'_> {
     pub(super) fn function(&mut self, first: usize) -> Result<Function, PtxError> {

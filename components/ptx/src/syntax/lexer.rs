@@ -4,7 +4,7 @@
 //! cutting it here would only make the parser glue it together again. Comments and blanks are not
 //! tokens; they are what lies between two tokens' spans, so the text can be printed back exactly.
 
-use crate::error::{Place, PtxError};
+use crate::syntax::error::{Place, PtxError};
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

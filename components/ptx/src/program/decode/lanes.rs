@@ -5,12 +5,12 @@ use super::instruction::Line;
 use super::operands::Wanted;
 use super::{RegisterType, blank};
 use crate::analysis::liveness::Effects;
-use crate::ast::{Operand, OperandKind, Span};
-use crate::error::PtxError;
 use crate::isa::forms::PredicateOp;
 use crate::isa::{self, LaneOp, LaneRow, LaneType, Latency, Unit};
 use crate::program::{Action, Combine, Instruction, SetValue};
-use crate::types::element_size;
+use crate::syntax::ast::{Operand, OperandKind, Span};
+use crate::syntax::error::PtxError;
+use crate::syntax::types::element_size;
 
 impl Line<'_, '_, '_> {
     pub(super) fn lanes(&mut self, row: &'static LaneRow) -> Result<(), PtxError> {

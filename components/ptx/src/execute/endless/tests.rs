@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::execute::{Access, Issue};
+use crate::program::Row;
 
 /// A kernel of two warps, with registers and shared memory to use.
 fn program(body: &str) -> Program {
@@ -40,7 +41,7 @@ fn judged(program: &Program, executed: u32, other: Doing, budget: u64) -> Verdic
     for _ in 0..executed {
         let issued = warp.issue(program, &env, &mut access).unwrap();
         if issued.kind == Issue::Memory {
-            warp.complete_load(program, access.pc, access.mask, &[crate::Row([0; 32]); 4]);
+            warp.complete_load(program, access.pc, access.mask, &[Row([0; 32]); 4]);
         }
     }
     let moment = Moment {

@@ -4,10 +4,10 @@ use super::call::code_address;
 use super::instruction::Line;
 use super::moves::special;
 use super::{Class, Register, RegisterType};
-use crate::ast::{Operand, OperandKind, StorageSpace};
-use crate::error::{Place, PtxError};
 use crate::program::NONE;
-use crate::types::element_size;
+use crate::syntax::ast::{Operand, OperandKind, StorageSpace};
+use crate::syntax::error::{Place, PtxError};
+use crate::syntax::types::element_size;
 
 /// What an operand must be (PTX ISA 9.2 to 9.4).
 #[derive(Clone, Copy)]
