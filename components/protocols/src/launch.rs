@@ -7,7 +7,7 @@ use std::sync::Arc;
 use counterpoint_framework::kernel::{Message, Socket};
 use counterpoint_framework::telemetry::SpanId;
 use counterpoint_ptx::texture::Textures;
-use counterpoint_ptx::{Allocations, Program, VariableBases};
+use counterpoint_ptx::{Allocations, Kernel, VariableBases};
 
 use crate::local::{Capacity, LocalMemory};
 use crate::memory::Label;
@@ -49,9 +49,9 @@ pub struct Launch {
     pub tracking: Tracking,
     /// What it is in a task pipeline, if it is part of one.
     pub task: Option<Task>,
-    /// The code.
-    pub program: Arc<Program>,
-    /// Where its instructions lie, [`Program::INSTRUCTION_BYTES`] each.
+    /// The kernel.
+    pub kernel: Arc<Kernel>,
+    /// Where its instructions lie, [`Kernel::INSTRUCTION_BYTES`] each.
     pub code: u64,
     /// Where the `.global` and `.const` variables of its module begin.
     pub variables: VariableBases,
@@ -111,7 +111,7 @@ impl Launch {
 
     /// What records, statistics and messages call the launch.
     pub fn name(&self) -> LaunchName {
-        LaunchName::new(self.id, self.program.name())
+        LaunchName::new(self.id, self.kernel.name())
     }
 
     /// Thread blocks of the launch.
@@ -133,7 +133,7 @@ impl Launch {
 
 impl Hash for Launch {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.program.name().hash(state);
+        self.kernel.name().hash(state);
         (self.id, self.stream, self.grid, self.block, self.dynamic_shared, self.registers).hash(state);
         (self.tracking, self.task).hash(state);
         self.params.hash(state);

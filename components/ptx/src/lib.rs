@@ -5,7 +5,7 @@
 //! [`Access`]; whoever models the memory system answers it with [`Warp::complete_load`], at once or
 //! thousands of cycles later. [`functional`] is the smallest such model: a flat array of bytes.
 //!
-//! The way of a kernel: [`lexer`] → [`parser`] → [`ast`] → [`decode`](decode::decode) → [`Program`] → [`Warp`].
+//! The way of a kernel: [`lexer`] → [`parser`] → [`ast`] → [`decode`](decode::decode) → [`Kernel`] → [`Warp`].
 //!
 //! The crate has storeys, a folder each, and each imports only those below it, which `tests/tidy.rs` checks:
 //! `syntax` → [`isa`] → [`analysis`] → `program` → `execute` → [`functional`]. [`profile`] stands on `analysis` beside `program`.
@@ -19,11 +19,11 @@
 //! - [`functional`]: whole launches on a flat memory.
 //!
 //! ```
-//! use counterpoint_ptx::Program;
+//! use counterpoint_ptx::Kernel;
 //! let source = ".version 7.8\n.target sm_35\n.address_size 64\n
 //!     .visible .entry nothing(.param .u32 n) { ret; }";
-//! let program = Program::compile(source, None).unwrap();
-//! assert_eq!((program.name(), program.param_bytes()), ("nothing", 4));
+//! let kernel = Kernel::compile(source, None).unwrap();
+//! assert_eq!((kernel.name(), kernel.param_bytes()), ("nothing", 4));
 //! ```
 
 pub mod analysis;
@@ -41,8 +41,8 @@ pub use execute::{
 };
 pub use isa::{AtomicOperation, AtomicType, CacheOperator, Latency, Order, RangeAction, Reach, Space, Unit};
 pub use program::{
-    Class, FileAccesses, InitialAddress, Instruction, Param, Program, RegisterSet, Row, Symbol,
-    VariableBases, decode,
+    Class, FileAccesses, InitialAddress, Instruction, Kernel, Param, RegisterSet, Row, Symbol, VariableBases,
+    decode,
 };
 pub use syntax::error::PtxError;
 pub use syntax::{ast, error, lexer, parser, rewrite};

@@ -8,7 +8,7 @@ use counterpoint_protocols::local::LocalMemory;
 use counterpoint_protocols::memory::{
     LINE_BYTES, Line, MemAccess, MemReply, MemRequest, MemResult, line_of, merge, sectors,
 };
-use counterpoint_ptx::{Allocation, Allocations, Program, Rights, VariableBases};
+use counterpoint_ptx::{Allocation, Allocations, Kernel, Rights, VariableBases};
 
 /// Where the buffer that a kernel is given begins; it has 64 KiB.
 pub(super) const BUFFER: u64 = 0x10000;
@@ -50,14 +50,14 @@ pub(super) fn line_of_text(source: &str, text: &str) -> usize {
 
 /// A launch of a kernel with so many blocks and threads a block.
 pub(super) fn launch(id: u32, source: &str, grid: u32, block: u32) -> Arc<Launch> {
-    let program = Program::compile(source, Some("k")).unwrap_or_else(|errors| panic!("{errors:?}\n{source}"));
+    let kernel = Kernel::compile(source, Some("k")).unwrap_or_else(|errors| panic!("{errors:?}\n{source}"));
     Arc::new(Launch {
         id: LaunchId(id),
         stream: 0,
         tracking: Tracking::None,
         task: None,
-        registers: program.registers_per_thread(),
-        program: Arc::new(program),
+        registers: kernel.registers_per_thread(),
+        kernel: Arc::new(kernel),
         code: 0,
         variables: VariableBases::default(),
         textures: Arc::default(),

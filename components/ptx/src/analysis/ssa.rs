@@ -76,7 +76,7 @@ pub struct Phi {
 /// A function whose values are written once.
 #[derive(Clone, Debug)]
 pub struct Ssa {
-    /// The instructions; a pc is an index, the same as in the decoded program of a kernel.
+    /// The instructions; a pc is an index, the same as in the decoded kernel.
     pub steps: Vec<Step>,
     /// Blocks.
     pub flow: ControlFlow,

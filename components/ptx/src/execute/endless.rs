@@ -13,7 +13,7 @@ mod round;
 
 use crate::execute::standstill::{Waiting, listed};
 use crate::execute::{CtaEnvironment, ExecError, Failure, Warp};
-use crate::program::{Program, Symbol};
+use crate::program::{Kernel, Symbol};
 use round::{Round, lanes_of};
 
 /// Instructions after which a warp is looked at for the first time.
@@ -50,7 +50,7 @@ pub enum Doing {
 #[derive(Debug)]
 pub struct Moment<'a> {
     /// The kernel.
-    pub program: &'a Program,
+    pub kernel: &'a Kernel,
     /// What its warps see of the block.
     pub env: &'a CtaEnvironment,
     /// Its shared memory.
@@ -130,8 +130,8 @@ impl Moment<'_> {
 
     #[cold]
     fn failure(&self, warp: usize, round: &Round, others: &[usize]) -> Verdict {
-        let program = self.program;
-        let line = |pc: &u32| program.instructions()[*pc as usize].line;
+        let kernel = self.kernel;
+        let line = |pc: &u32| kernel.instructions()[*pc as usize].line;
         let lines = round.pcs.iter().map(line);
         let (first, last) = (lines.clone().min().unwrap_or_default(), lines.max().unwrap_or_default());
         let each = if round.period == 1 {
@@ -153,14 +153,14 @@ impl Moment<'_> {
             message += &self.company(warp, others);
         }
         let error = ExecError { line: first, lane: round.lanes.trailing_zeros(), message };
-        Verdict::Endless(Box::new(Failure::of_warp(program, self.env.ctaid, warp as u32, error)))
+        Verdict::Endless(Box::new(Failure::of_warp(kernel, self.env.ctaid, warp as u32, error)))
     }
 
     /// The words of shared memory that a loop reads.
     fn waits_for(&self, words: &[u32]) -> String {
         let name = |address: u32| {
             let holds = |symbol: &&Symbol| symbol.holds(address.into());
-            let symbol = self.program.shared_symbols().iter().find(holds);
+            let symbol = self.kernel.shared_symbols().iter().find(holds);
             symbol.map_or(String::new(), |symbol| format!(" (`{}`)", symbol.name))
         };
         let value = |address: u32| {

@@ -31,7 +31,7 @@ pub struct CtaEnvironment {
     pub ntid: [u32; 3],
     /// `%nctaid`
     pub nctaid: [u32; 3],
-    /// The kernel's parameters, laid out as [`Program::params`](crate::Program::params) says.
+    /// The kernel's parameters, laid out as [`Kernel::params`](crate::Kernel::params) says.
     pub params: Arc<[u8]>,
     /// `%smid`
     pub sm: u32,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::program::Program;
+use crate::program::Kernel;
 
 /// A fault of the simulated program: its author can cause it, so it is never a panic.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub struct Failure {
     pub ctaid: [u32; 3],
     /// The warp of the block; none if the block as a whole cannot go on.
     pub warp: Option<u32>,
-    /// The instruction, as [`Program::quote`] shows it.
+    /// The instruction, as [`Kernel::quote`] shows it.
     pub place: String,
     /// What happened; its line is 0 where no instruction is to blame.
     pub error: ExecError,
@@ -38,8 +38,8 @@ pub struct Failure {
 
 impl Failure {
     /// What a warp must not do.
-    pub fn of_warp(program: &Program, ctaid: [u32; 3], warp: u32, error: ExecError) -> Self {
-        Failure { ctaid, warp: Some(warp), place: program.quote(error.line), error }
+    pub fn of_warp(kernel: &Kernel, ctaid: [u32; 3], warp: u32, error: ExecError) -> Self {
+        Failure { ctaid, warp: Some(warp), place: kernel.quote(error.line), error }
     }
 
     /// What the warps of a block must not do together.

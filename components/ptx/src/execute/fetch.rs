@@ -2,13 +2,13 @@
 
 use super::{Access, ExecError, Warp, blend, fault};
 use crate::execute::texture::{Texture, Textures};
-use crate::program::{Action, Instruction, NONE, Program, Row};
+use crate::program::{Action, Instruction, Kernel, NONE, Row};
 
 impl Warp {
     /// Fills in the coordinates of a fetch, and the handles of its textures if a register holds them.
     pub(super) fn texture(
         &mut self,
-        program: &Program,
+        kernel: &Kernel,
         instruction: &Instruction,
         lanes: u32,
         access: &mut Access,
@@ -17,7 +17,7 @@ impl Warp {
         for axis in 0..3 {
             access.values[axis] = match instruction.sources[axis] {
                 NONE => Row::ZERO,
-                source => *self.row(program, source),
+                source => *self.row(kernel, source),
             };
         }
         if instruction.address != NONE {
@@ -28,9 +28,9 @@ impl Warp {
     /// Writes the registers of a fetch at `pc`, in `lanes`, from `words` as [`Textures::fetch`] gives them.
     ///
     /// # Panics
-    /// If `pc` is no instruction of the program.
-    pub fn complete_texture(&mut self, program: &Program, pc: u32, lanes: u32, words: &[Row; 4]) {
-        let destinations = program.instructions[pc as usize].destinations;
+    /// If `pc` is no instruction of the kernel.
+    pub fn complete_texture(&mut self, kernel: &Kernel, pc: u32, lanes: u32, words: &[Row; 4]) {
+        let destinations = kernel.instructions[pc as usize].destinations;
         for (destination, row) in destinations.into_iter().zip(words) {
             if destination != NONE {
                 blend(&mut self.rows[destination as usize].0, &row.0, lanes);
@@ -47,18 +47,18 @@ impl Textures {
     /// No texture is bound, or it is not of the type that the instruction wants.
     pub fn fetch(
         &self,
-        program: &Program,
+        kernel: &Kernel,
         access: &Access,
         mut read: impl FnMut(u64, usize) -> u32,
     ) -> Result<[Row; 4], Box<ExecError>> {
-        let instruction = &program.instructions[access.pc as usize];
+        let instruction = &kernel.instructions[access.pc as usize];
         let Action::Texture { floats, result_floats } = instruction.action else {
             return Err(fault(instruction, access.mask, "no texture is fetched here".into()));
         };
         let mut words = [Row::ZERO; 4];
         let mut reference: Option<&Texture> = None;
         if instruction.address == NONE {
-            let name = &program.global_symbols[instruction.offset as usize].name;
+            let name = &kernel.global_symbols[instruction.offset as usize].name;
             let Some(bound) = self.references.get(name) else {
                 return Err(fault(instruction, access.mask, format!("no texture is bound to `{name}`")));
             };

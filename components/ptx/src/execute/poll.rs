@@ -6,7 +6,7 @@
 
 use super::Warp;
 use crate::analysis::cfg::NO_PC;
-use crate::program::{NONE, Program, Row};
+use crate::program::{Kernel, NONE, Row};
 
 /// The round of such a loop that a warp has executed.
 #[derive(Clone, Copy, Debug)]
@@ -35,13 +35,13 @@ pub enum PollStep {
 impl Warp {
     /// The branch at `last` has gone back with all lanes: the rounds to come are like this one, if all lanes have loaded one word.
     #[inline(never)]
-    pub(super) fn begin_polling(&mut self, program: &Program, last: u32) {
+    pub(super) fn begin_polling(&mut self, kernel: &Kernel, last: u32) {
         let first = self.pc;
         // Paths that meet within the loop would leave it there.
         if (first..=last).contains(&self.reconvergence) {
             return;
         }
-        let load = &program.instructions[first as usize];
+        let load = &kernel.instructions[first as usize];
         let word_of = |lane: usize| self.rows[load.destinations[0] as usize].0[lane];
         let address_of = |lane: usize| match load.address {
             NONE => load.offset as u64,
@@ -74,14 +74,14 @@ impl Warp {
     /// The word that a [`PollStep::Load`] has loaded. If it is another one, what follows is executed.
     ///
     /// # Panics
-    /// If the program is not the one the warp was made for.
+    /// If the kernel is not the one the warp was made for.
     #[inline]
-    pub fn polled(&mut self, program: &Program, word: u32) {
+    pub fn polled(&mut self, kernel: &Kernel, word: u32) {
         if word != self.poll.word {
             let first = std::mem::replace(&mut self.poll, Poll::NONE).first;
             let mut words = [Row::ZERO; 4];
             words[0] = Row([word; 32]);
-            self.complete_load(program, first, self.mask, &words);
+            self.complete_load(kernel, first, self.mask, &words);
         }
     }
 }
@@ -92,13 +92,13 @@ mod tests {
 
     use super::super::{Access, CtaEnvironment, Issue};
     use super::*;
-    use crate::program::polls::tests::program;
+    use crate::program::polls::tests::kernel;
 
-    /// Executes a program on shared memory of which word `k` becomes 1 after `k` loads; gives the instructions, with their lanes, and
+    /// Executes a kernel on shared memory of which word `k` becomes 1 after `k` loads; gives the instructions, with their lanes, and
     /// what the registers hold, and how many steps were not executed.
-    fn run(program: &Program, remembers: bool) -> (Vec<(u32, u32)>, Vec<Row>, u32) {
+    fn run(kernel: &Kernel, remembers: bool) -> (Vec<(u32, u32)>, Vec<Row>, u32) {
         let env = CtaEnvironment::new([1, 1, 1], [32, 1, 1], Arc::from([]));
-        let mut warp = Warp::new(program, &env, 0);
+        let mut warp = Warp::new(kernel, &env, 0);
         let (mut access, mut loads, mut steps, mut spared) = (Access::default(), 0, Vec::new(), 0);
         while let Some(pc) = warp.pc() {
             assert!(steps.len() < 10_000, "it does not end");
@@ -108,16 +108,16 @@ mod tests {
                 spared += 1;
                 if let PollStep::Load(address) = step {
                     loads += 1;
-                    warp.polled(program, at(address.into(), loads));
+                    warp.polled(kernel, at(address.into(), loads));
                 }
                 continue;
             }
-            let issued = warp.issue(program, &env, &mut access).unwrap();
+            let issued = warp.issue(kernel, &env, &mut access).unwrap();
             steps.push((pc, issued.lanes));
             if issued.kind == Issue::Memory {
                 loads += 1;
                 let words = Row(access.addresses.map(|address| at(address, loads)));
-                warp.complete_load(program, pc, issued.lanes, &[words, Row::ZERO, Row::ZERO, Row::ZERO]);
+                warp.complete_load(kernel, pc, issued.lanes, &[words, Row::ZERO, Row::ZERO, Row::ZERO]);
             }
         }
         (steps, warp.rows.clone(), spared)
@@ -131,8 +131,8 @@ mod tests {
         for (body, spares) in
             [(format!("A: {again}"), true), (alone.to_owned(), true), (each.to_owned(), false)]
         {
-            let program = program(&body);
-            let (plain, remembered) = (run(&program, false), run(&program, true));
+            let kernel = kernel(&body);
+            let (plain, remembered) = (run(&kernel, false), run(&kernel, true));
             assert_eq!((&plain.0, &plain.1, plain.2), (&remembered.0, &remembered.1, 0), "{body}");
             assert_eq!(
                 remembered.2 > 100,

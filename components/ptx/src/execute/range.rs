@@ -3,7 +3,7 @@
 
 use super::{Access, ExecError, Issue, Warp, fault};
 use crate::isa::RangeAction;
-use crate::program::{FramePart, Instruction, Program};
+use crate::program::{FramePart, Instruction, Kernel};
 
 /// A call of one of the functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,7 +32,7 @@ impl Warp {
     /// The arguments of the one lane that calls go into the access.
     pub(super) fn call_range(
         &self,
-        program: &Program,
+        kernel: &Kernel,
         instruction: &Instruction,
         action: RangeAction,
         lanes: u32,
@@ -44,7 +44,7 @@ impl Warp {
             return Err(fault(instruction, lanes, message));
         }
         let lane = lanes.trailing_zeros() as usize & 31;
-        let site = &program.calls[instruction.offset as usize];
+        let site = &kernel.calls[instruction.offset as usize];
         for (value, FramePart { offset, size }) in access.addresses.iter_mut().zip(&site.arguments) {
             let word = |index: u32| {
                 u64::from(self.frame[self.frame_row + *offset as usize / 4 + index as usize].0[lane])

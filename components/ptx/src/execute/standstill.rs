@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::program::Program;
+use crate::program::Kernel;
 
 /// The barrier at which a warp waits, and the instruction that made it wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,12 +17,8 @@ pub struct Waiting {
 /// threads have come and how many it waits for.
 ///
 /// # Panics
-/// If an instruction is none of the program's.
-pub fn standstill(
-    program: &Program,
-    warps: &[Option<Waiting>],
-    arrived: impl Fn(u32) -> (u32, u32),
-) -> String {
+/// If an instruction is none of the kernel's.
+pub fn standstill(kernel: &Kernel, warps: &[Option<Waiting>], arrived: impl Fn(u32) -> (u32, u32)) -> String {
     let mut places: BTreeMap<Option<Waiting>, Vec<usize>> = BTreeMap::new();
     for (warp, waiting) in warps.iter().enumerate() {
         places.entry(*waiting).or_default().push(warp);
@@ -32,7 +28,7 @@ pub fn standstill(
         let Waiting { barrier, pc } = (*waiting)?;
         let (come, wanted) = arrived(barrier);
         let verb = if warps.len() == 1 { "waits" } else { "wait" };
-        let place = program.quote(program.instructions()[pc as usize].line);
+        let place = kernel.quote(kernel.instructions()[pc as usize].line);
         Some(format!(
             "{} {verb} at barrier {barrier}, which has {come} of {wanted} threads ({place})",
             listed(warps)

@@ -20,7 +20,7 @@ use std::sync::atomic::AtomicBool;
 use crate::execute::texture::Textures;
 use crate::execute::{CtaEnvironment, ExecError, Failure, RangeCall, Windows};
 use crate::isa::RangeAction;
-use crate::program::{Program, VariableBases};
+use crate::program::{Kernel, VariableBases};
 use cta::Cta;
 pub use findings::{Check, Finding};
 pub use first_touch::{FirstBytes, PAGE};
@@ -105,7 +105,7 @@ impl<'a> Grid<'a> {
     /// # Errors
     /// When the launch cannot be, whatever its kernel does.
     pub fn new(
-        program: &'a Program,
+        kernel: &'a Kernel,
         grid: [u32; 3],
         block: [u32; 3],
         params: &[u8],
@@ -116,9 +116,9 @@ impl<'a> Grid<'a> {
         if threads == 0 || threads > 1024 {
             return Err(launch_error(format!("a block of {block:?} threads cannot be launched")));
         }
-        if params.len() < program.param_bytes() as usize {
+        if params.len() < kernel.param_bytes() as usize {
             let message =
-                format!("{} parameter bytes given, the kernel takes {}", params.len(), program.param_bytes());
+                format!("{} parameter bytes given, the kernel takes {}", params.len(), kernel.param_bytes());
             return Err(launch_error(message));
         }
         let mut env = CtaEnvironment::new(grid, block, Arc::from(params));
@@ -126,7 +126,7 @@ impl<'a> Grid<'a> {
         env.windows = options.windows;
         env.dynamic_shared_bytes = options.dynamic_shared_bytes;
         (env.global_base, env.constant_base) = (variables.globals, variables.constants);
-        let cta = Cta::new(program, &env, options);
+        let cta = Cta::new(kernel, &env, options);
         Ok(Grid { env, options, cta })
     }
 
@@ -183,15 +183,15 @@ pub fn ctas(grid: [u32; 3]) -> impl Iterator<Item = [u32; 3]> {
 /// # Errors
 /// When the launch cannot be, or the kernel does what it must not.
 pub fn run(
-    program: &Program,
+    kernel: &Kernel,
     grid: [u32; 3],
     block: [u32; 3],
     params: &[u8],
     memory: &mut FlatMemory,
     options: &Options,
 ) -> Result<Statistics, ExecError> {
-    let variables = memory.load(program.name(), program);
-    let mut launch = Grid::new(program, grid, block, params, variables, options)?;
+    let variables = memory.load(kernel.name(), kernel);
+    let mut launch = Grid::new(kernel, grid, block, params, variables, options)?;
     for ctaid in ctas(grid) {
         if launch.run_cta(ctaid, memory).map_err(|failure| failure.error)?.is_break() {
             break;

@@ -1,23 +1,23 @@
 //! From a text to one of its kernels.
 
-use super::Program;
+use super::Kernel;
 use super::decode::decode;
 use crate::syntax::error::{Place, PtxError};
 use crate::syntax::parser::parse;
 
-impl Program {
+impl Kernel {
     /// The decoded text of the kernel named `name`, or the only one if `name` is `None`.
-    pub fn compile(source: &str, name: Option<&str>) -> Result<Program, Vec<PtxError>> {
+    pub fn compile(source: &str, name: Option<&str>) -> Result<Kernel, Vec<PtxError>> {
         let module = parse(source)?;
-        let mut programs = decode(&module)?;
-        let names: Vec<String> = programs.iter().map(|p| format!("`{}`", p.name)).collect();
+        let mut kernels = decode(&module)?;
+        let names: Vec<String> = kernels.iter().map(|kernel| format!("`{}`", kernel.name)).collect();
         let wanted = match name {
-            Some(name) => programs.iter().position(|program| program.name == name),
-            None if programs.len() == 1 => Some(0),
+            Some(name) => kernels.iter().position(|kernel| kernel.name == name),
+            None if kernels.len() == 1 => Some(0),
             None => None,
         };
         match wanted {
-            Some(index) => Ok(programs.swap_remove(index)),
+            Some(index) => Ok(kernels.swap_remove(index)),
             None => Err(vec![
                 PtxError::new(
                     Place { line: 1, column: 1 },

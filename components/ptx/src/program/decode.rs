@@ -1,4 +1,4 @@
-//! From the module as written to programs that run: symbols, widths, types, rows, reconvergence.
+//! From the module as written to kernels that run: symbols, widths, types, rows, reconvergence.
 //!
 //! Scopes, storage and labels are here; the meaning of opcodes is in `decode/instruction.rs`.
 
@@ -20,7 +20,7 @@ use crate::analysis::cfg::{ControlFlow, Flow, NO_PC};
 use crate::analysis::liveness::{Effects, allocate};
 use crate::isa::{LaneOp, Latency, Order, Unit};
 use crate::program::{
-    Action, CONSTANT, CallSite, FileAccesses, FramePart, Instruction, MemoryForm, NONE, Origin, Program,
+    Action, CONSTANT, CallSite, FileAccesses, FramePart, Instruction, Kernel, MemoryForm, NONE, Origin,
     RegisterPlace, RegisterSet, Row,
 };
 use crate::syntax::ast::{
@@ -29,14 +29,14 @@ use crate::syntax::ast::{
 use crate::syntax::error::{Place, PtxError, distinct, nearest};
 use crate::syntax::types::element_size;
 use call::{Signature, frame_part};
-use link::{Code, Kernel, link};
+use link::{Code, Entry, link};
 use registers::number_of;
 pub(crate) use registers::{Class, Register, RegisterType};
 use storage::Storage;
 
 /// Decodes every kernel of a module. Every function is decoded, so that all errors of the text are reported,
 /// in the order of their places.
-pub fn decode(module: &Module) -> Result<Vec<Program>, Vec<PtxError>> {
+pub fn decode(module: &Module) -> Result<Vec<Kernel>, Vec<PtxError>> {
     let mut errors = Vec::new();
     let signatures = call::signatures(module, &mut errors);
     let mut storage = Storage::default();
@@ -51,11 +51,11 @@ pub fn decode(module: &Module) -> Result<Vec<Program>, Vec<PtxError>> {
     for function in &module.functions {
         hoist(function, function.body.as_deref().unwrap_or(&[]), &mut storage, &mut errors);
     }
-    let (mut kernels, mut functions) = (Vec::new(), Vec::new());
+    let (mut entries, mut functions) = (Vec::new(), Vec::new());
     for (index, function) in module.functions.iter().enumerate().filter(|(_, f)| f.body.is_some()) {
         let mut decoder = Decoder::new(storage.clone(), &signatures, function);
         match decoder.function(function, index as u32) {
-            Some(code) if function.entry => kernels.push(Kernel {
+            Some(code) if function.entry => entries.push(Entry {
                 code,
                 params: std::mem::take(&mut decoder.storage.params),
                 param_bytes: decoder.storage.param_bytes,
@@ -73,18 +73,18 @@ pub fn decode(module: &Module) -> Result<Vec<Program>, Vec<PtxError>> {
         names.collect::<Vec<u32>>()
     };
     let taken: Vec<u32> = module.variables.iter().flat_map(named).collect();
-    let mut programs = Vec::new();
+    let mut kernels = Vec::new();
     let origin = origin(module);
     if errors.is_empty() {
-        for kernel in kernels {
-            match link(module, kernel, &functions, &taken, &origin) {
-                Ok(program) => programs.push(program),
+        for entry in entries {
+            match link(module, entry, &functions, &taken, &origin) {
+                Ok(kernel) => kernels.push(kernel),
                 Err(error) => errors.push(error),
             }
         }
     }
     errors.sort_by_key(|error| (error.line, error.column));
-    if errors.is_empty() { Ok(programs) } else { Err(distinct(errors)) }
+    if errors.is_empty() { Ok(kernels) } else { Err(distinct(errors)) }
 }
 
 /// What messages need of the text.
@@ -217,7 +217,7 @@ impl<'m> Decoder<'m> {
         let body = function.body.as_deref().unwrap_or(&[]);
         self.declare_prototypes(body);
         self.statements(body);
-        self.end_program(function.span);
+        self.end_body(function.span);
         self.resolve_branches();
         if !self.errors.is_empty() {
             return None;
@@ -489,8 +489,8 @@ impl<'m> Decoder<'m> {
         Ok(index)
     }
 
-    /// A program always ends in an exit, so that no pc can run off its end.
-    fn end_program(&mut self, span: Span) {
+    /// A function always ends in an exit, so that no pc can run off its end.
+    fn end_body(&mut self, span: Span) {
         let ends = self.instructions.last().is_some_and(|last| {
             last.guard == NONE && matches!(last.action, Action::Exit | Action::Return | Action::Branch)
         });

@@ -3,7 +3,7 @@
 //! Every kernel of a module has the same variables at the same offsets, so any of them tells what they are. Where they
 //! lie is up to whoever loads the module.
 
-use crate::program::{Program, Symbol};
+use crate::program::{Kernel, Symbol};
 
 /// Where the variables of a module begin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,13 +14,13 @@ pub struct VariableBases {
     pub constants: u64,
 }
 
-impl Program {
+impl Kernel {
     /// Bytes of an instruction in memory: what GPGPU-Sim counts for PTX (`ptx_instruction::m_inst_size`, ptx_ir.cc).
     pub const INSTRUCTION_BYTES: u64 = 8;
 
     /// Bytes of the kernel's code; the instruction with number `pc` begins at `pc * INSTRUCTION_BYTES`.
     pub fn code_bytes(&self) -> u64 {
-        self.instructions.len() as u64 * Program::INSTRUCTION_BYTES
+        self.instructions.len() as u64 * Kernel::INSTRUCTION_BYTES
     }
 
     /// Bytes of the module's `.global` variables.
@@ -103,8 +103,8 @@ ret;
 }
 ";
 
-    fn kernel(name: &str) -> Program {
-        Program::compile(SOURCE, Some(name)).unwrap_or_else(|errors| panic!("{errors:?}"))
+    fn kernel(name: &str) -> Kernel {
+        Kernel::compile(SOURCE, Some(name)).unwrap_or_else(|errors| panic!("{errors:?}"))
     }
 
     #[test]
@@ -120,11 +120,11 @@ ret;
     fn images_hold_first_values_and_addresses() {
         let bases = VariableBases { globals: 0x1000, constants: 0x2000 };
         let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
-        let program = kernel("second");
-        assert_eq!(program.global_image(bases), words(&[5, 0, 0x2000, 0, 6, 7, 8]));
-        assert_eq!(program.constant_image(bases), words(&[0x1000, 0, 2]));
+        let kernel = kernel("second");
+        assert_eq!(kernel.global_image(bases), words(&[5, 0, 0x2000, 0, 6, 7, 8]));
+        assert_eq!(kernel.constant_image(bases), words(&[0x1000, 0, 2]));
         let mut changed = words(&[1, 2, 3, 4, 5, 6, 7]);
-        program.point(&mut changed, bases);
+        kernel.point(&mut changed, bases);
         assert_eq!(changed, words(&[1, 2, 0x2000, 0, 5, 6, 7]), "only the address is put right");
     }
 
@@ -144,8 +144,8 @@ call %rd1, (), prototype;
 ret;
 }
 ";
-        let program = Program::compile(source, None).unwrap_or_else(|errors| panic!("{errors:?}"));
-        assert_eq!(program.functions_in("table"), Some(vec![Some("second"), None, Some("first")]));
-        assert_eq!(program.functions_in("tabel"), None);
+        let kernel = Kernel::compile(source, None).unwrap_or_else(|errors| panic!("{errors:?}"));
+        assert_eq!(kernel.functions_in("table"), Some(vec![Some("second"), None, Some("first")]));
+        assert_eq!(kernel.functions_in("tabel"), None);
     }
 }

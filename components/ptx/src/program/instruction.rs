@@ -1,6 +1,6 @@
 //! A decoded instruction: what it does, and the rows that it works on.
 //!
-//! Operands are indices of rows: a register's row in the warp, or, with the top bit set, a constant's row in the program.
+//! Operands are indices of rows: a register's row in the warp, or, with the top bit set, a constant's row in the kernel.
 
 use super::{FileAccesses, RegisterSet};
 use crate::isa::forms::PredicateOp;
@@ -11,7 +11,7 @@ use crate::isa::{
 
 /// "No register" in an operand field.
 pub(crate) const NONE: u16 = u16::MAX;
-/// Marks an operand as a row of the program's constants.
+/// Marks an operand as a row of the kernel's constants.
 pub(crate) const CONSTANT: u16 = 0x8000;
 
 /// How a comparison's truth is combined with a third predicate.
@@ -124,7 +124,7 @@ pub(crate) struct FramePart {
 /// A call as the caller sees it.
 #[derive(Clone, Debug)]
 pub(crate) struct CallSite {
-    /// Index in [`Program::functions`]; `None` if the address is in the first source.
+    /// Index in [`Kernel::functions`]; `None` if the address is in the first source.
     pub(crate) callee: Option<u32>,
     pub(crate) arguments: Vec<FramePart>,
     pub(crate) results: Vec<FramePart>,

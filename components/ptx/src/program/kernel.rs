@@ -1,7 +1,7 @@
 //! A decoded kernel: what an SM and the executor need, and no text but for messages.
 //!
 //! Operands are indices of rows: a register's row in the warp, or, with the top bit set, a constant's
-//! row in the program. Registers share rows where liveness allows, because the footprint of a warp in
+//! row in the kernel. Registers share rows where liveness allows, because the footprint of a warp in
 //! the host's cache is what execution costs most; the scoreboard's ids stay those of the registers as
 //! written, so that sharing cannot show in the timing.
 
@@ -19,7 +19,7 @@ impl Row {
     pub const ZERO: Row = Row([0; 32]);
 }
 
-/// A function of a program; the kernel is the first.
+/// A function of a kernel; the entry is the first.
 #[derive(Clone, Debug)]
 pub(crate) struct Callable {
     pub(crate) name: String,
@@ -47,7 +47,7 @@ pub(crate) enum RegisterPlace {
     Wide(u16),
 }
 
-/// The text that a program comes from, for messages.
+/// The text that a kernel comes from, for messages.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Origin {
     /// The file's path; empty where there is none.
@@ -59,7 +59,7 @@ pub(crate) struct Origin {
 
 /// A decoded kernel. It does not change after decoding, so that many SMs can share it.
 #[derive(Clone, Debug)]
-pub struct Program {
+pub struct Kernel {
     pub(crate) name: String,
     pub(crate) origin: Origin,
     pub(crate) params: Vec<Param>,
@@ -83,13 +83,13 @@ pub struct Program {
     pub(crate) places: Vec<RegisterPlace>,
 }
 
-impl Program {
+impl Kernel {
     /// The kernel's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The same program, whose messages name the file that its text was read from.
+    /// The same kernel, whose messages name the file that its text was read from.
     #[must_use]
     pub fn from_file(mut self, path: &str) -> Self {
         self.origin.path = path.into();

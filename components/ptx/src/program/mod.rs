@@ -17,6 +17,6 @@ pub(crate) use instruction::{
     Action, CONSTANT, CallSite, Combine, FramePart, MemoryForm, NONE, SetValue, Special,
 };
 pub(crate) use kernel::{Callable, Origin, RegisterPlace};
-pub use kernel::{Program, Row};
+pub use kernel::{Kernel, Row};
 pub use register_sets::{FileAccesses, RegisterSet};
 pub use variables::{InitialAddress, Param, Symbol};

@@ -44,19 +44,19 @@ fn polls(round: &[Instruction]) -> bool {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use crate::program::Program;
+    use crate::program::Kernel;
 
     /// A kernel whose block has 64 words of shared memory.
-    pub(crate) fn program(body: &str) -> Program {
+    pub(crate) fn kernel(body: &str) -> Kernel {
         let text = format!(
             ".version 7.0\n.target sm_35\n.address_size 64\n.visible .entry wait() {{\n.reg .b32 %r<9>; .reg .pred %p<9>;\n\
              .shared .align 4 .b8 words[256];\nmov.u32 %r1, %tid.x;\nmov.u32 %r4, 0;\n{body}\nret;\n}}"
         );
-        Program::compile(&text, Some("wait")).unwrap()
+        Kernel::compile(&text, Some("wait")).unwrap()
     }
 
     fn marked(body: &str) -> bool {
-        program(body).instructions().iter().any(|instruction| instruction.polls)
+        kernel(body).instructions().iter().any(|instruction| instruction.polls)
     }
 
     #[test]

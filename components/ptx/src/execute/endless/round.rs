@@ -9,7 +9,7 @@ use crate::execute::repeat::{Deciding, Part, part};
 use crate::execute::standstill::listed;
 use crate::execute::{Access, AccessKind, Issue, Warp};
 use crate::isa::Space;
-use crate::program::{Program, Row};
+use crate::program::{Kernel, Row};
 
 /// Words of shared memory, a bit each.
 #[derive(Clone, Debug, Default)]
@@ -90,26 +90,26 @@ struct Mark {
 }
 
 impl Mark {
-    fn new(ahead: &Ahead, step: u64, program: &Program) -> Self {
+    fn new(ahead: &Ahead, step: u64, kernel: &Kernel) -> Self {
         Mark {
             warp: ahead.warp.clone(),
             shared: ahead.shared.clone(),
             local: ahead.local.clone(),
             step,
             pcs: Vec::new(),
-            executed: vec![false; program.instructions().len()],
+            executed: vec![false; kernel.instructions().len()],
             lanes: 0,
             waits: Words::default(),
             deciding: (0, Deciding::default()),
         }
     }
 
-    fn is_met(&mut self, ahead: &Ahead, program: &Program) -> bool {
+    fn is_met(&mut self, ahead: &Ahead, kernel: &Kernel) -> bool {
         if self.warp.pc() != ahead.warp.pc() || self.warp.active() != ahead.warp.active() {
             return false;
         }
         if self.deciding.0 != self.pcs.len() {
-            self.deciding = (self.pcs.len(), Deciding::of(program, &self.pcs));
+            self.deciding = (self.pcs.len(), Deciding::of(kernel, &self.pcs));
         }
         ahead.warp.repeats(&self.warp, &self.deciding.1)
             && self.local == ahead.local
@@ -125,24 +125,24 @@ pub(super) fn find(
     memories: &mut impl Memories,
     budget: u64,
 ) -> Result<Round, Unproven> {
-    let Moment { program, env, shared, .. } = moment;
+    let Moment { kernel, env, shared, .. } = moment;
     warp.execute_polls();
-    let bytes = program.local_bytes() as usize * 32;
+    let bytes = kernel.local_bytes() as usize * 32;
     let local = Local { bytes: vec![0; bytes], known: vec![false; bytes] };
     let mut ahead = Ahead { warp, shared: shared.clone(), local };
     let (mut reads, mut writes) = (Words::default(), Words::default());
-    let mut mark = Mark::new(&ahead, 0, program);
+    let mut mark = Mark::new(&ahead, 0, kernel);
     let mut access = Access::default();
     for step in 0..budget {
-        if step > 0 && mark.is_met(&ahead, program) {
+        if step > 0 && mark.is_met(&ahead, kernel) {
             let Mark { pcs, lanes, waits, .. } = mark;
             return Ok(Round { period: step - mark.step, lanes, pcs, reads, writes, waits });
         }
         if step.is_power_of_two() {
-            mark = Mark::new(&ahead, step, program);
+            mark = Mark::new(&ahead, step, kernel);
         }
         let Some(pc) = ahead.warp.pc() else { return Err(Unproven::Open) };
-        let action = program.instructions[pc as usize].action;
+        let action = kernel.instructions[pc as usize].action;
         if part(action) == Part::Outside {
             return Err(Unproven::Open);
         }
@@ -151,7 +151,7 @@ pub(super) fn find(
         }
         mark.lanes |= ahead.warp.active();
         // A mistake that comes is reported when it has come.
-        let issued = ahead.warp.issue(program, env, &mut access).map_err(|_| Unproven::Open)?;
+        let issued = ahead.warp.issue(kernel, env, &mut access).map_err(|_| Unproven::Open)?;
         match issued.kind {
             Issue::Done | Issue::Branch | Issue::Fence(_) | Issue::Parameter | Issue::Nothing => {}
             Issue::Exit { finished: false } => {}
@@ -166,7 +166,7 @@ pub(super) fn find(
                     Space::Global => return Err(Unproven::Open),
                 }
                 if access.wants_value {
-                    ahead.warp.complete_load(program, pc, access.mask, &words);
+                    ahead.warp.complete_load(kernel, pc, access.mask, &words);
                 }
             }
             Issue::Barrier { .. }

@@ -7,13 +7,13 @@ use crate::execute::{Access, Issue};
 use crate::program::Row;
 
 /// A kernel of two warps, with registers and shared memory to use.
-fn program(body: &str) -> Program {
+fn kernel(body: &str) -> Kernel {
     let text = format!(
         ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 p) {{\n\
          .reg .b32 %r<9>; .reg .b64 %rd<5>; .reg .pred %p<9>;\n\
          .shared .align 4 .b8 words[256]; .local .align 4 .b8 stack[16];\nmov.u32 %r1, %tid.x;\n{body}\nret;\n}}"
     );
-    Program::compile(&text, Some("k")).unwrap()
+    Kernel::compile(&text, Some("k")).unwrap()
 }
 
 /// Local memory and constants that nobody knows.
@@ -34,18 +34,18 @@ fn environment() -> CtaEnvironment {
 }
 
 /// The verdict on warp 0 after it has executed some instructions, beside a warp that does `other`.
-fn judged(program: &Program, executed: u32, other: Doing, budget: u64) -> Verdict {
+fn judged(kernel: &Kernel, executed: u32, other: Doing, budget: u64) -> Verdict {
     let env = environment();
-    let mut warp = Warp::new(program, &env, 0);
+    let mut warp = Warp::new(kernel, &env, 0);
     let mut access = Access::default();
     for _ in 0..executed {
-        let issued = warp.issue(program, &env, &mut access).unwrap();
+        let issued = warp.issue(kernel, &env, &mut access).unwrap();
         if issued.kind == Issue::Memory {
-            warp.complete_load(program, access.pc, access.mask, &[Row([0; 32]); 4]);
+            warp.complete_load(kernel, access.pc, access.mask, &[Row([0; 32]); 4]);
         }
     }
     let moment = Moment {
-        program,
+        kernel,
         env: &env,
         shared: vec![0; 256],
         warps: vec![Doing::Running(Box::new(warp)), other],
@@ -53,8 +53,8 @@ fn judged(program: &Program, executed: u32, other: Doing, budget: u64) -> Verdic
     moment.judge(0, &mut Unknown, budget)
 }
 
-fn running(program: &Program) -> Doing {
-    Doing::Running(Box::new(Warp::new(program, &environment(), 1)))
+fn running(kernel: &Kernel) -> Doing {
+    Doing::Running(Box::new(Warp::new(kernel, &environment(), 1)))
 }
 
 fn message(verdict: Verdict) -> String {
@@ -75,7 +75,7 @@ fn a_loop_of_registers_is_endless_whatever_counts_beside_it() {
         ("A: xor.b32 %r2, %r2, %r1; setp.eq.u32 %p1, %r2, 77; @%p1 bra B; bra A; B:", 8),
         ("A: membar.gl; add.u32 %r2, %r2, 1; ld.param.u64 %rd1, [p]; bra A;", 4),
     ] {
-        let found = message(judged(&program(body), 4, Doing::InFlight, 4096));
+        let found = message(judged(&kernel(body), 4, Doing::InFlight, 4096));
         let each = if period == 1 {
             "repeats every instruction".to_owned()
         } else {
@@ -102,7 +102,7 @@ fn a_loop_that_ends_or_may_end_is_open() {
         // It ends.
         "",
     ] {
-        assert_eq!(judged(&program(body), 1, Doing::Ended, 65536), Verdict::Open, "{body}");
+        assert_eq!(judged(&kernel(body), 1, Doing::Ended, 65536), Verdict::Open, "{body}");
     }
 }
 
@@ -110,25 +110,25 @@ fn a_loop_that_ends_or_may_end_is_open() {
 fn lanes_that_loop_are_named() {
     let body =
         "setp.lt.u32 %p2, %r1, 16; @%p2 bra B; setp.eq.u32 %p1, %r1, 3;\nA: add.u32 %r2, %r2, 1;\nbra A;\nB:";
-    let found = message(judged(&program(body), 40, Doing::Ended, 4096));
+    let found = message(judged(&kernel(body), 40, Doing::Ended, 4096));
     assert!(found.contains("lane 16: PTX line 9, `A: add.u32 %r2, %r2, 1;`"), "{found}");
     assert!(found.contains("lanes 16 to 31 go round it (up to line 10)"), "{found}");
 }
 
 #[test]
 fn a_word_that_nobody_can_change_is_named_with_those_who_do_not() {
-    let program = program(SPIN);
-    let ended = message(judged(&program, 7, Doing::Ended, 4096));
+    let kernel = kernel(SPIN);
+    let ended = message(judged(&kernel, 7, Doing::Ended, 4096));
     assert!(
         ended.contains("waits for the word of shared memory at 0x8 (`words`), which holds 0x0 and which nobody can change any more: warp 1 has ended"),
         "{ended}"
     );
     let waiting = Doing::Waiting(Waiting { barrier: 3, pc: 0 });
-    let found = message(judged(&program, 7, waiting, 4096));
+    let found = message(judged(&kernel, 7, waiting, 4096));
     assert!(found.ends_with("any more: warp 1 waits at barrier 3"), "{found}");
-    let found = message(judged(&program, 7, running(&program), 4096));
+    let found = message(judged(&kernel, 7, running(&kernel), 4096));
     assert!(found.ends_with("any more: warp 1 is in such a loop, too"), "{found}");
-    assert_eq!(judged(&program, 7, Doing::InFlight, 4096), Verdict::Later);
+    assert_eq!(judged(&kernel, 7, Doing::InFlight, 4096), Verdict::Later);
 }
 
 #[test]
@@ -141,8 +141,8 @@ fn a_warp_that_may_still_write_leaves_it_open() {
     };
     // The other warp goes round forever, too; it changes the word, or another one.
     for (place, is_endless) in [("8", false), ("12", true), ("4", true)] {
-        let program = program(&writes(place));
-        let verdict = judged(&program, 12, running(&program), 4096);
+        let kernel = kernel(&writes(place));
+        let verdict = judged(&kernel, 12, running(&kernel), 4096);
         assert_eq!(matches!(verdict, Verdict::Endless(_)), is_endless, "{place}: {verdict:?}");
     }
     // It ends one day, or does what nobody can foresee.
@@ -151,15 +151,15 @@ fn a_warp_that_may_still_write_leaves_it_open() {
         "B: ld.param.u64 %rd1, [p]; ld.global.u32 %r2, [%rd1]; bra B;",
     ] {
         let body = format!("setp.ge.u32 %p2, %r1, 32; @%p2 bra B; {SPIN} ret;\n{other}");
-        let program = program(&body);
-        assert_eq!(judged(&program, 12, running(&program), 4096), Verdict::Open, "{other}");
+        let kernel = kernel(&body);
+        assert_eq!(judged(&kernel, 12, running(&kernel), 4096), Verdict::Open, "{other}");
     }
 }
 
 #[test]
 fn a_lock_that_is_never_free_is_endless() {
     let body = "A: atom.shared.cas.b32 %r2, [words+4], 1, 2; setp.ne.u32 %p1, %r2, 1; @%p1 bra A;";
-    let found = message(judged(&program(body), 7, Doing::Ended, 4096));
+    let found = message(judged(&kernel(body), 7, Doing::Ended, 4096));
     assert!(found.contains("shared memory at 0x4"), "{found}");
 }
 
@@ -169,10 +169,10 @@ fn local_memory_belongs_to_the_state() {
     let counts = "st.local.u32 [stack], %r3;\nA: ld.local.u32 %r2, [stack]; add.u32 %r2, %r2, 1; st.local.u32 [stack], %r2; setp.lt.u32 %p1, %r2, 99999; @%p1 bra A;";
     let repeats =
         "A: st.local.u32 [stack+4], %r1; ld.local.u32 %r2, [stack+4]; setp.eq.u32 %p1, %r2, %r1; @%p1 bra A;";
-    assert_eq!(judged(&program(counts), 1, Doing::Ended, 4096), Verdict::Open);
-    let found = message(judged(&program(repeats), 1, Doing::Ended, 4096));
+    assert_eq!(judged(&kernel(counts), 1, Doing::Ended, 4096), Verdict::Open);
+    let found = message(judged(&kernel(repeats), 1, Doing::Ended, 4096));
     assert!(found.contains("every 4 instructions"), "{found}");
     // What is not known now may be known later.
     let unknown = "A: ld.local.u32 %r2, [stack+8]; setp.eq.u32 %p1, %r2, 0; @%p1 bra A;";
-    assert_eq!(judged(&program(unknown), 1, Doing::Ended, 4096), Verdict::Later);
+    assert_eq!(judged(&kernel(unknown), 1, Doing::Ended, 4096), Verdict::Later);
 }

@@ -1,4 +1,4 @@
-//! A kernel and the functions that it can reach, put together to one program.
+//! A kernel and the functions that it can reach, put together.
 //!
 //! Every function has rows of its own; only where one is called again while it runs are its rows saved. So
 //! an instruction's operands are the same numbers whoever called, and calls cost the others nothing.
@@ -7,8 +7,8 @@ use super::call::code_address;
 use crate::analysis::cfg::NO_PC;
 use crate::isa::order::{FIRST_TARGET, Order};
 use crate::program::{
-    Action, CONSTANT, CallSite, Callable, FramePart, Instruction, NONE, Origin, Param, Program,
-    RegisterPlace, Row, polls,
+    Action, CONSTANT, CallSite, Callable, FramePart, Instruction, Kernel, NONE, Origin, Param, RegisterPlace,
+    Row, polls,
 };
 use crate::syntax::ast::Module;
 use crate::syntax::error::PtxError;
@@ -16,7 +16,7 @@ use crate::syntax::error::PtxError;
 /// Local memory that recursive calls may take beyond the kernel's own, in bytes a thread.
 const STACK_BYTES: u32 = 8 << 10;
 
-/// A decoded function that has no place in a program yet.
+/// A decoded function that has no place in a kernel yet.
 #[derive(Clone, Debug)]
 pub(super) struct Code {
     /// Position in the module.
@@ -42,9 +42,9 @@ pub(super) struct Code {
     pub(super) taken: Vec<u32>,
 }
 
-/// What a kernel has and a function has not.
+/// A decoded `.entry`: what it has and a function has not.
 #[derive(Clone, Debug)]
-pub(super) struct Kernel {
+pub(super) struct Entry {
     pub(super) code: Code,
     pub(super) params: Vec<Param>,
     pub(super) param_bytes: u32,
@@ -54,19 +54,19 @@ pub(super) struct Kernel {
 /// Puts a kernel together with the functions it can reach. `taken` are functions that variables point to.
 pub(super) fn link(
     module: &Module,
-    kernel: Kernel,
+    entry: Entry,
     functions: &[Code],
     taken: &[u32],
     origin: &Origin,
-) -> Result<Program, PtxError> {
-    let mut codes = vec![kernel.code.clone()];
+) -> Result<Kernel, PtxError> {
+    let mut codes = vec![entry.code.clone()];
     let mut indirect = false;
     let mut next = 0;
     while let Some(code) = codes.get(next) {
         let mut wanted: Vec<u32> = code.calls.iter().filter_map(|site| site.callee).collect();
         if code.indirect && !indirect {
             indirect = true;
-            let everywhere = functions.iter().chain([&kernel.code]).flat_map(|code| &code.taken);
+            let everywhere = functions.iter().chain([&entry.code]).flat_map(|code| &code.taken);
             wanted.extend(everywhere.chain(taken));
         }
         for index in wanted {
@@ -76,7 +76,7 @@ pub(super) fn link(
         }
         next += 1;
     }
-    let function = &module.functions[kernel.code.index as usize];
+    let function = &module.functions[entry.code.index as usize];
     let position = |index: u32| codes.iter().position(|code| code.index == index).unwrap_or(0);
     let edges: Vec<Vec<usize>> = codes
         .iter()
@@ -94,16 +94,16 @@ pub(super) fn link(
     } else {
         (longest(&|at| codes[at].local_bytes), longest(&|at| codes[at].pressure))
     };
-    let mut program = Program {
+    let mut kernel = Kernel {
         name: function.name.clone(),
         origin: origin.clone(),
-        params: kernel.params,
-        param_bytes: kernel.param_bytes,
-        shared_bytes: kernel.storage.static_shared_bytes(),
-        shared_symbols: kernel.storage.shared.symbols,
+        params: entry.params,
+        param_bytes: entry.param_bytes,
+        shared_bytes: entry.storage.static_shared_bytes(),
+        shared_symbols: entry.storage.shared.symbols,
         local_bytes,
-        global_symbols: kernel.storage.global.symbols,
-        constant_symbols: kernel.storage.constant.symbols,
+        global_symbols: entry.storage.global.symbols,
+        constant_symbols: entry.storage.constant.symbols,
         registers_per_thread: pressure.clamp(4, 255.max(codes[0].pressure)),
         max_ntid: function.max_ntid,
         min_ctas_per_sm: function.min_ctas_per_sm,
@@ -118,30 +118,30 @@ pub(super) fn link(
     };
     for code in &codes {
         let numbers = [
-            program.constants.len() + code.constants.len(),
-            usize::from(program.rows) + usize::from(code.rows),
-            usize::from(program.predicates) + usize::from(code.predicates),
-            usize::from(program.scoreboard_registers) + usize::from(code.scoreboard_registers),
+            kernel.constants.len() + code.constants.len(),
+            usize::from(kernel.rows) + usize::from(code.rows),
+            usize::from(kernel.predicates) + usize::from(code.predicates),
+            usize::from(kernel.scoreboard_registers) + usize::from(code.scoreboard_registers),
         ];
         if numbers.into_iter().any(|number| number >= super::MOST_REGISTERS) {
             let message = format!("`{}` and the functions it calls have too many registers", function.name);
             return Err(PtxError::new(function.span.place, message));
         }
         let name = &module.functions[code.index as usize].name;
-        append(&mut program, (name, code), recursive, &position);
+        append(&mut kernel, (name, code), recursive, &position);
     }
     if origin.target < FIRST_TARGET {
-        program.instructions.iter_mut().for_each(|instruction| instruction.order = Order::NONE);
+        kernel.instructions.iter_mut().for_each(|instruction| instruction.order = Order::NONE);
     }
-    polls::mark(&mut program.instructions);
-    Ok(program)
+    polls::mark(&mut kernel.instructions);
+    Ok(kernel)
 }
 
-fn append(program: &mut Program, (name, code): (&str, &Code), drains: bool, position: &dyn Fn(u32) -> usize) {
-    let (entry, first_call) = (program.instructions.len() as u32, program.calls.len() as i64);
-    let (rows, predicates, constants) = (program.rows, program.predicates, program.constants.len() as u16);
-    let first_id = program.scoreboard_registers;
-    program.functions.push(Callable {
+fn append(kernel: &mut Kernel, (name, code): (&str, &Code), drains: bool, position: &dyn Fn(u32) -> usize) {
+    let (entry, first_call) = (kernel.instructions.len() as u32, kernel.calls.len() as i64);
+    let (rows, predicates, constants) = (kernel.rows, kernel.predicates, kernel.constants.len() as u16);
+    let first_id = kernel.scoreboard_registers;
+    kernel.functions.push(Callable {
         name: name.to_owned(),
         address: code_address(code.index),
         entry,
@@ -170,21 +170,21 @@ fn append(program: &mut Program, (name, code): (&str, &Code), drains: bool, posi
             moved.offset += first_call;
         }
         moved.drains = drains && matches!(moved.action, Action::Call | Action::Return);
-        program.instructions.push(moved);
+        kernel.instructions.push(moved);
     }
     for site in &code.calls {
         let callee = site.callee.map(|index| position(index) as u32);
-        program.calls.push(CallSite { callee, ..site.clone() });
+        kernel.calls.push(CallSite { callee, ..site.clone() });
     }
-    program.places.extend(code.places.iter().map(|place| match *place {
+    kernel.places.extend(code.places.iter().map(|place| match *place {
         RegisterPlace::Predicate(at) => RegisterPlace::Predicate(at + predicates),
         RegisterPlace::Narrow(at) => RegisterPlace::Narrow(at + rows),
         RegisterPlace::Wide(at) => RegisterPlace::Wide(at + rows),
     }));
-    program.constants.extend_from_slice(&code.constants);
-    program.rows += code.rows;
-    program.predicates += code.predicates;
-    program.scoreboard_registers += code.scoreboard_registers;
+    kernel.constants.extend_from_slice(&code.constants);
+    kernel.rows += code.rows;
+    kernel.predicates += code.predicates;
+    kernel.scoreboard_registers += code.scoreboard_registers;
 }
 
 fn shift(operand: u16, rows: u16, constants: u16) -> u16 {
