@@ -68,9 +68,6 @@ fn layers_do_not_reach_upwards() {
         ("components/ptx", "counterpoint_framework"),
         ("components/hardware", "counterpoint_host_model"),
         ("host-model", "counterpoint_hardware"),
-        ("framework/src/kernel", "crate::model"),
-        ("framework/src/kernel", "crate::topology"),
-        ("framework/src/model", "crate::topology"),
     ];
     for (path, text) in sources("rs") {
         let place = path.strip_prefix(root()).unwrap().to_string_lossy().replace('\\', "/");
@@ -87,11 +84,33 @@ struct House {
     storeys: &'static [&'static [&'static str]],
 }
 
-const HOUSES: [House; 1] = [House {
-    source: "components/ptx/src/",
-    name: "counterpoint_ptx",
-    storeys: &[&["syntax"], &["isa"], &["analysis"], &["profile", "program"], &["execute"], &["functional"]],
-}];
+const HOUSES: [House; 2] = [
+    House {
+        source: "framework/src/",
+        name: "counterpoint_framework",
+        storeys: &[
+            &["time"],
+            &["kernel"],
+            &["telemetry"],
+            &["model"],
+            &["topology"],
+            &["testing"],
+            &["guide"],
+        ],
+    },
+    House {
+        source: "components/ptx/src/",
+        name: "counterpoint_ptx",
+        storeys: &[
+            &["syntax"],
+            &["isa"],
+            &["analysis"],
+            &["profile", "program"],
+            &["execute"],
+            &["functional"],
+        ],
+    },
+];
 
 #[test]
 fn storeys_import_only_those_below() {

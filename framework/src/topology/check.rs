@@ -13,8 +13,9 @@ use crate::time::Hertz;
 
 use super::expand::{Flat, FlatInstance};
 use super::faults;
-use super::machine::{Endpoint, Instance, Link, Machine, natural, port_path};
+use super::machine::{Endpoint, Instance, Link, Machine, port_path};
 use super::wire::{Leaf, Wire};
+use crate::telemetry::natural;
 
 /// The clock of a component that names none.
 const DEFAULT_CLOCK: Hertz = Hertz::new(1_000_000_000);

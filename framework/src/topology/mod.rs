@@ -20,9 +20,10 @@ mod schema;
 mod source;
 mod wire;
 
+pub use crate::telemetry::natural;
 pub use build::{RunReport, build, run};
 pub use explain::{explain, explain_faults, explain_file, list};
-pub use machine::{Endpoint, Follows, Instance, Link, Machine, natural};
+pub use machine::{Endpoint, Follows, Instance, Link, Machine};
 pub use resolve::{flow, resolve, resolve_plain};
 pub use schema::{schema, schema_of_file};
 pub use source::{COMMAND_LINE, Disk, Files, beside, endless};
