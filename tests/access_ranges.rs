@@ -24,15 +24,15 @@ type Seen = Vec<(Range<u64>, bool)>;
 
 /// Runs one block and writes down which addresses of global memory it uses.
 fn block(launch: &LaunchStep, env: &CtaEnvironment, memory: &mut FlatMemory, seen: &mut Seen) {
-    let program = &launch.kernel;
-    let mut warps: Vec<Warp> = (0..env.warps()).map(|index| Warp::new(program, env, index)).collect();
+    let kernel = &launch.kernel;
+    let mut warps: Vec<Warp> = (0..env.warps()).map(|index| Warp::new(kernel, env, index)).collect();
     let mut waiting = vec![false; warps.len()];
-    let mut shared = vec![0; (program.shared_bytes() + launch.shared) as usize];
+    let mut shared = vec![0; (kernel.shared_bytes() + launch.shared) as usize];
     // A thread's local memory lies behind that of the thread before it.
-    let local_bytes = program.local_bytes() as usize;
+    let local_bytes = kernel.local_bytes() as usize;
     let mut local = vec![0; local_bytes * 32 * warps.len()];
     let mut constants = Vec::new();
-    for symbol in program.constant_symbols() {
+    for symbol in kernel.constant_symbols() {
         let bytes = symbol.initial_bytes(env.global_base, CONSTANTS);
         constants.resize(constants.len().max((symbol.offset + symbol.size) as usize), 0);
         constants[symbol.offset as usize..][..bytes.len()].copy_from_slice(&bytes);
@@ -41,7 +41,7 @@ fn block(launch: &LaunchStep, env: &CtaEnvironment, memory: &mut FlatMemory, see
     while warps.iter().any(|warp| warp.pc().is_some()) {
         for (index, (warp, waiting)) in warps.iter_mut().zip(&mut waiting).enumerate() {
             while warp.pc().is_some() && !*waiting {
-                match warp.issue(program, env, &mut access).unwrap().kind {
+                match warp.issue(kernel, env, &mut access).unwrap().kind {
                     Issue::Done
                     | Issue::Parameter
                     | Issue::Branch
@@ -72,7 +72,7 @@ fn block(launch: &LaunchStep, env: &CtaEnvironment, memory: &mut FlatMemory, see
                         };
                         assert_eq!(served, access.mask);
                         if access.wants_value {
-                            warp.complete_load(program, access.pc, access.mask, &words);
+                            warp.complete_load(kernel, access.pc, access.mask, &words);
                         }
                         for lane in (0..32).filter(|lane| access.mask >> lane & 1 != 0) {
                             let start = access.addresses[lane];
@@ -87,7 +87,7 @@ fn block(launch: &LaunchStep, env: &CtaEnvironment, memory: &mut FlatMemory, see
         }
         for (warp, waiting) in warps.iter_mut().zip(&mut waiting) {
             if std::mem::take(waiting) {
-                warp.pass_barrier(program, Votes::default());
+                warp.pass_barrier(kernel, Votes::default());
             }
         }
     }

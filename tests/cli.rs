@@ -216,7 +216,11 @@ fn the_other_commands_print_what_they_should() {
         assert!(cost.out.contains(expected), "{expected} in {}", cost.out);
     }
     let none = call(&["cost", &machine]);
-    assert!(none.status == FAILURE && none.err.contains("CRCS and PPCS (`--with crcs-ppcs`)"), "{}", none.err);
+    assert!(
+        none.status == FAILURE && none.err.contains("CRCS and PPCS (`--with crcs-ppcs`)"),
+        "{}",
+        none.err
+    );
     assert!(call(&["list", "kinds"]).out.contains("gpu/sm"));
     assert!(call(&["list", "runtimes"]).out.contains("serial"));
     assert!(call(&["list", "policies"]).out.contains("fifo"));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use counterpoint_experiments::application::LoadedApplication;
 use counterpoint_host_model::program::{LaunchStep, Step, Task};
-use counterpoint_ptx::Program;
+use counterpoint_ptx::Kernel;
 use counterpoint_ptx::functional::{Grid, Options, ctas};
 
 use crate::launches::{DIALECTS, Device, load_in_dialect};
@@ -92,15 +92,15 @@ fn place_in_table(text: &str, kernel: &str) -> usize {
 
 /// Runs a kernel on a device's memory.
 fn run(
-    program: &Program,
+    kernel: &Kernel,
     (grid, block): ([u32; 3], [u32; 3]),
     params: &[u8],
     device: &mut Device,
     shared: u32,
 ) {
-    let variables = device.memory.load("module", program);
+    let variables = device.memory.load("module", kernel);
     let options = Options { dynamic_shared_bytes: shared, racecheck: true, ..Options::default() };
-    let mut run = Grid::new(program, grid, block, params, variables, &options).unwrap();
+    let mut run = Grid::new(kernel, grid, block, params, variables, &options).unwrap();
     for ctaid in ctas(grid) {
         let end = run.run_cta(ctaid, &mut device.memory);
         assert!(end.unwrap_or_else(|failure| panic!("{failure}")).is_continue());
@@ -123,8 +123,8 @@ fn launched(loaded: &LoadedApplication) -> Vec<u8> {
 fn run_by_function(loaded: &LoadedApplication) -> Vec<u8> {
     // All launches are of one module.
     let text = Step::launches(&loaded.application.steps)[0].kernel.source();
-    let program = Program::compile(&format!("{text}{}", handed()), Some("handed"));
-    let program = program.unwrap_or_else(|errors| panic!("{errors:?}"));
+    let kernel = Kernel::compile(&format!("{text}{}", handed()), Some("handed"));
+    let kernel = kernel.unwrap_or_else(|errors| panic!("{errors:?}"));
     let mut device = Device::new(loaded);
     let end = device.memory.bytes.len();
     for step in tasks(&loaded.application.steps) {
@@ -145,7 +145,7 @@ fn run_by_function(loaded: &LoadedApplication) -> Vec<u8> {
             let mut params = device.memory.push(&slots).to_le_bytes().to_vec();
             params.extend(threads.to_le_bytes());
             let block = [threads * together.len() as u32, 1, 1];
-            run(&program, ([1; 3], block), &params, &mut device, 0);
+            run(&kernel, ([1; 3], block), &params, &mut device, 0);
         }
     }
     device.memory.bytes[..end].to_vec()

@@ -9,44 +9,44 @@ use counterpoint_ptx::analysis::access::KernelAccesses;
 use counterpoint_ptx::analysis::ranges::{Launch, ranges};
 use counterpoint_ptx::functional::{FlatMemory, Grid, Options, ToldRange, ctas};
 use counterpoint_ptx::profile::{ProfiledKernel, profile};
-use counterpoint_ptx::{Program, RangeAction, RangeCall, VariableBases, parser};
+use counterpoint_ptx::{Kernel, RangeAction, RangeCall, VariableBases, parser};
 
 use crate::launches::{Arguments, DIALECTS, Device, applications, load_application};
 
-/// A kernel, with and without what was added.
-struct Kernel {
+/// A regular kernel, with and without what was added.
+struct Regular {
     accesses: KernelAccesses,
     profiled: ProfiledKernel,
-    pre: Program,
-    post: Program,
+    pre: Kernel,
+    post: Kernel,
 }
 
 /// The regular kernels of a module.
-fn kernels(text: &str) -> BTreeMap<String, Kernel> {
+fn kernels(text: &str) -> BTreeMap<String, Regular> {
     let module = parser::parse(text).unwrap();
     let profiled = profile(&module, &Default::default()).unwrap();
-    let compile = |name: &str| Program::compile(&profiled.text, Some(name)).unwrap();
+    let compile = |name: &str| Kernel::compile(&profiled.text, Some(name)).unwrap();
     let regular = profiled.kernels.iter().filter_map(|kernel| Some((kernel, kernel.pre.as_ref()?)));
     regular
         .map(|(kernel, pre)| {
             let function = module.functions.iter().find(|function| function.name == kernel.name).unwrap();
             let accesses = KernelAccesses::new(&module, function);
             let (pre, post) = (compile(pre), compile(&kernel.name));
-            (kernel.name.clone(), Kernel { accesses, profiled: kernel.clone(), pre, post })
+            (kernel.name.clone(), Regular { accesses, profiled: kernel.clone(), pre, post })
         })
         .collect()
 }
 
 /// Runs all blocks, and gives what they told and how many instructions they executed.
 fn execute(
-    program: &Program,
+    kernel: &Kernel,
     (grid, block): ([u32; 3], [u32; 3]),
     (params, variables): (&[u8], VariableBases),
     memory: &mut FlatMemory,
     shared: u32,
 ) -> (Vec<ToldRange>, u64) {
     let options = Options { ranges: true, dynamic_shared_bytes: shared, ..Options::default() };
-    let mut run = Grid::new(program, grid, block, params, variables, &options).unwrap();
+    let mut run = Grid::new(kernel, grid, block, params, variables, &options).unwrap();
     for ctaid in ctas(grid) {
         assert!(run.run_cta(ctaid, memory).unwrap_or_else(|failure| panic!("{failure}")).is_continue());
     }
@@ -82,7 +82,7 @@ struct Sums {
 
 /// Runs a pre-profiler and compares what it tells with the analysis.
 fn check_pre(
-    kernel: &Kernel,
+    kernel: &Regular,
     launch: &LaunchStep,
     arguments: &Arguments,
     memory: &mut FlatMemory,

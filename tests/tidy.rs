@@ -1,9 +1,12 @@
-//! The tree keeps its promises: heads of modules, sizes of files, no leftovers.
+//! The tree keeps its promises: heads of modules, sizes of files, no leftovers, imports in one direction.
+
+mod imports;
 
 use std::fs;
 use std::path::PathBuf;
 
 use crate::support::root;
+use imports::{Origin, depth, from_root};
 
 /// Every source file of the repository, with its text.
 fn sources(extension: &str) -> Vec<(PathBuf, String)> {
@@ -65,14 +68,70 @@ fn layers_do_not_reach_upwards() {
         ("components/ptx", "counterpoint_framework"),
         ("components/hardware", "counterpoint_host_model"),
         ("host-model", "counterpoint_hardware"),
-        ("framework/src/kernel", "crate::model"),
-        ("framework/src/kernel", "crate::topology"),
-        ("framework/src/model", "crate::topology"),
     ];
     for (path, text) in sources("rs") {
         let place = path.strip_prefix(root()).unwrap().to_string_lossy().replace('\\', "/");
         for (folder, name) in forbidden {
             assert!(!(place.starts_with(folder) && text.contains(name)), "{place} names {name}");
         }
+    }
+}
+
+/// A crate's storeys, from the lowest one on. Those in a row stand beside each other.
+struct House {
+    source: &'static str,
+    name: &'static str,
+    storeys: &'static [&'static [&'static str]],
+}
+
+const HOUSES: [House; 2] = [
+    House {
+        source: "framework/src/",
+        name: "counterpoint_framework",
+        storeys: &[
+            &["time"],
+            &["kernel"],
+            &["telemetry"],
+            &["model"],
+            &["topology"],
+            &["testing"],
+            &["guide"],
+        ],
+    },
+    House {
+        source: "components/ptx/src/",
+        name: "counterpoint_ptx",
+        storeys: &[
+            &["syntax"],
+            &["isa"],
+            &["analysis"],
+            &["profile", "program"],
+            &["execute"],
+            &["functional"],
+        ],
+    },
+];
+
+#[test]
+fn storeys_import_only_those_below() {
+    for House { source, name, storeys } in HOUSES {
+        let level = |module: &str| storeys.iter().position(|row| row.contains(&module));
+        let mut seen = 0;
+        for (path, text) in sources("rs") {
+            let place = path.strip_prefix(root()).unwrap().to_string_lossy().replace('\\', "/");
+            // The root itself shows what the storeys have.
+            let Some(place) = place.strip_prefix(source).filter(|place| *place != "lib.rs") else { continue };
+            let own = place.split(['/', '.']).next().unwrap_or_default();
+            let at = level(own).unwrap_or_else(|| panic!("{source}{place} is in no storey"));
+            for import in from_root(&text, Origin { depth: depth(place), name }) {
+                let below = level(&import).is_some_and(|storey| storey < at);
+                assert!(
+                    import == own || below,
+                    "{source}{place} names crate::{import}, which is not below {own}"
+                );
+            }
+            seen += 1;
+        }
+        assert!(seen > 50, "the walk found {seen} files only of {source}");
     }
 }

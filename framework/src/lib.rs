@@ -30,9 +30,9 @@
 //! assert_eq!(report.outcome.to_string(), "finished at 206 ns");
 //! ```
 //!
-//! The rooms: [`time`] has clocks without drift and the units that people write; [`kernel`] runs processes and links;
-//! [`model`] says what a component is; [`topology`] makes machines of YAML; [`telemetry`] keeps what happened;
-//! [`testing`] drives a single component and checks its timing.
+//! The storeys, each of which imports only those before it: [`time`] has clocks without drift and the units that people
+//! write; [`kernel`] runs processes and links; [`telemetry`] keeps what happened; [`model`] says what a component is;
+//! [`topology`] makes machines of YAML; [`testing`] drives a single component and checks its timing.
 //!
 //! The [`guide`] goes on from here: nine short chapters for who writes components.
 

@@ -347,7 +347,7 @@ impl<'a> Driver<'a> {
             stream,
             tracking,
             extra,
-            program: Arc::clone(&step.kernel),
+            kernel: Arc::clone(&step.kernel),
             code: code[place.kernel],
             variables: *variables,
             textures,

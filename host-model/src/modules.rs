@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use counterpoint_ptx::Program as Kernel;
+use counterpoint_ptx::Kernel;
 
 use crate::program::{Application, LaunchStep};
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use counterpoint_framework::time::BytesPerSecond;
 use counterpoint_protocols::bus::Direction;
 use counterpoint_protocols::host::FileIndex;
-use counterpoint_ptx::Program as Kernel;
+use counterpoint_ptx::Kernel;
 use counterpoint_ptx::texture::{Texture, Textures};
 
 use crate::modules::Module;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use counterpoint_host_model::runtimes::pagoda::entry;
 use counterpoint_protocols::pagoda::{self, Demand, ENABLED, FREE, PRESENT, Parameters, Shape, State};
-use counterpoint_ptx::Program;
+use counterpoint_ptx::Kernel;
 use counterpoint_ptx::functional::{FlatMemory, Grid, Options};
 
 const DIALECTS: [&str; 4] = ["clang-sm_20", "clang-sm_35", "nvrtc-sm_35", "nvrtc-sm_70"];
@@ -20,11 +20,11 @@ fn kernels() -> impl Iterator<Item = (&'static str, &'static str)> {
     DIALECTS.into_iter().flat_map(|dialect| KERNELS.map(|name| (dialect, name)))
 }
 
-fn master_kernel(dialect: &str, name: &str) -> Program {
+fn master_kernel(dialect: &str, name: &str) -> Kernel {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../experiments/applications/narrow-exchange");
     let path = folder.join(format!("kernel.{dialect}.ptx"));
     let text = std::fs::read_to_string(&path).expect("the PTX of an application");
-    Program::compile(&text, Some(name)).unwrap_or_else(|errors| panic!("{dialect}: {errors:?}"))
+    Kernel::compile(&text, Some(name)).unwrap_or_else(|errors| panic!("{dialect}: {errors:?}"))
 }
 
 /// What a task exchanges, and what should come of it.
@@ -62,8 +62,8 @@ fn run(
     pool: u32,
     stops: bool,
 ) -> (Vec<State>, bool) {
-    let program = master_kernel(dialect, name);
-    let function = entry::function(&program, "exchange").expect("a task function");
+    let kernel = master_kernel(dialect, name);
+    let function = entry::function(&kernel, "exchange").expect("a task function");
     let mut memory = FlatMemory::new(0);
     let bytes = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
     let mut table = Vec::new();
@@ -83,9 +83,9 @@ fn run(
         [&table.to_le_bytes()[..], &u64::from(ROWS).to_le_bytes(), &stop.to_le_bytes(), &pool.to_le_bytes()]
             .concat();
     let options = Options { dynamic_shared_bytes: pool, limit: LIMIT, ..Options::default() };
-    let variables = memory.load("module", &program);
+    let variables = memory.load("module", &kernel);
     let mut grid =
-        Grid::new(&program, [1, 1, 1], [1024, 1, 1], &params, variables, &options).expect("a launch");
+        Grid::new(&kernel, [1, 1, 1], [1024, 1, 1], &params, variables, &options).expect("a launch");
     let outcome = grid.run_cta([0; 3], &mut memory);
     if let Err(failure) = &outcome {
         assert!(failure.error.message.contains("instructions"), "{dialect} {name}: {failure}");

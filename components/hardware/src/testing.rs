@@ -15,7 +15,7 @@ use counterpoint_protocols::local::LocalMemory;
 use counterpoint_protocols::memory::{
     ByteMask, LINE_BYTES, Label, Line, MemAccess, MemReply, MemRequest, MemResult, Tag, sectors,
 };
-use counterpoint_ptx::{Allocation, Allocations, Program, Rights, VariableBases};
+use counterpoint_ptx::{Allocation, Allocations, Kernel, Rights, VariableBases};
 
 /// The clock of every component.
 pub const CLOCK: Hertz = Hertz::new(1_000_000_000);
@@ -151,14 +151,14 @@ ret;
 
 /// A launch of a kernel with so many blocks and threads a block.
 pub fn launch(id: u32, source: &str, grid: u32, block: u32) -> Arc<Launch> {
-    let program = Program::compile(source, Some("k")).unwrap_or_else(|errors| panic!("{errors:?}\n{source}"));
+    let kernel = Kernel::compile(source, Some("k")).unwrap_or_else(|errors| panic!("{errors:?}\n{source}"));
     Arc::new(Launch {
         id: LaunchId(id),
         stream: 0,
         tracking: Tracking::None,
         extra: Extra::default(),
-        registers: program.registers_per_thread(),
-        program: Arc::new(program),
+        registers: kernel.registers_per_thread(),
+        kernel: Arc::new(kernel),
         code: 0,
         variables: VariableBases::default(),
         textures: Arc::default(),

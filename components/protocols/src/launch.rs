@@ -7,7 +7,7 @@ use std::sync::Arc;
 use counterpoint_framework::kernel::{Message, Socket};
 use counterpoint_framework::telemetry::SpanId;
 use counterpoint_ptx::texture::Textures;
-use counterpoint_ptx::{Allocations, Program, VariableBases};
+use counterpoint_ptx::{Allocations, Kernel, VariableBases};
 
 use crate::extra::Extra;
 use crate::local::{Capacity, LocalMemory};
@@ -49,9 +49,9 @@ pub struct Launch {
     pub tracking: Tracking,
     /// What an extension adds.
     pub extra: Extra,
-    /// The code.
-    pub program: Arc<Program>,
-    /// Where its instructions lie, [`Program::INSTRUCTION_BYTES`] each.
+    /// The kernel.
+    pub kernel: Arc<Kernel>,
+    /// Where its instructions lie, [`Kernel::INSTRUCTION_BYTES`] each.
     pub code: u64,
     /// Where the `.global` and `.const` variables of its module begin.
     pub variables: VariableBases,
@@ -110,7 +110,7 @@ impl Launch {
 
     /// What records, statistics and messages call the launch.
     pub fn name(&self) -> LaunchName {
-        LaunchName::new(self.id, self.program.name())
+        LaunchName::new(self.id, self.kernel.name())
     }
 
     /// Thread blocks of the launch.
@@ -132,7 +132,7 @@ impl Launch {
 
 impl Hash for Launch {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.program.name().hash(state);
+        self.kernel.name().hash(state);
         (self.id, self.stream, self.grid, self.block, self.dynamic_shared, self.registers).hash(state);
         (self.tracking, &self.extra).hash(state);
         self.params.hash(state);

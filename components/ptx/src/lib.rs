@@ -5,43 +5,44 @@
 //! [`Access`]; whoever models the memory system answers it with [`Warp::complete_load`], at once or
 //! thousands of cycles later. [`functional`] is the smallest such model: a flat array of bytes.
 //!
-//! The way of a kernel: [`lexer`] → [`parser`] → [`ast`] → [`decode`](decode::decode) → [`Program`] → [`Warp`].
+//! The way of a kernel: [`lexer`] → [`parser`] → [`ast`] → [`decode`](decode::decode) → [`Kernel`] → [`Warp`].
+//!
+//! The crate has storeys, a folder each, and each imports only those below it, which `tests/tidy.rs` checks:
+//! `syntax` → [`isa`] → [`analysis`] → `program` → `execute` → [`functional`]. [`profile`] stands on `analysis` beside `program`.
+//!
+//! - `syntax`: tokens, the module as it is written, errors of the text, and printing it back.
+//! - [`isa`]: the instruction table, operations on lanes, state spaces.
+//! - [`analysis`]: control flow, liveness, values, and the addresses of accesses.
+//! - [`profile`]: modules whose kernels tell what their blocks may touch.
+//! - `program`: decoding, and kernels as it leaves them.
+//! - `execute`: a warp, what it accesses, and what is said of one that cannot go on.
+//! - [`functional`]: whole launches on a flat memory.
 //!
 //! ```
-//! use counterpoint_ptx::Program;
+//! use counterpoint_ptx::Kernel;
 //! let source = ".version 7.8\n.target sm_35\n.address_size 64\n
 //!     .visible .entry nothing(.param .u32 n) { ret; }";
-//! let program = Program::compile(source, None).unwrap();
-//! assert_eq!((program.name(), program.param_bytes()), ("nothing", 4));
+//! let kernel = Kernel::compile(source, None).unwrap();
+//! assert_eq!((kernel.name(), kernel.param_bytes()), ("nothing", 4));
 //! ```
 
-mod allocations;
 pub mod analysis;
-pub mod ast;
-pub mod decode;
-pub mod endless;
-pub mod error;
 mod execute;
 pub mod functional;
-mod image;
 pub mod isa;
-pub mod lexer;
-pub mod parser;
-pub mod printf;
 pub mod profile;
 mod program;
-pub mod rewrite;
-mod standstill;
-pub mod texture;
+mod syntax;
 
-pub use allocations::{Allocation, Allocations, Rights};
-pub use error::{ExecError, Failure, PtxError};
+pub use analysis::cfg::NO_PC;
 pub use execute::{
-    Access, AccessKind, CtaEnvironment, Issue, Issued, PollStep, RangeAction, RangeCall, Votes, Warp, Windows,
+    Access, AccessKind, Allocation, Allocations, CtaEnvironment, ExecError, Failure, Issue, Issued, PollStep,
+    RangeCall, Rights, Votes, Waiting, Warp, Windows, endless, printf, standstill, texture,
 };
-pub use image::VariableBases;
-pub use isa::{AtomicOperation, AtomicType, CacheOperator, Class, Latency, Order, Reach, Unit};
+pub use isa::{AtomicOperation, AtomicType, CacheOperator, Latency, Order, RangeAction, Reach, Space, Unit};
 pub use program::{
-    FileAccesses, InitialAddress, Instruction, NO_PC, Param, Program, RegisterSet, Row, Space, Symbol,
+    Class, FileAccesses, InitialAddress, Instruction, Kernel, Param, RegisterSet, Row, Symbol, VariableBases,
+    decode,
 };
-pub use standstill::{Waiting, standstill};
+pub use syntax::error::PtxError;
+pub use syntax::{ast, error, lexer, parser, rewrite};

@@ -2,7 +2,7 @@
 
 mod small;
 
-use counterpoint_ptx::Program;
+use counterpoint_ptx::Kernel;
 use small::{HEAD, execute_in, outputs_in};
 
 /// `twice` with parameters in registers, `sum` of a 64-bit and a 16-bit parameter, and one that counts down.
@@ -114,7 +114,7 @@ fn bad_calls_are_refused_with_their_place() {
          {{ .param .b64 a; st.param.b64 [a+4], %rd1; call (%r1), square, (a); }}\nret; }}"
     );
     let first = 1 + source.lines().position(|line| line.contains("twcie")).unwrap() as u32;
-    let errors = Program::compile(&source, Some("k")).unwrap_err();
+    let errors = Kernel::compile(&source, Some("k")).unwrap_err();
     let found: Vec<(u32, String)> = errors.iter().map(|e| (e.line - first, e.to_string())).collect();
     let wanted = [
         (0, "no function is named `twcie` (expected something like `twice`)"),

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use counterpoint_ptx::functional::{Check, Finding, FlatMemory, Grid, Options, ctas};
-use counterpoint_ptx::{Failure, Program};
+use counterpoint_ptx::{Failure, Kernel};
 
 /// A kernel around these lines, for an architecture. `%rd1` and `%rd2` are its two buffers, `%r1` the thread's number, `%rd3`
 /// four times that, and `tile` has 512 bytes of shared memory.
@@ -70,8 +70,8 @@ impl Ran {
 
 fn run_with(target: u32, threads: u32, body: &str, change: impl Fn(&mut FlatMemory, u64)) -> Ran {
     let source = source(target, body);
-    let program = Program::compile(&source, None).unwrap_or_else(|errors| panic!("{errors:?}\n{source}"));
-    let program = program.from_file("k.ptx");
+    let kernel = Kernel::compile(&source, None).unwrap_or_else(|errors| panic!("{errors:?}\n{source}"));
+    let kernel = kernel.from_file("k.ptx");
     let mut memory = FlatMemory::new(0);
     let (a, b) = (memory.allocate("a", 128, 0), memory.allocate("b", 100, 0xa5));
     memory.written(a, 0..128);
@@ -79,8 +79,8 @@ fn run_with(target: u32, threads: u32, body: &str, change: impl Fn(&mut FlatMemo
     let params: Vec<u8> = [a, b].into_iter().flat_map(u64::to_le_bytes).collect();
     let options = Options { limit: 100_000, racecheck: true, ..Options::default() };
     let grid = [2, 1, 1];
-    let variables = memory.load("k", &program);
-    let mut launch = Grid::new(&program, grid, [threads, 1, 1], &params, variables, &options).unwrap();
+    let variables = memory.load("k", &kernel);
+    let mut launch = Grid::new(&kernel, grid, [threads, 1, 1], &params, variables, &options).unwrap();
     let all = ctas(grid).skip(1);
     let end = all.map(|ctaid| launch.run_cta(ctaid, &mut memory)).find_map(Result::err);
     let end = end.map_or(Ok(()), |failure| Err(*failure));
@@ -170,10 +170,10 @@ ret;
 .visible .entry";
     let body = "{\n.param .b32 x;\n.param .b32 y;\nst.param.b32 [x], %r1;\ncall (y), down, (x);\n}";
     let source = source(35, body).replace(".visible .entry", recursive);
-    let program = Program::compile(&source, None).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let kernel = Kernel::compile(&source, None).unwrap_or_else(|errors| panic!("{errors:?}"));
     let (mut memory, options) = (FlatMemory::new(0), Options::default());
-    let variables = memory.load("k", &program);
-    let mut launch = Grid::new(&program, [1; 3], [32, 1, 1], &[0; 16], variables, &options).unwrap();
+    let variables = memory.load("k", &kernel);
+    let mut launch = Grid::new(&kernel, [1; 3], [32, 1, 1], &[0; 16], variables, &options).unwrap();
     let failure = launch.run_cta([0; 3], &mut memory).expect_err("it fails").to_string();
     let place = format!(
         "block (0, 0, 0), warp 0, lane 0: PTX line {}, `call (result), down, (n);`: ",

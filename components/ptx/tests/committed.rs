@@ -11,7 +11,7 @@ use std::process::Command;
 use counterpoint_ptx::analysis::access::KernelAccesses;
 use counterpoint_ptx::ast::{Function, Module, Span};
 use counterpoint_ptx::rewrite::{Edit, print, print_with};
-use counterpoint_ptx::{Program, parser};
+use counterpoint_ptx::{Kernel, parser};
 
 use common::collect;
 
@@ -66,7 +66,7 @@ fn kernels_with_one_more_parameter_are_what_they_were() {
         let text = with_a_parameter(&plain);
         for kernel in kernels(&plain) {
             let [old, new] = [&plain.source, &text].map(|text| {
-                Program::compile(text, Some(&kernel.name))
+                Kernel::compile(text, Some(&kernel.name))
                     .unwrap_or_else(|errors| panic!("{}: {errors:?}", path.display()))
             });
             assert_eq!(new.params().len(), old.params().len() + 1);
@@ -76,14 +76,14 @@ fn kernels_with_one_more_parameter_are_what_they_were() {
 }
 
 #[test]
-fn analyses_number_instructions_as_the_program_does() {
+fn analyses_number_instructions_as_the_decoder_does() {
     let mut seen = 0;
     for path in files() {
         let module = module(&path);
         for kernel in kernels(&module) {
-            let program = Program::compile(&module.source, Some(&kernel.name)).unwrap();
+            let decoded = Kernel::compile(&module.source, Some(&kernel.name)).unwrap();
             for access in KernelAccesses::new(&module, kernel).accesses {
-                let instruction = &program.instructions()[access.pc as usize];
+                let instruction = &decoded.instructions()[access.pc as usize];
                 assert_eq!(instruction.line, access.line, "{}, pc {}", path.display(), access.pc);
                 assert!(instruction.is_memory(), "{}: {}", path.display(), access.opcode);
                 seen += 1;
@@ -145,9 +145,9 @@ fn ptxas_accepts_every_module_before_and_after() {
         let folder = path.parent().unwrap().file_name().unwrap().to_string_lossy();
         let file = path.file_stem().unwrap().to_string_lossy();
         for (kernel, registers) in assembled_registers(&assemble(&assembler, &module.source, &architecture)) {
-            let program = Program::compile(&module.source, Some(&kernel)).unwrap();
+            let decoded = Kernel::compile(&module.source, Some(&kernel)).unwrap();
             let name = format!("{folder} {file} {kernel}");
-            println!("{name:<62} {:>9} {registers:>6}", program.registers_per_thread());
+            println!("{name:<62} {:>9} {registers:>6}", decoded.registers_per_thread());
         }
     }
 }

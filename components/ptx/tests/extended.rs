@@ -2,7 +2,7 @@
 
 mod small;
 
-use counterpoint_ptx::Program;
+use counterpoint_ptx::Kernel;
 use small::{HEAD, outputs};
 
 /// One result of 64 bits, in %rd5, of two operands of 64 bits, in %rd6 and %rd7, whose halves are %r1 to %r4.
@@ -200,7 +200,7 @@ fn forms_that_do_not_exist_are_refused() {
         "{HEAD}.visible .entry k() {{ .reg .b32 %r<4>; .reg .b16 %h; .reg .pred %p; .reg .f64 %d;\nadd.cc.u16 %h, %h, %h;\naddc.u32 %r1, %r1;\n\
          fma.f64 %d, %d, %d, %d;\ncvt.rzi.f32 %r1, %r2;\nsetp.lx.s32 %p, %r1, 0;\nret; }}"
     );
-    let errors = Program::compile(&source, None).unwrap_err();
+    let errors = Kernel::compile(&source, None).unwrap_err();
     let lines: Vec<u32> = errors.iter().map(|error| error.line).collect();
     assert_eq!(lines, [5, 6, 7, 8, 9]);
     assert!(errors[2].expected.as_deref().is_some_and(|text| text.contains("`fma.r")), "{}", errors[2]);

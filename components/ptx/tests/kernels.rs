@@ -1,15 +1,15 @@
 //! The committed kernels, in both compilers' dialects, against plain loops.
 
 use counterpoint_ptx::functional::{FlatMemory, Options, Statistics, run};
-use counterpoint_ptx::{Param, Program};
+use counterpoint_ptx::{Kernel, Param};
 
 const DIALECTS: [&str; 2] = ["nvrtc-sm_35", "clang-sm_35"];
 
-fn kernel(name: &str, dialect: &str) -> Program {
+fn kernel(name: &str, dialect: &str) -> Kernel {
     let path =
         format!("{}/../../experiments/applications/{name}/kernel.{dialect}.ptx", env!("CARGO_MANIFEST_DIR"));
     let source = std::fs::read_to_string(&path).expect("the kernels are committed");
-    Program::compile(&source, Some(name)).unwrap_or_else(|errors| panic!("{path}: {errors:?}"))
+    Kernel::compile(&source, Some(name)).unwrap_or_else(|errors| panic!("{path}: {errors:?}"))
 }
 
 enum Value {
@@ -18,10 +18,10 @@ enum Value {
     Float(f32),
 }
 
-fn params(program: &Program, values: &[Value]) -> Vec<u8> {
-    let mut bytes = vec![0; program.param_bytes() as usize];
-    assert_eq!(program.params().len(), values.len());
-    for (Param { offset, size, .. }, value) in program.params().iter().zip(values) {
+fn params(kernel: &Kernel, values: &[Value]) -> Vec<u8> {
+    let mut bytes = vec![0; kernel.param_bytes() as usize];
+    assert_eq!(kernel.params().len(), values.len());
+    for (Param { offset, size, .. }, value) in kernel.params().iter().zip(values) {
         let raw: Vec<u8> = match value {
             Value::Pointer(p) => p.to_le_bytes().to_vec(),
             Value::Int(i) => i.to_le_bytes().to_vec(),
@@ -45,7 +45,7 @@ fn noise(seed: u32, count: usize, low: f32, high: f32) -> Vec<f32> {
 #[test]
 fn vecadd_adds() {
     for dialect in DIALECTS {
-        let program = kernel("vecadd", dialect);
+        let kernel = kernel("vecadd", dialect);
         let n = 1000;
         let (a, b) = (noise(1, n, -1.0, 1.0), noise(2, n, -1.0, 1.0));
         let mut memory = FlatMemory::new(0);
@@ -53,8 +53,8 @@ fn vecadd_adds() {
         let pb = memory.push_f32(&b);
         let pc = memory.push_f32(&vec![7.0; n + 24]);
         use Value::*;
-        let params = params(&program, &[Pointer(pa), Pointer(pb), Pointer(pc), Int(n as i32)]);
-        run(&program, [4, 1, 1], [256, 1, 1], &params, &mut memory, &Options::default()).expect("it runs");
+        let params = params(&kernel, &[Pointer(pa), Pointer(pb), Pointer(pc), Int(n as i32)]);
+        run(&kernel, [4, 1, 1], [256, 1, 1], &params, &mut memory, &Options::default()).expect("it runs");
         let c = memory.read_f32(pc, n + 24);
         for i in 0..n {
             assert_eq!(c[i], a[i] + b[i]);
@@ -113,8 +113,8 @@ fn reference(temperature: &[f32], power: &[f32], n: usize, steps: usize, chip: &
 }
 
 fn hotspot(dialect: &str, n: usize, options: &Options) -> (Vec<f32>, Vec<f32>, Statistics) {
-    let program = kernel("hotspot", dialect);
-    assert_eq!(program.shared_bytes(), 3 * 1024);
+    let kernel = kernel("hotspot", dialect);
+    assert_eq!(kernel.shared_bytes(), 3 * 1024);
     let chip = chip(n);
     let (temperature, power) = (noise(3, n * n, 320.0, 340.0), noise(4, n * n, 0.0, 0.01));
     let mut memory = FlatMemory::new(0);
@@ -125,7 +125,7 @@ fn hotspot(dialect: &str, n: usize, options: &Options) -> (Vec<f32>, Vec<f32>, S
     let tiles = n.div_ceil(inner) as u32;
     use Value::*;
     let params = params(
-        &program,
+        &kernel,
         &[
             Int(steps as i32),
             Pointer(power_at),
@@ -143,7 +143,7 @@ fn hotspot(dialect: &str, n: usize, options: &Options) -> (Vec<f32>, Vec<f32>, S
         ],
     );
     let statistics =
-        run(&program, [tiles, tiles, 1], [16, 16, 1], &params, &mut memory, options).expect("it runs");
+        run(&kernel, [tiles, tiles, 1], [16, 16, 1], &params, &mut memory, options).expect("it runs");
     (memory.read_f32(result_at, n * n), reference(&temperature, &power, n, steps, &chip), statistics)
 }
 

@@ -1,7 +1,7 @@
 //! CUDA C of ours, as two compilers translate it for old and new architectures: calls, recursion, tables of functions,
 //! printf, local memory, and the intrinsics of bits and of rounding.
 
-use counterpoint_ptx::Program;
+use counterpoint_ptx::Kernel;
 use counterpoint_ptx::functional::{FlatMemory, Options, Statistics, run};
 use rustc_apfloat::ieee::{Double, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
@@ -10,19 +10,18 @@ use rustc_apfloat::{Float, FloatConvert, Round};
 const DIALECTS: [&str; 4] = ["nvrtc-sm_35", "nvrtc-sm_70", "clang-sm_35", "clang-sm_90"];
 const THREADS: u32 = 48;
 
-fn execute(file: &str, kernel: &str, dialect: &str, threads: u32) -> (Vec<u64>, Statistics) {
+fn execute(file: &str, name: &str, dialect: &str, threads: u32) -> (Vec<u64>, Statistics) {
     let path = format!("{}/tests/language/{file}.{dialect}.ptx", env!("CARGO_MANIFEST_DIR"));
     let source = std::fs::read_to_string(&path).expect("the kernels are committed");
-    let program =
-        Program::compile(&source, Some(kernel)).unwrap_or_else(|errors| panic!("{path}: {errors:#?}"));
+    let kernel = Kernel::compile(&source, Some(name)).unwrap_or_else(|errors| panic!("{path}: {errors:#?}"));
     let mut memory = FlatMemory::new(0);
     let input: Vec<u8> = (0..threads as i32).flat_map(|t| value(t).to_le_bytes()).collect();
     let from = memory.push(&input);
     let to = memory.push(&vec![0; 8 * threads as usize]);
     let params: Vec<u8> = [from, to].into_iter().flat_map(u64::to_le_bytes).collect();
     let options = Options { limit: 10_000_000, ..Options::default() };
-    let statistics = run(&program, [1; 3], [threads, 1, 1], &params, &mut memory, &options)
-        .unwrap_or_else(|fault| panic!("{kernel} {dialect}: {fault}"));
+    let statistics = run(&kernel, [1; 3], [threads, 1, 1], &params, &mut memory, &options)
+        .unwrap_or_else(|fault| panic!("{name} {dialect}: {fault}"));
     let words = memory.bytes[(to - memory.base) as usize..].chunks_exact(8);
     let words = words.map(|b| u64::from_le_bytes(b.try_into().expect("8 bytes")));
     (words.take(threads as usize).collect(), statistics)

@@ -9,7 +9,7 @@ use std::path::Path;
 use counterpoint_ptx::analysis::access::Class;
 use counterpoint_ptx::functional::{FlatMemory, Grid, Options, ToldRange, ctas};
 use counterpoint_ptx::profile::{self, Profiled, Semi, profile};
-use counterpoint_ptx::{Program, PtxError, RangeAction, VariableBases, parser};
+use counterpoint_ptx::{Kernel, PtxError, RangeAction, VariableBases, parser};
 use small::HEAD;
 
 fn profiled(text: &str) -> Result<Profiled, PtxError> {
@@ -65,14 +65,14 @@ fn run(
     words: usize,
     numbers: &[u32],
 ) -> (Vec<u32>, Vec<ToldRange>) {
-    let program = Program::compile(text, Some(kernel)).unwrap_or_else(|errors| panic!("{errors:?}\n{text}"));
+    let compiled = Kernel::compile(text, Some(kernel)).unwrap_or_else(|errors| panic!("{errors:?}\n{text}"));
     let mut memory = FlatMemory::new(0);
     let content: Vec<u8> = (0..words as u32).flat_map(|word| (word * 7 + 1).to_le_bytes()).collect();
     let start = memory.push(&content);
     let mut params: Vec<u8> = start.to_le_bytes().to_vec();
     params.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
     let options = Options { ranges: true, limit: 100_000, ..Options::default() };
-    let mut run = Grid::new(&program, grid, block, &params, VariableBases::default(), &options).unwrap();
+    let mut run = Grid::new(&compiled, grid, block, &params, VariableBases::default(), &options).unwrap();
     for ctaid in ctas(grid) {
         let ended = run.run_cta(ctaid, &mut memory).unwrap_or_else(|failure| panic!("{failure}\n{text}"));
         assert!(ended.is_continue());
@@ -236,6 +236,6 @@ fn one_thread_tells_and_says_what_it_means() {
     assert!(small::execute_in(declared, &call(3), 1, &[0], false).is_ok());
     let wrong = declared.replace(".param .b32 d", ".param .b64 d");
     let text = format!("{HEAD}{wrong}.visible .entry k() {{ call __crcs_set_range, (1, 2, 3, 4); ret; }}");
-    let errors = Program::compile(&text, None).unwrap_err();
+    let errors = Kernel::compile(&text, None).unwrap_err();
     assert!(errors[0].to_string().contains("8, 8, 8 and 4 bytes"), "{}", errors[0]);
 }

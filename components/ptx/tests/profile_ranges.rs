@@ -13,7 +13,7 @@ use counterpoint_ptx::analysis::access::KernelAccesses;
 use counterpoint_ptx::analysis::ranges::{Launch, ranges};
 use counterpoint_ptx::functional::{FlatMemory, Grid, Options, ctas};
 use counterpoint_ptx::profile::{self, ProfiledKernel, Semi, profile};
-use counterpoint_ptx::{Program, RangeAction, RangeCall, VariableBases, parser};
+use counterpoint_ptx::{Kernel, RangeAction, RangeCall, VariableBases, parser};
 
 use common::collect;
 
@@ -36,7 +36,7 @@ fn clip(range: Range<u64>, array: &Range<u64>) -> Option<Range<u64>> {
 /// Runs the pre-profiler of a launch that is drawn and compares; gives how many ranges were equal, and how many there were.
 fn compare(
     accesses: &KernelAccesses,
-    (kernel, plain, pre): (&ProfiledKernel, &Program, &Program),
+    (kernel, plain, pre): (&ProfiledKernel, &Kernel, &Kernel),
     draw: &mut Draw,
     words: &str,
 ) -> (usize, usize) {
@@ -117,7 +117,7 @@ fn what_is_told_is_what_the_analysis_says() {
         for kernel in &profiled.kernels {
             let Some(pre) = &kernel.pre else { continue };
             let compile = |text: &str, name: &str| {
-                Program::compile(text, Some(name)).unwrap_or_else(|errors| panic!("{errors:?}\n{text}"))
+                Kernel::compile(text, Some(name)).unwrap_or_else(|errors| panic!("{errors:?}\n{text}"))
             };
             let (plain, pre) = (compile(&text, &kernel.name), compile(&profiled.text, pre));
             let function = module.functions.iter().find(|function| function.name == kernel.name).unwrap();

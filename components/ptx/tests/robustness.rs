@@ -1,6 +1,6 @@
 //! No text makes the front end panic.
 
-use counterpoint_ptx::{decode, parser};
+use counterpoint_ptx::{Kernel, decode, parser};
 use proptest::prelude::*;
 
 fn kernel() -> String {
@@ -34,6 +34,27 @@ fn read(text: &str) {
     if let Ok(module) = parser::parse(text) {
         let _ = decode::decode(&module);
     }
+}
+
+#[test]
+fn a_cause_is_told_once_with_the_number_of_its_places() {
+    let module = |lines: &str| {
+        format!(".version 7.8\n.target sm_35\n.address_size 64\n.entry k() {{\n{lines}ret;\n}}\n")
+    };
+    let many = module(&"foo.bar.u32 %r1, %r2;\n".repeat(10_000));
+    let begun = std::time::Instant::now();
+    let errors = Kernel::compile(&many, None).err().unwrap();
+    assert!(begun.elapsed().as_secs() < 2, "{:?}", begun.elapsed());
+    let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    assert_eq!(texts.len(), 1, "{texts:?}");
+    assert!(
+        texts[0].starts_with("5:1: unknown instruction `foo.bar.u32` (and 9999 more like it)"),
+        "{texts:?}"
+    );
+    let two = module("mov.u32 %r1, 0;\nmov.u32 %r2, 0;\nmov.u32 %r1, 1;\n");
+    let texts: Vec<String> =
+        Kernel::compile(&two, None).err().unwrap().iter().map(ToString::to_string).collect();
+    assert_eq!(texts, ["5:9: `%r1` is not declared (and 1 more like it)", "6:9: `%r2` is not declared"]);
 }
 
 #[test]

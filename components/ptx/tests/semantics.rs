@@ -2,7 +2,7 @@
 
 mod small;
 
-use counterpoint_ptx::Program;
+use counterpoint_ptx::Kernel;
 use small::{HEAD, execute, outputs};
 
 /// One instruction on two 32-bit operands in each thread.
@@ -207,7 +207,7 @@ fn integers_and_floats_do_not_mix() {
          add.f32 %f1, %f2, %u1;\nsetp.eq.s32 %p, %f1, 0;\ncvt.rn.f32.s32 %u2, %r1;\nld.global.u32 %f2, [%rd1];\nst.global.f32 [%rd1], %u3;\n\
          atom.global.add.u32 %f3, [%rd1], %r1;\nld.global.f32 %r1, [%rd1];\nadd.f32 %r1, %r2, %f1;\nshfl.idx.b32 %f1, %f2, 0, 31;\nand.b32 %f1, %f2, %u1;\nret; }}"
     );
-    let errors = Program::compile(&source, None).unwrap_err();
+    let errors = Kernel::compile(&source, None).unwrap_err();
     let lines: Vec<u32> = errors.iter().map(|error| error.line).collect();
     assert_eq!(lines, [5, 6, 7, 8, 9, 10, 11]);
     assert_eq!(
@@ -222,34 +222,34 @@ fn mistakes_are_all_reported_with_their_place() {
         "{HEAD}.visible .entry k() {{\n.reg .b32 %r<4>;\n.reg .b64 %rd<2>;\nadd.s31 %r1, %r2, %r3;\n  mov.u32 %r1, %r9;\n\
          add.u32 %r1, %rd1, 1;\nbra NOWHERE;\nld.global.nope.u32 %r1, [%rd1];\ncall foo;\n}}"
     );
-    let errors = Program::compile(&source, None).unwrap_err();
+    let errors = Kernel::compile(&source, None).unwrap_err();
     let lines: Vec<u32> = errors.iter().map(|error| error.line).collect();
     assert_eq!(lines, [7, 8, 9, 10, 11, 12]);
     assert_eq!(errors[1].column, 16);
     assert!(errors[0].expected.as_deref().is_some_and(|text| text.contains("add.")));
-    let shape = Program::compile(".version 7.8 .target sm_35\n.entry k() { .what 3; add.s32 ; ld [; }", None)
+    let shape = Kernel::compile(".version 7.8 .target sm_35\n.entry k() { .what 3; add.s32 ; ld [; }", None)
         .unwrap_err();
     assert!(shape.len() >= 2, "{shape:?}");
 }
 
 #[test]
-fn what_a_program_says_of_itself() {
+fn what_a_kernel_says_of_itself() {
     let source = format!(
         "{HEAD}.extern .shared .align 16 .b8 more[];\n.const .align 4 .b32 table[2] = {{5, 6}};
         .visible .entry k(.param .u32 a, .param .align 8 .b8 s[24], .param .u64 b) .maxntid 128, 2, 1 .minnctapersm 4 {{
         .reg .b32 %r<4>; .reg .b64 %rd<2>; .reg .pred %p; .shared .align 4 .b8 x[20];
         mov.u32 %r1, more; {{ .reg .b32 %r1; mov.u32 %r1, 3; }} ld.const.u32 %r2, [table+4]; @%p st.shared.u32 [%r1], %r2; }}"
     );
-    let program = Program::compile(&source, Some("k")).unwrap();
-    let offsets: Vec<u32> = program.params().iter().map(|param| param.offset).collect();
-    assert_eq!((offsets, program.param_bytes()), (vec![0, 8, 32], 40));
-    assert_eq!(program.shared_bytes(), 32);
-    assert_eq!(program.max_ntid(), Some([128, 2, 1]));
-    assert_eq!(program.min_ctas_per_sm(), Some(4));
-    assert_eq!(program.constant_symbols()[0].initial, [5, 0, 0, 0, 6, 0, 0, 0]);
-    assert_eq!(program.instructions().len(), 5);
-    assert_eq!(program.instructions()[3].reads.as_slice().len(), 3);
-    assert_eq!(program.registers_per_thread(), 4);
-    let text = program.instructions()[0].text;
+    let kernel = Kernel::compile(&source, Some("k")).unwrap();
+    let offsets: Vec<u32> = kernel.params().iter().map(|param| param.offset).collect();
+    assert_eq!((offsets, kernel.param_bytes()), (vec![0, 8, 32], 40));
+    assert_eq!(kernel.shared_bytes(), 32);
+    assert_eq!(kernel.max_ntid(), Some([128, 2, 1]));
+    assert_eq!(kernel.min_ctas_per_sm(), Some(4));
+    assert_eq!(kernel.constant_symbols()[0].initial, [5, 0, 0, 0, 6, 0, 0, 0]);
+    assert_eq!(kernel.instructions().len(), 5);
+    assert_eq!(kernel.instructions()[3].reads.as_slice().len(), 3);
+    assert_eq!(kernel.registers_per_thread(), 4);
+    let text = kernel.instructions()[0].text;
     assert_eq!(&source[text.0 as usize..text.1 as usize], "mov.u32 %r1, more;");
 }

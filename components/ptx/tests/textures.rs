@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use counterpoint_ptx::Program;
+use counterpoint_ptx::Kernel;
 use counterpoint_ptx::functional::{FlatMemory, Options, run};
 use counterpoint_ptx::texture::{AddressMode, Channel, Texture, Textures};
 
@@ -38,7 +38,7 @@ fn words(body: &str, mut textures: Textures) -> Result<Vec<u32>, String> {
         add.s64 %rd2, %rd0, %rd1; {body} st.global.u32 [%rd2], %r9; ret; }}",
         HEAD
     );
-    let program = Program::compile(&source, None).map_err(|errors| format!("{errors:?}"))?;
+    let kernel = Kernel::compile(&source, None).map_err(|errors| format!("{errors:?}"))?;
     let mut memory = FlatMemory::new(0);
     let out = memory.push(&[0; 128]);
     for texture in textures.references.values_mut().chain(textures.objects.values_mut()) {
@@ -46,7 +46,7 @@ fn words(body: &str, mut textures: Textures) -> Result<Vec<u32>, String> {
     }
     let params: Vec<u8> = [out, 77].into_iter().flat_map(u64::to_le_bytes).collect();
     let options = Options { textures: Arc::new(textures), ..Options::default() };
-    run(&program, [1; 3], [32, 1, 1], &params, &mut memory, &options).map_err(|fault| fault.to_string())?;
+    run(&kernel, [1; 3], [32, 1, 1], &params, &mut memory, &options).map_err(|fault| fault.to_string())?;
     let start = (out - memory.base) as usize;
     let bytes = memory.bytes[start..start + 128].chunks_exact(4);
     Ok(bytes.map(|b| u32::from_le_bytes(b.try_into().expect("4 bytes"))).collect())

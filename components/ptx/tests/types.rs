@@ -1,6 +1,6 @@
 //! Registers and constants of the wrong type or width are refused when a module is read, each with its place.
 
-use counterpoint_ptx::Program;
+use counterpoint_ptx::Kernel;
 
 /// Two functions, and registers of every type.
 const HEAD: &str = ".version 7.8\n.target sm_70\n.address_size 64\n\
@@ -14,7 +14,7 @@ const LINE: u32 = 8;
 
 /// What is wrong with one instruction.
 fn errors(instruction: &str) -> Vec<String> {
-    match Program::compile(&format!("{HEAD}{instruction}\nret; }}"), None) {
+    match Kernel::compile(&format!("{HEAD}{instruction}\nret; }}"), None) {
         Ok(_) => Vec::new(),
         Err(errors) => errors.iter().map(|error| error.to_string()).collect(),
     }

@@ -2,7 +2,7 @@
 
 mod small;
 
-use counterpoint_ptx::Program;
+use counterpoint_ptx::Kernel;
 use small::{HEAD, execute, outputs};
 
 /// Runs `instructions`, which leave a result in %r3, in each of the threads.
@@ -167,7 +167,7 @@ fn refused_forms_name_what_is_expected() {
          shfl.up.b64 %rd1, %rd1, 1, 0;\n vote.sync.all.pred %r1, %p1, -1;\nmatch.any.sync.b32 %r1|%p1, %r1, -1;\nbar.arrive 1;\n\
          shlf.up.b32 %r1, %r1, 1, 0;\nbarier.sync 0;\nret;\n}}"
     );
-    let errors = Program::compile(&source, None).unwrap_err();
+    let errors = Kernel::compile(&source, None).unwrap_err();
     let expected: Vec<(u32, &str)> =
         errors.iter().map(|e| (e.line, e.expected.as_deref().unwrap_or(""))).collect();
     assert_eq!(

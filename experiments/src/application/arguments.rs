@@ -3,7 +3,7 @@
 use counterpoint_framework::model::{Diagnostic, Node, Span};
 use counterpoint_framework::topology::expression::Number;
 use counterpoint_host_model::program::{Argument, BufferId};
-use counterpoint_ptx::{Param, Program};
+use counterpoint_ptx::{Kernel, Param};
 
 use super::expressions::parse_float;
 use super::keys::ELEMENT;
@@ -14,7 +14,7 @@ impl Reader<'_> {
     /// One argument for each parameter.
     pub(super) fn arguments(
         &mut self,
-        kernel: &Program,
+        kernel: &Kernel,
         nodes: &[Node],
         span: Span,
         device: u32,

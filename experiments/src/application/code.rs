@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use counterpoint_framework::model::{self, Diagnostic, FileId, Node, Params, Registry, Span, Value};
-use counterpoint_ptx::{Program, PtxError};
+use counterpoint_ptx::{Kernel, PtxError};
 
 use super::keys::CODE;
 use super::reader::Reader;
@@ -16,7 +16,7 @@ struct Code {
     path: String,
     text: String,
     /// The kernels that were decoded so far; nothing for those with problems.
-    programs: BTreeMap<Option<String>, Option<Arc<Program>>>,
+    kernels: BTreeMap<Option<String>, Option<Arc<Kernel>>>,
 }
 
 /// The PTX files by name, in the order of their lines; nothing for those that cannot be read. Kernels are decoded when
@@ -63,7 +63,7 @@ impl Reader<'_> {
                 let path = format!("{} (synthetic)", key.name);
                 let file = self.sources.add(&path, text.clone());
                 self.synthetic.push((key.name.clone(), text.clone()));
-                Some(Code { file, path, text, programs: BTreeMap::new() })
+                Some(Code { file, path, text, kernels: BTreeMap::new() })
             }
             Err(refusal) => {
                 let place = described.get(refusal.parameter).unwrap_or(described);
@@ -100,7 +100,7 @@ impl Reader<'_> {
             });
             return None;
         }
-        Some(Code { file, path, text, programs: BTreeMap::new() })
+        Some(Code { file, path, text, kernels: BTreeMap::new() })
     }
 
     /// `code.entry`, or `code` alone where it holds one kernel: the code's name, and the kernel.
@@ -108,7 +108,7 @@ impl Reader<'_> {
         &mut self,
         node: &Node,
         Codes(codes): &mut Codes,
-    ) -> Option<(Arc<str>, Arc<Program>)> {
+    ) -> Option<(Arc<str>, Arc<Kernel>)> {
         let text = self.text(node)?;
         let (code_name, entry) = text.split_once('.').map_or((text.as_str(), None), |(c, e)| (c, Some(e)));
         let Some(index) = codes.iter().position(|(name, _)| name == code_name) else {
@@ -120,7 +120,7 @@ impl Reader<'_> {
         };
         let code = codes[index].1.as_mut()?;
         let key = entry.map(str::to_owned);
-        if let Some(known) = code.programs.get(&key) {
+        if let Some(known) = code.kernels.get(&key) {
             return Some((code_name.into(), Arc::clone(known.as_ref()?)));
         }
         let kernels = kernels_of(&code.text);
@@ -138,8 +138,8 @@ impl Reader<'_> {
             self.diagnostics.report(Diagnostic::new(node.span, message).help(help.join(", ")));
             return None;
         }
-        let compiled = match Program::compile(&code.text, entry) {
-            Ok(program) => Some(Arc::new(program.from_file(&code.path))),
+        let compiled = match Kernel::compile(&code.text, entry) {
+            Ok(kernel) => Some(Arc::new(kernel.from_file(&code.path))),
             Err(errors) => {
                 for error in errors {
                     let span = ptx_span(code.file, &code.text, &error);
@@ -150,7 +150,7 @@ impl Reader<'_> {
                 None
             }
         };
-        code.programs.insert(key, compiled.clone());
+        code.kernels.insert(key, compiled.clone());
         Some((code_name.into(), compiled?))
     }
 }

@@ -4,7 +4,7 @@
 use counterpoint_framework::model::{Diagnostic, Node, Span};
 use counterpoint_host_model::program::{LaunchStep, Step};
 use counterpoint_protocols::bus::Direction;
-use counterpoint_ptx::Program;
+use counterpoint_ptx::Kernel;
 
 use super::Launched;
 use super::buffers::LAST_DEVICE;
@@ -169,7 +169,7 @@ impl Reader<'_> {
         }
     }
 
-    fn check_block(&mut self, block: [u32; 3], span: Span, kernel: Option<&Program>) {
+    fn check_block(&mut self, block: [u32; 3], span: Span, kernel: Option<&Kernel>) {
         let threads: u64 = block.iter().map(|&size| u64::from(size)).product();
         if threads > MOST_THREADS {
             let message = format!("the block has {threads} threads");

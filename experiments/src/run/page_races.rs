@@ -17,7 +17,7 @@ use counterpoint_protocols::page_log::{PageLog, PageNotes};
 use counterpoint_ptx::analysis::access::{Array, KernelAccesses};
 use counterpoint_ptx::analysis::ranges::{self, ranges};
 use counterpoint_ptx::functional::ctas;
-use counterpoint_ptx::{Program, parser};
+use counterpoint_ptx::{Kernel, parser};
 
 /// A block that younger launches have to wait for.
 #[derive(Clone, Copy)]
@@ -92,14 +92,14 @@ impl Kernels {
         Kernels { by_name }
     }
 
-    /// What is known of the kernel that has become this program.
-    fn of(&self, program: &Program) -> Option<&KernelAccesses> {
-        let known = self.by_name.get(program.name())?;
-        known.iter().find(|(origin, _)| program.origin().starts_with(origin)).map(|(_, accesses)| accesses)
+    /// What is known of the kernel that this one was made from.
+    fn of(&self, kernel: &Kernel) -> Option<&KernelAccesses> {
+        let known = self.by_name.get(kernel.name())?;
+        known.iter().find(|(origin, _)| kernel.origin().starts_with(origin)).map(|(_, accesses)| accesses)
     }
 }
 
-fn accesses(kernel: &Program) -> Option<KernelAccesses> {
+fn accesses(kernel: &Kernel) -> Option<KernelAccesses> {
     let module = parser::parse(kernel.source()).ok()?;
     let function = module.functions.iter().find(|it| it.entry && it.name == kernel.name())?;
     Some(KernelAccesses::new(&module, function))
@@ -108,7 +108,7 @@ fn accesses(kernel: &Program) -> Option<KernelAccesses> {
 /// The bytes that each block of a launch may touch; `None` if nobody can tell.
 fn of_blocks(kernel: &KernelAccesses, launch: &Launch) -> Option<Vec<Vec<Range<u64>>>> {
     let (mut params, mut allocations) = (BTreeMap::new(), BTreeMap::new());
-    for (index, param) in (0..).zip(launch.program.params()) {
+    for (index, param) in (0..).zip(launch.kernel.params()) {
         let bytes = launch.params.get(param.offset as usize..)?.get(..param.size as usize)?;
         // The sign is in the last byte.
         let fill = if bytes.last().is_some_and(|last| last & 0x80 != 0) { 0xff } else { 0 };
@@ -141,9 +141,9 @@ pub(super) fn races(application: &Application, noted: &PageNotes) -> Vec<Found> 
     // Launches of a kernel with the same arguments touch the same.
     let mut known = BTreeMap::new();
     for (&id, (launch, scheduler)) in &noted.launches {
-        let key = (launch.program.name(), launch.program.origin(), &launch.params, launch.grid, launch.block);
+        let key = (launch.kernel.name(), launch.kernel.origin(), &launch.params, launch.grid, launch.block);
         let blocks = known.entry(key).or_insert_with(|| {
-            let kernel = kernels.of(&launch.program).filter(|_| launch.tracking == Tracking::Regular);
+            let kernel = kernels.of(&launch.kernel).filter(|_| launch.tracking == Tracking::Regular);
             kernel.and_then(|kernel| of_blocks(kernel, launch))
         });
         let older = devices.entry(scheduler).or_default();

@@ -14,7 +14,7 @@ mod plan;
 use counterpoint_framework::model::{Choose, KindInfo, Params, Registry};
 use counterpoint_framework::time::Bytes;
 use counterpoint_framework::topology;
-use counterpoint_ptx::Program;
+use counterpoint_ptx::Kernel;
 
 pub use mix::{Class, Counts, Mix};
 pub use pattern::{Pattern, Step, Walk};
@@ -117,10 +117,10 @@ pub fn kernel(name: &str, description: &Synthetic) -> Result<String, Refusal> {
 
 /// The registers that a thread of a kernel needs.
 fn registers(text: &str, wanted: u32) -> Result<u32, Refusal> {
-    let program = Program::compile(text, None).map_err(|errors| Refusal {
+    let kernel = Kernel::compile(text, None).map_err(|errors| Refusal {
         parameter: "registers",
         message: format!("{wanted} registers cannot be counted"),
         help: errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
     })?;
-    Ok(program.registers_per_thread())
+    Ok(kernel.registers_per_thread())
 }

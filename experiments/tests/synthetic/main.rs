@@ -9,7 +9,7 @@ mod text;
 use counterpoint_experiments::synthetic::{Class, Synthetic, kernel, register};
 use counterpoint_framework::model::Registry;
 use counterpoint_framework::testing::params;
-use counterpoint_ptx::Program;
+use counterpoint_ptx::Kernel;
 use counterpoint_ptx::functional::{FlatMemory, Grid, Options, Statistics, ctas};
 use proptest::prelude::*;
 
@@ -37,14 +37,14 @@ struct Ran {
 
 /// Runs a kernel; it must do nothing that it should not.
 fn run(text: &str, footprint: usize, grid: [u32; 3], block: [u32; 3]) -> Ran {
-    let program = Program::compile(text, None).unwrap_or_else(|errors| panic!("{errors:?}\n{text}"));
+    let kernel = Kernel::compile(text, None).unwrap_or_else(|errors| panic!("{errors:?}\n{text}"));
     let mut memory = FlatMemory::new(0);
     let threads = (grid.iter().product::<u32>() * block.iter().product::<u32>()) as usize;
     let read: Vec<u8> = (0..footprint).map(|byte| (byte * 7 / 4) as u8).collect();
     let read = memory.push(&read);
     let written = memory.push(&vec![0xff; footprint]);
     let result = memory.allocate("result", 4 * threads, 0);
-    let arguments = program.params().iter().flat_map(|param| {
+    let arguments = kernel.params().iter().flat_map(|param| {
         let address = match param.name.as_str() {
             "k_read" => read,
             "k_written" => written,
@@ -55,8 +55,8 @@ fn run(text: &str, footprint: usize, grid: [u32; 3], block: [u32; 3]) -> Ran {
     });
     let arguments: Vec<u8> = arguments.collect();
     let options = Options { racecheck: true, ..Options::default() };
-    let variables = memory.load("k", &program);
-    let mut launch = Grid::new(&program, grid, block, &arguments, variables, &options).unwrap();
+    let variables = memory.load("k", &kernel);
+    let mut launch = Grid::new(&kernel, grid, block, &arguments, variables, &options).unwrap();
     for ctaid in ctas(grid) {
         let ended = launch.run_cta(ctaid, &mut memory);
         assert!(ended.unwrap_or_else(|failure| panic!("{failure:?}\n{text}")).is_continue());
@@ -117,7 +117,7 @@ fn shapes_of_blocks_and_grids_do_not_matter() {
 fn registers_are_as_many_as_wanted() {
     for registers in [56, 64, 100] {
         let text = ptx(&ALL.replace("lines: 2", &format!("lines: 2, registers: {registers}")));
-        assert_eq!(Program::compile(&text, None).unwrap().registers_per_thread(), registers);
+        assert_eq!(Kernel::compile(&text, None).unwrap().registers_per_thread(), registers);
         run(&text, 16 << 10, [1, 1, 1], [64, 1, 1]);
     }
 }

@@ -2,15 +2,7 @@
 //! key, which come up as the run goes on, are left out.
 
 use super::stats::{StatLabel, StatValue, StatVisitor};
-
-/// A counter of a machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CounterName {
-    /// Path of the component, or of a part of it.
-    pub path: String,
-    /// Name, unit and meaning.
-    pub label: StatLabel,
-}
+pub use crate::telemetry::CounterName;
 
 /// What a component has counted so far.
 pub(super) fn values(show: impl FnOnce(&mut dyn StatVisitor), into: &mut Vec<u64>) {

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use hdrhistogram::Histogram;
 
 use crate::kernel::Local;
+pub use crate::telemetry::{PERCENTILES, StatLabel, StatRow, StatValue};
 
 /// A component's statistics, as `derive(Stats)` implements it.
 pub trait Stats: Default + 'static {
@@ -21,17 +22,6 @@ impl Stats for () {
     fn absorb(&self, _other: &Self) {}
 }
 
-/// What a statistic is called and what it means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StatLabel {
-    /// The field's name, or what `#[stat(name = "…")]` says.
-    pub name: &'static str,
-    /// Unit as `#[stat(unit = "…")]` says, empty for plain counts.
-    pub unit: &'static str,
-    /// The field's doc comment: what is counted.
-    pub doc: &'static str,
-}
-
 /// Sees statistics one by one.
 pub trait StatVisitor {
     /// A statistic and its value.
@@ -46,37 +36,6 @@ pub trait StatVisitor {
     /// The statistics of a part, which `show` shows.
     fn part(&mut self, name: &str, show: &mut dyn FnMut(&mut dyn StatVisitor));
 }
-
-/// The value of a statistic at the end of a run.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum StatValue {
-    /// A count.
-    Count(u64),
-    /// A count by another one, which is not zero.
-    Ratio {
-        /// The one.
-        part: u64,
-        /// The other.
-        whole: u64,
-    },
-    /// What many values come to.
-    Distribution {
-        /// Number of values.
-        count: u64,
-        /// Their sum.
-        sum: u64,
-        /// The smallest.
-        min: u64,
-        /// The largest.
-        max: u64,
-        /// In the order of [`PERCENTILES`], the values that so many of a hundred do not exceed: exact below 256, beyond
-        /// it at most 1 % too large.
-        percentiles: [u64; PERCENTILES.len()],
-    },
-}
-
-/// The percentiles of a distribution that are shown, and what they are called.
-pub const PERCENTILES: [(&str, f64); 4] = [("p50", 50.0), ("p90", 90.0), ("p99", 99.0), ("p99.9", 99.9)];
 
 /// A kind of statistic.
 pub trait Stat {
@@ -213,17 +172,6 @@ impl Stat for Distribution {
         let sum = self.values.with(|values| other.values.with(|others| values.add(&*others)));
         sum.expect("a histogram that grows takes every value");
     }
-}
-
-/// A statistic with its place and value, as it leaves the run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct StatRow {
-    /// Path of the component, or of a part of it that has statistics of its own: `gpu.scheduler.kernels[step#1]`.
-    pub path: String,
-    /// Name, unit and meaning.
-    pub label: StatLabel,
-    /// Value.
-    pub value: StatValue,
 }
 
 /// Collects the rows of one component. Those of its parts come last, so that the rows of a path stand together.

@@ -1,7 +1,7 @@
 //! Time series: how much each counter of a machine grew from one sample to the next.
 
 use crate::kernel::Sample;
-use crate::model::CounterName;
+use crate::telemetry::CounterName;
 use crate::time::SimTime;
 
 /// The time series of a run.

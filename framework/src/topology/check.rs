@@ -13,9 +13,10 @@ use crate::time::Hertz;
 
 use super::expand::{Flat, FlatInstance};
 use super::faults;
-use super::machine::{Endpoint, Instance, Link, Machine, Origin, natural, port_path};
+use super::machine::{Endpoint, Instance, Link, Machine, Origin, port_path};
 use super::patch::caused;
 use super::wire::{Leaf, Wire};
+use crate::telemetry::natural;
 
 /// The clock of a component that names none.
 const DEFAULT_CLOCK: Hertz = Hertz::new(1_000_000_000);

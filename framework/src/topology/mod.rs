@@ -24,9 +24,10 @@ mod schema;
 mod source;
 mod wire;
 
+pub use crate::telemetry::natural;
 pub use build::{RunReport, build, run};
 pub use explain::{explain, explain_faults, explain_file, explain_overlay, list};
-pub use machine::{Endpoint, Follows, Instance, Link, Machine, Origin, natural};
+pub use machine::{Endpoint, Follows, Instance, Link, Machine, Origin};
 pub use resolve::{flow, resolve, resolve_plain};
 pub use schema::{schema, schema_of_file};
 pub use source::{COMMAND_LINE, Disk, Files, beside, endless};

@@ -74,7 +74,7 @@ pub(super) const ASIDE: u32 = u32::MAX;
 
 /// The launch of a kernel's pre-profiler: the same grid, a thread for each block, and the block's dimensions behind the
 /// kernel's own arguments.
-pub(crate) fn profiler_of(step: &LaunchStep, kernel: Arc<counterpoint_ptx::Program>) -> LaunchStep {
+pub(crate) fn profiler_of(step: &LaunchStep, kernel: Arc<counterpoint_ptx::Kernel>) -> LaunchStep {
     let dimensions = step.block.map(|size| Argument::Value(size.to_le_bytes().into()));
     LaunchStep {
         registers: kernel.registers_per_thread(),

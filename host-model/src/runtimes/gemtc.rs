@@ -18,7 +18,7 @@ use counterpoint_framework::model::{Params, Variant};
 use counterpoint_framework::telemetry::SpanId;
 use counterpoint_protocols::bus::{Description, Direction};
 use counterpoint_protocols::pagoda::{self, SUPER_KERNEL};
-use counterpoint_ptx::Program;
+use counterpoint_ptx::Kernel;
 
 use super::Runtime;
 use super::batches::{self, Batch, DoesBatches};
@@ -63,7 +63,7 @@ impl GemtcParams {
     }
 
     /// Blocks of the SuperKernel on a device, with so many threads each.
-    fn blocks(&self, kernel: &Program, device: &Description, threads: u32) -> Result<u32, Fault> {
+    fn blocks(&self, kernel: &Kernel, device: &Description, threads: u32) -> Result<u32, Fault> {
         let each = narrow::blocks(kernel, device.sm, threads, self.registers, 0, self.blocks)?;
         Ok(device.capacity.sms * each)
     }

@@ -12,7 +12,7 @@ use counterpoint_protocols::pagoda::{self, Demand, FREE, Parameters};
 use counterpoint_ptx::ast::Module;
 use counterpoint_ptx::parser::parse;
 use counterpoint_ptx::rewrite::loads_past_l1;
-use counterpoint_ptx::{Program, PtxError};
+use counterpoint_ptx::{Kernel, PtxError};
 
 use super::pagoda::entry;
 use crate::driver::Driver;
@@ -102,7 +102,7 @@ pub(super) fn resident(
     name: &str,
     header: &str,
     loads: Loads,
-) -> Result<Arc<Program>, Fault> {
+) -> Result<Arc<Kernel>, Fault> {
     let Some(kernel) = tasks.first().map(|task| &task.launch.kernel) else {
         return Err(Fault::new(format!("there is no task for `{name}`")));
     };
@@ -118,12 +118,12 @@ pub(super) fn resident(
         Loads::AsWritten => kernel.source().to_owned(),
     };
     let module = parse(kernel.source());
-    let compiled = module.and_then(|module| Program::compile(&text(&module), Some(name))).map_err(wrong)?;
+    let compiled = module.and_then(|module| Kernel::compile(&text(&module), Some(name))).map_err(wrong)?;
     Ok(Arc::new(compiled.from_file(kernel.origin())))
 }
 
 /// Puts a kernel into the module of an application.
-pub(super) fn add_kernel(application: &mut Application, key: &Key, kernel: &Arc<Program>) {
+pub(super) fn add_kernel(application: &mut Application, key: &Key, kernel: &Arc<Kernel>) {
     let mut modules = application.modules.iter_mut();
     if let Some(module) = modules.find(|module| *module.name == *key.0 && module.device == key.1)
         && module.kernels.iter().all(|known| known.name() != kernel.name())
@@ -141,22 +141,22 @@ pub(super) fn find<const N: usize>(
     key: &Key,
     kernel: &str,
     buffers: [String; N],
-) -> Result<(Arc<Program>, [BufferId; N]), Fault> {
+) -> Result<(Arc<Kernel>, [BufferId; N]), Fault> {
     let unknown = || Fault::new(format!("`{}` has no `{kernel}`", key.0));
     let mut modules = application.modules.iter();
     let module =
         modules.find(|module| *module.name == *key.0 && module.device == key.1).ok_or_else(unknown)?;
-    let program = module.kernels.iter().find(|known| known.name() == kernel).ok_or_else(unknown)?;
+    let found = module.kernels.iter().find(|known| known.name() == kernel).ok_or_else(unknown)?;
     let mut places = [BufferId(0); N];
     for (place, name) in places.iter_mut().zip(buffers) {
         let position = application.buffers.iter().position(|buffer| buffer.name == name);
         *place = BufferId(position.ok_or_else(unknown)? as u32);
     }
-    Ok((Arc::clone(program), places))
+    Ok((Arc::clone(found), places))
 }
 
 /// What is wrong with a task that is to lie in memory for a kernel.
-pub(super) fn check(task: &Task, kernel: &Program) -> Result<(), Fault> {
+pub(super) fn check(task: &Task, kernel: &Kernel) -> Result<(), Fault> {
     let name = task.launch.kernel.name();
     let fits = entry::function(kernel, name).and_then(|_| entry::check_arguments(task));
     fits.map_err(|error| Fault::new(format!("task `{name}`: {error}")))
@@ -165,7 +165,7 @@ pub(super) fn check(task: &Task, kernel: &Program) -> Result<(), Fault> {
 /// A task that asks for so much, as a kernel finds it in memory that takes it from there.
 pub(super) fn queued(
     driver: &Driver<'_>,
-    kernel: &Program,
+    kernel: &Kernel,
     launch: &LaunchStep,
     demand: Demand,
 ) -> Result<Vec<u8>, Fault> {
@@ -176,7 +176,7 @@ pub(super) fn queued(
 
 /// Blocks of a resident kernel that an SM holds, with so many threads, registers a thread and bytes of shared memory besides the kernel's own.
 pub(super) fn most_blocks(
-    kernel: &Program,
+    kernel: &Kernel,
     sm: SmResources,
     threads: u32,
     registers: u32,
@@ -192,7 +192,7 @@ pub(super) fn most_blocks(
 /// # Errors
 /// If it does not hold them.
 pub(super) fn blocks(
-    kernel: &Program,
+    kernel: &Kernel,
     sm: SmResources,
     threads: u32,
     registers: u32,

@@ -5,19 +5,19 @@ use std::sync::Arc;
 
 use counterpoint_framework::kernel::Fault;
 use counterpoint_ptx::profile::{self, Options, pre_profiler};
-use counterpoint_ptx::{Program, PtxError, parser};
+use counterpoint_ptx::{Kernel, PtxError, parser};
 
 use super::overlapped::{Semi, key};
 use crate::program::{Application, LaunchStep, Step};
 
 /// Pre-profilers by kernel.
-pub(super) type Profilers = BTreeMap<String, Arc<Program>>;
+pub(super) type Profilers = BTreeMap<String, Arc<Kernel>>;
 
 /// Kernels that have been rewritten.
 #[derive(Default)]
 struct Rewritten {
     /// By kernel what it has become.
-    kernels: BTreeMap<String, Arc<Program>>,
+    kernels: BTreeMap<String, Arc<Kernel>>,
     profilers: Profilers,
 }
 
@@ -31,8 +31,8 @@ pub(super) fn with_profilers(application: &Application, semi: Semi) -> Result<Ap
     replace(&mut changed.steps, &rewritten);
     for module in &mut changed.modules {
         let name = Arc::clone(&module.name);
-        let full = |kernel: &Arc<Program>| format!("{name}.{}", kernel.name());
-        let profilers: Vec<Arc<Program>> = module
+        let full = |kernel: &Arc<Kernel>| format!("{name}.{}", kernel.name());
+        let profilers: Vec<Arc<Kernel>> = module
             .kernels
             .iter()
             .filter_map(|kernel| rewritten.profilers.get(&full(kernel)).cloned())
@@ -89,8 +89,8 @@ impl Rewritten {
             return Ok(());
         };
         let compile = |entry: &str| {
-            let program = Program::compile(&profiled.text, Some(entry)).map_err(first)?;
-            Ok::<_, Fault>(Arc::new(program.from_file(&format!("{} with profilers", launch.kernel.origin()))))
+            let kernel = Kernel::compile(&profiled.text, Some(entry)).map_err(first)?;
+            Ok::<_, Fault>(Arc::new(kernel.from_file(&format!("{} with profilers", launch.kernel.origin()))))
         };
         self.profilers.insert(key.clone(), compile(&pre)?);
         self.kernels.insert(key.clone(), compile(name)?);

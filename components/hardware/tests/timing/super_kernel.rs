@@ -6,7 +6,7 @@ use counterpoint_framework::testing::Probe;
 use counterpoint_hardware::gpu::model::ThroughputModel;
 use counterpoint_protocols::launch::{Launch, SmEvent};
 use counterpoint_protocols::pagoda::{self, Demand, FREE, Parameters, SUPER_KERNEL};
-use counterpoint_ptx::Program;
+use counterpoint_ptx::Kernel;
 
 use super::programs::{BUFFER, kernel, launch};
 use super::sm::block;
@@ -43,11 +43,11 @@ ret;
 }}
 "
     );
-    let program =
-        Program::compile(&source, Some(SUPER_KERNEL)).unwrap_or_else(|errors| panic!("{errors:?}\n{source}"));
+    let compiled =
+        Kernel::compile(&source, Some(SUPER_KERNEL)).unwrap_or_else(|errors| panic!("{errors:?}\n{source}"));
     let params: Vec<u8> = [BUFFER, BUFFER + 128, DONE].into_iter().flat_map(u64::to_le_bytes).collect();
     let plain = launch(1, &kernel(""), blocks, 32);
-    Arc::new(Launch { program: Arc::new(program), params: params.into(), ..(*plain).clone() })
+    Arc::new(Launch { kernel: Arc::new(compiled), params: params.into(), ..(*plain).clone() })
 }
 
 fn words(words: &[u32]) -> Vec<u8> {

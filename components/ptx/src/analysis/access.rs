@@ -11,10 +11,9 @@ use std::fmt;
 use super::affine::{Affine, Condition, CountedLoop, has_data};
 use super::polynomial::{Atom, Polynomial};
 use super::ssa::Source;
-use crate::ast::{Function, Module};
-use crate::execute::RangeAction;
 use crate::isa::memory::modifiers;
-use crate::program::Space;
+use crate::isa::{RangeAction, Space};
+use crate::syntax::ast::{Function, Module};
 
 /// How much of an address is known before a kernel runs; the worse, the larger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -183,7 +182,7 @@ fn access(module: &Module, affine: &Affine, pc: u32) -> Option<MemoryAccess> {
 /// Where a generic address of a variable leads: to global or constant memory if the module declares it, else to
 /// shared memory or the thread's own, neither of which others see.
 fn module_space(module: &Module, symbol: &str) -> Space {
-    use crate::ast::StorageSpace;
+    use crate::syntax::ast::StorageSpace;
     match module.variables.iter().find(|variable| variable.name == symbol).map(|variable| variable.space) {
         Some(StorageSpace::Const) => Space::Const,
         Some(StorageSpace::Global) => Space::Global,

@@ -13,7 +13,7 @@ use super::dominance::Loop;
 use super::operations::result;
 use super::polynomial::{Atom, MOST_ALTERNATIVES, Polynomial};
 use super::ssa::{Source, Ssa, Step, UNDEFINED, ValueId};
-use crate::ast::Function;
+use crate::syntax::ast::Function;
 
 /// The possible values.
 pub type Set = Arc<Vec<Polynomial>>;

@@ -4,7 +4,8 @@
 //! to it, so that post-dominators exist everywhere. Dominators of the reversed graph follow Cooper,
 //! Harvey and Kennedy, "A Simple, Fast Dominance Algorithm".
 
-use crate::program::NO_PC;
+/// A pc that is never reached: the branch's paths meet only at the end of the kernel.
+pub const NO_PC: u32 = u32::MAX;
 
 /// How control leaves an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +27,7 @@ pub struct Block {
     pub end: u32,
     /// Blocks that may follow, in the order fall-through, target.
     pub successors: Vec<u32>,
-    /// The block where all paths from here meet first; `None` is the end of the program.
+    /// The block where all paths from here meet first; `None` is the end of the kernel.
     pub post_dominator: Option<u32>,
 }
 

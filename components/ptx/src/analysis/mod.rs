@@ -1,8 +1,8 @@
-//! What can be known of a kernel without running it.
+//! The storey of analyses: what can be known of a kernel without running it.
 //!
-//! [`ssa`] gives every value one name; [`affine`] says what it is in terms of thread, block, loop counters and
-//! parameters, as sets of [`polynomial`]s; [`access`] classifies memory accesses by it; [`ranges`] evaluates them
-//! for one block of a launch.
+//! Control flow and liveness serve the decoder. Of a kernel as it is written, [`ssa`] gives every value one name;
+//! [`affine`] says what it is in terms of thread, block, loop counters and parameters, as sets of [`polynomial`]s;
+//! [`access`] classifies memory accesses by it; [`ranges`] evaluates them for one block of a launch.
 
 pub mod access;
 pub mod affine;

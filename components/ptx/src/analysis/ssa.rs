@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::cfg::{ControlFlow, Flow};
 use super::dominance::Dominators;
-use crate::ast::{Function, Instruction, OperandKind, Statement, StatementKind, StorageSpace};
+use crate::syntax::ast::{Function, Instruction, OperandKind, Statement, StatementKind, StorageSpace};
 
 /// A value; `UNDEFINED` is what was never written.
 pub type ValueId = u32;
@@ -76,7 +76,7 @@ pub struct Phi {
 /// A function whose values are written once.
 #[derive(Clone, Debug)]
 pub struct Ssa {
-    /// The instructions; a pc is an index, the same as in the decoded program of a kernel.
+    /// The instructions; a pc is an index, the same as in the decoded kernel.
     pub steps: Vec<Step>,
     /// Blocks.
     pub flow: ControlFlow,
@@ -364,7 +364,7 @@ fn phi_places(steps: &[Step], flow: &ControlFlow, dominators: &Dominators) -> Ve
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parser::parse;
+    use crate::syntax::parser::parse;
 
     #[test]
     fn a_loop_counter_is_a_phi_of_start_and_step() {

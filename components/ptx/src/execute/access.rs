@@ -1,9 +1,9 @@
 //! A warp's memory access on its way out, and the bytes of its answer on their way in.
 
 use super::vector;
-use crate::allocations::bytes_of;
-use crate::isa::{AtomicOperation, AtomicType, CacheOperator, Reach};
-use crate::program::{Row, Space};
+use crate::execute::allocations::bytes_of;
+use crate::isa::{AtomicOperation, AtomicType, CacheOperator, Reach, Space};
+use crate::program::Row;
 
 /// What an access does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

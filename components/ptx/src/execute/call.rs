@@ -4,9 +4,9 @@
 //! the return is where they meet again. Lanes that call different functions through registers go one function
 //! after another and meet behind the call. Within a function, lanes that have returned wait until the last has.
 
-use super::{Access, Entry, Issue, Warp, blend, fault, wide_of};
-use crate::error::ExecError;
-use crate::program::{Action, CallSite, FramePart, Instruction, NO_PC, NONE, Program, Row};
+use super::{Access, Entry, ExecError, Issue, Warp, blend, fault, wide_of};
+use crate::analysis::cfg::NO_PC;
+use crate::program::{Action, CallSite, FramePart, Instruction, Kernel, NONE, Row};
 
 /// Calls that may be open at once. Registers are saved on the host, so something must bound them.
 const DEEPEST_CALL: usize = 256;
@@ -30,24 +30,24 @@ pub(super) struct Frame {
 impl Warp {
     pub(super) fn call(
         &mut self,
-        program: &Program,
+        kernel: &Kernel,
         instruction: &Instruction,
         lanes: u32,
     ) -> Result<(), Box<ExecError>> {
-        let site = &program.calls[instruction.offset as usize];
+        let site = &kernel.calls[instruction.offset as usize];
         let (callee, group) = match site.callee {
             Some(callee) => (callee as usize, lanes),
-            None => self.indirect(program, instruction, site, lanes)?,
+            None => self.indirect(kernel, instruction, site, lanes)?,
         };
-        let (caller, function) = (&program.functions[self.function as usize], &program.functions[callee]);
+        let (caller, function) = (&kernel.functions[self.function as usize], &kernel.functions[callee]);
         let local_base = self.local_base + u64::from(caller.local_bytes);
         if self.frames.len() >= DEEPEST_CALL {
             return Err(fault(instruction, lanes, format!("calls nest deeper than {DEEPEST_CALL}")));
         }
-        if local_base + u64::from(function.local_bytes) > u64::from(program.local_bytes) {
+        if local_base + u64::from(function.local_bytes) > u64::from(kernel.local_bytes) {
             let depth = self.frames.len() + 1;
             let message =
-                format!("the stack of {} bytes is exhausted, {depth} calls deep", program.local_bytes);
+                format!("the stack of {} bytes is exhausted, {depth} calls deep", kernel.local_bytes);
             return Err(fault(instruction, lanes, message));
         }
         let (back, meet) = (self.pc + 1, self.reconvergence);
@@ -95,20 +95,20 @@ impl Warp {
     /// The function that the first lane calls, and the lanes that call it too.
     fn indirect(
         &self,
-        program: &Program,
+        kernel: &Kernel,
         instruction: &Instruction,
         site: &CallSite,
         lanes: u32,
     ) -> Result<(usize, u32), Box<ExecError>> {
-        let targets = self.wide(program, instruction.sources[0]);
+        let targets = self.wide(kernel, instruction.sources[0]);
         let first = targets[lanes.trailing_zeros() as usize & 31];
         let group =
             (0..32).filter(|lane| targets[*lane] == first).fold(0, |all, lane| all | 1 << lane) & lanes;
-        let found = program.functions[1..].iter().position(|function| function.address == first);
+        let found = kernel.functions[1..].iter().position(|function| function.address == first);
         let Some(index) = found else {
             return Err(fault(instruction, group, format!("no function lies at {first:#x}")));
         };
-        let function = &program.functions[index + 1];
+        let function = &kernel.functions[index + 1];
         let fits = |a: &[FramePart], b: &[FramePart]| a.iter().map(|p| p.size).eq(b.iter().map(|p| p.size));
         if !fits(&site.arguments, &function.params) || !fits(&site.results, &function.results) {
             let message = format!("the function at {first:#x} has other parameters than the prototype");
@@ -117,23 +117,23 @@ impl Warp {
         Ok((index + 1, group))
     }
 
-    pub(super) fn return_(&mut self, program: &Program, lanes: u32) {
+    pub(super) fn return_(&mut self, kernel: &Kernel, lanes: u32) {
         self.returned |= lanes;
         self.mask &= !lanes;
         if self.mask == 0 {
-            self.pop(program);
+            self.pop(kernel);
         } else {
-            self.advance(program);
+            self.advance(kernel);
         }
     }
 
     /// All lanes of the function have returned or ended; gives `false` if it is the kernel.
-    pub(super) fn leave(&mut self, program: &Program) -> bool {
+    pub(super) fn leave(&mut self, kernel: &Kernel) -> bool {
         let Some(frame) = self.frames.pop() else { return false };
-        let callee = &program.functions[self.function as usize];
+        let callee = &kernel.functions[self.function as usize];
         let lanes = frame.lanes & !self.exited;
-        let instruction = &program.instructions[frame.call as usize];
-        let site = &program.calls[instruction.offset as usize];
+        let instruction = &kernel.instructions[frame.call as usize];
+        let site = &kernel.calls[instruction.offset as usize];
         for (from, to) in callee.results.iter().zip(&site.results) {
             self.copy_frame(self.frame_row, *from, frame.frame_row, *to, lanes);
         }
@@ -172,17 +172,17 @@ impl Warp {
     /// `ld.param` and `st.param` of calls.
     pub(super) fn move_frame(
         &mut self,
-        program: &Program,
+        kernel: &Kernel,
         instruction: &Instruction,
         lanes: u32,
         scratch: &mut Access,
     ) -> Result<(), Box<ExecError>> {
         let form = &instruction.memory;
         let width = i64::from(form.bytes * form.elements);
-        let bytes = i64::from(program.functions[self.function as usize].frame_bytes);
+        let bytes = i64::from(kernel.functions[self.function as usize].frame_bytes);
         let stores = instruction.action == Action::StoreFrame;
         if stores {
-            self.store_values(program, instruction, scratch);
+            self.store_values(kernel, instruction, scratch);
         }
         let mut words = [Row::ZERO; 4];
         for lane in (0..32).filter(|lane| lanes >> lane & 1 != 0) {
@@ -229,12 +229,12 @@ impl Warp {
     /// `vprintf`: the addresses of format and arguments go into the access.
     pub(super) fn print(
         &mut self,
-        program: &Program,
+        kernel: &Kernel,
         instruction: &Instruction,
         lanes: u32,
         access: &mut Access,
     ) -> Issue {
-        let site = &program.calls[instruction.offset as usize];
+        let site = &kernel.calls[instruction.offset as usize];
         let word =
             |part: FramePart, word: usize| self.frame[self.frame_row + part.offset as usize / 4 + word];
         if let [format, arguments] = site.arguments[..] {
@@ -252,11 +252,11 @@ impl Warp {
     /// Gives `vprintf` at `pc` its results, in `lanes`.
     ///
     /// # Panics
-    /// If `pc` is no instruction of the program.
-    pub fn complete_print(&mut self, program: &Program, pc: u32, lanes: u32, counts: &[u32; 32]) {
-        let instruction = &program.instructions[pc as usize];
+    /// If `pc` is no instruction of the kernel.
+    pub fn complete_print(&mut self, kernel: &Kernel, pc: u32, lanes: u32, counts: &[u32; 32]) {
+        let instruction = &kernel.instructions[pc as usize];
         let Action::Print = instruction.action else { return };
-        if let Some(result) = program.calls[instruction.offset as usize].results.first() {
+        if let Some(result) = kernel.calls[instruction.offset as usize].results.first() {
             let row = self.frame_row + result.offset as usize / 4;
             blend(&mut self.frame[row].0, counts, lanes);
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::texture::Textures;
+use crate::execute::texture::Textures;
 
 /// Where shared and local memory appear among generic addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub struct CtaEnvironment {
     pub ntid: [u32; 3],
     /// `%nctaid`
     pub nctaid: [u32; 3],
-    /// The kernel's parameters, laid out as [`Program::params`](crate::Program::params) says.
+    /// The kernel's parameters, laid out as [`Kernel::params`](crate::Kernel::params) says.
     pub params: Arc<[u8]>,
     /// `%smid`
     pub sm: u32,

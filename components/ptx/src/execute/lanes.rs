@@ -9,8 +9,7 @@
 use std::mem::MaybeUninit;
 
 use crate::isa::float::{self, Mode};
-use crate::isa::integer;
-use crate::isa::{LaneOp, table};
+use crate::isa::{LaneOp, integer, table};
 use crate::program::{Action, CONSTANT, Instruction, Row};
 
 /// Where operands are.
@@ -18,7 +17,7 @@ use crate::program::{Action, CONSTANT, Instruction, Row};
 pub(crate) struct Operands {
     /// The warp's rows.
     pub(crate) rows: *mut Row,
-    /// The program's constants.
+    /// The kernel's constants.
     pub(crate) constants: *const Row,
     /// The warp's predicates.
     pub(crate) predicates: *const u32,
@@ -28,8 +27,8 @@ impl Operands {
     /// The first row of an operand.
     ///
     /// # Safety
-    /// The operand must come from the program whose constants these are, and the warp must have the
-    /// program's rows.
+    /// The operand must come from the kernel whose constants these are, and the warp must have the
+    /// kernel's rows.
     #[inline(always)]
     pub(crate) unsafe fn row(self, operand: u16) -> *const Row {
         if operand & CONSTANT != 0 {

@@ -1,8 +1,8 @@
 //! The memory instructions of a warp: addresses and data on the way out, registers on the way in.
 
-use super::{Access, AccessKind, CtaEnvironment, Warp, blend, fault, vector};
-use crate::error::ExecError;
-use crate::program::{Instruction, NONE, Program, Row, Space};
+use super::{Access, AccessKind, CtaEnvironment, ExecError, Warp, blend, fault, vector};
+use crate::isa::Space;
+use crate::program::{Instruction, Kernel, NONE, Row};
 
 impl Warp {
     pub(super) fn load_param(
@@ -85,7 +85,7 @@ impl Warp {
     #[inline]
     pub(super) fn access(
         &mut self,
-        program: &Program,
+        kernel: &Kernel,
         env: &CtaEnvironment,
         instruction: &Instruction,
         lanes: u32,
@@ -114,7 +114,7 @@ impl Warp {
             let base = form.base.map_or(0, |base| self.base_of(base, env));
             vector::wide_addresses(&[base; 32], offset, step, &mut access.addresses)
         } else if form.wide_address {
-            let words = self.wide(program, instruction.address);
+            let words = self.wide(kernel, instruction.address);
             vector::wide_addresses(words, offset, step, &mut access.addresses)
         } else {
             let words = &self.rows[instruction.address as usize].0;
@@ -130,18 +130,18 @@ impl Warp {
             check_alignment(instruction, lanes, access)?;
         }
         if form.store || form.atomic.is_some() {
-            self.store_values(program, instruction, access);
+            self.store_values(kernel, instruction, access);
         }
         Ok(())
     }
 
     #[inline]
-    pub(super) fn store_values(&self, program: &Program, instruction: &Instruction, access: &mut Access) {
+    pub(super) fn store_values(&self, kernel: &Kernel, instruction: &Instruction, access: &mut Access) {
         let form = &instruction.memory;
         let mut next = 0;
         for &source in instruction.sources.iter().take_while(|source| **source != NONE) {
             if form.wide_value {
-                let words = self.wide(program, source);
+                let words = self.wide(kernel, source);
                 for lane in 0..32 {
                     access.values[next].0[lane] = words[lane] as u32;
                 }
@@ -152,7 +152,7 @@ impl Warp {
                 }
                 next += if form.bytes == 8 { 2 } else { 1 };
             } else {
-                access.values[next] = *self.row(program, source);
+                access.values[next] = *self.row(kernel, source);
                 next += 1;
             }
         }
@@ -166,11 +166,11 @@ impl Warp {
     /// says, and the warp may not be restarted: rows are shared on that promise.
     ///
     /// # Panics
-    /// If `pc` is no instruction of the program.
+    /// If `pc` is no instruction of the kernel.
     #[inline]
-    pub fn complete_load(&mut self, program: &Program, pc: u32, lanes: u32, words: &[Row; 4]) {
-        assert!(self.rows.len() == program.rows as usize);
-        self.write_loaded(&program.instructions[pc as usize], lanes, words);
+    pub fn complete_load(&mut self, kernel: &Kernel, pc: u32, lanes: u32, words: &[Row; 4]) {
+        assert!(self.rows.len() == kernel.rows as usize);
+        self.write_loaded(&kernel.instructions[pc as usize], lanes, words);
     }
 
     #[inline(never)]

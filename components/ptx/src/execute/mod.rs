@@ -1,5 +1,6 @@
-//! A warp: its registers, its SIMT stack, and the execution of one instruction.
+//! The storey of execution: a warp, what it sees around it, and what can be said of warps that do not go on.
 //!
+//! A warp has its registers and its SIMT stack, and executes an instruction at a time.
 //! Divergence follows GPGPU-Sim: the taken side runs first, and a branch leaves an entry for its
 //! reconvergence point unless that is the point at which the current entry ends anyway.
 
@@ -9,33 +10,40 @@
 compile_error!("64-bit registers are read as pairs of little-endian words");
 
 mod access;
+pub(crate) mod allocations;
 mod call;
+pub mod endless;
 mod environment;
+mod failure;
+mod fetch;
 mod lanes;
 mod memory;
 mod moves;
 mod poll;
-pub(crate) mod range;
+pub mod printf;
+mod range;
 pub(crate) mod repeat;
+pub(crate) mod standstill;
 mod straight;
-mod texture;
+pub mod texture;
 mod vector;
 mod warp;
 
 pub use access::{Access, AccessKind};
+pub use allocations::{Allocation, Allocations, Rights};
 use call::Frame;
 pub use environment::{CtaEnvironment, Windows};
+pub use failure::{ExecError, Failure};
 use poll::Poll;
 pub use poll::PollStep;
-pub(crate) use poll::mark as mark_polls;
-pub use range::{RangeAction, RangeCall};
+pub use range::RangeCall;
+pub use standstill::{Waiting, standstill};
 pub use warp::Votes;
 
-use crate::error::ExecError;
-use crate::isa::{LaneOp, Order};
-use crate::program::{
-    Action, Base, CONSTANT, Combine, Instruction, NO_PC, NONE, PredicateOp, Program, Row, SetValue,
-};
+use crate::analysis::cfg::NO_PC;
+use crate::isa::forms::PredicateOp;
+use crate::isa::{Base, LaneOp, Order, RangeAction};
+use crate::program::{Action, CONSTANT, Combine, Instruction, Kernel, NONE, Row, SetValue};
 use lanes::{LaneFunction, Operands, blend};
 
 /// What an instruction was.
@@ -64,7 +72,7 @@ pub enum Issue {
     /// first lane's if they differ, as the address of lane 0.
     Parameter,
     /// Textures are to be fetched from. The access holds the lanes in `mask`, the coordinates in the first rows of
-    /// `values`, and each lane's handle in `addresses`, if the instruction has one. [`Textures::fetch`](crate::texture::Textures::fetch) gives the
+    /// `values`, and each lane's handle in `addresses`, if the instruction has one. [`Textures::fetch`](texture::Textures::fetch) gives the
     /// results for [`Warp::complete_texture`].
     Texture,
     /// Text is to be written, lane by lane in their order. The access holds the lanes in `mask`, the generic
@@ -139,8 +147,8 @@ pub struct Warp {
 }
 
 impl Warp {
-    /// A warp at the start of a program; lanes beyond the block's end are inactive.
-    pub fn new(program: &Program, env: &CtaEnvironment, index: u32) -> Self {
+    /// A warp at the start of a kernel; lanes beyond the block's end are inactive.
+    pub fn new(kernel: &Kernel, env: &CtaEnvironment, index: u32) -> Self {
         let mut warp = Warp {
             pc: 0,
             reconvergence: NO_PC,
@@ -165,12 +173,12 @@ impl Warp {
             predicates: Vec::new(),
             lanes: lanes::best(),
         };
-        warp.restart(program, env, index);
+        warp.restart(kernel, env, index);
         warp
     }
 
     /// The same as a new warp, without new allocations where the old ones suffice.
-    pub fn restart(&mut self, program: &Program, env: &CtaEnvironment, index: u32) {
+    pub fn restart(&mut self, kernel: &Kernel, env: &CtaEnvironment, index: u32) {
         let threads = env.threads().saturating_sub(index.saturating_mul(32));
         self.mask = if threads >= 32 { u32::MAX } else { (1 << threads) - 1 };
         self.pc = if self.mask == 0 { NO_PC } else { 0 };
@@ -185,13 +193,13 @@ impl Warp {
         self.frames.clear();
         (self.function, self.floor, self.returned, self.frame_row, self.local_base) = (0, 0, 0, 0, 0);
         self.frame.clear();
-        self.frame.resize(program.functions[0].frame_bytes.div_ceil(4) as usize, Row::ZERO);
+        self.frame.resize(kernel.functions[0].frame_bytes.div_ceil(4) as usize, Row::ZERO);
         self.saved_rows.clear();
         self.saved_predicates.clear();
         self.rows.clear();
-        self.rows.resize(program.rows as usize, Row::ZERO);
+        self.rows.resize(kernel.rows as usize, Row::ZERO);
         self.predicates.clear();
-        self.predicates.resize(program.predicates as usize, 0);
+        self.predicates.resize(kernel.predicates as usize, 0);
     }
 
     /// Executes without the host's vector extensions, so that tests can compare both.
@@ -229,37 +237,37 @@ impl Warp {
     /// Executes the next instruction.
     ///
     /// # Panics
-    /// If the program is not the one the warp was made for.
+    /// If the kernel is not the one the warp was made for.
     #[inline]
     pub fn issue(
         &mut self,
-        program: &Program,
+        kernel: &Kernel,
         env: &CtaEnvironment,
         access: &mut Access,
     ) -> Result<Issued, Box<ExecError>> {
-        let Some(instruction) = program.instructions.get(self.pc as usize) else {
+        let Some(instruction) = kernel.instructions.get(self.pc as usize) else {
             return Ok(Issued { kind: Issue::Nothing, lanes: 0 });
         };
-        self.check(program);
+        self.check(kernel);
         let lanes = self.executing(instruction);
         if matches!(instruction.action, Action::Branch) {
-            self.branch(program, instruction, lanes);
+            self.branch(kernel, instruction, lanes);
             return Ok(Issued { kind: Issue::Branch, lanes });
         }
         if lanes == 0 {
-            self.advance(program);
+            self.advance(kernel);
             return Ok(Issued { kind: Issue::Nothing, lanes });
         }
         let mut kind = Issue::Done;
         match instruction.action {
             Action::Lane | Action::LaneWide => {
-                // SAFETY: the warp has the program's rows, as asserted above.
-                unsafe { (self.lanes)(self.operands(program), instruction, lanes) };
+                // SAFETY: the warp has the kernel's rows, as asserted above.
+                unsafe { (self.lanes)(self.operands(kernel), instruction, lanes) };
             }
-            Action::Carry(carry) => self.with_carry(program, instruction, carry, lanes),
-            Action::Compare(combine) => self.compare(program, instruction, combine, lanes),
+            Action::Carry(carry) => self.with_carry(kernel, instruction, carry, lanes),
+            Action::Compare(combine) => self.compare(kernel, instruction, combine, lanes),
             Action::Set(combine, value) => {
-                let truth = self.truth(program, instruction, lanes);
+                let truth = self.truth(kernel, instruction, lanes);
                 let (truth, _) = self.combine(instruction, combine, truth);
                 let one = if value == SetValue::One { 1f32.to_bits() } else { u32::MAX };
                 let row = std::array::from_fn(|lane| if truth & (1 << lane) != 0 { one } else { 0 });
@@ -267,52 +275,52 @@ impl Warp {
             }
             Action::Predicate(operation) => self.predicate(instruction, operation, lanes),
             Action::Memory => {
-                self.access(program, env, instruction, lanes, access)?;
+                self.access(kernel, env, instruction, lanes, access)?;
                 kind = Issue::Memory;
             }
             Action::LoadParam => {
                 self.load_param(env, instruction, lanes, access)?;
                 kind = Issue::Parameter;
             }
-            Action::Barrier { waits } => kind = self.barrier(program, instruction, lanes, waits)?,
-            Action::BarrierReduction(_) => kind = self.barrier(program, instruction, lanes, true)?,
-            Action::Warp(op) => self.warp_wide(program, instruction, op, lanes)?,
+            Action::Barrier { waits } => kind = self.barrier(kernel, instruction, lanes, waits)?,
+            Action::BarrierReduction(_) => kind = self.barrier(kernel, instruction, lanes, true)?,
+            Action::Warp(op) => self.warp_wide(kernel, instruction, op, lanes)?,
             Action::Texture { .. } => {
-                self.texture(program, instruction, lanes, access);
+                self.texture(kernel, instruction, lanes, access);
                 kind = Issue::Texture;
             }
-            Action::InSpace(base) => self.in_space(program, env, instruction, base, lanes),
+            Action::InSpace(base) => self.in_space(kernel, env, instruction, base, lanes),
             Action::Fence => kind = Issue::Fence(instruction.order),
             Action::Exit => {
-                self.exit(program, lanes);
+                self.exit(kernel, lanes);
                 return Ok(Issued { kind: Issue::Exit { finished: self.pc == NO_PC }, lanes });
             }
-            Action::LoadFrame | Action::StoreFrame => self.move_frame(program, instruction, lanes, access)?,
+            Action::LoadFrame | Action::StoreFrame => self.move_frame(kernel, instruction, lanes, access)?,
             Action::Call => {
-                self.call(program, instruction, lanes)?;
+                self.call(kernel, instruction, lanes)?;
                 return Ok(Issued { kind: Issue::Branch, lanes });
             }
             Action::Return => {
-                self.return_(program, lanes);
+                self.return_(kernel, lanes);
                 return Ok(Issued { kind: Issue::Branch, lanes });
             }
-            Action::Print => kind = self.print(program, instruction, lanes, access),
-            Action::Range(action) => kind = self.call_range(program, instruction, action, lanes, access)?,
+            Action::Print => kind = self.print(kernel, instruction, lanes, access),
+            Action::Range(action) => kind = self.call_range(kernel, instruction, action, lanes, access)?,
             Action::Assert => {
                 return Err(fault(instruction, lanes, "an assertion of the program failed".into()));
             }
             Action::Trap => return Err(fault(instruction, lanes, "the program executed `trap`".into())),
-            _ => self.move_special(program, env, instruction, lanes, access.clock),
+            _ => self.move_special(kernel, env, instruction, lanes, access.clock),
         }
-        self.advance(program);
+        self.advance(kernel);
         Ok(Issued { kind, lanes })
     }
 
     /// Everything unsafe rests on this: operands index rows that exist.
     #[inline]
-    fn check(&self, program: &Program) {
+    fn check(&self, kernel: &Kernel) {
         assert!(
-            self.rows.len() == program.rows as usize && self.predicates.len() == program.predicates as usize
+            self.rows.len() == kernel.rows as usize && self.predicates.len() == kernel.predicates as usize
         );
     }
 
@@ -327,8 +335,8 @@ impl Warp {
     }
 
     #[inline]
-    fn compare(&mut self, program: &Program, instruction: &Instruction, combine: Combine, lanes: u32) {
-        let truth = self.truth(program, instruction, lanes);
+    fn compare(&mut self, kernel: &Kernel, instruction: &Instruction, combine: Combine, lanes: u32) {
+        let truth = self.truth(kernel, instruction, lanes);
         let (truth, inverse) = self.combine(instruction, combine, truth);
         for (destination, value) in instruction.destinations.into_iter().zip([truth, inverse]) {
             if destination != NONE {
@@ -338,19 +346,19 @@ impl Warp {
     }
 
     #[inline]
-    fn operands(&mut self, program: &Program) -> Operands {
+    fn operands(&mut self, kernel: &Kernel) -> Operands {
         Operands {
             rows: self.rows.as_mut_ptr(),
-            constants: program.constants.as_ptr(),
+            constants: kernel.constants.as_ptr(),
             predicates: self.predicates.as_ptr(),
         }
     }
 
     /// A 32-bit operand.
     #[inline]
-    fn row<'a>(&'a self, program: &'a Program, operand: u16) -> &'a Row {
+    fn row<'a>(&'a self, kernel: &'a Kernel, operand: u16) -> &'a Row {
         if operand & CONSTANT != 0 {
-            &program.constants[(operand & !CONSTANT) as usize]
+            &kernel.constants[(operand & !CONSTANT) as usize]
         } else {
             &self.rows[operand as usize]
         }
@@ -358,9 +366,9 @@ impl Warp {
 
     /// A 64-bit operand.
     #[inline]
-    fn wide<'a>(&'a self, program: &'a Program, operand: u16) -> &'a [u64; 32] {
+    fn wide<'a>(&'a self, kernel: &'a Kernel, operand: u16) -> &'a [u64; 32] {
         let first = (operand & !CONSTANT) as usize;
-        let rows = if operand & CONSTANT != 0 { &program.constants } else { &self.rows };
+        let rows = if operand & CONSTANT != 0 { &kernel.constants } else { &self.rows };
         wide_of(rows, first)
     }
 
@@ -390,14 +398,14 @@ impl Warp {
     // Control.
 
     #[inline]
-    fn advance(&mut self, program: &Program) {
+    fn advance(&mut self, kernel: &Kernel) {
         self.pc += 1;
         if self.pc == self.reconvergence {
-            self.pop(program);
+            self.pop(kernel);
         }
     }
 
-    fn pop(&mut self, program: &Program) {
+    fn pop(&mut self, kernel: &Kernel) {
         loop {
             while self.stack.len() > self.floor
                 && let Some(entry) = self.stack.pop()
@@ -408,7 +416,7 @@ impl Warp {
                     return;
                 }
             }
-            if !self.leave(program) {
+            if !self.leave(kernel) {
                 (self.pc, self.reconvergence, self.mask) = (NO_PC, NO_PC, 0);
                 return;
             }
@@ -416,19 +424,19 @@ impl Warp {
     }
 
     #[inline]
-    fn branch(&mut self, program: &Program, instruction: &Instruction, taken: u32) {
+    fn branch(&mut self, kernel: &Kernel, instruction: &Instruction, taken: u32) {
         let not_taken = self.mask & !taken;
         if taken == 0 {
-            self.advance(program);
+            self.advance(kernel);
             return;
         }
         if not_taken == 0 {
             let last = self.pc;
             self.pc = instruction.target;
             if self.pc == self.reconvergence {
-                self.pop(program);
+                self.pop(kernel);
             } else if instruction.polls {
-                self.begin_polling(program, last);
+                self.begin_polling(kernel, last);
             }
             return;
         }
@@ -438,16 +446,16 @@ impl Warp {
         }
         self.stack.push(Entry { pc: self.pc + 1, reconvergence: meet, mask: not_taken });
         self.stack.push(Entry { pc: instruction.target, reconvergence: meet, mask: taken });
-        self.pop(program);
+        self.pop(kernel);
     }
 
-    fn exit(&mut self, program: &Program, lanes: u32) {
+    fn exit(&mut self, kernel: &Kernel, lanes: u32) {
         self.exited |= lanes;
         self.mask &= !lanes;
         if self.mask == 0 {
-            self.pop(program);
+            self.pop(kernel);
         } else {
-            self.advance(program);
+            self.advance(kernel);
         }
     }
 
@@ -465,21 +473,21 @@ impl Warp {
     // Predicates.
 
     #[inline]
-    fn truth(&mut self, program: &Program, instruction: &Instruction, lanes: u32) -> u32 {
-        // SAFETY: `issue` asserted that the warp has the program's rows.
-        unsafe { (self.lanes)(self.operands(program), instruction, lanes) }
+    fn truth(&mut self, kernel: &Kernel, instruction: &Instruction, lanes: u32) -> u32 {
+        // SAFETY: `issue` asserted that the warp has the kernel's rows.
+        unsafe { (self.lanes)(self.operands(kernel), instruction, lanes) }
     }
 
     /// An operation and its carry. The carry comes first: the destination may be a source.
-    fn with_carry(&mut self, program: &Program, instruction: &Instruction, carry: LaneOp, lanes: u32) {
+    fn with_carry(&mut self, kernel: &Kernel, instruction: &Instruction, carry: LaneOp, lanes: u32) {
         let mut part =
             Instruction { op: carry, action: Action::Compare(Combine::None), ..instruction.clone() };
-        let truth = self.truth(program, &part, lanes);
+        let truth = self.truth(kernel, &part, lanes);
         let wide = instruction.memory.wide_value;
         part.op = instruction.op;
         part.action = if wide { Action::LaneWide } else { Action::Lane };
-        // SAFETY: `issue` asserted that the warp has the program's rows.
-        unsafe { (self.lanes)(self.operands(program), &part, lanes) };
+        // SAFETY: `issue` asserted that the warp has the kernel's rows.
+        unsafe { (self.lanes)(self.operands(kernel), &part, lanes) };
         self.set_predicate(instruction.destinations[1], truth, lanes);
     }
 

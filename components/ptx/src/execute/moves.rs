@@ -1,12 +1,13 @@
 //! Moves that the instruction table does not have: special registers, addresses, packing.
 
 use super::{CtaEnvironment, Warp};
-use crate::program::{Action, Base, Instruction, NONE, Program, Special};
+use crate::isa::Base;
+use crate::program::{Action, Instruction, Kernel, NONE, Special};
 
 impl Warp {
     pub(super) fn move_special(
         &mut self,
-        program: &Program,
+        kernel: &Kernel,
         env: &CtaEnvironment,
         instruction: &Instruction,
         lanes: u32,
@@ -15,7 +16,7 @@ impl Warp {
         let destination = instruction.destinations[0];
         match instruction.action {
             Action::Special(special) => {
-                let values = self.special(program, env, special, clock);
+                let values = self.special(kernel, env, special, clock);
                 if instruction.memory.wide_value {
                     self.set_wide(destination, &values, lanes);
                 } else {
@@ -28,18 +29,16 @@ impl Warp {
             }
             Action::ToGeneric(base) => {
                 let start = self.base_of(base, env);
-                let values =
-                    self.wide(program, instruction.sources[0]).map(|value| value.wrapping_add(start));
+                let values = self.wide(kernel, instruction.sources[0]).map(|value| value.wrapping_add(start));
                 self.set_wide(destination, &values, lanes);
             }
             Action::FromGeneric(base) => {
                 let start = self.base_of(base, env);
-                let values =
-                    self.wide(program, instruction.sources[0]).map(|value| value.wrapping_sub(start));
+                let values = self.wide(kernel, instruction.sources[0]).map(|value| value.wrapping_sub(start));
                 self.set_wide(destination, &values, lanes);
             }
-            Action::Pack => self.pack(program, instruction, lanes),
-            Action::Unpack => self.unpack(program, instruction, lanes),
+            Action::Pack => self.pack(kernel, instruction, lanes),
+            Action::Unpack => self.unpack(kernel, instruction, lanes),
             _ => {}
         }
     }
@@ -47,7 +46,7 @@ impl Warp {
     /// Whether a generic address lies in a window; global memory is what lies in none.
     pub(super) fn in_space(
         &mut self,
-        program: &Program,
+        kernel: &Kernel,
         env: &CtaEnvironment,
         instruction: &Instruction,
         base: Base,
@@ -56,7 +55,7 @@ impl Warp {
         let windows = env.windows;
         let inside = |address: u64, start: u64| address.wrapping_sub(start) < windows.size;
         let mut truth = 0;
-        for (lane, &address) in self.wide(program, instruction.sources[0]).iter().enumerate() {
+        for (lane, &address) in self.wide(kernel, instruction.sources[0]).iter().enumerate() {
             let (shared, local) = (inside(address, windows.shared), inside(address, windows.local));
             let is = match base {
                 Base::Shared => shared,
@@ -68,7 +67,7 @@ impl Warp {
         self.set_predicate(instruction.destinations[0], truth, lanes);
     }
 
-    fn special(&self, program: &Program, env: &CtaEnvironment, special: Special, clock: u64) -> [u64; 32] {
+    fn special(&self, kernel: &Kernel, env: &CtaEnvironment, special: Special, clock: u64) -> [u64; 32] {
         let uniform = match special {
             Special::Tid(axis) => return self.thread_index(env.ntid, axis),
             Special::LaneId => return std::array::from_fn(|lane| lane as u64),
@@ -88,7 +87,7 @@ impl Warp {
             Special::Clock => clock,
             Special::ClockHigh => clock >> 32,
             Special::DynamicShared => u64::from(env.dynamic_shared_bytes),
-            Special::TotalShared => u64::from(program.shared_bytes) + u64::from(env.dynamic_shared_bytes),
+            Special::TotalShared => u64::from(kernel.shared_bytes) + u64::from(env.dynamic_shared_bytes),
         };
         [uniform; 32]
     }
@@ -113,11 +112,11 @@ impl Warp {
         })
     }
 
-    fn pack(&mut self, program: &Program, instruction: &Instruction, lanes: u32) {
+    fn pack(&mut self, kernel: &Kernel, instruction: &Instruction, lanes: u32) {
         let bits = u32::from(instruction.memory.bytes) * 8;
         let mut values = [0u64; 32];
         for part in 0..instruction.memory.elements as usize {
-            let row = self.row(program, instruction.sources[part]);
+            let row = self.row(kernel, instruction.sources[part]);
             for lane in 0..32 {
                 let word = u64::from(row.0[lane]) & ((1 << bits) - 1);
                 values[lane] |= word << (bits * part as u32);
@@ -130,14 +129,14 @@ impl Warp {
         }
     }
 
-    fn unpack(&mut self, program: &Program, instruction: &Instruction, lanes: u32) {
+    fn unpack(&mut self, kernel: &Kernel, instruction: &Instruction, lanes: u32) {
         let bits = u32::from(instruction.memory.bytes) * 8;
         let parts = instruction.memory.elements as usize;
         let source = instruction.sources[0];
         let values = if parts as u32 * bits == 64 {
-            *self.wide(program, source)
+            *self.wide(kernel, source)
         } else {
-            self.row(program, source).0.map(u64::from)
+            self.row(kernel, source).0.map(u64::from)
         };
         for part in 0..parts {
             let destination = instruction.destinations[part];

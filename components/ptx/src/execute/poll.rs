@@ -5,7 +5,8 @@
 //! need only be timed. A GPU whose warps poll by the thousand is simulated several times as fast for it.
 
 use super::Warp;
-use crate::program::{Action, Instruction, NO_PC, NONE, Program, Row, Space};
+use crate::analysis::cfg::NO_PC;
+use crate::program::{Kernel, NONE, Row};
 
 /// The round of such a loop that a warp has executed.
 #[derive(Clone, Copy, Debug)]
@@ -31,55 +32,16 @@ pub enum PollStep {
     Other,
 }
 
-/// Instructions of such a loop at most.
-const LONGEST: u32 = 8;
-
-/// Marks the branches back of such loops.
-pub(crate) fn mark(instructions: &mut [Instruction]) {
-    for last in 0..instructions.len() {
-        let Instruction { target, .. } = instructions[last];
-        let back = (last as u32).checked_sub(target).is_some_and(|length| length < LONGEST);
-        if back && polls(&instructions[target as usize..=last]) {
-            instructions[last].polls = true;
-        }
-    }
-}
-
-/// Whether instructions are such a loop: none of them reads what it or a later one writes, so a round hands nothing to the next.
-fn polls(round: &[Instruction]) -> bool {
-    let [load, compares @ .., branch] = round else { return false };
-    let form = &load.memory;
-    let is_load = load.action == Action::Memory && form.space == Some(Space::Shared) && form.base.is_none();
-    let is_word =
-        form.atomic.is_none() && !form.store && (form.elements, form.bytes) == (1, 4) && !form.wide_value;
-    let is_compare =
-        |compare: &Instruction| matches!(compare.action, Action::Compare(_)) && !compare.is_guarded();
-    let is_rewritten = |(place, instruction): (usize, &Instruction)| {
-        let written = |id: &u16| round[place..].iter().any(|later| later.writes.as_slice().contains(id));
-        instruction.reads.as_slice().iter().any(written)
-    };
-    // What an acquire means for the accesses behind it is not repeated by timing it.
-    is_load
-        && load.order.is_none()
-        && is_word
-        && load.destinations[0] != NONE
-        && !load.is_guarded()
-        && compares.iter().all(is_compare)
-        && branch.action == Action::Branch
-        && branch.is_guarded()
-        && !round.iter().enumerate().any(is_rewritten)
-}
-
 impl Warp {
     /// The branch at `last` has gone back with all lanes: the rounds to come are like this one, if all lanes have loaded one word.
     #[inline(never)]
-    pub(super) fn begin_polling(&mut self, program: &Program, last: u32) {
+    pub(super) fn begin_polling(&mut self, kernel: &Kernel, last: u32) {
         let first = self.pc;
         // Paths that meet within the loop would leave it there.
         if (first..=last).contains(&self.reconvergence) {
             return;
         }
-        let load = &program.instructions[first as usize];
+        let load = &kernel.instructions[first as usize];
         let word_of = |lane: usize| self.rows[load.destinations[0] as usize].0[lane];
         let address_of = |lane: usize| match load.address {
             NONE => load.offset as u64,
@@ -112,14 +74,14 @@ impl Warp {
     /// The word that a [`PollStep::Load`] has loaded. If it is another one, what follows is executed.
     ///
     /// # Panics
-    /// If the program is not the one the warp was made for.
+    /// If the kernel is not the one the warp was made for.
     #[inline]
-    pub fn polled(&mut self, program: &Program, word: u32) {
+    pub fn polled(&mut self, kernel: &Kernel, word: u32) {
         if word != self.poll.word {
             let first = std::mem::replace(&mut self.poll, Poll::NONE).first;
             let mut words = [Row::ZERO; 4];
             words[0] = Row([word; 32]);
-            self.complete_load(program, first, self.mask, &words);
+            self.complete_load(kernel, first, self.mask, &words);
         }
     }
 }
@@ -130,56 +92,13 @@ mod tests {
 
     use super::super::{Access, CtaEnvironment, Issue};
     use super::*;
+    use crate::program::polls::tests::kernel;
 
-    fn program(body: &str) -> Program {
-        let text = format!(
-            ".version 7.0\n.target sm_35\n.address_size 64\n.visible .entry wait() {{\n.reg .b32 %r<9>; .reg .pred %p<9>;\n\
-             .shared .align 4 .b8 words[256];\nmov.u32 %r1, %tid.x;\nmov.u32 %r4, 0;\n{body}\nret;\n}}"
-        );
-        Program::compile(&text, Some("wait")).unwrap()
-    }
-
-    fn marked(body: &str) -> bool {
-        program(body).instructions().iter().any(|instruction| instruction.polls)
-    }
-
-    #[test]
-    fn loops_that_only_wait_are_known() {
-        assert!(marked("A: ld.volatile.shared.u32 %r2, [words+8]; setp.eq.s32 %p1, %r2, 0; @%p1 bra A;"));
-        assert!(marked(
-            "A: ld.shared.s32 %r2, [%r1]; setp.eq.s32 %p1, %r2, %r3; setp.lt.and.s32 %p2, %r2, 7, %p1; @!%p2 bra A;"
-        ));
-        for (why, body) in [
-            (
-                "counts",
-                "A: ld.shared.u32 %r2, [words]; add.u32 %r4, %r4, 1; setp.eq.s32 %p1, %r2, 0; @%p1 bra A;",
-            ),
-            ("follows what it loads", "A: ld.shared.u32 %r2, [%r2]; setp.eq.s32 %p1, %r2, 0; @%p1 bra A;"),
-            (
-                "hands a predicate on",
-                "A: ld.shared.u32 %r2, [words]; setp.eq.and.s32 %p1, %r2, 0, %p1; @%p1 bra A;",
-            ),
-            (
-                "compares what it loaded before",
-                "A: ld.shared.u32 %r2, [words]; setp.eq.s32 %p1, %r2, 0; @%p1 ld.shared.u32 %r2, [words]; @%p1 bra A;",
-            ),
-            (
-                "stores",
-                "A: st.shared.u32 [words], %r4; ld.shared.u32 %r2, [words]; setp.eq.s32 %p1, %r2, 0; @%p1 bra A;",
-            ),
-            ("changes", "A: atom.shared.add.u32 %r2, [words], 1; setp.eq.s32 %p1, %r2, 0; @%p1 bra A;"),
-            ("takes a byte", "A: ld.shared.u8 %r2, [words]; setp.eq.s32 %p1, %r2, 0; @%p1 bra A;"),
-            ("never ends by itself", "A: ld.shared.u32 %r2, [words]; setp.eq.s32 %p1, %r2, 0; bra A;"),
-        ] {
-            assert!(!marked(body), "a loop that {why}");
-        }
-    }
-
-    /// Executes a program on shared memory of which word `k` becomes 1 after `k` loads; gives the instructions, with their lanes, and
+    /// Executes a kernel on shared memory of which word `k` becomes 1 after `k` loads; gives the instructions, with their lanes, and
     /// what the registers hold, and how many steps were not executed.
-    fn run(program: &Program, remembers: bool) -> (Vec<(u32, u32)>, Vec<Row>, u32) {
+    fn run(kernel: &Kernel, remembers: bool) -> (Vec<(u32, u32)>, Vec<Row>, u32) {
         let env = CtaEnvironment::new([1, 1, 1], [32, 1, 1], Arc::from([]));
-        let mut warp = Warp::new(program, &env, 0);
+        let mut warp = Warp::new(kernel, &env, 0);
         let (mut access, mut loads, mut steps, mut spared) = (Access::default(), 0, Vec::new(), 0);
         while let Some(pc) = warp.pc() {
             assert!(steps.len() < 10_000, "it does not end");
@@ -189,16 +108,16 @@ mod tests {
                 spared += 1;
                 if let PollStep::Load(address) = step {
                     loads += 1;
-                    warp.polled(program, at(address.into(), loads));
+                    warp.polled(kernel, at(address.into(), loads));
                 }
                 continue;
             }
-            let issued = warp.issue(program, &env, &mut access).unwrap();
+            let issued = warp.issue(kernel, &env, &mut access).unwrap();
             steps.push((pc, issued.lanes));
             if issued.kind == Issue::Memory {
                 loads += 1;
                 let words = Row(access.addresses.map(|address| at(address, loads)));
-                warp.complete_load(program, pc, issued.lanes, &[words, Row::ZERO, Row::ZERO, Row::ZERO]);
+                warp.complete_load(kernel, pc, issued.lanes, &[words, Row::ZERO, Row::ZERO, Row::ZERO]);
             }
         }
         (steps, warp.rows.clone(), spared)
@@ -212,8 +131,8 @@ mod tests {
         for (body, spares) in
             [(format!("A: {again}"), true), (alone.to_owned(), true), (each.to_owned(), false)]
         {
-            let program = program(&body);
-            let (plain, remembered) = (run(&program, false), run(&program, true));
+            let kernel = kernel(&body);
+            let (plain, remembered) = (run(&kernel, false), run(&kernel, true));
             assert_eq!((&plain.0, &plain.1, plain.2), (&remembered.0, &remembered.1, 0), "{body}");
             assert_eq!(
                 remembered.2 > 100,

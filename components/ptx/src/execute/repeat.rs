@@ -5,7 +5,7 @@
 
 use super::Warp;
 use super::poll::Poll;
-use crate::program::{Action, Program, RegisterPlace, Special};
+use crate::program::{Action, Kernel, RegisterPlace, Special};
 
 /// What an instruction is to somebody who asks whether a loop ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,9 +62,9 @@ pub(crate) struct Deciding(Vec<RegisterPlace>);
 
 impl Deciding {
     /// Those of a loop that consists of these instructions.
-    pub(crate) fn of(program: &Program, loop_: &[u32]) -> Self {
-        let mut decides = vec![false; usize::from(program.scoreboard_registers)];
-        let instructions = || loop_.iter().map(|pc| &program.instructions[*pc as usize]);
+    pub(crate) fn of(kernel: &Kernel, loop_: &[u32]) -> Self {
+        let mut decides = vec![false; usize::from(kernel.scoreboard_registers)];
+        let instructions = || loop_.iter().map(|pc| &kernel.instructions[*pc as usize]);
         for instruction in instructions().filter(|it| part(it.action) != Part::Computes) {
             instruction.reads.as_slice().iter().for_each(|id| decides[usize::from(*id)] = true);
         }
@@ -81,7 +81,7 @@ impl Deciding {
                 break;
             }
         }
-        let places = decides.iter().zip(&program.places).filter(|(decides, _)| **decides);
+        let places = decides.iter().zip(&kernel.places).filter(|(decides, _)| **decides);
         Deciding(places.map(|(_, place)| *place).collect())
     }
 }

@@ -4,10 +4,9 @@
 //! it cannot wait in one of them for lanes on another. A mask that asks for it is a fault, never a wrong
 //! value. Lanes that have ended, or never began, are not waited for.
 
-use super::{Issue, Warp, blend, fault};
-use crate::error::ExecError;
+use super::{ExecError, Issue, Warp, blend, fault};
 use crate::isa::warp::{self, Reduction, WarpOp};
-use crate::program::{Action, Instruction, NONE, Program, Row};
+use crate::program::{Action, Instruction, Kernel, NONE, Row};
 
 /// How the threads of a CTA answered at a barrier that counts predicates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,8 +28,8 @@ impl Votes {
 /// A barrier that a part of a warp executes. The manual (PTX ISA 9.7.13.1) leaves undefined what comes of it, except for
 /// barriers that are not `.aligned`, from sm_70 on.
 #[cold]
-fn alone(program: &Program, instruction: &Instruction, lanes: u32, absent: u32) -> Box<ExecError> {
-    let why = if instruction.aligned || program.target() < 70 {
+fn alone(kernel: &Kernel, instruction: &Instruction, lanes: u32, absent: u32) -> Box<ExecError> {
+    let why = if instruction.aligned || kernel.target() < 70 {
         "PTX leaves undefined what a part of a warp does at this barrier (a thread that returns early on one path keeps it from meeting the other; under a guard it does not)"
     } else {
         "paths of a warp run one after another here, so they can never meet at this barrier"
@@ -44,12 +43,12 @@ fn alone(program: &Program, instruction: &Instruction, lanes: u32, absent: u32) 
 impl Warp {
     pub(super) fn warp_wide(
         &mut self,
-        program: &Program,
+        kernel: &Kernel,
         instruction: &Instruction,
         op: WarpOp,
         lanes: u32,
     ) -> Result<(), Box<ExecError>> {
-        let groups = self.groups(program, instruction, lanes)?;
+        let groups = self.groups(kernel, instruction, lanes)?;
         let in_group = |lane: usize| groups.0[lane];
         let each = |of: &dyn Fn(usize) -> u32| -> [u32; 32] { std::array::from_fn(of) };
         let truth_of = |of: &dyn Fn(usize) -> bool| -> u32 {
@@ -58,7 +57,7 @@ impl Warp {
         let [a, b, c, _] = instruction.sources;
         let (values, truth) = match op {
             WarpOp::ShuffleUp | WarpOp::ShuffleDown | WarpOp::ShuffleXor | WarpOp::ShuffleIndex => {
-                let [a, b, c] = [a, b, c].map(|operand| self.row(program, operand).0);
+                let [a, b, c] = [a, b, c].map(|operand| self.row(kernel, operand).0);
                 let source = |lane: usize| warp::shuffle_source(op, lane as u32, b[lane], c[lane]);
                 (each(&|lane| a[source(lane).0 as usize & 31]), truth_of(&|lane| source(lane).1))
             }
@@ -72,9 +71,9 @@ impl Warp {
             }
             WarpOp::MatchAny | WarpOp::MatchAll => {
                 let values = if instruction.memory.wide_value {
-                    *self.wide(program, a)
+                    *self.wide(kernel, a)
                 } else {
-                    self.row(program, a).0.map(u64::from)
+                    self.row(kernel, a).0.map(u64::from)
                 };
                 let equal = each(&|lane| warp::equal_lanes(&values, lane, in_group(lane)));
                 let all = truth_of(&|lane| equal[lane] == in_group(lane));
@@ -94,7 +93,7 @@ impl Warp {
                 return Ok(());
             }
             _ => {
-                let values = self.row(program, a).0;
+                let values = self.row(kernel, a).0;
                 (each(&|lane| warp::reduce(op, &values, in_group(lane))), 0)
             }
         };
@@ -109,17 +108,12 @@ impl Warp {
     }
 
     /// The lanes that each lane acts together with: those of its mask, or all that are here.
-    fn groups(
-        &self,
-        program: &Program,
-        instruction: &Instruction,
-        lanes: u32,
-    ) -> Result<Row, Box<ExecError>> {
+    fn groups(&self, kernel: &Kernel, instruction: &Instruction, lanes: u32) -> Result<Row, Box<ExecError>> {
         let mask = instruction.sources[3];
         if mask == NONE {
             return Ok(Row([lanes; 32]));
         }
-        let masks = self.row(program, mask).0;
+        let masks = self.row(kernel, mask).0;
         for lane in (0..32).filter(|lane| lanes >> lane & 1 != 0) {
             let missing = masks[lane] & !self.exited & !lanes;
             if masks[lane] >> lane & 1 == 0 {
@@ -139,13 +133,13 @@ impl Warp {
 
     pub(super) fn barrier(
         &mut self,
-        program: &Program,
+        kernel: &Kernel,
         instruction: &Instruction,
         lanes: u32,
         waits: bool,
     ) -> Result<Issue, Box<ExecError>> {
         let lane = lanes.trailing_zeros() as usize;
-        let value = |operand: u16| self.row(program, operand).0[lane];
+        let value = |operand: u16| self.row(kernel, operand).0[lane];
         let id = value(instruction.sources[0]);
         let count = (instruction.sources[1] != NONE).then(|| value(instruction.sources[1]));
         if id > 15 {
@@ -158,9 +152,9 @@ impl Warp {
                 format!("a barrier of {count} threads: the number must be a multiple of 32 and not 0");
             return Err(fault(instruction, lanes, message));
         }
-        let absent = self.missing(program, lanes);
+        let absent = self.missing(kernel, lanes);
         if absent != 0 {
-            return Err(alone(program, instruction, lanes, absent));
+            return Err(alone(kernel, instruction, lanes, absent));
         }
         let votes = match instruction.action {
             Action::BarrierReduction(_) => {
@@ -176,7 +170,7 @@ impl Warp {
 
     /// The lanes that have not come along, those aside that have ended or have nothing left to do but to end: these
     /// wait there for the others.
-    fn missing(&self, program: &Program, lanes: u32) -> u32 {
+    fn missing(&self, kernel: &Kernel, lanes: u32) -> u32 {
         let mut rest = !(self.exited | lanes);
         let mut missing = rest & self.mask;
         rest &= !self.mask;
@@ -184,7 +178,7 @@ impl Warp {
         for entry in self.stack.iter().rev() {
             let here = entry.mask & rest;
             rest &= !here;
-            let next = program.instructions.get(entry.pc as usize);
+            let next = kernel.instructions.get(entry.pc as usize);
             let ends = next.is_some_and(|next| next.action == Action::Exit && !next.is_guarded());
             missing |= if ends { 0 } else { here };
         }
@@ -194,11 +188,11 @@ impl Warp {
     /// Lets a warp go on that waits at a barrier; `votes` are those of all warps that arrived.
     ///
     /// # Panics
-    /// If the program is not the one the warp was made for.
-    pub fn pass_barrier(&mut self, program: &Program, votes: Votes) {
-        assert!(self.predicates.len() == program.predicates as usize);
+    /// If the kernel is not the one the warp was made for.
+    pub fn pass_barrier(&mut self, kernel: &Kernel, votes: Votes) {
+        assert!(self.predicates.len() == kernel.predicates as usize);
         let Some((pc, lanes)) = self.voting.take() else { return };
-        let instruction = &program.instructions[pc as usize];
+        let instruction = &kernel.instructions[pc as usize];
         let Action::BarrierReduction(reduction) = instruction.action else { return };
         let destination = instruction.destinations[0];
         let truth = match reduction {

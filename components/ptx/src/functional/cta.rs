@@ -7,14 +7,14 @@ use super::findings::{Check, Findings, mistake};
 use super::races::{Race, Races};
 use super::shadow::Shadow;
 use super::{FlatMemory, Observer, Options, Statistics, ToldRange};
-use crate::allocations::{Allocations, bytes_of};
-use crate::endless::{Doing, FIRST_LOOK, Memories, Moment, Verdict, budget};
-use crate::error::{ExecError, Failure};
-use crate::execute::{Access, AccessKind, CtaEnvironment, Issue, Votes, Warp};
-use crate::printf::print;
-use crate::program::{Program, Row, Space};
-use crate::standstill::{Waiting, standstill};
-use crate::texture::channel_of;
+use crate::execute::allocations::{Allocations, bytes_of};
+use crate::execute::endless::{Doing, FIRST_LOOK, Memories, Moment, Verdict, budget};
+use crate::execute::printf::print;
+use crate::execute::standstill::{Waiting, standstill};
+use crate::execute::texture::channel_of;
+use crate::execute::{Access, AccessKind, CtaEnvironment, ExecError, Failure, Issue, Votes, Warp};
+use crate::isa::Space;
+use crate::program::{Kernel, Row};
 
 /// A warp runs this many instructions before the next has its turn: enough to stay in the host's cache,
 /// few enough that warps which wait for one another in a loop make progress.
@@ -31,7 +31,7 @@ struct Arrived {
 
 /// A CTA at work; the next one takes over its memory.
 pub(super) struct Cta<'a> {
-    program: &'a Program,
+    kernel: &'a Kernel,
     warps: Vec<Warp>,
     /// The barrier a warp waits at.
     waiting: Vec<Option<Waiting>>,
@@ -53,16 +53,16 @@ pub(super) struct Cta<'a> {
 
 impl<'a> Cta<'a> {
     /// The warps and memories of a launch's CTAs.
-    pub(super) fn new(program: &'a Program, env: &CtaEnvironment, options: &Options) -> Self {
+    pub(super) fn new(kernel: &'a Kernel, env: &CtaEnvironment, options: &Options) -> Self {
         let count = env.warps() as usize;
-        let mut warps: Vec<Warp> = (0..env.warps()).map(|index| Warp::new(program, env, index)).collect();
+        let mut warps: Vec<Warp> = (0..env.warps()).map(|index| Warp::new(kernel, env, index)).collect();
         if options.baseline {
             warps.iter_mut().for_each(Warp::use_baseline);
         }
-        let shared = program.shared_bytes() as usize + options.dynamic_shared_bytes as usize;
-        let local = program.local_bytes() as usize;
+        let shared = kernel.shared_bytes() as usize + options.dynamic_shared_bytes as usize;
+        let local = kernel.local_bytes() as usize;
         Cta {
-            program,
+            kernel,
             warps,
             waiting: vec![None; count],
             arrived: [Arrived::default(); 16],
@@ -70,7 +70,7 @@ impl<'a> Cta<'a> {
             local: vec![0; local * 32 * count],
             shared_shadow: Shadow::new(shared),
             local_shadow: Shadow::new(local.next_multiple_of(64) * 32 * count),
-            races: options.racecheck.then(|| Box::new(Races::new(count, shared, program.target()))),
+            races: options.racecheck.then(|| Box::new(Races::new(count, shared, kernel.target()))),
             access: Access::default(),
             words: [Row::ZERO; 4],
             statistics: Statistics::default(),
@@ -89,7 +89,7 @@ impl<'a> Cta<'a> {
         observer: &mut impl Observer,
     ) -> Result<ControlFlow<()>, Box<Failure>> {
         for (index, warp) in self.warps.iter_mut().enumerate() {
-            warp.restart(self.program, env, index as u32);
+            warp.restart(self.kernel, env, index as u32);
         }
         self.waiting.fill(None);
         self.arrived = [Arrived::default(); 16];
@@ -111,7 +111,7 @@ impl<'a> Cta<'a> {
                         moved = true;
                         let turn = self.turn(index, env, memory, observer);
                         turn.map_err(|error| {
-                            Box::new(Failure::of_warp(self.program, ctaid, index as u32, *error))
+                            Box::new(Failure::of_warp(self.kernel, ctaid, index as u32, *error))
                         })?;
                     }
                 }
@@ -120,7 +120,7 @@ impl<'a> Cta<'a> {
                 return Ok(ControlFlow::Continue(()));
             }
             if !moved {
-                let message = standstill(self.program, &self.waiting, |id| self.come_and_wanted(id as usize));
+                let message = standstill(self.kernel, &self.waiting, |id| self.come_and_wanted(id as usize));
                 return Err(Box::new(Failure::of_block(ctaid, message)));
             }
             let executed = self.statistics.warp_instructions - begun;
@@ -147,7 +147,7 @@ impl<'a> Cta<'a> {
         let mut left = TURN;
         loop {
             let first = self.warps[index].pc().unwrap_or_default();
-            let (count, threads) = self.warps[index].run_straight(self.program, left);
+            let (count, threads) = self.warps[index].run_straight(self.kernel, left);
             observer.computed(index, first, count, threads);
             self.statistics.warp_instructions += u64::from(count);
             self.statistics.thread_instructions += threads;
@@ -157,7 +157,7 @@ impl<'a> Cta<'a> {
             }
             left -= 1;
             let pc = self.warps[index].pc().unwrap_or_default();
-            let issued = self.warps[index].issue(self.program, env, &mut self.access)?;
+            let issued = self.warps[index].issue(self.kernel, env, &mut self.access)?;
             observer.issued(index, pc, issued, &self.access);
             self.statistics.warp_instructions += 1;
             self.statistics.thread_instructions += u64::from(issued.lanes.count_ones());
@@ -214,7 +214,7 @@ impl<'a> Cta<'a> {
                 if waiting.is_some_and(|waiting| waiting.barrier == id as u32) {
                     self.races.iter_mut().for_each(|races| races.pass(index, id as u32, count.is_none()));
                     *waiting = None;
-                    warp.pass_barrier(self.program, votes);
+                    warp.pass_barrier(self.kernel, votes);
                     observer.passed(index, id as u32);
                 }
             }
@@ -244,8 +244,8 @@ impl<'a> Cta<'a> {
             _ => Doing::Running(Box::new(warp.clone())),
         };
         let warps: Vec<Doing> = self.warps.iter().zip(&self.waiting).map(doing).collect();
-        let moment = Moment { program: self.program, env, shared: self.shared.clone(), warps };
-        let size = self.program.local_bytes() as usize;
+        let moment = Moment { kernel: self.kernel, env, shared: self.shared.clone(), warps };
+        let size = self.kernel.local_bytes() as usize;
         let mut memories = Known { local: &self.local, size, memory };
         for index in 0..self.warps.len() {
             if matches!(moment.warps[index], Doing::Running(_))
@@ -267,7 +267,7 @@ impl<'a> Cta<'a> {
         let message = format!(
             "the block has executed more than {limit} warp instructions and has not ended: a loop runs forever, or waits for another block, which cannot run at the same time"
         );
-        Box::new(mistake(self.program, ctaid, index, lane, warp.pc().unwrap_or_default(), message))
+        Box::new(mistake(self.kernel, ctaid, index, lane, warp.pc().unwrap_or_default(), message))
     }
 
     fn memory(
@@ -332,10 +332,10 @@ impl<'a> Cta<'a> {
     /// Notes the races of an access to shared memory.
     #[cold]
     fn look_for_races(&mut self, index: usize, env: &CtaEnvironment) {
-        let Cta { races, access, shared, program, findings, warps, .. } = self;
+        let Cta { races, access, shared, kernel, findings, warps, .. } = self;
         let Some(races) = races else { return };
         races.meet(index, warps[index].meetings());
-        let line = |pc: u32| program.instructions()[pc as usize].line;
+        let line = |pc: u32| kernel.instructions()[pc as usize].line;
         for &Race { lane, byte, other, did } in races.note(access, index, shared) {
             let (here, there) = (line(access.pc), line(other.pc()));
             let lines = [here.min(there), here.max(there)];
@@ -343,17 +343,17 @@ impl<'a> Cta<'a> {
                 continue;
             }
             let whose =
-                format!("warp {}, lane {}, {did} at {}", other.warp(), other.lane(), program.quote(there));
+                format!("warp {}, lane {}, {did} at {}", other.warp(), other.lane(), kernel.quote(there));
             let message =
                 format!("{} of shared memory; {whose}, byte {byte:#x}, in no order", access.describe(lane));
-            let first = mistake(program, env.ctaid, index, lane, access.pc, message);
+            let first = mistake(kernel, env.ctaid, index, lane, access.pc, message);
             findings.begin(Check::Race, lines, 1, first);
         }
     }
 
     fn complete(&mut self, index: usize) {
         if self.access.wants_value {
-            self.warps[index].complete_load(self.program, self.access.pc, self.access.mask, &self.words);
+            self.warps[index].complete_load(self.kernel, self.access.pc, self.access.mask, &self.words);
         }
     }
 
@@ -372,8 +372,8 @@ impl<'a> Cta<'a> {
             }
             channel_of(found.bytes.get(start..start + bytes).unwrap_or_default())
         };
-        let words = env.textures.fetch(self.program, &self.access, read)?;
-        self.warps[index].complete_texture(self.program, self.access.pc, self.access.mask, &words);
+        let words = env.textures.fetch(self.kernel, &self.access, read)?;
+        self.warps[index].complete_texture(self.kernel, self.access.pc, self.access.mask, &words);
         Ok(())
     }
 
@@ -383,8 +383,8 @@ impl<'a> Cta<'a> {
         env: &CtaEnvironment,
         memory: &FlatMemory,
     ) -> Result<(), Box<ExecError>> {
-        let Cta { access, shared, local, program, statistics, warps, .. } = self;
-        let size = program.local_bytes() as usize;
+        let Cta { access, shared, local, kernel, statistics, warps, .. } = self;
+        let size = kernel.local_bytes() as usize;
         let windows = env.windows;
         let byte = |bytes: &[u8], offset: u64| bytes.get(usize::try_from(offset).ok()?).copied();
         let mut read = |lane: usize, address: u64| {
@@ -400,17 +400,17 @@ impl<'a> Cta<'a> {
         };
         let printed = print(access, &mut read, &mut statistics.output);
         let counts = printed.map_err(|(lane, address)| {
-            let line = program.instructions()[access.pc as usize].line;
+            let line = kernel.instructions()[access.pc as usize].line;
             let message = format!("`vprintf` reads {address:#x}, where no memory is");
             Box::new(ExecError { line, lane: lane as u32, message })
         })?;
-        warps[index].complete_print(program, access.pc, access.mask, &counts);
+        warps[index].complete_print(kernel, access.pc, access.mask, &counts);
         Ok(())
     }
 
     fn local(&mut self, index: usize, env: &CtaEnvironment) -> Result<(), Box<ExecError>> {
         let access = &self.access;
-        let size = self.program.local_bytes() as usize;
+        let size = self.kernel.local_bytes() as usize;
         let mut unwritten = 0;
         for lane in (0..32).filter(|lane| access.mask & (1 << lane) != 0) {
             let thread = index * 32 + lane;
@@ -437,11 +437,11 @@ impl<'a> Cta<'a> {
         let place = match space {
             Space::Global => allocations.locate(addresses[lane as usize], (*width).into()),
             Space::Shared => beyond("the block's shared memory", self.shared.len()),
-            Space::Const => beyond("constant memory", self.program.constant_bytes() as usize),
-            Space::Local => beyond("the thread's local memory", self.program.local_bytes() as usize),
+            Space::Const => beyond("constant memory", self.kernel.constant_bytes() as usize),
+            Space::Local => beyond("the thread's local memory", self.kernel.local_bytes() as usize),
         };
         let message = format!("{}, {place}", self.access.describe(lane));
-        Box::new(ExecError { line: self.program.instructions()[*pc as usize].line, lane, message })
+        Box::new(ExecError { line: self.kernel.instructions()[*pc as usize].line, lane, message })
     }
 
     /// Notes that lanes have read what nobody has written.
@@ -454,7 +454,7 @@ impl<'a> Cta<'a> {
         allocations: impl FnOnce() -> Allocations,
     ) {
         let Access { pc, space, ref addresses, .. } = self.access;
-        let lines = [self.program.instructions()[pc as usize].line; 2];
+        let lines = [self.kernel.instructions()[pc as usize].line; 2];
         if self.findings.count(Check::Unwritten, lines, lanes.count_ones()) {
             return;
         }
@@ -466,7 +466,7 @@ impl<'a> Cta<'a> {
         };
         let message =
             format!("{} in {place}, not all of which have ever been written", self.access.describe(lane));
-        let first = mistake(self.program, env.ctaid, index, lane, pc, message);
+        let first = mistake(self.kernel, env.ctaid, index, lane, pc, message);
         self.findings.begin(Check::Unwritten, lines, lanes.count_ones(), first);
     }
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::error::{ExecError, Failure};
-use crate::program::Program;
+use crate::execute::{ExecError, Failure};
+use crate::program::Kernel;
 
 /// A sort of mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,13 +67,13 @@ impl Findings {
 
 /// A warp that did what a message says.
 pub(super) fn mistake(
-    program: &Program,
+    kernel: &Kernel,
     ctaid: [u32; 3],
     warp: usize,
     lane: u32,
     pc: u32,
     message: String,
 ) -> Failure {
-    let line = program.instructions()[pc as usize].line;
-    Failure::of_warp(program, ctaid, warp as u32, ExecError { line, lane, message })
+    let line = kernel.instructions()[pc as usize].line;
+    Failure::of_warp(kernel, ctaid, warp as u32, ExecError { line, lane, message })
 }

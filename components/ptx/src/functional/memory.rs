@@ -7,10 +7,9 @@ use super::first_touch::{FirstBytes, FirstTouch, PAGE};
 use super::shadow::Shadow;
 use super::space::Space;
 use super::touched::Touched;
-use crate::allocations::{Allocation, Allocations, Rights};
 use crate::execute::Access;
-use crate::image::VariableBases;
-use crate::program::Program;
+use crate::execute::allocations::{Allocation, Allocations, Rights};
+use crate::program::{Kernel, VariableBases};
 
 /// Memory as one run of bytes, of which only what was allocated can be accessed.
 #[derive(Clone, Debug)]
@@ -150,19 +149,19 @@ impl FlatMemory {
     }
 
     /// Gives a module's variables their places and first bytes; any of its kernels will do.
-    pub fn load(&mut self, module: &str, program: &Program) -> VariableBases {
+    pub fn load(&mut self, module: &str, kernel: &Kernel) -> VariableBases {
         let mut place = |space: &str, size: u64, rights| {
             let (name, size) = (format!("{space} of {module}"), size as usize);
             let fill = |place: &mut Space| place.grow(place.len() + size);
             if size > 0 { self.add(name, size, None, rights, fill) } else { 0 }
         };
         let bases = VariableBases {
-            globals: place("variables", program.global_bytes(), Rights::All),
-            constants: place("constants", program.constant_bytes(), Rights::Read),
+            globals: place("variables", kernel.global_bytes(), Rights::All),
+            constants: place("constants", kernel.constant_bytes(), Rights::Read),
         };
         // What they hold may be their own addresses.
-        self.fill(bases.globals, &program.global_image(bases));
-        self.fill(bases.constants, &program.constant_image(bases));
+        self.fill(bases.globals, &kernel.global_image(bases));
+        self.fill(bases.constants, &kernel.constant_image(bases));
         bases
     }
 
@@ -329,5 +328,26 @@ mod tests {
         let all = memory.allocations();
         assert_eq!(all.locate(a + 4, 4), "in `a`, which was freed after launch 3");
         assert!(all.allow(b, 8, true) && !all.allow(a, 1, false));
+    }
+
+    #[test]
+    fn variables_of_a_module_are_allocations_by_name() {
+        let source = ".version 7.8
+.target sm_35
+.address_size 64
+.global .align 4 .u32 word = 5;
+.const .align 8 .u64 back = generic(word);
+.global .align 8 .u64 constant = generic(back);
+.visible .entry k() { ret; }
+";
+        let kernel = Kernel::compile(source, None).unwrap_or_else(|errors| panic!("{errors:?}"));
+        let mut memory = FlatMemory::new(0);
+        let bases = memory.load("m", &kernel);
+        let all = memory.allocations();
+        assert!(all.allow(bases.globals, 16, true) && all.allow(bases.constants, 8, false));
+        assert!(!all.allow(bases.constants, 4, true));
+        assert_eq!(all.locate(bases.constants, 4), "in `constants of m`, which kernels can only read");
+        let start = (bases.globals - memory.base) as usize;
+        assert_eq!(memory.bytes[start..start + 16], kernel.global_image(bases));
     }
 }

@@ -101,7 +101,7 @@ pub(super) struct Races {
 }
 
 impl Races {
-    /// Of blocks with so many warps and bytes, of a program for this architecture.
+    /// Of blocks with so many warps and bytes, of a kernel for this architecture.
     pub(super) fn new(warps: usize, bytes: usize, target: u32) -> Self {
         let mut races = Races {
             independent: target >= 70,

@@ -5,9 +5,19 @@
 //! The modifiers of loads, stores and atomics multiply to thousands of spellings: their rows name the first
 //! word only, and `isa/memory.rs` reads the others.
 
+use super::space::Base;
 use super::warp::{Reduction, WarpOp};
 use super::{Latency, Unit};
-use crate::program::{Base, PredicateOp};
+
+/// Predicate logic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PredicateOp {
+    Mov,
+    Not,
+    And,
+    Or,
+    Xor,
+}
 
 /// What an instruction is, as far as decoding it differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,8 @@
 //! Known deviation: `atom.add.f32` on global memory keeps subnormals, which the manual flushes to zero.
 
 use super::order::Order;
-use crate::program::Space;
+use super::space::Space;
+use crate::syntax::types::element_size;
 
 /// What a load or store asks of the caches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -249,7 +250,7 @@ pub(crate) fn modifiers(opcode: &str) -> Result<Modifiers, String> {
         words.next();
     }
     let element = words.next().unwrap_or("");
-    match crate::parser::element_size(element) {
+    match element_size(element) {
         Some(bytes @ 1..=8) if !matches!(element, "f16" | "f16x2" | "texref") => found.bytes = bytes as u8,
         _ => return Err(element.to_owned()),
     }

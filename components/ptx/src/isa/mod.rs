@@ -1,22 +1,26 @@
-//! What instructions there are: the table, the units they use and the lane-wise helpers.
+//! The storey of the instruction set: the table, the units and spaces that instructions use, and the lane-wise helpers.
 
-pub(crate) mod class;
 pub(crate) mod conversions;
 pub(crate) mod float;
 pub(crate) mod forms;
 pub(crate) mod integer;
 pub(crate) mod memory;
 pub(crate) mod order;
+pub(crate) mod range;
+pub(crate) mod space;
 pub(crate) mod table;
 pub(crate) mod warp;
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-pub use class::Class;
+use crate::syntax::error::distance;
 use forms::{FORM_ROWS, Form, FormRow};
 pub use memory::{AtomicOperation, AtomicType, CacheOperator};
 pub use order::{Order, Reach};
+pub use range::RangeAction;
+pub(crate) use space::Base;
+pub use space::Space;
 
 /// The execution unit an instruction occupies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -239,22 +243,6 @@ fn expand(pattern: &str) -> Vec<String> {
         texts.extend(tails.iter().map(|tail| format!("{head}{choice}{tail}")));
     }
     texts
-}
-
-/// Levenshtein distance, for "nearest valid name".
-pub(crate) fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let cost = diagonal + usize::from(from != *to);
-            diagonal = row[j + 1];
-            row[j + 1] = cost.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]

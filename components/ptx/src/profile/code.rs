@@ -7,7 +7,8 @@ use super::bounds::CountedThrough;
 use super::graph::{FAR, Graph, Leaf, Node, Number, Op, Truth};
 use super::plan::{ArrayPlan, Extent, Plan};
 use super::words::does;
-use crate::execute::range::{RangeAction, range_flags};
+use crate::isa::RangeAction;
+use crate::isa::range::range_flags;
 
 /// What differs between the two profilers of a kernel.
 pub(super) struct Site<'a> {

@@ -1,7 +1,7 @@
 //! CRCS's profilers (Kim et al., PACT 2016, section 4.2): kernels that tell which bytes of which arrays each of their
 //! blocks may touch, before a kernel runs and when a block of it has ended.
 //!
-//! It is a pass from source to source. For a regular kernel `K` the module gets an entry `K__pre`, launched with the
+//! It is a pass from source to source, a storey above the analyses; no other one imports it. For a regular kernel `K` the module gets an entry `K__pre`, launched with the
 //! grid of `K` and blocks of one thread, that calls `__crcs_set_range` once for each array; and `K` itself ends with a
 //! barrier, behind which the first thread of the block calls `__crcs_release_range` with the same arguments, computed
 //! by the same instructions. Ranges are those of [`ranges`](crate::analysis::ranges::ranges): accesses to an array are
@@ -21,11 +21,11 @@ mod words;
 use std::fmt;
 
 use crate::analysis::access::{Class, KernelAccesses};
-use crate::ast::{Function, Instruction, Module, Span, Statement, StatementKind};
-use crate::decode::extent;
-use crate::error::PtxError;
-use crate::execute::RangeAction;
-use crate::rewrite::{Edit, print_with};
+use crate::isa::RangeAction;
+use crate::syntax::ast::{Function, Instruction, Module, Span, Statement, StatementKind};
+use crate::syntax::error::PtxError;
+use crate::syntax::rewrite::{Edit, print_with};
+use crate::syntax::types::extent;
 use code::{Site, scope};
 use plan::Plan;
 

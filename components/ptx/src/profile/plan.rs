@@ -8,8 +8,8 @@ use super::values::Values;
 use super::{Irregularity, Options, Semi, ends, words};
 use crate::analysis::access::{Array, Class, KernelAccesses, MemoryAccess};
 use crate::analysis::polynomial::Atom;
-use crate::ast::{Function, Module, StorageSpace};
-use crate::decode::extent;
+use crate::syntax::ast::{Function, Module, StorageSpace};
+use crate::syntax::types::extent;
 
 /// What an array's call is given.
 pub(super) enum Extent {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::bounds::{Group, Shape};
 use crate::analysis::affine::Affine;
 use crate::analysis::polynomial::{Atom, Polynomial};
-use crate::ast::Function;
+use crate::syntax::ast::Function;
 
 /// What is told of an array where the analysis gives no bound.
 pub(super) const WHOLE: &str = "all of it, as no bound is known";

@@ -16,7 +16,7 @@ impl RegisterSet {
         &self.ids[..self.count as usize]
     }
 
-    /// Gives every id the number that it has in a larger program.
+    /// Gives every id the number that it has in a kernel with more code.
     pub(crate) fn shift(&mut self, first: u16) {
         for id in &mut self.ids[..self.count as usize] {
             *id += first;

@@ -3,7 +3,7 @@
 //! `PROPTEST_CASES` and `PROPTEST_RNG_SEED` make it a hunt.
 
 use counterpoint_ptx::functional::{FlatMemory, Options, run};
-use counterpoint_ptx::{Program, parser};
+use counterpoint_ptx::{Kernel, parser};
 use proptest::prelude::*;
 
 use crate::random::{Catalogue, INPUT, OUTPUT, Random, SLOT, edge, random, text};
@@ -30,7 +30,7 @@ fn memory(program: &Random) -> (Vec<u8>, [usize; 4]) {
 fn compare(program: &Random, catalogue: &Catalogue) {
     let source = text(program, catalogue);
     let (bytes, starts) = memory(program);
-    let compiled = Program::compile(&source, None).unwrap_or_else(|errors| panic!("{errors:#?}\n{source}"));
+    let compiled = Kernel::compile(&source, None).unwrap_or_else(|errors| panic!("{errors:#?}\n{source}"));
     let execute = |baseline: bool| {
         let mut memory = FlatMemory::new(0);
         let base = memory.push(&bytes);

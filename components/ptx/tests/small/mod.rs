@@ -3,13 +3,13 @@
 #![allow(dead_code, reason = "every test binary uses its own part of this")]
 
 use counterpoint_ptx::functional::{FlatMemory, Options, Statistics, run};
-use counterpoint_ptx::{ExecError, Program};
+use counterpoint_ptx::{ExecError, Kernel};
 
 /// What a module begins with.
 pub(crate) const HEAD: &str = ".version 7.8\n.target sm_35\n.address_size 64\n";
 
 /// A kernel around these instructions; `before` stands in front of it.
-fn program(before: &str, body: &str) -> Program {
+fn kernel(before: &str, body: &str) -> Kernel {
     let source = format!(
         "{HEAD}{before}.visible .entry k(.param .u64 out, .param .u64 in) {{
         .reg .pred %p<20>; .reg .b16 %rs<20>; .reg .b32 %r<40>; .reg .f32 %f<20>; .reg .b64 %rd<20>; .reg .f64 %fd<20>;
@@ -19,7 +19,7 @@ fn program(before: &str, body: &str) -> Program {
         {body}
         }}"
     );
-    Program::compile(&source, None).unwrap_or_else(|errors| panic!("{errors:?}\n{source}"))
+    Kernel::compile(&source, None).unwrap_or_else(|errors| panic!("{errors:?}\n{source}"))
 }
 
 /// Runs one CTA; each thread has 8 bytes of input and of output.
@@ -40,7 +40,7 @@ pub(crate) fn execute_in(
     input: &[u64],
     baseline: bool,
 ) -> Result<(Vec<u64>, Statistics), ExecError> {
-    let program = program(before, body);
+    let kernel = kernel(before, body);
     let mut memory = FlatMemory::new(0);
     let bytes: Vec<u8> = (0..threads as usize)
         .flat_map(|thread| input.get(thread % input.len().max(1)).copied().unwrap_or(0).to_le_bytes())
@@ -49,7 +49,7 @@ pub(crate) fn execute_in(
     let to = memory.push(&vec![0; 8 * threads as usize]);
     let params: Vec<u8> = [to, from].into_iter().flat_map(u64::to_le_bytes).collect();
     let options = Options { baseline, limit: 1_000_000, ..Options::default() };
-    let statistics = run(&program, [1, 1, 1], [threads, 1, 1], &params, &mut memory, &options)?;
+    let statistics = run(&kernel, [1, 1, 1], [threads, 1, 1], &params, &mut memory, &options)?;
     let start = (to - memory.base) as usize;
     let words =
         memory.bytes[start..].chunks_exact(8).map(|b| u64::from_le_bytes(b.try_into().expect("8 bytes")));

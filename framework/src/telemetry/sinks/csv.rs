@@ -74,8 +74,8 @@ pub fn write_curves(curves: &[Curve], out: &mut dyn Write) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{CounterName, StatLabel, StatRow, StatValue};
     use crate::telemetry::Point;
+    use crate::telemetry::{CounterName, StatLabel, StatRow, StatValue};
 
     const LABEL: StatLabel = StatLabel { name: "wait", unit: "cycles", doc: " Waits, \"all\"\n of them." };
 

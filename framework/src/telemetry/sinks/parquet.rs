@@ -149,8 +149,8 @@ mod tests {
     use parquet::record::Field;
 
     use super::*;
-    use crate::model::{CounterName, StatLabel, StatRow, StatValue};
     use crate::telemetry::Point;
+    use crate::telemetry::{CounterName, StatLabel, StatRow, StatValue};
     use crate::time::SimTime;
 
     const LABEL: StatLabel = StatLabel { name: "wait", unit: "cycles", doc: " Waits,\n of them." };

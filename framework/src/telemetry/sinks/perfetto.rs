@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use super::{number, quoted};
+use crate::telemetry::natural;
 use crate::telemetry::{Attribute, Curve, Lane, Span};
 use crate::time::SimTime;
-use crate::topology::natural;
 
 /// Writes spans and curves as one JSON document.
 ///

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::number::quotient;
 use super::quoted;
-use crate::model::{PERCENTILES, StatLabel, StatRow, StatValue};
+use crate::telemetry::{PERCENTILES, StatLabel, StatRow, StatValue};
 
 /// The statistics of a run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -159,7 +159,7 @@ pub(super) fn one_line(doc: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::StatLabel;
+    use crate::telemetry::StatLabel;
 
     fn rows() -> Vec<StatRow> {
         let row = |path: &str, name, unit, doc, value| StatRow {

@@ -1,7 +1,7 @@
 //! Which tasks fit into an entry of the TaskTable.
 
 use counterpoint_protocols::pagoda::{ARGUMENTS, Demand, FUNCTIONS};
-use counterpoint_ptx::Program;
+use counterpoint_ptx::Kernel;
 
 use crate::program::{LaunchStep, Task};
 
@@ -35,7 +35,7 @@ pub fn check_arguments(task: &Task) -> Result<(), String> {
 ///
 /// # Errors
 /// If there is none.
-pub fn function(master: &Program, kernel: &str) -> Result<u32, String> {
+pub fn function(master: &Kernel, kernel: &str) -> Result<u32, String> {
     let wanted = format!("{kernel}_task");
     let functions = master.functions_in(FUNCTIONS);
     let functions = functions.ok_or_else(|| format!("{} has no table `{FUNCTIONS}`", master.origin()))?;

@@ -7,7 +7,7 @@ use counterpoint_framework::kernel::Fault;
 use counterpoint_protocols::bus::Description;
 use counterpoint_protocols::launch::SmResources;
 use counterpoint_protocols::pagoda::{self, LARGEST_POOL, LEAF, Shape};
-use counterpoint_ptx::Program;
+use counterpoint_ptx::Kernel;
 
 use super::super::narrow::{self, Key};
 use super::{PagodaParams, entry};
@@ -17,7 +17,7 @@ use crate::program::{Application, Argument, Buffer, BufferId, LaunchStep, Task};
 #[derive(Clone, Debug)]
 pub(super) struct Master {
     pub(super) key: Key,
-    pub(super) kernel: Arc<Program>,
+    pub(super) kernel: Arc<Kernel>,
     /// Bytes of task memory of a block.
     pool: u32,
     pub(super) shape: Shape,
@@ -83,7 +83,7 @@ pub(super) fn with_masters(
 }
 
 /// Bytes of task memory of a block: what is set, or else the most that does not keep other blocks off an SM, and that tasks fit into.
-fn pool(tasks: &[&Task], master: &Program, sm: SmResources, params: &PagodaParams) -> u32 {
+fn pool(tasks: &[&Task], master: &Kernel, sm: SmResources, params: &PagodaParams) -> u32 {
     let PagodaParams { threads, registers, blocks, ref pool, .. } = *params;
     if pool.get() > 0 {
         return pool.get() as u32;
@@ -117,7 +117,7 @@ pub(super) fn masters(
 }
 
 /// What is wrong with a task, for blocks of the MasterKernel with so many bytes of task memory.
-fn check(task: &Task, master: &Program, params: &PagodaParams, pool: u32) -> Result<(), String> {
+fn check(task: &Task, master: &Kernel, params: &PagodaParams, pool: u32) -> Result<(), String> {
     entry::demand(task)?.check(params.threads / 32 - 1, pool)?;
     entry::function(master, task.launch.kernel.name())?;
     entry::check_arguments(task)

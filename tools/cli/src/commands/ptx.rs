@@ -9,7 +9,7 @@ use counterpoint_framework::model::diagnostics::nearest;
 use counterpoint_ptx::analysis::access::{Array, KernelAccesses, MemoryAccess};
 use counterpoint_ptx::analysis::ranges::{Launch, Touched, ranges};
 use counterpoint_ptx::ast::{Function, Module};
-use counterpoint_ptx::{NO_PC, Program, decode, parser};
+use counterpoint_ptx::{Kernel, NO_PC, decode, parser};
 
 use super::profile::Profile;
 use super::synth::Synth;
@@ -78,15 +78,15 @@ fn extent(text: &str) -> Result<[u32; 3], String> {
 /// A file that was read, and its kernels.
 struct Loaded {
     module: Module,
-    programs: Vec<Program>,
+    kernels: Vec<Kernel>,
 }
 
 impl Loaded {
     /// The kernels that are wanted, as written and as decoded.
-    fn kernels(&self) -> impl Iterator<Item = (&Function, &Program)> {
-        self.programs.iter().filter_map(|program| {
-            let written = self.module.functions.iter().find(|f| f.entry && f.name == program.name())?;
-            Some((written, program))
+    fn kernels(&self) -> impl Iterator<Item = (&Function, &Kernel)> {
+        self.kernels.iter().filter_map(|kernel| {
+            let written = self.module.functions.iter().find(|f| f.entry && f.name == kernel.name())?;
+            Some((written, kernel))
         })
     }
 }
@@ -103,15 +103,15 @@ fn load(file: &PathBuf, kernel: Option<&str>) -> Result<Loaded, Vec<String>> {
     let place = file.display();
     let text = std::fs::read_to_string(file).map_err(|error| vec![format!("error: {place}: {error}")])?;
     let read = parser::parse(&text).and_then(|module| {
-        let programs = decode::decode(&module)?;
-        Ok(Loaded { module, programs })
+        let kernels = decode::decode(&module)?;
+        Ok(Loaded { module, kernels })
     });
     let mut loaded = read
         .map_err(|errors| errors.iter().map(|error| format!("error: {place}:{error}")).collect::<Vec<_>>())?;
     if let Some(name) = kernel {
-        let names: Vec<String> = loaded.programs.iter().map(|program| program.name().to_owned()).collect();
-        loaded.programs.retain(|program| program.name() == name);
-        if loaded.programs.is_empty() {
+        let names: Vec<String> = loaded.kernels.iter().map(|kernel| kernel.name().to_owned()).collect();
+        loaded.kernels.retain(|kernel| kernel.name() == name);
+        if loaded.kernels.is_empty() {
             return Err(no_kernel(&place.to_string(), name, &names));
         }
     }
@@ -130,23 +130,23 @@ impl Ptx {
             Ok(loaded) => loaded,
             Err(lines) => return refuse(console, &lines),
         };
-        for (index, (written, program)) in loaded.kernels().enumerate() {
+        for (index, (written, kernel)) in loaded.kernels().enumerate() {
             if index > 0 {
                 writeln!(console.out)?;
             }
             let accesses = KernelAccesses::new(&loaded.module, written);
             let Some(analyse) = analyse else {
-                show(&loaded.module, program, &accesses, console)?;
+                show(&loaded.module, kernel, &accesses, console)?;
                 continue;
             };
-            let launch = match analyse.launch(program, &accesses) {
+            let launch = match analyse.launch(kernel, &accesses) {
                 Ok(launch) => launch,
                 Err(lines) => return refuse(console, &lines),
             };
-            describe(program, &accesses, console)?;
+            describe(kernel, &accesses, console)?;
             match launch {
-                Some(launch) => print_ranges(program, &accesses, &launch, console)?,
-                None => print_formulas(program, &accesses, console)?,
+                Some(launch) => print_ranges(kernel, &accesses, &launch, console)?,
+                None => print_formulas(kernel, &accesses, console)?,
             }
         }
         Ok(SUCCESS)
@@ -155,23 +155,23 @@ impl Ptx {
 
 fn show(
     module: &Module,
-    program: &Program,
-    kernel: &KernelAccesses,
+    kernel: &Kernel,
+    analysis: &KernelAccesses,
     console: &mut Console<'_>,
 ) -> io::Result<()> {
-    let ssa = &kernel.affine.ssa;
-    let params: Vec<String> = program.params().iter().map(|p| format!(".{} {}", p.element, p.name)).collect();
-    writeln!(console.out, "kernel {}({})", program.name(), params.join(", "))?;
+    let ssa = &analysis.affine.ssa;
+    let params: Vec<String> = kernel.params().iter().map(|p| format!(".{} {}", p.element, p.name)).collect();
+    writeln!(console.out, "kernel {}({})", kernel.name(), params.join(", "))?;
     // What a line is decoded into behind its own instruction has no text; blocks count lines.
-    let is_line = |pc: usize| program.instructions().get(pc).is_some_and(|it| it.text.0 < it.text.1);
-    let pcs: Vec<usize> = (0..program.instructions().len()).filter(|pc| is_line(*pc)).collect();
+    let is_line = |pc: usize| kernel.instructions().get(pc).is_some_and(|it| it.text.0 < it.text.1);
+    let pcs: Vec<usize> = (0..kernel.instructions().len()).filter(|pc| is_line(*pc)).collect();
     let line_of = |pc: u32| pcs.partition_point(|line| *line < pc as usize) as u32;
     for (index, block) in ssa.flow.blocks.iter().enumerate() {
         let next: Vec<String> = block.successors.iter().map(|next| format!("B{next}")).collect();
         let next = if next.is_empty() { "the end".to_owned() } else { next.join(", ") };
         writeln!(console.out, "  B{index} -> {next}")?;
         for &pc in pcs.iter().skip(block.first as usize).take((block.end - block.first) as usize) {
-            let instruction = &program.instructions()[pc];
+            let instruction = &kernel.instructions()[pc];
             let (start, end) = instruction.text;
             let text = module.source.get(start as usize..end as usize).unwrap_or("").trim_end_matches(';');
             let text: Vec<&str> = text.split_whitespace().collect();
@@ -185,55 +185,55 @@ fn show(
     Ok(())
 }
 
-fn describe(program: &Program, kernel: &KernelAccesses, console: &mut Console<'_>) -> io::Result<()> {
-    writeln!(console.out, "kernel {}", program.name())?;
-    match &kernel.reason {
+fn describe(kernel: &Kernel, analysis: &KernelAccesses, console: &mut Console<'_>) -> io::Result<()> {
+    writeln!(console.out, "kernel {}", kernel.name())?;
+    match &analysis.reason {
         Some((line, reason)) => {
-            writeln!(console.out, "  class          {}: line {line}: {reason}", kernel.class)?
+            writeln!(console.out, "  class          {}: line {line}: {reason}", analysis.class)?
         }
-        None => writeln!(console.out, "  class          {}", kernel.class)?,
+        None => writeln!(console.out, "  class          {}", analysis.class)?,
     }
-    writeln!(console.out, "  registers      {} a thread", program.registers_per_thread())?;
-    writeln!(console.out, "  shared memory  {} bytes a block", program.shared_bytes())?;
+    writeln!(console.out, "  registers      {} a thread", kernel.registers_per_thread())?;
+    writeln!(console.out, "  shared memory  {} bytes a block", kernel.shared_bytes())?;
     let mut mix: BTreeMap<&str, usize> = BTreeMap::new();
-    for step in &kernel.affine.ssa.steps {
+    for step in &analysis.affine.ssa.steps {
         *mix.entry(step.opcode.split('.').next().unwrap_or("")).or_default() += 1;
     }
     let mut mix: Vec<(&str, usize)> = mix.into_iter().collect();
     mix.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let mix: Vec<String> = mix.iter().map(|(name, count)| format!("{name} {count}")).collect();
-    writeln!(console.out, "  instructions   {}: {}", kernel.affine.ssa.steps.len(), mix.join(", "))
+    writeln!(console.out, "  instructions   {}: {}", analysis.affine.ssa.steps.len(), mix.join(", "))
 }
 
 /// Puts the parameters' names in the place of their numbers.
-fn named(text: String, program: &Program) -> String {
-    let params = program.params().iter().enumerate().rev();
+fn named(text: String, kernel: &Kernel) -> String {
+    let params = kernel.params().iter().enumerate().rev();
     params.fold(text, |text, (index, param)| text.replace(&format!("param{index}"), &param.name))
 }
 
-fn array_name(access: &MemoryAccess, program: &Program) -> String {
+fn array_name(access: &MemoryAccess, kernel: &Kernel) -> String {
     match &access.array {
         Some(Array::Param(index)) => {
-            program.params().get(*index as usize).map_or(String::new(), |p| p.name.clone())
+            kernel.params().get(*index as usize).map_or(String::new(), |p| p.name.clone())
         }
         Some(Array::Symbol(name)) => name.clone(),
         None => "?".to_owned(),
     }
 }
 
-fn print_formulas(program: &Program, kernel: &KernelAccesses, console: &mut Console<'_>) -> io::Result<()> {
+fn print_formulas(kernel: &Kernel, analysis: &KernelAccesses, console: &mut Console<'_>) -> io::Result<()> {
     writeln!(console.out, "  accesses")?;
-    for access in &kernel.accesses {
-        let (array, class) = (array_name(access, program), access.class);
+    for access in &analysis.accesses {
+        let (array, class) = (array_name(access, kernel), access.class);
         writeln!(console.out, "    line {:<5} {:<22} {array}: {class}", access.line, access.opcode)?;
         if let Some(reason) = &access.reason {
             writeln!(console.out, "      because {reason}")?;
         }
         for address in &access.addresses {
-            writeln!(console.out, "      {}", named(address.to_string(), program))?;
+            writeln!(console.out, "      {}", named(address.to_string(), kernel))?;
         }
     }
-    for found in &kernel.affine.loops {
+    for found in &analysis.affine.loops {
         writeln!(
             console.out,
             "    k{} counts the rounds of the loop at line {}",
@@ -257,10 +257,10 @@ fn place(index: u32) -> u64 {
 
 impl Analyse {
     /// The launch that the arguments describe, if they do.
-    fn launch(&self, program: &Program, kernel: &KernelAccesses) -> Result<Option<Given>, Vec<String>> {
+    fn launch(&self, kernel: &Kernel, analysis: &KernelAccesses) -> Result<Option<Given>, Vec<String>> {
         let (Some(grid), Some(block)) = (self.grid, self.block) else { return Ok(None) };
         let mut params = BTreeMap::new();
-        let names: Vec<&str> = program.params().iter().map(|param| param.name.as_str()).collect();
+        let names: Vec<&str> = kernel.params().iter().map(|param| param.name.as_str()).collect();
         for set in &self.sets {
             let parsed =
                 set.split_once('=').and_then(|(name, value)| Some((name, value.parse::<i64>().ok()?)));
@@ -276,24 +276,24 @@ impl Analyse {
                     None => format!("  help: its parameters are {}", names.join(", ")),
                 };
                 return Err(vec![
-                    format!("error: --set {set}: {} has no parameter `{name}`", program.name()),
+                    format!("error: --set {set}: {} has no parameter `{name}`", kernel.name()),
                     help,
                 ]);
             };
             params.insert(index as u32, i128::from(value));
         }
-        let arrays: BTreeSet<u32> = kernel
+        let arrays: BTreeSet<u32> = analysis
             .global()
             .filter_map(|access| match access.array {
                 Some(Array::Param(index)) => Some(index),
                 _ => None,
             })
             .collect();
-        for (index, param) in program.params().iter().enumerate() {
+        for (index, param) in kernel.params().iter().enumerate() {
             let index = index as u32;
             if arrays.contains(&index) {
                 params.insert(index, i128::from(place(index)));
-            } else if !params.contains_key(&index) && kernel.asks_for(index) {
+            } else if !params.contains_key(&index) && analysis.asks_for(index) {
                 let name = &param.name;
                 let help = format!("  help: add `--set {name}=…`, a whole number");
                 return Err(vec![
@@ -307,8 +307,8 @@ impl Analyse {
 }
 
 fn print_ranges(
-    program: &Program,
-    kernel: &KernelAccesses,
+    kernel: &Kernel,
+    analysis: &KernelAccesses,
     given: &Given,
     console: &mut Console<'_>,
 ) -> io::Result<()> {
@@ -321,13 +321,13 @@ fn print_ranges(
     for index in 0..blocks.min(MOST_BLOCKS) {
         let (x, y) = (u64::from(x), u64::from(y));
         let ctaid = [index % x, index / x % y, index / x / y].map(|part| part as u32);
-        let found = ranges(kernel, &launch, ctaid);
+        let found = ranges(analysis, &launch, ctaid);
         writeln!(console.out, "    block {},{},{}", ctaid[0], ctaid[1], ctaid[2])?;
         if found.anywhere {
             writeln!(console.out, "      anything: not every access has an array that can be told")?;
         }
         for (index, Touched { read, written }) in &found.arrays {
-            let name = program.params().get(*index as usize).map_or("", |param| &param.name);
+            let name = kernel.params().get(*index as usize).map_or("", |param| &param.name);
             let text = |range: &Option<std::ops::Range<u64>>| match range {
                 None => "nothing".to_owned(),
                 Some(range) if *range == (0..u64::MAX) => "all".to_owned(),

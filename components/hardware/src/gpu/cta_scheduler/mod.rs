@@ -130,7 +130,7 @@ impl Scheduler {
             let Some(Arrived { launch, demand, cycle }) = self.arrived.remove(next) else { break };
             let lacks = |&sm: &usize| occupancy::blocks(&self.sms[sm].total, &demand) == 0;
             if let Some(sm) = share.clone().find(lacks) {
-                let (name, total) = (launch.program.name(), &self.sms[sm].total);
+                let (name, total) = (launch.kernel.name(), &self.sms[sm].total);
                 return Err(Fault::new(format!(
                     "a block of {name} needs {} threads, {} registers and {} B of shared memory; SM {sm} has {}, {} and {}",
                     demand.threads,

@@ -40,7 +40,7 @@ impl Occupancy {
         self.allotted(
             launch.threads(),
             launch.registers,
-            launch.program.shared_bytes() + launch.dynamic_shared,
+            launch.kernel.shared_bytes() + launch.dynamic_shared,
         )
     }
 

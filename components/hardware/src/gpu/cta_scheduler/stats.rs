@@ -103,7 +103,7 @@ impl KernelStats {
         let (work, number) = (&self.work, |number: u32| Attribute::Number(number.into()));
         let amount = |counter: &Counter| Attribute::Amount(counter.get());
         let mut attributes = vec![
-            ("kernel", Attribute::Text(launch.program.name().to_owned().into())),
+            ("kernel", Attribute::Text(launch.kernel.name().to_owned().into())),
             ("launch", number(launch.id.0)),
             ("stream", number(launch.stream)),
             ("ctas", amount(&work.ctas)),

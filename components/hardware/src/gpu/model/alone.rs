@@ -6,7 +6,7 @@
 
 use counterpoint_protocols::memory::{LINE_BYTES, SECTOR_BYTES, line_of, sectors};
 use counterpoint_ptx::functional::Observer;
-use counterpoint_ptx::{Access, AccessKind, Instruction, Issue, Issued, Program, RegisterSet, Space};
+use counterpoint_ptx::{Access, AccessKind, Instruction, Issue, Issued, Kernel, RegisterSet, Space};
 
 use super::costs::Costs;
 use super::wants::{Resource, Wants};
@@ -103,9 +103,9 @@ pub(super) struct Alone<'a> {
 }
 
 impl<'a> Alone<'a> {
-    /// So many warps of a program of these steps.
-    pub(super) fn new(program: &Program, steps: &'a [Step], costs: &'a Costs, warps: u32) -> Self {
-        let ready = vec![0; program.scoreboard_registers().into()];
+    /// So many warps of a kernel of these steps.
+    pub(super) fn new(kernel: &Kernel, steps: &'a [Step], costs: &'a Costs, warps: u32) -> Self {
+        let ready = vec![0; kernel.scoreboard_registers().into()];
         let clock = Clock { ready, computed: vec![0; steps.len() + 1], ..Clock::default() };
         Alone { steps, costs, warps: vec![clock; warps as usize], arrived: [0; BARRIERS] }
     }
@@ -126,9 +126,9 @@ impl<'a> Alone<'a> {
 }
 
 impl Step {
-    /// The instructions of a program, in their order.
-    pub(super) fn all_of(program: &Program, costs: &Costs) -> Vec<Step> {
-        program.instructions().iter().map(|it| Step::new(it, costs)).collect()
+    /// The instructions of a kernel, in their order.
+    pub(super) fn all_of(kernel: &Kernel, costs: &Costs) -> Vec<Step> {
+        kernel.instructions().iter().map(|it| Step::new(it, costs)).collect()
     }
 
     fn new(instruction: &Instruction, costs: &Costs) -> Self {

@@ -48,7 +48,7 @@ impl Blocks {
         around.memory.map(&launch.memory);
         let code = Code {
             launch: &launch,
-            program: &launch.program,
+            kernel: &launch.kernel,
             grid: launch.grid,
             block: launch.block,
             shared: launch.dynamic_shared,

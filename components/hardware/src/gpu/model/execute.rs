@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use counterpoint_framework::kernel::Fault;
 use counterpoint_protocols::launch::Launch;
-use counterpoint_ptx::Program;
+use counterpoint_ptx::Kernel;
 use counterpoint_ptx::functional::{Grid, Options};
 
 use super::alone::{Alone, Step, Warp};
@@ -15,7 +15,7 @@ use crate::gpu::sm::cta::WINDOWS;
 /// What is executed on behalf of a launch.
 pub(super) struct Code<'a> {
     pub(super) launch: &'a Launch,
-    pub(super) program: &'a Program,
+    pub(super) kernel: &'a Kernel,
     pub(super) grid: [u32; 3],
     pub(super) block: [u32; 3],
     /// Dynamic shared memory.
@@ -33,7 +33,7 @@ impl Code<'_> {
         memory: &mut DeviceMemory,
         costs: &Costs,
     ) -> Result<Vec<Vec<Warp>>, Fault> {
-        let Code { launch, program, grid, block, shared, params, limit } = *self;
+        let Code { launch, kernel, grid, block, shared, params, limit } = *self;
         let wrong = |what: String| Fault::new(format!("{}, {what}", launch.name()));
         let warps = block.iter().product::<u32>().div_ceil(32);
         let options = Options {
@@ -43,12 +43,12 @@ impl Code<'_> {
             textures: Arc::clone(&launch.textures),
             ..Options::default()
         };
-        let blocks = Grid::new(program, grid, block, params, launch.variables, &options);
+        let blocks = Grid::new(kernel, grid, block, params, launch.variables, &options);
         let mut blocks = blocks.map_err(|error| wrong(error.to_string()))?;
-        let steps = Step::all_of(program, costs);
+        let steps = Step::all_of(kernel, costs);
         let mut all = Vec::new();
         for ctaid in ctaids {
-            let mut alone = Alone::new(program, &steps, costs, warps);
+            let mut alone = Alone::new(kernel, &steps, costs, warps);
             let ran = blocks.run_observed(ctaid, &mut memory.flat, &mut alone);
             let _ = ran.map_err(|failure| wrong(failure.to_string()))?;
             all.push(alone.warps().collect());

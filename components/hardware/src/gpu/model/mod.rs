@@ -170,7 +170,7 @@ impl ThroughputModel {
             while let Some(message) = io.sms[number].rx.try_recv() {
                 let (sorts, mut around) = self.parts(cycle);
                 around.sms[number].advance(cycle);
-                match message.launch.program.name() {
+                match message.launch.kernel.name() {
                     MASTER_KERNEL | MASTER_KERNEL_BY_LANES => sorts.masters.begin(message, &mut around)?,
                     SUPER_KERNEL => sorts.supers.begin(message, &mut around)?,
                     _ => sorts.blocks.begin(message, &mut around)?,

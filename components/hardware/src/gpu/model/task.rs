@@ -7,7 +7,7 @@ use std::sync::Arc;
 use counterpoint_framework::kernel::Fault;
 use counterpoint_protocols::launch::Launch;
 use counterpoint_protocols::pagoda::{self, ARGUMENTS, Demand, FUNCTIONS};
-use counterpoint_ptx::Program;
+use counterpoint_ptx::Kernel;
 
 use super::Around;
 use super::alone::Warp;
@@ -16,7 +16,7 @@ use super::execute::Code;
 /// A resident kernel, and its task functions as far as they have been called.
 pub(super) struct Tasks {
     pub(super) launch: Arc<Launch>,
-    functions: BTreeMap<u32, Arc<Program>>,
+    functions: BTreeMap<u32, Arc<Kernel>>,
 }
 
 impl Tasks {
@@ -26,9 +26,9 @@ impl Tasks {
 
     /// A parameter of the kernel, by its position.
     pub(super) fn parameter(&self, at: usize) -> Result<u64, Fault> {
-        let program = &self.launch.program;
-        let wrong = || Fault::new(format!("`{}` has no parameter {at}", program.name()));
-        let place = program.params().get(at).ok_or_else(wrong)?;
+        let kernel = &self.launch.kernel;
+        let wrong = || Fault::new(format!("`{}` has no parameter {at}", kernel.name()));
+        let place = kernel.params().get(at).ok_or_else(wrong)?;
         let bytes = self.launch.params.iter().skip(place.offset as usize).take(place.size as usize);
         Ok(bytes.rev().fold(0, |word, &byte| word << 8 | u64::from(byte)))
     }
@@ -43,11 +43,11 @@ impl Tasks {
         let pagoda::Parameters { demand, function, .. } = pagoda::parameters(&bytes);
         let arguments = entry + pagoda::BYTES - ARGUMENTS as u64;
         let params = [&arguments.to_le_bytes()[..], &demand.blocks.to_le_bytes()].concat();
-        let program = self.function(function)?;
+        let kernel = self.function(function)?;
         around.memory.map(&self.launch.memory);
         let code = Code {
             launch: &self.launch,
-            program: &program,
+            kernel: &kernel,
             grid: [demand.blocks, 1, 1],
             block: [demand.warps * 32, 1, 1],
             shared: demand.shared,
@@ -59,11 +59,11 @@ impl Tasks {
     }
 
     /// A task function, by its position.
-    fn function(&mut self, position: u32) -> Result<Arc<Program>, Fault> {
+    fn function(&mut self, position: u32) -> Result<Arc<Kernel>, Fault> {
         if let Some(known) = self.functions.get(&position) {
             return Ok(Arc::clone(known));
         }
-        let compiled = kernel(&self.launch.program, position)?;
+        let compiled = kernel(&self.launch.kernel, position)?;
         self.functions.insert(position, Arc::clone(&compiled));
         Ok(compiled)
     }
@@ -72,7 +72,7 @@ impl Tasks {
 /// The task function at a position of the table of a module, behind a kernel which calls it as resident kernels do: with the number of
 /// the thread in the task, the shape of the task, a barrier, the block's memory, and where its arguments lie (`TaskFunction` in
 /// `experiments/applications/tasks.h`). The kernel takes that address and the number of blocks.
-fn kernel(resident: &Program, function: u32) -> Result<Arc<Program>, Fault> {
+fn kernel(resident: &Kernel, function: u32) -> Result<Arc<Kernel>, Fault> {
     let functions = resident.functions_in(FUNCTIONS).unwrap_or_default();
     let name = functions.get(function as usize).copied().flatten();
     let name = name.ok_or_else(|| Fault::new(format!("`{FUNCTIONS}` has no task function {function}")))?;
@@ -110,7 +110,7 @@ fn kernel(resident: &Program, function: u32) -> Result<Arc<Program>, Fault> {
 ",
         resident.source()
     );
-    let compiled = Program::compile(&caller, Some(&format!("call_{name}"))).map_err(|errors| {
+    let compiled = Kernel::compile(&caller, Some(&format!("call_{name}"))).map_err(|errors| {
         let told = errors.first().map_or_else(String::new, ToString::to_string);
         Fault::new(format!("the task function `{name}` cannot be called: {told}"))
     })?;

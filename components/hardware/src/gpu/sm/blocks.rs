@@ -26,15 +26,15 @@ impl Sm {
         let free = self.ctas.iter().position(Option::is_none);
         let place = free.ok_or_else(|| Fault::new("a block was sent to a full SM"))?;
         let mut cta = Cta::new(launch, index, sm, sms, sim.cycle());
-        let program = cta.launch.program.clone();
-        let instructions = program.instructions().len() as u32;
+        let kernel = cta.launch.kernel.clone();
+        let instructions = kernel.instructions().len() as u32;
         let code = Code { address: cta.launch.code, instructions, label: cta.launch.label() };
         for number in 0..cta.live {
             let slot = (0..self.warps.slots.len()).find(|&slot| self.warps.slots[slot].warp.is_none());
             let slot =
                 slot.ok_or_else(|| Fault::new("a block was sent to an SM without warps for it"))? as u32;
-            let warp = Warp::new(&program, &cta.environment, number);
-            self.warps.start(slot, &program, warp, place);
+            let warp = Warp::new(&kernel, &cta.environment, number);
+            self.warps.start(slot, &kernel, warp, place);
             self.attend_first(slot);
             self.fetch.start(slot, code);
             cta.warps |= 1 << slot;
@@ -86,7 +86,7 @@ impl Sm {
             let slot = rest.trailing_zeros();
             rest &= rest - 1;
             self.warps.slots[slot as usize].state = State::Running;
-            self.warps.refresh(slot, &cta.launch.program);
+            self.warps.refresh(slot, &cta.launch.kernel);
         }
     }
 
@@ -101,7 +101,7 @@ impl Sm {
                 rest &= rest - 1;
                 if let Some(warp) = &mut self.warps.slots[slot as usize].warp {
                     cta.waiting[warp.index() as usize] = None;
-                    warp.pass_barrier(&cta.launch.program, votes);
+                    warp.pass_barrier(&cta.launch.kernel, votes);
                 }
             }
             self.resume(released, place);

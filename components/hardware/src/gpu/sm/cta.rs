@@ -70,7 +70,7 @@ impl Cta {
             textures: Arc::clone(&launch.textures),
             ..CtaEnvironment::new(launch.grid, launch.block, Arc::clone(&launch.params))
         };
-        let shared = vec![0; (launch.program.shared_bytes() + launch.dynamic_shared) as usize];
+        let shared = vec![0; (launch.kernel.shared_bytes() + launch.dynamic_shared) as usize];
         let live = launch.threads().div_ceil(32);
         let barriers = [Barrier::default(); BARRIERS];
         let waiting = vec![None; live as usize];
@@ -137,7 +137,7 @@ impl Cta {
     #[cold]
     pub(super) fn standstill(&self) -> Fault {
         let arrived = |id: u32| (32 * self.barriers[id as usize].arrived, 32 * self.needed(id as usize));
-        let message = standstill(&self.launch.program, &self.waiting, arrived);
+        let message = standstill(&self.launch.kernel, &self.waiting, arrived);
         self.fault(Failure::of_block(self.environment.ctaid, message))
     }
 
@@ -150,9 +150,9 @@ impl Cta {
     /// What a lane must not do at an instruction.
     #[cold]
     pub(super) fn fault_at(&self, warp: u32, lane: u32, pc: u32, message: String) -> Fault {
-        let program = &self.launch.program;
-        let line = program.instructions()[pc as usize].line;
-        self.fault(Failure::of_warp(program, self.environment.ctaid, warp, ExecError { line, lane, message }))
+        let kernel = &self.launch.kernel;
+        let line = kernel.instructions()[pc as usize].line;
+        self.fault(Failure::of_warp(kernel, self.environment.ctaid, warp, ExecError { line, lane, message }))
     }
 
     /// Whether the block has ended and nothing of it is under way.

@@ -108,7 +108,7 @@ impl Sm {
                 _ => Doing::Running(Box::new(warp.clone())),
             };
         }
-        let program = &*cta.launch.program;
+        let kernel = &*cta.launch.kernel;
         let mut shared = cta.shared.clone();
         let mut words = [Row::ZERO; 4];
         for (at, pending) in self.load_store.pending().filter(|(at, _)| cta.warps >> at & 1 != 0) {
@@ -121,14 +121,14 @@ impl Sm {
             let Doing::Running(warp) = &mut warps[index] else { continue };
             match pending {
                 Pending::Access(access) if access.wants_value => {
-                    warp.complete_load(program, access.pc, access.mask, &words);
+                    warp.complete_load(kernel, access.pc, access.mask, &words);
                 }
                 Pending::Access(_) => {}
-                Pending::Poll(address) => warp.polled(program, shared_word(&shared, address)),
+                Pending::Poll(address) => warp.polled(kernel, shared_word(&shared, address)),
             }
         }
         let mut memories = Cached { load_store: &self.load_store, cta, slots };
-        let moment = Moment { program, env: &cta.environment, shared, warps };
+        let moment = Moment { kernel, env: &cta.environment, shared, warps };
         moment.judge(subject, &mut memories, budget)
     }
 

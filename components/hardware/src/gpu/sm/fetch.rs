@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use counterpoint_framework::kernel::Out;
 use counterpoint_framework::model::Invalid;
 use counterpoint_protocols::memory::{ByteMask, Label, Line, MemRequest, line_of};
-use counterpoint_ptx::Program;
+use counterpoint_ptx::Kernel;
 
 use super::answer::Answer;
 use super::params::ReadCacheParams;
@@ -183,9 +183,9 @@ impl Fetch {
     fn fetch(&mut self, slot: u32, stats: &ReadCacheStats) {
         if !self.cache.is_perfect() {
             let Code { address, instructions, label } = self.code[slot as usize];
-            // Behind a jump at the end of the program there is nothing else.
+            // Behind a jump at the end of the kernel there is nothing else.
             let from = self.from[slot as usize].min(instructions.saturating_sub(1));
-            let line = line_of(address + u64::from(from) * Program::INSTRUCTION_BYTES);
+            let line = line_of(address + u64::from(from) * Kernel::INSTRUCTION_BYTES);
             let found = self.cache.look_up(line, label, || slot);
             if !stats.count(&found) {
                 self.blocked |= 1 << slot;

@@ -170,10 +170,10 @@ impl Sm {
             self.refresh(slot, place);
             return Ok(IssueSlot::Used);
         }
-        let program = &*cta.launch.program;
+        let kernel = &*cta.launch.kernel;
         self.scratch.clock = cycle;
-        let issued = warp.issue(program, &cta.environment, &mut self.scratch).map_err(|error| {
-            cta.fault(Failure::of_warp(program, cta.environment.ctaid, warp.index(), *error))
+        let issued = warp.issue(kernel, &cta.environment, &mut self.scratch).map_err(|error| {
+            cta.fault(Failure::of_warp(kernel, cta.environment.ctaid, warp.index(), *error))
         })?;
         if issued.kind == Issue::Memory {
             match self.scratch.space {
@@ -219,7 +219,7 @@ impl Sm {
     #[inline]
     pub(super) fn refresh(&mut self, slot: u32, place: usize) {
         if let Some(cta) = &self.ctas[place] {
-            self.warps.refresh(slot, &cta.launch.program);
+            self.warps.refresh(slot, &cta.launch.kernel);
         }
     }
 
@@ -310,7 +310,7 @@ fn check_bounds(access: &Access, cta: &Cta, warp: u32) -> Result<(), Fault> {
 
 /// Turns the offsets of an access to local memory into addresses, for the warp in a slot.
 fn to_local(access: &mut Access, cta: &Cta, warp: u32, slot: u32) -> Result<(), Fault> {
-    let bytes = u64::from(cta.launch.program.local_bytes());
+    let bytes = u64::from(cta.launch.kernel.local_bytes());
     let outside = |lane: &u32| {
         let offset = access.addresses[*lane as usize];
         access.mask >> lane & 1 != 0 && offset.saturating_add(access.width.into()) > bytes

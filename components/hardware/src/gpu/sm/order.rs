@@ -89,7 +89,7 @@ impl Sm {
         let warp = &mut self.warps.slots[slot as usize];
         let (place, reach) = (warp.cta, warp.next.releases);
         let pc = warp.warp.as_ref().and_then(Warp::pc).unwrap_or_default() as usize;
-        let next = self.ctas[place].as_ref().map(|cta| &cta.launch.program.instructions()[pc]);
+        let next = self.ctas[place].as_ref().map(|cta| &cta.launch.kernel.instructions()[pc]);
         // A fence waits when it has been issued.
         if !next.is_some_and(Instruction::is_memory) {
             return false;

@@ -51,7 +51,7 @@ impl Spans {
         let (launch, counts) = (&cta.launch, &cta.counts);
         let number = |number: u32| Attribute::Number(number.into());
         let mut attributes = vec![
-            ("kernel", Attribute::Text(launch.program.name().to_owned().into())),
+            ("kernel", Attribute::Text(launch.kernel.name().to_owned().into())),
             ("launch", number(launch.id.0)),
             ("stream", number(launch.stream)),
             ("cta", number(cta.index)),

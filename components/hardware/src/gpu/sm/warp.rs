@@ -2,7 +2,7 @@
 //!
 //! A bit of a mask stands for a warp slot. The masks follow events (an issue, a result, a barrier); nothing polls.
 
-use counterpoint_ptx::{Class, FileAccesses, Program, Reach, RegisterSet, Warp};
+use counterpoint_ptx::{Class, FileAccesses, Kernel, Reach, RegisterSet, Warp};
 
 use super::dependences::Held;
 use super::order::Pause;
@@ -182,7 +182,7 @@ impl Warps {
     }
 
     /// Puts a warp into a slot. The previous warp's registers are used again.
-    pub(super) fn start(&mut self, slot: u32, program: &Program, warp: Warp, cta: usize) {
+    pub(super) fn start(&mut self, slot: u32, kernel: &Kernel, warp: Warp, cta: usize) {
         let place = &mut self.slots[slot as usize];
         place.warp = Some(warp);
         place.cta = cta;
@@ -191,11 +191,11 @@ impl Warps {
         place.outstanding = 0;
         (place.acquiring, place.may_release) = (false, false);
         place.awaited = 0;
-        self.scoreboard.start(slot as usize, program.scoreboard_registers());
+        self.scoreboard.start(slot as usize, kernel.scoreboard_registers());
         self.live |= 1 << slot;
         self.next_age += 1;
         self.ages[slot as usize] = self.next_age;
-        self.refresh(slot, program);
+        self.refresh(slot, kernel);
     }
 
     /// The next instruction of the warp in a slot.
@@ -250,7 +250,7 @@ impl Warps {
 
     /// Looks again at what the warp of a slot would do next.
     #[inline]
-    pub(super) fn refresh(&mut self, slot: u32, program: &Program) {
+    pub(super) fn refresh(&mut self, slot: u32, kernel: &Kernel) {
         let bit = 1 << slot;
         let place = &mut self.slots[slot as usize];
         self.running &= !bit;
@@ -266,7 +266,7 @@ impl Warps {
             self.wants[MEMORY] |= bit;
             self.ready |= bit;
         } else {
-            let instruction = &program.instructions()[pc as usize];
+            let instruction = &kernel.instructions()[pc as usize];
             place.next = Next {
                 way: self.units.way(instruction.unit, instruction.latency) as u8,
                 class: instruction.class(),

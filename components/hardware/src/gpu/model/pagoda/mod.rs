@@ -142,7 +142,7 @@ impl Masters {
         let slots = launch.threads() / 32 - 1;
         let block =
             MasterBlock::new(slots as usize, master.shape.rows as usize, master.pool).map_err(Fault::new)?;
-        let by_lanes = launch.program.name() == pagoda::MASTER_KERNEL_BY_LANES;
+        let by_lanes = launch.kernel.name() == pagoda::MASTER_KERNEL_BY_LANES;
         let column = Column::new(sm as usize, (index, by_lanes), block, master.shape.rows, around.cycle);
         around.sms[sm as usize].poll(column.pollers(), &around.master.polling);
         self.columns.push((launch.id, column));

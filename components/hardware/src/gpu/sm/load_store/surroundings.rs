@@ -70,7 +70,7 @@ impl Surroundings<'_> {
     pub(super) fn deliver(&mut self, warp: u32, pc: u32, lanes: u32, words: &[Row; 4]) {
         let slot = &mut self.warps.slots[warp as usize];
         if let (Some(cta), Some(warp)) = (self.ctas[slot.cta].as_ref(), slot.warp.as_mut()) {
-            warp.complete_load(&cta.launch.program, pc, lanes, words);
+            warp.complete_load(&cta.launch.kernel, pc, lanes, words);
         }
     }
 
@@ -78,7 +78,7 @@ impl Surroundings<'_> {
     pub(super) fn polled(&mut self, warp: u32, word: u32) {
         let slot = &mut self.warps.slots[warp as usize];
         if let (Some(cta), Some(warp)) = (self.ctas[slot.cta].as_ref(), slot.warp.as_mut()) {
-            warp.polled(&cta.launch.program, word);
+            warp.polled(&cta.launch.kernel, word);
         }
     }
 
@@ -86,7 +86,7 @@ impl Surroundings<'_> {
     pub(super) fn deliver_texture(&mut self, warp: u32, pc: u32, lanes: u32, words: &[Row; 4]) {
         let slot = &mut self.warps.slots[warp as usize];
         if let (Some(cta), Some(warp)) = (self.ctas[slot.cta].as_ref(), slot.warp.as_mut()) {
-            warp.complete_texture(&cta.launch.program, pc, lanes, words);
+            warp.complete_texture(&cta.launch.kernel, pc, lanes, words);
         }
     }
 
@@ -94,7 +94,7 @@ impl Surroundings<'_> {
     pub(super) fn write_back(&mut self, warp: u32, pc: u32, from: u64) {
         let &WarpSlot { cta, core, .. } = &self.warps.slots[warp as usize];
         let Some(cta) = self.ctas[cta].as_mut() else { return };
-        let instruction = &cta.launch.program.instructions()[pc as usize];
+        let instruction = &cta.launch.kernel.instructions()[pc as usize];
         let writes = instruction.writes;
         let at = self.registers[core].write_loaded(warp, instruction.accesses.writes(), self.cycle, from);
         cta.outstanding += 1;

@@ -19,9 +19,9 @@ fn fetch(
 ) -> Result<[Row; 4], Fault> {
     let number = around.number(warp);
     let cta = around.cta(warp);
-    let program = &*cta.launch.program;
-    cta.launch.textures.fetch(program, access, read).map_err(|error: Box<ExecError>| {
-        cta.fault(Failure::of_warp(program, cta.environment.ctaid, number, *error))
+    let kernel = &*cta.launch.kernel;
+    cta.launch.textures.fetch(kernel, access, read).map_err(|error: Box<ExecError>| {
+        cta.fault(Failure::of_warp(kernel, cta.environment.ctaid, number, *error))
     })
 }
 

@@ -1,0 +1,215 @@
+//! Loops that provably do not end.
+//!
+//! A copy of a warp runs ahead without time, on copies of its block's shared memory and of its own local memory. Where it comes
+//! back to a state in which it was, and has meanwhile neither read what somebody else or time can change nor done what others see,
+//! it goes round forever. Words of shared memory can be changed by the other warps of the block, so a warp that reads them is
+//! endless if all others have ended, wait at barriers, or go round forever themselves, and none of them writes what another one
+//! reads. Whatever touches global memory, a clock, a barrier or a texture proves nothing: somebody may come and change it.
+//!
+//! This costs nothing while nobody asks. Whoever executes warps asks when one has executed a power of two of instructions,
+//! [`FIRST_LOOK`] or more, with a budget that is a part of them ([`budget`]).
+
+mod round;
+
+use crate::execute::standstill::{Waiting, listed};
+use crate::execute::{CtaEnvironment, ExecError, Failure, Warp};
+use crate::program::{Kernel, Symbol};
+use round::{Round, lanes_of};
+
+/// Instructions after which a warp is looked at for the first time.
+pub const FIRST_LOOK: u64 = 1 << 16;
+
+/// How far a copy runs ahead of a warp that has executed so many instructions.
+pub fn budget(executed: u64) -> u64 {
+    (executed / 16).max(4096)
+}
+
+/// What of a block's memory is not in its shared memory.
+pub trait Memories {
+    /// The bytes of a lane of a warp at an offset of its local memory; false if they are not known now.
+    fn local(&mut self, warp: usize, lane: usize, offset: usize, bytes: &mut [u8]) -> bool;
+
+    /// The bytes of constant memory at an address; false if they are not known now.
+    fn constant(&mut self, address: u64, bytes: &mut [u8]) -> bool;
+}
+
+/// What a warp of a block does.
+#[derive(Clone, Debug)]
+pub enum Doing {
+    /// It has ended.
+    Ended,
+    /// It waits at a barrier.
+    Waiting(Waiting),
+    /// It goes on from this state.
+    Running(Box<Warp>),
+    /// It goes on, and something that it has asked for has not come.
+    InFlight,
+}
+
+/// A block at a moment.
+#[derive(Debug)]
+pub struct Moment<'a> {
+    /// The kernel.
+    pub kernel: &'a Kernel,
+    /// What its warps see of the block.
+    pub env: &'a CtaEnvironment,
+    /// Its shared memory.
+    pub shared: Vec<u8>,
+    /// Its warps.
+    pub warps: Vec<Doing>,
+}
+
+/// What could be found out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The warp goes round forever.
+    Endless(Box<Failure>),
+    /// It may end.
+    Open,
+    /// Something is in flight: ask again soon.
+    Later,
+}
+
+/// Why nothing is proven of a warp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unproven {
+    /// It may end.
+    Open,
+    /// Something is not known now.
+    Later,
+}
+
+impl From<Unproven> for Verdict {
+    fn from(unproven: Unproven) -> Self {
+        match unproven {
+            Unproven::Open => Verdict::Open,
+            Unproven::Later => Verdict::Later,
+        }
+    }
+}
+
+impl Moment<'_> {
+    /// Whether a warp goes round forever, as far as a copy of it that runs `budget` instructions ahead can tell.
+    pub fn judge(&self, warp: usize, memories: &mut impl Memories, budget: u64) -> Verdict {
+        self.try_judge(warp, memories, budget).unwrap_or_else(Verdict::from)
+    }
+
+    fn try_judge(&self, warp: usize, memories: &mut impl Memories, budget: u64) -> Result<Verdict, Unproven> {
+        let Some(round) = self.round(warp, memories, budget)? else { return Ok(Verdict::Open) };
+        if round.reads.is_empty() {
+            return Ok(self.failure(warp, &round, &[]));
+        }
+        let mut rounds = vec![(warp, round)];
+        for other in (0..self.warps.len()).filter(|other| *other != warp) {
+            rounds.extend(self.round(other, memories, budget)?.map(|round| (other, round)));
+        }
+        for (writer, round) in &rounds {
+            let disturbs =
+                |(reader, other): &(usize, Round)| reader != writer && other.reads.meets(&round.writes);
+            if !round.writes.is_empty() && rounds.iter().any(disturbs) {
+                return Ok(Verdict::Open);
+            }
+        }
+        let others: Vec<usize> = rounds[1..].iter().map(|(warp, _)| *warp).collect();
+        Ok(self.failure(warp, &rounds[0].1, &others))
+    }
+
+    /// The round of a warp that goes on; none if it does not.
+    fn round(
+        &self,
+        warp: usize,
+        memories: &mut impl Memories,
+        budget: u64,
+    ) -> Result<Option<Round>, Unproven> {
+        match &self.warps[warp] {
+            Doing::Ended | Doing::Waiting(_) => Ok(None),
+            Doing::InFlight => Err(Unproven::Later),
+            Doing::Running(state) => round::find(self, warp, Warp::clone(state), memories, budget).map(Some),
+        }
+    }
+
+    #[cold]
+    fn failure(&self, warp: usize, round: &Round, others: &[usize]) -> Verdict {
+        let kernel = self.kernel;
+        let line = |pc: &u32| kernel.instructions()[*pc as usize].line;
+        let lines = round.pcs.iter().map(line);
+        let (first, last) = (lines.clone().min().unwrap_or_default(), lines.max().unwrap_or_default());
+        let each = if round.period == 1 {
+            "instruction".to_owned()
+        } else {
+            format!("{} instructions", round.period)
+        };
+        let up_to = if last > first { format!(" (up to line {last})") } else { String::new() };
+        let lanes = lanes_of(round.lanes);
+        let verb = if round.lanes.count_ones() == 1 { "goes" } else { "go" };
+        let mut message = format!(
+            "a loop that does not end: {lanes} {verb} round it{up_to}, and all that decides repeats every {each}"
+        );
+        let words = round.words_of_period();
+        if words.is_empty() {
+            message += "; the loop reads nothing that could change";
+        } else {
+            message += &self.waits_for(&words);
+            message += &self.company(warp, others);
+        }
+        let error = ExecError { line: first, lane: round.lanes.trailing_zeros(), message };
+        Verdict::Endless(Box::new(Failure::of_warp(kernel, self.env.ctaid, warp as u32, error)))
+    }
+
+    /// The words of shared memory that a loop reads.
+    fn waits_for(&self, words: &[u32]) -> String {
+        let name = |address: u32| {
+            let holds = |symbol: &&Symbol| symbol.holds(address.into());
+            let symbol = self.kernel.shared_symbols().iter().find(holds);
+            symbol.map_or(String::new(), |symbol| format!(" (`{}`)", symbol.name))
+        };
+        let value = |address: u32| {
+            let bytes = self.shared.get(address as usize..).and_then(|bytes| bytes.first_chunk());
+            bytes.map_or(0, |bytes| u32::from_le_bytes(*bytes))
+        };
+        match words {
+            [word] => format!(
+                "; it waits for the word of shared memory at {word:#x}{}, which holds {:#x} and which nobody can change any more",
+                name(*word),
+                value(*word)
+            ),
+            [first, .., last] => format!(
+                "; it waits for {} words of shared memory from {first:#x}{} to {last:#x}, which nobody can change any more",
+                words.len(),
+                name(*first)
+            ),
+            [] => String::new(),
+        }
+    }
+
+    /// Why the other warps of a block change nothing.
+    fn company(&self, warp: usize, looping: &[usize]) -> String {
+        let which = |wanted: &dyn Fn(&Doing) -> bool| -> Vec<usize> {
+            (0..self.warps.len()).filter(|index| *index != warp && wanted(&self.warps[*index])).collect()
+        };
+        let mut told = Vec::new();
+        for barrier in 0..16 {
+            let at = which(&|doing| matches!(doing, Doing::Waiting(waiting) if waiting.barrier == barrier));
+            if !at.is_empty() {
+                let verb = if at.len() == 1 { "waits" } else { "wait" };
+                told.push(format!("{} {verb} at barrier {barrier}", listed(&at)));
+            }
+        }
+        let ended = which(&|doing| matches!(doing, Doing::Ended));
+        if !ended.is_empty() {
+            told.push(format!("{} {} ended", listed(&ended), if ended.len() == 1 { "has" } else { "have" }));
+        }
+        if !looping.is_empty() {
+            let verb = if looping.len() == 1 { "is" } else { "are" };
+            told.push(format!("{} {verb} in such a loop, too", listed(looping)));
+        }
+        if told.is_empty() {
+            ": the block has no other warp".to_owned()
+        } else {
+            format!(": {}", told.join("; "))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,280 @@
+//! A warp that runs ahead by itself until it is where it was before.
+//!
+//! How often it was compared, and with which earlier state, is Brent's algorithm: the state after a power of two of instructions is
+//! kept and compared with all that follow up to the next one, so that a round is found within a few times its length and the
+//! way to it.
+
+use super::{Memories, Moment, Unproven};
+use crate::execute::repeat::{Deciding, Part, part};
+use crate::execute::standstill::listed;
+use crate::execute::{Access, AccessKind, Issue, Warp};
+use crate::isa::Space;
+use crate::program::{Kernel, Row};
+
+/// Words of shared memory, a bit each.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Words(Vec<u64>);
+
+impl Words {
+    fn add(&mut self, word: usize) {
+        if self.0.len() <= word / 64 {
+            self.0.resize(word / 64 + 1, 0);
+        }
+        self.0[word / 64] |= 1 << (word % 64);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.iter().all(|bits| *bits == 0)
+    }
+
+    pub(super) fn meets(&self, other: &Words) -> bool {
+        self.0.iter().zip(&other.0).any(|(a, b)| a & b != 0)
+    }
+}
+
+/// A round that a warp goes forever.
+#[derive(Clone, Debug)]
+pub(super) struct Round {
+    /// Instructions of it.
+    pub(super) period: u64,
+    /// Lanes that execute it.
+    pub(super) lanes: u32,
+    /// Its instructions.
+    pub(super) pcs: Vec<u32>,
+    /// Words that the warp reads, on the way to it and in it, or writes without changing them.
+    pub(super) reads: Words,
+    /// Words that it changes.
+    pub(super) writes: Words,
+    /// Words that it reads in the round.
+    waits: Words,
+}
+
+impl Round {
+    /// The addresses of the words that are read in the round and that the warp does not write itself.
+    pub(super) fn words_of_period(&self) -> Vec<u32> {
+        let bits = |(index, bits): (usize, &u64)| {
+            let bits = *bits & !self.writes.0.get(index).copied().unwrap_or_default();
+            (0..64).filter(move |bit| bits >> bit & 1 != 0).map(move |bit| 4 * (64 * index as u32 + bit))
+        };
+        self.waits.0.iter().enumerate().flat_map(bits).collect()
+    }
+}
+
+/// A warp's local memory, as far as it is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Local {
+    bytes: Vec<u8>,
+    known: Vec<bool>,
+}
+
+/// A warp that runs ahead, with copies of what it touches.
+struct Ahead {
+    warp: Warp,
+    shared: Vec<u8>,
+    local: Local,
+}
+
+/// What it was, and what has happened since.
+struct Mark {
+    warp: Warp,
+    shared: Vec<u8>,
+    local: Local,
+    step: u64,
+    /// Instructions executed since, in the order in which they came first.
+    pcs: Vec<u32>,
+    executed: Vec<bool>,
+    lanes: u32,
+    waits: Words,
+    /// What decides among the first so many of these instructions.
+    deciding: (usize, Deciding),
+}
+
+impl Mark {
+    fn new(ahead: &Ahead, step: u64, kernel: &Kernel) -> Self {
+        Mark {
+            warp: ahead.warp.clone(),
+            shared: ahead.shared.clone(),
+            local: ahead.local.clone(),
+            step,
+            pcs: Vec::new(),
+            executed: vec![false; kernel.instructions().len()],
+            lanes: 0,
+            waits: Words::default(),
+            deciding: (0, Deciding::default()),
+        }
+    }
+
+    fn is_met(&mut self, ahead: &Ahead, kernel: &Kernel) -> bool {
+        if self.warp.pc() != ahead.warp.pc() || self.warp.active() != ahead.warp.active() {
+            return false;
+        }
+        if self.deciding.0 != self.pcs.len() {
+            self.deciding = (self.pcs.len(), Deciding::of(kernel, &self.pcs));
+        }
+        ahead.warp.repeats(&self.warp, &self.deciding.1)
+            && self.local == ahead.local
+            && self.shared == ahead.shared
+    }
+}
+
+/// Runs a warp ahead until it is where it was.
+pub(super) fn find(
+    moment: &Moment<'_>,
+    index: usize,
+    mut warp: Warp,
+    memories: &mut impl Memories,
+    budget: u64,
+) -> Result<Round, Unproven> {
+    let Moment { kernel, env, shared, .. } = moment;
+    warp.execute_polls();
+    let bytes = kernel.local_bytes() as usize * 32;
+    let local = Local { bytes: vec![0; bytes], known: vec![false; bytes] };
+    let mut ahead = Ahead { warp, shared: shared.clone(), local };
+    let (mut reads, mut writes) = (Words::default(), Words::default());
+    let mut mark = Mark::new(&ahead, 0, kernel);
+    let mut access = Access::default();
+    for step in 0..budget {
+        if step > 0 && mark.is_met(&ahead, kernel) {
+            let Mark { pcs, lanes, waits, .. } = mark;
+            return Ok(Round { period: step - mark.step, lanes, pcs, reads, writes, waits });
+        }
+        if step.is_power_of_two() {
+            mark = Mark::new(&ahead, step, kernel);
+        }
+        let Some(pc) = ahead.warp.pc() else { return Err(Unproven::Open) };
+        let action = kernel.instructions[pc as usize].action;
+        if part(action) == Part::Outside {
+            return Err(Unproven::Open);
+        }
+        if !std::mem::replace(&mut mark.executed[pc as usize], true) {
+            mark.pcs.push(pc);
+        }
+        mark.lanes |= ahead.warp.active();
+        // A mistake that comes is reported when it has come.
+        let issued = ahead.warp.issue(kernel, env, &mut access).map_err(|_| Unproven::Open)?;
+        match issued.kind {
+            Issue::Done | Issue::Branch | Issue::Fence(_) | Issue::Parameter | Issue::Nothing => {}
+            Issue::Exit { finished: false } => {}
+            Issue::Memory => {
+                let mut words = [Row::ZERO; 4];
+                match access.space {
+                    Space::Shared => {
+                        ahead.shared(&access, &mut words, (&mut reads, &mut mark.waits, &mut writes))?;
+                    }
+                    Space::Local => ahead.local(index, &access, &mut words, memories)?,
+                    Space::Const => constant(&access, &mut words, memories)?,
+                    Space::Global => return Err(Unproven::Open),
+                }
+                if access.wants_value {
+                    ahead.warp.complete_load(kernel, pc, access.mask, &words);
+                }
+            }
+            Issue::Barrier { .. }
+            | Issue::Texture
+            | Issue::Print
+            | Issue::Range(_)
+            | Issue::Exit { finished: true } => return Err(Unproven::Open),
+        }
+    }
+    Err(Unproven::Open)
+}
+
+impl Ahead {
+    /// Does what an access asks of shared memory, and notes the words that it reads and those that it changes.
+    fn shared(
+        &mut self,
+        access: &Access,
+        words: &mut [Row; 4],
+        (reads, waits, writes): (&mut Words, &mut Words, &mut Words),
+    ) -> Result<(), Unproven> {
+        let (low, high) = access.extent();
+        let end = high.saturating_add(access.width.into());
+        if end > self.shared.len() as u64 {
+            return Err(Unproven::Open);
+        }
+        let range = low as usize & !3..(end as usize).next_multiple_of(4).min(self.shared.len());
+        let before =
+            if access.kind == AccessKind::Load { Vec::new() } else { self.shared[range.clone()].to_vec() };
+        match access.kind {
+            AccessKind::Load => access.gather(access.mask, 0, &self.shared, words),
+            AccessKind::Store => access.store(access.mask, 0, &mut self.shared),
+            AccessKind::Atomic(..) => access.atomic(access.mask, 0, &mut self.shared, words),
+        };
+        for lane in (0..32).filter(|lane| access.mask >> lane & 1 != 0) {
+            let first = access.addresses[lane] as usize / 4;
+            let last = (access.addresses[lane] as usize + usize::from(access.width) - 1) / 4;
+            for word in first..=last {
+                let at = 4 * word - range.start;
+                let changed = before.get(at..).is_some_and(|before| {
+                    let length = before.len().min(4);
+                    before[..length] != self.shared[4 * word..4 * word + length]
+                });
+                if changed {
+                    writes.add(word);
+                }
+                // A store that changes nothing does so only as long as the word is the same.
+                reads.add(word);
+                if access.kind != AccessKind::Store {
+                    waits.add(word);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn local(
+        &mut self,
+        warp: usize,
+        access: &Access,
+        words: &mut [Row; 4],
+        memories: &mut impl Memories,
+    ) -> Result<(), Unproven> {
+        let size = self.local.bytes.len() / 32;
+        for lane in (0..32).filter(|lane| access.mask >> lane & 1 != 0) {
+            let offset = access.addresses[lane] as usize;
+            let end = offset.saturating_add(access.width.into());
+            if end > size {
+                return Err(Unproven::Open);
+            }
+            let range = lane * size + offset..lane * size + end;
+            let known = &mut self.local.known[range.clone()];
+            if access.kind == AccessKind::Load && known.contains(&false) {
+                let mut bytes = [0; 16];
+                let bytes = &mut bytes[..range.len()];
+                if !memories.local(warp, lane, offset, bytes) {
+                    return Err(Unproven::Later);
+                }
+                let places = self.local.bytes[range.clone()].iter_mut().zip(known.iter());
+                places
+                    .zip(bytes)
+                    .filter(|((_, known), _)| !**known)
+                    .for_each(|((place, _), byte)| *place = *byte);
+            }
+            known.fill(true);
+            let bytes = &mut self.local.bytes[lane * size..][..size];
+            match access.kind {
+                AccessKind::Store => access.store(1 << lane, 0, bytes),
+                _ => access.gather(1 << lane, 0, bytes, words),
+            };
+        }
+        Ok(())
+    }
+}
+
+fn constant(access: &Access, words: &mut [Row; 4], memories: &mut impl Memories) -> Result<(), Unproven> {
+    for lane in (0..32).filter(|lane| access.mask >> lane & 1 != 0) {
+        let mut bytes = [0; 16];
+        let bytes = &mut bytes[..usize::from(access.width)];
+        if !memories.constant(access.addresses[lane], bytes) {
+            return Err(Unproven::Later);
+        }
+        access.gather(1 << lane, access.addresses[lane], bytes, words);
+    }
+    Ok(())
+}
+
+/// `lane 3`, `lanes 0 to 15`.
+pub(super) fn lanes_of(mask: u32) -> String {
+    let lanes: Vec<usize> = (0..32).filter(|lane| mask >> lane & 1 != 0).collect();
+    listed(&lanes).replacen("warp", "lane", 1)
+}

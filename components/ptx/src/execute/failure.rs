@@ -1,0 +1,63 @@
+//! What can be wrong with a kernel while it runs.
+
+use std::fmt;
+
+use crate::program::Kernel;
+
+/// A fault of the simulated program: its author can cause it, so it is never a panic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExecError {
+    /// Source line of the instruction that faulted.
+    pub line: u32,
+    /// The lane that faulted first.
+    pub lane: u32,
+    /// What happened.
+    pub message: String,
+}
+
+impl fmt::Display for ExecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}, lane {}: {}", self.line, self.lane, self.message)
+    }
+}
+
+impl std::error::Error for ExecError {}
+
+/// A block of a launch that cannot go on, and where: the same words at every level of detail.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// `%ctaid` of the block.
+    pub ctaid: [u32; 3],
+    /// The warp of the block; none if the block as a whole cannot go on.
+    pub warp: Option<u32>,
+    /// The instruction, as [`Kernel::quote`] shows it.
+    pub place: String,
+    /// What happened; its line is 0 where no instruction is to blame.
+    pub error: ExecError,
+}
+
+impl Failure {
+    /// What a warp must not do.
+    pub fn of_warp(kernel: &Kernel, ctaid: [u32; 3], warp: u32, error: ExecError) -> Self {
+        Failure { ctaid, warp: Some(warp), place: kernel.quote(error.line), error }
+    }
+
+    /// What the warps of a block must not do together.
+    pub fn of_block(ctaid: [u32; 3], message: String) -> Self {
+        Failure { ctaid, warp: None, place: String::new(), error: ExecError { line: 0, lane: 0, message } }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [x, y, z] = self.ctaid;
+        write!(f, "block ({x}, {y}, {z})")?;
+        let ExecError { lane, message, .. } = &self.error;
+        match self.warp {
+            Some(warp) => write!(f, ", warp {warp}, lane {lane}: {}: {message}", self.place),
+            None => write!(f, ": {message}"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}

@@ -1,0 +1,95 @@
+//! Texture fetches of a warp.
+
+use super::{Access, ExecError, Warp, blend, fault};
+use crate::execute::texture::{Texture, Textures};
+use crate::program::{Action, Instruction, Kernel, NONE, Row};
+
+impl Warp {
+    /// Fills in the coordinates of a fetch, and the handles of its textures if a register holds them.
+    pub(super) fn texture(
+        &mut self,
+        kernel: &Kernel,
+        instruction: &Instruction,
+        lanes: u32,
+        access: &mut Access,
+    ) {
+        (access.pc, access.mask, access.wants_value) = (self.pc, lanes, true);
+        for axis in 0..3 {
+            access.values[axis] = match instruction.sources[axis] {
+                NONE => Row::ZERO,
+                source => *self.row(kernel, source),
+            };
+        }
+        if instruction.address != NONE {
+            access.addresses = std::array::from_fn(|lane| self.address_of(instruction, lane));
+        }
+    }
+
+    /// Writes the registers of a fetch at `pc`, in `lanes`, from `words` as [`Textures::fetch`] gives them.
+    ///
+    /// # Panics
+    /// If `pc` is no instruction of the kernel.
+    pub fn complete_texture(&mut self, kernel: &Kernel, pc: u32, lanes: u32, words: &[Row; 4]) {
+        let destinations = kernel.instructions[pc as usize].destinations;
+        for (destination, row) in destinations.into_iter().zip(words) {
+            if destination != NONE {
+                blend(&mut self.rows[destination as usize].0, &row.0, lanes);
+            }
+        }
+    }
+}
+
+impl Textures {
+    /// What a warp's fetch gives, a channel a row. `read` gives so many bytes at an address of device memory; at which
+    /// ones it is asked does not depend on what it gives.
+    ///
+    /// # Errors
+    /// No texture is bound, or it is not of the type that the instruction wants.
+    pub fn fetch(
+        &self,
+        kernel: &Kernel,
+        access: &Access,
+        mut read: impl FnMut(u64, usize) -> u32,
+    ) -> Result<[Row; 4], Box<ExecError>> {
+        let instruction = &kernel.instructions[access.pc as usize];
+        let Action::Texture { floats, result_floats } = instruction.action else {
+            return Err(fault(instruction, access.mask, "no texture is fetched here".into()));
+        };
+        let mut words = [Row::ZERO; 4];
+        let mut reference: Option<&Texture> = None;
+        if instruction.address == NONE {
+            let name = &kernel.global_symbols[instruction.offset as usize].name;
+            let Some(bound) = self.references.get(name) else {
+                return Err(fault(instruction, access.mask, format!("no texture is bound to `{name}`")));
+            };
+            reference = Some(bound);
+        }
+        for lane in (0..32).filter(|lane| access.mask >> lane & 1 != 0) {
+            let texture = match reference {
+                Some(texture) => texture,
+                None => {
+                    let handle = access.addresses[lane];
+                    self.objects.get(&handle).ok_or_else(|| {
+                        fault(instruction, 1 << lane, format!("no texture has the handle {handle:#x}"))
+                    })?
+                }
+            };
+            if texture.gives_floats() != result_floats {
+                let (gives, wants) =
+                    if result_floats { ("integers", "floats") } else { ("floats", "integers") };
+                let message = format!("the texture gives {gives}, the instruction wants {wants}");
+                return Err(fault(instruction, 1 << lane, message));
+            }
+            let coordinates: [u32; 3] = std::array::from_fn(|axis| access.values[axis].0[lane]);
+            let found = if floats {
+                texture.fetch(coordinates.map(f32::from_bits), &mut read)
+            } else {
+                texture.fetch_at(coordinates.map(|bits| bits as i32), &mut read)
+            };
+            for (row, value) in words.iter_mut().zip(found) {
+                row.0[lane] = value;
+            }
+        }
+        Ok(words)
+    }
+}

@@ -1,0 +1,74 @@
+//! What to say of a block whose warps all wait at barriers: who waits where, and how many are missing.
+
+use std::collections::BTreeMap;
+
+use crate::program::Kernel;
+
+/// The barrier at which a warp waits, and the instruction that made it wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Waiting {
+    /// Which of the block's barriers.
+    pub barrier: u32,
+    /// The instruction.
+    pub pc: u32,
+}
+
+/// Says which warps wait where. Those that are nowhere in `warps` have ended; `arrived` tells of a barrier how many
+/// threads have come and how many it waits for.
+///
+/// # Panics
+/// If an instruction is none of the kernel's.
+pub fn standstill(kernel: &Kernel, warps: &[Option<Waiting>], arrived: impl Fn(u32) -> (u32, u32)) -> String {
+    let mut places: BTreeMap<Option<Waiting>, Vec<usize>> = BTreeMap::new();
+    for (warp, waiting) in warps.iter().enumerate() {
+        places.entry(*waiting).or_default().push(warp);
+    }
+    let ended = places.remove(&None);
+    let told = places.iter().filter_map(|(waiting, warps)| {
+        let Waiting { barrier, pc } = (*waiting)?;
+        let (come, wanted) = arrived(barrier);
+        let verb = if warps.len() == 1 { "waits" } else { "wait" };
+        let place = kernel.quote(kernel.instructions()[pc as usize].line);
+        Some(format!(
+            "{} {verb} at barrier {barrier}, which has {come} of {wanted} threads ({place})",
+            listed(warps)
+        ))
+    });
+    let ended = ended.map(|warps| {
+        let verb = if warps.len() == 1 { "has" } else { "have" };
+        format!("{} {verb} ended", listed(&warps))
+    });
+    let told: Vec<String> = told.chain(ended).collect();
+    format!("no warp can go on: {}", told.join("; "))
+}
+
+/// `warp 3`, `warps 0 to 2 and 5`.
+pub(crate) fn listed(warps: &[usize]) -> String {
+    let mut ranges: Vec<(usize, usize)> = Vec::new();
+    for &warp in warps {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == warp => *last = warp,
+            _ => ranges.push((warp, warp)),
+        }
+    }
+    let range = |&(first, last): &(usize, usize)| match last - first {
+        0 => first.to_string(),
+        1 => format!("{first} and {last}"),
+        _ => format!("{first} to {last}"),
+    };
+    let words: Vec<String> = ranges.iter().map(range).collect();
+    let noun = if warps.len() == 1 { "warp" } else { "warps" };
+    format!("{noun} {}", words.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warps_are_listed_in_ranges() {
+        assert_eq!(listed(&[3]), "warp 3");
+        assert_eq!(listed(&[0, 1]), "warps 0 and 1");
+        assert_eq!(listed(&[0, 1, 2, 5, 7, 8, 9]), "warps 0 to 2, 5, 7 to 9");
+    }
+}

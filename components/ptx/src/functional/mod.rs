@@ -1,0 +1,205 @@
+//! The storey of launches: a whole grid on a flat memory, without time: for tests, and to see what a program computes.
+//!
+//! CTAs run one after another, the warps of a CTA in turns, so a CTA that waits for another one never
+//! ends; [`Options::limit`] and [`Options::interrupt`] stop it.
+
+mod cta;
+mod findings;
+mod first_touch;
+mod memory;
+mod observer;
+mod races;
+mod shadow;
+mod space;
+mod touched;
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use crate::execute::texture::Textures;
+use crate::execute::{CtaEnvironment, ExecError, Failure, RangeCall, Windows};
+use crate::isa::RangeAction;
+use crate::program::{Kernel, VariableBases};
+use cta::Cta;
+pub use findings::{Check, Finding};
+pub use first_touch::{FirstBytes, PAGE};
+pub use memory::FlatMemory;
+pub use observer::Observer;
+pub use space::Space;
+pub use touched::{Conflict, Touched};
+
+/// Warp instructions that a block may execute if nobody says otherwise. The largest block of the applications has a
+/// thousandth of them; a hardware SM would work on it for several seconds.
+pub const DEFAULT_LIMIT: u64 = 10_000_000_000;
+
+/// How to run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Shared memory that the launch adds.
+    pub dynamic_shared_bytes: u32,
+    /// Warp instructions of a block after which it is given up: something in it runs in circles.
+    pub limit: u64,
+    /// Look for races in shared memory, which takes several times as long. Who runs several launches may look for those
+    /// between them, too.
+    pub racecheck: bool,
+    /// Do without the host's vector extensions.
+    pub baseline: bool,
+    /// Keep the ranges that the kernel sets and releases; they mean nothing otherwise.
+    pub ranges: bool,
+    /// Where shared and local memory appear among generic addresses: where no allocation lies.
+    pub windows: Windows,
+    /// What texture fetches find.
+    pub textures: Arc<Textures>,
+    /// Set by someone who wants the run to end.
+    pub interrupt: Arc<AtomicBool>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            dynamic_shared_bytes: 0,
+            limit: DEFAULT_LIMIT,
+            racecheck: false,
+            baseline: false,
+            ranges: false,
+            windows: Windows::default(),
+            textures: Arc::default(),
+            interrupt: Arc::default(),
+        }
+    }
+}
+
+/// What a run executed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Instructions, counted once for a warp.
+    pub warp_instructions: u64,
+    /// Instructions, counted for every lane that executed them.
+    pub thread_instructions: u64,
+    /// What the kernel printed.
+    pub output: String,
+}
+
+/// A range that a block has set or released.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ToldRange {
+    /// `%ctaid` of the block.
+    pub ctaid: [u32; 3],
+    /// Which of the two.
+    pub action: RangeAction,
+    /// What was told.
+    pub call: RangeCall,
+}
+
+/// A launch whose CTAs are run one by one.
+pub struct Grid<'a> {
+    env: CtaEnvironment,
+    options: &'a Options,
+    cta: Cta<'a>,
+}
+
+impl<'a> Grid<'a> {
+    /// Prepares a launch of a kernel whose module is loaded.
+    ///
+    /// # Errors
+    /// When the launch cannot be, whatever its kernel does.
+    pub fn new(
+        kernel: &'a Kernel,
+        grid: [u32; 3],
+        block: [u32; 3],
+        params: &[u8],
+        variables: VariableBases,
+        options: &'a Options,
+    ) -> Result<Self, ExecError> {
+        let threads = block.iter().try_fold(1u32, |all, size| all.checked_mul(*size)).unwrap_or(0);
+        if threads == 0 || threads > 1024 {
+            return Err(launch_error(format!("a block of {block:?} threads cannot be launched")));
+        }
+        if params.len() < kernel.param_bytes() as usize {
+            let message =
+                format!("{} parameter bytes given, the kernel takes {}", params.len(), kernel.param_bytes());
+            return Err(launch_error(message));
+        }
+        let mut env = CtaEnvironment::new(grid, block, Arc::from(params));
+        env.textures = Arc::clone(&options.textures);
+        env.windows = options.windows;
+        env.dynamic_shared_bytes = options.dynamic_shared_bytes;
+        (env.global_base, env.constant_base) = (variables.globals, variables.constants);
+        let cta = Cta::new(kernel, &env, options);
+        Ok(Grid { env, options, cta })
+    }
+
+    /// Runs a CTA, from its first instruction to its last; breaks if it was interrupted.
+    ///
+    /// # Errors
+    /// When the kernel does what it must not.
+    pub fn run_cta(
+        &mut self,
+        ctaid: [u32; 3],
+        memory: &mut FlatMemory,
+    ) -> Result<ControlFlow<()>, Box<Failure>> {
+        self.run_observed(ctaid, memory, &mut ())
+    }
+
+    /// The same, with somebody who looks on.
+    ///
+    /// # Errors
+    /// When the kernel does what it must not.
+    pub fn run_observed(
+        &mut self,
+        ctaid: [u32; 3],
+        memory: &mut FlatMemory,
+        observer: &mut impl Observer,
+    ) -> Result<ControlFlow<()>, Box<Failure>> {
+        self.env.ctaid = ctaid;
+        self.cta.run(&self.env, memory, self.options, observer)
+    }
+
+    /// What the kernel did so far that it should not, in the order in which it came first.
+    pub fn findings(&self) -> &[Finding] {
+        self.cta.findings.list()
+    }
+
+    /// The ranges that have been set or released so far, in their order, if [`Options::ranges`] keeps them.
+    pub fn ranges(&self) -> &[ToldRange] {
+        &self.cta.ranges
+    }
+
+    /// What has been executed so far.
+    pub fn statistics(&self) -> &Statistics {
+        &self.cta.statistics
+    }
+}
+
+/// The `%ctaid`s of a grid, x first.
+pub fn ctas(grid: [u32; 3]) -> impl Iterator<Item = [u32; 3]> {
+    let row = move |z, y| (0..grid[0]).map(move |x| [x, y, z]);
+    (0..grid[2]).flat_map(move |z| (0..grid[1]).flat_map(move |y| row(z, y)))
+}
+
+/// Loads a kernel's module and runs every CTA of a grid, or those up to an interruption.
+///
+/// # Errors
+/// When the launch cannot be, or the kernel does what it must not.
+pub fn run(
+    kernel: &Kernel,
+    grid: [u32; 3],
+    block: [u32; 3],
+    params: &[u8],
+    memory: &mut FlatMemory,
+    options: &Options,
+) -> Result<Statistics, ExecError> {
+    let variables = memory.load(kernel.name(), kernel);
+    let mut launch = Grid::new(kernel, grid, block, params, variables, options)?;
+    for ctaid in ctas(grid) {
+        if launch.run_cta(ctaid, memory).map_err(|failure| failure.error)?.is_break() {
+            break;
+        }
+    }
+    Ok(launch.statistics().clone())
+}
+
+fn launch_error(message: String) -> ExecError {
+    ExecError { line: 0, lane: 0, message }
+}

@@ -1,0 +1,40 @@
+//! The two functions by which a thread block tells what it may touch: `__crcs_set_range` before its kernel runs, and
+//! `__crcs_release_range` when the block has ended (CRCS, Kim et al., PACT 2016, section 4.2).
+//!
+//! They are known by name, as `vprintf` is. What they do to pages is not this crate's.
+
+/// Which of the two functions is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RangeAction {
+    /// The block will touch the range.
+    Set,
+    /// The block will touch it no more.
+    Release,
+}
+
+impl RangeAction {
+    /// Both.
+    pub const ALL: [RangeAction; 2] = [RangeAction::Set, RangeAction::Release];
+
+    /// The name of the function in PTX.
+    pub const fn function(self) -> &'static str {
+        match self {
+            RangeAction::Set => "__crcs_set_range",
+            RangeAction::Release => "__crcs_release_range",
+        }
+    }
+
+    /// The action whose function has this name.
+    pub fn of_function(name: &str) -> Option<Self> {
+        RangeAction::ALL.into_iter().find(|action| action.function() == name)
+    }
+}
+
+/// The sizes in bytes of the functions' parameters: what the kernel is given for the array, the first byte, one past the
+/// last byte, and how it is used.
+pub(crate) const RANGE_PARAMETERS: [u32; 4] = [8, 8, 8, 4];
+
+/// The bits of the functions' last parameter.
+pub(crate) const fn range_flags(reads: bool, writes: bool) -> u32 {
+    reads as u32 | (writes as u32) << 1
+}

@@ -1,0 +1,94 @@
+//! Classes of instructions, as a profiler's instruction mix tells them apart.
+
+use super::{Action, Instruction};
+use crate::isa::{Latency, Space};
+
+/// Classes of the instruction mix. Arithmetic is classed as its latency is; an access of memory by the state space that
+/// the instruction names, and by generic addresses as one of global memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs)]
+pub enum Class {
+    #[default]
+    Integer,
+    Single,
+    Double,
+    Special,
+    GlobalLoad,
+    GlobalStore,
+    GlobalAtomic,
+    SharedLoad,
+    SharedStore,
+    SharedAtomic,
+    LocalLoad,
+    LocalStore,
+    ConstantLoad,
+    ParameterLoad,
+    Texture,
+    Branch,
+    Barrier,
+    Fence,
+    Exit,
+}
+
+impl Class {
+    /// How many there are.
+    pub const COUNT: usize = Class::Exit as usize + 1;
+}
+
+impl Instruction {
+    /// Its class in the instruction mix.
+    #[inline]
+    pub fn class(&self) -> Class {
+        match self.latency {
+            Latency::IntAdd
+            | Latency::IntMax
+            | Latency::IntMul
+            | Latency::IntMad
+            | Latency::IntDiv
+            | Latency::IntMul24
+            | Latency::IntMad24
+            | Latency::IntShuffle
+            | Latency::IntOther => Class::Integer,
+            Latency::FpAdd
+            | Latency::FpMax
+            | Latency::FpMul
+            | Latency::FpMad
+            | Latency::FpDiv
+            | Latency::FpRoot
+            | Latency::FpOther => Class::Single,
+            Latency::DpAdd
+            | Latency::DpMax
+            | Latency::DpMul
+            | Latency::DpMad
+            | Latency::DpDiv
+            | Latency::DpRoot
+            | Latency::DpOther => Class::Double,
+            Latency::Sfu => Class::Special,
+            Latency::Load => self.load(),
+            Latency::Store => match self.memory.space {
+                Some(Space::Shared) => Class::SharedStore,
+                Some(Space::Local) => Class::LocalStore,
+                Some(Space::Global | Space::Const) | None => Class::GlobalStore,
+            },
+            Latency::Atomic => match self.memory.space {
+                Some(Space::Shared) => Class::SharedAtomic,
+                Some(_) | None => Class::GlobalAtomic,
+            },
+            Latency::Branch => Class::Branch,
+            Latency::Barrier => Class::Barrier,
+            Latency::Fence => Class::Fence,
+            Latency::Exit => Class::Exit,
+        }
+    }
+
+    fn load(&self) -> Class {
+        match (&self.action, self.memory.space) {
+            (Action::LoadParam, _) => Class::ParameterLoad,
+            (Action::Texture { .. }, _) => Class::Texture,
+            (_, Some(Space::Shared)) => Class::SharedLoad,
+            (_, Some(Space::Local)) => Class::LocalLoad,
+            (_, Some(Space::Const)) => Class::ConstantLoad,
+            (_, Some(Space::Global) | None) => Class::GlobalLoad,
+        }
+    }
+}

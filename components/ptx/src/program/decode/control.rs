@@ -1,0 +1,139 @@
+//! Branches, barriers, and what the lanes of a warp do together.
+
+use super::instruction::Line;
+use super::operands::Wanted;
+use crate::isa::warp::{Reduction, WarpOp};
+use crate::program::Action;
+use crate::syntax::ast::{Operand, OperandKind};
+use crate::syntax::error::PtxError;
+
+impl Line<'_, '_, '_> {
+    pub(super) fn branch(&mut self) -> Result<(), PtxError> {
+        let operands = self.operands(1..=1)?;
+        let OperandKind::Name(label) = &operands[0].kind else {
+            return Err(self.misfit(&operands[0], "a label"));
+        };
+        let pc = self.decoder.instructions.len();
+        self.decoder.branches.push((pc, self.decoder.scope, label.clone(), operands[0].span.place));
+        self.out.action = Action::Branch;
+        Ok(())
+    }
+
+    pub(super) fn barrier(&mut self, waits: bool) -> Result<(), PtxError> {
+        let fewest = if waits { 1 } else { 2 };
+        let operands = self.operands(fewest..=2)?;
+        for (index, operand) in operands.iter().enumerate() {
+            self.out.sources[index] = self.read(operand, Wanted::exactly("u32"))?;
+        }
+        self.out.action = Action::Barrier { waits };
+        self.out.aligned = self.is_aligned();
+        Ok(())
+    }
+
+    /// Destination, barrier, number of threads if given, predicate.
+    pub(super) fn barrier_reduction(&mut self, reduction: Reduction) -> Result<(), PtxError> {
+        let operands = self.operands(3..=4)?;
+        let [destination, barrier @ .., predicate] = operands else { return Ok(()) };
+        for (index, operand) in barrier.iter().enumerate() {
+            self.out.sources[index] = self.read(operand, Wanted::exactly("u32"))?;
+        }
+        self.out.sources[2] = self.read_predicate_or_not(predicate)?;
+        match (&destination.kind, reduction) {
+            (kind, Reduction::Popc) => {
+                let register = self.write(kind, destination.span.place, Wanted::exactly("u32"))?;
+                self.out.destinations[0] = register.id;
+            }
+            (OperandKind::Name(name), _) => {
+                self.out.destinations[0] = self.write_predicate(name, destination.span.place)?;
+            }
+            _ => return Err(self.misfit(destination, "a predicate")),
+        }
+        self.out.action = Action::BarrierReduction(reduction);
+        self.out.aligned = self.is_aligned();
+        Ok(())
+    }
+
+    /// `bar` is short for `barrier.….aligned`.
+    fn is_aligned(&self) -> bool {
+        let opcode = &self.source.opcode;
+        opcode.starts_with("bar.") || opcode.split('.').any(|part| part == "aligned")
+    }
+
+    /// Shuffles, votes and the like: sources in the order value, b, c; the mask comes last.
+    pub(super) fn warp_wide(&mut self, op: WarpOp) -> Result<(), PtxError> {
+        let opcode = self.source.opcode.as_str();
+        let masked = opcode.contains(".sync");
+        let (has_destination, values) = match op {
+            WarpOp::ShuffleUp | WarpOp::ShuffleDown | WarpOp::ShuffleXor | WarpOp::ShuffleIndex => (true, 3),
+            WarpOp::ActiveMask | WarpOp::Elect => (true, 0),
+            WarpOp::Sync => (false, 0),
+            _ => (true, 1),
+        };
+        // `bar.warp.sync` is masked too, though `.sync` ends its name.
+        let count = usize::from(has_destination) + values + usize::from(masked);
+        let operands = self.operands(count..=count)?;
+        let (destination, sources) = operands.split_at(usize::from(has_destination));
+        let votes = matches!(op, WarpOp::VoteAll | WarpOp::VoteAny | WarpOp::VoteUniform | WarpOp::Ballot);
+        let wide = opcode.ends_with(".b64");
+        // A match compares integers; what a shuffle moves may be anything.
+        let value = match op {
+            WarpOp::MatchAny | WarpOp::MatchAll => Wanted::exactly(if wide { "u64" } else { "u32" }),
+            _ => Wanted::exactly(opcode.rsplit('.').next().unwrap_or("")),
+        };
+        for (index, operand) in sources[..values].iter().enumerate() {
+            self.out.sources[index] = match index {
+                0 if votes => self.read_predicate_or_not(operand)?,
+                0 => self.read(operand, value)?,
+                _ => self.read(operand, Wanted::exactly("b32"))?,
+            };
+        }
+        self.out.memory.wide_value = wide;
+        if masked {
+            self.out.sources[3] = self.read(&sources[values], Wanted::exactly("u32"))?;
+        }
+        if let [destination] = destination {
+            self.warp_destination(op, destination)?;
+        }
+        self.out.action = Action::Warp(op);
+        Ok(())
+    }
+
+    fn warp_destination(&mut self, op: WarpOp, destination: &Operand) -> Result<(), PtxError> {
+        let place = destination.span.place;
+        let truth = matches!(op, WarpOp::VoteAll | WarpOp::VoteAny | WarpOp::VoteUniform);
+        let pairs = matches!(
+            op,
+            WarpOp::ShuffleUp
+                | WarpOp::ShuffleDown
+                | WarpOp::ShuffleXor
+                | WarpOp::ShuffleIndex
+                | WarpOp::MatchAll
+                | WarpOp::Elect
+        );
+        let typed = self.source.opcode.rsplit('.').next().unwrap_or("");
+        let result = match op {
+            WarpOp::MatchAny | WarpOp::MatchAll | WarpOp::Elect => Wanted::exactly("b32"),
+            _ => Wanted::exactly(typed),
+        };
+        match &destination.kind {
+            OperandKind::Name(name) if truth => {
+                self.out.destinations[1] = self.write_predicate(name, place)?;
+            }
+            OperandKind::Pair(name, predicate) if pairs => {
+                if name != "_" {
+                    let kind = OperandKind::Name(name.clone());
+                    self.out.destinations[0] = self.write(&kind, place, result)?.id;
+                }
+                if predicate != "_" {
+                    self.out.destinations[1] = self.write_predicate(predicate, place)?;
+                }
+            }
+            kind @ OperandKind::Name(_) => {
+                self.out.destinations[0] = self.write(kind, place, result)?.id;
+            }
+            _ if pairs => return Err(self.misfit(destination, "a register, or register|predicate")),
+            _ => return Err(self.misfit(destination, "a register")),
+        }
+        Ok(())
+    }
+}

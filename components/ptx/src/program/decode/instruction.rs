@@ -1,0 +1,171 @@
+//! One instruction as written to one decoded instruction.
+
+use super::{Decoder, Register, RegisterType, blank};
+use crate::analysis::liveness::Effects;
+use crate::isa::forms::{Form, FormRow};
+use crate::isa::{self, Known, Latency, Order, Unit};
+use crate::program::{Action, Instruction};
+use crate::syntax::ast::{self, Operand, Span};
+use crate::syntax::error::{Place, PtxError, SUGGESTIONS, nearest};
+
+impl Decoder<'_> {
+    pub(super) fn instruction(&mut self, source: &ast::Instruction, span: Span) -> Result<(), PtxError> {
+        let mut out = blank(span);
+        let mut effects = Effects::default();
+        if let Some(guard) = &source.guard {
+            let register = self.predicate(&guard.name, guard.span.place)?;
+            out.guard = register;
+            out.guard_negated = guard.negated;
+            effects.reads.push(register);
+            effects.guarded = true;
+        }
+        let mut line = Line {
+            decoder: self,
+            source,
+            span,
+            form: None,
+            out: &mut out,
+            effects: &mut effects,
+            after: Vec::new(),
+        };
+        line.decode()?;
+        let after = std::mem::take(&mut line.after);
+        for &id in &effects.reads {
+            out.reads.insert(id);
+        }
+        for &id in &effects.writes {
+            out.writes.insert(id);
+        }
+        effects.late = out.action == Action::Memory;
+        self.push(out, effects);
+        for (instruction, effects) in after {
+            self.push(instruction, effects);
+        }
+        Ok(())
+    }
+
+    pub(super) fn predicate(&mut self, name: &str, place: Place) -> Result<u16, PtxError> {
+        match self.find_register(name, place)? {
+            Some(Register { id, kind: RegisterType::Predicate, .. }) => Ok(id),
+            Some(_) => {
+                Err(PtxError::new(place, format!("`{name}` is no predicate")).expecting("a `.pred` register"))
+            }
+            None => Err(self.undeclared(name, place)),
+        }
+    }
+
+    /// The error for a name that nothing declares, with the nearest that something does.
+    pub(super) fn undeclared(&self, name: &str, place: Place) -> PtxError {
+        let error = PtxError::new(place, format!("`{name}` is not declared"));
+        if self.errors.len() >= SUGGESTIONS {
+            return error;
+        }
+        let mut known = self.storage.names();
+        for scope in &self.scopes {
+            known.extend(scope.frame.keys().cloned());
+            for (declared, (_, _, range)) in &scope.declared {
+                known.push(match range {
+                    Some(count) => format!("{declared}{}", count.saturating_sub(1)),
+                    None => declared.clone(),
+                });
+            }
+        }
+        nearest(error, name, known.iter())
+    }
+}
+
+/// One line being decoded.
+pub(super) struct Line<'d, 's, 'm> {
+    pub(super) decoder: &'d mut Decoder<'m>,
+    pub(super) source: &'s ast::Instruction,
+    pub(super) span: Span,
+    /// Its row, if it is not lane-wise.
+    form: Option<&'static FormRow>,
+    pub(super) out: &'d mut Instruction,
+    pub(super) effects: &'d mut Effects,
+    /// Instructions that follow it without a text of their own.
+    pub(super) after: Vec<(Instruction, Effects)>,
+}
+
+impl<'s> Line<'_, 's, '_> {
+    pub(super) fn error(&self, message: impl Into<String>) -> PtxError {
+        PtxError::new(self.span.place, message)
+    }
+
+    pub(super) fn operands(&self, count: std::ops::RangeInclusive<usize>) -> Result<&'s [Operand], PtxError> {
+        let operands = &self.source.operands;
+        if count.contains(&operands.len()) {
+            return Ok(operands);
+        }
+        let opcode = &self.source.opcode;
+        let wanted = match self.form {
+            Some(row) => format!("`{opcode} {}`", row.operands).replace(" `", "`"),
+            None if count.start() == count.end() => format!("{} operands", count.start()),
+            None => format!("{} to {} operands", count.start(), count.end()),
+        };
+        Err(self.error(format!("`{opcode}` has {} operands here", operands.len())).expecting(wanted))
+    }
+
+    pub(super) fn unknown(&self) -> PtxError {
+        let opcode = &self.source.opcode;
+        let error = self.error(format!("unknown instruction `{opcode}`"));
+        if self.decoder.errors.len() >= SUGGESTIONS {
+            return error;
+        }
+        match isa::similar(opcode) {
+            Some(near) => error.expecting(format!("something like `{near}`")),
+            None => error,
+        }
+    }
+
+    pub(super) fn book(&mut self, action: Action, unit: Unit, latency: Latency) {
+        self.out.action = action;
+        self.out.unit = unit;
+        self.out.latency = latency;
+    }
+
+    fn decode(&mut self) -> Result<(), PtxError> {
+        let opcode = self.source.opcode.as_str();
+        let row = match isa::find(opcode).ok_or_else(|| self.unknown())? {
+            Known::Lane(row) => {
+                return match opcode.split('.').next() {
+                    Some("mov") => self.mov(row),
+                    Some("setp" | "set") => self.compare(row),
+                    _ => self.lanes(row),
+                };
+            }
+            Known::Form(row) => row,
+        };
+        self.form = Some(row);
+        (self.out.unit, self.out.latency) = (row.unit, row.latency);
+        match row.form {
+            Form::Load => self.load(),
+            Form::Store => self.store(),
+            Form::Atomic => self.atomic(),
+            Form::Predicate(operation) => self.predicate_logic(operation),
+            Form::ToGeneric(base) => self.generic(base, Action::ToGeneric),
+            Form::FromGeneric(base) => self.generic(base, Action::FromGeneric),
+            Form::InSpace(base) => self.in_space(base),
+            Form::Warp(op) => self.warp_wide(op),
+            Form::Barrier { waits } => self.barrier(waits),
+            Form::BarrierReduction(reduction) => self.barrier_reduction(reduction),
+            Form::Fence => {
+                self.out.order = Order::of_fence(opcode);
+                self.alone(Action::Fence)
+            }
+            Form::Branch => self.branch(),
+            Form::Return => self.return_(),
+            Form::Exit => self.alone(Action::Exit),
+            Form::Trap => self.alone(Action::Trap),
+            Form::Call => self.call(),
+            Form::Texture { dimensions, floats } => self.texture(dimensions, floats),
+        }
+    }
+
+    /// An instruction without operands.
+    fn alone(&mut self, action: Action) -> Result<(), PtxError> {
+        self.operands(0..=0)?;
+        self.out.action = action;
+        Ok(())
+    }
+}

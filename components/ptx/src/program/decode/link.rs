@@ -1,0 +1,229 @@
+//! A kernel and the functions that it can reach, put together.
+//!
+//! Every function has rows of its own; only where one is called again while it runs are its rows saved. So
+//! an instruction's operands are the same numbers whoever called, and calls cost the others nothing.
+
+use super::call::code_address;
+use crate::analysis::cfg::NO_PC;
+use crate::isa::order::{FIRST_TARGET, Order};
+use crate::program::{
+    Action, CONSTANT, CallSite, Callable, FramePart, Instruction, Kernel, NONE, Origin, Param, RegisterPlace,
+    Row, polls,
+};
+use crate::syntax::ast::Module;
+use crate::syntax::error::PtxError;
+
+/// Local memory that recursive calls may take beyond the kernel's own, in bytes a thread.
+const STACK_BYTES: u32 = 8 << 10;
+
+/// A decoded function that has no place in a kernel yet.
+#[derive(Clone, Debug)]
+pub(super) struct Code {
+    /// Position in the module.
+    pub(super) index: u32,
+    pub(super) instructions: Vec<Instruction>,
+    /// Per instruction, which operands are predicates: bits of the sources, then of the destinations.
+    pub(super) predicate_operands: Vec<u8>,
+    pub(super) constants: Vec<Row>,
+    pub(super) rows: u16,
+    pub(super) wide_rows: u16,
+    pub(super) predicates: u16,
+    pub(super) scoreboard_registers: u16,
+    pub(super) places: Vec<RegisterPlace>,
+    pub(super) pressure: u32,
+    pub(super) frame_bytes: u32,
+    pub(super) local_bytes: u32,
+    pub(super) params: Vec<FramePart>,
+    pub(super) results: Vec<FramePart>,
+    /// Callees are positions in the module.
+    pub(super) calls: Vec<CallSite>,
+    pub(super) indirect: bool,
+    /// Functions whose addresses it takes.
+    pub(super) taken: Vec<u32>,
+}
+
+/// A decoded `.entry`: what it has and a function has not.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) code: Code,
+    pub(super) params: Vec<Param>,
+    pub(super) param_bytes: u32,
+    pub(super) storage: super::storage::Storage,
+}
+
+/// Puts a kernel together with the functions it can reach. `taken` are functions that variables point to.
+pub(super) fn link(
+    module: &Module,
+    entry: Entry,
+    functions: &[Code],
+    taken: &[u32],
+    origin: &Origin,
+) -> Result<Kernel, PtxError> {
+    let mut codes = vec![entry.code.clone()];
+    let mut indirect = false;
+    let mut next = 0;
+    while let Some(code) = codes.get(next) {
+        let mut wanted: Vec<u32> = code.calls.iter().filter_map(|site| site.callee).collect();
+        if code.indirect && !indirect {
+            indirect = true;
+            let everywhere = functions.iter().chain([&entry.code]).flat_map(|code| &code.taken);
+            wanted.extend(everywhere.chain(taken));
+        }
+        for index in wanted {
+            if codes.iter().all(|code| code.index != index) {
+                codes.extend(functions.iter().find(|code| code.index == index).cloned());
+            }
+        }
+        next += 1;
+    }
+    let function = &module.functions[entry.code.index as usize];
+    let position = |index: u32| codes.iter().position(|code| code.index == index).unwrap_or(0);
+    let edges: Vec<Vec<usize>> = codes
+        .iter()
+        .map(|code| {
+            let direct = code.calls.iter().filter_map(|site| site.callee).map(position);
+            // An indirect call may go to whatever has an address: it counts as one to every function.
+            direct.chain((1..codes.len()).filter(|_| code.indirect)).collect()
+        })
+        .collect();
+    let recursive = has_cycle(&edges);
+    let longest = |weight: &dyn Fn(usize) -> u32| longest_path(&edges, weight);
+    let (local_bytes, pressure) = if recursive {
+        let pressures = codes[1..].iter().map(|code| code.pressure).max().unwrap_or(0);
+        (codes[0].local_bytes + STACK_BYTES, codes[0].pressure + pressures)
+    } else {
+        (longest(&|at| codes[at].local_bytes), longest(&|at| codes[at].pressure))
+    };
+    let mut kernel = Kernel {
+        name: function.name.clone(),
+        origin: origin.clone(),
+        params: entry.params,
+        param_bytes: entry.param_bytes,
+        shared_bytes: entry.storage.static_shared_bytes(),
+        shared_symbols: entry.storage.shared.symbols,
+        local_bytes,
+        global_symbols: entry.storage.global.symbols,
+        constant_symbols: entry.storage.constant.symbols,
+        registers_per_thread: pressure.clamp(4, 255.max(codes[0].pressure)),
+        max_ntid: function.max_ntid,
+        min_ctas_per_sm: function.min_ctas_per_sm,
+        instructions: Vec::new(),
+        calls: Vec::new(),
+        functions: Vec::new(),
+        constants: Vec::new(),
+        rows: 0,
+        predicates: 0,
+        scoreboard_registers: 0,
+        places: Vec::new(),
+    };
+    for code in &codes {
+        let numbers = [
+            kernel.constants.len() + code.constants.len(),
+            usize::from(kernel.rows) + usize::from(code.rows),
+            usize::from(kernel.predicates) + usize::from(code.predicates),
+            usize::from(kernel.scoreboard_registers) + usize::from(code.scoreboard_registers),
+        ];
+        if numbers.into_iter().any(|number| number >= super::MOST_REGISTERS) {
+            let message = format!("`{}` and the functions it calls have too many registers", function.name);
+            return Err(PtxError::new(function.span.place, message));
+        }
+        let name = &module.functions[code.index as usize].name;
+        append(&mut kernel, (name, code), recursive, &position);
+    }
+    if origin.target < FIRST_TARGET {
+        kernel.instructions.iter_mut().for_each(|instruction| instruction.order = Order::NONE);
+    }
+    polls::mark(&mut kernel.instructions);
+    Ok(kernel)
+}
+
+fn append(kernel: &mut Kernel, (name, code): (&str, &Code), drains: bool, position: &dyn Fn(u32) -> usize) {
+    let (entry, first_call) = (kernel.instructions.len() as u32, kernel.calls.len() as i64);
+    let (rows, predicates, constants) = (kernel.rows, kernel.predicates, kernel.constants.len() as u16);
+    let first_id = kernel.scoreboard_registers;
+    kernel.functions.push(Callable {
+        name: name.to_owned(),
+        address: code_address(code.index),
+        entry,
+        params: code.params.clone(),
+        results: code.results.clone(),
+        frame_bytes: code.frame_bytes,
+        local_bytes: code.local_bytes,
+        rows: rows..rows + code.rows,
+        wide_rows: code.wide_rows,
+        predicates: predicates..predicates + code.predicates,
+    });
+    for (instruction, predicate_operands) in code.instructions.iter().zip(&code.predicate_operands) {
+        let mut moved = instruction.clone();
+        for (index, operand) in moved.sources.iter_mut().chain(&mut moved.destinations).enumerate() {
+            let is_predicate = predicate_operands >> index & 1 != 0;
+            *operand = shift(*operand, if is_predicate { predicates } else { rows }, constants);
+        }
+        moved.address = shift(moved.address, rows, constants);
+        moved.guard = shift(moved.guard, predicates, constants);
+        for at in [&mut moved.target, &mut moved.reconvergence] {
+            *at += if *at == NO_PC { 0 } else { entry };
+        }
+        moved.reads.shift(first_id);
+        moved.writes.shift(first_id);
+        if matches!(moved.action, Action::Call | Action::Print | Action::Range(_)) {
+            moved.offset += first_call;
+        }
+        moved.drains = drains && matches!(moved.action, Action::Call | Action::Return);
+        kernel.instructions.push(moved);
+    }
+    for site in &code.calls {
+        let callee = site.callee.map(|index| position(index) as u32);
+        kernel.calls.push(CallSite { callee, ..site.clone() });
+    }
+    kernel.places.extend(code.places.iter().map(|place| match *place {
+        RegisterPlace::Predicate(at) => RegisterPlace::Predicate(at + predicates),
+        RegisterPlace::Narrow(at) => RegisterPlace::Narrow(at + rows),
+        RegisterPlace::Wide(at) => RegisterPlace::Wide(at + rows),
+    }));
+    kernel.constants.extend_from_slice(&code.constants);
+    kernel.rows += code.rows;
+    kernel.predicates += code.predicates;
+    kernel.scoreboard_registers += code.scoreboard_registers;
+}
+
+fn shift(operand: u16, rows: u16, constants: u16) -> u16 {
+    match operand {
+        NONE => NONE,
+        constant if constant & CONSTANT != 0 => constant + constants,
+        row => row + rows,
+    }
+}
+
+/// Whether some function can come to call itself. Without recursion: a file may have many functions.
+fn has_cycle(edges: &[Vec<usize>]) -> bool {
+    // Functions without callees are taken away until none is left, or only cycles.
+    let mut waits: Vec<usize> = edges.iter().map(Vec::len).collect();
+    let mut ready: Vec<usize> = (0..edges.len()).filter(|at| waits[*at] == 0).collect();
+    let mut left = edges.len();
+    while let Some(done) = ready.pop() {
+        left -= 1;
+        for (from, to) in edges.iter().enumerate() {
+            let calls = to.iter().filter(|callee| **callee == done).count();
+            if calls > 0 {
+                waits[from] -= calls;
+                if waits[from] == 0 {
+                    ready.push(from);
+                }
+            }
+        }
+    }
+    left > 0
+}
+
+/// The largest sum of weights along calls from the kernel, of a graph without cycles.
+fn longest_path(edges: &[Vec<usize>], weight: &dyn Fn(usize) -> u32) -> u32 {
+    let mut longest: Vec<u32> = (0..edges.len()).map(weight).collect();
+    for _ in 0..edges.len() {
+        for from in 0..edges.len() {
+            let deepest = edges[from].iter().map(|to| longest[*to]).max().unwrap_or(0);
+            longest[from] = weight(from).saturating_add(deepest);
+        }
+    }
+    longest[0]
+}

@@ -1,0 +1,246 @@
+//! Loads, stores and atomics as written to their decoded form.
+
+use super::instruction::Line;
+use super::operands::Wanted;
+use crate::isa::{self, Base, Latency, Space, Unit, memory};
+use crate::program::decode::{Class, RegisterType};
+use crate::program::{Action, MemoryForm, NONE};
+use crate::syntax::ast::{Operand, OperandKind, StorageSpace};
+use crate::syntax::error::{Place, PtxError};
+
+impl Line<'_, '_, '_> {
+    fn memory_form(&mut self) -> Result<memory::Modifiers, PtxError> {
+        let opcode = &self.source.opcode;
+        let found = memory::modifiers(opcode)
+            .map_err(|word| self.error(format!("`.{word}` is unknown or misplaced in `{opcode}`")))?;
+        self.out.order = found.order;
+        self.out.memory = MemoryForm {
+            space: found.space,
+            store: opcode.starts_with("st"),
+            atomic: found.atomic,
+            volatile: found.volatile,
+            cache: found.cache,
+            elements: found.elements,
+            bytes: found.bytes,
+            signed: found.signed,
+            ..MemoryForm::NONE
+        };
+        Ok(found)
+    }
+
+    fn address(&mut self, operand: &Operand, space: Option<Space>) -> Result<(), PtxError> {
+        let place = operand.span.place;
+        match &operand.kind {
+            OperandKind::Absolute(value) => {
+                self.out.offset = *value as i64;
+                Ok(())
+            }
+            OperandKind::Address(name, plus) => {
+                self.out.offset = *plus;
+                if let Some(register) = self.decoder.find_register(name, place)? {
+                    self.check(name, register, Wanted::at_least("u32"), place)?;
+                    self.out.memory.wide_address = register.kind == RegisterType::Wide;
+                    self.out.address = register.id;
+                    self.effects.reads.push(register.id);
+                    return Ok(());
+                }
+                if self.out.action == Action::LoadFrame || self.out.action == Action::StoreFrame {
+                    let Some(part) = self.decoder.find_frame(name) else {
+                        return Err(self.decoder.undeclared(name, place));
+                    };
+                    self.out.offset = plus.wrapping_add(i64::from(part.offset));
+                    let bytes = self.out.memory.elements * self.out.memory.bytes;
+                    if *plus < 0 || plus.saturating_add(i64::from(bytes)) > i64::from(part.size) {
+                        return Err(PtxError::new(place, format!("`{name}` has {} bytes", part.size))
+                            .expecting(format!("an offset that leaves {bytes} bytes")));
+                    }
+                    return Ok(());
+                }
+                let Some((home, offset)) = self.decoder.storage.find(name) else {
+                    return Err(self.decoder.undeclared(name, place));
+                };
+                let fits = match home {
+                    StorageSpace::Shared => space == Some(Space::Shared),
+                    StorageSpace::Local => space == Some(Space::Local),
+                    StorageSpace::Param => self.out.action == Action::LoadParam,
+                    StorageSpace::Global => space == Some(Space::Global),
+                    StorageSpace::Const => space == Some(Space::Const),
+                    StorageSpace::Register => false,
+                };
+                if !fits {
+                    return Err(PtxError::new(place, format!("`{name}` lies in another space")));
+                }
+                self.out.offset = plus.wrapping_add(offset as i64);
+                self.out.memory.base = match home {
+                    StorageSpace::Global => Some(Base::Global),
+                    StorageSpace::Const => Some(Base::Const),
+                    StorageSpace::Local if !self.decoder.entry => Some(Base::Frame),
+                    _ => None,
+                };
+                Ok(())
+            }
+            _ => {
+                Err(PtxError::new(place, "this operand does not fit here")
+                    .expecting("an address in brackets"))
+            }
+        }
+    }
+
+    /// Whether a `.param` address means the parameters of calls and functions, not those of the kernel.
+    fn in_frame(&self, operand: &Operand) -> bool {
+        match &operand.kind {
+            OperandKind::Address(name, _) if self.decoder.entry => self.decoder.find_frame(name).is_some(),
+            _ => !self.decoder.entry,
+        }
+    }
+
+    pub(super) fn elements<'o>(
+        &self,
+        operand: &'o Operand,
+        count: u8,
+    ) -> Result<&'o [OperandKind], PtxError> {
+        let parts = match &operand.kind {
+            OperandKind::Vector(parts) => parts.as_slice(),
+            kind => std::slice::from_ref(kind),
+        };
+        if parts.len() != count as usize {
+            return Err(PtxError::new(
+                operand.span.place,
+                format!("{} values where {count} are moved", parts.len()),
+            ));
+        }
+        Ok(parts)
+    }
+
+    pub(super) fn load(&mut self) -> Result<(), PtxError> {
+        let form = self.memory_form()?;
+        let operands = self.operands(2..=2)?;
+        if form.param {
+            self.out.action = if self.in_frame(&operands[1]) { Action::LoadFrame } else { Action::LoadParam };
+        }
+        self.address(&operands[1], form.space)?;
+        let parts = self.elements(&operands[0], form.elements)?;
+        self.alike(parts, operands[0].span.place)?;
+        let wanted = Wanted::at_least(self.source.opcode.rsplit('.').next().unwrap_or(""));
+        for (index, kind) in parts.iter().enumerate() {
+            if *kind == OperandKind::Discard {
+                continue;
+            }
+            let register = self.write(kind, operands[0].span.place, wanted)?;
+            self.out.destinations[index] = register.id;
+            self.out.memory.wide_value = register.kind == RegisterType::Wide;
+        }
+        if form.param {
+            if self.out.action == Action::LoadFrame {
+                self.book(self.out.action, Unit::Sp, Latency::IntOther);
+                return Ok(());
+            }
+            // Parameters lie in constant memory, behind the load-store unit (GPGPU-Sim).
+            self.book(self.out.action, Unit::LdSt, Latency::Load);
+            let end = self.out.offset.saturating_add(i64::from(form.bytes * form.elements));
+            let inside = self.out.offset >= 0 && end <= i64::from(self.decoder.storage.param_bytes);
+            if self.out.address == NONE && !inside {
+                return Err(PtxError::new(operands[1].span.place, "the address lies outside the parameters"));
+            }
+        } else {
+            self.out.action = Action::Memory;
+        }
+        Ok(())
+    }
+
+    /// The elements of a vector have one width, and are not integers here and floats there.
+    fn alike(&mut self, parts: &[OperandKind], place: Place) -> Result<(), PtxError> {
+        let (mut width, mut typed) = (None, None);
+        for kind in parts {
+            let (have, class) = match kind {
+                OperandKind::Name(name) => match self.decoder.find_register(name, place)? {
+                    Some(register) => (Some(register.kind.bits()), register.class),
+                    None => continue,
+                },
+                OperandKind::Integer(_) => (None, Class::Integer),
+                OperandKind::Float32(_) | OperandKind::Float64(_) => (None, Class::Float),
+                _ => continue,
+            };
+            if have.is_some() && *width.get_or_insert(have) != have {
+                return Err(PtxError::new(place, "registers of different widths in one vector"));
+            }
+            if class != Class::Bits && *typed.get_or_insert(class) != class {
+                return Err(PtxError::new(place, "integers and floating-point numbers in one vector"));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn store(&mut self) -> Result<(), PtxError> {
+        let form = self.memory_form()?;
+        let operands = self.operands(2..=2)?;
+        if form.param && self.in_frame(&operands[0]) {
+            self.out.action = Action::StoreFrame;
+        } else if let OperandKind::Address(name, _) = &operands[0].kind
+            && form.param
+            && self.decoder.storage.find(name).is_none()
+        {
+            return Err(self.decoder.undeclared(name, operands[0].span.place));
+        } else if form.param || form.space == Some(Space::Const) {
+            return Err(self
+                .error("this space cannot be stored to")
+                .expecting("`.global`, `.shared` or `.local`"));
+        }
+        self.address(&operands[0], form.space)?;
+        let place = operands[1].span.place;
+        let parts = self.elements(&operands[1], form.elements)?;
+        self.alike(parts, place)?;
+        let mut wide = form.bytes == 8;
+        for kind in parts {
+            if let OperandKind::Name(name) = kind
+                && let Some(register) = self.decoder.find_register(name, place)?
+            {
+                wide |= register.kind == RegisterType::Wide;
+            }
+        }
+        let wanted = Wanted::at_least(self.source.opcode.rsplit('.').next().unwrap_or(""));
+        for (index, kind) in parts.iter().enumerate() {
+            // A constant is as wide as the registers beside it.
+            let is_integer = matches!(kind, OperandKind::Integer(_));
+            let wanted = if wide && is_integer { wanted.of(64) } else { wanted };
+            self.out.sources[index] = self.read_kind(kind, place, wanted)?;
+        }
+        self.out.memory.wide_value = wide;
+        if form.param {
+            self.book(Action::StoreFrame, Unit::Sp, Latency::IntOther);
+        } else {
+            self.out.action = Action::Memory;
+        }
+        Ok(())
+    }
+
+    pub(super) fn atomic(&mut self) -> Result<(), PtxError> {
+        let form = self.memory_form()?;
+        let reduction = self.source.opcode.starts_with("red");
+        let swap = matches!(form.atomic, Some((isa::AtomicOperation::CompareAndSwap, _)));
+        if reduction && (swap || matches!(form.atomic, Some((isa::AtomicOperation::Exchange, _)))) {
+            return Err(self.error("`red` has no exchange").expecting("`atom`"));
+        }
+        let count = 3 - usize::from(reduction) + usize::from(swap);
+        let operands = self.operands(count..=count)?;
+        let bits = form.bytes * 8;
+        let element = self.source.opcode.rsplit('.').next().unwrap_or("");
+        let wanted = Wanted::exactly(element);
+        let rest = if reduction {
+            operands
+        } else {
+            if operands[0].kind != OperandKind::Discard {
+                let register = self.write(&operands[0].kind, operands[0].span.place, wanted)?;
+                self.out.destinations[0] = register.id;
+            }
+            &operands[1..]
+        };
+        self.out.memory.wide_value = bits == 64;
+        self.address(&rest[0], form.space)?;
+        for (index, operand) in rest[1..].iter().enumerate() {
+            self.out.sources[index] = self.read(operand, wanted)?;
+        }
+        self.out.action = Action::Memory;
+        Ok(())
+    }
+}

@@ -1,0 +1,161 @@
+//! Moves between registers, special registers and addresses.
+
+use super::RegisterType;
+use super::instruction::Line;
+use super::operands::Wanted;
+use crate::isa::{self, Base, LaneRow, LaneType, Latency, Unit};
+use crate::program::{Action, Special};
+use crate::syntax::ast::{OperandKind, StorageSpace};
+use crate::syntax::error::{Place, PtxError};
+
+impl Line<'_, '_, '_> {
+    pub(super) fn mov(&mut self, row: &'static LaneRow) -> Result<(), PtxError> {
+        let operands = self.operands(2..=2)?;
+        let LaneType::Bits(bits) = row.result else { return Err(self.unknown()) };
+        let (to, from) = (&operands[0], &operands[1]);
+        let element = self.source.opcode.rsplit('.').next().unwrap_or("");
+        let wanted = Wanted::exactly(element);
+        if let OperandKind::Vector(parts) = &from.kind {
+            let part = self.part_bits(parts, bits, from.span.place)?;
+            for (index, kind) in parts.iter().enumerate() {
+                self.out.sources[index] = self.read_kind(kind, from.span.place, wanted.of(part))?;
+            }
+            self.out.destinations[0] = self.write(&to.kind, to.span.place, wanted)?.id;
+            self.out.memory.elements = parts.len() as u8;
+            self.out.memory.bytes = part / 8;
+            self.book(Action::Pack, Unit::Sp, Latency::IntOther);
+            return Ok(());
+        }
+        if let OperandKind::Vector(parts) = &to.kind {
+            let part = self.part_bits(parts, bits, to.span.place)?;
+            self.out.sources[0] = self.read(from, wanted)?;
+            for (index, kind) in parts.iter().enumerate() {
+                if *kind != OperandKind::Discard {
+                    self.out.destinations[index] = self.write(kind, to.span.place, wanted.of(part))?.id;
+                }
+            }
+            self.out.memory.elements = parts.len() as u8;
+            self.out.memory.bytes = part / 8;
+            self.book(Action::Unpack, Unit::Sp, Latency::IntOther);
+            return Ok(());
+        }
+        if let OperandKind::Name(name) | OperandKind::Offset(name, _) = &from.kind
+            && self.decoder.find_register(name, from.span.place)?.is_none()
+        {
+            let plus = if let OperandKind::Offset(_, plus) = from.kind { plus } else { 0 };
+            if let Some((base, offset)) = self.based(name) {
+                self.out.offset = offset.wrapping_add(plus);
+                self.out.destinations[0] = self.write(&to.kind, to.span.place, wanted.of(64))?.id;
+                self.book(Action::SymbolAddress(base), Unit::Sp, Latency::IntOther);
+                return Ok(());
+            }
+            if let Some(special) = special(name) {
+                if bits == 64 && !matches!(special, Special::Clock | Special::GridId) {
+                    return Err(PtxError::new(from.span.place, format!("`{name}` has 32 bits"))
+                        .expecting("`mov.u32`"));
+                }
+                let register = self.write(&to.kind, to.span.place, wanted)?;
+                self.out.destinations[0] = register.id;
+                self.out.memory.wide_value = register.kind == RegisterType::Wide;
+                self.book(Action::Special(special), Unit::Sp, Latency::IntOther);
+                return Ok(());
+            }
+        }
+        self.out.sources[0] = self.read(from, wanted)?;
+        self.out.destinations[0] = self.write(&to.kind, to.span.place, wanted)?.id;
+        self.row(row, if bits == 64 { Action::LaneWide } else { Action::Lane });
+        Ok(())
+    }
+
+    fn part_bits(&self, parts: &[OperandKind], bits: u8, place: Place) -> Result<u8, PtxError> {
+        if !self.source.opcode.starts_with("mov.b") {
+            let error = PtxError::new(place, "parts have no type of their own");
+            return Err(error.expecting(format!("`mov.b{bits}`")));
+        }
+        match (parts.len(), bits) {
+            (2, 32 | 64) => Ok(bits / 2),
+            (4, 64) => Ok(16),
+            _ => Err(PtxError::new(place, format!("{} parts do not make {bits} bits", parts.len()))),
+        }
+    }
+
+    fn based(&self, name: &str) -> Option<(Base, i64)> {
+        let (space, offset) = self.decoder.storage.find(name)?;
+        match space {
+            StorageSpace::Global => Some((Base::Global, offset as i64)),
+            StorageSpace::Const => Some((Base::Const, offset as i64)),
+            StorageSpace::Local if !self.decoder.entry => Some((Base::Frame, offset as i64)),
+            _ => None,
+        }
+    }
+
+    /// `cvta` and `cvta.to`.
+    pub(super) fn generic(&mut self, base: Option<Base>, action: fn(Base) -> Action) -> Result<(), PtxError> {
+        let operands = self.operands(2..=2)?;
+        let (destination, source) = (&operands[0], &operands[1]);
+        if base.is_none()
+            && let OperandKind::Name(name) = &source.kind
+            && let Some((base, offset)) = self.based(name)
+        {
+            self.out.offset = offset;
+            self.out.destinations[0] =
+                self.write(&destination.kind, destination.span.place, Wanted::exactly("u64"))?.id;
+            self.out.action = Action::SymbolAddress(base);
+            return Ok(());
+        }
+        self.out.sources[0] = self.read(source, Wanted::exactly("u64"))?;
+        self.out.destinations[0] =
+            self.write(&destination.kind, destination.span.place, Wanted::exactly("u64"))?.id;
+        match base {
+            Some(base) => self.out.action = action(base),
+            None => {
+                self.out.op = isa::LaneOp::MovB64;
+                self.out.action = Action::LaneWide;
+            }
+        }
+        Ok(())
+    }
+
+    /// `isspacep`
+    pub(super) fn in_space(&mut self, base: Base) -> Result<(), PtxError> {
+        let operands = self.operands(2..=2)?;
+        let (destination, source) = (&operands[0], &operands[1]);
+        self.out.sources[0] = self.read(source, Wanted::exactly("u64"))?;
+        let OperandKind::Name(name) = &destination.kind else {
+            return Err(self.misfit(destination, "a predicate"));
+        };
+        self.out.destinations[0] = self.write_predicate(name, destination.span.place)?;
+        self.out.action = Action::InSpace(base);
+        Ok(())
+    }
+}
+
+/// The special register of this name.
+pub(super) fn special(name: &str) -> Option<Special> {
+    let (head, axis) = match name.rsplit_once('.') {
+        Some((head, axis)) => (head, ["x", "y", "z"].iter().position(|a| *a == axis)? as u8),
+        None => (name, 3),
+    };
+    Some(match (head, axis) {
+        ("%tid", 0..=2) => Special::Tid(axis),
+        ("%ntid", 0..=2) => Special::Ntid(axis),
+        ("%ctaid", 0..=2) => Special::Ctaid(axis),
+        ("%nctaid", 0..=2) => Special::Nctaid(axis),
+        ("%laneid", 3) => Special::LaneId,
+        ("%warpid", 3) => Special::WarpId,
+        ("%nwarpid", 3) => Special::WarpCount,
+        ("%smid", 3) => Special::SmId,
+        ("%nsmid", 3) => Special::SmCount,
+        ("%gridid", 3) => Special::GridId,
+        ("%clock" | "%clock64", 3) => Special::Clock,
+        ("%clock_hi", 3) => Special::ClockHigh,
+        ("%lanemask_eq", 3) => Special::LaneMaskEq,
+        ("%lanemask_le", 3) => Special::LaneMaskLe,
+        ("%lanemask_lt", 3) => Special::LaneMaskLt,
+        ("%lanemask_ge", 3) => Special::LaneMaskGe,
+        ("%lanemask_gt", 3) => Special::LaneMaskGt,
+        ("%dynamic_smem_size", 3) => Special::DynamicShared,
+        ("%total_smem_size", 3) => Special::TotalShared,
+        _ => return None,
+    })
+}

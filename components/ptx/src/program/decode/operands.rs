@@ -1,0 +1,221 @@
+//! Operands of an instruction: registers of the right type and width, constants, addresses, predicates.
+
+use super::call::code_address;
+use super::instruction::Line;
+use super::moves::special;
+use super::{Class, Register, RegisterType};
+use crate::program::NONE;
+use crate::syntax::ast::{Operand, OperandKind, StorageSpace};
+use crate::syntax::error::{Place, PtxError};
+use crate::syntax::types::element_size;
+
+/// What an operand must be (PTX ISA 9.2 to 9.4).
+#[derive(Clone, Copy)]
+pub(super) struct Wanted<'a> {
+    /// The type, without its dot: integers and floats do not mix, `.b32` and the like go with both.
+    element: &'a str,
+    bits: u8,
+    /// Loads, stores and conversions take registers that are wider.
+    wider: bool,
+}
+
+impl<'a> Wanted<'a> {
+    /// A value of this type, in a register of its size.
+    pub(super) fn exactly(element: &'a str) -> Self {
+        Wanted { element, bits: element_size(element).unwrap_or(0) as u8 * 8, wider: false }
+    }
+
+    /// A value of this type, in a register of its size or a larger one.
+    pub(super) fn at_least(element: &'a str) -> Self {
+        Wanted { wider: true, ..Wanted::exactly(element) }
+    }
+
+    /// The same in so many bits, whatever the type's size.
+    pub(super) fn of(self, bits: u8) -> Self {
+        Wanted { bits, ..self }
+    }
+
+    /// Whether a constant is of the right class; of registers, `check` says it.
+    fn admits(self, kind: &OperandKind, place: Place) -> Result<(), PtxError> {
+        let (is, expected) = match (kind, Class::of(self.element)) {
+            (OperandKind::Integer(_), Class::Float) => {
+                ("an integer", "a number such as `1.5` or `0f3FC00000`")
+            }
+            (OperandKind::Float32(_) | OperandKind::Float64(_), Class::Integer) => {
+                ("a floating-point number", "an integer")
+            }
+            _ => return Ok(()),
+        };
+        let message = format!("this constant is {is}, and the type here is `.{}`", self.element);
+        Err(PtxError::new(place, message).expecting(expected))
+    }
+}
+
+impl Line<'_, '_, '_> {
+    pub(super) fn read(&mut self, operand: &Operand, wanted: Wanted<'_>) -> Result<u16, PtxError> {
+        self.read_kind(&operand.kind, operand.span.place, wanted)
+    }
+
+    pub(super) fn read_kind(
+        &mut self,
+        kind: &OperandKind,
+        place: Place,
+        wanted: Wanted<'_>,
+    ) -> Result<u16, PtxError> {
+        let bits = wanted.bits;
+        let wide = bits == 64;
+        wanted.admits(kind, place)?;
+        match kind {
+            OperandKind::Integer(value) => {
+                // A constant is cut to the type: -1 in 16 bits must not differ from 65535.
+                let value = if bits < 32 { value & ((1 << bits) - 1) } else { *value };
+                self.decoder.constant(value, wide, place)
+            }
+            OperandKind::Float32(value) if bits == 32 => self.decoder.constant(*value as u64, false, place),
+            OperandKind::Float32(value) if wide && Class::of(wanted.element) == Class::Float => {
+                self.decoder.constant(f64::from(f32::from_bits(*value)).to_bits(), true, place)
+            }
+            OperandKind::Float64(value) if wide => self.decoder.constant(*value, true, place),
+            OperandKind::Float64(value) if bits == 32 => {
+                self.decoder.constant((f64::from_bits(*value) as f32).to_bits() as u64, false, place)
+            }
+            OperandKind::Name(name) => {
+                if let Some(register) = self.decoder.find_register(name, place)? {
+                    self.check(name, register, wanted, place)?;
+                    self.effects.reads.push(register.id);
+                    return Ok(register.id);
+                }
+                if let Some(part) = self.decoder.find_frame(name) {
+                    return self.decoder.constant(u64::from(part.offset), wide, place);
+                }
+                let entry = self.decoder.entry;
+                match self.decoder.storage.find(name) {
+                    Some((StorageSpace::Shared | StorageSpace::Param, offset)) => {
+                        self.decoder.constant(offset, wide, place)
+                    }
+                    Some((StorageSpace::Local, offset)) if entry => {
+                        self.decoder.constant(offset, wide, place)
+                    }
+                    Some(_) => Err(PtxError::new(
+                        place,
+                        format!("the address of `{name}` must be moved to a register first"),
+                    )
+                    .expecting("`mov.u64`")),
+                    None if special(name).is_some() => {
+                        Err(PtxError::new(place, format!("`{name}` can only be moved to a register"))
+                            .expecting("`mov`"))
+                    }
+                    None => match self.decoder.signatures.get(name).map(|signature| signature.index) {
+                        Some(Some(index)) if wide => {
+                            self.decoder.taken.push(index);
+                            self.decoder.constant(code_address(index), wide, place)
+                        }
+                        Some(_) => Err(PtxError::new(
+                            place,
+                            format!("`{name}` is a function without an address here"),
+                        )
+                        .expecting("a function with a body, and 64 bits for its address")),
+                        None => Err(self.decoder.undeclared(name, place)),
+                    },
+                }
+            }
+            OperandKind::Offset(name, plus) => match self.decoder.storage.find(name) {
+                Some((home, offset))
+                    if home == StorageSpace::Shared || home == StorageSpace::Local && self.decoder.entry =>
+                {
+                    self.decoder.constant(offset.wrapping_add(*plus as u64), wide, place)
+                }
+                _ => Err(PtxError::new(place, format!("`{name}` is no variable whose address is constant"))),
+            },
+            _ => Err(PtxError::new(place, "this operand does not fit here")
+                .expecting(format!("a register or constant of {bits} bits"))),
+        }
+    }
+
+    /// Whether a register has the width and the type that are wanted.
+    pub(super) fn check(
+        &self,
+        name: &str,
+        register: Register,
+        wanted: Wanted<'_>,
+        place: Place,
+    ) -> Result<(), PtxError> {
+        let Wanted { element, bits, wider } = wanted;
+        let have = register.kind.bits();
+        let width = if wider { format!("{bits} bits or more") } else { format!("{bits} bits") };
+        if register.kind == RegisterType::Predicate {
+            return Err(PtxError::new(place, format!("`{name}` is a predicate")).expecting(width));
+        }
+        let (is, expected) = match (Class::of(element), register.class) {
+            (Class::Integer, Class::Float) => ("a floating-point register", "an integer or untyped one"),
+            (Class::Float, Class::Integer) => ("an integer register", "a floating-point or untyped one"),
+            // Floats have one size: no register widens or narrows them.
+            (Class::Float, Class::Float) if have != bits => {
+                return Err(PtxError::new(place, format!("`{name}` has {have} bits"))
+                    .expecting(format!("{bits} bits")));
+            }
+            _ if have == bits || wider && have > bits => return Ok(()),
+            _ => return Err(PtxError::new(place, format!("`{name}` has {have} bits")).expecting(width)),
+        };
+        let message = format!("`{name}` is {is}, and the type here is `.{element}`");
+        Err(PtxError::new(place, message).expecting(expected))
+    }
+
+    pub(super) fn write(
+        &mut self,
+        kind: &OperandKind,
+        place: Place,
+        wanted: Wanted<'_>,
+    ) -> Result<Register, PtxError> {
+        let OperandKind::Name(name) = kind else {
+            return Err(PtxError::new(place, "a destination must be a register"));
+        };
+        match self.decoder.find_register(name, place)? {
+            Some(register) => {
+                self.check(name, register, wanted, place)?;
+                self.effects.writes.push(register.id);
+                Ok(register)
+            }
+            None => Err(self.decoder.undeclared(name, place)),
+        }
+    }
+
+    /// The error for an operand of the wrong form.
+    pub(super) fn misfit(&self, operand: &Operand, expected: &str) -> PtxError {
+        PtxError::new(operand.span.place, "this operand does not fit here").expecting(expected)
+    }
+
+    /// A predicate or its inverse, which `offset` notes; or a constant, which `offset` holds as a mask.
+    pub(super) fn read_predicate_or_not(&mut self, operand: &Operand) -> Result<u16, PtxError> {
+        self.out.offset = match &operand.kind {
+            OperandKind::Not(name) => {
+                let id = self.decoder.predicate(name, operand.span.place)?;
+                self.effects.reads.push(id);
+                self.out.offset = 1;
+                return Ok(id);
+            }
+            OperandKind::Integer(value) => {
+                if *value != 0 {
+                    0xffff_ffff
+                } else {
+                    0
+                }
+            }
+            _ => return self.read_predicate(operand),
+        };
+        Ok(NONE)
+    }
+
+    pub(super) fn read_predicate(&mut self, operand: &Operand) -> Result<u16, PtxError> {
+        let OperandKind::Name(name) = &operand.kind else { return Err(self.misfit(operand, "a predicate")) };
+        let id = self.decoder.predicate(name, operand.span.place)?;
+        self.effects.reads.push(id);
+        Ok(id)
+    }
+
+    pub(super) fn write_predicate(&mut self, name: &str, place: Place) -> Result<u16, PtxError> {
+        let id = self.decoder.predicate(name, place)?;
+        self.effects.writes.push(id);
+        Ok(id)
+    }
+}

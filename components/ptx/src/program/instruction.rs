@@ -1,0 +1,232 @@
+//! A decoded instruction: what it does, and the rows that it works on.
+//!
+//! Operands are indices of rows: a register's row in the warp, or, with the top bit set, a constant's row in the kernel.
+
+use super::{FileAccesses, RegisterSet};
+use crate::isa::forms::PredicateOp;
+use crate::isa::warp::{Reduction, WarpOp};
+use crate::isa::{
+    AtomicOperation, AtomicType, Base, CacheOperator, LaneOp, Latency, Order, RangeAction, Space, Unit,
+};
+
+/// "No register" in an operand field.
+pub(crate) const NONE: u16 = u16::MAX;
+/// Marks an operand as a row of the kernel's constants.
+pub(crate) const CONSTANT: u16 = 0x8000;
+
+/// How a comparison's truth is combined with a third predicate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Combine {
+    None,
+    And,
+    Or,
+    Xor,
+}
+
+/// What a `set` writes for true.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SetValue {
+    Ones,
+    One,
+}
+
+/// Special registers, PTX ISA 10.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Special {
+    Tid(u8),
+    Ntid(u8),
+    Ctaid(u8),
+    Nctaid(u8),
+    LaneId,
+    WarpId,
+    WarpCount,
+    SmId,
+    SmCount,
+    GridId,
+    Clock,
+    ClockHigh,
+    LaneMaskEq,
+    LaneMaskLe,
+    LaneMaskLt,
+    LaneMaskGe,
+    LaneMaskGt,
+    DynamicShared,
+    TotalShared,
+}
+
+/// What an instruction does, beyond the lane-wise table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// The table's operation into one row.
+    Lane,
+    /// The table's operation into a 64-bit register.
+    LaneWide,
+    /// The table's operation into one row or a 64-bit register, and the carry, which another one computes, into
+    /// the second destination.
+    Carry(LaneOp),
+    /// The table's comparison into predicates.
+    Compare(Combine),
+    /// The table's comparison into a number.
+    Set(Combine, SetValue),
+    Predicate(PredicateOp),
+    Special(Special),
+    /// Address of a module variable: base in the environment plus `offset`.
+    SymbolAddress(Base),
+    /// `cvta`: source plus a window's base.
+    ToGeneric(Base),
+    /// `cvta.to`: source minus a window's base.
+    FromGeneric(Base),
+    /// `isspacep`
+    InSpace(Base),
+    /// `mov.b64 d, {a, b}` and the 16-bit form.
+    Pack,
+    /// `mov.b64 {a, b}, s` and the 16-bit form.
+    Unpack,
+    LoadParam,
+    Memory,
+    Branch,
+    Barrier {
+        waits: bool,
+    },
+    /// A barrier that returns what the CTA's predicates come to.
+    BarrierReduction(Reduction),
+    /// Lanes among each other; a mask of lanes is the fourth source.
+    Warp(WarpOp),
+    /// `tex`; the texture is the global variable at `offset`, or its handle is in the address register.
+    Texture {
+        floats: bool,
+        result_floats: bool,
+    },
+    Fence,
+    /// Parameters of calls, which lie in the warp.
+    LoadFrame,
+    StoreFrame,
+    /// `offset` is the call site.
+    Call,
+    Return,
+    /// `vprintf`; `offset` is the call site.
+    Print,
+    /// One of the functions that tell ranges; `offset` is the call site.
+    Range(RangeAction),
+    Exit,
+    Trap,
+    /// `__assertfail`
+    Assert,
+}
+
+/// Bytes in the parameters of a function that runs: offset and size, at multiples of 4.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FramePart {
+    pub(crate) offset: u32,
+    pub(crate) size: u32,
+}
+
+/// A call as the caller sees it.
+#[derive(Clone, Debug)]
+pub(crate) struct CallSite {
+    /// Index in [`Kernel::functions`]; `None` if the address is in the first source.
+    pub(crate) callee: Option<u32>,
+    pub(crate) arguments: Vec<FramePart>,
+    pub(crate) results: Vec<FramePart>,
+}
+
+/// The parts of a memory instruction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MemoryForm {
+    /// `None` is generic.
+    pub(crate) space: Option<Space>,
+    /// The address is that of a module variable: `offset` counts from this base.
+    pub(crate) base: Option<Base>,
+    pub(crate) store: bool,
+    pub(crate) atomic: Option<(AtomicOperation, AtomicType)>,
+    pub(crate) volatile: bool,
+    pub(crate) cache: CacheOperator,
+    pub(crate) elements: u8,
+    pub(crate) bytes: u8,
+    pub(crate) signed: bool,
+    /// The address register has 64 bits.
+    pub(crate) wide_address: bool,
+    /// The value registers have 64 bits.
+    pub(crate) wide_value: bool,
+}
+
+impl MemoryForm {
+    pub(crate) const NONE: MemoryForm = MemoryForm {
+        space: None,
+        base: None,
+        store: false,
+        atomic: None,
+        volatile: false,
+        cache: CacheOperator::Default,
+        elements: 0,
+        bytes: 0,
+        signed: false,
+        wide_address: false,
+        wide_value: false,
+    };
+}
+
+/// A decoded instruction.
+#[derive(Clone, Debug)]
+pub struct Instruction {
+    pub(crate) action: Action,
+    pub(crate) op: LaneOp,
+    pub(crate) destinations: [u16; 4],
+    pub(crate) sources: [u16; 4],
+    /// Address register, or `NONE`.
+    pub(crate) address: u16,
+    pub(crate) guard: u16,
+    pub(crate) guard_negated: bool,
+    pub(crate) memory: MemoryForm,
+    pub(crate) offset: i64,
+    /// See [`Instruction::drains`].
+    pub(crate) drains: bool,
+    /// A barrier that all threads of a warp must execute together.
+    pub(crate) aligned: bool,
+    /// What it orders among the memory accesses of its threads.
+    pub order: Order,
+    /// The branch of a loop that waits for a word of shared memory.
+    pub(crate) polls: bool,
+    /// Where a branch goes; `NO_PC` for others.
+    pub target: u32,
+    /// Where the paths of a branch meet again; `NO_PC` if only at the end.
+    pub reconvergence: u32,
+    /// The unit it occupies.
+    pub unit: Unit,
+    /// Its latency class.
+    pub latency: Latency,
+    /// Scoreboard ids of the registers it reads, its guard included.
+    pub reads: RegisterSet,
+    /// Scoreboard ids of the registers it writes.
+    pub writes: RegisterSet,
+    /// Its accesses to the register file.
+    pub accesses: FileAccesses,
+    /// Line in the PTX text.
+    pub line: u32,
+    /// Its bytes in the PTX text.
+    pub text: (u32, u32),
+}
+
+impl Instruction {
+    /// Whether a predicate decides which lanes execute it.
+    pub fn is_guarded(&self) -> bool {
+        self.guard != NONE
+    }
+
+    /// Whether it may be issued only when no register of the warp waits for a value: a recursive call saves
+    /// registers, and its return restores them.
+    #[inline]
+    pub fn drains(&self) -> bool {
+        self.drains
+    }
+
+    /// Whether it makes a memory access that leaves the core (`ld.param` does not).
+    pub fn is_memory(&self) -> bool {
+        self.action == Action::Memory
+    }
+
+    /// Whether it is a load or an atomic whose value is wanted.
+    pub fn is_load(&self) -> bool {
+        self.is_memory() && !self.memory.store && self.destinations[0] != NONE
+    }
+}

@@ -1,0 +1,193 @@
+//! A decoded kernel: what an SM and the executor need, and no text but for messages.
+//!
+//! Operands are indices of rows: a register's row in the warp, or, with the top bit set, a constant's
+//! row in the kernel. Registers share rows where liveness allows, because the footprint of a warp in
+//! the host's cache is what execution costs most; the scoreboard's ids stay those of the registers as
+//! written, so that sharing cannot show in the timing.
+
+use std::sync::Arc;
+
+use super::{Action, CallSite, FramePart, Instruction, Param, Symbol};
+
+/// One 32-bit value a lane; 64-bit registers take two consecutive rows, as 32 words of 64 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C, align(64))]
+pub struct Row(pub [u32; 32]);
+
+impl Row {
+    /// All lanes zero.
+    pub const ZERO: Row = Row([0; 32]);
+}
+
+/// A function of a kernel; the entry is the first.
+#[derive(Clone, Debug)]
+pub(crate) struct Callable {
+    pub(crate) name: String,
+    /// Its address, as `mov` and initial values give it.
+    pub(crate) address: u64,
+    pub(crate) entry: u32,
+    pub(crate) params: Vec<FramePart>,
+    pub(crate) results: Vec<FramePart>,
+    /// Bytes of parameters that it and its calls use.
+    pub(crate) frame_bytes: u32,
+    pub(crate) local_bytes: u32,
+    /// Its own rows and predicates, which a recursive call saves.
+    pub(crate) rows: std::ops::Range<u16>,
+    /// How many of the rows, from the first on, are pairs of 64-bit registers.
+    pub(crate) wide_rows: u16,
+    pub(crate) predicates: std::ops::Range<u16>,
+}
+
+/// Where a register lies among the rows, or among the predicates, of a warp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RegisterPlace {
+    Predicate(u16),
+    Narrow(u16),
+    /// The first of two rows.
+    Wide(u16),
+}
+
+/// The text that a kernel comes from, for messages.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Origin {
+    /// The file's path; empty where there is none.
+    pub(crate) path: Arc<str>,
+    pub(crate) text: Arc<str>,
+    /// The number in `.target sm_35`; 0 if there is none.
+    pub(crate) target: u32,
+}
+
+/// A decoded kernel. It does not change after decoding, so that many SMs can share it.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    pub(crate) name: String,
+    pub(crate) origin: Origin,
+    pub(crate) params: Vec<Param>,
+    pub(crate) param_bytes: u32,
+    pub(crate) shared_symbols: Vec<Symbol>,
+    pub(crate) shared_bytes: u32,
+    pub(crate) local_bytes: u32,
+    pub(crate) global_symbols: Vec<Symbol>,
+    pub(crate) constant_symbols: Vec<Symbol>,
+    pub(crate) registers_per_thread: u32,
+    pub(crate) max_ntid: Option<[u32; 3]>,
+    pub(crate) min_ctas_per_sm: Option<u32>,
+    pub(crate) instructions: Vec<Instruction>,
+    pub(crate) calls: Vec<CallSite>,
+    pub(crate) functions: Vec<Callable>,
+    pub(crate) constants: Vec<Row>,
+    pub(crate) rows: u16,
+    pub(crate) predicates: u16,
+    pub(crate) scoreboard_registers: u16,
+    /// Where each register of the scoreboard lies.
+    pub(crate) places: Vec<RegisterPlace>,
+}
+
+impl Kernel {
+    /// The kernel's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The same kernel, whose messages name the file that its text was read from.
+    #[must_use]
+    pub fn from_file(mut self, path: &str) -> Self {
+        self.origin.path = path.into();
+        self
+    }
+
+    /// A line of the PTX text for people: its file and number, and what stands there.
+    pub fn quote(&self, line: u32) -> String {
+        let Origin { path, text, .. } = &self.origin;
+        let place = if path.is_empty() { format!("PTX line {line}") } else { format!("{path}:{line}") };
+        let text = (line as usize).checked_sub(1).and_then(|index| text.lines().nth(index));
+        let code = text.map_or("", |text| text.split("//").next().unwrap_or_default());
+        let words: Vec<&str> = code.split_whitespace().collect();
+        if words.is_empty() { place } else { format!("{place}, `{}`", words.join(" ")) }
+    }
+
+    /// The number of the architecture that the text was written for, such as 35 for `sm_35`; 0 if it does not say.
+    pub fn target(&self) -> u32 {
+        self.origin.target
+    }
+
+    /// Its parameters.
+    pub fn params(&self) -> &[Param] {
+        &self.params
+    }
+
+    /// Bytes of all parameters.
+    pub fn param_bytes(&self) -> u32 {
+        self.param_bytes
+    }
+
+    /// Static shared memory of a CTA; dynamic shared memory starts behind it.
+    pub fn shared_bytes(&self) -> u32 {
+        self.shared_bytes
+    }
+
+    /// Variables in shared memory.
+    pub fn shared_symbols(&self) -> &[Symbol] {
+        &self.shared_symbols
+    }
+
+    /// Local memory of a thread.
+    pub fn local_bytes(&self) -> u32 {
+        self.local_bytes
+    }
+
+    /// Module variables in global memory, with offsets from [`CtaEnvironment::global_base`].
+    ///
+    /// [`CtaEnvironment::global_base`]: crate::CtaEnvironment::global_base
+    pub fn global_symbols(&self) -> &[Symbol] {
+        &self.global_symbols
+    }
+
+    /// Module variables in constant memory, with offsets from [`CtaEnvironment::constant_base`].
+    ///
+    /// [`CtaEnvironment::constant_base`]: crate::CtaEnvironment::constant_base
+    pub fn constant_symbols(&self) -> &[Symbol] {
+        &self.constant_symbols
+    }
+
+    /// Estimated 32-bit registers of a thread: the most that live at once, at least 4.
+    pub fn registers_per_thread(&self) -> u32 {
+        self.registers_per_thread
+    }
+
+    /// `.maxntid` or `.reqntid`.
+    pub fn max_ntid(&self) -> Option<[u32; 3]> {
+        self.max_ntid
+    }
+
+    /// `.minnctapersm`.
+    pub fn min_ctas_per_sm(&self) -> Option<u32> {
+        self.min_ctas_per_sm
+    }
+
+    /// Whether it calls `vprintf` somewhere.
+    pub fn prints(&self) -> bool {
+        self.instructions.iter().any(|instruction| matches!(instruction.action, Action::Print))
+    }
+
+    /// The instructions; a pc is an index.
+    #[inline]
+    pub fn instructions(&self) -> &[Instruction] {
+        &self.instructions
+    }
+
+    /// One more than the largest scoreboard id.
+    pub fn scoreboard_registers(&self) -> u16 {
+        self.scoreboard_registers
+    }
+
+    /// The text of the module that it comes from.
+    pub fn source(&self) -> &str {
+        &self.origin.text
+    }
+
+    /// The file that the text was read from, or what stands for it.
+    pub fn origin(&self) -> &str {
+        if self.origin.path.is_empty() { "PTX" } else { &self.origin.path }
+    }
+}

@@ -1,0 +1,22 @@
+//! The storey of decoded kernels: from a module as written to instructions that run.
+
+mod class;
+mod compile;
+pub mod decode;
+mod image;
+mod instruction;
+mod kernel;
+pub(crate) mod polls;
+mod register_sets;
+mod variables;
+
+pub use class::Class;
+pub use image::VariableBases;
+pub use instruction::Instruction;
+pub(crate) use instruction::{
+    Action, CONSTANT, CallSite, Combine, FramePart, MemoryForm, NONE, SetValue, Special,
+};
+pub(crate) use kernel::{Callable, Origin, RegisterPlace};
+pub use kernel::{Kernel, Row};
+pub use register_sets::{FileAccesses, RegisterSet};
+pub use variables::{InitialAddress, Param, Symbol};

@@ -1,0 +1,197 @@
+//! A PTX module as it is written: names, not registers; text, not meaning.
+//!
+//! Every statement keeps its byte range and its place, and the module keeps its source and tokens, so
+//! that a pass can print a module back with only its own changes.
+
+use crate::syntax::error::Place;
+use crate::syntax::lexer::Token;
+
+/// A range of bytes of the source, with the place of its first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    /// First byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+    /// Line and column of the first byte.
+    pub place: Place,
+}
+
+/// A whole PTX file.
+#[derive(Clone, Debug)]
+pub struct Module {
+    /// The text as it was read.
+    pub source: String,
+    /// Its tokens.
+    pub tokens: Vec<Token>,
+    /// `.version`, as written.
+    pub version: String,
+    /// `.target`, as written (several names are separated by commas).
+    pub target: String,
+    /// `.address_size`; 64 if the file does not say.
+    pub address_size: u32,
+    /// Variables of the module, in order.
+    pub variables: Vec<Variable>,
+    /// Kernels and functions, in order.
+    pub functions: Vec<Function>,
+}
+
+/// State spaces a variable can be declared in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StorageSpace {
+    /// `.reg`
+    Register,
+    /// `.param`
+    Param,
+    /// `.shared`
+    Shared,
+    /// `.local`
+    Local,
+    /// `.global`
+    Global,
+    /// `.const`
+    Const,
+}
+
+/// One declaration: `.reg .b32 %r<21>`, `.shared .align 4 .b8 tile[1024]`, `.param .u64 p`.
+#[derive(Clone, Debug)]
+pub struct Variable {
+    /// Where it lives.
+    pub space: StorageSpace,
+    /// Declared `.extern`: its size is not known here.
+    pub external: bool,
+    /// `.align`, if given.
+    pub align: Option<u32>,
+    /// The element type without its dot, such as `b32`.
+    pub element: String,
+    /// 1, or 2 or 4 for `.v2` and `.v4`.
+    pub vector: u32,
+    /// The name; for a register range, the part before `<`.
+    pub name: String,
+    /// `<n>`: names with the numbers 0 to n-1 appended.
+    pub range: Option<u32>,
+    /// Array dimensions; `None` is `[]`.
+    pub dimensions: Vec<Option<u64>>,
+    /// Values after `=`, flattened.
+    pub initial: Vec<Operand>,
+    /// Where the declaration stands.
+    pub span: Span,
+}
+
+/// `.entry` or `.func`.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Its name.
+    pub name: String,
+    /// Whether it is a kernel.
+    pub entry: bool,
+    /// What it returns, in order; a kernel returns nothing.
+    pub results: Vec<Variable>,
+    /// Parameters, in order.
+    pub params: Vec<Variable>,
+    /// `.maxntid`, `.reqntid`: threads in each dimension.
+    pub max_ntid: Option<[u32; 3]>,
+    /// `.minnctapersm`.
+    pub min_ctas_per_sm: Option<u32>,
+    /// The statements; `None` for a declaration.
+    pub body: Option<Vec<Statement>>,
+    /// From the linkage word to the closing brace.
+    pub span: Span,
+}
+
+/// A statement of a body.
+#[derive(Clone, Debug)]
+pub struct Statement {
+    /// What it says.
+    pub kind: StatementKind,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// What a statement says.
+#[derive(Clone, Debug)]
+pub enum StatementKind {
+    /// `{ … }`, a scope of its own.
+    Block(Vec<Statement>),
+    /// A declaration.
+    Variable(Variable),
+    /// `name:`
+    Label(String),
+    /// `name: .callprototype (results) _ (params);`
+    Prototype(Prototype),
+    /// An instruction.
+    Instruction(Instruction),
+}
+
+/// What an indirect call passes and gets.
+#[derive(Clone, Debug)]
+pub struct Prototype {
+    /// Its name.
+    pub name: String,
+    /// What the function returns.
+    pub results: Vec<Variable>,
+    /// What it takes.
+    pub params: Vec<Variable>,
+}
+
+/// An instruction as written.
+#[derive(Clone, Debug)]
+pub struct Instruction {
+    /// `@p` or `@!p`.
+    pub guard: Option<Guard>,
+    /// The opcode with its modifiers, such as `ld.global.f32`.
+    pub opcode: String,
+    /// Operands, destination first.
+    pub operands: Vec<Operand>,
+}
+
+/// The predicate an instruction is guarded by.
+#[derive(Clone, Debug)]
+pub struct Guard {
+    /// The predicate register.
+    pub name: String,
+    /// `@!p`.
+    pub negated: bool,
+    /// Where the name stands.
+    pub span: Span,
+}
+
+/// An operand and where it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Operand {
+    /// What it is.
+    pub kind: OperandKind,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// What an operand is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum OperandKind {
+    /// A register, special register, symbol or label.
+    Name(String),
+    /// `!p`, in the sources of `setp` and the like.
+    Not(String),
+    /// `name+offset` outside brackets.
+    Offset(String, i64),
+    /// An integer; two's complement if it was negative.
+    Integer(u64),
+    /// `0fXXXXXXXX`, as bits.
+    Float32(u32),
+    /// `0dXXXXXXXXXXXXXXXX` or a decimal fraction, as bits.
+    Float64(u64),
+    /// `{a, b}`
+    Vector(Vec<OperandKind>),
+    /// `a|b`
+    Pair(String, String),
+    /// `[name]`, `[name+offset]`
+    Address(String, i64),
+    /// `[offset]`
+    Absolute(u64),
+    /// `[name, {coordinates}]`
+    Texture(String, Vec<OperandKind>),
+    /// `(a, b)`: arguments or results of a call.
+    List(Vec<Operand>),
+    /// `_`: no destination wanted.
+    Discard,
+}

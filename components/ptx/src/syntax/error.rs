@@ -1,0 +1,108 @@
+//! What can be wrong with PTX text.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A problem in PTX text, with its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PtxError {
+    /// Line, counted from 1.
+    pub line: u32,
+    /// Column in characters, counted from 1.
+    pub column: u32,
+    /// What is wrong.
+    pub message: String,
+    /// What would have been right here, where that is known.
+    pub expected: Option<String>,
+}
+
+impl PtxError {
+    /// An error without a suggestion.
+    pub(crate) fn new(place: Place, message: impl Into<String>) -> Self {
+        PtxError { line: place.line, column: place.column, message: message.into(), expected: None }
+    }
+
+    /// The same error with what would have been right.
+    pub(crate) fn expecting(mut self, expected: impl Into<String>) -> Self {
+        self.expected = Some(expected.into());
+        self
+    }
+}
+
+/// So many problems of a function come with a suggestion: to look for one takes time.
+pub(crate) const SUGGESTIONS: usize = 32;
+
+/// Each problem once, where it is first, with the number of places that are like it. One without a suggestion is like the first one
+/// of its words.
+pub(crate) fn distinct(errors: Vec<PtxError>) -> Vec<PtxError> {
+    let mut first = BTreeMap::<(String, Option<String>), usize>::new();
+    let mut found: Vec<(PtxError, u32)> = Vec::new();
+    for error in errors {
+        let key = (error.message.clone(), error.expected.clone());
+        let of_its_words = |(known, _): &(&(String, Option<String>), &usize)| known.0 == error.message;
+        let like = match &error.expected {
+            Some(_) => first.get(&key).copied(),
+            None => first.range((key.0.clone(), None)..).next().filter(of_its_words).map(|(_, place)| *place),
+        };
+        match like {
+            Some(place) => found[place].1 += 1,
+            None => {
+                first.insert(key, found.len());
+                found.push((error, 0));
+            }
+        }
+    }
+    let told = |(error, more): (PtxError, u32)| match more {
+        0 => error,
+        more => PtxError { message: format!("{} (and {more} more like it)", error.message), ..error },
+    };
+    found.into_iter().map(told).collect()
+}
+
+/// The error with the known name that is nearest to the one written, if one is near.
+pub(crate) fn nearest<'n>(error: PtxError, name: &str, known: impl Iterator<Item = &'n String>) -> PtxError {
+    let near = known.map(|known| (distance(known, name), known)).min();
+    match near {
+        Some((distance, known)) if distance <= 2.max(name.chars().count() / 3) => {
+            error.expecting(format!("something like `{known}`"))
+        }
+        _ => error,
+    }
+}
+
+/// Levenshtein distance, for "nearest valid name".
+pub(crate) fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, to) in b.iter().enumerate() {
+            let cost = diagonal + usize::from(from != *to);
+            diagonal = row[j + 1];
+            row[j + 1] = cost.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+impl fmt::Display for PtxError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.line, self.column, self.message)?;
+        match &self.expected {
+            Some(expected) => write!(f, " (expected {expected})"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for PtxError {}
+
+/// Line and column in a source text, both counted from 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// Line, counted from 1.
+    pub line: u32,
+    /// Column in characters, counted from 1.
+    pub column: u32,
+}

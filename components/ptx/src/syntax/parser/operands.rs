@@ -1,0 +1,146 @@
+//! Operands and literals (PTX ISA 4.5 and 6).
+
+use super::Parser;
+use crate::syntax::ast::{Operand, OperandKind};
+use crate::syntax::error::PtxError;
+use crate::syntax::lexer::TokenKind;
+
+/// No compiler passes more.
+const MOST_ARGUMENTS: usize = 1024;
+
+impl Parser<'_> {
+    pub(super) fn operand(&mut self) -> Result<Operand, PtxError> {
+        let first = self.at;
+        let kind = match self.kind() {
+            TokenKind::Mark(b'{') => {
+                self.at += 1;
+                OperandKind::Vector(self.parts()?)
+            }
+            TokenKind::Mark(b'(') => {
+                self.at += 1;
+                let mut list = Vec::new();
+                while !self.is_mark(b')') {
+                    if list.len() >= MOST_ARGUMENTS {
+                        return Err(self.unexpected("fewer arguments"));
+                    }
+                    let first = self.at;
+                    let kind = self.simple_operand()?;
+                    list.push(Operand { kind, span: self.span_from(first) });
+                    if !self.accept(b',') {
+                        break;
+                    }
+                }
+                self.expect(b')')?;
+                OperandKind::List(list)
+            }
+            TokenKind::Mark(b'[') => {
+                self.at += 1;
+                let address = match self.simple_operand()? {
+                    OperandKind::Name(name) if self.accept(b',') => {
+                        if self.accept(b'{') {
+                            OperandKind::Texture(name, self.parts()?)
+                        } else {
+                            OperandKind::Texture(name, vec![self.simple_operand()?])
+                        }
+                    }
+                    OperandKind::Name(name) => OperandKind::Address(name, 0),
+                    OperandKind::Offset(name, offset) => OperandKind::Address(name, offset),
+                    OperandKind::Integer(value) => OperandKind::Absolute(value),
+                    _ => return Err(self.unexpected("an address")),
+                };
+                self.expect(b']')?;
+                address
+            }
+            _ => self.simple_operand()?,
+        };
+        Ok(Operand { kind, span: self.span_from(first) })
+    }
+
+    /// What stands between braces, and the closing one.
+    fn parts(&mut self) -> Result<Vec<OperandKind>, PtxError> {
+        let mut parts = Vec::new();
+        loop {
+            parts.push(self.simple_operand()?);
+            if !self.accept(b',') {
+                break;
+            }
+        }
+        self.expect(b'}')?;
+        Ok(parts)
+    }
+
+    fn simple_operand(&mut self) -> Result<OperandKind, PtxError> {
+        if self.accept(b'!') {
+            return Ok(OperandKind::Not(self.name("a predicate register")?.to_owned()));
+        }
+        if self.kind() == TokenKind::Number || self.is_mark(b'-') {
+            return self.literal();
+        }
+        let name = self.name("an operand")?;
+        if name == "_" && !self.is_mark(b'|') {
+            return Ok(OperandKind::Discard);
+        }
+        if self.accept(b'|') {
+            return Ok(OperandKind::Pair(name.to_owned(), self.name("a register")?.to_owned()));
+        }
+        if self.is_mark(b'+') || self.is_mark(b'-') {
+            let negative = !self.accept(b'+') | self.accept(b'-');
+            let value = self.unsigned("an offset")? as i64;
+            let offset = if negative { value.wrapping_neg() } else { value };
+            return Ok(OperandKind::Offset(name.to_owned(), offset));
+        }
+        Ok(OperandKind::Name(name.to_owned()))
+    }
+
+    fn literal(&mut self) -> Result<OperandKind, PtxError> {
+        let negative = self.accept(b'-');
+        if self.kind() != TokenKind::Number {
+            return Err(self.unexpected("a number"));
+        }
+        let text = self.text();
+        let bits = |digits: usize| {
+            let hexadecimal = text.get(2..).filter(|hex| hex.len() == digits)?;
+            u64::from_str_radix(hexadecimal, 16).ok()
+        };
+        let value = match text.get(..2) {
+            Some("0f" | "0F") => {
+                bits(8).map(|b| OperandKind::Float32(b as u32 ^ if negative { 1 << 31 } else { 0 }))
+            }
+            Some("0d" | "0D") => {
+                bits(16).map(|b| OperandKind::Float64(b ^ if negative { 1 << 63 } else { 0 }))
+            }
+            _ => match integer(text) {
+                Some(value) => {
+                    Some(OperandKind::Integer(if negative { value.wrapping_neg() } else { value }))
+                }
+                None => {
+                    let value: Option<f64> = text
+                        .parse()
+                        .ok()
+                        .filter(|_| text.contains(['.', 'e', 'E']) && !text.starts_with("0x"));
+                    value.map(|v| OperandKind::Float64(if negative { -v } else { v }.to_bits()))
+                }
+            },
+        };
+        let value = value.ok_or_else(|| {
+            PtxError::new(self.token().place, format!("`{text}` is not a number"))
+                .expecting("an integer, `0f` and 8 digits, or `0d` and 16 digits")
+        })?;
+        self.at += 1;
+        Ok(value)
+    }
+}
+
+/// An integer literal: decimal, `0x`, `0b` or octal, with an optional `U`.
+pub(super) fn integer(text: &str) -> Option<u64> {
+    let text = text.strip_suffix(['U', 'u']).unwrap_or(text);
+    if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        u64::from_str_radix(digits, 16).ok()
+    } else if let Some(digits) = text.strip_prefix("0b").or_else(|| text.strip_prefix("0B")) {
+        u64::from_str_radix(digits, 2).ok()
+    } else if text.len() > 1 && text.starts_with('0') {
+        u64::from_str_radix(text, 8).ok()
+    } else {
+        text.parse().ok()
+    }
+}

@@ -1,0 +1,41 @@
+//! The types of variables, and how many bytes they take (PTX ISA 5.2).
+
+use crate::syntax::ast::Variable;
+use crate::syntax::error::PtxError;
+
+/// No space of a simulated machine needs more, and offsets cannot overflow below it.
+pub(crate) const LARGEST: u64 = 1 << 40;
+
+/// Bytes of an element type; 0 for predicates, which have no memory form.
+pub(crate) fn element_size(name: &str) -> Option<u32> {
+    Some(match name {
+        "pred" => 0,
+        "b8" | "u8" | "s8" => 1,
+        "b16" | "u16" | "s16" | "f16" => 2,
+        "b32" | "u32" | "s32" | "f32" | "f16x2" => 4,
+        "b64" | "u64" | "s64" | "f64" | "texref" => 8,
+        _ => return None,
+    })
+}
+
+/// Bytes and alignment of a variable.
+pub(crate) fn extent(variable: &Variable) -> Result<(u64, u64), PtxError> {
+    let place = variable.span.place;
+    let element = element_size(&variable.element).unwrap_or(0) as u64 * variable.vector as u64;
+    if element == 0 {
+        return Err(PtxError::new(place, "predicates cannot be stored"));
+    }
+    let mut size = element;
+    for dimension in &variable.dimensions {
+        let count = match dimension {
+            Some(count) => *count,
+            None if variable.initial.is_empty() => 0,
+            None => variable.initial.len() as u64,
+        };
+        size = size
+            .checked_mul(count)
+            .filter(|size| *size <= LARGEST)
+            .ok_or_else(|| PtxError::new(place, format!("`{}` is too large", variable.name)))?;
+    }
+    Ok((size, variable.align.unwrap_or(element as u32).max(1) as u64))
+}
