@@ -256,3 +256,15 @@ fn a_variant_with_ports_is_there_once_in_a_component() {
         "{ending}"
     );
 }
+
+#[test]
+fn a_family_within_itself_is_described_once() {
+    let mut registry = Registry::default();
+    register(&mut registry);
+    let kind = registry.catalogue.get("toy/picker").unwrap();
+    let explained = topology::explain(kind, registry.families());
+    assert_eq!(explained.matches("- one of those around it").count(), 1, "{explained}");
+    assert_eq!(explained.matches("ports that it brings along").count(), 1, "{explained}");
+    let schema = topology::schema(&registry.catalogue).to_string();
+    assert!(schema.contains("Another taste, and somebody is told."));
+}

@@ -179,6 +179,38 @@ impl Families {
     }
 }
 
+/// The families as a description goes through them, from choice to choice. A family within itself is not described again: its
+/// variants may have each other.
+#[derive(Clone, Copy)]
+pub(crate) struct Described<'a> {
+    families: &'a Families,
+    around: Option<(FamilyId, &'a Described<'a>)>,
+}
+
+impl<'a> Described<'a> {
+    /// At the beginning.
+    pub(crate) fn new(families: &'a Families) -> Self {
+        Described { families, around: None }
+    }
+
+    /// Within the variants of a family; nothing if it is within them already.
+    pub(crate) fn within(&'a self, family: FamilyId) -> Option<Self> {
+        let mut around = self.around;
+        while let Some((known, outer)) = around {
+            if known == family {
+                return None;
+            }
+            around = outer.around;
+        }
+        Some(Described { families: self.families, around: Some((family, self)) })
+    }
+
+    /// The variants of a family.
+    pub(crate) fn variants(&self, family: FamilyId) -> impl Iterator<Item = &'a VariantInfo> {
+        self.families.variants(family)
+    }
+}
+
 /// A chosen variant, read and tried, from which any number can be built. It has neither ports nor statistics.
 pub struct Choose<F: ?Sized> {
     name: &'static str,

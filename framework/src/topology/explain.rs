@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::model::families::Described;
 use crate::model::ports::{PortInfo, PortShape};
 use crate::model::{Catalogue, Families, FaultParams, Field, KindInfo, Params};
 
@@ -14,7 +15,7 @@ pub fn explain(kind: &KindInfo, families: &Families) -> String {
     let list = (kind.fields)();
     if !list.is_empty() {
         out.push_str("\nParameters\n");
-        fields(&mut out, 1, &list, families);
+        fields(&mut out, 1, &list, &Described::new(families));
     }
     let ports = (kind.ports)();
     if !ports.is_empty() {
@@ -46,7 +47,7 @@ pub fn explain_file(name: &str, doc: &str, keys: &[Field]) -> String {
     let mut out = format!("{name}\n");
     paragraph(&mut out, 1, doc);
     out.push_str("\nKeys\n");
-    fields(&mut out, 1, keys, &Families::default());
+    fields(&mut out, 1, keys, &Described::new(&Families::default()));
     out
 }
 
@@ -68,7 +69,7 @@ pub fn explain_faults() -> String {
          meet no fault take as long as before, except on a link of a single cycle of the sender, which takes one more.",
     );
     out.push_str("\nKeys\n");
-    fields(&mut out, 1, &FaultParams::fields(), &Families::default());
+    fields(&mut out, 1, &FaultParams::fields(), &Described::new(&Families::default()));
     out
 }
 
@@ -103,7 +104,7 @@ pub fn list(catalogue: &Catalogue) -> String {
     out
 }
 
-fn fields(out: &mut String, depth: usize, list: &[Field], families: &Families) {
+fn fields(out: &mut String, depth: usize, list: &[Field], families: &Described<'_>) {
     for field in list {
         let mut facts = vec![field.kind.description.clone()];
         match (field.bounds.min, field.bounds.max) {
@@ -124,10 +125,15 @@ fn fields(out: &mut String, depth: usize, list: &[Field], families: &Families) {
             let _ = writeln!(out, "{}- {}", indent(depth + 2), choice.name);
             paragraph(out, depth + 4, choice.doc);
         }
-        for variant in field.kind.family.into_iter().flat_map(|family| families.variants(family)) {
+        let Some(family) = field.kind.family else { continue };
+        let Some(within) = families.within(family) else {
+            let _ = writeln!(out, "{}- one of those around it", indent(depth + 2));
+            continue;
+        };
+        for variant in families.variants(family) {
             let _ = writeln!(out, "{}- {}", indent(depth + 2), variant.name);
             paragraph(out, depth + 4, variant.doc);
-            fields(out, depth + 4, &(variant.fields)(), families);
+            fields(out, depth + 4, &(variant.fields)(), &within);
             let ports = (variant.ports)();
             if !ports.is_empty() {
                 let _ = writeln!(out, "{}ports that it brings along:", indent(depth + 4));

@@ -8,11 +8,13 @@ use serde_json::{Map, Value, json};
 
 use super::machine::Follows;
 use super::overlay::{OWN_KEYS, OverlayKey, PATCH_KEYS};
+use crate::model::families::Described;
 use crate::model::{Catalogue, Families, FaultParams, Field, KindInfo, Params, TypeInfo};
 
 /// The schema of the files that `catalogue` can load.
 pub fn schema(catalogue: &Catalogue) -> Value {
-    let kinds: Vec<Value> = catalogue.kinds().map(|kind| component(kind, &catalogue.families)).collect();
+    let kinds: Vec<Value> =
+        catalogue.kinds().map(|kind| component(kind, &Described::new(&catalogue.families))).collect();
     let any_map = |doc: &str| json!({ "type": "object", "description": doc });
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -53,7 +55,7 @@ pub fn schema(catalogue: &Catalogue) -> Value {
             "faults": {
                 "type": "array",
                 "description": "What goes wrong on links, for a machine or an overlay.",
-                "items": object(&FaultParams::fields(), &catalogue.families),
+                "items": object(&FaultParams::fields(), &Described::new(&catalogue.families)),
             },
             "exports": any_map("Ports of parts that the module offers as its own."),
             "set": any_map("Values for parameters of parts, by path."),
@@ -99,7 +101,7 @@ pub fn schema_of_file(title: &str, keys: &[Field]) -> Value {
         "type": "object",
         "required": required,
         "additionalProperties": false,
-        "properties": properties(keys, &Families::default()),
+        "properties": properties(keys, &Described::new(&Families::default())),
     })
 }
 
@@ -161,7 +163,7 @@ fn link() -> Value {
     json!({ "anyOf": [text("from -> to"), map] })
 }
 
-fn component(kind: &KindInfo, families: &Families) -> Value {
+fn component(kind: &KindInfo, families: &Described<'_>) -> Value {
     let mut properties = properties(&(kind.fields)(), families);
     properties.insert("type".to_owned(), json!({ "const": kind.name, "description": kind.doc }));
     properties.insert("clock".to_owned(), text("Name of its clock."));
@@ -176,7 +178,7 @@ fn component(kind: &KindInfo, families: &Families) -> Value {
     })
 }
 
-fn properties(fields: &[Field], families: &Families) -> Map<String, Value> {
+fn properties(fields: &[Field], families: &Described<'_>) -> Map<String, Value> {
     let one = |field: &Field| {
         let mut schema = described(value(&field.kind, families), field.doc);
         if let (Some(map), Some(default)) = (schema.as_object_mut(), field.default) {
@@ -187,7 +189,7 @@ fn properties(fields: &[Field], families: &Families) -> Map<String, Value> {
     fields.iter().map(one).collect()
 }
 
-fn value(kind: &TypeInfo, families: &Families) -> Value {
+fn value(kind: &TypeInfo, families: &Described<'_>) -> Value {
     if kind.open {
         return json!({});
     }
@@ -205,9 +207,11 @@ fn value(kind: &TypeInfo, families: &Families) -> Value {
     }
     if let Some(family) = kind.family {
         let mut choices = Vec::new();
+        let within = families.within(family);
         for variant in families.variants(family) {
             choices.push(json!({ "const": variant.name, "description": variant.doc }));
-            let parameters = described(object(&(variant.fields)(), families), variant.doc);
+            let parameters = within.map_or_else(|| json!({}), |within| object(&(variant.fields)(), &within));
+            let parameters = described(parameters, variant.doc);
             choices.push(json!({
                 "type": "object",
                 "additionalProperties": false,
@@ -225,7 +229,7 @@ fn value(kind: &TypeInfo, families: &Families) -> Value {
     scalar()
 }
 
-fn object(fields: &[Field], families: &Families) -> Value {
+fn object(fields: &[Field], families: &Described<'_>) -> Value {
     json!({
         "type": ["object", "null"],
         "additionalProperties": false,

@@ -31,7 +31,6 @@ pub struct GovernorPorts {
 #[derive(Default, Stats)]
 pub struct GovernorStats {
     /// SMs that it has made available.
-    #[stat(unit = "SMs")]
     available: Counter,
 }
 

@@ -20,8 +20,7 @@ pub fn register(registry: &mut Registry) {
     registry.equipped::<dyn CtaPolicy, governed::Governed>();
     registry.variant::<dyn WarpPolicy, youngest::Youngest>();
     registry.variant::<dyn Runtime, stepwise::Stepwise>();
-    for (sort, folder) in
-        [(Sort::Machine, "machines"), (Sort::Overlay, "overlays"), (Sort::Study, "studies")]
+    for (sort, folder) in [(Sort::Machine, "machines"), (Sort::Overlay, "overlays"), (Sort::Study, "studies")]
     {
         registry.add(Folder::new(sort, env!("CARGO_MANIFEST_DIR"), folder));
     }

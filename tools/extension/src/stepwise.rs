@@ -1,5 +1,4 @@
 //! The host waits for every kernel before it goes on, as if each launch were followed by `cudaDeviceSynchronize`.
-
 use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::Variant;
@@ -9,7 +8,8 @@ use counterpoint_host_model::program::{Condition, LaunchStep, Range, Step};
 use counterpoint_host_model::runtimes::{Runtime, Sender, Sends, Walks, phases};
 use counterpoint_protocols::bus::Direction;
 
-/// The runtime `stepwise`.
+type Done = Result<(), Fault>;
+/// The runtime.
 pub struct Stepwise;
 
 impl Variant<dyn Runtime> for Stepwise {
@@ -24,7 +24,7 @@ impl Variant<dyn Runtime> for Stepwise {
 
 #[async_trait(?Send)]
 impl Runtime for Stepwise {
-    async fn run(&self, driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault> {
+    async fn run(&self, driver: &mut Driver<'_>, run: SpanId) -> Done {
         phases(driver, run, |parent| Waiting(Sender::in_one_stream(parent))).await
     }
 }
@@ -34,16 +34,16 @@ struct Waiting(Sender);
 
 #[async_trait(?Send)]
 impl Sends for Waiting {
-    async fn launch(&mut self, driver: &mut Driver<'_>, launch: &LaunchStep) -> Result<(), Fault> {
+    async fn launch(&mut self, driver: &mut Driver<'_>, launch: &LaunchStep) -> Done {
         self.0.launch(driver, launch).await?;
         driver.drain().await
     }
 
-    async fn copy(&mut self, driver: &mut Driver<'_>, way: Direction, part: Range, on: u32) -> Result<(), Fault> {
+    async fn copy(&mut self, driver: &mut Driver<'_>, way: Direction, part: Range, on: u32) -> Done {
         self.0.copy(driver, way, part, on).await
     }
 
-    async fn send(&mut self, driver: &mut Driver<'_>, step: &Step) -> Result<(), Fault> {
+    async fn send(&mut self, driver: &mut Driver<'_>, step: &Step) -> Done {
         self.0.send(driver, step).await
     }
 

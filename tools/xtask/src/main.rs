@@ -1,12 +1,13 @@
 //! Checks and chores of this repository: `cargo xtask check`, `cargo xtask fmt`, `cargo xtask ptx`,
 //! `cargo xtask ptxas`, `cargo xtask fuzz`, `cargo xtask bench-peers`, `cargo xtask e2e`, `cargo xtask speeds`,
-//! `cargo xtask profile`, `cargo xtask faults`, `cargo xtask documented`.
+//! `cargo xtask profile`, `cargo xtask faults`, `cargo xtask documented`, `cargo xtask extension`.
 
 use std::process::{Command, ExitCode};
 
 mod bench_peers;
 mod documented;
 mod e2e;
+mod extension;
 mod faults;
 mod format;
 mod fuzz;
@@ -33,11 +34,12 @@ fn main() -> ExitCode {
         "bench-peers" => bench_peers::run(),
         "documented" => documented::run(std::env::args().nth(2).as_deref()),
         "e2e" => e2e::run(std::env::args().nth(2).as_deref()),
+        "extension" => extension::run(),
         "faults" => faults::run(std::env::args().skip(2)),
         "speeds" => speeds::run(std::env::args().skip(2)),
         "profile" => profile::run(std::env::args().skip(2)),
         _ => Err(
-            "usage: cargo xtask check | fmt [--check] | ptx | ptxas | fuzz | bench-peers | documented | e2e | faults | speeds | profile"
+            "usage: cargo xtask check | fmt [--check] | ptx | ptxas | fuzz | bench-peers | documented | e2e | extension | faults | speeds | profile"
                 .to_owned(),
         ),
     };

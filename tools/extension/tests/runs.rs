@@ -1,0 +1,65 @@
+//! The command with the extension, called as people call it.
+
+use std::path::Path;
+use std::process::Command;
+
+/// Calls the command in a folder below the repository; what it prints.
+fn call(arguments: &[&str]) -> String {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let called =
+        Command::new(env!("CARGO_BIN_EXE_example-extension")).current_dir(here).args(arguments).output();
+    let called = called.unwrap_or_else(|error| panic!("the command does not start: {error}"));
+    let [out, err] = [called.stdout, called.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    assert!(called.status.success(), "{arguments:?}\n{out}{err}");
+    out
+}
+
+/// The simulated time of a run, in picoseconds.
+fn time(more: &[&str]) -> u64 {
+    let out = tempfile::tempdir().unwrap_or_else(|error| panic!("no folder: {error}"));
+    let folder = out.path().display().to_string();
+    call(&[&["run", "eight", "hotspot", "--set", "app.size=small", "--out", &folder], more].concat());
+    let stats = std::fs::read_to_string(out.path().join("stats.json")).unwrap_or_default();
+    let (_, rest) =
+        stats.split_once("\"simulated_time\"").unwrap_or_else(|| panic!("no time in {stats:.400}"));
+    let digits = rest.chars().skip_while(|c| !c.is_ascii_digit()).take_while(char::is_ascii_digit);
+    digits.collect::<String>().parse().unwrap_or_else(|error| panic!("no number: {error}"))
+}
+
+#[test]
+fn the_command_knows_what_the_extension_brings_along() {
+    for (what, name) in [
+        ("kinds", "example/governor"),
+        ("policies", "governed"),
+        ("runtimes", "stepwise"),
+        ("machines", "eight"),
+        ("overlays", "governed"),
+        ("studies", "governors"),
+    ] {
+        assert!(call(&["list", what]).contains(name), "{name}");
+    }
+    assert!(call(&["explain", "gpu/cta-scheduler"]).contains("How many SMs may have blocks."));
+    assert!(call(&["check", "eight", "hotspot", "--with", "governed"]).contains("1 example/governor"));
+    let resolved = call(&["resolve", "eight", "--with", "governed"]);
+    assert!(resolved.contains("from: \"gpu.governor.limits\", to: \"gpu.scheduler.governor\""), "{resolved}");
+}
+
+#[test]
+fn its_parts_run_in_machines_of_the_tree_and_of_its_own() {
+    let free = time(&[]);
+    assert!(time(&["--with", "governed", "--set", "gpu.governor.interval=20000 cycles"]) > free);
+    assert!(time(&["--runtime", "stepwise"]) > free);
+    assert_ne!(time(&["--set", "gpu.sm.warp_scheduler=youngest"]), free);
+    let out = tempfile::tempdir().unwrap_or_else(|error| panic!("no folder: {error}"));
+    let out = out.path().display().to_string();
+    call(&["run", "gtx480", "vecadd", "--with", "governed", "--set", "app.n=1000", "--out", &out]);
+}
+
+#[test]
+fn its_study_runs() {
+    let out = tempfile::tempdir().unwrap_or_else(|error| panic!("no folder: {error}"));
+    let folder = out.path().display().to_string();
+    let table = call(&["study", "governors", "--scale", "small", "--out", &folder]);
+    assert!(table.contains("slow_down"), "{table}");
+    assert!(out.path().join("results.csv").is_file() || out.path().join("results.json").is_file());
+}

@@ -1,0 +1,34 @@
+//! `cargo xtask extension`: builds the crate in `tools/extension`, which is no member of the workspace, against public API alone, tests it,
+//! and looks that each of its files is short.
+
+use std::path::Path;
+use std::process::Command;
+
+/// Lines of a file at most.
+const MOST_LINES: usize = 60;
+
+pub(crate) fn run() -> Result<(), String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = root.join("tools/extension");
+    for part in ["src", "machines", "overlays", "studies"] {
+        let entries = std::fs::read_dir(folder.join(part)).map_err(|error| format!("{part}: {error}"))?;
+        for entry in entries {
+            let path = entry.map_err(|error| format!("{part}: {error}"))?.path();
+            let text =
+                std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+            let lines = text.lines().count();
+            if lines >= MOST_LINES {
+                return Err(format!("{} has {lines} lines, {MOST_LINES} are too many", path.display()));
+            }
+        }
+    }
+    for arguments in [&["test"][..], &["clippy", "--all-targets", "--quiet", "--", "-D", "warnings"]] {
+        let mut command = Command::new("cargo");
+        command.current_dir(&folder).args(arguments).env("CARGO_TARGET_DIR", root.join("target/extension"));
+        let status = command.status().map_err(|error| format!("cargo did not start: {error}"))?;
+        if !status.success() {
+            return Err(format!("the extension: cargo {} failed", arguments.join(" ")));
+        }
+    }
+    Ok(())
+}
