@@ -45,7 +45,7 @@ const PROGRAMS: [(&str, usize); 7] = [
 ];
 
 #[test]
-fn a2_4_every_block_that_was_counted_is_counted_off_and_all_pages_are_nobodys() {
+fn every_block_that_was_counted_is_counted_off_and_all_pages_are_nobodys() {
     for (program, _) in PROGRAMS {
         for overlay in [FIFO, PPCS] {
             let sets = [&SMALL[..], &["app.size=small"]].concat();
@@ -90,17 +90,17 @@ fn values_are_right(programs: &[(&str, usize)]) {
 }
 
 #[test]
-fn a2_5_a2_19_programs_compute_the_same_and_no_page_is_touched_early() {
+fn programs_compute_the_same_and_no_page_is_touched_early() {
     values_are_right(&PROGRAMS[..3]);
 }
 
 #[test]
-fn a2_5_a2_19_more_programs_compute_the_same_and_no_page_is_touched_early() {
+fn more_programs_compute_the_same_and_no_page_is_touched_early() {
     values_are_right(&PROGRAMS[3..]);
 }
 
 #[test]
-fn a2_5_pages_may_be_large() {
+fn pages_may_be_large() {
     for (overlay, page) in [(FIFO, "gpu.page=16 KiB"), (PPCS, "gpu.page=64 KiB")] {
         let summary = run_request(&on_crcs(Some(overlay), "hotspot", &["gpu.sms=4", "app.n=64", page]));
         assert_right(&summary, 10);

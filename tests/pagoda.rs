@@ -111,7 +111,7 @@ fn threads_change_nothing() {
 }
 
 #[test]
-fn a4_2_the_last_task_starts_with_the_flush_and_the_others_without() {
+fn the_last_task_starts_with_the_flush_and_the_others_without() {
     let params = "idle: 200 us, timeout: 5 us, spawners: 1";
     let summary = verified(&pagoda("tiny", params, &["app.tasks=1"]));
     let (begin, end) = phase(&summary, "tasks");
@@ -125,7 +125,7 @@ fn a4_2_the_last_task_starts_with_the_flush_and_the_others_without() {
 }
 
 #[test]
-fn a4_10_a_task_is_one_copy_and_the_table_comes_back_when_it_is_full() {
+fn a_task_is_one_copy_and_the_table_comes_back_when_it_is_full() {
     let summary = verified(&pagoda("tiny", "", &[]));
     let names = ["tasks", "entries_sent", "flushes", "tables_copied_back"];
     assert_eq!(names.map(|name| count(&summary, name)), [12, 13, 1, 0], "64 entries for 12 tasks");
@@ -147,7 +147,7 @@ fn no_task_of_a_batch_is_spawned_before_the_batch_ahead_has_ended() {
 }
 
 #[test]
-fn a4_11_waiting_for_all_ends() {
+fn waiting_for_all_ends() {
     for tasks in 1..=3 {
         let summary = verified(&pagoda("tiny", "rows: 1", &[&format!("app.tasks={tasks}")]));
         assert_eq!(count(&summary, "tasks"), 2 * tasks);
@@ -167,7 +167,7 @@ fn whoever_waits_for_one_task_after_another_has_their_entries_copied_back_one_by
 }
 
 #[test]
-fn a4_4_the_master_kernel_owns_the_titan_x() {
+fn the_master_kernel_owns_the_titan_x() {
     let summary = with_blocks(pagoda("titanx-maxwell", "", &[]));
     assert_verified(&summary);
     assert_eq!(blocks(&summary).len(), 48, "two on each of 24 SMs");
@@ -199,7 +199,7 @@ fn states(summary: &RunSummary) -> Vec<[(i32, i32); 4]> {
 }
 
 #[test]
-fn a4_1_both_tables_go_through_the_states_of_the_walk_through() {
+fn both_tables_go_through_the_states_of_the_walk_through() {
     // TA runs for long, waitAll looks often, and no flush comes before TA has ended.
     let params = "spawners: 1, idle: 2 ms, timeout: 40 us";
     let sets = ["app.tasks=1", "app.rounds=1000"];

@@ -31,7 +31,7 @@ fn whole_us(overlay: &str, settings: &[&str], application: &str, sets: &[&str]) 
 }
 
 #[test]
-fn a4_12_on_the_device_a_task_takes_as_long_however_many_there_are() {
+fn on_the_device_a_task_takes_as_long_however_many_there_are() {
     let cycles = |tasks: u64| {
         let sets = ["app.n=32", &*format!("app.tasks={tasks}")];
         let (count, mean) = mean(&under("pagoda", "narrow-matmul-global", &sets), "task_cycles");
@@ -43,7 +43,7 @@ fn a4_12_on_the_device_a_task_takes_as_long_however_many_there_are() {
 }
 
 #[test]
-fn a4_13_a_kernel_for_each_task_takes_time_in_proportion_to_their_number() {
+fn a_kernel_for_each_task_takes_time_in_proportion_to_their_number() {
     let of = |tasks: &str| tasks_us("hyperq", "", "narrow-matmul-global", &["app.n=32", tasks]);
     let [few, more, most] = ["app.tasks=64", "app.tasks=128", "app.tasks=256"].map(of);
     let step = (most - more) / (more - few);
@@ -54,7 +54,7 @@ fn a4_13_a_kernel_for_each_task_takes_time_in_proportion_to_their_number() {
 }
 
 #[test]
-fn a4_14_the_gain_over_kernels_falls_with_the_threads_of_a_task() {
+fn the_gain_over_kernels_falls_with_the_threads_of_a_task() {
     let gain = |threads: &str| {
         let sets = ["app.tasks=96", "app.n=64", threads];
         tasks_us("hyperq", "", "narrow-convolution", &sets)
@@ -66,14 +66,14 @@ fn a4_14_the_gain_over_kernels_falls_with_the_threads_of_a_task() {
 }
 
 #[test]
-fn a4_15_with_few_tasks_kernels_can_be_ahead() {
+fn with_few_tasks_kernels_can_be_ahead() {
     let sets = ["app.tasks=32"];
     let [hyperq, pagoda] = ["hyperq", "pagoda"].map(|runtime| tasks_us(runtime, "", "narrow-dct", &sets));
     assert!(hyperq < pagoda, "{hyperq} {pagoda}");
 }
 
 #[test]
-fn a4_16_tasks_of_different_kinds_gain_from_spawning_without_pause() {
+fn tasks_of_different_kinds_gain_from_spawning_without_pause() {
     let batch = "host.cpu.runtime={ pagoda: { batch: 25 } }";
     let sets = ["app.tasks=100", "app.unit=1024"];
     let pauses = whole_us("pagoda", &[batch], "narrow-mixed-global", &sets);
@@ -82,7 +82,7 @@ fn a4_16_tasks_of_different_kinds_gain_from_spawning_without_pause() {
 }
 
 #[test]
-fn a4_18_with_irregular_inputs_pagoda_is_ahead_of_kernels_and_of_one_for_all() {
+fn with_irregular_inputs_pagoda_is_ahead_of_kernels_and_of_one_for_all() {
     for application in ["narrow-convolution", "narrow-beam-former"] {
         let sets = ["app.tasks=128", "app.irregular=1"];
         let [pagoda, hyperq, fusion] =

@@ -67,7 +67,7 @@ fn crowd(summary: &RunSummary) -> (usize, usize) {
 }
 
 #[test]
-fn a4_5_a4_13_of_forty_tasks_32_run_together() {
+fn of_forty_tasks_32_run_together() {
     let apart = "host.cpu.runtime={ hyperq: { copies: apart } }";
     // A task is shorter than 32 calls that launch one.
     let sets = [apart, "host.cpu.calls.launch=0 us", "app.tasks=40", "app.threads=256", "app.most=64"];
@@ -78,7 +78,7 @@ fn a4_5_a4_13_of_forty_tasks_32_run_together() {
 }
 
 #[test]
-fn a4_5_one_task_of_256_threads_occupies_half_a_percent() {
+fn one_task_of_256_threads_occupies_half_a_percent() {
     let sets = ["app.tasks=1", "app.threads=256"];
     let summary = verified(&under("hyperq", "titanx-maxwell", "narrow-matmul-global", &sets));
     let mut rows = summary.report.stats.iter();
@@ -171,7 +171,7 @@ fn latency(overlay: &str, runtime: &str, tasks: u32) -> f64 {
 }
 
 #[test]
-fn a4_12_a_fused_task_takes_as_long_as_all_of_them_and_one_of_pagoda_as_long_as_itself() {
+fn a_fused_task_takes_as_long_as_all_of_them_and_one_of_pagoda_as_long_as_itself() {
     let twice = |overlay, runtime| latency(overlay, runtime, 256) / latency(overlay, runtime, 128);
     let fused = twice("fusion", "host.cpu.runtime={ fusion: {} }");
     assert!((1.8..2.1).contains(&fused), "{fused}");

@@ -43,7 +43,7 @@ impl Tables {
 }
 
 #[test]
-fn a4_1_the_walk_through_of_figure_2() {
+fn the_walk_through_of_figure_2() {
     let mut tables = Tables::new(TWO);
     let named = |id: TaskId| State { ready: id.0, sched: 0 };
     let mut columns = vec![tables.states()];
@@ -80,7 +80,7 @@ fn a4_1_the_walk_through_of_figure_2() {
 }
 
 #[test]
-fn a4_2_a_task_starts_with_its_successor_or_with_the_flush() {
+fn a_task_starts_with_its_successor_or_with_the_flush() {
     let mut tables = Tables::new(Shape { columns: 2, rows: 4 });
     let a = tables.send();
     assert_eq!(tables.gpu.look(a), Ok(Looked::default()), "one task alone does not start");
@@ -98,7 +98,7 @@ fn a4_2_a_task_starts_with_its_successor_or_with_the_flush() {
 }
 
 #[test]
-fn a4_3_behind_a_flush_a_task_is_spawned_as_the_first_one() {
+fn behind_a_flush_a_task_is_spawned_as_the_first_one() {
     let mut tables = Tables::new(Shape { columns: 2, rows: 4 });
     let flush = |tables: &mut Tables| {
         tables.copy_all_back();
@@ -124,7 +124,7 @@ fn a4_3_behind_a_flush_a_task_is_spawned_as_the_first_one() {
 }
 
 #[test]
-fn t4_5_a_task_waits_until_the_one_before_it_has_been_seen() {
+fn a_task_waits_until_the_one_before_it_has_been_seen() {
     let mut tables = Tables::new(Shape { columns: 3, rows: 1 });
     let [a, b, c] = [(); 3].map(|()| tables.send());
     assert_eq!(tables.gpu.look(c), Ok(Looked::default()), "b itself waits for a");
@@ -133,7 +133,7 @@ fn t4_5_a_task_waits_until_the_one_before_it_has_been_seen() {
 }
 
 #[test]
-fn a4_10_a_full_table_is_copied_back_as_a_whole_and_tasks_go_round_the_columns() {
+fn a_full_table_is_copied_back_as_a_whole_and_tasks_go_round_the_columns() {
     let mut tables = Tables::new(Shape { columns: 3, rows: 2 });
     let ids: Vec<i32> = (0..6).map(|_| tables.send().0).collect();
     assert_eq!(ids, [2, 3, 4, 5, 6, 7]);
@@ -183,7 +183,7 @@ fn the_gpu_takes_no_entry_that_is_its_own() {
 }
 
 #[test]
-fn a4_4_the_titan_x_has_1536_entries() {
+fn the_titan_x_has_1536_entries() {
     let shape = Shape { columns: 24 * 2, rows: 32 };
     assert_eq!((shape.entries(), shape.id(47, 31)), (1536, TaskId(1537)));
     assert_eq!(shape.columns * 31, 1488);
@@ -200,7 +200,7 @@ proptest! {
     /// However the spawner, the copies in their stream, the scheduler warps and the executors take turns: each task runs exactly
     /// once, and never before its parameters have come.
     #[test]
-    fn a4_1_a4_2_no_task_is_lost_or_repeated(
+    fn no_task_is_lost_or_repeated(
         columns in 1_u32..4, rows in 1_u32..4, tasks in 1_usize..40,
         mut seed in any::<u64>(),
     ) {

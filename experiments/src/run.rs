@@ -1,5 +1,6 @@
 //! A run of an application on a machine: loading both, simulating, checking and writing what came out.
 
+mod context;
 mod feasible;
 mod forecast;
 mod functional;
@@ -12,7 +13,6 @@ mod progress;
 mod record;
 mod request;
 mod simulation;
-mod surroundings;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -39,6 +39,7 @@ use crate::summary::{Figures, Phase, phases};
 use crate::verify::Verdict;
 use crate::waits::Waits;
 
+use context::{RunContext, lacks, weigh};
 pub use feasible::feasible;
 pub use forecast::Forecast;
 pub use inputs::write_inputs;
@@ -47,7 +48,6 @@ pub use loading::{load_application, load_machine};
 pub use progress::{Progress, Snapshot};
 pub use request::{LAUNCH_ROWS, RunError, RunRequest};
 use simulation::{Ended, Simulation};
-use surroundings::{Surroundings, lacks, weigh};
 
 /// A buffer that was looked at.
 #[derive(Clone, Debug)]
@@ -181,8 +181,8 @@ pub fn run_watched(
         true => None,
         false => weigh(request, registry, &machine, &loaded, contents, progress.interrupt_flag()),
     };
-    let Surroundings { program, journal, disk, meter, page_log, write_log, environment } =
-        Surroundings::new(request, &loaded, contents);
+    let RunContext { program, journal, disk, meter, page_log, write_log, environment } =
+        RunContext::new(request, &loaded, contents);
     let options = RunOptions {
         threads: request.threads.max(1),
         sharing: request.sharing,

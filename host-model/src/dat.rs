@@ -181,7 +181,7 @@ mod tests {
 
     /// Figure 5 of the paper: six words written make the counter 6 and the vector 1111110000…
     #[test]
-    fn a2_6_first_writes_count_and_a_page_goes_with_its_last_word() {
+    fn first_writes_count_and_a_page_goes_with_its_last_word() {
         let mut dat = Dat::new(4096, 8);
         dat.track(0, copy(0x12000, 4096)).unwrap();
         for word in 0..6 {

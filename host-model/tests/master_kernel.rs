@@ -147,7 +147,7 @@ fn a_smaller_pool_and_more_blocks_than_barriers_make_tasks_wait_and_lose_none() 
 }
 
 #[test]
-fn a4_2_each_task_starts_the_one_before_it_and_the_last_one_waits() {
+fn each_task_starts_the_one_before_it_and_the_last_one_waits() {
     let all = mixed();
     // The chain goes through the column against the order in which it is swept, so that no sweep does all of it.
     let states: Vec<State> =

@@ -12,7 +12,7 @@ use counterpoint_framework::time::SimTime;
 use crate::support::{assert_verified, run_request};
 
 #[test]
-fn a2_7_no_sm_holds_blocks_of_two_launches_and_the_l1_is_flushed_between_them() {
+fn no_sm_holds_blocks_of_two_launches_and_the_l1_is_flushed_between_them() {
     for overlay in [FIFO, PPCS] {
         let sets = [&SMALL[..], &["app.n=96", "app.launches=5"]].concat();
         let summary = with_blocks(on_crcs(Some(overlay), "laplace", &sets));
@@ -34,7 +34,7 @@ fn a2_7_no_sm_holds_blocks_of_two_launches_and_the_l1_is_flushed_between_them() 
 }
 
 #[test]
-fn a2_9_with_irregular_kernels_both_policies_are_one_and_kernels_run_one_after_another() {
+fn with_irregular_kernels_both_policies_are_one_and_kernels_run_one_after_another() {
     let sets = [&SMALL[..], &["app.size=small"]].concat();
     let [fifo, ppcs] = [FIFO, PPCS].map(|overlay| with_blocks(on_crcs(Some(overlay), "bfs", &sets)));
     assert_right(&fifo, 36);
@@ -72,7 +72,7 @@ fn lasts(summary: &RunSummary, name: &str) -> f64 {
 }
 
 #[test]
-fn a2_12_nothing_is_faster_than_its_slowest_part() {
+fn nothing_is_faster_than_its_slowest_part() {
     let programs = [
         ("hotspot", &["app.n=96", "app.launches=5"][..]),
         ("laplace", &["app.n=96", "app.launches=8"]),
@@ -92,7 +92,7 @@ fn a2_12_nothing_is_faster_than_its_slowest_part() {
 }
 
 #[test]
-fn a2_14_the_gain_falls_as_kernels_become_more() {
+fn the_gain_falls_as_kernels_become_more() {
     let gain = |launches: u32| {
         let launches = format!("app.launches={launches}");
         let [serial, _, ppcs] = compare("hotspot", &["gpu.sms=4", "app.n=64", &launches]);
@@ -103,7 +103,7 @@ fn a2_14_the_gain_falls_as_kernels_become_more() {
 }
 
 #[test]
-fn a2_16_pre_profilers_take_a_small_share_of_the_time() {
+fn pre_profilers_take_a_small_share_of_the_time() {
     for (program, sets) in [
         ("hotspot", ["gpu.sms=16", "app.n=192", "app.launches=4"]),
         ("laplace", ["gpu.sms=64", "app.n=256", "app.launches=4"]),
@@ -122,7 +122,7 @@ fn a2_16_pre_profilers_take_a_small_share_of_the_time() {
 }
 
 #[test]
-fn a2_17_under_fifo_only_the_first_kernel_gets_on_during_the_prelude() {
+fn under_fifo_only_the_first_kernel_gets_on_during_the_prelude() {
     let kernels = |overlay| {
         let sets = ["gpu.sms=8", "app.n=128", "app.launches=5"];
         let summary = with_blocks(on_crcs(Some(overlay), "hotspot", &sets));
@@ -138,7 +138,7 @@ fn a2_17_under_fifo_only_the_first_kernel_gets_on_during_the_prelude() {
 }
 
 #[test]
-fn a2_18_a_halo_stencil_on_two_sms_needs_the_guard() {
+fn a_halo_stencil_on_two_sms_needs_the_guard() {
     let run = |guard: &str| {
         let guard = format!("gpu.scheduler.policy={{ ppcs: {{ guard: {guard} }} }}");
         let sets = ["gpu.sms=2", "app.n=160", "app.launches=6", &guard];

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a2_10_the_cost_is_that_of_the_paper() {
+    fn the_cost_is_that_of_the_paper() {
         let cost = cost(&["crcs-ppcs"], &[]).unwrap();
         assert_eq!((bits(&TLB_FIELDS), cost.tlb()), (64, 1024));
         assert_eq!((bits(&KERNEL_FIELDS), cost.scheduler(&KERNEL_FIELDS)), (26, 3328));

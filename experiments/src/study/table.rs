@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a2_11_the_papers_fractions_and_bounds_of_hsp_fit_together() {
+    fn the_papers_fractions_and_bounds_of_hsp_fit_together() {
         let machine = bandwidths();
         let rows = reckoned("crcs-figure-12.yaml", machine);
         assert_eq!(rows.keys().copied().collect::<Vec<_>>(), [5, 10, 20, 50, 100]);

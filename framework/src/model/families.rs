@@ -66,8 +66,11 @@ pub(super) enum Make<F: ?Sized> {
     /// Without anything.
     Plain(Arc<dyn Fn() -> Result<Box<F>, String> + Send + Sync>),
     /// With what it has brought into its component.
-    Equipped(Arc<dyn Fn(&Equipment) -> Result<Box<F>, Fault> + Send + Sync>),
+    Equipped(Arc<Equip<F>>),
 }
+
+/// Builds a variant with what it has brought into its component.
+type Equip<F> = dyn Fn(&Equipment) -> Result<Box<F>, Fault> + Send + Sync;
 
 impl<F: ?Sized> Clone for Make<F> {
     fn clone(&self) -> Self {

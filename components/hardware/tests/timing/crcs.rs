@@ -99,7 +99,7 @@ fn ends_of_figure_8(launch: u32, index: u32) -> u64 {
 }
 
 #[test]
-fn a2_1_an_idle_sm_takes_the_kernel_that_owns_the_pages() {
+fn an_idle_sm_takes_the_kernel_that_owns_the_pages() {
     let pages = vec![(100, moved(2)), (200, moved(2))];
     let (given, _) = schedule("ppcs", 2, figure_8(), pages, ends_of_figure_8);
     let early =
@@ -121,7 +121,7 @@ fn crcs_fifo_places_the_oldest_kernels_blocks_as_room_becomes_free() {
 }
 
 #[test]
-fn a2_8_ppcs_fills_empty_sms_only_and_refills_when_the_prelude_has_ended() {
+fn ppcs_fills_empty_sms_only_and_refills_when_the_prelude_has_ended() {
     let mut script = figure_8();
     script.push((150, ToScheduler::PreludeEnded));
     let (given, _) = schedule("ppcs", 2, script, vec![], ends_of_figure_8);

@@ -6,8 +6,8 @@ use counterpoint_framework::kernel::Fault;
 use counterpoint_protocols::launch::{CtaCounts, LaunchId, RunCta};
 
 use super::Around;
-use super::alone::{Warp, rates};
 use super::execute::Code;
+use super::isolated::{Warp, rates};
 use super::sm::Worker;
 
 /// A block whose warps are at work.
@@ -59,11 +59,11 @@ impl Blocks {
         let number = self.next;
         self.next = self.next.wrapping_add(1);
         let mut counts = CtaCounts::default();
-        for Warp { cycles, wants, instructions, threads } in &warps {
+        for Warp { cycles, demands, instructions, threads } in &warps {
             counts.warp_insn += instructions;
             counts.thread_insn += threads;
             let cycles = (cycles + around.costs.begin) as f64;
-            around.sms[sm as usize].begin(Worker::Warp(number), cycles, rates(wants, cycles));
+            around.sms[sm as usize].begin(Worker::Warp(number), cycles, rates(demands, cycles));
         }
         let block =
             Block { launch: launch.id, index, warps: warps.len() as u32, since: around.cycle, counts };

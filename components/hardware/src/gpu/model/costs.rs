@@ -4,7 +4,7 @@ use counterpoint_framework::model::{Invalid, Params};
 use counterpoint_framework::time::Cycles;
 use counterpoint_ptx::Access;
 
-use super::wants::{RESOURCES, Resource, Turns};
+use super::demands::{RESOURCES, Resource, Turns};
 use crate::gpu::sm::load_store::conflict_degree;
 use crate::gpu::sm::params::{GlobalLoads, SmParams};
 use crate::gpu::sm::units::Units;

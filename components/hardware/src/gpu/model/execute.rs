@@ -7,8 +7,8 @@ use counterpoint_protocols::launch::Launch;
 use counterpoint_ptx::Kernel;
 use counterpoint_ptx::functional::{Grid, Options};
 
-use super::alone::{Alone, Step, Warp};
 use super::costs::Costs;
+use super::isolated::{Isolated, Step, Warp};
 use super::memory::DeviceMemory;
 use crate::gpu::sm::cta::WINDOWS;
 
@@ -48,10 +48,10 @@ impl Code<'_> {
         let steps = Step::all_of(kernel, costs);
         let mut all = Vec::new();
         for ctaid in ctaids {
-            let mut alone = Alone::new(kernel, &steps, costs, warps);
-            let ran = blocks.run_observed(ctaid, &mut memory.flat, &mut alone);
+            let mut isolated = Isolated::new(kernel, &steps, costs, warps);
+            let ran = blocks.run_observed(ctaid, &mut memory.flat, &mut isolated);
             let _ = ran.map_err(|failure| wrong(failure.to_string()))?;
-            all.push(alone.warps().collect());
+            all.push(isolated.warps().collect());
         }
         Ok(all)
     }

@@ -11,11 +11,12 @@
 //! such kernels that are known are served as state machines: Pagoda's MasterKernel, with what its scheduler and executor warps do to the
 //! TaskTable, by `pagoda`; and GeMTC's SuperKernel, with its queue under a lock, by `gemtc`.
 
-mod alone;
 mod blocks;
 mod costs;
+mod demands;
 mod execute;
 mod gemtc;
+mod isolated;
 mod memory;
 mod network;
 pub mod pagoda;
@@ -24,7 +25,6 @@ mod share;
 mod sm;
 mod task;
 mod traffic;
-mod wants;
 
 use std::collections::VecDeque;
 

@@ -320,9 +320,9 @@ impl Client {
 
 #[cfg(test)]
 mod tests {
-    use super::super::alone::rates;
+    use super::super::demands::{Demands, RESOURCES};
+    use super::super::isolated::rates;
     use super::super::sm::Worker;
-    use super::super::wants::{RESOURCES, Wants};
     use super::*;
 
     /// Sectors in a cycle of each SM, if 64 warps of it are always on their way to one of its slices, with messages of so many sectors.
@@ -330,10 +330,10 @@ mod tests {
         let mut all = vec![Sm::new([1.0; RESOURCES], slices); sms];
         let mut network = Network::new(sms, slices, 1.0);
         for (number, sm) in all.iter_mut().enumerate() {
-            let (mut wants, to) = (Wants::default(), of(number));
-            to.iter().for_each(|slice| wants.message(*slice, sectors));
+            let (mut demands, to) = (Demands::default(), of(number));
+            to.iter().for_each(|slice| demands.message(*slice, sectors));
             let cycles = 16.0 * sectors as f64 * to.len() as f64;
-            (0..64).for_each(|warp| sm.begin(Worker::Warp(warp), 1e9, rates(&wants, cycles)));
+            (0..64).for_each(|warp| sm.begin(Worker::Warp(warp), 1e9, rates(&demands, cycles)));
         }
         network.settle(&mut all, 0);
         let sectors = |client: &Client| client.shares.iter().map(|it| it.sectors).sum::<f64>();
@@ -371,10 +371,10 @@ mod tests {
 
     #[test]
     fn few_sectors_do_not_wait() {
-        let (mut wants, mut sms) = (Wants::default(), vec![Sm::new([1.0; RESOURCES], 2); 2]);
-        wants.message(0, 1);
+        let (mut demands, mut sms) = (Demands::default(), vec![Sm::new([1.0; RESOURCES], 2); 2]);
+        demands.message(0, 1);
         for sm in &mut sms {
-            sm.begin(Worker::Warp(0), 1000.0, rates(&wants, 1000.0));
+            sm.begin(Worker::Warp(0), 1000.0, rates(&demands, 1000.0));
         }
         Network::new(2, 2, 1.0).settle(&mut sms, 0);
         assert_eq!(sms.iter_mut().map(Sm::due).collect::<Vec<_>>(), [Some(1000); 2]);

@@ -9,16 +9,16 @@
 //! What comes out of one resource in step does not meet at the next: where all that comes has passed a scheduler or the load-store unit,
 //! nothing waits until there are more turns wanted than there are ([`Resource::meets`]).
 
+use super::demands::{Demands, RESOURCES, Resource, Turns};
 use super::search::{Grid, first};
-use super::wants::{RESOURCES, Resource, Turns, Wants};
 
 /// So many warps that want the same in each cycle that they would need alone.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Demand<'a> {
     /// Warps.
     pub(super) warps: f64,
-    /// What one of them wants.
-    pub(super) wants: &'a Wants,
+    /// What one of them demands.
+    pub(super) demands: &'a Demands,
 }
 
 /// Rounds in which the waits of several resources find each other: each depends on the others, and most SMs are short of one thing.
@@ -36,9 +36,10 @@ impl Waits {
     /// Finds them, if those are known at which nobody takes turns.
     pub(super) fn find(&mut self, demands: &[Demand<'_>], capacity: &Turns, known: &Turns) -> Turns {
         let mut waits = *known;
-        let wanted = |resource: &Resource| demands.iter().any(|it| it.wants.turns[*resource as usize] > 0.0);
+        let wanted =
+            |resource: &Resource| demands.iter().any(|it| it.demands.turns[*resource as usize] > 0.0);
         let wanted: Vec<Resource> = Resource::ALL.into_iter().filter(wanted).collect();
-        let mut times: Vec<f64> = demands.iter().map(|it| it.wants.slowdown(&waits)).collect();
+        let mut times: Vec<f64> = demands.iter().map(|it| it.demands.slowdown(&waits)).collect();
         let mut visitors = Vec::new();
         for found in &mut self.0 {
             let before = waits;
@@ -51,8 +52,8 @@ impl Waits {
                 let excess = |number| excess(&visitors, resource, capacity[at], WAITS.point(number));
                 found[at] = first(WAITS.points(), found[at], excess);
                 let wait = WAITS.point(found[at]);
-                for (time, Demand { wants, .. }) in times.iter_mut().zip(demands) {
-                    *time += wants.visits[at] * (wait - waits[at]);
+                for (time, Demand { demands, .. }) in times.iter_mut().zip(demands) {
+                    *time += demands.visits[at] * (wait - waits[at]);
                 }
                 waits[at] = wait;
             }
@@ -89,20 +90,20 @@ fn gather(
     kept: f64,
 ) {
     visitors.clear();
-    let coming = times.iter().zip(demands).filter(|(_, demand)| demand.wants.turns[at] > 0.0);
-    for (number, (time, Demand { warps, wants })) in coming.enumerate() {
+    let coming = times.iter().zip(demands).filter(|(_, demand)| demand.demands.turns[at] > 0.0);
+    for (number, (time, Demand { warps, demands })) in coming.enumerate() {
         let place = number % TOGETHER;
         if place == 0 {
             // Nobody yet, in a time by which rates can be divided.
             visitors.push(Visitors { time: [1.0; TOGETHER], ..Visitors::default() });
         }
         if let Some(last) = visitors.last_mut() {
-            let visits = wants.visits[at];
+            let visits = demands.visits[at];
             last.warps[place] = *warps;
             last.time[place] = time - visits * wait;
-            last.turns[place] = wants.turns[at] + visits * kept;
+            last.turns[place] = demands.turns[at] + visits * kept;
             last.visits[place] = visits;
-            last.squares[place] = wants.squares[at];
+            last.squares[place] = demands.squares[at];
         }
     }
 }
@@ -144,12 +145,12 @@ mod tests {
     /// So many warps that want the same.
     struct Alike {
         warps: f64,
-        wants: Wants,
+        demands: Demands,
     }
 
     fn waits(all: &[Alike], capacity: &Turns) -> Turns {
         let demands: Vec<_> =
-            all.iter().map(|Alike { warps, wants }| Demand { warps: *warps, wants }).collect();
+            all.iter().map(|Alike { warps, demands }| Demand { warps: *warps, demands }).collect();
         Waits::default().find(&demands, capacity, &[0.0; RESOURCES])
     }
 
@@ -157,13 +158,13 @@ mod tests {
         let mut turns = [0.0; RESOURCES];
         turns[Resource::Issue as usize] = issue;
         turns[Resource::LoadStore as usize] = load_store;
-        Alike { warps: warps.into(), wants: Wants::single(turns) }
+        Alike { warps: warps.into(), demands: Demands::single(turns) }
     }
 
     fn sectors(warps: u32, sectors: f64) -> Alike {
         let mut turns = [0.0; RESOURCES];
         turns[Resource::Port as usize] = sectors;
-        Alike { warps: warps.into(), wants: Wants::single(turns) }
+        Alike { warps: warps.into(), demands: Demands::single(turns) }
     }
 
     fn capacity() -> Turns {
@@ -186,7 +187,7 @@ mod tests {
         let one = sectors(20, 0.1);
         let waits = waits(from_ref(&one), &capacity());
         // 2 turns are wanted and 1 is there: a cycle becomes two.
-        assert!((one.wants.slowdown(&waits) - 2.0).abs() < 1e-3, "{waits:?}");
+        assert!((one.demands.slowdown(&waits) - 2.0).abs() < 1e-3, "{waits:?}");
     }
 
     #[test]
@@ -200,9 +201,9 @@ mod tests {
     #[test]
     fn who_comes_meets_long_visits_more_often_than_short_ones() {
         let long = {
-            let mut wants = Wants::default();
-            wants.visit(Resource::LoadStore, 4, 1);
-            Alike { warps: 1000.0, wants: Wants::default().with(&wants, 0.000_125) }
+            let mut demands = Demands::default();
+            demands.visit(Resource::LoadStore, 4, 1);
+            Alike { warps: 1000.0, demands: Demands::default().with(&demands, 0.000_125) }
         };
         let waits = waits(&[long], &capacity());
         // As much is taken as above, in visits of four turns.
@@ -219,7 +220,7 @@ mod tests {
             let waits = waits(all, &capacity());
             for (resource, capacity) in [(Resource::Issue, 4.0), (Resource::LoadStore, 1.0)] {
                 let taken =
-                    |it: &Alike| it.warps * it.wants.turns[resource as usize] / it.wants.slowdown(&waits);
+                    |it: &Alike| it.warps * it.demands.turns[resource as usize] / it.demands.slowdown(&waits);
                 let taken: f64 = all.iter().map(taken).sum();
                 assert!(taken < capacity * 1.01, "{resource:?}: {taken}");
             }
@@ -231,7 +232,7 @@ mod tests {
         // 60 warps take a turn in 40 cycles each, one takes one in 400.
         let both = [demand(60, 0.0, 1.0 / 40.0), demand(1, 0.0, 1.0 / 400.0)];
         let waits = waits(&both, &capacity());
-        let [often, seldom] = both.map(|it| it.wants.slowdown(&waits));
+        let [often, seldom] = both.map(|it| it.demands.slowdown(&waits));
         let (each, alone) = (40.0 * (often - 1.0), 400.0 * (seldom - 1.0));
         assert!((each - alone).abs() < 1e-6, "{each} {alone}");
     }
@@ -241,11 +242,11 @@ mod tests {
         let mut turns = [0.0; RESOURCES];
         turns[Resource::Banks as usize] = 0.05;
         turns[Resource::Collectors as usize] = 0.05;
-        let one = Alike { warps: 16.0, wants: Wants::single(turns) };
+        let one = Alike { warps: 16.0, demands: Demands::single(turns) };
         let waits = waits(from_ref(&one), &capacity());
         let bank = waits[Resource::Banks as usize];
         assert!(bank > 0.4, "{waits:?}");
-        let kept = 16.0 * 0.05 * (1.0 + bank) / one.wants.slowdown(&waits);
+        let kept = 16.0 * 0.05 * (1.0 + bank) / one.demands.slowdown(&waits);
         assert!(kept < 1.01, "{kept}");
     }
 }

@@ -3,9 +3,9 @@
 //! A warp is so many cycles of work alone. While the warps on the SM stay the same, each goes on at a constant speed, which follows
 //! from what all of them want (`share.rs`); so nothing happens between the beginnings and ends of warps.
 
+use super::demands::{Demands, RESOURCES, Resource, Turns};
 use super::share::{Demand, Waits};
 use super::traffic::{Traffic, Wait};
-use super::wants::{RESOURCES, Resource, Turns, Wants};
 
 /// Names what is at work to whoever put it there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,7 +26,7 @@ struct Resident {
     worker: Worker,
     /// Cycles of work that are left, alone.
     left: f64,
-    rates: Wants,
+    rates: Demands,
     /// Work done in a cycle.
     speed: f64,
 }
@@ -45,9 +45,9 @@ impl Resident {
 pub(super) struct Sm {
     capacity: Turns,
     residents: Vec<Resident>,
-    /// Warps that turn in circles until they get something to do, and what one of them wants.
+    /// Warps that turn in circles until they get something to do, and what one of them demands.
     pollers: u32,
-    poll: Wants,
+    poll: Demands,
     /// How long an access to memory waits on its way.
     delay: f64,
     /// How long a message to each slice waits for those of other SMs.
@@ -93,7 +93,7 @@ impl Sm {
             capacity,
             residents: Vec::new(),
             pollers: 0,
-            poll: Wants::default(),
+            poll: Demands::default(),
             delay: 0.0,
             waits: vec![Wait::default(); slices],
             packet: 1.0,
@@ -125,8 +125,8 @@ impl Sm {
         self.due = None;
     }
 
-    /// Puts something to work: so many cycles alone, and what it wants in each.
-    pub(super) fn begin(&mut self, worker: Worker, cycles: f64, mut rates: Wants) {
+    /// Puts something to work: so many cycles alone, and what it demands in each.
+    pub(super) fn begin(&mut self, worker: Worker, cycles: f64, mut rates: Demands) {
         rates.route(&self.waits, self.packet);
         self.residents.push(Resident { worker, left: cycles, rates, speed: 0.0 });
         self.change();
@@ -140,9 +140,9 @@ impl Sm {
     }
 
     /// So many warps more, or fewer, poll.
-    pub(super) fn poll(&mut self, more: i32, wants: &Wants) {
+    pub(super) fn poll(&mut self, more: i32, demands: &Demands) {
         self.pollers = self.pollers.saturating_add_signed(more);
-        self.poll.clone_from(wants);
+        self.poll.clone_from(demands);
         self.change();
     }
 
@@ -215,8 +215,9 @@ impl Sm {
         if std::mem::replace(&mut self.known, true) {
             return;
         }
-        let warps = self.residents.iter().map(|it| Demand { warps: 1.0, wants: &it.rates });
-        let pollers = (self.pollers > 0).then_some(Demand { warps: self.pollers.into(), wants: &self.poll });
+        let warps = self.residents.iter().map(|it| Demand { warps: 1.0, demands: &it.rates });
+        let pollers =
+            (self.pollers > 0).then_some(Demand { warps: self.pollers.into(), demands: &self.poll });
         let demands: Vec<Demand<'_>> = warps.chain(pollers).collect();
         let mut known = [0.0; RESOURCES];
         (known[Resource::Way as usize], known[Resource::Network as usize]) = (self.delay, 1.0);
@@ -234,10 +235,10 @@ mod tests {
     use super::*;
 
     /// What is given in step, so that all is exact: nobody waits until there is not enough.
-    fn asking(rate: f64) -> Wants {
+    fn asking(rate: f64) -> Demands {
         let mut turns = [0.0; RESOURCES];
         turns[Resource::Port as usize] = rate;
-        Wants::single(turns)
+        Demands::single(turns)
     }
 
     fn run(sm: &mut Sm) -> Vec<(u64, Worker)> {

@@ -10,8 +10,8 @@ use counterpoint_protocols::pagoda::{self, ARGUMENTS, Demand, FUNCTIONS};
 use counterpoint_ptx::Kernel;
 
 use super::Around;
-use super::alone::Warp;
 use super::execute::Code;
+use super::isolated::Warp;
 
 /// A resident kernel, and its task functions as far as they have been called.
 pub(super) struct Tasks {

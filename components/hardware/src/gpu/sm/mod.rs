@@ -45,7 +45,7 @@ use super::issue_slots::IssueSlots;
 use answer::Answer;
 use cta::Cta;
 use fetch::Fetch;
-use load_store::{LoadStore, Surroundings, TlbStats};
+use load_store::{LoadStore, SmState, TlbStats};
 use mix::InstructionMix;
 use operands::{OperandCollector, RegisterFile};
 use params::{Pairing, SmParams};
@@ -203,9 +203,9 @@ impl Sm {
     }
 
     /// The load-store unit, and what it reaches beside itself.
-    fn load_store<'a>(&'a mut self, stats: &'a SmStats, cycle: u64) -> (&'a mut LoadStore, Surroundings<'a>) {
+    fn load_store<'a>(&'a mut self, stats: &'a SmStats, cycle: u64) -> (&'a mut LoadStore, SmState<'a>) {
         let Sm { load_store, warps, ctas, registers, collectors, ring, ended, .. } = self;
-        (load_store, Surroundings { warps, ctas, registers, collectors, ring, ended, stats, cycle })
+        (load_store, SmState { warps, ctas, registers, collectors, ring, ended, stats, cycle })
     }
 
     /// Everything that happens in one cycle.

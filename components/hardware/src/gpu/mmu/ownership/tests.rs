@@ -74,7 +74,7 @@ fn vector_addition() -> Ownership {
 
 /// Section 4.3 of the specification: entries, owners, and what the fourth block's end does.
 #[test]
-fn a2_2_vector_addition_has_the_lists_and_owners_of_the_paper() {
+fn vector_addition_has_the_lists_and_owners_of_the_paper() {
     let mut pages = vector_addition();
     let first = |pages: &Ownership| [A, B, C, D].map(|page| pages.describe(page));
     assert_eq!(
@@ -104,7 +104,7 @@ fn a2_2_vector_addition_has_the_lists_and_owners_of_the_paper() {
 }
 
 #[test]
-fn a2_3_an_early_release_changes_the_list_and_an_empty_entry_is_skipped() {
+fn an_early_release_changes_the_list_and_an_empty_entry_is_skipped() {
     let mut pages = ownership();
     let (k2, mut out) = (LaunchId(6), Vec::new());
     for (kernel, blocks) in [(K0, 2), (K1, 1), (k2, 3)] {

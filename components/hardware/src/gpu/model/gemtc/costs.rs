@@ -3,8 +3,8 @@
 use counterpoint_framework::model::Params;
 use counterpoint_framework::time::Cycles;
 
-use super::super::alone::{Warp, rates};
-use super::super::wants::{RESOURCES, Resource, Wants};
+use super::super::demands::{Demands, RESOURCES, Resource};
+use super::super::isolated::{Warp, rates};
 use super::lock::LockCosts;
 
 /// The work of a SuperKernel (`experiments/applications/gemtc.h`): cycles, seen from the part of the L2 that has the lock.
@@ -63,16 +63,16 @@ pub(in crate::gpu::model) struct SuperCosts {
     pub(super) lock: LockCosts,
     around: f64,
     block: f64,
-    /// What the work around a task wants.
-    of_around: Wants,
-    /// What a look at the lock wants.
-    look: Wants,
+    /// What the work around a task demands.
+    of_around: Demands,
+    /// What a look at the lock demands.
+    look: Demands,
 }
 
 impl SuperCosts {
     pub(in crate::gpu::model) fn new(params: &SuperParams) -> Self {
         let cycles = |cycles: &Cycles| cycles.get() as f64;
-        let mut look = Wants::default();
+        let mut look = Demands::default();
         look.visit(Resource::Sp, 1, params.spin_instructions.saturating_sub(1).into());
         look.visit(Resource::LoadStore, 1, 1);
         look.visit(Resource::Port, 1, 1);
@@ -96,23 +96,23 @@ impl SuperCosts {
             },
             around: cycles(&params.around),
             block: cycles(&params.block),
-            of_around: Wants::single(turns),
+            of_around: Demands::single(turns),
             look,
         }
     }
 
-    /// What a block that spins wants in a cycle, if it looks once in so many.
-    pub(super) fn spinning(&self, period: u64) -> Wants {
+    /// What a block that spins demands in a cycle, if it looks once in so many.
+    pub(super) fn spinning(&self, period: u64) -> Demands {
         rates(&self.look, period as f64)
     }
 
     /// What a warp of the SuperKernel does for a task whose blocks it executes one after another.
-    pub(super) fn task(&self, blocks: &[Warp]) -> (f64, Wants) {
-        let (mut cycles, mut wants) = (self.around, self.of_around.clone());
+    pub(super) fn task(&self, blocks: &[Warp]) -> (f64, Demands) {
+        let (mut cycles, mut demands) = (self.around, self.of_around.clone());
         for block in blocks {
             cycles += self.block + block.cycles as f64;
-            wants = wants.with(&block.wants, 1.0);
+            demands = demands.with(&block.demands, 1.0);
         }
-        (cycles, rates(&wants, cycles))
+        (cycles, rates(&demands, cycles))
     }
 }

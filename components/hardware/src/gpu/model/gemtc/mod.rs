@@ -18,12 +18,12 @@ use counterpoint_protocols::launch::{CtaCounts, LaunchId, RunCta};
 use counterpoint_protocols::pagoda;
 
 use super::Around;
-use super::alone::Warp;
 use super::blocks::Ended;
+use super::demands::Demands;
+use super::isolated::Warp;
 use super::memory::DeviceMemory;
 use super::sm::Worker;
 use super::task::Tasks;
-use super::wants::Wants;
 pub(super) use costs::{SuperCosts, SuperParams};
 use lock::{Lock, Section, Spinner};
 
@@ -49,13 +49,13 @@ struct Super {
 enum Doing {
     /// It begins.
     Begins,
-    /// It has or wants the lock for a task.
+    /// It has or demands the lock for a task.
     Takes,
     /// It has taken a task, and gives the lock back.
     Taken(u32),
     /// So many of its warps are at work on a task.
     Runs(u32, u32),
-    /// It has or wants the lock to enter a task's result.
+    /// It has or demands the lock to enter a task's result.
     Enters(u32),
     /// There is no task for it.
     Ends,
@@ -134,7 +134,7 @@ impl Supers {
         let counts = CtaCounts::default();
         let block = Block { launch: id, index, sm, doing: Doing::Begins, since: around.cycle, counts };
         self.blocks.insert(number, block);
-        around.sms[sm].begin(Worker::Super(number), around.supers.begin, Wants::default());
+        around.sms[sm].begin(Worker::Super(number), around.supers.begin, Demands::default());
         Ok(())
     }
 
@@ -161,8 +161,8 @@ impl Supers {
         if all.lock.ask(spinner, around.cycle) {
             all.hold(block, around.memory);
         } else {
-            let wants = around.supers.spinning(all.lock.period());
-            around.sms[block.sm].poll(1, &wants);
+            let demands = around.supers.spinning(all.lock.period());
+            around.sms[block.sm].poll(1, &demands);
         }
         None
     }
@@ -178,14 +178,14 @@ impl Supers {
             let Some(block) = blocks.get_mut(&before.block) else { continue };
             let again = block.released(before.block, all, around)?;
             let next = all.lock.release(again, around.cycle, random());
-            let wants = around.supers.spinning(all.lock.period());
+            let demands = around.supers.spinning(all.lock.period());
             if again && next != Some(before) {
-                around.spin(before.sm, 1, &wants);
+                around.spin(before.sm, 1, &demands);
             }
             around.delay(&all.lock);
             let Some(next) = next else { continue };
             if next != before {
-                around.spin(next.sm, -1, &wants);
+                around.spin(next.sm, -1, &demands);
             }
             if let Some(block) = blocks.get_mut(&next.block) {
                 all.hold(block, around.memory);
@@ -211,7 +211,7 @@ impl Supers {
 }
 
 impl Super {
-    /// A block has the lock: it does to the queue what it wants it for.
+    /// A block has the lock: it does to the queue what it demands it for.
     fn hold(&mut self, block: &mut Block, memory: &mut DeviceMemory) {
         let section = match block.doing {
             Doing::Enters(task) => {
@@ -234,7 +234,7 @@ impl Super {
 }
 
 impl Block {
-    /// The block has given the lock back. Whether it wants it again at once.
+    /// The block has given the lock back. Whether it demands it again at once.
     fn released(&mut self, number: u32, all: &mut Super, around: &mut Around<'_>) -> Result<bool, Fault> {
         around.sms[self.sm].advance(around.cycle);
         match self.doing {
@@ -254,7 +254,7 @@ impl Block {
                 }
                 self.doing = Doing::Runs(task, demand.warps);
             }
-            _ => around.sms[self.sm].begin(Worker::Super(number), around.supers.end, Wants::default()),
+            _ => around.sms[self.sm].begin(Worker::Super(number), around.supers.end, Demands::default()),
         }
         Ok(false)
     }
@@ -262,9 +262,9 @@ impl Block {
 
 impl Around<'_> {
     /// So many blocks more, or fewer, of an SM spin.
-    fn spin(&mut self, sm: usize, more: i32, wants: &Wants) {
+    fn spin(&mut self, sm: usize, more: i32, demands: &Demands) {
         self.sms[sm].advance(self.cycle);
-        self.sms[sm].poll(more, wants);
+        self.sms[sm].poll(more, demands);
     }
 
     /// What tasks ask of memory waits behind the looks at a lock, as what its holder asks does.

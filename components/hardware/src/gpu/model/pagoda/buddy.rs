@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a4_6_eight_kilobytes_of_an_empty_tree_mark_what_figure_3_shows() {
+    fn eight_kilobytes_of_an_empty_tree_mark_what_figure_3_shows() {
         let mut tree = tree(16 << 10);
         let node = tree.allocate(8 << 10).unwrap();
         assert_eq!(tree.place(node), (0, 8 << 10));
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a4_6_freeing_four_kilobytes_goes_up_as_far_as_figure_4_shows() {
+    fn freeing_four_kilobytes_goes_up_as_far_as_figure_4_shows() {
         let mut tree = tree(16 << 10);
         let left = tree.allocate(8 << 10).unwrap();
         let before = tree.clone();
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a4_6_the_whole_pool_is_given_out_only_when_it_is_empty() {
+    fn the_whole_pool_is_given_out_only_when_it_is_empty() {
         let mut tree = tree(32 << 10);
         let small = tree.allocate(1).unwrap();
         assert_eq!((tree.place(small), tree.allocate(32 << 10)), ((0, 512), None));
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a4_7_what_executors_give_back_is_free_with_the_next_attempt() {
+    fn what_executors_give_back_is_free_with_the_next_attempt() {
         let mut tree = tree(32 << 10);
         let all = tree.allocate(20 << 10).unwrap();
         let before = tree.marked().count();
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a4_6_pools_of_other_sizes_have_trees_and_odd_ones_have_none() {
+    fn pools_of_other_sizes_have_trees_and_odd_ones_have_none() {
         assert_eq!((tree(16 << 10).marked.len(), tree(32 << 10).marked.len()), (64, 128));
         assert!(Buddy::new(24 << 10).unwrap_err().contains("power of two") && Buddy::new(256).is_err());
     }
@@ -197,7 +197,7 @@ mod tests {
     proptest! {
         /// The tree gives what a list of intervals gives, whatever is asked for and given back, and a marked node's parent is marked.
         #[test]
-        fn a4_6_the_tree_is_an_allocator_of_aligned_intervals(
+        fn the_tree_is_an_allocator_of_aligned_intervals(
             log in 0_u32..=6, actions in prop::collection::vec((any::<bool>(), 0_u32..40_000, any::<u16>()), 1..120),
         ) {
             let pool = LEAF << log;

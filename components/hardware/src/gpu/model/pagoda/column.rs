@@ -4,7 +4,7 @@
 use counterpoint_protocols::launch::CtaCounts;
 use counterpoint_protocols::pagoda::State;
 
-use super::super::alone::Warp;
+use super::super::isolated::Warp;
 use super::super::sm::ENDLESS;
 use super::costs::MasterCosts;
 use super::warp_table::MasterBlock;

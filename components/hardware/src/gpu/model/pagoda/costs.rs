@@ -4,8 +4,8 @@ use counterpoint_framework::model::Params;
 use counterpoint_framework::time::Cycles;
 use counterpoint_protocols::pagoda::Demand;
 
-use super::super::alone::{collecting, rates};
-use super::super::wants::{RESOURCES, Resource, Wants};
+use super::super::demands::{Demands, RESOURCES, Resource};
+use super::super::isolated::{collecting, rates};
 
 /// The work of a MasterKernel (`experiments/applications/pagoda.h`): cycles, alone on an SM. All are measured where SMs are stepped, from the
 /// times of its writes to the TaskTable; the tests in `tests/microbenchmarks/master_kernel.rs` are these measurements.
@@ -74,11 +74,11 @@ pub(in crate::gpu::model) struct MasterCosts {
     pub(super) sweep: f64,
     pub(super) lanes: f64,
     pub(super) poll: f64,
-    /// What a warp that polls wants in a cycle, and a scheduler warp.
-    pub(super) polling: Wants,
-    pub(super) looking: Wants,
-    /// What an executor's work around a task wants.
-    pub(super) around: Wants,
+    /// What a warp that polls demands in a cycle, and a scheduler warp.
+    pub(super) polling: Demands,
+    pub(super) looking: Demands,
+    /// What an executor's work around a task demands.
+    pub(super) around: Demands,
 }
 
 impl MasterCosts {
@@ -87,7 +87,7 @@ impl MasterCosts {
         let (poll, look) = (cycles(&params.poll), cycles(&params.look));
         // Of the instructions of a round, one asks memory: shared memory for a slot, the L2 for an entry.
         let round = |instructions: u32, cycles: f64| {
-            let (mut wants, computing) = (Wants::default(), instructions.saturating_sub(1));
+            let (mut demands, computing) = (Demands::default(), instructions.saturating_sub(1));
             // A register each is read and written.
             let registers = 2 * instructions;
             let visits = [
@@ -98,9 +98,9 @@ impl MasterCosts {
                 (Resource::Collectors, computing, collecting(1, 0)),
             ];
             for (resource, times, turns) in visits {
-                wants.visit(resource, turns, times.into());
+                demands.visit(resource, turns, times.into());
             }
-            rates(&wants, cycles)
+            rates(&demands, cycles)
         };
         // Scheduler warps are the oldest of their blocks and issue when they can (`gto`): they wait for memory alone.
         let mut looking = [0.0; RESOURCES];
@@ -120,7 +120,7 @@ impl MasterCosts {
             lanes: cycles(&params.lanes),
             poll,
             polling: round(params.poll_instructions, poll),
-            looking: Wants::single(looking),
+            looking: Demands::single(looking),
             around: round(params.executor_instructions.max(1), 1.0),
         }
     }

@@ -22,11 +22,11 @@ use counterpoint_protocols::launch::{Launch, LaunchId, RunCta};
 use counterpoint_protocols::memory::line_of;
 use counterpoint_protocols::pagoda::{self, PRESENT, Shape, State, TaskId};
 
-use super::alone::{Warp, rates};
 use super::blocks::Ended;
+use super::demands::Demands;
+use super::isolated::{Warp, rates};
 use super::sm::Worker;
 use super::task::Tasks;
-use super::wants::Wants;
 use super::{Around, memory::DeviceMemory};
 use column::{Column, Doing, Row, Target};
 pub(super) use costs::{MasterCosts, MasterParams};
@@ -331,11 +331,11 @@ impl Masters {
 
 /// What an executor does with a warp of a task: until it is placed, and on average half a poll longer, it polls; then come its own work and
 /// the task.
-fn executor(warp: &Warp, late: f64, costs: &MasterCosts) -> (f64, Wants) {
+fn executor(warp: &Warp, late: f64, costs: &MasterCosts) -> (f64, Demands) {
     let polls = late + costs.poll / 2.0;
     let cycles = polls + costs.begin + warp.cycles as f64 + costs.end;
-    let wants = warp.wants.clone().with(&costs.polling, polls).with(&costs.around, 1.0);
-    (cycles, rates(&wants, cycles))
+    let demands = warp.demands.clone().with(&costs.polling, polls).with(&costs.around, 1.0);
+    (cycles, rates(&demands, cycles))
 }
 
 impl Around<'_> {

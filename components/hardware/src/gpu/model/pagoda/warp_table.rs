@@ -1,7 +1,7 @@
 //! What a block of the MasterKernel knows of its warps: the WarpTable, counters and barrier ids (Pagoda, PPoPP 2017, sections 4.3 and 5).
 //!
 //! This is the pure twin of what `experiments/applications/pagoda.h` keeps in shared memory. Warp 0 schedules: it places one block of a
-//! task that wants memory or a barrier before the next, and all warps of any other task at once, on whatever slots are free, and it
+//! task that demands memory or a barrier before the next, and all warps of any other task at once, on whatever slots are free, and it
 //! looks at nothing else until all are placed. The other warps execute; they give barriers back at once and memory by marking it.
 //!
 //! Corrections of Algorithms 1 and 2: `pSched` goes over the 31 slots and not over the rows; a slot is tested and written by the same
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a4_8_blocks_have_barriers_of_their_own_and_the_seventeenth_waits() {
+    fn blocks_have_barriers_of_their_own_and_the_seventeenth_waits() {
         let mut block = block();
         block.begin(0, Demand { blocks: 17, barrier: true, ..PLAIN });
         let ids: BTreeSet<_> = block.slots().iter().flatten().map(|slot| slot.barrier.unwrap()).collect();
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a4_8_all_warps_of_a_block_have_its_barrier() {
+    fn all_warps_of_a_block_have_its_barrier() {
         let mut block = block();
         block.begin(3, Demand { blocks: 3, warps: 8, barrier: true, ..PLAIN });
         for slot in block.slots().iter().flatten() {
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a4_9_warps_are_placed_one_by_one_as_slots_become_free() {
+    fn warps_are_placed_one_by_one_as_slots_become_free() {
         let mut block = block();
         block.begin(0, Demand { warps: 26, ..PLAIN });
         block.begin(1, Demand { warps: 8, ..PLAIN });
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a4_9_a_task_of_more_warps_than_slots_runs_in_waves() {
+    fn a_task_of_more_warps_than_slots_runs_in_waves() {
         let mut block = block();
         block.begin(0, Demand { blocks: 4, warps: 16, ..PLAIN });
         let (mut done, mut waves) = (None, 0);
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a4_9_the_scheduler_looks_at_no_other_row_until_all_is_placed() {
+    fn the_scheduler_looks_at_no_other_row_until_all_is_placed() {
         let mut block = block();
         block.begin(0, Demand { blocks: 2, shared: 20 << 10, ..PLAIN });
         assert_eq!((busy(&block), block.is_free()), (1, false), "30 warps are free, the memory is not");
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a4_17_blocks_of_64_threads_with_8_kib_occupy_a_quarter() {
+    fn blocks_of_64_threads_with_8_kib_occupy_a_quarter() {
         let mut block = block();
         for row in 0..5 {
             assert!(block.is_free(), "four blocks have memory");
@@ -288,7 +288,7 @@ mod tests {
         /// Whatever tasks come and whichever warp ends next: every warp runs once, blocks that live have barriers and memory of their
         /// own, and when all have ended, all is there again.
         #[test]
-        fn a4_8_a4_9_every_warp_runs_once_and_nothing_is_shared(
+        fn every_warp_runs_once_and_nothing_is_shared(
             tasks in prop::collection::vec((1_u32..6, 1_u32..=31, 0_u32..20_000, any::<bool>()), 1..20),
             choices in prop::collection::vec(any::<u16>(), 50),
         ) {

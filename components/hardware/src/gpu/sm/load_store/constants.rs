@@ -6,7 +6,7 @@ use counterpoint_ptx::{Access, Space};
 
 use super::in_flight::{InFlight, Waiter};
 use super::queue::Work;
-use super::{LoadStore, Surroundings, Taken};
+use super::{LoadStore, SmState, Taken};
 use crate::gpu::sm::read_cache::Lookup;
 
 impl LoadStore {
@@ -15,7 +15,7 @@ impl LoadStore {
         &mut self,
         (warp, pc): (u32, u32),
         line: Option<u64>,
-        around: &mut Surroundings<'_>,
+        around: &mut SmState<'_>,
     ) -> Taken {
         let Some(line) = line.filter(|_| !self.constants.is_perfect()) else {
             around.write_back(warp, pc, around.cycle);
@@ -44,7 +44,7 @@ impl LoadStore {
     }
 
     /// Reads the constant of the first of those lanes, and of all others that want the same.
-    pub(super) fn constant(&mut self, index: u32, lanes: u32, around: &mut Surroundings<'_>) -> Taken {
+    pub(super) fn constant(&mut self, index: u32, lanes: u32, around: &mut SmState<'_>) -> Taken {
         let label = around.label(self.instructions.get(index).warp);
         let instruction = self.instructions.get(index);
         let (warp, access) = (instruction.warp, &instruction.access);

@@ -10,18 +10,12 @@ use super::in_flight::{InFlight, Waiter};
 use super::l1::Outcome;
 use super::queue::Work;
 use super::tlb::Tlb;
-use super::{Answer, LoadStore, Surroundings, Taken, local};
+use super::{Answer, LoadStore, SmState, Taken, local};
 
 impl LoadStore {
     /// Makes the next transaction of an instruction: word `part` of the first of those lanes, and of all that are in its
     /// line.
-    pub(super) fn lines(
-        &mut self,
-        index: u32,
-        lanes: u32,
-        part: u32,
-        around: &mut Surroundings<'_>,
-    ) -> Taken {
+    pub(super) fn lines(&mut self, index: u32, lanes: u32, part: u32, around: &mut SmState<'_>) -> Taken {
         if !self.l1.has_room() {
             return Taken::part(0, Work::Lines(index, lanes, part));
         }
@@ -47,7 +41,7 @@ impl LoadStore {
     }
 
     /// Takes the first transaction of the L1's pipeline, if what it needs is there.
-    pub(super) fn look_up(&mut self, memory: &mut Out<MemRequest>, around: &mut Surroundings<'_>) {
+    pub(super) fn look_up(&mut self, memory: &mut Out<MemRequest>, around: &mut SmState<'_>) {
         let Some(transaction) = self.l1.first() else { return };
         if !transaction.translated {
             let translate = |tlb: &mut Tlb| tlb.translate(transaction.line, &around.stats.tlb);
@@ -111,7 +105,7 @@ impl LoadStore {
     }
 
     /// A transaction of an instruction is served: a load's values are there, a store's have left.
-    fn served(&mut self, index: u32, around: &mut Surroundings<'_>) {
+    fn served(&mut self, index: u32, around: &mut SmState<'_>) {
         let instruction = self.instructions.get(index);
         instruction.pending -= 1;
         if instruction.pending > 0 || !instruction.complete {
@@ -137,7 +131,7 @@ impl LoadStore {
         miss: u32,
         (line, mask): (u64, ByteMask),
         data: &Line,
-        around: &mut Surroundings<'_>,
+        around: &mut SmState<'_>,
     ) {
         let (way, mut waiting) = self.l1.fill(miss, mask, data);
         for waiter in waiting.drain(..) {
@@ -155,7 +149,7 @@ impl LoadStore {
     }
 
     /// A line has come for lanes of an instruction.
-    pub(super) fn fill(&mut self, waiter: Waiter, line: u64, data: &Line, around: &mut Surroundings<'_>) {
+    pub(super) fn fill(&mut self, waiter: Waiter, line: u64, data: &Line, around: &mut SmState<'_>) {
         let instruction = self.instructions.get(waiter.instruction);
         instruction.access.gather(waiter.lanes, line, data, &mut self.words);
         around.deliver(instruction.warp, instruction.access.pc, waiter.lanes, &self.words);
@@ -163,12 +157,7 @@ impl LoadStore {
     }
 
     /// An atomic has been done for lanes of an instruction.
-    pub(super) fn atomic_result(
-        &mut self,
-        waiter: Waiter,
-        lanes: &[(u8, u64)],
-        around: &mut Surroundings<'_>,
-    ) {
+    pub(super) fn atomic_result(&mut self, waiter: Waiter, lanes: &[(u8, u64)], around: &mut SmState<'_>) {
         let instruction = self.instructions.get(waiter.instruction);
         if instruction.access.wants_value {
             for &(lane, old) in lanes {

@@ -14,7 +14,7 @@ mod lines;
 mod local;
 mod queue;
 mod shared_memory;
-mod surroundings;
+mod sm_state;
 mod textures;
 mod tlb;
 
@@ -36,7 +36,7 @@ pub(super) use local::translate as to_local;
 use queue::{Queue, Work};
 pub(in crate::gpu) use shared_memory::conflict_degree;
 pub(super) use shared_memory::{access as shared_access, word as shared_word};
-pub(super) use surroundings::Surroundings;
+pub(super) use sm_state::SmState;
 use tlb::Tlb;
 pub(super) use tlb::TlbStats;
 
@@ -215,7 +215,7 @@ impl LoadStore {
         place: (u32, u32),
         address: Option<u64>,
         accesses: FileAccesses,
-        around: &mut Surroundings<'_>,
+        around: &mut SmState<'_>,
     ) {
         self.enqueue(place, Work::Parameter(address.map(line_of)), accesses, around);
     }
@@ -226,7 +226,7 @@ impl LoadStore {
         place: (u32, u32),
         address: u32,
         accesses: FileAccesses,
-        around: &mut Surroundings<'_>,
+        around: &mut SmState<'_>,
     ) {
         self.enqueue(place, Work::Poll(address), accesses, around);
     }
@@ -237,7 +237,7 @@ impl LoadStore {
         (warp, translated): (u32, bool),
         access: Box<Access>,
         accesses: FileAccesses,
-        around: &mut Surroundings<'_>,
+        around: &mut SmState<'_>,
     ) {
         let (pc, lanes, space) = (access.pc, access.mask, access.space);
         let work = if space == Space::Shared {
@@ -258,7 +258,7 @@ impl LoadStore {
         (warp, pc): (u32, u32),
         work: Work,
         accesses: FileAccesses,
-        around: &mut Surroundings<'_>,
+        around: &mut SmState<'_>,
     ) {
         around.expect(warp);
         let core = around.warps.slots[warp as usize].core;
@@ -267,7 +267,7 @@ impl LoadStore {
     }
 
     /// An instruction whose values memory has brought, if it wants any, is done.
-    fn retire(&mut self, warp: u32, access: Box<Access>, around: &mut Surroundings<'_>) {
+    fn retire(&mut self, warp: u32, access: Box<Access>, around: &mut SmState<'_>) {
         if access.wants_value {
             self.delivered = (self.delivered + 1).max(around.cycle + TO_REGISTER);
             around.write_back(warp, access.pc, self.delivered);
@@ -276,7 +276,7 @@ impl LoadStore {
     }
 
     /// An access has been performed: nothing waits for it any longer.
-    fn end(&mut self, warp: u32, access: Box<Access>, around: &mut Surroundings<'_>) {
+    fn end(&mut self, warp: u32, access: Box<Access>, around: &mut SmState<'_>) {
         around.acquired(warp, &access);
         around.done(warp);
         self.spare.push(access);
@@ -305,7 +305,7 @@ impl LoadStore {
     pub(super) fn step(
         &mut self,
         memory: &mut Out<MemRequest>,
-        around: &mut Surroundings<'_>,
+        around: &mut SmState<'_>,
     ) -> Result<(), Fault> {
         let cycle = around.cycle;
         if self.free <= cycle && !self.starved && self.queue.ready().is_some_and(|ready| ready <= cycle) {
@@ -323,7 +323,7 @@ impl LoadStore {
     }
 
     /// Does what the first instruction has to do next.
-    fn transact(&mut self, around: &mut Surroundings<'_>) -> Result<(), Fault> {
+    fn transact(&mut self, around: &mut SmState<'_>) -> Result<(), Fault> {
         let Some(first) = self.queue.first() else { return Ok(()) };
         let place = (first.warp, first.pc);
         let work = std::mem::replace(&mut first.work, Work::Parameter(None));
@@ -344,7 +344,7 @@ impl LoadStore {
     }
 
     /// Takes an answer of memory.
-    pub(super) fn reply(&mut self, reply: MemReply, around: &mut Surroundings<'_>) -> Result<(), Fault> {
+    pub(super) fn reply(&mut self, reply: MemReply, around: &mut SmState<'_>) -> Result<(), Fault> {
         let MemReply { line, tag, result, .. } = reply;
         match (Answer::of(tag), result) {
             (Answer::Store(warp, epoch), _) => {

@@ -3,7 +3,7 @@
 use counterpoint_framework::kernel::Fault;
 use counterpoint_ptx::{Access, AccessKind, Row};
 
-use super::{LoadStore, Surroundings, Taken};
+use super::{LoadStore, SmState, Taken};
 
 /// Words among which those that an access touches are marked one by one.
 const MARKED: usize = 4096;
@@ -14,7 +14,7 @@ impl LoadStore {
         &mut self,
         access: Box<Access>,
         warp: u32,
-        around: &mut Surroundings<'_>,
+        around: &mut SmState<'_>,
     ) -> Result<Taken, Fault> {
         let number = around.number(warp);
         let cta = around.cta(warp);
@@ -42,7 +42,7 @@ impl LoadStore {
     }
 
     /// Times an atomic, done already, as a loop of loads with locks and stores that unlock.
-    fn locked(&mut self, access: Box<Access>, warp: u32, round: u64, around: &mut Surroundings<'_>) -> Taken {
+    fn locked(&mut self, access: Box<Access>, warp: u32, round: u64, around: &mut SmState<'_>) -> Taken {
         let Locked { rounds, cycles } = locked(&access, self.banks);
         around.cta(warp).counts.shared_conflicts += cycles - 2;
         around.stats.shared_accesses.add(1);
@@ -60,12 +60,7 @@ impl LoadStore {
 
     /// Loads a word that a warp has loaded before, for all its lanes at once.
     #[inline]
-    pub(super) fn poll(
-        &mut self,
-        (warp, pc): (u32, u32),
-        address: u32,
-        around: &mut Surroundings<'_>,
-    ) -> Taken {
+    pub(super) fn poll(&mut self, (warp, pc): (u32, u32), address: u32, around: &mut SmState<'_>) -> Taken {
         let word = word(&around.cta(warp).shared, address);
         around.stats.shared_accesses.add(1);
         around.polled(warp, word);

@@ -8,13 +8,13 @@ use counterpoint_ptx::{Access, ExecError, Failure, FileAccesses, Row};
 
 use super::in_flight::{InFlight, Waiter};
 use super::queue::Work;
-use super::{LoadStore, Surroundings, Taken};
+use super::{LoadStore, SmState, Taken};
 use crate::gpu::sm::read_cache::Lookup;
 
 /// What a fetch of a warp gives, where its texels are read as `read` says.
 fn fetch(
     (warp, access): (u32, &Access),
-    around: &mut Surroundings<'_>,
+    around: &mut SmState<'_>,
     read: impl FnMut(u64, usize) -> u32,
 ) -> Result<[Row; 4], Fault> {
     let number = around.number(warp);
@@ -32,7 +32,7 @@ impl LoadStore {
         warp: u32,
         access: Box<Access>,
         accesses: FileAccesses,
-        around: &mut Surroundings<'_>,
+        around: &mut SmState<'_>,
     ) -> Result<(), Fault> {
         let mut texels: Vec<(u64, Line)> = Vec::new();
         fetch((warp, &access), around, |address, _| {
@@ -50,12 +50,7 @@ impl LoadStore {
     }
 
     /// Looks up one of the lines of a fetch.
-    pub(super) fn texels(
-        &mut self,
-        index: u32,
-        line: u32,
-        around: &mut Surroundings<'_>,
-    ) -> Result<Taken, Fault> {
+    pub(super) fn texels(&mut self, index: u32, line: u32, around: &mut SmState<'_>) -> Result<Taken, Fault> {
         let instruction = self.instructions.get(index);
         let label = around.label(instruction.warp);
         let count = instruction.texels.len();
@@ -88,7 +83,7 @@ impl LoadStore {
         miss: u32,
         mask: ByteMask,
         data: &Line,
-        around: &mut Surroundings<'_>,
+        around: &mut SmState<'_>,
     ) -> Result<(), Fault> {
         self.starved = false;
         let mut waiting = self.textures.fill(miss, mask, data);
@@ -105,7 +100,7 @@ impl LoadStore {
     }
 
     /// All texels of a fetch are there.
-    fn finish_texture(&mut self, index: u32, around: &mut Surroundings<'_>) -> Result<(), Fault> {
+    fn finish_texture(&mut self, index: u32, around: &mut SmState<'_>) -> Result<(), Fault> {
         let InFlight { warp, access, texels, .. } = self.instructions.take(index);
         let words = fetch((warp, &access), around, |address, bytes| {
             let found = texels.iter().find(|(line, _)| *line == line_of(address));

@@ -10,7 +10,7 @@ use crate::gpu::sm::warp::{WarpSlot, Warps};
 use crate::gpu::sm::writeback::{Writeback, WritebackRing};
 
 /// What the unit reaches in its SM.
-pub(in crate::gpu::sm) struct Surroundings<'a> {
+pub(in crate::gpu::sm) struct SmState<'a> {
     pub(in crate::gpu::sm) warps: &'a mut Warps,
     pub(in crate::gpu::sm) ctas: &'a mut [Option<Cta>],
     pub(in crate::gpu::sm) registers: &'a mut [RegisterFile],
@@ -22,7 +22,7 @@ pub(in crate::gpu::sm) struct Surroundings<'a> {
     pub(in crate::gpu::sm) cycle: u64,
 }
 
-impl Surroundings<'_> {
+impl SmState<'_> {
     pub(super) fn cta(&mut self, warp: u32) -> &mut Cta {
         let cta = self.warps.slots[warp as usize].cta;
         self.ctas[cta].as_mut().expect("a warp with an access under way has a block")

@@ -20,7 +20,7 @@ use super::RunRequest;
 use crate::application::LoadedApplication;
 
 /// What a machine is built into.
-pub(super) struct Surroundings {
+pub(super) struct RunContext {
     pub(super) program: Arc<Application>,
     pub(super) journal: Arc<Journal>,
     pub(super) disk: Arc<Disk>,
@@ -32,7 +32,7 @@ pub(super) struct Surroundings {
     pub(super) environment: Environment,
 }
 
-impl Surroundings {
+impl RunContext {
     pub(super) fn new(request: &RunRequest, loaded: &LoadedApplication, contents: &Contents) -> Self {
         let journal = Arc::new(Journal::default());
         // A file that has gone since the application was loaded has nothing, which its reader says.
@@ -61,7 +61,7 @@ impl Surroundings {
             sampled: request.series.is_some(),
             seed: request.seed,
         };
-        Surroundings { program, journal, disk, meter, page_log, write_log, environment }
+        RunContext { program, journal, disk, meter, page_log, write_log, environment }
     }
 }
 
@@ -78,7 +78,7 @@ pub(super) fn lacks(
     let nothing = LoadedApplication { application, ..LoadedApplication::default() };
     // Without steps a runtime has no buffers of its own that could be watched.
     let request = RunRequest { watch: Vec::new(), ..request.clone() };
-    let environment = Surroundings::new(&request, &nothing, &Contents::new()).environment;
+    let environment = RunContext::new(&request, &nothing, &Contents::new()).environment;
     let report = topology::run(&machine.machine, registry, &environment, &RunOptions::default());
     (!matches!(report.outcome, Outcome::Finished(_))).then_some(report.outcome)
 }
@@ -93,6 +93,6 @@ pub(super) fn weigh(
     interrupt: Arc<AtomicBool>,
 ) -> Option<Arc<[u32]>> {
     let until = request.warm_up?;
-    let environment = Surroundings::new(request, loaded, contents).environment;
+    let environment = RunContext::new(request, loaded, contents).environment;
     Some(topology::build(&machine.machine, registry, &environment).warm_up(until, interrupt))
 }

@@ -1,4 +1,4 @@
-//! What warps take turns at on an SM, and what one wants of it.
+//! What warps take turns at on an SM, and what one demands of it.
 
 use super::traffic::{Traffic, Wait};
 
@@ -49,9 +49,9 @@ pub(super) const RESOURCES: usize = 10;
 /// An amount of each.
 pub(super) type Turns = [f64; RESOURCES];
 
-/// What a warp wants of each resource: in all, or in each cycle that it would need alone.
+/// What a warp demands of each resource: in all, or in each cycle that it would need alone.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Wants {
+pub(super) struct Demands {
     /// Turns that it takes.
     pub(super) turns: Turns,
     /// How often it comes for them.
@@ -62,7 +62,7 @@ pub(super) struct Wants {
     pub(super) traffic: Vec<Traffic>,
 }
 
-impl Wants {
+impl Demands {
     /// So many visits more, each for so many turns.
     #[inline]
     pub(super) fn visit(&mut self, resource: Resource, turns: u64, times: u64) {
@@ -81,7 +81,7 @@ impl Wants {
 
     /// Visits of a turn each, so many of each resource.
     pub(super) fn single(turns: Turns) -> Self {
-        Wants { turns, visits: turns, squares: turns, traffic: Vec::new() }
+        Demands { turns, visits: turns, squares: turns, traffic: Vec::new() }
     }
 
     /// One message more to a slice.
@@ -112,7 +112,7 @@ impl Wants {
     }
 
     /// With so much of something else.
-    pub(super) fn with(mut self, other: &Wants, times: f64) -> Self {
+    pub(super) fn with(mut self, other: &Demands, times: f64) -> Self {
         for resource in 0..RESOURCES {
             self.turns[resource] += other.turns[resource] * times;
             self.visits[resource] += other.visits[resource] * times;

@@ -9,7 +9,7 @@ use counterpoint_ptx::functional::Observer;
 use counterpoint_ptx::{Access, AccessKind, Instruction, Issue, Issued, Kernel, RegisterSet, Space};
 
 use super::costs::Costs;
-use super::wants::{Resource, Wants};
+use super::demands::{Demands, Resource};
 use crate::gpu::sm::fetch::FETCHED;
 use crate::gpu::sm::units::MEMORY;
 
@@ -86,15 +86,15 @@ impl Buffer {
 pub(super) struct Warp {
     /// Cycles from the block's begin to its end.
     pub(super) cycles: u64,
-    /// What it wants in all of them.
-    pub(super) wants: Wants,
+    /// What it demands in all of them.
+    pub(super) demands: Demands,
     /// Instructions of the warp, and of its threads.
     pub(super) instructions: u64,
     pub(super) threads: u64,
 }
 
 /// Looks on at one block.
-pub(super) struct Alone<'a> {
+pub(super) struct Isolated<'a> {
     steps: &'a [Step],
     costs: &'a Costs,
     warps: Vec<Clock>,
@@ -102,12 +102,12 @@ pub(super) struct Alone<'a> {
     arrived: [u64; BARRIERS],
 }
 
-impl<'a> Alone<'a> {
+impl<'a> Isolated<'a> {
     /// So many warps of a kernel of these steps.
     pub(super) fn new(kernel: &Kernel, steps: &'a [Step], costs: &'a Costs, warps: u32) -> Self {
         let ready = vec![0; kernel.scoreboard_registers().into()];
         let clock = Clock { ready, computed: vec![0; steps.len() + 1], ..Clock::default() };
-        Alone { steps, costs, warps: vec![clock; warps as usize], arrived: [0; BARRIERS] }
+        Isolated { steps, costs, warps: vec![clock; warps as usize], arrived: [0; BARRIERS] }
     }
 
     /// What the warps of the block came to, and what they found in the end: a block has ended when its stores are acknowledged.
@@ -118,7 +118,7 @@ impl<'a> Alone<'a> {
             let mut times = 0;
             for (step, more) in self.steps.iter().zip(&clock.computed) {
                 times += more;
-                step.compute(&mut warp.wants, times as u64);
+                step.compute(&mut warp.demands, times as u64);
             }
             warp
         })
@@ -146,18 +146,18 @@ impl Step {
     }
 
     /// Operands wait for their banks side by side, and results once more.
-    fn pass_banks(&self, wants: &mut Wants, times: u64) {
+    fn pass_banks(&self, demands: &mut Demands, times: u64) {
         for set in [&self.reads, &self.writes] {
-            wants.visit_together(Resource::Banks, set.as_slice().len() as u64, times);
+            demands.visit_together(Resource::Banks, set.as_slice().len() as u64, times);
         }
     }
 
-    /// What it wants for computing so many times.
-    fn compute(&self, wants: &mut Wants, times: u64) {
+    /// What it demands for computing so many times.
+    fn compute(&self, demands: &mut Demands, times: u64) {
         if times > 0 {
-            self.pass_banks(wants, times);
-            wants.visit(Resource::Collectors, self.collected, times);
-            wants.visit(RESOURCE_OF_WAY[self.way], self.initiation, times);
+            self.pass_banks(demands, times);
+            demands.visit(Resource::Collectors, self.collected, times);
+            demands.visit(RESOURCE_OF_WAY[self.way], self.initiation, times);
         }
     }
 }
@@ -181,7 +181,7 @@ impl Clock {
             at = at.max(self.issued + 1);
             self.single = Some(step.way);
             // A scheduler turns to one warp in a cycle, from which it may take two.
-            self.warp.wants.visit(Resource::Issue, 1, 1);
+            self.warp.demands.visit(Resource::Issue, 1, 1);
         }
         self.issued = at;
         self.warp.instructions += 1;
@@ -202,7 +202,7 @@ impl Clock {
 
     /// Issues an instruction that the load-store unit serves.
     fn issue_access(&mut self, pc: usize, step: &Step, costs: &Costs) -> u64 {
-        step.pass_banks(&mut self.warp.wants, 1);
+        step.pass_banks(&mut self.warp.demands, 1);
         self.issue(pc, step, costs)
     }
 
@@ -210,7 +210,7 @@ impl Clock {
     fn load_store(&mut self, at: u64, cycles: u64) -> u64 {
         let begun = at.max(self.free[MEMORY]);
         self.free[MEMORY] = begun + cycles;
-        self.warp.wants.visit(Resource::LoadStore, cycles, 1);
+        self.warp.demands.visit(Resource::LoadStore, cycles, 1);
         begun
     }
 
@@ -233,7 +233,7 @@ impl Clock {
                 return count.max(1);
             }
             let touched = u64::from(sectors(access.bytes_within(group, line)));
-            self.warp.wants.message(costs.map.slice(line) as usize, touched);
+            self.warp.demands.message(costs.map.slice(line) as usize, touched);
             count += touched;
             rest &= !group;
         }
@@ -257,7 +257,7 @@ impl Clock {
                 let count = self.touch(access, costs);
                 let begun = self.load_store(issued, if costs.by_sector { count } else { 1 });
                 let stores = access.kind != AccessKind::Load;
-                self.warp.wants.visit(Resource::Way, 0, 1);
+                self.warp.demands.visit(Resource::Way, 0, 1);
                 let latency =
                     if matches!(access.kind, AccessKind::Atomic(..)) { costs.atomic } else { costs.global };
                 // A sector comes in a cycle, whatever load it is for.
@@ -279,7 +279,7 @@ pub(super) fn collecting(operands: usize, conflicts: u64) -> u64 {
     1 + u64::from(operands > 0) + conflicts
 }
 
-impl Observer for Alone<'_> {
+impl Observer for Isolated<'_> {
     #[inline]
     fn computed(&mut self, warp: usize, first: u32, count: u32, threads: u64) {
         let clock = &mut self.warps[warp];
@@ -288,7 +288,7 @@ impl Observer for Alone<'_> {
     }
 
     fn issued(&mut self, warp: usize, pc: u32, issued: Issued, access: &Access) {
-        let Alone { steps, costs, warps, arrived } = self;
+        let Isolated { steps, costs, warps, arrived } = self;
         let clock = &mut warps[warp];
         let (pc, step) = (pc as usize, &steps[pc as usize]);
         match issued.kind {
@@ -335,6 +335,6 @@ impl Observer for Alone<'_> {
 }
 
 /// What is wanted in each of so many cycles.
-pub(super) fn rates(wants: &Wants, cycles: f64) -> Wants {
-    Wants::default().with(wants, 1.0 / cycles)
+pub(super) fn rates(demands: &Demands, cycles: f64) -> Demands {
+    Demands::default().with(demands, 1.0 / cycles)
 }
