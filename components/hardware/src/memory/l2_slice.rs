@@ -489,8 +489,10 @@ impl Component for L2Slice {
                 io.requests.tx.when(!self.replies.is_empty()),
                 io.memory.tx.when(!self.to_memory.is_empty()),
             ];
-            let tags = self.rule.iter().flat_map(|rule| rule.awaits());
-            sim.wait(deadline, sources.into_iter().chain(tags)).await;
+            match &self.rule {
+                Some(rule) => sim.wait(deadline, sources.into_iter().chain(rule.awaits())).await,
+                None => sim.wait(deadline, sources).await,
+            }
         }
     }
 }

@@ -322,7 +322,8 @@ impl LoadStore {
         Ok(())
     }
 
-    /// Does what the first instruction has to do next.
+    /// Does what the first instruction has to do next. Most steps have nothing for it, and are inlined into the SM's.
+    #[inline(never)]
     fn transact(&mut self, around: &mut SmState<'_>) -> Result<(), Fault> {
         let Some(first) = self.queue.first() else { return Ok(()) };
         let place = (first.warp, first.pc);
