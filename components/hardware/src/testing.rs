@@ -24,7 +24,7 @@ pub const ALL: ByteMask = ByteMask::MAX;
 
 /// A bench around a component with parameters in YAML.
 pub fn bench<C: Component>(params: &str) -> Bench {
-    Bench::reading::<C>(CLOCK, Environment::default(), crate::register, params)
+    bench_with::<C>(|_| {}, params)
 }
 
 /// The same, where the parameters may choose what an extension registers besides.

@@ -29,12 +29,12 @@ pub fn feasible(
     let cpu = cpu(&machine.machine, registry);
     let rooms = Room::of(&machine.machine, registry.families());
     let devices = described(&machine.machine, &rooms);
+    let runtime = cpu.as_ref().and_then(CpuParams::runtime);
     let mut errors = Vec::new();
     if !request.functional {
         let mut diagnostics = Diagnostics::default();
         let mut told = Vec::<&Launched>::new();
-        let runtime = cpu.as_ref().and_then(CpuParams::runtime);
-        let launches_tasks = runtime.is_none_or(|runtime| runtime.launches_tasks());
+        let launches_tasks = runtime.as_ref().is_none_or(|runtime| runtime.launches_tasks());
         for launched in loaded.launched.iter().filter(|launched| launches_tasks || !launched.task) {
             // Of a launch in rounds, the first one that fits nowhere is enough.
             if told.iter().any(|before| before.span == launched.span) {
@@ -51,13 +51,11 @@ pub fn feasible(
     }
     // Of devices of other kinds nothing is known before they run.
     if let Some(cpu) = cpu.filter(|_| !devices.is_empty()) {
-        let mut prepared = Ok(Arc::new(loaded.application.clone()));
-        if errors.is_empty() && !request.functional {
-            prepared = prepared.and_then(|application| match cpu.runtime() {
-                Some(runtime) => runtime.prepare(&application, &devices),
-                None => Ok(application),
-            });
-        }
+        let application = Arc::new(loaded.application.clone());
+        let prepared = match runtime.filter(|_| errors.is_empty() && !request.functional) {
+            Some(runtime) => runtime.prepare(&application, &devices),
+            None => Ok(application),
+        };
         match prepared {
             Ok(application) => {
                 let lacking = lacking(&application, cpu.page().get(), &devices);

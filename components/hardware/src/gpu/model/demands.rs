@@ -1,4 +1,4 @@
-//! What warps take turns at on an SM, and what one demands of it.
+//! Resources of an SM that warps share, and the demands of a warp.
 
 use super::traffic::{Traffic, Wait};
 
@@ -49,7 +49,7 @@ pub(super) const RESOURCES: usize = 10;
 /// An amount of each.
 pub(super) type Turns = [f64; RESOURCES];
 
-/// What a warp demands of each resource: in all, or in each cycle that it would need alone.
+/// Demands of a warp for each resource: in all, or in each cycle that it would need alone.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Demands {
     /// Turns that it takes.

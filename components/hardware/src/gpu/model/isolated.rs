@@ -86,7 +86,7 @@ impl Buffer {
 pub(super) struct Warp {
     /// Cycles from the block's begin to its end.
     pub(super) cycles: u64,
-    /// What it demands in all of them.
+    /// Its demands in all of them.
     pub(super) demands: Demands,
     /// Instructions of the warp, and of its threads.
     pub(super) instructions: u64,
@@ -152,7 +152,7 @@ impl Step {
         }
     }
 
-    /// What it demands for computing so many times.
+    /// Demands of computing `times` times.
     fn compute(&self, demands: &mut Demands, times: u64) {
         if times > 0 {
             self.pass_banks(demands, times);

@@ -17,7 +17,7 @@ use super::search::{Grid, first};
 pub(super) struct Demand<'a> {
     /// Warps.
     pub(super) warps: f64,
-    /// What one of them demands.
+    /// Demands of one of them.
     pub(super) demands: &'a Demands,
 }
 

@@ -45,7 +45,7 @@ impl Resident {
 pub(super) struct Sm {
     capacity: Turns,
     residents: Vec<Resident>,
-    /// Warps that turn in circles until they get something to do, and what one of them demands.
+    /// Warps that spin until they get something to do, and the demands of one.
     pollers: u32,
     poll: Demands,
     /// How long an access to memory waits on its way.
@@ -125,7 +125,7 @@ impl Sm {
         self.due = None;
     }
 
-    /// Puts something to work: so many cycles alone, and what it demands in each.
+    /// Puts something to work: its cycles alone, and its demands in each.
     pub(super) fn begin(&mut self, worker: Worker, cycles: f64, mut rates: Demands) {
         rates.route(&self.waits, self.packet);
         self.residents.push(Resident { worker, left: cycles, rates, speed: 0.0 });

@@ -63,9 +63,9 @@ pub(in crate::gpu::model) struct SuperCosts {
     pub(super) lock: LockCosts,
     around: f64,
     block: f64,
-    /// What the work around a task demands.
+    /// Demands of the work around a task.
     of_around: Demands,
-    /// What a look at the lock demands.
+    /// Demands of a look at the lock.
     look: Demands,
 }
 
@@ -101,7 +101,7 @@ impl SuperCosts {
         }
     }
 
-    /// What a block that spins demands in a cycle, if it looks once in so many.
+    /// Demands in a cycle of a block that spins and looks once in `period` cycles.
     pub(super) fn spinning(&self, period: u64) -> Demands {
         rates(&self.look, period as f64)
     }

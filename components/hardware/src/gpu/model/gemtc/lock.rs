@@ -6,7 +6,7 @@
 //! know: it draws one of those that wait. What the holder asks memory for lies in the same part of the L2 as the lock, and comes to it past
 //! the looks that its path holds.
 
-/// What a block demands the lock for.
+/// The purpose for which a block takes the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Section {
     /// The next task, which there is.

@@ -49,13 +49,13 @@ struct Super {
 enum Doing {
     /// It begins.
     Begins,
-    /// It has or demands the lock for a task.
+    /// It has the lock for a task, or waits for it.
     Takes,
     /// It has taken a task, and gives the lock back.
     Taken(u32),
     /// So many of its warps are at work on a task.
     Runs(u32, u32),
-    /// It has or demands the lock to enter a task's result.
+    /// It has the lock to enter a task's result, or waits for it.
     Enters(u32),
     /// There is no task for it.
     Ends,
@@ -211,7 +211,7 @@ impl Supers {
 }
 
 impl Super {
-    /// A block has the lock: it does to the queue what it demands it for.
+    /// A block has the lock and changes the queue as it needs.
     fn hold(&mut self, block: &mut Block, memory: &mut DeviceMemory) {
         let section = match block.doing {
             Doing::Enters(task) => {
@@ -234,7 +234,7 @@ impl Super {
 }
 
 impl Block {
-    /// The block has given the lock back. Whether it demands it again at once.
+    /// The block has released the lock. Whether it takes it again at once.
     fn released(&mut self, number: u32, all: &mut Super, around: &mut Around<'_>) -> Result<bool, Fault> {
         around.sms[self.sm].advance(around.cycle);
         match self.doing {

@@ -74,10 +74,10 @@ pub(in crate::gpu::model) struct MasterCosts {
     pub(super) sweep: f64,
     pub(super) lanes: f64,
     pub(super) poll: f64,
-    /// What a warp that polls demands in a cycle, and a scheduler warp.
+    /// Demands in a cycle of a warp that polls, and of a scheduler warp.
     pub(super) polling: Demands,
     pub(super) looking: Demands,
-    /// What an executor's work around a task demands.
+    /// Demands of an executor's work around a task.
     pub(super) around: Demands,
 }
 

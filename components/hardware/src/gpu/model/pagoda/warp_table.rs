@@ -1,7 +1,7 @@
 //! What a block of the MasterKernel knows of its warps: the WarpTable, counters and barrier ids (Pagoda, PPoPP 2017, sections 4.3 and 5).
 //!
 //! This is the pure twin of what `experiments/applications/pagoda.h` keeps in shared memory. Warp 0 schedules: it places one block of a
-//! task that demands memory or a barrier before the next, and all warps of any other task at once, on whatever slots are free, and it
+//! task that needs memory or a barrier before the next, and all warps of any other task at once, on whatever slots are free, and it
 //! looks at nothing else until all are placed. The other warps execute; they give barriers back at once and memory by marking it.
 //!
 //! Corrections of Algorithms 1 and 2: `pSched` goes over the 31 slots and not over the rows; a slot is tested and written by the same
