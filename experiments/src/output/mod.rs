@@ -5,8 +5,9 @@
 //! like one. While a run writes, its folder is locked (`lock.rs`).
 
 mod lock;
+mod whole;
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use counterpoint_framework::telemetry::Curve;
@@ -19,6 +20,8 @@ use counterpoint_framework::topology::RunReport;
 use crate::waits::Waits;
 
 pub use lock::Lock;
+pub use whole::write_whole;
+pub(crate) use whole::{parent, remove_halves};
 
 /// Statistics, a line each.
 pub const STATS_TEXT: &str = "stats.txt";
@@ -159,12 +162,7 @@ impl Folder {
             .into_iter()
             .chain(outputs)
             .flat_map(|name| [self.path.join(name), self.path.join(format!("{name}{PARTIAL}"))]);
-        // What a run left that was killed while it wrote.
-        let entries = std::fs::read_dir(&self.path).into_iter().flatten().filter_map(Result::ok);
-        let half = |name: &str| name.starts_with('.') && name.ends_with(PARTIAL);
-        let halves =
-            entries.filter(|entry| half(&entry.file_name().to_string_lossy())).map(|entry| entry.path());
-        for old in named.chain(halves) {
+        for old in named {
             match std::fs::remove_file(&old) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     return Err(WriteError { path: old, error });
@@ -172,6 +170,7 @@ impl Folder {
                 _ => {}
             }
         }
+        remove_halves(&self.path, "")?;
         Ok(self)
     }
 
@@ -254,32 +253,6 @@ impl Folder {
     }
 }
 
-/// The folder of a file; the working directory if its path names none.
-pub(crate) fn parent(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// Writes a file under a temporary name of its own, beside its place, and gives it its name when it is whole.
-///
-/// # Errors
-/// If it cannot be written; then nothing is left of it.
-pub fn write_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let parent = parent(path);
-    std::fs::create_dir_all(parent)?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let prefix = format!(".{name}.");
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(&prefix).suffix(PARTIAL);
-    // As any other file, and not for its owner alone.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let file = builder.tempfile_in(parent)?;
-    let mut out = BufWriter::new(file);
-    fill(&mut out)?;
-    let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
-    file.persist(path).map(drop).map_err(|failed| failed.error)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -322,17 +295,6 @@ mod tests {
         assert_eq!(std::fs::read(path.join(MANIFEST)).unwrap(), b"first");
         drop(third);
         assert_eq!(Folder::create_beside(&path, &[], nothing).unwrap().path(), path);
-    }
-
-    #[test]
-    fn a_file_that_cannot_be_filled_leaves_nothing() {
-        let root = tempfile::tempdir().unwrap();
-        let path = root.path().join("sub/x");
-        let full = || Err(io::Error::from(io::ErrorKind::StorageFull));
-        assert!(write_whole(&path, |out| out.write_all(b"half").and_then(|()| full())).is_err());
-        assert_eq!(std::fs::read_dir(root.path().join("sub")).unwrap().count(), 0);
-        write_whole(&path, |out| out.write_all(b"whole")).unwrap();
-        assert_eq!(std::fs::read(&path).unwrap(), b"whole");
     }
 
     #[cfg(feature = "parquet")]

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::application::LoadedApplication;
-use crate::output::{Lock, WriteError, parent, write_whole};
+use crate::output::{Lock, WriteError, parent, remove_halves, write_whole};
 
 /// Writes the input files that generators made; a user who wants others replaces them. Of runs that begin together and want the same
 /// file, one writes it. Gives the names of those that were written.
@@ -21,6 +21,8 @@ pub fn write_inputs(loaded: &LoadedApplication) -> Result<Vec<String>, WriteErro
             if path.exists() {
                 return Ok(false);
             }
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            remove_halves(folder, &name).map_err(|left| left.error)?;
             let contents = input.contents()?;
             write_whole(path, |out| out.write_all(&contents))?;
             Ok(true)

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::values::PointResult;
-use crate::output::WriteError;
+use crate::output::{WriteError, remove_halves};
 use crate::run::{RunError, RunRequest, load_application, load_machine, write_inputs};
 
 /// What is kept of a point besides the files of its run.
@@ -106,6 +106,7 @@ impl Store {
             error: io::Error::other("another `counterpoint study` is at work in this folder"),
         })?;
         let store = Store { folder: folder.to_owned(), _lock: lock };
+        remove_halves(folder, "")?;
         let points = folder.join(POINTS);
         let entries = fs::read_dir(&points).map_err(at(points.clone()))?;
         for entry in entries.filter_map(Result::ok) {
@@ -219,4 +220,23 @@ pub fn result(folder: &Path, key: &PointKey) -> Result<Option<PointResult>, Stri
     };
     let damaged = |error: serde_json::Error| format!("`{}` is damaged: {error}", path.display());
     serde_json::from_str(&text).map(Some).map_err(damaged)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_earlier_run_did_not_finish_is_removed() {
+        let root = tempfile::tempdir().unwrap();
+        let half = root.path().join(".index.json.h1.partial");
+        let point = root.path().join("points/0123.unfinished");
+        drop(Store::open(root.path()).unwrap());
+        fs::create_dir(&point).unwrap();
+        fs::write(&half, "{").unwrap();
+        let store = Store::open(root.path()).unwrap();
+        assert!(!half.exists() && !point.exists());
+        assert!(Store::open(root.path()).is_err(), "a study is at work there");
+        assert_eq!(store.folder(), root.path());
+    }
 }
