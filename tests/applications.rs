@@ -1,8 +1,8 @@
 //! Every application on a small machine, from its files to its results.
 
-use counterpoint_experiments::run::RunRequest;
 use counterpoint_framework::kernel::Outcome;
 use counterpoint_framework::model::StatValue;
+use counterpoint_simulation::run::RunRequest;
 
 use crate::support::{assert_verified, request, root, run_request};
 

@@ -1,8 +1,8 @@
 //! `counterpoint bisect`: equal runs are told so, and a difference is found where the runs themselves show it.
 
 use counterpoint::{FAILURE, NOT_VERIFIED, SUCCESS};
-use counterpoint_experiments::run::RunRequest;
 use counterpoint_framework::time::{Quantity, SimTime};
+use counterpoint_simulation::run::RunRequest;
 
 use crate::cli::{application, call, tiny};
 use crate::support::run_request;

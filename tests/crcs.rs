@@ -9,7 +9,7 @@ mod rules;
 
 use crate::observed::total;
 use crate::support::{assert_verified, request, run_request};
-use counterpoint_experiments::run::{RunRequest, RunSummary};
+use counterpoint_simulation::run::{RunRequest, RunSummary};
 
 const FIFO: &str = "crcs-fifo";
 const PPCS: &str = "crcs-ppcs";

@@ -4,11 +4,11 @@
 
 use std::collections::BTreeSet;
 
-use counterpoint_experiments::run::RunRequest;
 use counterpoint_framework::kernel::{Islands, Sharing, SnapshotTimes};
 use counterpoint_framework::telemetry::{Level, Recording, Span};
 use counterpoint_framework::time::SimTime;
 use counterpoint_framework::topology::RunReport;
+use counterpoint_simulation::run::RunRequest;
 
 use crate::support::{request, root, run_request};
 

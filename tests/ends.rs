@@ -7,9 +7,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use counterpoint_experiments::output::RECORDS;
-use counterpoint_experiments::registry;
-use counterpoint_experiments::run::{Progress, RunRequest, RunSummary, run, run_watched};
 use counterpoint_framework::kernel::{Fault, In, Outcome, Stuck};
 use counterpoint_framework::model::{
     Component, Context, Counter, Invalid, Params, Ports, Registry, StatValue, Stats,
@@ -17,6 +14,9 @@ use counterpoint_framework::model::{
 use counterpoint_framework::telemetry::{Level, Recording};
 use counterpoint_framework::testing::toys;
 use counterpoint_framework::time::SimTime;
+use counterpoint_simulation::output::RECORDS;
+use counterpoint_simulation::registry;
+use counterpoint_simulation::run::{Progress, RunRequest, RunSummary, run, run_watched};
 
 use crate::support::request;
 

@@ -1,9 +1,9 @@
 //! Faults on the links of a real machine: each is noticed, and the report leads to it.
 
 use counterpoint::{FAILURE, NOT_VERIFIED, SUCCESS};
-use counterpoint_experiments::run::{RunRequest, RunSummary};
 use counterpoint_framework::kernel::Outcome;
 use counterpoint_framework::model::StatValue;
+use counterpoint_simulation::run::{RunRequest, RunSummary};
 
 use crate::cli::{Called, application, call, tiny};
 use crate::support::{assert_verified, request, run_request};

@@ -1,8 +1,8 @@
 //! Narrow tasks whose inputs have sizes by chance, and tasks that share their places in memory.
 
-use counterpoint_experiments::application::{LoadedApplication, RealFiles, load};
-use counterpoint_experiments::run::RunRequest;
 use counterpoint_host_model::program::{Step, Task};
+use counterpoint_simulation::application::{LoadedApplication, RealFiles, load};
+use counterpoint_simulation::run::RunRequest;
 
 use crate::support::{assert_verified, request, root, run_request};
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 
-use counterpoint_experiments::application::{Files, LoadedApplication, load};
 use counterpoint_host_model::program::{Argument, LaunchStep, Step};
 use counterpoint_ptx::functional::FlatMemory;
+use counterpoint_simulation::application::{Files, LoadedApplication, load};
 
 use crate::support::root;
 

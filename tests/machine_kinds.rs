@@ -1,10 +1,10 @@
 //! Which machines follow what: the twins of GPGPU-Sim its files, cards their data sheets, machines of papers the papers. What a twin
 //! has alone must not come to the others by a file that they share.
 
-use counterpoint_experiments::find::{Sort, list};
-use counterpoint_experiments::registry;
-use counterpoint_experiments::run::load_machine;
 use counterpoint_framework::topology::{Follows, Machine};
+use counterpoint_simulation::find::{Sort, list};
+use counterpoint_simulation::registry;
+use counterpoint_simulation::run::load_machine;
 
 use crate::support::{request, root};
 

@@ -1,8 +1,8 @@
 //! Whole machines run whole applications, and the results are right.
 
-use counterpoint_experiments::find::{Sort, list};
-use counterpoint_experiments::registry;
 use counterpoint_framework::time::SimTime;
+use counterpoint_simulation::find::{Sort, list};
+use counterpoint_simulation::registry;
 
 use crate::support::{assert_verified, request, root, run_request};
 
@@ -63,7 +63,7 @@ fn a_gpu_beside_the_cpu_needs_no_pcie() {
     assert_verified(&summary);
     let discrete = run_request(&request("tiny", "vecadd", &["app.n=20000"]));
     assert_verified(&discrete);
-    let copies = |summary: &counterpoint_experiments::run::RunSummary| {
+    let copies = |summary: &counterpoint_simulation::run::RunSummary| {
         let phase = summary.report.trace.spans.iter().find(|span| span.name == "H2D").unwrap();
         phase.end - phase.start
     };

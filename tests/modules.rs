@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use counterpoint_experiments::run::{RunRequest, RunSummary};
+use counterpoint_simulation::run::{RunRequest, RunSummary};
 use tempfile::TempDir;
 
 use crate::support::{assert_verified, refusal, request, root, run_request};

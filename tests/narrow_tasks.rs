@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use counterpoint_experiments::application::LoadedApplication;
 use counterpoint_host_model::program::{LaunchStep, Step, Task};
 use counterpoint_ptx::Kernel;
 use counterpoint_ptx::functional::{Grid, Options, ctas};
+use counterpoint_simulation::application::LoadedApplication;
 
 use crate::launches::{DIALECTS, Device, load_in_dialect};
 use crate::support::root;

@@ -1,9 +1,9 @@
 //! What system tests read from a run: statistics, phases, and blocks on SMs.
 
-use counterpoint_experiments::run::{RunRequest, RunSummary};
 use counterpoint_framework::model::StatValue;
 use counterpoint_framework::telemetry::{Attribute, Level, Recording, Span};
 use counterpoint_framework::time::SimTime;
+use counterpoint_simulation::run::{RunRequest, RunSummary};
 
 use crate::support::run_request;
 

@@ -1,9 +1,9 @@
 //! Pagoda on whole machines (Yeh et al., PPoPP 2017), by the facts that the paper states. How its tables and its allocator keep their
 //! rules, step by step, is in the tests of `counterpoint-host-model`.
 
-use counterpoint_experiments::run::{RunRequest, RunSummary};
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::write_log::Written;
+use counterpoint_simulation::run::{RunRequest, RunSummary};
 
 use crate::observed::{blocks, phase, total, with_blocks};
 use crate::support::{assert_verified, assert_wrong, in_dialect, refusal, request, root, run_request};

@@ -1,7 +1,7 @@
 //! What Pagoda's figures say of how times grow (Yeh et al., PPoPP 2017, section 6), on the model of throughput and with fewer tasks than the
 //! studies have: `experiments/studies/PAGODA.md` has these.
 
-use counterpoint_experiments::run::{RunRequest, RunSummary};
+use counterpoint_simulation::run::{RunRequest, RunSummary};
 
 use crate::observed::{mean, phase};
 use crate::support::{assert_verified, request, run_request};

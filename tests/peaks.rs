@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use counterpoint::{FAILURE, SUCCESS};
-use counterpoint_experiments::registry;
 use counterpoint_experiments::validation::peaks::{Extent, Peak, QUANTITIES, Stated, Verdict, peaks};
+use counterpoint_simulation::registry;
 
 use crate::cli::call;
 use crate::support::root;

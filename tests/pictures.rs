@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use counterpoint::{FAILURE, SUCCESS};
-use counterpoint_experiments::find::{Sort, list};
-use counterpoint_experiments::registry;
-use counterpoint_experiments::run::load_machine;
 use counterpoint_framework::topology::Machine;
 use counterpoint_framework::topology::picture::{Arrays, Graph, Layout, Metrics, Rect};
+use counterpoint_simulation::find::{Sort, list};
+use counterpoint_simulation::registry;
+use counterpoint_simulation::run::load_machine;
 
 use crate::cli::call;
 use crate::support::{request, root};

@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use counterpoint_experiments::registry;
-use counterpoint_experiments::run::{Forecast, Progress, RunRequest, Snapshot, load_application, run};
-use counterpoint_experiments::speed::cpu_seconds;
 use counterpoint_framework::time::SimTime;
+use counterpoint_simulation::cpu_time::cpu_seconds;
+use counterpoint_simulation::registry;
+use counterpoint_simulation::run::{Forecast, Progress, RunRequest, Snapshot, load_application, run};
 
 use crate::support::{request, root};
 

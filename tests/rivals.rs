@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use counterpoint_experiments::run::{RunRequest, RunSummary};
 use counterpoint_framework::model::StatValue;
 use counterpoint_framework::time::SimTime;
+use counterpoint_simulation::run::{RunRequest, RunSummary};
 
 use crate::observed::{blocks, mean, total, with_blocks};
 use crate::support::{assert_verified, attempt, in_dialect, refusal, request, root, run_request};

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use counterpoint_experiments::registry;
 use counterpoint_experiments::speed::Speed;
+use counterpoint_simulation::registry;
 
 use crate::support::{request, root, run_request};
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use counterpoint::SUCCESS;
-use counterpoint_experiments::run::{RunRequest, RunSummary};
 use counterpoint_framework::model::StatValue;
+use counterpoint_simulation::run::{RunRequest, RunSummary};
 
 use crate::cli::call;
 use crate::support::{assert_verified, request, root, run_request};

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use counterpoint_experiments::registry;
-use counterpoint_experiments::run::{Progress, RunRequest, RunSummary, run};
 use counterpoint_framework::model::StatValue;
 use counterpoint_framework::time::SimTime;
+use counterpoint_simulation::registry;
+use counterpoint_simulation::run::{Progress, RunRequest, RunSummary, run};
 
 use crate::support::{assert_verified, assert_wrong, request, root, run_request};
 
@@ -490,10 +490,10 @@ fn a_prelude_may_compute_what_no_file_holds() {
         assert!(!steps.folder.path().join("a.f32").exists(), "nothing is kept");
     }
     std::fs::write(&path, computed.replace("1 MB/s", "0 B/s")).unwrap();
-    let refused = counterpoint_experiments::run::run(
+    let refused = counterpoint_simulation::run::run(
         &steps.request(&[]),
-        &std::sync::Arc::new(counterpoint_experiments::registry()),
-        &counterpoint_experiments::run::Progress::default(),
+        &std::sync::Arc::new(counterpoint_simulation::registry()),
+        &counterpoint_simulation::run::Progress::default(),
     );
     let message = refused.err().unwrap().iter().map(ToString::to_string).collect::<String>();
     assert!(message.contains("a rate of nothing would never end"), "{message}");

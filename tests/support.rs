@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use counterpoint_experiments::registry;
-use counterpoint_experiments::run::{Progress, RunRequest, RunSummary, run};
-use counterpoint_experiments::verify::Verdict;
 use counterpoint_framework::kernel::Sharing;
 use counterpoint_framework::model::Registry;
+use counterpoint_simulation::registry;
+use counterpoint_simulation::run::{Progress, RunRequest, RunSummary, run};
+use counterpoint_simulation::verify::Verdict;
 
 /// The root of the repository.
 pub fn root() -> PathBuf {

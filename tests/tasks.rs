@@ -1,6 +1,6 @@
 //! Narrow tasks on whole machines: each with copies of its own, one after another unless a runtime knows better.
 
-use counterpoint_experiments::run::{RunRequest, RunSummary};
+use counterpoint_simulation::run::{RunRequest, RunSummary};
 
 use crate::support::{assert_verified, assert_wrong, refusal, request, root, run_request};
 

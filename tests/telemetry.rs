@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use counterpoint_experiments::exposure::Activity;
-use counterpoint_experiments::run::{RunRequest, RunSummary};
 use counterpoint_framework::model::StatValue;
 use counterpoint_framework::telemetry::{Attribute, Level, Recording, Span, SpanId};
 use counterpoint_framework::time::SimTime;
+use counterpoint_simulation::exposure::Activity;
+use counterpoint_simulation::run::{RunRequest, RunSummary};
 
 use crate::cli::call;
 use crate::support::{assert_verified, request, run_request};

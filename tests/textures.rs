@@ -1,7 +1,7 @@
 //! Textures of an application: with time and without, by reference and by handle, and after what launches before wrote.
 
-use counterpoint_experiments::run::{RunRequest, RunSummary};
 use counterpoint_framework::model::StatValue;
+use counterpoint_simulation::run::{RunRequest, RunSummary};
 
 use crate::support::{assert_verified, request, run_request};
 

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use counterpoint_experiments::run::{RunRequest, RunSummary};
+use counterpoint_simulation::run::{RunRequest, RunSummary};
 
 use crate::observed::{phase, total};
 use crate::support::{assert_verified, attempt, request, root, run_request};

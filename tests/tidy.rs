@@ -3,7 +3,7 @@
 mod imports;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::support::root;
 use imports::{Origin, depth, from_root};
@@ -73,6 +73,51 @@ fn layers_do_not_reach_upwards() {
         let place = path.strip_prefix(root()).unwrap().to_string_lossy().replace('\\', "/");
         for (folder, name) in forbidden {
             assert!(!(place.starts_with(folder) && text.contains(name)), "{place} names {name}");
+        }
+    }
+}
+
+/// The crates, from the lowest row on. Those in a row stand beside each other; papers are a row of their own folder.
+const CRATES: [&[&str]; 9] = [
+    &["counterpoint-macros"],
+    &["counterpoint-framework", "counterpoint-ptx"],
+    &["counterpoint-protocols", "counterpoint-report"],
+    &["counterpoint-hardware", "counterpoint-host-model"],
+    &["counterpoint-simulation"],
+    &["counterpoint-experiments", PAPERS],
+    &["counterpoint"],
+    &["counterpoint-tests"],
+    &["counterpoint-xtask"],
+];
+
+/// Stands for any crate below `experiments/papers`.
+const PAPERS: &str = "a paper";
+
+#[test]
+fn crates_depend_on_those_below() {
+    let manifests: Vec<(PathBuf, String)> = sources("toml")
+        .into_iter()
+        .filter(|(path, text)| path.ends_with("Cargo.toml") && text.contains("version.workspace = true"))
+        .collect();
+    let name = |text: &str| {
+        let line = text.lines().find(|line| line.starts_with("name = ")).expect("a crate with a name");
+        line.trim_start_matches("name = ").trim_matches('"').to_owned()
+    };
+    let is_paper = |path: &Path| path.to_string_lossy().replace('\\', "/").contains("/experiments/papers/");
+    let papers: Vec<String> =
+        manifests.iter().filter(|(path, _)| is_paper(path)).map(|(_, text)| name(text)).collect();
+    let row = |of: &str| {
+        let known = if papers.iter().any(|paper| paper == of) { PAPERS } else { of };
+        CRATES.iter().position(|row| row.contains(&known)).unwrap_or_else(|| panic!("{of} is in no row"))
+    };
+    assert!(manifests.len() > 10 && !papers.is_empty(), "the walk found {} crates", manifests.len());
+    for (_, text) in &manifests {
+        let (own, sections) = (name(text), text.split("\n["));
+        let uses = sections.filter_map(|section| section.strip_prefix("dependencies]")).flat_map(str::lines);
+        let ours =
+            uses.filter_map(|line| line.split(['.', ' ']).next()).filter(|it| it.starts_with("counterpoint"));
+        for other in ours {
+            assert!(row(other) < row(&own), "{own} uses {other}, which is not below it");
         }
     }
 }

@@ -3,11 +3,11 @@
 #[allow(unreachable_pub, reason = "the file stands as it would in the crate that it is written for")]
 mod retimer;
 
-use counterpoint_experiments::registry;
-use counterpoint_experiments::run::{RunSummary, load_machine};
 use counterpoint_framework::model::{Component, Registry};
 use counterpoint_framework::telemetry::sinks::stats::{self, Shown, Statistics};
 use counterpoint_framework::topology;
+use counterpoint_simulation::registry;
+use counterpoint_simulation::run::{RunSummary, load_machine};
 
 use crate::support::{assert_verified, request, root, run_with};
 

@@ -7,9 +7,9 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use counterpoint_experiments::registry;
 use counterpoint_experiments::validation::{Measured, Row, spread, validate};
 use counterpoint_framework::model::StatValue;
+use counterpoint_simulation::registry;
 
 use crate::support::{assert_verified, request, root, run_request};
 

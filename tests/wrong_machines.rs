@@ -2,7 +2,6 @@
 
 use async_trait::async_trait;
 use counterpoint::NOT_VERIFIED;
-use counterpoint_experiments::registry;
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::Variant;
 use counterpoint_framework::telemetry::SpanId;
@@ -12,6 +11,7 @@ use counterpoint_host_model::program::Step;
 use counterpoint_host_model::runtimes::Runtime;
 use counterpoint_protocols::bus::Direction;
 use counterpoint_protocols::launch::Tracking;
+use counterpoint_simulation::registry;
 
 use crate::cli::call;
 use crate::support::{assert_verified, assert_wrong, request, root, run_request, run_with};

@@ -3,12 +3,12 @@
 
 use std::path::Path;
 
-use counterpoint_experiments::application::{LoadedApplication, RealFiles, load};
 use counterpoint_framework::telemetry::Meter;
 use counterpoint_host_model::Journal;
 use counterpoint_host_model::functional::{FunctionalHost, Launched};
 use counterpoint_host_model::program::Application;
 use counterpoint_ptx::functional::Options;
+use counterpoint_simulation::application::{LoadedApplication, RealFiles, load};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 
 const APPLICATIONS: [&str; 9] = [

@@ -8,9 +8,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use counterpoint_experiments::find::{Sort, list};
-use counterpoint_experiments::registry;
 use counterpoint_experiments::speed::{Speed, calibration_loop};
+use counterpoint_simulation::find::{Sort, list};
+use counterpoint_simulation::registry;
 
 /// GPUs that run the reference kernels alone, and the machine that runs everything.
 const GPUS: [&str; 2] = ["gtx480", "titanx-sm6"];

@@ -4,8 +4,8 @@ use std::hint::black_box;
 use std::path::Path;
 use std::sync::Arc;
 
-use counterpoint_experiments::registry;
-use counterpoint_experiments::run::{Progress, RunRequest, run};
+use counterpoint_simulation::registry;
+use counterpoint_simulation::run::{Progress, RunRequest, run};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 fn whole_run(criterion: &mut Criterion) {

@@ -2,8 +2,7 @@
 
 use counterpoint_framework::kernel::SnapshotTimes;
 use counterpoint_framework::time::{Clock, Hertz, SimTime};
-
-use crate::hashes::Hashes;
+use counterpoint_simulation::hashes::Hashes;
 
 /// Snapshots of a pass that narrows.
 const SNAPSHOTS: u64 = 64;
@@ -102,7 +101,7 @@ mod tests {
     use counterpoint_framework::kernel::Snapshot;
 
     use super::*;
-    use crate::hashes::Hashed;
+    use counterpoint_simulation::hashes::Hashed;
 
     /// A run that is nothing but events: (time, component, value).
     fn side(events: Vec<(u64, u32, u64)>, hertz: u64) -> impl FnMut(Pass) -> Result<Hashes, String> {

@@ -1,51 +1,9 @@
-//! Experiments: applications with their references, runs with their results.
-//!
-//! Here meet the framework, which knows no hardware, the components, and the files that users write.
+//! Experiments: many runs and what they say together, or beside a paper, a card or another simulator.
 
-pub mod application;
 pub mod bisect;
 pub mod compare;
-pub mod cost;
-pub mod critical_path;
-pub mod curves;
-mod des;
-pub mod element;
-#[cfg(feature = "otlp")]
-pub mod export;
-pub mod exposure;
-pub mod find;
-pub mod generate;
-pub mod hashes;
-pub mod launches;
-pub mod output;
 mod pattern;
 mod recorded;
-pub mod references;
-pub mod report;
-pub mod run;
 pub mod speed;
 pub mod study;
-mod suffix_tree;
-pub mod summary;
-pub mod synthetic;
-pub mod totals;
 pub mod validation;
-pub mod verify;
-pub mod waits;
-
-use counterpoint_framework::model::{Extension, Registry};
-
-/// The generic components, policies and runtimes.
-pub fn registry() -> Registry {
-    registry_with(&[])
-}
-
-/// The same with what extensions bring along.
-pub fn registry_with(extensions: &[Extension]) -> Registry {
-    let mut registry = Registry::default();
-    counterpoint_hardware::register(&mut registry);
-    counterpoint_host_model::register(&mut registry);
-    cost::register(&mut registry);
-    extensions.iter().for_each(|register| register(&mut registry));
-    registry
-}

@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
+use counterpoint_simulation::output::{EXPOSURE, STATS_CSV};
 use csv::StringRecord;
-
-use crate::output::{EXPOSURE, STATS_CSV};
 
 /// A line of `stats.csv`.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use counterpoint_experiments::launches::is_launch;
-use counterpoint_experiments::run::{RunRequest, RunSummary};
+use counterpoint_simulation::launches::is_launch;
+use counterpoint_simulation::run::{RunRequest, RunSummary};
 
 use super::{FIFO, PPCS, SMALL, assert_right, on_crcs};
 use crate::observed::{Block, blocks, phase, seconds, total, with_blocks};

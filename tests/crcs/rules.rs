@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use counterpoint_experiments::run::{RunRequest, RunSummary};
+use counterpoint_simulation::run::{RunRequest, RunSummary};
 
 use super::{FIFO, PPCS, SMALL, assert_right, on_crcs};
 use crate::support::{assert_wrong, run_request};

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use counterpoint_experiments::run::RunRequest;
+use counterpoint_simulation::run::RunRequest;
 
 use super::model::{Op, Outcome, Scope, Strength, Thread};
 use crate::support::{request, run_request};

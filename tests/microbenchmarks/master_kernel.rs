@@ -6,12 +6,12 @@
 
 use std::collections::BTreeMap;
 
-use counterpoint_experiments::run::RunSummary;
 use counterpoint_framework::telemetry::Level;
 use counterpoint_protocols::pagoda::{
     self, BYTES, Demand, ENABLED, MASTER_KERNEL, MASTER_KERNEL_BY_LANES, PRESENT, Parameters, Shape, State,
 };
 use counterpoint_protocols::write_log::Place;
+use counterpoint_simulation::run::RunSummary;
 
 use super::probe::{Configured, MODEL, STEPPED, cycles};
 use super::resident::{self, Resident, amount, block};

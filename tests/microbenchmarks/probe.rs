@@ -3,12 +3,12 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use counterpoint_experiments::registry;
-use counterpoint_experiments::run::{RunRequest, RunSummary, load_machine};
 use counterpoint_framework::model::{Diagnostics, Node, Params, Reader, StatValue};
 use counterpoint_framework::time::SimTime;
 use counterpoint_framework::topology::{Instance, Machine};
 use counterpoint_hardware::memory::dram::timing::{Timing, TimingParams};
+use counterpoint_simulation::registry;
+use counterpoint_simulation::run::{RunRequest, RunSummary, load_machine};
 
 use crate::support::{request, run_request};
 

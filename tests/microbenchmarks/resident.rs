@@ -1,8 +1,8 @@
 //! Kernels that stay on a GPU and take tasks from memory, launched as ordinary ones on a memory that is full before they begin: what they
 //! take where SMs are stepped is what the model of throughput reckons with.
 
-use counterpoint_experiments::run::{RunRequest, RunSummary};
 use counterpoint_framework::telemetry::{Attribute, Level, Recording, Span};
+use counterpoint_simulation::run::{RunRequest, RunSummary};
 
 use super::probe::{Configured, MODEL};
 use crate::support::{request, root, run_request};

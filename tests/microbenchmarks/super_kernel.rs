@@ -4,9 +4,9 @@
 //! The SuperKernel is launched as an ordinary kernel on a queue that is full before it begins. Its tasks do next
 //! to nothing.
 
-use counterpoint_experiments::run::RunSummary;
 use counterpoint_protocols::pagoda::{self, BYTES, Demand, FREE, Parameters, SUPER_KERNEL};
 use counterpoint_protocols::write_log::Place;
+use counterpoint_simulation::run::RunSummary;
 
 use super::probe::{MODEL, STEPPED, cycles};
 use super::resident::{self, Resident, amount, block};

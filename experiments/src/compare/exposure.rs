@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::shift::Shift;
-use crate::exposure::Activity;
 use crate::recorded::ExposedSpan;
+use counterpoint_simulation::exposure::Activity;
 
 /// Adds up what each activity exposed, and the time of none. The spans of an activity share no exposed moment, so their sum
 /// is its own.

@@ -5,10 +5,10 @@ use std::io;
 use std::path::Path;
 
 use counterpoint_framework::model::{Diagnostics, Node, Report, SourceMap, yaml};
+use counterpoint_simulation::output::{EXPOSURE, MACHINE, MANIFEST, STATS_CSV};
+use counterpoint_simulation::verify::fnv64;
 
-use crate::output::{EXPOSURE, MACHINE, MANIFEST, STATS_CSV};
 use crate::recorded::{ExposedSpan, Statistic, exposure, statistics};
-use crate::verify::fnv64;
 
 /// What a comparison needs of a run.
 pub(super) struct RunFolder {

@@ -21,8 +21,8 @@ pub use shift::Shift;
 pub use statistics::StatisticChanges;
 pub use studies::{StudyChanges, compare_studies};
 
-use crate::output::MANIFEST;
 use crate::study::index::INDEX;
+use counterpoint_simulation::output::MANIFEST;
 use folder::RunFolder;
 
 /// What is in a folder.

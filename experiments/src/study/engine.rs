@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use counterpoint_framework::kernel::Outcome;
 use counterpoint_framework::model::Registry;
+use counterpoint_simulation::output::WriteError;
+use counterpoint_simulation::run::{Progress, RunError, RunRequest, RunSummary, run};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
@@ -16,8 +18,6 @@ use super::index;
 use super::plan::Study;
 use super::store::{PointKey, SPEEDS, Store};
 use super::values::PointResult;
-use crate::output::WriteError;
-use crate::run::{Progress, RunError, RunRequest, RunSummary, run};
 
 /// How to run a study.
 #[derive(Clone, Debug)]

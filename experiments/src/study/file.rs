@@ -3,6 +3,7 @@
 use counterpoint_framework::model::{
     Choice, Diagnostic, Named, Node, Parameter, Params, Raw, Reader, TypeInfo, Value,
 };
+use counterpoint_report::FigureKind;
 
 /// A study: runs of applications on machines, what is reckoned from them, and how it is shown.
 #[derive(Clone, Debug, Params)]
@@ -54,23 +55,6 @@ pub struct Paper {
     pub title: String,
     /// The figure or table that is repeated.
     pub figure: Option<String>,
-}
-
-/// How points are drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
-pub enum FigureKind {
-    /// A bar for each series, side by side at each x.
-    GroupedBars,
-    /// A line for each series.
-    Lines,
-    /// At each x a bar for each series, of parts on top of each other: `y` is a list.
-    Stacks,
-    /// A dot for each point.
-    Scatter,
-    /// For each series, which share of its points has at most this value of `y`.
-    Cdf,
-    /// A line for each launch whose name matches `y`, such as `step#*`: how many of its thread blocks have ended, over time.
-    Curves,
 }
 
 /// A mean over a series.

@@ -70,7 +70,23 @@ fn points(parts: &BTreeMap<u64, u64>, every: u64, end: u64) -> Vec<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::tests::span;
+    use counterpoint_framework::telemetry::{Lane, SpanId};
+
+    fn span(id: u64, level: Level, name: &'static str, end: u64) -> Span {
+        Span {
+            id: SpanId(id),
+            parent: None,
+            level,
+            name: name.into(),
+            path: "host".into(),
+            lane: Lane::Only,
+            start: SimTime::ZERO,
+            end: SimTime::from_ps(end),
+            partial: false,
+            aggregated: 0,
+            attributes: Vec::new(),
+        }
+    }
 
     #[test]
     fn a_launch_grows_where_its_blocks_end_and_stays_between() {
@@ -80,7 +96,7 @@ mod tests {
                 ("launch", Attribute::Number(launch)),
                 ("cta", Attribute::Number(0)),
             ],
-            ..span(end, None, Level::Ctas, "cta 0", 0, end)
+            ..span(end, Level::Ctas, "cta 0", end)
         };
         // Parts of ten picoseconds.
         let spans = [
@@ -88,8 +104,8 @@ mod tests {
             block(10, 15),
             block(2, 9),
             block(2, 51),
-            span(1, None, Level::Ctas, "burst 0", 0, 9),
-            span(2, None, Level::Kernels, "step#2", 0, 60),
+            span(1, Level::Ctas, "burst 0", 9),
+            span(2, Level::Kernels, "step#2", 60),
         ];
         let found = growths(&spans, SimTime::from_ps(10 * PARTS));
         let names: Vec<&str> = found.iter().map(|growth| growth.name.as_str()).collect();

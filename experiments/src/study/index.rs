@@ -5,12 +5,12 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use counterpoint_simulation::output::{Folder, WriteError};
 use serde::{Deserialize, Serialize};
 
 use super::plan::{Chosen, Study, load};
 use super::store::PointKey;
 use super::table::Results;
-use crate::output::{Folder, WriteError};
 
 /// The study as it was run.
 pub const STUDY: &str = "study.yaml";

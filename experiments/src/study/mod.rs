@@ -1,13 +1,15 @@
 //! Studies: a matrix of machines, applications, runs, settings and seeds; what is reckoned from it; figures.
 //!
 //! A study is a file. [`load`] reads it, [`engine::run_points`] runs its points side by side and keeps each in the [`store`], and
-//! [`table::Results`] has their values, from which [`crate::report`] draws.
+//! [`table::Results`] has their values, from which [`chart`] makes figures and [`report`] a page.
 
+pub mod chart;
 pub mod engine;
 mod file;
 pub mod growth;
 pub mod index;
 mod plan;
+pub mod report;
 pub mod store;
 pub mod table;
 pub mod values;
@@ -16,7 +18,7 @@ use counterpoint_framework::model::Params;
 use counterpoint_framework::topology;
 
 use file::StudyFile;
-pub use file::{FigureFile, FigureKind, Mean, Paper};
+pub use file::{FigureFile, Mean, Paper};
 pub use plan::{Chosen, Point, Study, find, load};
 
 /// The keys of a study file, for `counterpoint explain study`.

@@ -9,12 +9,13 @@ use counterpoint_framework::model::{
 use counterpoint_framework::telemetry::{Level, Recording};
 use counterpoint_framework::topology::expression::Expression;
 use counterpoint_framework::topology::{COMMAND_LINE, flow};
+use counterpoint_report::FigureKind;
+use counterpoint_simulation::application::SETTING_PREFIX;
+use counterpoint_simulation::run::RunRequest;
 use serde::{Deserialize, Serialize};
 
-use super::file::{Choices, FigureFile, FigureKind, Labelled, Paper, StudyFile};
+use super::file::{Choices, FigureFile, Labelled, Paper, StudyFile};
 use super::values;
-use crate::application::SETTING_PREFIX;
-use crate::run::RunRequest;
 
 /// A study that is sound.
 #[derive(Clone, Debug)]
@@ -382,5 +383,6 @@ fn check_figures(file: &StudyFile, dimensions: &[String], root: &Node, diagnosti
 /// # Errors
 /// A sentence with the places that were looked at.
 pub fn find(name: &str, from: &Path, registry: &Registry) -> Result<PathBuf, String> {
-    crate::find::find(crate::find::Sort::Study, name, from, registry).map(PathBuf::from)
+    counterpoint_simulation::find::find(counterpoint_simulation::find::Sort::Study, name, from, registry)
+        .map(PathBuf::from)
 }

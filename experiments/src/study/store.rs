@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 use counterpoint_framework::model::Registry;
 use counterpoint_framework::telemetry::Level;
 use counterpoint_framework::topology::resolve_plain;
+use counterpoint_simulation::output::{WriteError, remove_halves};
+use counterpoint_simulation::run::{RunError, RunRequest, load_application, load_machine, write_inputs};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::values::PointResult;
-use crate::output::{WriteError, remove_halves};
-use crate::run::{RunError, RunRequest, load_application, load_machine, write_inputs};
 
 /// What is kept of a point besides the files of its run.
 pub const RESULT: &str = "result.json";

@@ -128,11 +128,11 @@ fn value_of(name: &str, row: &Row, rows: &[Row], run: usize) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::application::{self, RealFiles};
-    use crate::registry;
-    use crate::run::{RunRequest, load_machine};
     use crate::study::{Chosen, load};
     use counterpoint_framework::time::BytesPerSecond;
+    use counterpoint_simulation::application::{self, RealFiles};
+    use counterpoint_simulation::registry;
+    use counterpoint_simulation::run::{RunRequest, load_machine};
 
     /// Bandwidths of CRCS's machine in bytes a second: its reading disk, its writing disk, its bus.
     fn bandwidths() -> [f64; 3] {

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use counterpoint_framework::model::{StatRow, StatValue};
 use counterpoint_framework::telemetry::sinks::rounded;
 use counterpoint_framework::time::SimTime;
+use counterpoint_simulation::exposure::Activity;
+use counterpoint_simulation::launches::LaunchTimes;
+use counterpoint_simulation::run::RunSummary;
 use serde::{Deserialize, Serialize};
 
 use super::growth::{Growth, growths};
-use crate::exposure::Activity;
-use crate::launches::LaunchTimes;
-use crate::run::RunSummary;
 
 /// The phase in which a host reads its inputs.
 const PRELUDE: &str = "prelude";

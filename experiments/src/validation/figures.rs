@@ -7,11 +7,11 @@ use std::sync::Arc;
 use counterpoint_framework::model::{Registry, StatRow, StatValue};
 use counterpoint_framework::time::SimTime;
 use counterpoint_framework::topology::Machine;
+use counterpoint_simulation::launches::{attribute, is_launch};
+use counterpoint_simulation::run::{Progress, RunError, RunSummary, load_machine, run};
 use serde::Deserialize;
 
 use super::{request, verified};
-use crate::launches::{attribute, is_launch};
-use crate::run::{Progress, RunError, RunSummary, load_machine, run};
 
 /// A kernel, and what the other simulator says of it.
 #[derive(Clone, Debug, Deserialize)]
@@ -99,7 +99,7 @@ pub fn kernel(
             return Ok((BTreeMap::new(), 0.0));
         };
         let stop_at = Some(SimTime::from_ps(end.as_ps() + 1));
-        let part = crate::run::RunRequest { stop_at, ..request.clone() };
+        let part = counterpoint_simulation::run::RunRequest { stop_at, ..request.clone() };
         let summary = run(&part, registry, &Progress::default())?;
         Ok((counts(&loaded, &summary.report.stats), summary.cpu_seconds))
     };

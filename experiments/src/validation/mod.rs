@@ -14,8 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use counterpoint_framework::model::Registry;
-
-use crate::run::{Progress, RunError, RunRequest, RunSummary, run};
+use counterpoint_simulation::run::{Progress, RunError, RunRequest, RunSummary, run};
 
 pub use figures::{Kernel, KernelRun, QUANTITIES, Quantity, kernel};
 pub use measured::{Machine, Measured};

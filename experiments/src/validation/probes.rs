@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use counterpoint_framework::model::Registry;
+use counterpoint_simulation::run::RunError;
 
 use super::{request, verified};
-use crate::run::RunError;
 
 /// What a probe's buffer `cycles` holds.
 #[derive(Debug)]

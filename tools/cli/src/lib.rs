@@ -18,8 +18,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clap::Parser;
-use counterpoint_experiments::registry_with;
 use counterpoint_framework::model::Extension;
+use counterpoint_simulation::registry_with;
 
 use commands::Command;
 pub use signals::main;

@@ -3,7 +3,7 @@
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use counterpoint_experiments::run::{Progress, Snapshot};
+use counterpoint_simulation::run::{Progress, Snapshot};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::table::amount;

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::mpsc;
 use std::time::Instant;
 
-use counterpoint_experiments::run::Forecast;
 use counterpoint_experiments::study::Study;
 use counterpoint_experiments::study::engine::{Board, State};
+use counterpoint_simulation::run::Forecast;
 use indicatif::{MultiProgress, ProgressBar};
 
 use crate::progress::{INTERVAL, STEPS, bar, left, to_go};

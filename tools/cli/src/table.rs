@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use counterpoint_experiments::run::RunSummary;
-use counterpoint_experiments::summary::{Mean, Speed};
 use counterpoint_framework::time::SimTime;
 use counterpoint_host_model::functional::Launched;
+use counterpoint_simulation::run::RunSummary;
+use counterpoint_simulation::summary::{Mean, Speed};
 
 /// Bytes for people.
 pub(crate) fn amount(bytes: u64) -> String {

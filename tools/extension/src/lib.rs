@@ -8,7 +8,7 @@ pub mod governor;
 mod stepwise;
 mod youngest;
 
-use counterpoint_experiments::find::{Folder, Sort};
+use counterpoint_simulation::find::{Folder, Sort};
 use counterpoint_framework::model::Registry;
 use counterpoint_hardware::gpu::cta_scheduler::CtaPolicy;
 use counterpoint_hardware::gpu::sm::WarpPolicy;

@@ -4,12 +4,12 @@
 //! Two things of the paper's sum do not hold here. Its 12 K lines of 768 KB have 64 bytes; lines have 128 bytes here. And its labels
 //! begin as -1, for which eight kernels and 32 streams leave no room in eight bits: a ninth says whether a label means anything.
 
-use counterpoint_experiments::cost::{
-    CostReport, FieldBits, Table, bits, l2, named, of_kind, one, parameter, width,
-};
 use counterpoint_framework::model::Component;
 use counterpoint_framework::topology::Machine;
 use counterpoint_protocols::memory::LINE_BYTES;
+use counterpoint_simulation::cost::{
+    CostReport, FieldBits, Table, bits, l2, named, of_kind, one, parameter, width,
+};
 
 use crate::allocator::Allocator;
 use crate::labels::TaskLabel;
@@ -117,8 +117,8 @@ impl Cost {
 mod tests {
     use std::path::Path;
 
-    use counterpoint_experiments::registry_with;
-    use counterpoint_experiments::run::{RunRequest, load_machine};
+    use counterpoint_simulation::registry_with;
+    use counterpoint_simulation::run::{RunRequest, load_machine};
 
     use super::*;
 

@@ -12,8 +12,8 @@ pub mod pipeline;
 mod policy;
 mod runtime;
 
-use counterpoint_experiments::find::{Folder, Sort};
 use counterpoint_framework::model::Registry;
+use counterpoint_simulation::find::{Folder, Sort};
 
 /// Registers all of it.
 pub fn register(registry: &mut Registry) {

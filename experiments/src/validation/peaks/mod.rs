@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use counterpoint_framework::model::Registry;
 use counterpoint_framework::telemetry::sinks::rounded;
 use counterpoint_framework::topology::Follows;
+use counterpoint_simulation::run::{RunError, load_machine};
 use serde::{Serialize, Serializer};
 
 use super::{latencies, request};
-use crate::run::{RunError, load_machine};
 
 pub use rates::{QUANTITIES, Quantity};
 pub use stated::{Figure, Known, Limit, Stated};

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use counterpoint_framework::model::Registry;
 use counterpoint_framework::topology::{Instance, Machine};
+use counterpoint_simulation::run::RunError;
 
 use super::super::{request, verified};
 use super::Extent;
-use crate::run::RunError;
 
 /// What is measured.
 #[derive(Debug)]

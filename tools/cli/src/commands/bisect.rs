@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use clap::{Args, Parser};
 use counterpoint_experiments::bisect::{Pass, Verdict, bisect};
-use counterpoint_experiments::hashes::Hashes;
-use counterpoint_experiments::run::{Progress, RunError, RunRequest, run};
 use counterpoint_framework::kernel::{Outcome, Sharing, SnapshotTimes};
 use counterpoint_framework::model::Registry;
 use counterpoint_framework::time::SimTime;
+use counterpoint_simulation::hashes::Hashes;
+use counterpoint_simulation::run::{Progress, RunError, RunRequest, run};
 
 use super::fail;
 use super::machine::{MachineChanges, MachineOptions};

@@ -5,10 +5,10 @@ use std::io;
 use std::sync::Arc;
 
 use clap::Args;
-use counterpoint_experiments::run::{feasible, load_application, load_machine};
 use counterpoint_framework::kernel::RunOptions;
 use counterpoint_framework::model::{Environment, Registry};
 use counterpoint_framework::topology;
+use counterpoint_simulation::run::{feasible, load_application, load_machine};
 
 use super::machine::MachineOptions;
 use super::{fail, note_unused, throughput};

@@ -3,9 +3,9 @@
 use std::io;
 
 use clap::Args;
-use counterpoint_experiments::cost;
-use counterpoint_experiments::run::{RunError, load_machine};
 use counterpoint_framework::model::Registry;
+use counterpoint_simulation::cost;
+use counterpoint_simulation::run::{RunError, load_machine};
 
 use super::machine::MachineOptions;
 use super::{fail, note_unused};

@@ -3,10 +3,11 @@
 use std::io;
 
 use clap::Args;
-use counterpoint_experiments::{application, study, synthetic};
+use counterpoint_experiments::study;
 use counterpoint_framework::model::Registry;
 use counterpoint_framework::model::diagnostics::nearest;
 use counterpoint_framework::topology;
+use counterpoint_simulation::{application, synthetic};
 
 use crate::{Console, FAILURE, SUCCESS};
 

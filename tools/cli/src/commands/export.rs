@@ -7,11 +7,11 @@ use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
 use clap::{Args, ValueEnum};
-use counterpoint_experiments::export::{ExportError, RunExport, export, export_saved};
-use counterpoint_experiments::run::RunSummary;
 use counterpoint_framework::telemetry::sinks::otlp::{
     DEFAULT_SCALE, Endpoint, Exported, Identity, Options, Protocol, Saved, Scale,
 };
+use counterpoint_simulation::export::{ExportError, RunExport, export, export_saved};
+use counterpoint_simulation::run::RunSummary;
 
 use crate::table::grouped;
 use crate::{Console, FAILURE, NOT_VERIFIED, SUCCESS};
@@ -145,7 +145,7 @@ impl Sent {
     pub(super) fn of(summary: &RunSummary, target: Target, console: &Console<'_>) -> Self {
         let Target { endpoint, scale, identity } = target;
         let options = patience(console);
-        let request = counterpoint_experiments::export::Export { endpoint, scale, identity, options };
+        let request = counterpoint_simulation::export::Export { endpoint, scale, identity, options };
         let result = export(summary, &request);
         Sent { endpoint: request.endpoint, result }
     }

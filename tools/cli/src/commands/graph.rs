@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use counterpoint_experiments::output::WriteError;
-use counterpoint_experiments::run::{RunRequest, cut};
 use counterpoint_framework::kernel::{Cut, Islands};
 use counterpoint_framework::model::Registry;
 use counterpoint_framework::time::SimTime;
 use counterpoint_framework::topology::Machine;
 use counterpoint_framework::topology::picture::{self as drawing, Arrays};
+use counterpoint_simulation::output::WriteError;
+use counterpoint_simulation::run::{RunRequest, cut};
 
 use super::machine::MachineOptions;
 use super::run::{islands as parse_islands, sharing, time};

@@ -3,11 +3,11 @@
 use std::io;
 
 use clap::{Args, ValueEnum};
-use counterpoint_experiments::find::{Sort, list};
-use counterpoint_experiments::generate::GENERATORS;
-use counterpoint_experiments::references::REFERENCES;
 use counterpoint_framework::model::{Field, Registry};
 use counterpoint_framework::topology;
+use counterpoint_simulation::find::{Sort, list};
+use counterpoint_simulation::generate::GENERATORS;
+use counterpoint_simulation::references::REFERENCES;
 
 use crate::{Console, SUCCESS};
 

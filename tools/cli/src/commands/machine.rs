@@ -1,7 +1,7 @@
 //! The options that choose and change a machine, which several commands share.
 
 use clap::Args;
-use counterpoint_experiments::run::RunRequest;
+use counterpoint_simulation::run::RunRequest;
 
 /// A machine and changes to it.
 #[derive(Args)]

@@ -25,9 +25,9 @@ use std::io;
 use std::sync::Arc;
 
 use clap::Subcommand;
-use counterpoint_experiments::application::SETTING_PREFIX;
-use counterpoint_experiments::run::RunError;
 use counterpoint_framework::model::Registry;
+use counterpoint_simulation::application::SETTING_PREFIX;
+use counterpoint_simulation::run::RunError;
 
 use crate::{Console, FAILURE};
 

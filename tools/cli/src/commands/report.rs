@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use clap::Args;
-use counterpoint_experiments::report::report;
+use counterpoint_experiments::study::report::report;
 
 use crate::{Console, FAILURE, SUCCESS};
 

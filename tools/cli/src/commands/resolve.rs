@@ -3,9 +3,9 @@
 use std::io;
 
 use clap::Args;
-use counterpoint_experiments::run::load_machine;
 use counterpoint_framework::model::Registry;
 use counterpoint_framework::topology;
+use counterpoint_simulation::run::load_machine;
 
 use super::machine::MachineOptions;
 use super::{fail, note_unused};

@@ -7,8 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use counterpoint_experiments::run::{Check, LAUNCH_ROWS, Progress, RunRequest, RunSummary, run_watched};
-use counterpoint_experiments::verify::Verdict;
 use counterpoint_framework::kernel::{Islands, Outcome, RunOptions, Sharing, SnapshotTimes, Stuck};
 use counterpoint_framework::model::Registry;
 use counterpoint_framework::telemetry::sinks::stats::Shown;
@@ -16,6 +14,8 @@ use counterpoint_framework::telemetry::{Level, Recording};
 use counterpoint_framework::time::{Quantity, SimTime};
 use counterpoint_host_model::functional::Found;
 use counterpoint_ptx::functional::DEFAULT_LIMIT;
+use counterpoint_simulation::run::{Check, LAUNCH_ROWS, Progress, RunRequest, RunSummary, run_watched};
+use counterpoint_simulation::verify::Verdict;
 
 #[cfg(feature = "otlp")]
 use super::export::{RunExportOptions, Sent};

@@ -3,9 +3,10 @@
 use std::io;
 
 use clap::{Args, ValueEnum};
-use counterpoint_experiments::{application, study};
+use counterpoint_experiments::study;
 use counterpoint_framework::model::Registry;
 use counterpoint_framework::topology;
+use counterpoint_simulation::application;
 
 use crate::{Console, SUCCESS};
 

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use clap::Args;
-use counterpoint_experiments::run::RunError;
 use counterpoint_experiments::study::engine::{Board, Ran, Settings, StudyError, run_points};
 use counterpoint_experiments::study::index::{self, RESULTS, write_results};
 use counterpoint_experiments::study::table::Results;
 use counterpoint_experiments::study::{Chosen, Study as Plan, find, load};
 use counterpoint_framework::model::Registry;
+use counterpoint_simulation::run::RunError;
 
 use super::fail;
 use crate::columns::{self, significant};

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use clap::Args;
-use counterpoint_experiments::application::{self, RealFiles};
+use counterpoint_simulation::application::{self, RealFiles};
 
 use super::ptx::{no_kernel, refuse};
 use crate::{Console, SUCCESS};

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use counterpoint_experiments::output::RECORDS;
+use counterpoint_simulation::output::RECORDS;
 
 use crate::{out, run};
 

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use counterpoint_experiments::registry;
-use counterpoint_experiments::run::{Progress, RunRequest, RunSummary, run};
+use counterpoint_simulation::registry;
+use counterpoint_simulation::run::{Progress, RunRequest, RunSummary, run};
 
 /// The page on applications, whose example runs here.
-const PAGE: &str = include_str!("../../applications/README.md");
+const PAGE: &str = include_str!("../../../applications/README.md");
 
 fn example() -> &'static str {
     let example = PAGE.split("```").find_map(|block| block.strip_prefix("yaml\n")?.strip_prefix(HEAD));
@@ -18,7 +18,7 @@ const HEAD: &str = "counterpoint: 1\napplication: mixed\n";
 
 fn run_in(folder: &Path, functional: bool) -> RunSummary {
     let out = folder.join(if functional { "functional" } else { "timed" });
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned();
     let path: PathBuf = folder.join("mixed.yaml");
     let request = RunRequest {
         functional,

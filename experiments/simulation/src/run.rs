@@ -30,11 +30,11 @@ use counterpoint_protocols::preload::Contents;
 use counterpoint_protocols::write_log::Written;
 use counterpoint_ptx::functional::Options;
 
+use crate::cpu_time::cpu_seconds;
 use crate::curves::curves;
 use crate::hashes::{Hashed, Hashes};
 use crate::launches::{LaunchTime, launches};
 use crate::output::{Folder, RECORDS, WriteError};
-use crate::speed::cpu_seconds;
 use crate::summary::{Figures, Phase, phases};
 use crate::verify::Verdict;
 use crate::waits::Waits;

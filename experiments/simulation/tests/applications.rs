@@ -7,20 +7,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use counterpoint_experiments::application::{Against, Files, LoadedApplication, load};
-use counterpoint_experiments::references::{REFERENCES, ReferenceInput};
-use counterpoint_experiments::verify::compare;
 use counterpoint_framework::telemetry::Meter;
 use counterpoint_host_model::Journal;
 use counterpoint_host_model::functional::{FunctionalHost, Launched};
 use counterpoint_host_model::program::Step;
 use counterpoint_ptx::functional::Options;
+use counterpoint_simulation::application::{Against, Files, LoadedApplication, load};
+use counterpoint_simulation::references::{REFERENCES, ReferenceInput};
+use counterpoint_simulation::verify::compare;
 
 /// The dialects of every kernel; the tests take each in place of the one that an application names.
 const DIALECTS: [&str; 4] = ["nvrtc-sm_35", "nvrtc-sm_70", "clang-sm_20", "clang-sm_35"];
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("applications")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../applications")
 }
 
 /// The applications by name.

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use counterpoint_experiments::registry;
-use counterpoint_experiments::run::{Progress, RunRequest, RunSummary, run};
 use counterpoint_framework::kernel::Outcome;
+use counterpoint_simulation::registry;
+use counterpoint_simulation::run::{Progress, RunRequest, RunSummary, run};
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
 }
 
 /// A run without time of an application that was copied into this folder, with one text replaced.

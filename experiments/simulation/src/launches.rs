@@ -61,7 +61,7 @@ pub fn is_launch(span: &Span) -> bool {
 }
 
 /// An amount or a number that a span tells.
-pub(crate) fn attribute(span: &Span, name: &str) -> Option<u64> {
+pub fn attribute(span: &Span, name: &str) -> Option<u64> {
     span.attributes.iter().find(|(known, _)| *known == name).and_then(|(_, value)| match value {
         Attribute::Amount(value) | Attribute::Number(value) => Some(*value),
         Attribute::Text(_) => None,

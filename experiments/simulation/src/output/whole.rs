@@ -36,7 +36,7 @@ pub fn write_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<
 ///
 /// # Errors
 /// If one of them cannot be removed.
-pub(crate) fn remove_halves(folder: &Path, of: &str) -> Result<(), WriteError> {
+pub fn remove_halves(folder: &Path, of: &str) -> Result<(), WriteError> {
     let prefix = if of.is_empty() { ".".to_owned() } else { format!(".{of}.") };
     let is_half = |name: &str| name.starts_with(&prefix) && name.ends_with(PARTIAL);
     let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);

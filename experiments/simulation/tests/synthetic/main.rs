@@ -6,11 +6,11 @@ mod machine;
 mod patterns;
 mod text;
 
-use counterpoint_experiments::synthetic::{Class, Synthetic, kernel, register};
 use counterpoint_framework::model::Registry;
 use counterpoint_framework::testing::params;
 use counterpoint_ptx::Kernel;
 use counterpoint_ptx::functional::{FlatMemory, Grid, Options, Statistics, ctas};
+use counterpoint_simulation::synthetic::{Class, Synthetic, kernel, register};
 use proptest::prelude::*;
 
 use text::Body;

@@ -1,6 +1,6 @@
 //! Reads the loop of a synthetic kernel from its text, without the code that wrote it.
 
-use counterpoint_experiments::synthetic::Class;
+use counterpoint_simulation::synthetic::Class;
 
 /// An instruction of the loop.
 pub(crate) struct Instruction {

@@ -12,8 +12,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{FontTransform, register_font};
 
-use super::chart::{Chart, Dot, Series};
-use crate::study::FigureKind;
+use crate::chart::{Chart, Dot, FigureKind, Series};
 
 /// Okabe and Ito's colours, those with the most contrast on white first.
 const COLOURS: [RGBColor; 8] = [
@@ -50,7 +49,7 @@ fn prepare_font() {
 }
 
 /// A chart as SVG of this size.
-pub(super) fn svg(chart: &Chart, size: (u32, u32)) -> String {
+pub fn svg(chart: &Chart, size: (u32, u32)) -> String {
     prepare_font();
     let mut text = String::new();
     let drawn = draw(chart, &SVGBackend::with_string(&mut text, size).into_drawing_area());
@@ -62,7 +61,7 @@ pub(super) fn svg(chart: &Chart, size: (u32, u32)) -> String {
 ///
 /// # Errors
 /// If the file cannot be written.
-pub(super) fn png(chart: &Chart, path: &std::path::Path, size: (u32, u32)) -> Result<(), String> {
+pub fn png(chart: &Chart, path: &std::path::Path, size: (u32, u32)) -> Result<(), String> {
     prepare_font();
     let area = BitMapBackend::new(path, size).into_drawing_area();
     draw(chart, &area).map_err(|error| error.to_string())
@@ -229,7 +228,7 @@ fn y_labels(range: &Range<f64>) -> Vec<String> {
 }
 
 /// A number at an axis: three digits, without zeros at its end.
-pub(super) fn tick(value: f64) -> String {
+pub(crate) fn tick(value: f64) -> String {
     let size = value.abs();
     if value == 0.0 {
         return "0".to_owned();

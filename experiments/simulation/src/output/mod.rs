@@ -20,8 +20,8 @@ use counterpoint_framework::topology::RunReport;
 use crate::waits::Waits;
 
 pub use lock::Lock;
-pub use whole::write_whole;
-pub(crate) use whole::{parent, remove_halves};
+pub(crate) use whole::parent;
+pub use whole::{remove_halves, write_whole};
 
 /// Statistics, a line each.
 pub const STATS_TEXT: &str = "stats.txt";

@@ -1,0 +1,11 @@
+//! Results to look at: charts as SVG, PNG and CSV, and pages of HTML that need nothing else.
+//!
+//! All that is drawn comes as plain data. The crate knows neither machines nor studies, so no edit of a component builds it anew.
+
+mod chart;
+mod draw;
+mod page;
+
+pub use chart::{Chart, Dot, FigureKind, Series};
+pub use draw::{png, svg};
+pub use page::{Page, Table, WIDE};
