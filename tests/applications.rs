@@ -35,7 +35,9 @@ fn local_memory_holds_what_was_stored_when_lines_leave_the_l1_and_the_network_is
 fn translated_addresses_change_times_and_no_result() {
     for name in ["hotspot", "rank-filter", "tally"] {
         let run = |tlb: &[&str]| {
-            let found = run_request(&request("tiny", name, &[&["app.size=small"], tlb].concat()));
+            let overlays = if tlb.is_empty() { Vec::new() } else { vec!["translation".to_owned()] };
+            let request = request("tiny", name, &[&["app.size=small"], tlb].concat());
+            let found = run_request(&RunRequest { overlays, ..request });
             assert_verified(&found);
             found.report.outcome.time()
         };

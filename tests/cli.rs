@@ -1,23 +1,13 @@
 //! The `counterpoint` command, called in process: what it prints, what it writes, how it exits.
 
-use std::path::Path;
-
 use counterpoint::{FAILURE, INTERRUPTED, NOT_VERIFIED, SUCCESS};
 
 pub(crate) use crate::command::{Called, call, call_with};
+pub(crate) use crate::support::application;
 use crate::support::root;
 
 pub(crate) fn tiny() -> String {
     root().join("topologies/systems/tiny.yaml").to_string_lossy().into_owned()
-}
-
-/// A copy of an application in a folder of its own, so that its generated inputs stay there.
-pub(crate) fn application(folder: &Path, name: &str) -> String {
-    let from = root().join("experiments/applications").join(name);
-    for file in [format!("{name}.yaml"), "kernel.nvrtc-sm_35.ptx".to_owned()] {
-        std::fs::copy(from.join(&file), folder.join(&file)).expect("a copy");
-    }
-    folder.join(format!("{name}.yaml")).to_string_lossy().into_owned()
 }
 
 #[test]
@@ -208,19 +198,6 @@ fn the_other_commands_print_what_they_should() {
     let near = call(&["explain", "memory/l2-slise"]);
     assert_eq!(near.status, FAILURE);
     assert!(near.err.contains("did you mean `memory/l2-slice`?"), "{}", near.err);
-    let machine = root().join("topologies/systems/crcs-64sm-pcie3-ssd.yaml").display().to_string();
-    let overlay = root().join("topologies/overlays/crcs-ppcs.yaml").display().to_string();
-    let cost = call(&["cost", &machine, "--with", &overlay]);
-    assert_eq!(cost.status, SUCCESS, "{}", cost.err);
-    for expected in ["1024 B", "3328 B", "68864 B of 64 x (32 + 32 + 48) KiB + 1536 KiB", "0.7726 %"] {
-        assert!(cost.out.contains(expected), "{expected} in {}", cost.out);
-    }
-    let none = call(&["cost", &machine]);
-    assert!(
-        none.status == FAILURE && none.err.contains("CRCS and PPCS (`--with crcs-ppcs`)"),
-        "{}",
-        none.err
-    );
     assert!(call(&["list", "kinds"]).out.contains("gpu/sm"));
     assert!(call(&["list", "runtimes"]).out.contains("serial"));
     assert!(call(&["list", "policies"]).out.contains("fifo"));

@@ -9,7 +9,6 @@ mod bisect;
 mod cli;
 mod compare;
 mod contract;
-mod crcs;
 mod determinism;
 mod ends;
 mod faults;

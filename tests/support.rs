@@ -33,6 +33,15 @@ pub fn in_dialect(folder: &Path, application: &str, dialect: &str) -> String {
     path.display().to_string()
 }
 
+/// A copy of a named application in a folder of its own, so that its generated inputs stay there; the result is its path.
+pub fn application(folder: &Path, name: &str) -> String {
+    let from = root().join("experiments/applications").join(name);
+    for file in [format!("{name}.yaml"), "kernel.nvrtc-sm_35.ptx".to_owned()] {
+        std::fs::copy(from.join(&file), folder.join(&file)).expect("a copy");
+    }
+    folder.join(format!("{name}.yaml")).to_string_lossy().into_owned()
+}
+
 /// Runs with what is registered for everybody.
 pub fn run_request(request: &RunRequest) -> RunSummary {
     run_with(request, registry())

@@ -10,7 +10,6 @@ use counterpoint_host_model::Driver;
 use counterpoint_host_model::program::Step;
 use counterpoint_host_model::runtimes::Runtime;
 use counterpoint_protocols::bus::Direction;
-use counterpoint_protocols::launch::Tracking;
 use counterpoint_simulation::registry;
 
 use crate::cli::call;
@@ -137,9 +136,7 @@ impl Runtime for Unordered {
             for stream in 0..*times {
                 for step in steps {
                     match step {
-                        Step::Launch(launch) => {
-                            launched.push(driver.launch(launch, stream, Tracking::None, None).await?)
-                        }
+                        Step::Launch(launch) => launched.push(driver.launch(launch, stream, None).await?),
                         Step::Swap(a, b) => driver.swap(*a, *b),
                         Step::Free(name) => driver.free(*name)?,
                         _ => {}

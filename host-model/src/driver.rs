@@ -4,7 +4,7 @@
 mod allocation;
 mod modules;
 pub(crate) mod overlap;
-pub(crate) mod threads;
+pub mod threads;
 mod words;
 
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ use counterpoint_protocols::bus::{
 };
 use counterpoint_protocols::extra::{Extra, LineTag};
 use counterpoint_protocols::host::{DeviceMessage, HostAccess, HostReply, StorageReply, StorageRequest};
-use counterpoint_protocols::launch::{Launch, LaunchId, Tracking};
+use counterpoint_protocols::launch::{Launch, LaunchId, Precedence};
 use counterpoint_protocols::launch_rows::LaunchRows;
 use counterpoint_protocols::memory::Tag;
 use counterpoint_ptx::Allocations;
@@ -304,17 +304,22 @@ impl<'a> Driver<'a> {
     }
 
     /// Launches a kernel; the result names it.
+    ///
+    /// # Errors
+    /// If its code is not on its device.
     pub async fn launch(
         &mut self,
         step: &LaunchStep,
         stream: u32,
-        tracking: Tracking,
         parent: Option<SpanId>,
     ) -> Result<CommandId, Fault> {
-        self.launch_as(step, stream, (tracking, Extra::default()), parent).await
+        self.launch_as(step, stream, (Precedence::Stream, Extra::default()), parent).await
     }
 
     /// Launches a kernel with what an extension adds; the result names it.
+    ///
+    /// # Errors
+    /// As [`Driver::launch`].
     pub async fn launch_with(
         &mut self,
         step: &LaunchStep,
@@ -322,14 +327,23 @@ impl<'a> Driver<'a> {
         extra: Extra,
         parent: Option<SpanId>,
     ) -> Result<CommandId, Fault> {
-        self.launch_as(step, stream, (Tracking::None, extra), parent).await
+        self.launch_as(step, stream, (Precedence::Stream, extra), parent).await
     }
 
-    async fn launch_as(
+    /// The name of the launch behind the next one.
+    pub fn launch_after_next(&self) -> LaunchId {
+        LaunchId(self.next_launch + 1)
+    }
+
+    /// Launches a kernel that does not wait, or is not waited for, as the others of its stream are; the result names it.
+    ///
+    /// # Errors
+    /// As [`Driver::launch`].
+    pub async fn launch_as(
         &mut self,
         step: &LaunchStep,
         stream: u32,
-        (tracking, extra): (Tracking, Extra),
+        (precedence, extra): (Precedence, Extra),
         parent: Option<SpanId>,
     ) -> Result<CommandId, Fault> {
         let params = self.params_of(step);
@@ -345,7 +359,7 @@ impl<'a> Driver<'a> {
         let launch = Launch {
             id,
             stream,
-            tracking,
+            precedence,
             extra,
             kernel: Arc::clone(&step.kernel),
             code: code[place.kernel],
@@ -414,7 +428,7 @@ impl<'a> Driver<'a> {
         if time > SimTime::ZERO {
             self.sim.until(self.sim.now() + time).await;
         }
-        let is_kernel = |launch: &Launch| !matches!(launch.tracking, Tracking::Profiler(_));
+        let is_kernel = |launch: &Launch| !matches!(launch.precedence, Precedence::Helper(_));
         let is_launch = matches!(&work, Work::Launch(launch) if is_kernel(launch));
         self.commands.insert(id, Issued { bytes, is_launch });
         let message = BusMessage::Command(Command { id, stream, work, title });

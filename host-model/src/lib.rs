@@ -3,7 +3,7 @@
 mod calls;
 pub mod cores;
 pub mod dat;
-mod driver;
+pub mod driver;
 pub mod functional;
 mod journal;
 pub mod modules;

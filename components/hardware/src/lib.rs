@@ -12,6 +12,7 @@ use counterpoint_framework::model::Registry;
 pub fn register(registry: &mut Registry) {
     gpu::register(registry);
     gpu::cta_scheduler::register(registry);
+    gpu::mmu::authority::register(registry);
     gpu::sm::scheduler::register(registry);
     interconnect::register(registry);
     io::register(registry);

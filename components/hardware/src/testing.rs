@@ -10,7 +10,7 @@ use counterpoint_framework::model::{Component, Environment, Extension, Registry,
 use counterpoint_framework::testing::{Bench, BenchReport};
 use counterpoint_framework::time::Hertz;
 use counterpoint_protocols::extra::Extra;
-use counterpoint_protocols::launch::{Launch, LaunchId, Tracking};
+use counterpoint_protocols::launch::{Launch, LaunchId, Precedence};
 use counterpoint_protocols::local::LocalMemory;
 use counterpoint_protocols::memory::{
     ByteMask, LINE_BYTES, Label, Line, MemAccess, MemReply, MemRequest, MemResult, Tag, sectors,
@@ -155,7 +155,7 @@ pub fn launch(id: u32, source: &str, grid: u32, block: u32) -> Arc<Launch> {
     Arc::new(Launch {
         id: LaunchId(id),
         stream: 0,
-        tracking: Tracking::None,
+        precedence: Precedence::Stream,
         extra: Extra::default(),
         registers: kernel.registers_per_thread(),
         kernel: Arc::new(kernel),

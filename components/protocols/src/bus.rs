@@ -6,7 +6,7 @@ use std::sync::Arc;
 use counterpoint_framework::kernel::{Message, Socket};
 use counterpoint_framework::telemetry::SpanId;
 
-use crate::extra::LineTag;
+use crate::extra::{LineTag, Note};
 use crate::flip;
 use crate::launch::{Launch, SmResources};
 use crate::local::Capacity;
@@ -56,13 +56,16 @@ pub enum Work {
     Record,
     /// Holds its stream until the event that an earlier command records has been recorded.
     Wait(CommandId),
-    /// Prepares a copy that goes page by page, as the values come to be: to the device as [`BusMessage::Page`] says, to the host
-    /// as soon as no kernel will touch a page again.
+    /// Prepares a copy that goes page by page: to the device as [`BusMessage::Page`] says, to the host as the authority over pages
+    /// says ([`PageEvent::Copy`](crate::pages::PageEvent::Copy)).
     Overlap(Copy),
-    /// No kernel that tracks its pages will be launched any more.
-    EndOfLaunches,
-    /// The host has written all that kernels read.
-    PreludeEnded,
+    /// For the CTA scheduler's policy and, if `pages` says so, the authority over pages.
+    Note {
+        /// The message.
+        note: Note,
+        /// Whether the authority over pages gets it, too.
+        pages: bool,
+    },
 }
 
 /// A copy between host and device memory.

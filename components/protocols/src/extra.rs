@@ -63,6 +63,29 @@ impl Hash for Extra {
     }
 }
 
+/// A message of an extension to its counterpart, which generic components pass on.
+#[derive(Clone, Debug)]
+pub struct Note(Arc<dyn Payload>);
+
+impl Note {
+    /// A message.
+    pub fn new(payload: impl Payload) -> Self {
+        Note(Arc::new(payload))
+    }
+
+    /// The message, if it is of this type.
+    pub fn get<T: Payload>(&self) -> Option<&T> {
+        let payload: &dyn Any = &*self.0;
+        payload.downcast_ref()
+    }
+}
+
+impl Hash for Note {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.feed(state);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::hash::DefaultHasher;
@@ -100,5 +123,7 @@ mod tests {
         let others = [Extra::new(Number(8), LineTag(3)), Extra::new(Number(7), LineTag(2)), Extra::default()];
         assert_eq!(hash(&extra), hash(&same));
         assert!(others.iter().all(|other| hash(other) != hash(&extra)));
+        let note = Note::new(Number(7));
+        assert_eq!((note.get::<Number>(), note.get::<Other>().is_some()), (Some(&Number(7)), false));
     }
 }

@@ -9,7 +9,7 @@ use counterpoint_framework::telemetry::SpanId;
 use counterpoint_ptx::texture::Textures;
 use counterpoint_ptx::{Allocations, Kernel, VariableBases};
 
-use crate::extra::Extra;
+use crate::extra::{Extra, Note};
 use crate::local::{Capacity, LocalMemory};
 use crate::memory::Label;
 
@@ -17,24 +17,23 @@ use crate::memory::Label;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LaunchId(pub u32);
 
-/// Whether the pages of a launch are tracked, so that it may run beside others that it depends on.
+/// What a launch waits for, and what waits for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Tracking {
-    /// They are not: the order of streams is all there is.
+pub enum Precedence {
+    /// It begins when everything before it on its stream has ended, and holds what is behind it.
     #[default]
-    None,
-    /// It counts, for each page, the blocks of the kernel that may access it.
-    Profiler(LaunchId),
-    /// It accesses a page when every older kernel is done with it, and says when its own blocks are.
-    Regular,
-    /// Nobody can tell which pages it accesses: it runs alone among the kernels that are tracked.
-    Irregular,
+    Stream,
+    /// It works for a later launch of the same device. It holds only copies behind it.
+    Helper(LaunchId),
+    /// The authority over pages knows it before it begins, and grants it each page before an access to global memory is issued.
+    /// It holds only copies behind it.
+    Gated,
 }
 
-impl Tracking {
-    /// The launch is one of the program's own, and its pages are tracked.
-    pub fn is_kernel(self) -> bool {
-        matches!(self, Tracking::Regular | Tracking::Irregular)
+impl Precedence {
+    /// Its accesses to global memory wait for their pages.
+    pub fn is_gated(self) -> bool {
+        self == Precedence::Gated
     }
 }
 
@@ -45,8 +44,8 @@ pub struct Launch {
     pub id: LaunchId,
     /// The stream that it belongs to.
     pub stream: u32,
-    /// Whether its pages are tracked.
-    pub tracking: Tracking,
+    /// What it waits for.
+    pub precedence: Precedence,
     /// What an extension adds.
     pub extra: Extra,
     /// The kernel.
@@ -134,7 +133,7 @@ impl Hash for Launch {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.kernel.name().hash(state);
         (self.id, self.stream, self.grid, self.block, self.dynamic_shared, self.registers).hash(state);
-        (self.tracking, &self.extra).hash(state);
+        (self.precedence, &self.extra).hash(state);
         self.params.hash(state);
         self.textures.hash(state);
         (self.code, self.parameters, self.variables.globals, self.variables.constants, self.local)
@@ -147,10 +146,8 @@ impl Hash for Launch {
 pub enum ToScheduler {
     /// A launch whose turn it is in its stream.
     Start(Arc<Launch>),
-    /// No launch whose pages are tracked will come any more.
-    EndOfLaunches,
-    /// The host has written all that kernels read.
-    PreludeEnded,
+    /// From the host, for a policy that knows its type.
+    Note(Note),
 }
 
 /// From the CTA scheduler.
@@ -250,7 +247,7 @@ pub enum IssueSlot {
     Data,
     /// Memory was awaited.
     Memory,
-    /// A page was awaited: its values, or the end of an older kernel's accesses to it.
+    /// The grant of a page was awaited.
     Page,
     /// All warps waited at a barrier or a fence.
     Barrier,

@@ -1,52 +1,40 @@
-//! What the MMU must know of copies and kernels to tell when a page may be accessed, and what it says of pages.
+//! Between the command processor and an authority over pages: what it is told of copies and launches, and what it says of pages.
+//!
+//! An authority is a component in the place of the MMU which decides when a launch may access a page.
+
+use std::sync::Arc;
 
 use counterpoint_framework::kernel::{Message, Socket};
 
 use crate::bus::Copy;
-use crate::launch::LaunchId;
+use crate::extra::Note;
+use crate::launch::{Launch, LaunchId};
 
-/// From the command processor to the MMU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// To the authority.
+#[derive(Clone, Debug, Hash)]
 pub enum PageCommand {
-    /// A copy goes page by page. To the device: its pages are not ready before they have come. To the host: a page goes
-    /// when no kernel will touch it again.
+    /// A copy goes page by page. To the device: its pages are not ready before they have come. To the host: the authority says
+    /// when a page goes ([`PageEvent::Copy`]).
     Overlap(Copy),
     /// Part of such a copy to the device has been made.
     Arrived(Copy),
-    /// A kernel that tracks its pages has been launched; those that were named before are older.
-    Launched {
-        /// The launch.
-        launch: LaunchId,
-        /// Nobody can tell which pages it will touch.
-        irregular: bool,
-    },
-    /// The blocks of a kernel have all been counted: its pre-profiler is done.
-    Profiled(LaunchId),
-    /// All blocks of a kernel have ended.
+    /// A launch that is gated has been launched, and begins when the authority knows it; those that were named before are older.
+    Launched(Arc<Launch>),
+    /// All blocks of the helper of a launch have ended.
+    HelperEnded(LaunchId),
+    /// All blocks of a gated launch have ended.
     Ended(LaunchId),
-    /// No kernel will be launched any more.
-    EndOfLaunches,
+    /// From the host, for an authority that knows its type.
+    Note(Note),
 }
 
-/// From the MMU to the command processor.
+/// From the authority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PageEvent {
-    /// The launch of a kernel is known: its blocks may begin.
+    /// A launch is known: its blocks may begin.
     Known(LaunchId),
-    /// A page, or the part of it that is to go, goes to the host now.
+    /// This part of a copy to the host is made now.
     Copy(Copy),
-}
-
-/// From the MMU to the CTA scheduler: an available page has another owner. Pages are available when what the host copies has
-/// come, and if the host copies nothing there, when their first owner has handed them over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct PageMoved {
-    /// Whose it was; nobody's, if it has become available now.
-    pub from: Option<LaunchId>,
-    /// Whose it is; nobody's, if no kernel will touch it any more.
-    pub to: Option<LaunchId>,
-    /// It has become available.
-    pub appears: bool,
 }
 
 impl Message for PageCommand {
@@ -57,11 +45,7 @@ impl Message for PageEvent {
     const DUPLICATE: Option<fn(&Self) -> Self> = Some(Clone::clone);
 }
 
-impl Message for PageMoved {
-    const DUPLICATE: Option<fn(&Self) -> Self> = Some(Clone::clone);
-}
-
 /// The command processor's side.
 pub type PageClient = Socket<PageCommand, PageEvent>;
-/// The MMU's side.
+/// The authority's side.
 pub type PageServer = Socket<PageEvent, PageCommand>;

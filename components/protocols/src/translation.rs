@@ -1,4 +1,5 @@
-//! Between an SM and the MMU: where pages lie, who may access them, and what a kernel says of its own accesses.
+//! Between an SM and the MMU, or an authority over pages in its place: where pages lie, which of them a launch may access, and what
+//! its blocks claim.
 
 use counterpoint_framework::kernel::{Message, Socket};
 
@@ -11,21 +12,21 @@ pub enum MmuRequest {
     Page {
         /// The page's number: its address by its size.
         page: u64,
-        /// Bytes of a page, as whoever asks has it.
+        /// Bytes of a page, as the SM has it.
         bytes: u64,
-        /// Who asks: a launch that tracks its pages, or 0 for any other.
+        /// On whose behalf: a gated launch, or 0 for any other.
         launch: LaunchId,
     },
-    /// A block will access a range, or will not any more.
-    Count(RangeCount),
+    /// A block claims a range, or releases it.
+    Claim(RangeClaim),
 }
 
-/// A change of the reference counts of the pages of a range: one block of a kernel more, or one less.
+/// What a block says of a range of device memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct RangeCount {
-    /// The kernel whose blocks are counted.
+pub struct RangeClaim {
+    /// The launch that the block belongs to or works for.
     pub kernel: LaunchId,
-    /// More or less.
+    /// Claim or release.
     pub change: Change,
     /// The first byte.
     pub start: u64,
@@ -39,12 +40,12 @@ pub struct RangeCount {
     pub tag: u32,
 }
 
-/// Which way a reference count changes.
+/// What becomes of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Change {
-    /// A block that has not begun: the kernel's pre-profiler says so.
-    Set,
-    /// A block that has ended: its post-profiler says so.
+    /// A block that has not begun makes it.
+    Claim,
+    /// A block that has ended gives it up.
     Release,
 }
 
@@ -57,11 +58,11 @@ pub enum MmuReply {
         page: u64,
         /// Who asked.
         launch: LaunchId,
-        /// Whether it may access the page: its values are there, and no older kernel will touch it again.
+        /// Whether it may access the page now.
         granted: bool,
     },
-    /// All counts of a range have been changed.
-    Counted {
+    /// A claim has been noted.
+    Claimed {
         /// The SM's name for the request.
         tag: u32,
     },

@@ -39,7 +39,6 @@ pub fn registry_with(extensions: &[Extension]) -> Registry {
     let mut registry = Registry::default();
     counterpoint_hardware::register(&mut registry);
     counterpoint_host_model::register(&mut registry);
-    cost::register(&mut registry);
     extensions.iter().for_each(|register| register(&mut registry));
     registry
 }

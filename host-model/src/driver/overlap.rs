@@ -1,16 +1,14 @@
-//! What a runtime can do with kernels and copies whose pages are tracked.
+//! Copies that go page by page, and notes of extensions to devices.
 
 use std::sync::Arc;
 
 use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::telemetry::SpanId;
-use counterpoint_protocols::bus::{CommandId, Copy, Direction, Work};
-use counterpoint_protocols::extra::LineTag;
+use counterpoint_protocols::bus::{Copy, Direction, Work};
+use counterpoint_protocols::extra::{LineTag, Note};
 use counterpoint_protocols::host::HostAccess;
-use counterpoint_protocols::launch::{LaunchId, Tracking};
 
 use super::Driver;
-use crate::program::{Application, Argument, BufferId, DEFAULT_STREAM, LaunchStep};
+use crate::program::{Application, BufferId, DEFAULT_STREAM};
 
 impl Driver<'_> {
     /// Executes another application in the place of the one that the run was given: the same buffers, files and results, with
@@ -22,7 +20,7 @@ impl Driver<'_> {
     }
 
     /// Prepares a copy of a buffer that goes page by page: to the device as soon as the CPU has written all words of a page,
-    /// to the host as soon as no kernel will touch a page again.
+    /// to the host as soon as the device's authority over pages says so.
     pub async fn overlap(&mut self, direction: Direction, buffer: BufferId) -> Result<(), Fault> {
         let place = self.place(buffer);
         self.check_live(place)?;
@@ -46,42 +44,13 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Launches a kernel whose pages are tracked, behind its pre-profiler; without one nobody can tell which pages it touches.
-    pub async fn launch_tracked(
-        &mut self,
-        step: &LaunchStep,
-        profiler: Option<&LaunchStep>,
-        parent: Option<SpanId>,
-    ) -> Result<CommandId, Fault> {
-        let Some(profiler) = profiler else {
-            return self.launch(step, DEFAULT_STREAM, Tracking::Irregular, parent).await;
-        };
-        let kernel = LaunchId(self.next_launch + 1);
-        self.launch(profiler, DEFAULT_STREAM, Tracking::Profiler(kernel), parent).await?;
-        self.launch(step, DEFAULT_STREAM, Tracking::Regular, parent).await
-    }
-
-    /// Tells the devices that no kernel whose pages are tracked will be launched any more.
-    pub async fn end_launches(&mut self) {
+    /// Sends a note of an extension to all devices: to their CTA schedulers and, if `pages` says so, to their authorities over pages.
+    pub async fn note(&mut self, note: &Note, pages: bool) {
         for device in self.application.devices() {
-            self.command(device, DEFAULT_STREAM, Work::EndOfLaunches, None, 0).await;
+            self.command(device, DEFAULT_STREAM, Work::Note { note: note.clone(), pages }, None, 0).await;
         }
     }
 }
 
-/// The stream of what devices are told beside the order of kernels and copies.
+/// The stream of notes beside the order of kernels and copies.
 pub(super) const ASIDE: u32 = u32::MAX;
-
-/// The launch of a kernel's pre-profiler: the same grid, a thread for each block, and the block's dimensions behind the
-/// kernel's own arguments.
-pub(crate) fn profiler_of(step: &LaunchStep, kernel: Arc<counterpoint_ptx::Kernel>) -> LaunchStep {
-    let dimensions = step.block.map(|size| Argument::Value(size.to_le_bytes().into()));
-    LaunchStep {
-        registers: kernel.registers_per_thread(),
-        kernel,
-        block: [1, 1, 1],
-        shared: 0,
-        arguments: step.arguments.iter().cloned().chain(dimensions).collect(),
-        ..step.clone()
-    }
-}

@@ -8,6 +8,7 @@ use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::telemetry::SpanId;
 use counterpoint_framework::time::{SimTime, Wire};
 use counterpoint_protocols::bus::{Copy, Work};
+use counterpoint_protocols::extra::Note;
 use counterpoint_protocols::host::HostAccess;
 use counterpoint_protocols::memory::Tag;
 
@@ -49,14 +50,14 @@ pub struct Thread {
     cpu: Wire,
     span: SpanId,
     bytes: u64,
-    /// What the devices are told when it is done.
-    last: Option<Work>,
+    /// For the CTA schedulers of the devices when it is done.
+    last: Option<Note>,
     is_done: bool,
 }
 
 impl Thread {
     /// A thread that has not begun, whose work is recorded in a span.
-    pub fn new(way: Way, moves: impl IntoIterator<Item = Move>, span: SpanId, last: Option<Work>) -> Self {
+    pub fn new(way: Way, moves: impl IntoIterator<Item = Move>, span: SpanId, last: Option<Note>) -> Self {
         let moves = moves.into_iter().collect();
         Thread {
             way,
@@ -177,7 +178,8 @@ impl Driver<'_> {
                 self.end_transfer(span, bytes);
                 if let Some(last) = last {
                     for device in self.application.devices() {
-                        self.command(device, ASIDE, last.clone(), None, 0).await;
+                        let work = Work::Note { note: last.clone(), pages: false };
+                        self.command(device, ASIDE, work, None, 0).await;
                     }
                 }
             }

@@ -8,7 +8,6 @@ use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::telemetry::{Level, SpanId};
 use counterpoint_protocols::bus::Direction;
-use counterpoint_protocols::launch::Tracking;
 
 use super::narrow::{self, Copies, Key, copied, copy_all};
 use super::serial::phases;
@@ -92,7 +91,7 @@ impl Batches<'_> {
         let queue = Range { buffer: queue, offset: 0, bytes: bytes.len() as u64 };
         driver.write_part(queue, bytes).await?;
         copied(driver, Direction::HostToDevice, queue, self.parent).await?;
-        let kernel = driver.launch(&launch, DEFAULT_STREAM, Tracking::None, Some(self.parent)).await?;
+        let kernel = driver.launch(&launch, DEFAULT_STREAM, Some(self.parent)).await?;
         driver.wait(kernel).await?;
         self.runtime.check(driver, key, tasks.len(), self.parent).await?;
 

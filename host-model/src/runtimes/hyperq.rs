@@ -9,7 +9,6 @@ use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::{Params, Variant};
 use counterpoint_framework::telemetry::{Level, SpanId};
 use counterpoint_protocols::bus::Direction;
-use counterpoint_protocols::launch::Tracking;
 
 use super::Runtime;
 use super::narrow::{Copies, copy_all};
@@ -95,7 +94,7 @@ impl Walks for Tasks<'_> {
             if self.params.copies == Copies::Beside {
                 self.copies(driver, Direction::HostToDevice, stream, &task.copy_in).await?;
             }
-            driver.launch(&task.launch, stream, Tracking::None, Some(parent)).await?;
+            driver.launch(&task.launch, stream, Some(parent)).await?;
             if self.params.copies == Copies::Beside {
                 self.copies(driver, Direction::DeviceToHost, stream, &task.copy_out).await?;
             }

@@ -4,7 +4,6 @@
 
 mod batches;
 mod narrow;
-mod profiled;
 mod steps;
 mod walk;
 
@@ -14,7 +13,6 @@ counterpoint_framework::variants! {
 
     mod serial::Serial;
     mod streams::Streams;
-    mod overlapped::Overlapped;
     pub mod pagoda::Pagoda;
     mod hyperq::HyperQ;
     mod gemtc::Gemtc;

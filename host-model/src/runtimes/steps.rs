@@ -6,7 +6,6 @@ use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::telemetry::SpanId;
 use counterpoint_protocols::bus::{CommandId, Direction};
-use counterpoint_protocols::launch::Tracking;
 
 use super::walk::{Sends, Walks};
 use crate::driver::Driver;
@@ -122,7 +121,7 @@ impl Sender {
 impl Sends for Sender {
     async fn launch(&mut self, driver: &mut Driver<'_>, launch: &LaunchStep) -> Result<(), Fault> {
         let stream = self.enter(driver, launch.device, launch.stream).await;
-        let id = driver.launch(launch, stream, Tracking::None, self.parent).await?;
+        let id = driver.launch(launch, stream, self.parent).await?;
         self.sent(launch.device, stream, id);
         Ok(())
     }

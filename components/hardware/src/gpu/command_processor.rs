@@ -14,8 +14,8 @@
 //! An event is a command that is done as soon as it is its turn; a stream that waits for it stands until then. A wait
 //! names an event that was sent before it, so queues cannot wait for each other in a circle.
 //!
-//! A kernel that tracks its pages does not hold the kernels behind it in its stream: pages keep their order (CRCS). Copies
-//! wait for it as for any other. The MMU is told of such a kernel before the CTA scheduler.
+//! A launch that is gated, or helps one ([`Precedence`]), does not hold the launches behind it in its stream: their order is that of
+//! pages. Copies wait for it as for any other. The authority over pages knows a gated launch before the CTA scheduler does.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ use counterpoint_protocols::bus::{
     ToCopyEngine, Work,
 };
 use counterpoint_protocols::launch::{
-    Launch, LaunchClient, LaunchEvent, LaunchId, SmResources, ToScheduler, Tracking,
+    Launch, LaunchClient, LaunchEvent, LaunchId, Precedence, SmResources, ToScheduler,
 };
 use counterpoint_protocols::local::Capacity;
 use counterpoint_protocols::pages::{PageClient, PageCommand, PageEvent};
@@ -61,7 +61,7 @@ pub struct CommandProcessorPorts {
     launches: LaunchClient,
     /// The copy engine.
     copies: CopyClient,
-    /// The MMU, if pages are to be tracked.
+    /// The authority over pages, if there is one.
     pages: Option<PageClient>,
 }
 
@@ -94,15 +94,15 @@ pub struct CommandProcessor {
     streams: BTreeMap<u32, VecDeque<CommandId>>,
     /// The copies and launches that are under way, with their streams if these wait for them.
     under_way: BTreeMap<CommandId, Option<u32>>,
-    /// Of these, the launches that track their pages, with the streams in which copies wait for them.
-    tracked: BTreeMap<CommandId, u32>,
+    /// Of these, the launches that hold only copies, with the streams of these.
+    aside: BTreeMap<CommandId, u32>,
     /// The events that have not been recorded.
     unrecorded: BTreeSet<CommandId>,
-    /// The commands that launched kernels, and whether pages are tracked for these.
-    launched: BTreeMap<LaunchId, (CommandId, Tracking)>,
-    /// Kernels of which the MMU has not taken note.
+    /// The commands that launched kernels, and what these wait for.
+    launched: BTreeMap<LaunchId, (CommandId, Precedence)>,
+    /// Gated launches that the authority over pages does not know yet.
     unknown: BTreeMap<LaunchId, Arc<Launch>>,
-    has_mmu: bool,
+    has_authority: bool,
     to_pages: VecDeque<PageCommand>,
     to_host: VecDeque<BusMessage>,
     to_copies: VecDeque<ToCopyEngine>,
@@ -133,7 +133,7 @@ impl CommandProcessor {
             let held = match &head.work {
                 Work::Wait(event) => self.unrecorded.contains(event),
                 Work::Describe => self.capacity.is_none(),
-                Work::Copy(_) => self.tracked.values().any(|stream| *stream == head.stream),
+                Work::Copy(_) => self.aside.values().any(|stream| *stream == head.stream),
                 _ => false,
             };
             let first = self.streams.get(&head.stream).and_then(VecDeque::front);
@@ -163,32 +163,30 @@ impl CommandProcessor {
             }
             Work::Launch(launch) => {
                 stats.launches.add(1);
-                self.launched.insert(launch.id, (id, launch.tracking));
-                let is_tracked = launch.tracking != Tracking::None;
-                self.under_way.insert(id, (!is_tracked).then_some(stream));
-                if is_tracked {
-                    self.tracked.insert(id, stream);
+                let precedence = launch.precedence;
+                self.launched.insert(launch.id, (id, precedence));
+                let holds = precedence == Precedence::Stream;
+                self.under_way.insert(id, holds.then_some(stream));
+                if !holds {
+                    self.aside.insert(id, stream);
                     self.go_on(stream);
                 }
-                if launch.tracking.is_kernel() {
-                    let irregular = launch.tracking == Tracking::Irregular;
-                    self.track(PageCommand::Launched { launch: launch.id, irregular })?;
+                if precedence.is_gated() {
+                    self.tell(PageCommand::Launched(Arc::clone(&launch)))?;
                     self.unknown.insert(launch.id, launch);
                 } else {
                     self.to_scheduler.push_back(ToScheduler::Start(launch));
                 }
             }
             Work::Overlap(copy) => {
-                self.track(PageCommand::Overlap(copy))?;
+                self.tell(PageCommand::Overlap(copy))?;
                 self.end(stream, BusMessage::Done(id));
             }
-            Work::EndOfLaunches => {
-                self.track(PageCommand::EndOfLaunches)?;
-                self.to_scheduler.push_back(ToScheduler::EndOfLaunches);
-                self.end(stream, BusMessage::Done(id));
-            }
-            Work::PreludeEnded => {
-                self.to_scheduler.push_back(ToScheduler::PreludeEnded);
+            Work::Note { note, pages } => {
+                if pages {
+                    self.tell(PageCommand::Note(note.clone()))?;
+                }
+                self.to_scheduler.push_back(ToScheduler::Note(note));
                 self.end(stream, BusMessage::Done(id));
             }
             Work::Describe => {
@@ -207,18 +205,17 @@ impl CommandProcessor {
         Ok(())
     }
 
-    /// Tells the MMU of copies or kernels whose pages are tracked.
-    fn track(&mut self, command: PageCommand) -> Result<(), Fault> {
-        if !self.has_mmu {
-            let message =
-                "copies and kernels that track their pages need an MMU: link `pages` to its `control`";
+    /// A command for the authority over pages.
+    fn tell(&mut self, command: PageCommand) -> Result<(), Fault> {
+        if !self.has_authority {
+            let message = "copies by page and gated launches need an authority over pages: link `pages` to its `control`";
             return Err(Fault::new(message));
         }
         self.to_pages.push_back(command);
         Ok(())
     }
 
-    /// Hears from the MMU.
+    /// An event of the authority over pages.
     fn take_page_event(&mut self, event: PageEvent) {
         match event {
             PageEvent::Known(launch) => {
@@ -231,7 +228,7 @@ impl CommandProcessor {
     /// A page has been copied.
     fn page_copied(&mut self, copy: Copy) -> Result<(), Fault> {
         match copy.direction {
-            Direction::HostToDevice => self.track(PageCommand::Arrived(copy)),
+            Direction::HostToDevice => self.tell(PageCommand::Arrived(copy)),
             Direction::DeviceToHost => {
                 self.to_host.push_back(BusMessage::PageCopied(copy));
                 Ok(())
@@ -257,7 +254,7 @@ impl CommandProcessor {
         let stream = self.under_way.remove(&id);
         let stream = stream.ok_or_else(|| Fault::new(format!("command {} is not under way", id.0)))?;
         self.to_host.push_back(BusMessage::Done(id));
-        self.tracked.remove(&id);
+        self.aside.remove(&id);
         if let Some(stream) = stream {
             self.go_on(stream);
         }
@@ -267,12 +264,12 @@ impl CommandProcessor {
     /// A launch is done.
     fn launch_done(&mut self, launch: LaunchId, stats: &CommandProcessorStats) -> Result<(), Fault> {
         let command = self.launched.remove(&launch);
-        let (id, tracking) =
+        let (id, precedence) =
             command.ok_or_else(|| Fault::new(format!("launch {} is not under way", launch.0)))?;
-        match tracking {
-            Tracking::None => {}
-            Tracking::Profiler(kernel) => self.track(PageCommand::Profiled(kernel))?,
-            Tracking::Regular | Tracking::Irregular => self.track(PageCommand::Ended(launch))?,
+        match precedence {
+            Precedence::Stream => {}
+            Precedence::Helper(kernel) => self.tell(PageCommand::HelperEnded(kernel))?,
+            Precedence::Gated => self.tell(PageCommand::Ended(launch))?,
         }
         self.done(id, stats)
     }
@@ -316,11 +313,11 @@ impl Component for CommandProcessor {
             params,
             streams: BTreeMap::new(),
             under_way: BTreeMap::new(),
-            tracked: BTreeMap::new(),
+            aside: BTreeMap::new(),
             unrecorded: BTreeSet::new(),
             launched: BTreeMap::new(),
             unknown: BTreeMap::new(),
-            has_mmu: false,
+            has_authority: false,
             to_pages: VecDeque::new(),
             to_host: VecDeque::new(),
             to_copies: VecDeque::new(),
@@ -335,7 +332,7 @@ impl Component for CommandProcessor {
     ) -> Result<(), Fault> {
         // The device is what this is a part of.
         self.path = sim.path().rsplit_once('.').map_or("", |(device, _)| device).to_owned();
-        self.has_mmu = io.pages.is_some();
+        self.has_authority = io.pages.is_some();
         loop {
             if let Some(event) = io.pages.as_mut().and_then(|pages| pages.rx.try_recv()) {
                 self.take_page_event(event);

@@ -2,10 +2,11 @@
 
 mod caches;
 mod control;
-mod crcs;
+
 mod crossbar;
 mod dram;
 mod endless;
+mod gate;
 mod io;
 mod l2;
 mod mix;
@@ -21,6 +22,4 @@ mod waiting;
 use counterpoint_framework::model::{Environment, StatValue};
 use counterpoint_framework::testing::{Bench, BenchReport};
 use counterpoint_hardware::testing::*;
-use counterpoint_protocols::memory::{
-    ByteMask, LINE_BYTES, Label, MemAccess, MemReply, MemRequest, MemResult, Tag,
-};
+use counterpoint_protocols::memory::{ByteMask, LINE_BYTES, Label, MemAccess, MemReply, MemRequest, Tag};

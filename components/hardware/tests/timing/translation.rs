@@ -93,7 +93,7 @@ fn run(params: &str, body: &str, cycles: u64) -> Sent {
         MmuRequest::Page { page, launch, .. } => {
             Some((cycles, MmuReply::Page { page, launch, granted: true }))
         }
-        MmuRequest::Count(_) => None,
+        MmuRequest::Claim(_) => None,
     });
     let report = bench.run();
     (requests.take(), pages.take(), report)

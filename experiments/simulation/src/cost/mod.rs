@@ -1,8 +1,6 @@
 //! What mechanisms cost a machine in storage, computed as the papers do that propose them. Each is a report that an extension
 //! registers.
 
-pub mod crcs;
-
 use counterpoint_framework::model::{Node, Registry};
 use counterpoint_framework::time::Bytes;
 use counterpoint_framework::topology::{Instance, Machine};
@@ -22,11 +20,6 @@ pub struct CostReport {
 
 /// Lines of columns.
 pub type Table = Vec<Vec<String>>;
-
-/// Registers the reports.
-pub(crate) fn register(registry: &mut Registry) {
-    registry.add(crcs::REPORT);
-}
 
 /// The reports that apply to a machine, with their tables.
 ///
@@ -108,25 +101,4 @@ pub fn parameter<T: std::str::FromStr>(params: &Node, path: &str) -> Result<T, S
 /// As [`parameter`].
 pub fn size(params: &Node, path: &str) -> Result<u64, String> {
     parameter::<Bytes>(params, path).map(Bytes::get)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::path::Path;
-
-    use super::*;
-    use crate::registry;
-    use crate::run::{RunRequest, load_machine};
-
-    /// A machine by its name.
-    pub(super) fn machine(name: &str, overlays: &[&str], sets: &[&str]) -> Machine {
-        let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
-        let request = RunRequest {
-            folder: Path::new(env!("CARGO_MANIFEST_DIR")).to_owned(),
-            overlays: texts(overlays),
-            sets: texts(sets),
-            ..RunRequest::new(name, "")
-        };
-        load_machine(&request, &registry()).unwrap().machine
-    }
 }

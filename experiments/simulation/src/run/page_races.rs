@@ -12,7 +12,7 @@ use std::ops::Range;
 use counterpoint_framework::time::SimTime;
 use counterpoint_host_model::functional::{Found, KernelRace};
 use counterpoint_host_model::program::{Application, LaunchStep, Step};
-use counterpoint_protocols::launch::{Launch, LaunchId, Tracking};
+use counterpoint_protocols::launch::{Launch, LaunchId, Precedence};
 use counterpoint_protocols::page_log::{PageLog, PageNotes};
 use counterpoint_ptx::analysis::access::{Array, KernelAccesses};
 use counterpoint_ptx::analysis::ranges::{self, ranges};
@@ -143,7 +143,7 @@ pub(super) fn races(application: &Application, noted: &PageNotes) -> Vec<Found> 
     for (&id, (launch, scheduler)) in &noted.launches {
         let key = (launch.kernel.name(), launch.kernel.origin(), &launch.params, launch.grid, launch.block);
         let blocks = known.entry(key).or_insert_with(|| {
-            let kernel = kernels.of(&launch.kernel).filter(|_| launch.tracking == Tracking::Regular);
+            let kernel = kernels.of(&launch.kernel).filter(|_| launch.precedence == Precedence::Gated);
             kernel.and_then(|kernel| of_blocks(kernel, launch))
         });
         let older = devices.entry(scheduler).or_default();

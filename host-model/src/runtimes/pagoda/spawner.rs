@@ -11,7 +11,6 @@ use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::telemetry::{Level, SpanId};
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::bus::{CommandId, Direction};
-use counterpoint_protocols::launch::Tracking;
 use counterpoint_protocols::pagoda::{self, Parameters, State, TaskId, UnknownTask};
 
 use super::super::narrow::{Copies, Key};
@@ -76,7 +75,7 @@ impl Spawner {
             let copy = driver.copy_part(Direction::HostToDevice, whole, TABLE, Some(parent)).await?;
             driver.wait(copy).await?;
         }
-        let kernel = driver.launch(&step, super::MASTER, Tracking::None, Some(parent)).await?;
+        let kernel = driver.launch(&step, super::MASTER, Some(parent)).await?;
         Ok(Spawner {
             kernel,
             parent,

@@ -3,7 +3,6 @@
 //! A policy is one file with its parameters and one line in the list. It sees launches and SMs as this component
 //! knows them from messages; resources, messages and the end of launches are handled here, once.
 
-mod dependences;
 pub mod occupancy;
 mod policy;
 pub(super) mod running;
@@ -17,14 +16,12 @@ counterpoint_framework::variants! {
     mod leftover::LeftOver;
     mod concurrent::Concurrent;
     mod fixed_split::FixedSplit;
-    mod crcs_fifo::CrcsFifo;
-    mod ppcs::Ppcs;
 }
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use counterpoint_framework::kernel::{Fault, In, Source};
+use counterpoint_framework::kernel::{Fault, Source};
 use counterpoint_framework::model::{Component, Context, Invalid, Params, Ports, Slot};
 use counterpoint_framework::telemetry::{Lane, Level, Meter};
 use counterpoint_framework::time::SimTime;
@@ -33,9 +30,7 @@ use counterpoint_protocols::launch::{
 };
 use counterpoint_protocols::launch_rows::LaunchRows;
 use counterpoint_protocols::page_log::PageLog;
-use counterpoint_protocols::pages::PageMoved;
 
-pub use dependences::Dependences;
 pub use occupancy::Occupancy;
 pub use policy::{CtaPolicy, Placement, Turn, View, check, neighbours};
 pub use running::{Running, Sm};
@@ -62,8 +57,6 @@ pub struct CtaSchedulerPorts {
     launches: LaunchServer,
     /// The SMs.
     sms: Vec<SmClient>,
-    /// The MMU, of whose pages a policy may want to know.
-    pages: Option<In<PageMoved>>,
 }
 
 /// A launch that is to run.
@@ -87,13 +80,12 @@ struct Scheduler {
     /// The table of running kernels, oldest first.
     launches: Vec<Running>,
     sms: Vec<Sm>,
-    dependences: Dependences,
     /// Since when a launch runs, if one does.
     busy_since: u64,
     /// When each block under way was placed.
     under_way: BTreeMap<(LaunchId, u32), u64>,
     done: VecDeque<LaunchId>,
-    /// Who wants to know of launches whose pages are tracked.
+    /// Notes of gated launches, if they are wanted.
     page_log: Option<Arc<PageLog>>,
     /// Which launches have rows of their own.
     rows: Arc<LaunchRows>,
@@ -105,9 +97,9 @@ impl Scheduler {
     /// Takes a launch in.
     fn arrive(&mut self, launch: Arc<Launch>, sim: &Context<CtaSchedulerStats>) -> Result<(), Fault> {
         let demand = self.occupancy.demand(&launch);
-        self.dependences.arrived(&launch).map_err(Fault::new)?;
+        self.policy.arrived(&launch).map_err(Fault::new)?;
         if let Some(log) = &self.page_log
-            && launch.tracking.is_kernel()
+            && launch.precedence.is_gated()
         {
             log.launched(&launch, sim.path());
         }
@@ -195,7 +187,7 @@ impl Scheduler {
                 running.ended += 1;
                 sim.stats.add_block(&counts);
                 running.works().for_each(|work| work.add_block(&counts));
-                self.meter.end(u64::from(!running.is_profiler()));
+                self.meter.end(u64::from(!running.is_helper()));
                 if running.ended == running.launch.ctas() {
                     self.end(place, sim)?;
                 }
@@ -208,7 +200,6 @@ impl Scheduler {
     fn end(&mut self, place: usize, sim: &Context<CtaSchedulerStats>) -> Result<(), Fault> {
         let running = self.launches.remove(place);
         let Running { launch, share, came, first_placed, stats, stream_stats, .. } = &running;
-        self.dependences.ended(launch);
         let now = sim.cycle();
         let (whole, active) = (now - *came, now - first_placed.unwrap_or(now));
         self.policy.ended(launch, active);
@@ -241,7 +232,7 @@ impl Scheduler {
             sm.ready = socket.tx.credits() > 0;
         }
         loop {
-            let view = View { launches: &self.launches, sms: &self.sms, dependences: &self.dependences };
+            let view = View { launches: &self.launches, sms: &self.sms };
             let Some(placement) = self.policy.place(&view) else { return Ok(()) };
             if let Some(reason) = view.refusal(placement) {
                 return Err(Fault::new(format!("the policy `{}` {reason}", self.policy_name)));
@@ -251,7 +242,7 @@ impl Scheduler {
             let index = running.placed;
             running.placed += 1;
             running.first_placed.get_or_insert(sim.cycle());
-            self.meter.begin(u64::from(!running.is_profiler()));
+            self.meter.begin(u64::from(!running.is_helper()));
             let id = running.launch.id;
             running.sms += u32::from(self.sms[sm].take(id, &running.demand));
             sim.stats.ctas.add(1);
@@ -290,19 +281,14 @@ impl Scheduler {
                     self.event(index, event, sim)?;
                 }
             }
-            while let Some(moved) = io.pages.as_mut().and_then(In::try_recv) {
-                self.dependences.moved(moved);
-            }
             match io.launches.rx.try_recv() {
                 Some(ToScheduler::Start(launch)) => self.arrive(launch, sim)?,
-                Some(ToScheduler::EndOfLaunches) => self.dependences.is_complete = true,
-                Some(ToScheduler::PreludeEnded) => self.dependences.prelude_has_ended = true,
+                Some(ToScheduler::Note(note)) => self.policy.noted(&note),
                 None => {}
             }
             self.speak(sim)?;
             let placed = sim.stats.ctas.get();
             self.place(io, sim)?;
-            sim.stats.guarded.add(self.policy.guarded() - sim.stats.guarded.get());
             if !self.done.is_empty()
                 && let Some(permit) = io.launches.tx.try_reserve()
                 && let Some(done) = self.done.pop_front()
@@ -319,8 +305,7 @@ impl Scheduler {
             let credits = io.sms.iter().map(|sm| sm.tx.when(unplaced && sm.tx.credits() == 0));
             let launches = [io.launches.rx.when(true), io.launches.tx.when(!self.done.is_empty())];
             sim.set_busy(!self.launches.is_empty() || !self.arrived.is_empty());
-            let pages = io.pages.iter().map(|pages| pages.when(true));
-            let others = pages.chain(self.policy.awaits());
+            let others = self.policy.awaits();
             sim.wait(SimTime::MAX, events.chain(credits).chain(launches).chain(others)).await;
         }
     }
@@ -352,7 +337,6 @@ impl Component for CtaScheduler {
             arrived: VecDeque::new(),
             launches: Vec::new(),
             sms: vec![Sm::default(); io.sms.len()],
-            dependences: Dependences::default(),
             busy_since: 0,
             under_way: BTreeMap::new(),
             done: VecDeque::new(),

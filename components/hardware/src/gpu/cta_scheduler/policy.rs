@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::dependences::Dependences;
 use super::occupancy;
 use super::running::{Running, Sm};
 use counterpoint_framework::kernel::Source;
+use counterpoint_protocols::extra::Note;
 use counterpoint_protocols::launch::Launch;
 
 /// Decides which thread block goes where.
@@ -17,6 +17,17 @@ pub trait CtaPolicy {
     fn begin(&mut self, _sms: usize) -> Result<(), String> {
         Ok(())
     }
+
+    /// A launch has come.
+    ///
+    /// # Errors
+    /// A sentence that says why it cannot work with it.
+    fn arrived(&mut self, _launch: &Launch) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// A note of an extension from the host.
+    fn noted(&mut self, _note: &Note) {}
 
     /// The SMs that may hold blocks of a launch, neighbours, of all that there are: it begins. `None` if it has to wait; then this
     /// is asked again.
@@ -47,11 +58,6 @@ pub trait CtaPolicy {
     /// The next block to place, if any can and should be placed now. Called until it gives nothing; every placement is
     /// in effect when it is called again. A block that does not fit ([`View::fits`]) ends the run with a fault.
     fn place(&mut self, view: &View<'_>) -> Option<Placement>;
-
-    /// How often it has acted against its own rule because the machine would have come to stand still.
-    fn guarded(&self) -> u64 {
-        0
-    }
 }
 
 /// The next block of a launch goes to an SM.
@@ -69,8 +75,6 @@ pub struct View<'a> {
     pub launches: &'a [Running],
     /// The SMs.
     pub sms: &'a [Sm],
-    /// Of kernels that track their pages, whose the pages are.
-    pub dependences: &'a Dependences,
 }
 
 impl View<'_> {
@@ -135,25 +139,6 @@ impl View<'_> {
     pub fn is_free_for(&self, launch: usize, sm: usize) -> bool {
         let id = self.launches[launch].launch.id;
         self.sms[sm].resident.keys().all(|serves| *serves == id)
-    }
-
-    /// The kernels that have blocks left to place, oldest first; pre-profilers are none.
-    pub fn kernels(&self) -> impl Iterator<Item = usize> {
-        let waits = |(_, running): &(usize, &Running)| !running.is_profiler() && running.waiting() > 0;
-        self.launches.iter().enumerate().filter(waits).map(|(launch, _)| launch)
-    }
-
-    /// Whether the blocks of a launch may run, as far as the kernels before it are concerned.
-    pub fn may_run(&self, launch: usize) -> bool {
-        self.dependences.may_run(&self.launches[launch].launch)
-    }
-
-    /// A kernel's share of the available pages less its share of the SMs, times both denominators.
-    pub fn advantage(&self, launch: usize) -> i128 {
-        let (available, owned) = self.dependences.pages(self.launches[launch].launch.id);
-        let (sms, mine) = (self.sms.len() as i128, i128::from(self.launches[launch].sms));
-        let available = i128::from(available.max(1));
-        i128::from(owned) * sms - mine * available
     }
 }
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use counterpoint_framework::telemetry::SpanId;
-use counterpoint_protocols::launch::{Launch, LaunchId, SmResources, Tracking};
+use counterpoint_protocols::launch::{Launch, LaunchId, Precedence, SmResources};
 use counterpoint_protocols::local::Capacity;
 
 use super::occupancy::blocks;
@@ -41,9 +41,9 @@ pub struct Running {
 }
 
 impl Running {
-    /// Whether it counts the blocks of another launch.
-    pub fn is_profiler(&self) -> bool {
-        matches!(self.launch.tracking, Tracking::Profiler(_))
+    /// Whether it works for another launch.
+    pub fn is_helper(&self) -> bool {
+        matches!(self.launch.precedence, Precedence::Helper(_))
     }
 
     /// All that counts what the launch comes to.

@@ -21,8 +21,6 @@ pub struct CtaSchedulerStats {
     /// Blocks placed.
     #[stat(unit = "CTAs")]
     pub(super) ctas: Counter,
-    /// How often the policy acted against its own rule because the machine would have come to stand still.
-    pub(super) guarded: Counter,
     /// Cycles in which a launch ran, or waited for room.
     #[stat(name = "gpu_tot_sim_cycle", unit = "cycles")]
     pub(super) busy: Counter,

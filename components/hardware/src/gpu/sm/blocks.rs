@@ -2,7 +2,7 @@
 
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::Context;
-use counterpoint_protocols::launch::{RunCta, SmEvent, Tracking};
+use counterpoint_protocols::launch::{Precedence, RunCta, SmEvent};
 use counterpoint_ptx::Warp;
 
 use super::cta::Cta;
@@ -20,8 +20,8 @@ impl Sm {
             sim.stats.l1_flushes.add(u64::from(flushed && self.launch.is_some()));
             self.launch = Some(launch.id);
         }
-        if launch.tracking != Tracking::None && !self.load_store.translates() {
-            return Err(Fault::new("a kernel that tracks its pages needs an SM with a TLB (tlb.entries)"));
+        if launch.precedence != Precedence::Stream && !self.load_store.translates() {
+            return Err(Fault::new("a gated launch needs an SM with a TLB (tlb.entries)"));
         }
         let free = self.ctas.iter().position(Option::is_none);
         let place = free.ok_or_else(|| Fault::new("a block was sent to a full SM"))?;
@@ -50,11 +50,11 @@ impl Sm {
     pub(super) fn end_if_done(&mut self, place: usize, sim: &Context<SmStats>) {
         let Some(cta) = self.ctas[place].as_ref().filter(|cta| cta.is_done()) else { return };
         if let Some(log) = &self.page_log
-            && cta.launch.tracking.is_kernel()
+            && cta.launch.precedence.is_gated()
         {
             log.ended(cta.launch.id, cta.index, sim.now());
         }
-        if self.give_pages_back(place) {
+        if self.release_ranges(place) {
             return;
         }
         let Some(mut cta) = self.ctas[place].take() else { return };

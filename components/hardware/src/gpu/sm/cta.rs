@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use counterpoint_framework::kernel::Fault;
 use counterpoint_protocols::launch::{CtaCounts, Launch};
-use counterpoint_protocols::translation::RangeCount;
+use counterpoint_protocols::translation::RangeClaim;
 use counterpoint_ptx::{CtaEnvironment, ExecError, Failure, Votes, Waiting, Windows, standstill};
 
 use super::order::Drain;
@@ -37,7 +37,7 @@ pub(super) struct Cta {
     pub(super) since: u64,
     pub(super) spans: Spans,
     /// Ranges that it gives back when it has ended.
-    pub(super) releases: Vec<RangeCount>,
+    pub(super) releases: Vec<RangeClaim>,
     /// Accesses in flight, and releases that wait for them.
     pub(super) drain: Drain,
     barriers: [Barrier; BARRIERS],

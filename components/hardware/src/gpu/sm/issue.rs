@@ -181,8 +181,8 @@ impl Sm {
                 Space::Local => to_local(&mut self.scratch, cta, warp.index(), slot)?,
                 Space::Shared => {}
             }
-            if cta.launch.tracking.is_kernel() && self.scratch.space == Space::Global {
-                return Ok(self.issue_tracked(slot, issued.lanes, sim));
+            if cta.launch.precedence.is_gated() && self.scratch.space == Space::Global {
+                return Ok(self.issue_gated(slot, issued.lanes, sim));
             }
         }
         let parameters = cta.launch.parameters;
@@ -263,7 +263,7 @@ impl Sm {
             }
             Issue::Range(action) => {
                 let call = self.scratch.range();
-                self.count_range(place, action, call)?;
+                self.claim_range(place, action, call)?;
             }
             Issue::Fence(order) => self.meet_fence(slot, order),
             Issue::Exit { finished: true } => {

@@ -9,9 +9,9 @@
 mod answer;
 mod blocks;
 pub(super) mod cta;
-mod dependences;
 mod endless;
 pub(super) mod fetch;
+mod gate;
 mod issue;
 pub(super) mod load_store;
 mod mix;

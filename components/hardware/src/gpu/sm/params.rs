@@ -107,14 +107,13 @@ pub struct TlbParams {
     /// Bytes of a page; those of the MMU.
     #[param(default = "4 KiB", min = "4 KiB", max = "2 MiB")]
     pub page: Bytes,
-    /// Pages that may be on their way, of launches that do not track theirs.
+    /// Pages that may be on their way, of launches that are not gated.
     #[param(default = "8", min = "1", max = "1024")]
     pub misses: u32,
-    /// CRCS's rule for issue: a global memory access of a kernel that tracks its pages waits until all of them are ready and
-    /// its kernel's own. Off is wrong, for experiments.
+    /// A global memory access of a gated launch waits until all of its pages have been granted. Off is wrong, for experiments.
     #[param(default = "on")]
     pub issue_rule: bool,
-    /// Such a kernel's block gives its pages back when its stores have been acknowledged. Off is wrong, for experiments.
+    /// A block's releases leave when its stores have been acknowledged. Off is wrong, for experiments.
     #[param(default = "on")]
     pub release_behind_stores: bool,
 }

@@ -4,7 +4,7 @@
 
 use counterpoint_ptx::{Class, FileAccesses, Kernel, Reach, RegisterSet, Warp};
 
-use super::dependences::Held;
+use super::gate::Held;
 use super::order::Pause;
 use super::scheduler::View;
 use super::units::{MEMORY, Units, WAYS};

@@ -7,6 +7,7 @@ use std::ops::Range;
 use counterpoint_framework::kernel::{Fault, Out, Source};
 use counterpoint_framework::model::{Equipped, Params, Ports, Site, Slot};
 use counterpoint_hardware::gpu::cta_scheduler::{CtaPolicy, Placement, View};
+use counterpoint_protocols::extra::Note;
 use counterpoint_protocols::launch::Launch;
 
 use crate::labels::Flush;
@@ -61,6 +62,14 @@ impl CtaPolicy for Labelled {
         self.of.share(launch, sms)
     }
 
+    fn arrived(&mut self, launch: &Launch) -> Result<(), String> {
+        self.of.arrived(launch)
+    }
+
+    fn noted(&mut self, note: &Note) {
+        self.of.noted(note);
+    }
+
     fn ended(&mut self, launch: &Launch, cycles: u64) {
         self.of.ended(launch, cycles);
         self.flushes.extend(launch.extra.get::<Task>().into_iter().flat_map(Task::read).map(Flush));
@@ -89,9 +98,5 @@ impl CtaPolicy for Labelled {
 
     fn place(&mut self, view: &View<'_>) -> Option<Placement> {
         self.of.place(view)
-    }
-
-    fn guarded(&self) -> u64 {
-        self.of.guarded()
     }
 }

@@ -22,7 +22,7 @@ use counterpoint_framework::kernel::{Fault, In, Out};
 use counterpoint_framework::model::Invalid;
 use counterpoint_protocols::launch::LaunchId;
 use counterpoint_protocols::memory::{MemReply, MemRequest, MemResult, line_of};
-use counterpoint_protocols::translation::{MmuReply, MmuRequest, RangeCount};
+use counterpoint_protocols::translation::{MmuReply, MmuRequest, RangeClaim};
 use counterpoint_ptx::{Access, FileAccesses, Row, Space};
 
 use super::answer::Answer;
@@ -47,8 +47,8 @@ const TO_REGISTER: u64 = 2;
 pub(super) enum PageNews {
     /// A page may be accessed now.
     Granted(u64),
-    /// A range of the block in this place has been counted.
-    Counted(usize),
+    /// A claim of the block in this place has been noted.
+    Claimed(usize),
 }
 
 /// What an instruction took of the unit's time, and what of it is left.
@@ -165,11 +165,11 @@ impl LoadStore {
                 (launch != LaunchId(0)).then_some(PageNews::Granted(page))
             }
             MmuReply::Page { granted: false, .. } => None,
-            MmuReply::Counted { tag } => Some(PageNews::Counted(tag as usize)),
+            MmuReply::Claimed { tag } => Some(PageNews::Claimed(tag as usize)),
         }
     }
 
-    /// The pages of an access that the kernel in question may not touch yet, by CRCS's rule for issue.
+    /// The pages of an access that have not been granted to its launch, by the rule for issue.
     pub(super) fn missing_pages(&mut self, access: &Access, kernel: LaunchId, stats: &TlbStats) -> Vec<u64> {
         match &mut self.tlb {
             Some(tlb) if tlb.issue_rule => tlb.missing(access, kernel, stats),
@@ -177,10 +177,10 @@ impl LoadStore {
         }
     }
 
-    /// Tells the MMU of a block's accesses to a range.
-    pub(super) fn count_range(&mut self, count: RangeCount) {
+    /// Sends a block's claim of a range, or its release.
+    pub(super) fn claim_range(&mut self, claim: RangeClaim) {
         if let Some(tlb) = &mut self.tlb {
-            tlb.count(count);
+            tlb.claim(claim);
         }
     }
 

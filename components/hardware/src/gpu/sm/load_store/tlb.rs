@@ -1,13 +1,13 @@
 //! The TLB of an SM: pages that the MMU has translated. An access to global or local memory asks for its page when it
-//! enters the L1's pipeline, and must have it at its end; a global one of a kernel that tracks its pages must have them, as
-//! its kernel's own, before it is issued.
+//! enters the L1's pipeline, and must have it at its end; a global one of a gated launch must have its pages, granted to that
+//! launch, before it is issued.
 
 use std::collections::VecDeque;
 
 use counterpoint_framework::kernel::Out;
 use counterpoint_framework::model::{Counter, Invalid, Stats};
 use counterpoint_protocols::launch::LaunchId;
-use counterpoint_protocols::translation::{MmuRequest, RangeCount};
+use counterpoint_protocols::translation::{MmuRequest, RangeClaim};
 use counterpoint_ptx::Access;
 
 use crate::gpu::pages::Pages;
@@ -38,7 +38,7 @@ pub(super) struct Tlb {
     /// Pages that have been asked for on behalf of the kernel that is here, and that it may not access yet.
     awaited: Vec<u64>,
     requests: VecDeque<MmuRequest>,
-    /// CRCS's rule for issue holds.
+    /// Accesses of gated launches wait for the grant of their pages.
     pub(super) issue_rule: bool,
 }
 
@@ -60,7 +60,7 @@ impl Tlb {
         }))
     }
 
-    /// The pages of an access that its kernel, which tracks them, may not touch yet. They are asked for.
+    /// The pages of an access that have not been granted to its launch. They are asked for.
     pub(super) fn missing(&mut self, access: &Access, kernel: LaunchId, stats: &TlbStats) -> Vec<u64> {
         let (shift, behind) = (self.shift, u64::from(access.width) - 1);
         let (low, high) = access.extent();
@@ -95,9 +95,9 @@ impl Tlb {
         }
     }
 
-    /// Tells the MMU of a block's accesses to a range.
-    pub(super) fn count(&mut self, count: RangeCount) {
-        self.requests.push_back(MmuRequest::Count(count));
+    /// Sends a block's claim of a range, or its release.
+    pub(super) fn claim(&mut self, claim: RangeClaim) {
+        self.requests.push_back(MmuRequest::Claim(claim));
     }
 
     /// Looks up the page of a transaction that enters the pipeline.

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use counterpoint_protocols::launch::{Launch, LaunchId, LaunchName, Tracking};
-use counterpoint_protocols::pages::PageMoved;
+use counterpoint_protocols::launch::{Launch, LaunchId, LaunchName, Precedence};
+
+use crate::messages::{Irregular, PageMoved, Progress};
 
 /// What is known of kernels that track their pages.
 #[derive(Debug, Default)]
-pub struct Dependences {
+pub(super) struct Dependences {
     /// Kernels whose pre-profilers have not ended.
     unprofiled: BTreeSet<LaunchId>,
     /// Pre-profilers whose kernels have not come, by the kernel, with their grids.
@@ -23,9 +24,9 @@ pub struct Dependences {
     /// One of them was irregular.
     serialises: bool,
     /// No more will come.
-    pub(super) is_complete: bool,
+    is_complete: bool,
     /// The host has written all that they read.
-    pub(super) prelude_has_ended: bool,
+    prelude_has_ended: bool,
     available: u64,
     owned: BTreeMap<LaunchId, u64>,
 }
@@ -36,13 +37,13 @@ impl Dependences {
     /// # Errors
     /// If it is not of the same grid as its pre-profiler: blocks that were counted would never end, or end uncounted.
     pub(super) fn arrived(&mut self, launch: &Launch) -> Result<(), String> {
-        match launch.tracking {
-            Tracking::None => {}
-            Tracking::Profiler(kernel) => {
+        match launch.precedence {
+            Precedence::Stream => {}
+            Precedence::Helper(kernel) => {
                 self.unprofiled.insert(kernel);
                 self.ahead.insert(kernel, (launch.name(), launch.grid));
             }
-            Tracking::Regular | Tracking::Irregular => {
+            Precedence::Gated => {
                 if let Some((profiler, grid)) = self.ahead.remove(&launch.id)
                     && grid != launch.grid
                 {
@@ -54,7 +55,7 @@ impl Dependences {
                 self.first.get_or_insert(launch.id);
                 self.launched += 1;
                 self.kernels.insert(launch.id);
-                if launch.tracking == Tracking::Irregular {
+                if Irregular::is(launch) {
                     self.serialises = true;
                     self.irregular.insert(launch.id);
                 }
@@ -65,15 +66,23 @@ impl Dependences {
 
     /// All blocks of a launch have ended.
     pub(super) fn ended(&mut self, launch: &Launch) {
-        match launch.tracking {
-            Tracking::None => {}
-            Tracking::Profiler(kernel) => {
+        match launch.precedence {
+            Precedence::Stream => {}
+            Precedence::Helper(kernel) => {
                 self.unprofiled.remove(&kernel);
             }
-            Tracking::Regular | Tracking::Irregular => {
+            Precedence::Gated => {
                 self.kernels.remove(&launch.id);
                 self.irregular.remove(&launch.id);
             }
+        }
+    }
+
+    /// The host is further.
+    pub(super) fn noted(&mut self, progress: Progress) {
+        match progress {
+            Progress::EndOfLaunches => self.is_complete = true,
+            Progress::PreludeEnded => self.prelude_has_ended = true,
         }
     }
 
@@ -90,29 +99,31 @@ impl Dependences {
 
     /// Whether blocks of a launch may run: no kernel up to it waits for its pre-profiler, without which nobody could tell whose
     /// pages are. An irregular kernel runs when it is the oldest, and nothing younger runs before it has ended.
-    pub fn may_run(&self, launch: &Launch) -> bool {
+    pub(super) fn may_run(&self, launch: &Launch) -> bool {
         let before = |set: &BTreeSet<LaunchId>| set.first().is_some_and(|first| *first <= launch.id);
-        match launch.tracking {
-            Tracking::None | Tracking::Profiler(_) => true,
-            Tracking::Regular => !before(&self.unprofiled) && !before(&self.irregular),
-            Tracking::Irregular => !before(&self.unprofiled) && self.kernels.first() == Some(&launch.id),
+        match launch.precedence {
+            Precedence::Stream | Precedence::Helper(_) => true,
+            Precedence::Gated if Irregular::is(launch) => {
+                !before(&self.unprofiled) && self.kernels.first() == Some(&launch.id)
+            }
+            Precedence::Gated => !before(&self.unprofiled) && !before(&self.irregular),
         }
     }
 
     /// Whether kernels that track their pages run beside the host's prelude and can run beside each other: the time for a
     /// scheduler that looks at pages. A program with an irregular kernel is serialised as without CRCS.
-    pub fn is_pipelined(&self) -> bool {
+    pub(super) fn is_pipelined(&self) -> bool {
         let single = self.is_complete && self.launched == 1;
         self.launched > 0 && !self.prelude_has_ended && !single && !self.serialises
     }
 
     /// The oldest kernel of all.
-    pub fn first(&self) -> Option<LaunchId> {
+    pub(super) fn first(&self) -> Option<LaunchId> {
         self.first
     }
 
     /// Pages that are available, and those of them that a kernel owns.
-    pub fn pages(&self, kernel: LaunchId) -> (u64, u64) {
+    pub(super) fn pages(&self, kernel: LaunchId) -> (u64, u64) {
         (self.available, self.owned.get(&kernel).copied().unwrap_or(0))
     }
 }

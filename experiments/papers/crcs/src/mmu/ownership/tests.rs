@@ -23,10 +23,10 @@ fn count(
     page: u64,
     bytes: std::ops::Range<u64>,
     access: &str,
-) -> RangeCount {
+) -> RangeClaim {
     let (start, end) = (page * PAGE + bytes.start, page * PAGE + bytes.end);
     let (reads, writes) = (access.contains('R'), access.contains('W'));
-    RangeCount { kernel, change, start, end, reads, writes, tag: 0 }
+    RangeClaim { kernel, change, start, end, reads, writes, tag: 0 }
 }
 
 fn copy(direction: Direction, page: u64, pages: u64) -> Copy {
@@ -40,13 +40,13 @@ fn copy(direction: Direction, page: u64, pages: u64) -> Copy {
 }
 
 /// Block `index` of `C = A + B` (kernel 0) or `D = C + A` (kernel 1): a quarter of a page of each array.
-fn block(kernel: LaunchId, change: Change, index: u64) -> [RangeCount; 3] {
+fn block(kernel: LaunchId, change: Change, index: u64) -> [RangeClaim; 3] {
     let arrays = if kernel == K0 { [(A, "R"), (B, "R"), (C, "W")] } else { [(C, "R"), (A, "R"), (D, "W")] };
     let bytes = 1024 * index..1024 * (index + 1);
     arrays.map(|(page, access)| count(kernel, change, page, bytes.clone(), access))
 }
 
-fn apply(ownership: &mut Ownership, counts: impl IntoIterator<Item = RangeCount>) -> Vec<Consequence> {
+fn apply(ownership: &mut Ownership, counts: impl IntoIterator<Item = RangeClaim>) -> Vec<Consequence> {
     let mut out = Vec::new();
     counts.into_iter().for_each(|count| ownership.count(&count, &mut out).unwrap());
     out
@@ -61,7 +61,7 @@ fn vector_addition() -> Ownership {
     pages.overlap(copy(Direction::HostToDevice, B, 4));
     for kernel in [K0, K1] {
         pages.launched(kernel, false);
-        apply(&mut pages, (0..16).flat_map(|index| block(kernel, Change::Set, index)));
+        apply(&mut pages, (0..16).flat_map(|index| block(kernel, Change::Claim, index)));
     }
     pages.end_of_launches(&mut out);
     pages.profiled(K0, &mut out);
@@ -109,7 +109,7 @@ fn an_early_release_changes_the_list_and_an_empty_entry_is_skipped() {
     let (k2, mut out) = (LaunchId(6), Vec::new());
     for (kernel, blocks) in [(K0, 2), (K1, 1), (k2, 3)] {
         pages.launched(kernel, false);
-        apply(&mut pages, (0..blocks).map(|_| count(kernel, Change::Set, A, 0..4096, "RW")));
+        apply(&mut pages, (0..blocks).map(|_| count(kernel, Change::Claim, A, 0..4096, "RW")));
         pages.profiled(kernel, &mut out);
     }
     let release = |kernel| [count(kernel, Change::Release, A, 0..4096, "RW")];
@@ -137,7 +137,7 @@ fn without_the_rule_for_early_releases_a_page_is_given_away_too_soon() {
     let mut out = Vec::new();
     for kernel in [K0, K1] {
         pages.launched(kernel, false);
-        apply(&mut pages, [count(kernel, Change::Set, A, 0..8, "W")]);
+        apply(&mut pages, [count(kernel, Change::Claim, A, 0..8, "W")]);
         pages.profiled(kernel, &mut out);
     }
     apply(&mut pages, [count(K1, Change::Release, A, 0..8, "W")]);
@@ -152,7 +152,7 @@ fn a_page_passes_no_kernel_that_is_not_profiled_and_leaves_behind_the_last_one()
     pages.launched(K0, false);
     pages.launched(K1, false);
     let of = |kernel, change| [count(kernel, change, A, 0..8, "W")];
-    apply(&mut pages, of(K0, Change::Set));
+    apply(&mut pages, of(K0, Change::Claim));
     pages.profiled(K0, &mut out);
     assert!(pages.ask(A, K0, 3) && !pages.ask(A, K1, 5));
     let reason = "SM 5 waits for page 0x10 for launch 4; it belongs to launch 2 (R 0, W 1)";
@@ -165,7 +165,7 @@ fn a_page_passes_no_kernel_that_is_not_profiled_and_leaves_behind_the_last_one()
     pages.end_of_launches(&mut out);
     assert_eq!(pages.describe(A), "nobody");
     assert!(!out.iter().any(|it| matches!(it, Consequence::Leave(_))), "kernel 1 may yet want it");
-    apply(&mut pages, of(K1, Change::Set));
+    apply(&mut pages, of(K1, Change::Claim));
     out.clear();
     pages.profiled(K1, &mut out);
     let grant = Consequence::Grant { sm: 5, page: A, launch: K1 };

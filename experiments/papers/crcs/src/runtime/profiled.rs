@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use counterpoint_framework::kernel::Fault;
+use counterpoint_host_model::program::{Application, Argument, LaunchStep, Step};
 use counterpoint_ptx::profile::{self, Options, pre_profiler};
 use counterpoint_ptx::{Kernel, PtxError, parser};
 
 use super::overlapped::{Semi, key};
-use crate::program::{Application, LaunchStep, Step};
 
 /// Pre-profilers by kernel.
 pub(super) type Profilers = BTreeMap<String, Arc<Kernel>>;
@@ -111,5 +111,19 @@ fn replace(steps: &mut [Step], rewritten: &Rewritten) {
             | Step::Pipeline { launches: inner, .. } => replace(inner, rewritten),
             _ => {}
         }
+    }
+}
+
+/// The launch of a kernel's pre-profiler: the same grid, a thread for each block, and the block's dimensions behind the
+/// kernel's own arguments.
+pub(super) fn profiler_of(step: &LaunchStep, kernel: Arc<Kernel>) -> LaunchStep {
+    let dimensions = step.block.map(|size| Argument::Value(size.to_le_bytes().into()));
+    LaunchStep {
+        registers: kernel.registers_per_thread(),
+        kernel,
+        block: [1, 1, 1],
+        shared: 0,
+        arguments: step.arguments.iter().cloned().chain(dimensions).collect(),
+        ..step.clone()
     }
 }

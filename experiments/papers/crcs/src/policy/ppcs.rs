@@ -9,11 +9,15 @@
 //! that has blocks left to place and no SM. The guard gives the last idle SM to the oldest kernel that has blocks left if that
 //! runs nowhere; how often it had to is counted.
 
-use counterpoint_framework::model::{Params, Variant};
-use counterpoint_protocols::launch::LaunchId;
+use std::rc::Rc;
 
-use super::crcs_fifo::{oldest_first, on_its_own, waiting_profiler};
-use super::policy::{CtaPolicy, Placement, Turn, View};
+use counterpoint_framework::kernel::{Fault, Source};
+use counterpoint_framework::model::{Counter, Equipped, Params, Site, Stats};
+use counterpoint_hardware::gpu::cta_scheduler::{CtaPolicy, Placement, Turn, View};
+use counterpoint_protocols::extra::Note;
+use counterpoint_protocols::launch::{Launch, LaunchId};
+
+use super::owners::{OwnerPorts, Owners, kernels, on_its_own, waiting_profiler};
 
 /// What can be set of PPCS.
 #[derive(Clone, Debug, Params)]
@@ -23,10 +27,18 @@ pub(super) struct PpcsParams {
     guard: bool,
 }
 
+/// Statistics of PPCS.
+#[derive(Default, Stats)]
+pub(super) struct PpcsStats {
+    /// Times that the guard acted against the rule, because the machine would have come to stand still.
+    guarded: Counter,
+}
+
 /// The policy `ppcs`.
 pub(super) struct Ppcs {
+    owners: Owners,
     guard: bool,
-    guarded: u64,
+    stats: Rc<PpcsStats>,
     turn: Turn,
     /// The SM that is being filled, and with blocks of which launch.
     filling: Option<(usize, LaunchId)>,
@@ -34,29 +46,40 @@ pub(super) struct Ppcs {
     used: Vec<bool>,
 }
 
-impl Variant<dyn CtaPolicy> for Ppcs {
+impl Equipped<dyn CtaPolicy> for Ppcs {
     const NAME: &'static str = "ppcs";
     const DOC: &'static str = "SMs in proportion to pages: an idle SM is filled with blocks of the kernel whose share of \
                                the available pages exceeds its share of the SMs by most.";
     type Params = PpcsParams;
+    type Ports = OwnerPorts;
+    type Stats = PpcsStats;
 
-    fn build(params: &PpcsParams) -> Result<Box<dyn CtaPolicy>, String> {
-        let turn = Turn::new(0..0, 0);
-        Ok(Box::new(Ppcs { guard: params.guard, guarded: 0, turn, filling: None, used: Vec::new() }))
+    fn build(
+        params: &PpcsParams,
+        site: Site<'_, OwnerPorts, PpcsStats>,
+    ) -> Result<Box<dyn CtaPolicy>, Fault> {
+        Ok(Box::new(Ppcs {
+            owners: Owners::new(site.ports),
+            guard: params.guard,
+            stats: site.stats,
+            turn: Turn::new(0..0, 0),
+            filling: None,
+            used: Vec::new(),
+        }))
     }
 }
 
 impl Ppcs {
     /// The kernel that an idle SM takes, by its position among the launches.
     fn choose(&mut self, view: &View<'_>, sm: usize) -> Option<usize> {
-        let oldest = view.kernels().next().filter(|&launch| view.may_run(launch))?;
-        let is_first = Some(view.launches[oldest].launch.id) == view.dependences.first();
+        let oldest = kernels(view).next().filter(|&launch| self.owners.may_run(view, launch))?;
+        let is_first = Some(view.launches[oldest].launch.id) == self.owners.dependences.first();
         if is_first && !self.used[sm] {
             return Some(oldest);
         }
         let mut best: Option<(i128, usize)> = None;
-        for launch in view.kernels().filter(|&launch| view.may_run(launch)) {
-            let advantage = view.advantage(launch);
+        for launch in kernels(view).filter(|&launch| self.owners.may_run(view, launch)) {
+            let advantage = self.owners.advantage(view, launch);
             if best.is_none_or(|(most, _)| advantage > most) {
                 best = Some((advantage, launch));
             }
@@ -64,7 +87,7 @@ impl Ppcs {
         let (_, chosen) = best?;
         let is_last = view.sms.iter().filter(|sm| sm.resident.is_empty()).count() == 1;
         if self.guard && chosen != oldest && is_last && view.launches[oldest].sms == 0 {
-            self.guarded += 1;
+            self.stats.guarded.add(1);
             return Some(oldest);
         }
         Some(chosen)
@@ -78,10 +101,31 @@ impl CtaPolicy for Ppcs {
         Ok(())
     }
 
+    fn arrived(&mut self, launch: &Launch) -> Result<(), String> {
+        self.owners.dependences.arrived(launch)
+    }
+
+    fn noted(&mut self, note: &Note) {
+        self.owners.noted(note);
+    }
+
+    fn ended(&mut self, launch: &Launch, _cycles: u64) {
+        self.owners.dependences.ended(launch);
+    }
+
+    fn speak(&mut self) -> Result<bool, String> {
+        self.owners.listen();
+        Ok(false)
+    }
+
+    fn awaits(&self) -> Vec<Option<&dyn Source>> {
+        self.owners.awaits()
+    }
+
     fn place(&mut self, view: &View<'_>) -> Option<Placement> {
-        if !view.dependences.is_pipelined() {
+        if !self.owners.dependences.is_pipelined() {
             self.filling = None;
-            return oldest_first(view, &mut self.turn);
+            return self.owners.oldest_first(view, &mut self.turn);
         }
         if let Some(profiler) = waiting_profiler(view) {
             return on_its_own(view, profiler, &mut self.turn);
@@ -98,9 +142,5 @@ impl CtaPolicy for Ppcs {
         self.filling = Some((idle, view.launches[launch].launch.id));
         self.used[idle] = true;
         view.fits(launch, idle).then_some(Placement { launch, sm: idle })
-    }
-
-    fn guarded(&self) -> u64 {
-        self.guarded
     }
 }

@@ -1,34 +1,38 @@
-//! CRCS and PPCS: when the MMU grants pages, when an SM issues and gives pages back, and which kernel an idle SM takes.
+//! CRCS and PPCS, to the cycle: when the MMU grants pages, and which kernel an idle SM takes.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::ops::Range;
 use std::sync::Arc;
 
+use counterpoint_crcs::messages::{Irregular, PageMoved, Progress};
 use counterpoint_framework::kernel::Socket;
-use counterpoint_framework::testing::Probe;
+use counterpoint_framework::testing::{BenchReport, Probe};
 use counterpoint_hardware::gpu::cta_scheduler::CtaScheduler;
 use counterpoint_hardware::gpu::mmu::Mmu;
-use counterpoint_hardware::gpu::sm::Sm;
+use counterpoint_hardware::testing::{self, assert_finished, bench_with, fault};
 use counterpoint_protocols::bus::{Copy, Direction};
-use counterpoint_protocols::extra::LineTag;
+use counterpoint_protocols::extra::{Extra, LineTag, Note};
 use counterpoint_protocols::launch::{
-    CtaCounts, Launch, LaunchEvent, LaunchId, RunCta, SmEvent, SmResources, ToScheduler, Tracking,
+    CtaCounts, Launch, LaunchEvent, LaunchId, Precedence, RunCta, SmEvent, SmResources, ToScheduler,
 };
-use counterpoint_protocols::memory::{MemReply, MemRequest};
-use counterpoint_protocols::pages::{PageCommand, PageEvent, PageMoved};
-use counterpoint_protocols::translation::{Change, MmuReply, MmuRequest, RangeCount};
-
-use super::programs::{BUFFER, Memory, launch};
-use super::sm::{FETCHED, SAME_BANK, block};
-use super::*;
+use counterpoint_protocols::memory::{ByteMask, LINE_BYTES, MemAccess, MemReply, MemRequest, MemResult};
+use counterpoint_protocols::pages::{PageCommand, PageEvent};
+use counterpoint_protocols::translation::{Change, MmuReply, MmuRequest, RangeClaim};
 
 /// A launch whose pages are tracked.
-fn tracked(id: u32, tracking: Tracking, source: &str, grid: u32) -> Arc<Launch> {
-    let launch = launch(id, source, grid, 32);
-    Arc::new(Launch { tracking, ..Launch::clone(&launch) })
+fn tracked(id: u32, precedence: Precedence, source: &str, grid: u32) -> Arc<Launch> {
+    let launch = testing::launch(id, source, grid, 32);
+    Arc::new(Launch { precedence, ..Launch::clone(&launch) })
 }
 
 fn kernel(id: u32, grid: u32) -> Arc<Launch> {
-    tracked(id, Tracking::Regular, &super::programs::kernel("st.shared.u32 [scratch], %r1;"), grid)
+    tracked(id, Precedence::Gated, &testing::kernel("st.shared.u32 [scratch], %r1;"), grid)
+}
+
+/// A note of the host to the scheduler.
+fn note(progress: Progress) -> ToScheduler {
+    ToScheduler::Note(Note::new(progress))
 }
 
 /// What an SM was given: launch and block, with the cycle.
@@ -42,7 +46,10 @@ fn schedule(
     pages: Vec<(u64, PageMoved)>,
     ends: fn(u32, u32) -> u64,
 ) -> (Vec<Given>, BenchReport) {
-    let mut bench = bench::<CtaScheduler>(&format!("{{ policy: {policy}, concurrent_kernels: 64 }}"));
+    let mut bench = bench_with::<CtaScheduler>(
+        counterpoint_crcs::register,
+        &format!("{{ policy: {policy}, concurrent_kernels: 64 }}"),
+    );
     let launches = script.iter().filter(|(_, it)| matches!(it, ToScheduler::Start(_))).count();
     bench.client::<ToScheduler, LaunchEvent>("launches", None, script, launches + 1);
     bench.drive("pages", None, pages);
@@ -123,7 +130,7 @@ fn crcs_fifo_places_the_oldest_kernels_blocks_as_room_becomes_free() {
 #[test]
 fn ppcs_fills_empty_sms_only_and_refills_when_the_prelude_has_ended() {
     let mut script = figure_8();
-    script.push((150, ToScheduler::PreludeEnded));
+    script.push((150, note(Progress::PreludeEnded)));
     let (given, _) = schedule("ppcs", 2, script, vec![], ends_of_figure_8);
     let early: Given = given[0].iter().copied().filter(|(cycle, _)| *cycle < 900).collect();
     // The place that became free at t1 is filled when the prelude ends, that of t2 at t2.
@@ -132,7 +139,7 @@ fn ppcs_fills_empty_sms_only_and_refills_when_the_prelude_has_ended() {
 
 #[test]
 fn a_single_kernel_is_placed_as_under_fifo() {
-    let script = vec![(5, ToScheduler::Start(kernel(1, 6))), (6, ToScheduler::EndOfLaunches)];
+    let script = vec![(5, ToScheduler::Start(kernel(1, 6))), (6, note(Progress::EndOfLaunches))];
     let (given, _) = schedule("ppcs", 2, script, vec![], ends_of_figure_8);
     assert!(given[0].contains(&(101, (1, 4))), "{given:?}");
 }
@@ -174,8 +181,9 @@ fn the_guard_keeps_the_last_sm_for_the_oldest_kernel() {
 
 #[test]
 fn a_kernel_waits_for_its_pre_profiler_and_an_irregular_one_for_all_before_it() {
-    let profiler = tracked(1, Tracking::Profiler(LaunchId(2)), &super::programs::kernel(""), 2);
-    let irregular = Arc::new(Launch { tracking: Tracking::Irregular, ..Launch::clone(&kernel(3, 1)) });
+    let profiler = tracked(1, Precedence::Helper(LaunchId(2)), &testing::kernel(""), 2);
+    let irregular =
+        Arc::new(Launch { extra: Extra::new(Irregular, LineTag::NONE), ..Launch::clone(&kernel(3, 1)) });
     let all = [profiler, kernel(2, 2), irregular, kernel(4, 1)];
     let script = all.into_iter().map(|launch| (5, ToScheduler::Start(launch))).collect();
     let (given, _) = schedule("crcs-fifo", 4, script, vec![], |launch, _| u64::from(launch) * 100);
@@ -188,7 +196,7 @@ fn a_kernel_waits_for_its_pre_profiler_and_an_irregular_one_for_all_before_it() 
 
 #[test]
 fn a_pre_profiler_of_another_grid_is_a_fault() {
-    let profiler = tracked(1, Tracking::Profiler(LaunchId(2)), &super::programs::kernel(""), 3);
+    let profiler = tracked(1, Precedence::Helper(LaunchId(2)), &testing::kernel(""), 3);
     let script = [profiler, kernel(2, 4)].map(|launch| (5, ToScheduler::Start(launch))).into();
     let (_, report) = schedule("crcs-fifo", 1, script, vec![], |_, _| 100);
     let message = "k#1 counts the blocks of k#2 in a grid of [3, 1, 1], and k#2 has one of [4, 1, 1]";
@@ -199,7 +207,7 @@ const PAGE: u64 = 4096;
 
 fn count(change: Change, kernel: u32, pages: Range<u64>, tag: u32) -> MmuRequest {
     let (start, end) = (pages.start * PAGE, pages.end * PAGE);
-    MmuRequest::Count(RangeCount {
+    MmuRequest::Claim(RangeClaim {
         kernel: LaunchId(kernel),
         change,
         start,
@@ -230,7 +238,10 @@ struct Said {
 }
 
 fn mmu(params: &str, sms: [Vec<(u64, MmuRequest)>; 2], commands: Vec<(u64, PageCommand)>, last: u64) -> Said {
-    let mut bench = bench::<Mmu>(&format!("{{ memory: 1 GiB, latency: 10 cycles{params} }}"));
+    let mut bench = bench_with::<Mmu>(
+        counterpoint_crcs::register,
+        &format!("{{ memory: 1 GiB, latency: 10 cycles, authority: owners{params} }}"),
+    );
     let mut probes = Vec::new();
     for (index, script) in sms.into_iter().enumerate() {
         probes.push(bench.client::<MmuRequest, MmuReply>("sms", Some(index as u32), script, 3 + index));
@@ -253,7 +264,7 @@ fn mmu(params: &str, sms: [Vec<(u64, MmuRequest)>; 2], commands: Vec<(u64, PageC
 }
 
 fn launched(launch: u32) -> PageCommand {
-    PageCommand::Launched { launch: LaunchId(launch), irregular: false }
+    PageCommand::Launched(kernel(launch, 1))
 }
 
 /// Two kernels that use page 3, one after the other; SM 0 runs the first, SM 1 the second.
@@ -269,17 +280,17 @@ fn handover(params: &str) -> Said {
         (1, PageCommand::Overlap(output)),
         (2, launched(1)),
         (3, launched(2)),
-        (100, PageCommand::Profiled(LaunchId(1))),
-        (101, PageCommand::Profiled(LaunchId(2))),
-        (102, PageCommand::EndOfLaunches),
+        (100, PageCommand::HelperEnded(LaunchId(1))),
+        (101, PageCommand::HelperEnded(LaunchId(2))),
+        (102, PageCommand::Note(Note::new(Progress::EndOfLaunches))),
     ];
     let first = vec![
-        (10, count(Change::Set, 1, 3..4, 7)),
+        (10, count(Change::Claim, 1, 3..4, 7)),
         (120, ask(3, 1)),
         (500, count(Change::Release, 1, 3..4, 8)),
     ];
     let second = vec![
-        (10, count(Change::Set, 2, 3..4, 0)),
+        (10, count(Change::Claim, 2, 3..4, 0)),
         (120, ask(3, 2)),
         (800, count(Change::Release, 2, 3..4, 0)),
     ];
@@ -292,10 +303,10 @@ fn a_page_passes_to_the_next_kernel_and_then_to_the_host_in_the_cycle_of_the_rel
     let walk = 2 * (1 + MEMORY);
     // A count takes the latency, and its line's way from memory the first time; later the cycle of its change.
     let counted = |asked: u64, line: u64| asked + 10 + line;
-    assert_eq!(first[0], (counted(10, MEMORY + 1), MmuReply::Counted { tag: 7 }));
+    assert_eq!(first[0], (counted(10, MEMORY + 1), MmuReply::Claimed { tag: 7 }));
     assert_eq!(first[1], (130 + walk, page(3, 1, true)));
-    assert_eq!(first[2], (counted(500, MEMORY + 1), MmuReply::Counted { tag: 8 }));
-    assert_eq!(second[3], (counted(800, 1), MmuReply::Counted { tag: 0 }));
+    assert_eq!(first[2], (counted(500, MEMORY + 1), MmuReply::Claimed { tag: 8 }));
+    assert_eq!(second[3], (counted(800, 1), MmuReply::Claimed { tag: 0 }));
     assert_eq!(second[1], (130 + walk, page(3, 2, false)), "known, and not its own");
     assert_eq!(second[2], (510, page(3, 2, true)), "in the cycle in which the counts change");
     let to = |from: Option<u32>, to: Option<u32>, appears| PageMoved {
@@ -327,125 +338,8 @@ fn the_scheduler_hears_of_an_owner_no_later_than_the_sm_of_its_release() {
         let Said { sms: [first, second], moved, .. } =
             handover(&format!(", notification: {notification} cycles"));
         let granted = second.iter().find(|(_, reply)| *reply == page(3, 2, true)).unwrap().0;
-        let acknowledged = first.iter().rfind(|(_, it)| *it == MmuReply::Counted { tag: 8 }).unwrap().0;
+        let acknowledged = first.iter().rfind(|(_, it)| *it == MmuReply::Claimed { tag: 8 }).unwrap().0;
         assert_eq!((granted, moved[0].0), (510 + notification, 510 + notification));
         assert!(moved[0].0 <= acknowledged);
     }
-}
-
-/// Runs a block whose page is granted after so many cycles; gives when its memory was accessed and what it asked the MMU.
-fn sm(
-    params: &str,
-    tracking: Tracking,
-    source: &str,
-    granted: u64,
-) -> (Numbers, Vec<(u64, MmuRequest)>, BenchReport) {
-    let fetched = FETCHED.trim_matches(|c| "{} ".contains(c));
-    let mut bench = bench::<Sm>(&format!("{{ {fetched} }}, tlb: {{ entries: 8{params} }} }}"));
-    let launch = tracked(4, tracking, source, 1);
-    let mut memory = Memory::default();
-    let _events: Probe<SmEvent> = bench.client("work", None, vec![(5, block(&launch, 0))], 2);
-    let requests = bench.server("memory", None, move |request| Some((MEMORY, memory.answer(&request))));
-    let asked = bench.server("translation", None, move |request| match request {
-        MmuRequest::Page { page, launch, .. } => {
-            Some((granted, MmuReply::Page { page, launch, granted: true }))
-        }
-        MmuRequest::Count(RangeCount { tag, .. }) => Some((20, MmuReply::Counted { tag })),
-    });
-    let report = bench.run();
-    let requests = requests.take().into_iter().map(|(cycle, request)| (cycle, request.line));
-    (requests.collect(), asked.take(), report)
-}
-
-type Numbers = Vec<(u64, u64)>;
-
-/// A store to the first page of the buffer, and one to the second.
-const STORES: &str = "st.global.u32 [%rd1+64], %r1;\nst.global.u32 [%rd1+4160], %r1;";
-
-#[test]
-fn an_access_issues_when_its_page_is_granted_and_the_warp_waits_with_it() {
-    let source = super::programs::kernel(STORES);
-    let (at_once, ..) = sm(", issue_rule: off", Tracking::Regular, &source, 0);
-    let (held, asked, report) = sm("", Tracking::Regular, &source, 200);
-    assert_finished(&report);
-    let first_page = BUFFER / PAGE;
-    let pages: Numbers = asked
-        .iter()
-        .map(|(cycle, request)| match request {
-            MmuRequest::Page { page, bytes: PAGE, launch: LaunchId(4) } => (*cycle, *page),
-            other => panic!("{other:?}"),
-        })
-        .collect();
-    assert_eq!([pages[0].1, pages[1].1], [first_page, first_page + 1]);
-    // The question leaves in the cycle behind the attempt, and the instruction issues in the cycle of the grant.
-    const WAIT: u64 = 200 + 2;
-    // Both read %rd1 and %r1 from one bank: where they issue one behind the other, the second waits a cycle for the first.
-    assert_eq!(at_once[1].0 - at_once[0].0, 1 + SAME_BANK);
-    assert_eq!(held[0].0 - at_once[0].0, WAIT);
-    assert_eq!(held[1].0 - at_once[1].0, 2 * WAIT - SAME_BANK);
-    assert_eq!(pages[1].0 - pages[0].0, WAIT + 1);
-    assert_eq!(
-        report.count("issue_slots.page"),
-        2 * WAIT,
-        "both attempts, and the cycles until their pages came"
-    );
-}
-
-/// A kernel that ends like a post-profiler: its one thread that is first gives a range back.
-fn releasing(body: &str) -> String {
-    let source = super::programs::kernel(&format!(
-        "{body}
-{{ .param .b64 a; .param .b64 l; .param .b64 h; .param .b32 f;
-mov.u32 %r4, %tid.x;
-setp.ne.u32 %p1, %r4, 0;
-@%p1 bra $done;
-st.param.b64 [a], %rd1;
-st.param.b64 [l], %rd1;
-add.s64 %rd3, %rd1, 8192;
-st.param.b64 [h], %rd3;
-mov.u32 %r5, 2;
-st.param.b32 [f], %r5;
-call.uni __crcs_release_range, (a, l, h, f);
-}}
-$done:"
-    ));
-    let declaration =
-        ".extern .func __crcs_release_range(.param .b64 a, .param .b64 l, .param .b64 h, .param .b32 f);\n";
-    let at = source.find(".visible").expect("a kernel is visible");
-    format!("{}{declaration}{}", &source[..at], &source[at..])
-}
-
-#[test]
-fn a_block_gives_its_pages_back_when_its_stores_are_acknowledged() {
-    let source = releasing(STORES);
-    let release = |asked: &[(u64, MmuRequest)]| {
-        let counts = asked.iter().filter(|(_, request)| matches!(request, MmuRequest::Count(_)));
-        counts.map(|(cycle, _)| *cycle).collect::<Vec<_>>()
-    };
-    let (stores, asked, report) = sm("", Tracking::Regular, &source, 10);
-    assert_finished(&report);
-    let (_, early, _) = sm(", release_behind_stores: off", Tracking::Regular, &source, 10);
-    let last = stores.iter().map(|(cycle, _)| *cycle).max().unwrap();
-    let released = release(&asked);
-    assert_eq!(released.len(), 1, "{asked:?}");
-    assert!(released[0] > last + MEMORY, "the last store is acknowledged: {released:?}, {stores:?}");
-    assert!(release(&early)[0] < last + MEMORY, "without the rule it does not wait");
-    let Some((_, MmuRequest::Count(count))) = asked.iter().find(|(_, it)| matches!(it, MmuRequest::Count(_)))
-    else {
-        panic!("{asked:?}")
-    };
-    let expected = (LaunchId(4), Change::Release, BUFFER, BUFFER + 8192, false, true);
-    assert_eq!((count.kernel, count.change, count.start, count.end, count.reads, count.writes), expected);
-}
-
-#[test]
-fn ranges_of_a_launch_that_tracks_nothing_and_launches_without_a_tlb_are_faults() {
-    let (.., report) = sm("", Tracking::None, &releasing(""), 10);
-    assert_eq!(fault(&report), "k#4 counts accesses to pages, and is launched as a kernel that does not");
-    let mut bench = bench::<Sm>("{}");
-    let launch = tracked(1, Tracking::Regular, &super::programs::kernel(""), 1);
-    let _events: Probe<SmEvent> = bench.client("work", None, vec![(5, block(&launch, 0))], 2);
-    let _requests = bench.server("memory", None, |request| Some((100, numbered(&request))));
-    let message = "a kernel that tracks its pages needs an SM with a TLB (tlb.entries)";
-    assert_eq!(fault(&bench.run()), message);
 }

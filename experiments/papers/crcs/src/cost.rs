@@ -1,4 +1,4 @@
-//! What CRCS and PPCS cost in storage, reckoned as the paper does (Kim et al., PACT 2016, section 5.4): bits that entries of TLBs
+//! What CRCS and PPCS cost in storage, computed as the paper does (Kim et al., PACT 2016, section 5.4): bits that entries of TLBs
 //! and of the CTA scheduler's table get, beside the caches and the shared memory of the GPU.
 //!
 //! The paper's numbers do not fit the machine that it evaluates, so both are here. Five bits do not count 64 SMs, nor do eleven bits
@@ -6,17 +6,25 @@
 //! the share of 0.77 % is of a GPU with 32 KB and 48 KB. The ready bit of each entry of the instruction buffers is not in that
 //! share, and is not here.
 
+use counterpoint_framework::model::Node;
 use counterpoint_framework::topology::Machine;
 
-use super::{CostReport, FieldBits, Table, bits, l2, named, of_kind, one, parameter, size, width};
+use counterpoint_simulation::cost::{
+    CostReport, FieldBits, Table, bits, l2, named, of_kind, one, parameter, size, width,
+};
 
-/// CRCS and PPCS, for machines whose SMs have TLBs.
+/// CRCS and PPCS, for machines whose MMU knows owners of pages.
 pub const REPORT: CostReport = CostReport {
     name: "CRCS and PPCS",
     with: "`--with crcs-ppcs`",
-    applies: |machine| one(machine, "gpu/sm").and_then(|sm| parameter(sm, "tlb.entries")) != Ok(0),
+    applies: |machine| one(machine, "gpu/mmu").is_ok_and(has_owners),
     tables: |machine| Ok(Cost::of(machine)?.tables()),
 };
+
+fn has_owners(mmu: &Node) -> bool {
+    let authority = mmu.get("authority");
+    authority.is_some_and(|chosen| chosen.as_scalar() == Some("owners") || chosen.get("owners").is_some())
+}
 
 /// What an entry of a TLB gets.
 pub const TLB_FIELDS: [FieldBits; 6] = [
@@ -166,8 +174,23 @@ impl Cost {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::machine;
+    use std::path::Path;
+
+    use counterpoint_simulation::registry_with;
+    use counterpoint_simulation::run::{RunRequest, load_machine};
+
     use super::*;
+
+    fn machine(name: &str, overlays: &[&str], sets: &[&str]) -> Machine {
+        let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
+        let request = RunRequest {
+            folder: Path::new(env!("CARGO_MANIFEST_DIR")).to_owned(),
+            overlays: texts(overlays),
+            sets: texts(sets),
+            ..RunRequest::new(name, "")
+        };
+        load_machine(&request, &registry_with(&[crate::register])).unwrap().machine
+    }
 
     fn cost(overlays: &[&str], sets: &[&str]) -> Result<Cost, String> {
         Cost::of(&machine("crcs-64sm-pcie3-ssd", overlays, sets))
@@ -192,6 +215,8 @@ mod tests {
         let half = cost(&["crcs-ppcs"], &["gpu.sms=32", "gpu.sm.tlb.entries=64"]).unwrap();
         assert_eq!(half.bytes(&KERNEL_FIELDS), 32 * 512 + 3328);
         let problem = cost(&[], &[]).unwrap_err();
-        assert!(problem.contains("no TLBs"), "{problem}");
+        assert_eq!(problem, "the machine has no component of kind gpu/mmu");
+        let without = cost(&["crcs-ppcs"], &["gpu.sm.tlb.entries=0"]).unwrap_err();
+        assert!(without.contains("no TLBs"), "{without}");
     }
 }

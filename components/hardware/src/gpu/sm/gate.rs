@@ -1,17 +1,18 @@
-//! CRCS on an SM: accesses that wait for pages, and what blocks tell the MMU of their ranges.
+//! The gate: global accesses that wait until the authority over pages grants theirs, and what blocks claim of it.
 //!
-//! A kernel that tracks its pages may touch a page when the page is ready and its kernel's own. The address of an access is
-//! known when its warp is chosen; if a page is missing then, the instruction stays in the warp's buffer with its ready bit
-//! clear, and is issued when the MMU has granted all of its pages. A page that has been granted stays its kernel's until the
-//! block that waits has ended, so the bit is not taken back. An SM all of whose warps wait sleeps.
+//! A gated launch may access a page when the authority has granted it. The address of an access is known when its warp is
+//! chosen; if a page is missing then, the instruction stays in the warp's buffer with its ready bit clear, and is issued when
+//! all of its pages have been granted. A page that has been granted stays so until the block that waits has ended, so the bit is
+//! not taken back. An SM all of whose warps wait sleeps.
 //!
-//! When a block has ended and its stores have been acknowledged, it gives the pages of its ranges back; its end is reported
-//! when the MMU has counted them.
+//! A kernel can call device functions that leave the warp and claim ranges of memory from the authority, for blocks of its own or
+//! those of the launch that it helps. When a block has ended and its stores have been acknowledged, its releases leave; its end
+//! is reported when the authority has noted them.
 
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::Context;
-use counterpoint_protocols::launch::{IssueSlot, Tracking};
-use counterpoint_protocols::translation::{Change, RangeCount};
+use counterpoint_protocols::launch::{IssueSlot, Precedence};
+use counterpoint_protocols::translation::{Change, RangeClaim};
 use counterpoint_ptx::{Access, RangeAction, RangeCall};
 
 use super::load_store::PageNews;
@@ -27,8 +28,8 @@ pub(super) struct Held {
 }
 
 impl Sm {
-    /// Issues the global access in `scratch` of a kernel that tracks its pages, if it may touch all of them.
-    pub(super) fn issue_tracked(&mut self, slot: u32, lanes: u32, sim: &Context<SmStats>) -> IssueSlot {
+    /// Issues the global access in `scratch` of a gated launch, if all of its pages are granted.
+    pub(super) fn issue_gated(&mut self, slot: u32, lanes: u32, sim: &Context<SmStats>) -> IssueSlot {
         let place = self.warps.slots[slot as usize].cta;
         let Some(cta) = &self.ctas[place] else { return IssueSlot::Used };
         let missing = self.load_store.missing_pages(&self.scratch, cta.launch.id, &sim.stats.tlb);
@@ -64,12 +65,12 @@ impl Sm {
         self.refresh(slot, place);
     }
 
-    /// Hears what the MMU says.
+    /// An answer of the authority.
     #[inline]
     pub(super) fn hear(&mut self, news: Option<PageNews>) {
         match news {
             Some(PageNews::Granted(page)) => self.granted(page),
-            Some(PageNews::Counted(place)) => {
+            Some(PageNews::Claimed(place)) => {
                 if let Some(cta) = &mut self.ctas[place] {
                     cta.outstanding -= 1;
                     self.ended |= 1 << place;
@@ -96,8 +97,8 @@ impl Sm {
         }
     }
 
-    /// A profiler says what a block may access: before it begins, or that it will not any more.
-    pub(super) fn count_range(
+    /// A device function claims a range for a block, or releases it.
+    pub(super) fn claim_range(
         &mut self,
         place: usize,
         action: RangeAction,
@@ -105,40 +106,40 @@ impl Sm {
     ) -> Result<(), Fault> {
         let Some(cta) = &mut self.ctas[place] else { return Ok(()) };
         let launch = &cta.launch;
-        let (kernel, change) = match (action, launch.tracking) {
-            (RangeAction::Set, Tracking::Profiler(kernel)) => (kernel, Change::Set),
-            (RangeAction::Release, Tracking::Regular) => (launch.id, Change::Release),
+        let (kernel, change) = match (action, launch.precedence) {
+            (RangeAction::Set, Precedence::Helper(kernel)) => (kernel, Change::Claim),
+            (RangeAction::Release, Precedence::Gated) => (launch.id, Change::Release),
             _ => {
                 return Err(Fault::new(format!(
-                    "{} counts accesses to pages, and is launched as a kernel that does not",
+                    "{} claims ranges of memory, and is launched as a kernel that does not",
                     launch.name()
                 )));
             }
         };
-        // What lies outside of the array's allocation is ignored (section 4.2.2).
+        // What lies outside of the array's allocation is nobody's.
         let Some(array) = launch.memory.around(call.array) else { return Ok(()) };
         let (start, end) = (call.low.max(array.start), call.high.min(array.end));
         if start >= end {
             return Ok(());
         }
         let (reads, writes, tag) = (call.reads, call.writes, place as u32);
-        let count = RangeCount { kernel, change, start, end, reads, writes, tag };
+        let claim = RangeClaim { kernel, change, start, end, reads, writes, tag };
         if change == Change::Release && self.release_behind_stores {
-            cta.releases.push(count);
+            cta.releases.push(claim);
         } else {
             cta.outstanding += 1;
-            self.load_store.count_range(count);
+            self.load_store.claim_range(claim);
         }
         Ok(())
     }
 
-    /// Gives the pages of a block back that has ended, whose stores have been acknowledged; false if it has none to give.
-    pub(super) fn give_pages_back(&mut self, place: usize) -> bool {
+    /// Sends the releases of a block that has ended, whose stores have been acknowledged; false if it has none.
+    pub(super) fn release_ranges(&mut self, place: usize) -> bool {
         let Some(cta) = &mut self.ctas[place] else { return false };
         let releases = std::mem::take(&mut cta.releases);
         cta.outstanding += releases.len() as u32;
         let any = !releases.is_empty();
-        releases.into_iter().for_each(|count| self.load_store.count_range(count));
+        releases.into_iter().for_each(|claim| self.load_store.claim_range(claim));
         any
     }
 }

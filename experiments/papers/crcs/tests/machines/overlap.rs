@@ -5,11 +5,10 @@ use std::collections::BTreeSet;
 use counterpoint_simulation::launches::is_launch;
 use counterpoint_simulation::run::{RunRequest, RunSummary};
 
-use super::{FIFO, PPCS, SMALL, assert_right, on_crcs};
-use crate::observed::{Block, blocks, phase, seconds, total, with_blocks};
+use super::{FIFO, PPCS, SMALL, assert_right, on_crcs, run_request, with_blocks};
 use counterpoint_framework::time::SimTime;
-
-use crate::support::{assert_verified, run_request};
+use counterpoint_tests::observed::{Block, blocks, phase, seconds, total};
+use counterpoint_tests::support::assert_verified;
 
 #[test]
 fn no_sm_holds_blocks_of_two_launches_and_the_l1_is_flushed_between_them() {

@@ -5,8 +5,8 @@ use std::fmt::Write;
 
 use counterpoint_simulation::run::{RunRequest, RunSummary};
 
-use super::{FIFO, PPCS, SMALL, assert_right, on_crcs};
-use crate::support::{assert_wrong, run_request};
+use super::{FIFO, PPCS, SMALL, assert_right, on_crcs, run_request};
+use counterpoint_tests::support::assert_wrong;
 
 /// `spin`: each thread of a block reads its element, turns as many rounds as `counts` says for the block, and writes 3 x + 1. A block that turns none may touch its elements, for all that anybody can tell, and
 /// does not. `scatter`: each thread writes its number to the beginning of a row of 32 words. `gather`: each thread reads what stands
@@ -144,8 +144,8 @@ expect:
     ];
     // Each block has an SM of its own.
     let run = |rule: &str| run_own(application, &files, FIFO, &["gpu.sms=16", rule]);
-    assert_right(&run("gpu.mmu.early_release=table"), 2);
-    let summary = run("gpu.mmu.early_release=owner");
+    assert_right(&run("gpu.mmu.authority={ owners: { early_release: table } }"), 2);
+    let summary = run("gpu.mmu.authority={ owners: { early_release: owner } }");
     let first = assert_wrong(&summary);
     assert_eq!(first, 896, "the last block's first element");
     let found = races(&summary);

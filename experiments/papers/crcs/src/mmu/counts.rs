@@ -8,7 +8,7 @@
 
 use counterpoint_protocols::launch::LaunchId;
 use counterpoint_protocols::memory::line_of;
-use counterpoint_protocols::translation::RangeCount;
+use counterpoint_protocols::translation::RangeClaim;
 
 /// Bytes of a page's entry in the tables.
 const PAGE_ENTRY: u64 = 8;
@@ -62,7 +62,7 @@ impl Counts {
     pub(super) fn change(
         &mut self,
         pages: impl Iterator<Item = u64>,
-        count: &RangeCount,
+        count: &RangeClaim,
         owned: impl Fn(u64) -> bool,
     ) -> Result<Cost, String> {
         let (mut cost, mut last) = (Cost::default(), None);
@@ -126,10 +126,10 @@ mod tests {
 
     use super::*;
 
-    fn count(kernel: u32) -> RangeCount {
+    fn count(kernel: u32) -> RangeClaim {
         let (start, end) = (0, 1);
         let kernel = LaunchId(kernel);
-        RangeCount { kernel, change: Change::Set, start, end, reads: true, writes: false, tag: 0 }
+        RangeClaim { kernel, change: Change::Claim, start, end, reads: true, writes: false, tag: 0 }
     }
 
     const POOL: u64 = 1 << 21;

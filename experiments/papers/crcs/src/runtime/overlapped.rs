@@ -17,15 +17,18 @@ use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::{Choice, Params, Variant};
 use counterpoint_framework::telemetry::{Level, SpanId};
 use counterpoint_framework::time::Bytes;
-use counterpoint_protocols::bus::{Description, Direction, Work};
+use counterpoint_host_model::Driver;
+use counterpoint_host_model::driver::threads::{Move, Thread, Way};
+use counterpoint_host_model::program::{
+    Application, BufferId, Condition, DEFAULT_STREAM, LaunchStep, Range, Step, Transfer,
+};
+use counterpoint_host_model::runtimes::{Runtime, Sends, Walks};
+use counterpoint_protocols::bus::{Description, Direction};
+use counterpoint_protocols::extra::{Extra, LineTag, Note};
+use counterpoint_protocols::launch::Precedence;
 
-use super::Runtime;
-use super::profiled::{Profilers, profilers_of, with_profilers};
-use super::walk::{Sends, Walks};
-use crate::driver::Driver;
-use crate::driver::overlap::profiler_of;
-use crate::driver::threads::{Move, Thread, Way};
-use crate::program::{Application, BufferId, Condition, DEFAULT_STREAM, LaunchStep, Range, Step, Transfer};
+use super::profiled::{Profilers, profiler_of, profilers_of, with_profilers};
+use crate::messages::{Irregular, Progress};
 
 /// In which order the prelude fills the arrays.
 #[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,10 +111,10 @@ impl Runtime for Overlapped {
         let inputs = self.prelude(driver, &application);
         let prelude = driver.begin(Some(run), Level::Phases, "prelude");
         driver.start(Thread::new(Way::Out, outputs, postlude, None));
-        driver.start(Thread::new(Way::In, inputs, prelude, Some(Work::PreludeEnded)));
+        driver.start(Thread::new(Way::In, inputs, prelude, Some(Note::new(Progress::PreludeEnded))));
         let mut sender = Sender { profilers, parent: kernels };
         sender.walk(driver, &application.steps).await?;
-        driver.end_launches().await;
+        driver.note(&Note::new(Progress::EndOfLaunches), true).await;
         driver.drain().await?;
         driver.end(kernels);
         driver.join().await
@@ -228,9 +231,18 @@ struct Sender {
 #[async_trait(?Send)]
 impl Sends for Sender {
     async fn launch(&mut self, driver: &mut Driver<'_>, launch: &LaunchStep) -> Result<(), Fault> {
-        let profiler = self.profilers.get(&key(launch));
-        let profiler = profiler.map(|kernel| profiler_of(launch, Arc::clone(kernel)));
-        driver.launch_tracked(launch, profiler.as_ref(), Some(self.parent)).await?;
+        let parent = Some(self.parent);
+        let Some(kernel) = self.profilers.get(&key(launch)) else {
+            // Nobody can tell which pages it touches.
+            let extra = Extra::new(Irregular, LineTag::NONE);
+            driver.launch_as(launch, DEFAULT_STREAM, (Precedence::Gated, extra), parent).await?;
+            return Ok(());
+        };
+        let profiler = profiler_of(launch, Arc::clone(kernel));
+        let helper = (Precedence::Helper(driver.launch_after_next()), Extra::default());
+        driver.launch_as(&profiler, DEFAULT_STREAM, helper, parent).await?;
+        let gated = (Precedence::Gated, Extra::default());
+        driver.launch_as(launch, DEFAULT_STREAM, gated, parent).await?;
         Ok(())
     }
 

@@ -16,8 +16,9 @@ use std::ops::RangeInclusive;
 use counterpoint_framework::model::Choice;
 use counterpoint_protocols::bus::{Copy, Direction};
 use counterpoint_protocols::launch::LaunchId;
-use counterpoint_protocols::pages::PageMoved;
-use counterpoint_protocols::translation::{Change, RangeCount};
+use counterpoint_protocols::translation::{Change, RangeClaim};
+
+use crate::messages::PageMoved;
 
 /// What a block's end does to a page that an older kernel still owns.
 #[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
@@ -277,20 +278,20 @@ impl Ownership {
     ///
     /// # Errors
     /// If more blocks end than were counted, or the kernel has not been launched.
-    pub fn count(&mut self, count: &RangeCount, out: &mut Vec<Consequence>) -> Result<(), String> {
+    pub fn count(&mut self, count: &RangeClaim, out: &mut Vec<Consequence>) -> Result<(), String> {
         if !self.kernels.contains(&count.kernel) {
             return Err(format!("launch {} counts its blocks and does not track its pages", count.kernel.0));
         }
         for page in self.pages_of(count.start, count.end) {
             match count.change {
-                Change::Set => self.set(page, count),
+                Change::Claim => self.set(page, count),
                 Change::Release => self.release(page, count, out)?,
             }
         }
         Ok(())
     }
 
-    fn set(&mut self, page: u64, count: &RangeCount) {
+    fn set(&mut self, page: u64, count: &RangeClaim) {
         self.tally.set += 1;
         let list = &mut self.page(page).list;
         // Kernels come nearly in their order.
@@ -307,7 +308,7 @@ impl Ownership {
         entry.writes += u32::from(count.writes);
     }
 
-    fn release(&mut self, number: u64, count: &RangeCount, out: &mut Vec<Consequence>) -> Result<(), String> {
+    fn release(&mut self, number: u64, count: &RangeClaim, out: &mut Vec<Consequence>) -> Result<(), String> {
         self.tally.released += 1;
         let early = self.early;
         let page = self.page(number);

@@ -1,15 +1,18 @@
 //! CRCS and PPCS on whole machines, by the facts that the paper states (Kim et al., PACT 2016): kernels that depend on each
 //! other and run side by side compute what they compute one after another, and each rule that makes it so is needed.
 //!
-//! How single components keep these rules is in the tests of `counterpoint-hardware`.
+//! How single components keep these rules is in `timing`.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod errors;
 mod overlap;
 mod rules;
 
-use crate::observed::total;
-use crate::support::{assert_verified, request, run_request};
+use counterpoint_simulation::registry_with;
 use counterpoint_simulation::run::{RunRequest, RunSummary};
+use counterpoint_tests::observed::{of_blocks, total};
+use counterpoint_tests::support::{assert_verified, request, run_with};
 
 const FIFO: &str = "crcs-fifo";
 const PPCS: &str = "crcs-ppcs";
@@ -22,6 +25,15 @@ fn on_crcs(overlay: Option<&str>, application: &str, sets: &[&str]) -> RunReques
     let overlays = overlay.iter().map(|name| (*name).to_owned()).collect();
     let request = request("crcs-64sm-pcie3-ssd", application, sets);
     RunRequest { overlays, racecheck: true, hash: true, ..request }
+}
+
+fn run_request(request: &RunRequest) -> RunSummary {
+    run_with(request, registry_with(&[counterpoint_crcs::register]))
+}
+
+/// Runs with the spans of blocks.
+fn with_blocks(request: RunRequest) -> RunSummary {
+    run_request(&of_blocks(request))
 }
 
 /// Asserts that a run computed what it should, and that the race checker looked at its launches and found nothing.

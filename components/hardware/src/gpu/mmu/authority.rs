@@ -1,0 +1,147 @@
+//! Authorities over pages: which launch may access a page of device memory, and when.
+//!
+//! The MMU asks its authority once a page is translated. An authority that does not grant at once grants later, by another answer. It
+//! may have ports of its own, hear what blocks claim, and keep tables in device memory behind those of the MMU.
+
+use std::collections::VecDeque;
+
+use counterpoint_framework::kernel::Source;
+use counterpoint_framework::model::{Registry, Variant};
+use counterpoint_framework::time::SimTime;
+use counterpoint_protocols::launch::LaunchId;
+use counterpoint_protocols::memory::{Label, MemAccess, MemRequest, Tag};
+use counterpoint_protocols::translation::{MmuReply, RangeClaim};
+
+/// Registers the authorities.
+pub(crate) fn register(registry: &mut Registry) {
+    registry.variant::<dyn Authority, Any>();
+}
+
+/// Tags of an authority's requests to memory begin here; those of walkers are below.
+pub(super) const OWN_TAGS: u32 = 1 << 16;
+
+/// What an authority knows of its MMU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tables {
+    /// Bytes of a page, a power of two.
+    pub page: u64,
+    /// Address of the entry of page 0 in the lowest tables, 8 bytes each.
+    pub entries: u64,
+    /// Address behind the page tables.
+    pub end: u64,
+    /// Cycles from a message of an SM to its lookup.
+    pub latency: u64,
+}
+
+/// What leaves an MMU.
+#[derive(Debug, Default)]
+pub struct Outbox {
+    /// By SM.
+    pub(super) answers: Vec<VecDeque<MmuReply>>,
+    pub(super) requests: VecDeque<MemRequest>,
+}
+
+impl Outbox {
+    /// Nothing, for this many SMs.
+    pub(super) fn new(sms: usize) -> Self {
+        Outbox { answers: vec![VecDeque::new(); sms], requests: VecDeque::new() }
+    }
+
+    /// An answer to an SM.
+    pub fn answer(&mut self, sm: usize, answer: MmuReply) {
+        self.answers[sm].push_back(answer);
+    }
+
+    /// A request of the authority to memory; its answer has this number ([`Authority::answered`]).
+    pub fn request(&mut self, line: u64, number: u32, access: MemAccess) {
+        self.ask(line, Tag(OWN_TAGS + number), access);
+    }
+
+    pub(super) fn ask(&mut self, line: u64, tag: Tag, access: MemAccess) {
+        self.requests.push_back(MemRequest { line, tag, client: 0, label: Label::default(), access });
+    }
+}
+
+/// Decides which launch may access a page. The MMU calls it in each of its steps in the order of the methods.
+pub trait Authority {
+    /// Before all else.
+    fn begin(&mut self, _tables: Tables) {}
+
+    /// A block on an SM claims a range in this cycle, or releases it. [`MmuReply::Claimed`] is the answer.
+    ///
+    /// # Errors
+    /// A sentence that says why it cannot.
+    fn claim(&mut self, cycle: u64, sm: usize, claim: RangeClaim) -> Result<(), String>;
+
+    /// Takes what has come through ports of its own.
+    ///
+    /// # Errors
+    /// A sentence that says why it cannot go on.
+    fn hear(&mut self, _outbox: &mut Outbox) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Memory has answered a request of its own.
+    fn answered(&mut self, _number: u32, _cycle: u64, _outbox: &mut Outbox) {}
+
+    /// Whether a launch may access a page now; 0 stands for launches that are not gated, which always may. If not, the SM gets
+    /// another [`MmuReply::Page`] when it may.
+    fn ask(&mut self, page: u64, launch: LaunchId, sm: usize) -> bool;
+
+    /// Does what is due in this cycle.
+    ///
+    /// # Errors
+    /// A sentence that says why it cannot go on.
+    fn work(&mut self, _cycle: u64, _outbox: &mut Outbox) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Sends through ports of its own; messages on changes of pages leave after this time.
+    fn send(&mut self, _notification: SimTime) {}
+
+    /// The cycle in which [`Authority::work`] has something to do next.
+    fn due(&self) -> Option<u64> {
+        None
+    }
+
+    /// What at its ports wakes the MMU.
+    fn awaits(&self) -> Vec<Option<&dyn Source>> {
+        Vec::new()
+    }
+
+    /// Whether an SM waits for it.
+    fn is_busy(&self) -> bool {
+        false
+    }
+
+    /// Says what SMs wait for, in a run that hangs.
+    fn reasons(&self) -> Box<dyn Fn() -> Vec<String>> {
+        Box::new(Vec::new)
+    }
+}
+
+/// The authority `any`.
+struct Any;
+
+impl Variant<dyn Authority> for Any {
+    const NAME: &'static str = "any";
+    const DOC: &'static str = "Any launch may access any page.";
+    type Params = ();
+
+    fn build((): &()) -> Result<Box<dyn Authority>, String> {
+        Ok(Box::new(Any))
+    }
+}
+
+impl Authority for Any {
+    fn claim(&mut self, _cycle: u64, sm: usize, claim: RangeClaim) -> Result<(), String> {
+        Err(format!(
+            "a block of launch {} on SM {sm} claims a range, and the MMU's `authority` keeps none",
+            claim.kernel.0
+        ))
+    }
+
+    fn ask(&mut self, _page: u64, _launch: LaunchId, _sm: usize) -> bool {
+        true
+    }
+}

@@ -1,0 +1,55 @@
+//! What the parts of CRCS say to each other beyond the generic messages.
+
+use std::hash::{Hash, Hasher};
+
+use counterpoint_framework::kernel::Message;
+use counterpoint_protocols::extra::Payload;
+use counterpoint_protocols::launch::{Launch, LaunchId};
+
+/// From the MMU to the CTA scheduler: an available page has another owner. Pages are available when what the host copies has
+/// come, and if the host copies nothing there, when their first owner has handed them over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PageMoved {
+    /// The owner before; nobody, if the page has become available now.
+    pub from: Option<LaunchId>,
+    /// The owner now; nobody, if no kernel will touch it any more.
+    pub to: Option<LaunchId>,
+    /// It has become available.
+    pub appears: bool,
+}
+
+impl Message for PageMoved {
+    const DUPLICATE: Option<fn(&Self) -> Self> = Some(Clone::clone);
+}
+
+/// How far the host is, to MMU and CTA scheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Progress {
+    /// No kernel whose pages are tracked will be launched any more.
+    EndOfLaunches,
+    /// The host has written all that kernels read.
+    PreludeEnded,
+}
+
+impl Payload for Progress {
+    fn feed(&self, mut state: &mut dyn Hasher) {
+        self.hash(&mut state);
+    }
+}
+
+/// On a gated launch: nobody can tell which pages it accesses. It runs alone among the kernels whose pages are tracked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Irregular;
+
+impl Irregular {
+    /// Whether a launch is irregular.
+    pub fn is(launch: &Launch) -> bool {
+        launch.extra.get::<Irregular>().is_some()
+    }
+}
+
+impl Payload for Irregular {
+    fn feed(&self, mut state: &mut dyn Hasher) {
+        self.hash(&mut state);
+    }
+}

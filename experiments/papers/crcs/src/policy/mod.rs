@@ -1,0 +1,14 @@
+//! Policies of the CTA scheduler for kernels whose pages are tracked.
+
+mod dependences;
+mod fifo;
+mod owners;
+mod ppcs;
+
+use counterpoint_framework::model::Registry;
+use counterpoint_hardware::gpu::cta_scheduler::CtaPolicy;
+
+/// Registers the policies.
+pub(crate) fn register(registry: &mut Registry) {
+    registry.equipped::<dyn CtaPolicy, fifo::CrcsFifo>().equipped::<dyn CtaPolicy, ppcs::Ppcs>();
+}

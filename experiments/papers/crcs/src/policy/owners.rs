@@ -1,0 +1,84 @@
+//! What both policies know: kernels, owners of pages, and how far the host is.
+
+use counterpoint_framework::kernel::{In, Source};
+use counterpoint_framework::model::Ports;
+use counterpoint_hardware::gpu::cta_scheduler::{Placement, Running, Turn, View};
+use counterpoint_protocols::extra::Note;
+
+use super::dependences::Dependences;
+use crate::messages::{PageMoved, Progress};
+
+/// The port of a policy.
+#[derive(Ports)]
+pub(super) struct OwnerPorts {
+    /// The MMU: the owners of the available pages.
+    pages: Option<In<PageMoved>>,
+}
+
+/// What is known.
+pub(super) struct Owners {
+    ports: OwnerPorts,
+    pub(super) dependences: Dependences,
+}
+
+impl Owners {
+    pub(super) fn new(ports: OwnerPorts) -> Self {
+        Owners { ports, dependences: Dependences::default() }
+    }
+
+    /// Takes all that has come from the MMU.
+    pub(super) fn listen(&mut self) {
+        while let Some(moved) = self.ports.pages.as_mut().and_then(In::try_recv) {
+            self.dependences.moved(moved);
+        }
+    }
+
+    /// What wakes the scheduler.
+    pub(super) fn awaits(&self) -> Vec<Option<&dyn Source>> {
+        self.ports.pages.iter().map(|pages| pages.when(true)).collect()
+    }
+
+    /// A note of the host.
+    pub(super) fn noted(&mut self, note: &Note) {
+        if let Some(progress) = note.get::<Progress>() {
+            self.dependences.noted(*progress);
+        }
+    }
+
+    /// Whether the blocks of a launch may run, as far as the kernels before it are concerned.
+    pub(super) fn may_run(&self, view: &View<'_>, launch: usize) -> bool {
+        self.dependences.may_run(&view.launches[launch].launch)
+    }
+
+    /// A kernel's share of the available pages less its share of the SMs, times both denominators.
+    pub(super) fn advantage(&self, view: &View<'_>, launch: usize) -> i128 {
+        let (available, owned) = self.dependences.pages(view.launches[launch].launch.id);
+        let (sms, mine) = (view.sms.len() as i128, i128::from(view.launches[launch].sms));
+        let available = i128::from(available.max(1));
+        i128::from(owned) * sms - mine * available
+    }
+
+    /// The rule of `crcs-fifo`: pre-profilers, then the oldest kernel with blocks left.
+    pub(super) fn oldest_first(&self, view: &View<'_>, turn: &mut Turn) -> Option<Placement> {
+        let oldest = || kernels(view).next().filter(|&launch| self.may_run(view, launch));
+        on_its_own(view, waiting_profiler(view).or_else(oldest)?, turn)
+    }
+}
+
+/// The kernels that have blocks left to place, oldest first; pre-profilers are none.
+pub(super) fn kernels(view: &View<'_>) -> impl Iterator<Item = usize> {
+    let waits = |(_, running): &(usize, &Running)| !running.is_helper() && running.waiting() > 0;
+    view.launches.iter().enumerate().filter(waits).map(|(launch, _)| launch)
+}
+
+/// The next block of a pre-profiler, if one has any left to place.
+pub(super) fn waiting_profiler(view: &View<'_>) -> Option<usize> {
+    view.launches.iter().position(|running| running.is_helper() && running.waiting() > 0)
+}
+
+/// Places a block of a launch on an SM that serves it or is empty.
+pub(super) fn on_its_own(view: &View<'_>, launch: usize, turn: &mut Turn) -> Option<Placement> {
+    turn.find(|sm| {
+        (view.is_free_for(launch, sm) && view.fits(launch, sm)).then_some(Placement { launch, sm })
+    })
+}
