@@ -11,7 +11,7 @@ use counterpoint_simulation::application::{Files, LoadedApplication, load};
 use crate::support::root;
 
 /// The dialects in which applications are committed; those beside GPGPU-Sim's figures in that which was measured alone.
-pub(crate) const DIALECTS: [&str; 4] = ["nvrtc-sm_35", "nvrtc-sm_70", "clang-sm_20", "clang-sm_35"];
+pub const DIALECTS: [&str; 4] = ["nvrtc-sm_35", "nvrtc-sm_70", "clang-sm_20", "clang-sm_35"];
 
 /// The repository's files, with the kernels in another dialect and without inputs that someone put there.
 struct InDialect<'a>(&'a str);
@@ -29,7 +29,7 @@ impl Files for InDialect<'_> {
 }
 
 /// The applications that have kernels in every dialect, in the order of their names.
-pub(crate) fn applications() -> Vec<String> {
+pub fn applications() -> Vec<String> {
     let folder = root().join("experiments/applications");
     let entries = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap());
     let mut names: Vec<String> = entries
@@ -42,7 +42,7 @@ pub(crate) fn applications() -> Vec<String> {
 }
 
 /// An application in a dialect.
-pub(crate) fn load_in_dialect(name: &str, dialect: &str, sets: &[&str]) -> LoadedApplication {
+pub fn load_in_dialect(name: &str, dialect: &str, sets: &[&str]) -> LoadedApplication {
     let folder = root().join("experiments/applications").join(name);
     let path = folder.join(format!("{name}.yaml")).display().to_string();
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
@@ -51,32 +51,33 @@ pub(crate) fn load_in_dialect(name: &str, dialect: &str, sets: &[&str]) -> Loade
 }
 
 /// An application in a dialect, and the text of its kernels.
-pub(crate) fn load_application(name: &str, dialect: &str, sets: &[&str]) -> (LoadedApplication, String) {
+pub fn load_application(name: &str, dialect: &str, sets: &[&str]) -> (LoadedApplication, String) {
     let folder = root().join("experiments/applications").join(name);
     let loaded = load_in_dialect(name, dialect, sets);
     (loaded, std::fs::read_to_string(folder.join(format!("kernel.{dialect}.ptx"))).unwrap())
 }
 
 /// The memory of a device, and which buffer each name means.
-pub(crate) struct Device {
-    pub(crate) memory: FlatMemory,
+pub struct Device {
+    /// The memory.
+    pub memory: FlatMemory,
     buffers: Vec<Range<u64>>,
     meaning: Vec<usize>,
 }
 
 /// What a launch hands to its kernel.
-pub(crate) struct Arguments {
+pub struct Arguments {
     /// As the kernel reads them.
-    pub(crate) bytes: Vec<u8>,
+    pub bytes: Vec<u8>,
     /// Their values by index.
-    pub(crate) params: BTreeMap<u32, i128>,
+    pub params: BTreeMap<u32, i128>,
     /// Where the buffers among them lie.
-    pub(crate) allocations: BTreeMap<u32, Range<u64>>,
+    pub allocations: BTreeMap<u32, Range<u64>>,
 }
 
 impl Device {
     /// A device with an application's buffers, which hold its inputs.
-    pub(crate) fn new(loaded: &LoadedApplication) -> Self {
+    pub fn new(loaded: &LoadedApplication) -> Self {
         let mut memory = FlatMemory::new(0);
         let sizes = loaded.application.buffers.iter().map(|buffer| buffer.bytes);
         let buffers: Vec<Range<u64>> = sizes
@@ -97,7 +98,7 @@ impl Device {
     }
 
     /// Does the steps; `launch` runs a kernel.
-    pub(crate) fn run(&mut self, steps: &[Step], launch: &mut dyn FnMut(&mut Device, &LaunchStep)) {
+    pub fn run(&mut self, steps: &[Step], launch: &mut dyn FnMut(&mut Device, &LaunchStep)) {
         for step in steps {
             match step {
                 Step::Launch(step) => launch(self, step),
@@ -125,7 +126,7 @@ impl Device {
     }
 
     /// What a launch hands to its kernel now.
-    pub(crate) fn arguments(&self, launch: &LaunchStep) -> Arguments {
+    pub fn arguments(&self, launch: &LaunchStep) -> Arguments {
         let mut bytes = vec![0; launch.kernel.param_bytes() as usize];
         let (mut params, mut allocations) = (BTreeMap::new(), BTreeMap::new());
         for (index, (argument, param)) in launch.arguments.iter().zip(launch.kernel.params()).enumerate() {

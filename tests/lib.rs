@@ -3,5 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test that cannot go on has failed")]
 
 pub mod command;
+pub mod launches;
 pub mod observed;
+pub mod points;
+pub mod quarters;
 pub mod support;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use counterpoint::{FAILURE, SUCCESS};
+use counterpoint_tests::points::{assert_sound, table};
 
 use crate::cli::{Called, application, call, tiny};
 use crate::support::{request, root, run_request};
@@ -56,13 +57,6 @@ columns:
   speedup: serial.time / time
   share: 100 * issued / warp_instructions
 ";
-
-/// A table as rows of fields by name of the column.
-fn table(text: &str) -> Vec<std::collections::BTreeMap<String, String>> {
-    let mut lines = text.lines().map(|line| line.split(',').map(str::to_owned).collect::<Vec<_>>());
-    let names = lines.next().unwrap();
-    lines.map(|line| names.iter().cloned().zip(line).collect()).collect()
-}
 
 #[test]
 fn a_study_runs_every_combination_once_and_reckons_its_columns() {
@@ -391,31 +385,6 @@ fn several_columns_stand_side_by_side_and_the_paper_has_a_mean_only_if_it_has_al
     assert_eq!(names, ["v: speedup", "v: share", "r: speedup", "r: share"]);
 }
 
-/// A study, which of its points, how many these are, and columns that are more than nothing in all of them.
-type Sound = (&'static str, &'static str, usize, &'static [&'static str]);
-
-/// Runs points of studies at their smallest scale. Bounds and speed-ups come from other runs of the same point, so a whole application
-/// must be there.
-fn assert_sound(studies: &[Sound]) {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, filter, points, columns) in studies {
-        let file = root().join(format!("experiments/studies/{name}.yaml")).display().to_string();
-        let out = folder.path().join(name).display().to_string();
-        let called =
-            call(&["study", &file, "--scale", "small", "--filter", filter, "--out", &out, "--quiet"]);
-        assert_eq!(called.status, SUCCESS, "{name}: {}", called.err);
-        let rows = table(&std::fs::read_to_string(format!("{out}/results.csv")).unwrap());
-        assert_eq!(rows.len(), *points, "{name}");
-        for column in *columns {
-            for row in &rows {
-                let value = row[*column].parse::<f64>().unwrap();
-                assert!(value > 0.0 || *column == "lost_percent", "{name} {column}: {value}");
-            }
-        }
-        assert_eq!(call(&["report", &out]).status, SUCCESS, "{name}");
-    }
-}
-
 #[test]
 fn every_study_of_crcs_can_be_run_and_its_points_are_sound() {
     assert_sound(&[
@@ -430,50 +399,18 @@ fn every_study_of_crcs_can_be_run_and_its_points_are_sound() {
 }
 
 #[test]
-fn every_study_of_pagoda_can_be_run_and_its_points_are_sound() {
-    assert_sound(&[
-        (
-            "pagoda-figure-5",
-            "/ narrow-dct /",
-            6,
-            &["hyperq_speed_up", "gemtc_speed_up", "pagoda_speed_up", "over_gemtc"],
-        ),
-        ("pagoda-figure-6", "/ narrow-matmul / 4 /", 3, &["whole_us", "over_hyperq"]),
-        ("pagoda-figure-7", "/ narrow-dct / 32 /", 3, &["compute_us", "over_hyperq"]),
-        ("pagoda-figure-8", "/ narrow-convolution / 2 / 16 /", 2, &["compute_us", "over_hyperq"]),
-        ("pagoda-figure-10", "/ narrow-matmul / 4 /", 2, &["latency_us"]),
-        ("pagoda-figure-11", "/ narrow-matmul /", 3, &["batching_speed_up", "pagoda_speed_up"]),
-        ("pagoda-calls", "/ narrow-dct / 1 us /", 3, &["whole_us", "speed_up"]),
-        ("pagoda-32k", "/ narrow-dct /", 6, &["whole_us", "speed_up", "over_gemtc"]),
-        (
-            "pagoda-figure-9",
-            "/ narrow-matmul /",
-            4,
-            &["fusion_speed_up", "pagoda_speed_up", "pthreads_speed_up"],
-        ),
-        ("pagoda-k40", "/ narrow-matmul /", 5, &["over_hyperq", "over_fusion"]),
-        ("pagoda-scan", "/ narrow-matmul /", 5, &["compute_us", "over_hyperq"]),
-        ("pagoda-slud", "/", 6, &["speed_up"]),
-        ("pagoda-table-3", "/ narrow-dct /", 1, &["copies_percent"]),
-        ("pagoda-table-5", "/ narrow-matmul /", 3, &["speed_up"]),
-    ]);
-}
-
-#[test]
 fn a_study_can_be_run_on_another_machine() {
-    let folder = tempfile::tempdir().unwrap();
-    let study = root().join("experiments/studies/pagoda-figure-10.yaml").display().to_string();
-    let out = folder.path().join("out").display().to_string();
+    let folder = Folder::new();
     let on = |machine: &str| {
-        let chosen = ["--scale", "small", "--filter", "/ narrow-matmul / 4 /", "--machine", machine];
-        call(&[&["study", &study, "--out", &out, "--quiet"], &chosen[..]].concat())
+        folder.study("scales: { small: { size: small } }\nruns: { a: {} }\n", &["--machine", machine])
     };
     assert_eq!(on("titanx-maxwell-model").status, SUCCESS);
-    let rows = table(&std::fs::read_to_string(format!("{out}/results.csv")).unwrap());
+    let rows = table(&folder.text("results.csv"));
     assert!(rows.iter().all(|row| row["machine"] == "titanx-maxwell-model"), "{rows:?}");
     assert_eq!(rows.len(), 2);
+    let out = folder.path("out").display().to_string();
     assert_eq!(call(&["report", &out]).status, SUCCESS, "the folder knows its machine");
-    let page = std::fs::read_to_string(format!("{out}/report.html")).unwrap();
+    let page = folder.text("report.html");
     assert!(page.contains("on titanx-maxwell-model"), "{page}");
     let wrong = on("titanx-maxwel");
     assert_ne!(wrong.status, SUCCESS);

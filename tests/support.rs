@@ -57,7 +57,8 @@ pub fn attempt(request: &RunRequest) -> Result<RunSummary, String> {
     attempt_with(request, registry())
 }
 
-fn attempt_with(request: &RunRequest, registry: Registry) -> Result<RunSummary, String> {
+/// The same with components, policies and runtimes of one's own.
+pub fn attempt_with(request: &RunRequest, registry: Registry) -> Result<RunSummary, String> {
     let told = |errors: Vec<_>| errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     run(request, &Arc::new(registry), &Progress::default()).map_err(told)
 }

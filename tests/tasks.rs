@@ -1,76 +1,9 @@
-//! Narrow tasks on whole machines: each with copies of its own, one after another unless a runtime knows better.
+//! Narrow tasks on whole machines: each with copies of its own, one after another.
 
-use counterpoint_simulation::run::{RunRequest, RunSummary};
+use counterpoint_simulation::run::RunRequest;
+use counterpoint_tests::quarters::Quarters;
 
-use crate::support::{assert_verified, assert_wrong, refusal, request, root, run_request};
-
-/// Four tasks, each of which adds a quarter of two vectors, and a kernel behind them that reads what all have left.
-const TASKS: &str = r#"counterpoint: 1
-application: quarters
-code: { add: KERNEL }
-buffers:
-  a: { type: f32, elements: 256 }
-  b: { type: f32, elements: 256 }
-  c: { type: f32, elements: 256 }
-  d: { type: f32, elements: 256 }
-prelude:
-  - read: { file: a.f32, into: a, generate: { ramp: { start: 1, step: 1 } } }
-  - read: { file: b.f32, into: b, generate: { ramp: { start: 0, step: 0.5 } } }
-kernels:
-  - tasks: 4
-    index: task
-    copy_in:
-      - { buffer: a, element: "${64 * task}", elements: 64 }
-      - { buffer: b, element: "${64 * task}", elements: 64 }
-    launch: add.vecadd
-    grid: 1
-    block: 32
-    arguments:
-      - { buffer: a, element: "${64 * task}" }
-      - { buffer: b, element: "${64 * task}" }
-      - { buffer: c, element: "${64 * task}" }
-      - 32
-    copy_out: [{ buffer: c, element: "${64 * task}", elements: 64 }]
-  - { launch: add.vecadd, grid: 1, block: 256, arguments: [c, c, d, 256] }
-copy_out: [d]
-expect:
-  - { buffer: c, file: sums.f32 }
-  - { buffer: d, file: doubled.f32 }
-"#;
-
-/// The application with this text in the place of that, in a folder of its own.
-struct Quarters(tempfile::TempDir);
-
-impl Quarters {
-    fn with(from: &str, to: &str) -> Self {
-        assert!(TASKS.contains(from), "{from}");
-        let folder = tempfile::tempdir().unwrap();
-        let kernel = root().join("experiments/applications/vecadd/kernel.nvrtc-sm_35.ptx");
-        // A task adds 64 elements in two blocks of 32 threads.
-        let text = TASKS.replace("grid: 1\n", "grid: 2\n").replace("- 32\n", "- 64\n").replacen(from, to, 1);
-        let text = text.replace("KERNEL", &kernel.display().to_string());
-        std::fs::write(folder.path().join("quarters.yaml"), text).unwrap();
-        let sums: Vec<f32> = (0..256_u16).map(|index| 1.0 + 1.5 * f32::from(index)).collect();
-        let bytes =
-            |factor: f32| -> Vec<u8> { sums.iter().flat_map(|sum| (factor * sum).to_le_bytes()).collect() };
-        std::fs::write(folder.path().join("sums.f32"), bytes(1.0)).unwrap();
-        std::fs::write(folder.path().join("doubled.f32"), bytes(2.0)).unwrap();
-        Quarters(folder)
-    }
-
-    fn request(&self, machine: &str, sets: &[&str]) -> RunRequest {
-        request(machine, &self.0.path().join("quarters.yaml").display().to_string(), sets)
-    }
-
-    fn run(&self, sets: &[&str]) -> RunSummary {
-        run_request(&self.request("tiny", sets))
-    }
-
-    fn races(&self) -> Vec<String> {
-        let request = RunRequest { functional: true, racecheck: true, ..self.request("tiny", &[]) };
-        run_request(&request).found.iter().map(ToString::to_string).collect()
-    }
-}
+use crate::support::{assert_verified, assert_wrong, refusal, run_request};
 
 fn quarters() -> Quarters {
     Quarters::with("quarters", "quarters")
@@ -78,7 +11,7 @@ fn quarters() -> Quarters {
 
 #[test]
 fn tasks_compute_the_same_under_every_runtime_that_takes_them() {
-    for runtime in ["serial", "streams", "hyperq", "{ hyperq: { streams: 3, copies: apart } }"] {
+    for runtime in ["serial", "streams"] {
         assert_verified(&quarters().run(&[&format!("host.cpu.runtime={runtime}")]));
     }
     let quarters = quarters();
@@ -98,37 +31,6 @@ fn one_task_comes_after_another() {
     let of_tasks: Vec<&str> = of_tasks.copied().collect();
     assert_eq!(of_tasks[..16], names.repeat(4), "{of_tasks:?}");
     assert_eq!(of_tasks[16..], ["vecadd"]);
-}
-
-#[test]
-fn tasks_in_streams_run_side_by_side() {
-    let summary = |sets: &[&str]| {
-        // A task is shorter than the call that launches the next one.
-        let sets = [sets, &["host.cpu.calls.launch=0 us"]].concat();
-        let request = quarters();
-        let request =
-            RunRequest { overlays: vec!["hyperq".to_owned()], ..request.request("titanx-maxwell", &sets) };
-        let summary = run_request(&request);
-        assert_verified(&summary);
-        let spans = summary.report.trace.spans.iter();
-        let kernels = spans.filter(|span| span.name.starts_with("vecadd"));
-        let mut kernels: Vec<_> = kernels.map(|span| (span.start, span.end)).collect();
-        kernels.sort();
-        let copies = summary.report.trace.spans.iter().filter(|span| span.name.starts_with("H2D "));
-        (kernels, copies.map(|span| span.end).max().unwrap())
-    };
-    let runtime = "host.cpu.runtime={ hyperq: { copies: apart } }";
-    let (kernels, copied) = summary(&[runtime]);
-    let [first, .., fourth, last] = &kernels[..] else { panic!("{kernels:?}") };
-    assert!(copied <= first.0, "all inputs are there before the first kernel");
-    assert!(fourth.0 < first.1, "the four tasks run together");
-    assert!(kernels[..4].iter().all(|kernel| kernel.1 < last.0), "and what comes behind them waits");
-    // With one stream, or room for one kernel, they run one after another.
-    let streams = "host.cpu.runtime={ hyperq: { streams: 1, copies: apart } }";
-    for set in [streams, "gpu.scheduler.concurrent_kernels=1"] {
-        let (kernels, _) = summary(&[runtime, set]);
-        assert!(kernels.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{set}: {kernels:?}");
-    }
 }
 
 #[test]

@@ -71,22 +71,10 @@ pub struct CpuStats {
     /// Times that a thread had to wait for a page that a device had not sent.
     #[stat(unit = "faults")]
     pub(crate) page_faults: Counter,
-    /// Tasks put into a TaskTable.
+    /// Tasks that the runtime has executed otherwise than as launches of their own.
     #[stat(unit = "tasks")]
     pub(crate) tasks: Counter,
-    /// Entries of it sent to devices.
-    #[stat(unit = "entries")]
-    pub(crate) entries_sent: Counter,
-    /// Entries copied back.
-    #[stat(unit = "entries")]
-    pub(crate) entries_copied_back: Counter,
-    /// Times that all of it was copied back because it was full.
-    #[stat(unit = "copies")]
-    pub(crate) tables_copied_back: Counter,
-    /// Times that the last task was set to be scheduled because no other one came.
-    #[stat(unit = "flushes")]
-    pub(crate) flushes: Counter,
-    /// From a task's entry in the table until the host knew that it was done, in nanoseconds.
+    /// From the time at which such a task was handed over until the host knew that it was done, in nanoseconds.
     #[stat(unit = "ns")]
     pub(crate) task_latency: Distribution,
 }

@@ -168,12 +168,12 @@ impl<'a> Driver<'a> {
     }
 
     /// The CPU's cores.
-    pub(crate) fn cores(&self) -> &CoreParams {
+    pub fn cores(&self) -> &CoreParams {
         &self.cores
     }
 
-    /// Which buffer a name means now.
-    pub(crate) fn place(&self, name: BufferId) -> usize {
+    /// Which buffer a name means now, by its position among those of the application.
+    pub fn place(&self, name: BufferId) -> usize {
         self.meaning[name.0 as usize].0 as usize
     }
 
@@ -382,8 +382,8 @@ impl<'a> Driver<'a> {
         Ok(self.command(step.device, stream, Work::Launch(Arc::new(launch)), None, 0).await)
     }
 
-    /// The parameters of a launch as bytes.
-    pub(crate) fn params_of(&self, step: &LaunchStep) -> Vec<u8> {
+    /// The parameters of a launch as bytes, with the addresses at which buffers lie on its device.
+    pub fn params_of(&self, step: &LaunchStep) -> Vec<u8> {
         step.params(|name| self.device_address[self.place(name)])
     }
 
@@ -466,7 +466,10 @@ impl<'a> Driver<'a> {
     }
 
     /// Waits for messages until some time at most, and takes those that have come.
-    pub(crate) async fn event_until(&mut self, deadline: SimTime) -> Result<(), Fault> {
+    ///
+    /// # Errors
+    /// If a message answers what was not asked for.
+    pub async fn event_until(&mut self, deadline: SimTime) -> Result<(), Fault> {
         if self.take_message().await? || self.run_threads().await {
             return Ok(());
         }

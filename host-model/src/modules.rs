@@ -43,14 +43,16 @@ impl Module {
 
 /// Where a launch finds its kernel: the module's position in the application, and the kernel's in the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct KernelPlace {
-    pub(crate) module: usize,
-    pub(crate) kernel: usize,
+pub struct KernelPlace {
+    /// The position of its module among those of the application.
+    pub module: usize,
+    /// Its position among the kernels of that.
+    pub kernel: usize,
 }
 
 impl Application {
-    /// Where a launch finds its kernel.
-    pub(crate) fn place_of(&self, step: &LaunchStep) -> Option<KernelPlace> {
+    /// Where a launch finds its kernel; nothing if no module of its device has it.
+    pub fn place_of(&self, step: &LaunchStep) -> Option<KernelPlace> {
         let module = self.modules.iter().position(|module| module.is(&step.code, step.device))?;
         let kernels = &self.modules[module].kernels;
         let kernel = kernels.iter().position(|kernel| kernel.name() == step.kernel.name())?;

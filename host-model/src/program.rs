@@ -249,7 +249,7 @@ pub enum Step {
 
 impl Step {
     /// The steps of one round, of a step that has rounds.
-    pub(crate) fn inner(&self) -> &[Step] {
+    pub fn inner(&self) -> &[Step] {
         match self {
             Step::Repeat(_, steps) | Step::Loop { steps, .. } | Step::Pipeline { launches: steps, .. } => {
                 steps

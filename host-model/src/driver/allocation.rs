@@ -88,8 +88,8 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// What the devices have said.
-    pub(crate) fn devices(&self) -> &BTreeMap<u32, Description> {
+    /// By number, what the devices have said of themselves: those that hold something of the application.
+    pub fn devices(&self) -> &BTreeMap<u32, Description> {
         &self.devices
     }
 

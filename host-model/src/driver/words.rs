@@ -7,12 +7,14 @@ use counterpoint_protocols::bus::CommandId;
 use counterpoint_protocols::host::HostAccess;
 
 use super::{Driver, Page};
-use crate::cpu::CpuStats;
 use crate::program::Range;
 
 impl Driver<'_> {
     /// Reads a part of a buffer from host memory.
-    pub(crate) async fn read_part(&mut self, part: Range) -> Result<Vec<u8>, Fault> {
+    ///
+    /// # Errors
+    /// If memory answers what was not asked for.
+    pub async fn read_part(&mut self, part: Range) -> Result<Vec<u8>, Fault> {
         let address = self.host_address[self.place(part.buffer)] + part.offset;
         self.seen = vec![0; part.bytes as usize];
         for offset in (0..part.bytes).step_by(self.page as usize) {
@@ -24,8 +26,11 @@ impl Driver<'_> {
         Ok(std::mem::take(&mut self.seen))
     }
 
-    /// Writes values into host memory, where a part of a buffer lies.
-    pub(crate) async fn write_part(&mut self, part: Range, values: Vec<u8>) -> Result<(), Fault> {
+    /// Writes values into host memory, from the place on at which a part of a buffer begins.
+    ///
+    /// # Errors
+    /// As [`Driver::read_part`].
+    pub async fn write_part(&mut self, part: Range, values: Vec<u8>) -> Result<(), Fault> {
         let mut address = self.host_address[self.place(part.buffer)] + part.offset;
         for values in values.chunks(self.page as usize) {
             let tag = self.page_slot(Page::Note).await?;
@@ -36,17 +41,17 @@ impl Driver<'_> {
     }
 
     /// Whether a command is done.
-    pub(crate) fn is_done(&self, id: CommandId) -> bool {
+    pub fn is_done(&self, id: CommandId) -> bool {
         !self.commands.contains_key(&id)
     }
 
-    /// What the CPU counts.
-    pub(crate) fn stats(&self) -> &CpuStats {
-        &self.sim.stats
+    /// Counts a task that is executed otherwise than as a launch.
+    pub fn count_task(&self) {
+        self.sim.stats.tasks.add(1);
     }
 
-    /// Begins the span of a task in an entry of a table, if such spans are wanted.
-    pub(crate) fn begin_task(&self, parent: SpanId, kernel: &str, entry: usize) -> Option<SpanId> {
+    /// Begins the span of a task, if such spans are wanted; tasks at the same time have different entries (a place in a table, a thread).
+    pub fn begin_task(&self, parent: SpanId, kernel: &str, entry: usize) -> Option<SpanId> {
         let open = || {
             self.sim.open_span(
                 Level::Ctas,
@@ -58,23 +63,23 @@ impl Driver<'_> {
         self.sim.wants_spans(Level::Ctas).then(open)
     }
 
-    /// A task that was put into a table at some time is known to be done.
-    pub(crate) fn task_done(&self, since: SimTime, span: Option<SpanId>) {
+    /// A task that was handed over at some time is known to be done: ends its span, and counts its latency.
+    pub fn task_done(&self, since: SimTime, span: Option<SpanId>) {
         if let Some(span) = span {
             self.end(span);
         }
-        self.stats().task_latency.record(self.now().saturating_sub(since).as_ps() / 1000);
+        self.sim.stats.task_latency.record(self.now().saturating_sub(since).as_ps() / 1000);
         self.sim.progress();
         self.journal.launched();
     }
 
     /// How long so many cycles of the CPU take.
-    pub(crate) fn cycles(&self, cycles: u64) -> SimTime {
+    pub fn cycles(&self, cycles: u64) -> SimTime {
         self.sim.span(cycles)
     }
 
     /// The simulated time.
-    pub(crate) fn now(&self) -> SimTime {
+    pub fn now(&self) -> SimTime {
         self.sim.now()
     }
 }

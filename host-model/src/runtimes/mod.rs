@@ -2,8 +2,6 @@
 //!
 //! A runtime is one file with its parameters and one line in the list.
 
-mod batches;
-mod narrow;
 mod steps;
 mod walk;
 
@@ -13,11 +11,6 @@ counterpoint_framework::variants! {
 
     mod serial::Serial;
     mod streams::Streams;
-    pub mod pagoda::Pagoda;
-    mod hyperq::HyperQ;
-    mod gemtc::Gemtc;
-    mod fusion::Fusion;
-    mod pthreads::Pthreads;
 }
 
 use std::collections::BTreeMap;
@@ -59,8 +52,11 @@ pub trait Runtime {
     async fn run(&self, driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault>;
 }
 
-/// Reads the input files, one after another.
-async fn prelude(driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault> {
+/// Reads the input files, one after another, as the part `prelude` of the span `run`.
+///
+/// # Errors
+/// If storage or memory answers what was not asked for.
+pub async fn prelude(driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault> {
     let prelude = driver.begin(Some(run), Level::Phases, "prelude");
     for &transfer in &driver.application().prelude {
         driver.read_file(transfer, Some(prelude)).await?;
@@ -69,8 +65,11 @@ async fn prelude(driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Writes the output files, one after another.
-async fn postlude(driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault> {
+/// Writes the output files, one after another, as the part `postlude` of the span `run`.
+///
+/// # Errors
+/// As [`prelude`].
+pub async fn postlude(driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault> {
     let postlude = driver.begin(Some(run), Level::Phases, "postlude");
     for &transfer in &driver.application().postlude {
         driver.write_file(transfer, Some(postlude)).await?;

@@ -59,7 +59,8 @@ struct Arguments {
 
 /// The papers that the shipped command knows.
 #[cfg(feature = "papers")]
-pub const PAPERS: &[Extension] = &[counterpoint_crcs::register, counterpoint_dka::register];
+pub const PAPERS: &[Extension] =
+    &[counterpoint_crcs::register, counterpoint_dka::register, counterpoint_narrow_tasks::register];
 
 /// Runs the command that the arguments name (the first is the program's own name), with what extensions bring along, and
 /// returns the exit status.

@@ -6,10 +6,13 @@
 //! no entry is written while the table is being copied back. Results are copied when a task is known to be done, on a third stream.
 
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::telemetry::{Level, SpanId};
 use counterpoint_framework::time::SimTime;
+use counterpoint_host_model::Driver;
+use counterpoint_host_model::program::Task;
 use counterpoint_protocols::bus::{CommandId, Direction};
 use counterpoint_protocols::pagoda::{self, Parameters, State, TaskId, UnknownTask};
 
@@ -17,9 +20,7 @@ use super::super::narrow::{Copies, Key};
 use super::entry;
 use super::prepare::Master;
 use super::task_table::HostTable;
-use super::{INPUTS, PagodaParams, RESULTS, TABLE, Waiting, part};
-use crate::driver::Driver;
-use crate::program::Task;
+use super::{INPUTS, PagodaParams, PagodaStats, RESULTS, TABLE, Waiting, part};
 
 /// A task whose inputs a thread of the host is copying.
 struct Copying {
@@ -39,6 +40,7 @@ struct Spawned {
 /// What speaks with a MasterKernel.
 pub(super) struct Spawner {
     master: Master,
+    stats: Rc<PagodaStats>,
     kernel: CommandId,
     parent: SpanId,
     copies: Copies,
@@ -63,7 +65,7 @@ impl Spawner {
     pub(super) async fn start(
         driver: &mut Driver<'_>,
         master: Master,
-        params: &PagodaParams,
+        (params, stats): (&PagodaParams, &Rc<PagodaStats>),
         parent: SpanId,
     ) -> Result<Self, Fault> {
         let step = master.launch(params);
@@ -77,6 +79,7 @@ impl Spawner {
         }
         let kernel = driver.launch(&step, super::MASTER, Some(parent)).await?;
         Ok(Spawner {
+            stats: Rc::clone(stats),
             kernel,
             parent,
             copies: params.copies,
@@ -178,7 +181,7 @@ impl Spawner {
             if let Some(spawned) = self.table.spawn() {
                 break spawned;
             }
-            driver.stats().tables_copied_back.add(1);
+            self.stats.tables_copied_back.add(1);
             let last = self.table.shape().entries() - 1;
             self.copy_entries_back(driver, tasks, 0..=last).await?;
             // A table of few entries may be full of tasks that wait for the last one.
@@ -189,7 +192,7 @@ impl Spawner {
         let place = self.place(id)?;
         let span = driver.begin_task(self.parent, tasks[task].launch.kernel.name(), place);
         self.spawned[place] = Some(Spawned { task, since: driver.now(), span });
-        driver.stats().tasks.add(1);
+        driver.count_task();
         self.send_entry(driver, tasks, id, state).await?;
         self.spawned_at = driver.now();
         self.since = self.spawned_at;
@@ -216,7 +219,7 @@ impl Spawner {
         let range = part(self.master.table, place as u64 * pagoda::BYTES, pagoda::BYTES);
         driver.write_part(range, pagoda::bytes(state, &parameters)).await?;
         driver.copy_part(Direction::HostToDevice, range, TABLE, Some(self.parent)).await?;
-        driver.stats().entries_sent.add(1);
+        self.stats.entries_sent.add(1);
         Ok(())
     }
 
@@ -233,7 +236,7 @@ impl Spawner {
 
     async fn enable_last(&mut self, driver: &mut Driver<'_>, tasks: &[Task]) -> Result<(), Fault> {
         if let Some((id, state)) = self.table.flush() {
-            driver.stats().flushes.add(1);
+            self.stats.flushes.add(1);
             self.send_entry(driver, tasks, id, state).await?;
         }
         Ok(())
@@ -265,7 +268,7 @@ impl Spawner {
         let range = part(self.master.table, first as u64 * pagoda::BYTES, count as u64 * pagoda::BYTES);
         let copy = driver.copy_part(Direction::DeviceToHost, range, TABLE, Some(self.parent)).await?;
         driver.wait(copy).await?;
-        driver.stats().entries_copied_back.add(count as u64);
+        self.stats.entries_copied_back.add(count as u64);
         let bytes = driver.read_part(range).await?;
         for (place, bytes) in (first..).zip(bytes.chunks_exact(pagoda::BYTES as usize)) {
             let id = self.table.shape().at(place);

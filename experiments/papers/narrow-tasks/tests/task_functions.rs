@@ -8,8 +8,8 @@ use counterpoint_ptx::Kernel;
 use counterpoint_ptx::functional::{Grid, Options, ctas};
 use counterpoint_simulation::application::LoadedApplication;
 
-use crate::launches::{DIALECTS, Device, load_in_dialect};
-use crate::support::root;
+use counterpoint_tests::launches::{DIALECTS, Device, load_in_dialect};
+use counterpoint_tests::support::root;
 
 /// Blocks of tasks that share a block of the device.
 const TOGETHER: usize = 4;

@@ -3,8 +3,10 @@
 
 use counterpoint_simulation::run::{RunRequest, RunSummary};
 
-use crate::observed::{mean, phase};
-use crate::support::{assert_verified, request, run_request};
+use counterpoint_tests::observed::{mean, phase};
+use counterpoint_tests::support::{assert_verified, request};
+
+use crate::run_request;
 
 fn under(overlay: &str, application: &str, sets: &[&str]) -> RunSummary {
     let on_model = request("titanx-maxwell-model", application, sets);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use counterpoint_host_model::runtimes::pagoda::entry;
+use counterpoint_narrow_tasks::runtimes::pagoda::entry;
 use counterpoint_protocols::pagoda::{self, Demand, ENABLED, FREE, PRESENT, Parameters, Shape, State};
 use counterpoint_ptx::Kernel;
 use counterpoint_ptx::functional::{FlatMemory, Grid, Options};
@@ -21,7 +21,7 @@ fn kernels() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 fn master_kernel(dialect: &str, name: &str) -> Kernel {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../experiments/applications/narrow-exchange");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../applications/narrow-exchange");
     let path = folder.join(format!("kernel.{dialect}.ptx"));
     let text = std::fs::read_to_string(&path).expect("the PTX of an application");
     Kernel::compile(&text, Some(name)).unwrap_or_else(|errors| panic!("{dialect}: {errors:?}"))

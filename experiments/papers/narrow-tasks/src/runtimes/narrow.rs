@@ -6,6 +6,10 @@ use std::sync::Arc;
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::Choice;
 use counterpoint_framework::telemetry::SpanId;
+use counterpoint_host_model::Driver;
+use counterpoint_host_model::program::{
+    Application, BufferId, DEFAULT_STREAM, LaunchStep, Range, Step, Task,
+};
 use counterpoint_protocols::bus::Direction;
 use counterpoint_protocols::launch::SmResources;
 use counterpoint_protocols::pagoda::{self, Demand, FREE, Parameters};
@@ -15,8 +19,6 @@ use counterpoint_ptx::rewrite::loads_past_l1;
 use counterpoint_ptx::{Kernel, PtxError};
 
 use super::pagoda::entry;
-use crate::driver::Driver;
-use crate::program::{Application, BufferId, DEFAULT_STREAM, LaunchStep, Range, Step, Task};
 
 /// When inputs and results of tasks are copied.
 #[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]

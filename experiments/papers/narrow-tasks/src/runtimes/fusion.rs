@@ -15,15 +15,15 @@ use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::{Params, Variant};
 use counterpoint_framework::telemetry::SpanId;
+use counterpoint_host_model::Driver;
+use counterpoint_host_model::program::{Application, Argument, Buffer, DEFAULT_STREAM, LaunchStep, Task};
+use counterpoint_host_model::runtimes::Runtime;
 use counterpoint_protocols::bus::Description;
 use counterpoint_protocols::pagoda::{self, Demand};
 
-use super::Runtime;
 use super::batches::{self, Batch, DoesBatches, divided};
 use super::narrow::{self, Copies, Key, Loads};
 use super::pagoda::entry;
-use crate::driver::Driver;
-use crate::program::{Application, Argument, Buffer, DEFAULT_STREAM, LaunchStep, Task};
 
 /// What the module calls the kernel.
 const FUSED_KERNEL: &str = "fused_kernel";

@@ -8,15 +8,12 @@ use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::{Params, Variant};
 use counterpoint_framework::telemetry::{Level, SpanId};
+use counterpoint_host_model::Driver;
+use counterpoint_host_model::program::{Range, Task};
+use counterpoint_host_model::runtimes::{Runtime, Sender, Sends, Walks, phases};
 use counterpoint_protocols::bus::Direction;
 
-use super::Runtime;
 use super::narrow::{Copies, copy_all};
-use super::serial::phases;
-use super::steps::Sender;
-use super::walk::{Sends, Walks};
-use crate::driver::Driver;
-use crate::program::{Range, Task};
 
 /// What can be set of it.
 #[derive(Clone, Debug, Params)]

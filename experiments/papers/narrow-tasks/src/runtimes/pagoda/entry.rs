@@ -1,9 +1,8 @@
 //! Which tasks fit into an entry of the TaskTable.
 
+use counterpoint_host_model::program::{LaunchStep, Task};
 use counterpoint_protocols::pagoda::{ARGUMENTS, Demand, FUNCTIONS};
 use counterpoint_ptx::Kernel;
-
-use crate::program::{LaunchStep, Task};
 
 /// What a task asks for.
 ///

@@ -7,14 +7,12 @@
 use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::telemetry::{Level, SpanId};
+use counterpoint_host_model::Driver;
+use counterpoint_host_model::program::{BufferId, DEFAULT_STREAM, LaunchStep, Range, Task};
+use counterpoint_host_model::runtimes::{Sender, Sends, Walks, phases};
 use counterpoint_protocols::bus::Direction;
 
 use super::narrow::{self, Copies, Key, copied, copy_all};
-use super::serial::phases;
-use super::steps::Sender;
-use super::walk::{Sends, Walks};
-use crate::driver::Driver;
-use crate::program::{BufferId, DEFAULT_STREAM, LaunchStep, Range, Task};
 
 /// What a kernel of a batch is given, and how it is launched.
 pub(super) struct Batch {
@@ -97,7 +95,7 @@ impl Batches<'_> {
 
         self.copies(driver, Copies::Beside, tasks, Direction::DeviceToHost).await?;
         for span in spans {
-            driver.stats().tasks.add(1);
+            driver.count_task();
             driver.task_done(since, span);
         }
         driver.end(span);

@@ -4,7 +4,9 @@ use counterpoint_host_model::program::{Step, Task};
 use counterpoint_simulation::application::{LoadedApplication, RealFiles, load};
 use counterpoint_simulation::run::RunRequest;
 
-use crate::support::{assert_verified, request, root, run_request};
+use counterpoint_tests::support::{assert_verified, request, root};
+
+use crate::run_request;
 
 /// Programs whose inputs can be irregular, and whether their tasks have shared memory.
 const PROGRAMS: [(&str, bool); 12] = [

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use counterpoint_framework::kernel::Fault;
+use counterpoint_host_model::program::{Application, Argument, Buffer, BufferId, LaunchStep, Task};
 use counterpoint_protocols::bus::Description;
 use counterpoint_protocols::launch::SmResources;
 use counterpoint_protocols::pagoda::{self, LARGEST_POOL, LEAF, Shape};
@@ -11,7 +12,6 @@ use counterpoint_ptx::Kernel;
 
 use super::super::narrow::{self, Key};
 use super::{PagodaParams, entry};
-use crate::program::{Application, Argument, Buffer, BufferId, LaunchStep, Task};
 
 /// A MasterKernel and its memory.
 #[derive(Clone, Debug)]

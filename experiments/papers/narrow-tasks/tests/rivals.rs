@@ -6,8 +6,10 @@ use counterpoint_framework::model::StatValue;
 use counterpoint_framework::time::SimTime;
 use counterpoint_simulation::run::{RunRequest, RunSummary};
 
-use crate::observed::{blocks, mean, total, with_blocks};
-use crate::support::{assert_verified, attempt, in_dialect, refusal, request, root, run_request};
+use counterpoint_tests::observed::{blocks, mean, of_blocks, total};
+use counterpoint_tests::support::{assert_verified, in_dialect, request, root};
+
+use crate::{attempt, refusal, run_request};
 
 /// A run under the runtime and the policy of an overlay.
 fn under(overlay: &str, machine: &str, application: &str, sets: &[&str]) -> RunRequest {
@@ -71,7 +73,7 @@ fn of_forty_tasks_32_run_together() {
     let apart = "host.cpu.runtime={ hyperq: { copies: apart } }";
     // A task is shorter than 32 calls that launch one.
     let sets = [apart, "host.cpu.calls.launch=0 us", "app.tasks=40", "app.threads=256", "app.most=64"];
-    let summary = with_blocks(under("hyperq", "titanx-maxwell", "narrow-mandelbrot", &sets));
+    let summary = run_request(&of_blocks(under("hyperq", "titanx-maxwell", "narrow-mandelbrot", &sets)));
     assert_verified(&summary);
     // Of 24 SMs eight have two: 256 of 1536 warps, 16.67 %. With tasks of 128 threads it is half of that.
     assert_eq!(crowd(&summary), (32, 2));
@@ -101,7 +103,7 @@ fn spans(summary: &RunSummary, name: &str) -> Vec<(SimTime, SimTime)> {
 fn a_batch_ends_with_its_longest_task_and_the_next_begins_behind_it() {
     let runtime = "host.cpu.runtime={ gemtc: { batch: 4 } }";
     let sets = ["app.size=small", "app.tasks=10", runtime];
-    let summary = with_blocks(under("gemtc", "tiny", "narrow-mandelbrot", &sets));
+    let summary = run_request(&of_blocks(under("gemtc", "tiny", "narrow-mandelbrot", &sets)));
     assert_verified(&summary);
     let (batches, kernels) = (spans(&summary, "batch"), spans(&summary, "super_kernel#1"));
     assert_eq!((batches.len(), spans(&summary, "task mandelbrot").len()), (3, 10), "{kernels:?}");
@@ -147,7 +149,7 @@ fn every_dialect_has_a_fused_kernel() {
 fn a_step_is_a_kernel_of_as_many_blocks_as_it_has_tasks() {
     let run = |params: &str| {
         let sets = ["app.size=small", "app.threads=256", &fused(params)];
-        let summary = with_blocks(request("tiny", "narrow-exchange", &sets));
+        let summary = run_request(&of_blocks(request("tiny", "narrow-exchange", &sets)));
         assert_verified(&summary);
         let mut kernels = BTreeMap::<u64, usize>::new();
         blocks(&summary).iter().for_each(|block| *kernels.entry(block.launch).or_default() += 1);
@@ -211,7 +213,7 @@ fn a_thread_is_busy_for_the_cycles_of_its_instructions() {
         let runtime = format!("host.cpu.runtime={{ pthreads: {{ threads: {threads} }} }}");
         let cores = format!("host.cpu.cores={{ cores: 4, {cores} }}");
         let sets: Vec<&str> = sets.iter().copied().chain([&*runtime, &*cores]).collect();
-        let summary = with_blocks(request("tiny", "narrow-matmul-global", &sets));
+        let summary = run_request(&of_blocks(request("tiny", "narrow-matmul-global", &sets)));
         assert_verified(&summary);
         spans(&summary, "task multiply")
     };

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use counterpoint_hardware::gpu::model::pagoda::device_table::{DeviceTable, Looked};
-use counterpoint_host_model::runtimes::pagoda::task_table::{HostTable, Protocol};
+use counterpoint_narrow_tasks::runtimes::pagoda::task_table::{HostTable, Protocol};
 use counterpoint_protocols::pagoda::{ENABLED, FREE, PRESENT, RUNNING, Shape, State, TaskId};
 use proptest::prelude::*;
 

@@ -12,14 +12,12 @@ use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::{Params, Variant};
 use counterpoint_framework::telemetry::{Level, SpanId};
 use counterpoint_framework::time::SimTime;
+use counterpoint_host_model::Driver;
+use counterpoint_host_model::program::{Application, BufferId, Condition, LaunchStep, Range, Step, Task};
+use counterpoint_host_model::runtimes::{Runtime, Sends, Walks, postlude, prelude};
 use counterpoint_protocols::bus::Direction;
 use counterpoint_ptx::VariableBases;
 use counterpoint_ptx::functional::{FlatMemory, Grid, Options, Statistics, ctas};
-
-use super::walk::{Sends, Walks};
-use super::{Runtime, postlude, prelude};
-use crate::driver::Driver;
-use crate::program::{Application, BufferId, Condition, LaunchStep, Range, Step, Task};
 
 /// What can be set of it.
 #[derive(Clone, Debug, Params)]
@@ -84,9 +82,11 @@ struct Image {
 impl Image {
     fn new(application: &Application) -> Self {
         let mut memory = FlatMemory::new(0);
-        let place = |buffer: &crate::program::Buffer| memory.allocate(&buffer.name, buffer.bytes as usize, 0);
+        let place = |buffer: &counterpoint_host_model::program::Buffer| {
+            memory.allocate(&buffer.name, buffer.bytes as usize, 0)
+        };
         let addresses = application.buffers.iter().map(place).collect();
-        let load = |module: &crate::modules::Module| {
+        let load = |module: &counterpoint_host_model::modules::Module| {
             let any = module.kernels.first();
             any.map_or_else(VariableBases::default, |kernel| memory.load(&module.name, kernel))
         };
@@ -169,7 +169,7 @@ impl OnCpu {
         }
         let Statistics { warp_instructions, thread_instructions, .. } =
             self.memory.execute(driver, &of.launch)?;
-        driver.stats().tasks.add(1);
+        driver.count_task();
         let cycles = driver.cores().cycles(warp_instructions, thread_instructions);
         Ok(Running { task, end: driver.now() + driver.cycles(cycles), since, span })
     }

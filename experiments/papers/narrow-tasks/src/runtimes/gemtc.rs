@@ -16,16 +16,18 @@ use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::{Params, Variant};
 use counterpoint_framework::telemetry::SpanId;
+use counterpoint_host_model::Driver;
+use counterpoint_host_model::program::{
+    Application, Argument, Buffer, BufferId, DEFAULT_STREAM, LaunchStep, Range, Task,
+};
+use counterpoint_host_model::runtimes::Runtime;
 use counterpoint_protocols::bus::{Description, Direction};
 use counterpoint_protocols::pagoda::{self, SUPER_KERNEL};
 use counterpoint_ptx::Kernel;
 
-use super::Runtime;
 use super::batches::{self, Batch, DoesBatches};
 use super::narrow::{self, Copies, Key, Loads, copied};
 use super::pagoda::entry;
-use crate::driver::Driver;
-use crate::program::{Application, Argument, Buffer, BufferId, DEFAULT_STREAM, LaunchStep, Range, Task};
 
 /// Bytes before the tasks of a queue: the lock and the counts.
 const HEADER: u64 = 128;

@@ -5,8 +5,10 @@ use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::write_log::Written;
 use counterpoint_simulation::run::{RunRequest, RunSummary};
 
-use crate::observed::{blocks, phase, total, with_blocks};
-use crate::support::{assert_verified, assert_wrong, in_dialect, refusal, request, root, run_request};
+use counterpoint_tests::observed::{blocks, of_blocks, phase, total};
+use counterpoint_tests::support::{assert_verified, assert_wrong, in_dialect, request, root};
+
+use crate::{refusal, run_request};
 
 const APPLICATION: &str = "narrow-exchange";
 
@@ -168,7 +170,7 @@ fn whoever_waits_for_one_task_after_another_has_their_entries_copied_back_one_by
 
 #[test]
 fn the_master_kernel_owns_the_titan_x() {
-    let summary = with_blocks(pagoda("titanx-maxwell", "", &[]));
+    let summary = run_request(&of_blocks(pagoda("titanx-maxwell", "", &[])));
     assert_verified(&summary);
     assert_eq!(blocks(&summary).len(), 48, "two on each of 24 SMs");
     assert_eq!(starts(&summary, "task exchange").len() as u64, count(&summary, "tasks"), "each has a span");
@@ -295,7 +297,7 @@ fn all_blocks_of_the_master_kernel_must_be_there_at_once() {
     assert!(none.contains("an SM holds 0 blocks"), "{none}");
     // The poster's way on a K40, where nothing is said of the pool: half the memory, and two blocks.
     for (params, of_sm) in [("", 2), ("pool: 16 KiB", 2), ("pool: 32 KiB", 1)] {
-        let summary = with_blocks(pagoda("k40", params, &["gpu.sms=3"]));
+        let summary = run_request(&of_blocks(pagoda("k40", params, &["gpu.sms=3"])));
         assert_verified(&summary);
         assert_eq!(blocks(&summary).len(), 3 * of_sm, "{params}");
     }

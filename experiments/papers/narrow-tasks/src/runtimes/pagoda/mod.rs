@@ -17,23 +17,21 @@ mod spawner;
 pub mod task_table;
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::model::{Choice, Params, Variant};
+use counterpoint_framework::model::{Choice, Counter, Equipped, Params, Site, Stats};
 use counterpoint_framework::telemetry::SpanId;
 use counterpoint_framework::time::{Bytes, SimTime};
+use counterpoint_host_model::Driver;
+use counterpoint_host_model::program::{Application, BufferId, Condition, LaunchStep, Range, Step, Task};
+use counterpoint_host_model::runtimes::{Runtime, Sender, Sends, Walks, phases};
 use counterpoint_protocols::bus::{Description, Direction};
 use counterpoint_protocols::pagoda::{MASTER_KERNEL, MASTER_KERNEL_BY_LANES, check_pool};
 
-use super::Runtime;
 use super::narrow::{Copies, Loads, copy_all, key_of};
-use super::serial::phases;
-use super::steps::Sender;
-use super::walk::{Sends, Walks};
-use crate::driver::Driver;
-use crate::program::{Application, BufferId, Condition, LaunchStep, Range, Step, Task};
 use prepare::{Master, masters};
 use spawner::Spawner;
 use task_table::Protocol;
@@ -116,25 +114,49 @@ pub(super) enum Waiting {
     Each,
 }
 
+/// What the host counts of a TaskTable.
+#[derive(Default, Stats)]
+pub(super) struct PagodaStats {
+    /// Entries sent to devices.
+    #[stat(unit = "entries")]
+    entries_sent: Counter,
+    /// Entries copied back.
+    #[stat(unit = "entries")]
+    entries_copied_back: Counter,
+    /// Times that all of the table was copied back because it was full.
+    #[stat(unit = "copies")]
+    tables_copied_back: Counter,
+    /// Times that the last task was set to be scheduled because no other one came.
+    #[stat(unit = "flushes")]
+    flushes: Counter,
+}
+
 /// The runtime `pagoda`.
 pub(super) struct Pagoda {
     params: PagodaParams,
+    stats: Rc<PagodaStats>,
 }
 
-impl Variant<dyn Runtime> for Pagoda {
+impl Equipped<dyn Runtime> for Pagoda {
     const NAME: &'static str = "pagoda";
     const DOC: &'static str = "Narrow tasks go to a table in device memory, from which a kernel that owns the GPU takes them \
                                (Pagoda); all else as under `serial`.";
     type Params = PagodaParams;
+    type Ports = ();
+    type Stats = PagodaStats;
 
-    fn build(params: &PagodaParams) -> Result<Box<dyn Runtime>, String> {
+    fn check(params: &PagodaParams) -> Result<(), String> {
         if !params.threads.is_multiple_of(32) {
             return Err(format!("threads: {} are not whole warps of 32", params.threads));
         }
         if params.pool.get() > 0 {
             check_pool(params.pool.get() as u32).map_err(|error| format!("pool: {error}"))?;
         }
-        Ok(Box::new(Pagoda { params: params.clone() }))
+        Ok(())
+    }
+
+    fn build(params: &PagodaParams, site: Site<'_, (), PagodaStats>) -> Result<Box<dyn Runtime>, Fault> {
+        Ok(Box::new(Pagoda { params: params.clone(), stats: site.stats }))
     }
 }
 
@@ -156,6 +178,7 @@ impl Runtime for Pagoda {
         let masters = masters(&driver.application(), driver.devices(), &self.params)?;
         let sender = |parent| Tasks {
             params: &self.params,
+            stats: &self.stats,
             others: Sender::in_one_stream(parent),
             parent,
             masters,
@@ -168,6 +191,7 @@ impl Runtime for Pagoda {
 /// Sends tasks to the MasterKernel, and everything else as the runtime `serial` does.
 struct Tasks<'a> {
     params: &'a PagodaParams,
+    stats: &'a Rc<PagodaStats>,
     others: Sender,
     parent: SpanId,
     /// By module and device.
@@ -233,7 +257,7 @@ impl Walks for Tasks<'_> {
                 }
                 driver.drain().await?;
                 let master = self.masters.get(&key).ok_or_else(unknown)?.clone();
-                Spawner::start(driver, master, self.params, self.parent).await?
+                Spawner::start(driver, master, (self.params, self.stats), self.parent).await?
             }
         };
         let (parent, is_apart) = (self.parent, self.params.copies == Copies::Apart);

@@ -1,0 +1,26 @@
+//! Runtimes of narrow tasks: tasks go to a kernel that stays on the GPU, to one that takes them in batches, or are kernels of their own, the
+//! blocks of one kernel, or work of the CPU's threads.
+
+mod batches;
+mod narrow;
+
+counterpoint_framework::variants! {
+    /// Registers the runtimes that count nothing of their own.
+    fn register_plain, of dyn Runtime;
+
+    mod hyperq::HyperQ;
+    mod gemtc::Gemtc;
+    mod fusion::Fusion;
+    mod pthreads::Pthreads;
+}
+
+pub mod pagoda;
+
+use counterpoint_framework::model::Registry;
+use counterpoint_host_model::runtimes::Runtime;
+
+/// Registers the runtimes.
+pub(crate) fn register(registry: &mut Registry) {
+    registry.equipped::<dyn Runtime, pagoda::Pagoda>();
+    register_plain(registry);
+}

@@ -1,0 +1,44 @@
+//! Pagoda and what it was compared with: that every way to run tasks computes what it should, and the facts that the papers state. One
+//! binary.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod irregular;
+mod master_kernel;
+mod pagoda;
+mod refused;
+mod rivals;
+mod streams;
+mod studies;
+mod task_functions;
+mod task_table;
+mod throughput_model;
+mod trends;
+
+use counterpoint_framework::model::Registry;
+use counterpoint_simulation::registry_with;
+use counterpoint_simulation::run::{RunRequest, RunSummary};
+use counterpoint_tests::support::{attempt_with, run_with};
+
+/// What is registered for everybody, and this crate.
+fn registry() -> Registry {
+    registry_with(&[counterpoint_narrow_tasks::register])
+}
+
+/// Runs.
+fn run_request(request: &RunRequest) -> RunSummary {
+    run_with(request, registry())
+}
+
+/// Runs, or says why the run does not begin.
+fn attempt(request: &RunRequest) -> Result<RunSummary, String> {
+    attempt_with(request, registry())
+}
+
+/// Why a run does not begin.
+fn refusal(request: &RunRequest) -> String {
+    match attempt(request) {
+        Ok(summary) => panic!("it began, and {}", summary.ending()),
+        Err(errors) => errors,
+    }
+}

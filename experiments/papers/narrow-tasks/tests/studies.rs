@@ -1,0 +1,33 @@
+//! The studies, a few points each.
+
+use counterpoint_tests::points::assert_sound;
+
+#[test]
+fn every_study_can_be_run_and_its_points_are_sound() {
+    assert_sound(&[
+        (
+            "pagoda-figure-5",
+            "/ narrow-dct /",
+            6,
+            &["hyperq_speed_up", "gemtc_speed_up", "pagoda_speed_up", "over_gemtc"],
+        ),
+        ("pagoda-figure-6", "/ narrow-matmul / 4 /", 3, &["whole_us", "over_hyperq"]),
+        ("pagoda-figure-7", "/ narrow-dct / 32 /", 3, &["compute_us", "over_hyperq"]),
+        ("pagoda-figure-8", "/ narrow-convolution / 2 / 16 /", 2, &["compute_us", "over_hyperq"]),
+        ("pagoda-figure-10", "/ narrow-matmul / 4 /", 2, &["latency_us"]),
+        ("pagoda-figure-11", "/ narrow-matmul /", 3, &["batching_speed_up", "pagoda_speed_up"]),
+        ("pagoda-calls", "/ narrow-dct / 1 us /", 3, &["whole_us", "speed_up"]),
+        ("pagoda-32k", "/ narrow-dct /", 6, &["whole_us", "speed_up", "over_gemtc"]),
+        (
+            "pagoda-figure-9",
+            "/ narrow-matmul /",
+            4,
+            &["fusion_speed_up", "pagoda_speed_up", "pthreads_speed_up"],
+        ),
+        ("pagoda-k40", "/ narrow-matmul /", 5, &["over_hyperq", "over_fusion"]),
+        ("pagoda-scan", "/ narrow-matmul /", 5, &["compute_us", "over_hyperq"]),
+        ("pagoda-slud", "/", 6, &["speed_up"]),
+        ("pagoda-table-3", "/ narrow-dct /", 1, &["copies_percent"]),
+        ("pagoda-table-5", "/ narrow-matmul /", 3, &["speed_up"]),
+    ]);
+}

@@ -1,0 +1,170 @@
+//! Narrow tasks on the model of throughput (`gpu/throughput-model`): what programs compute on it is right, and it takes as long as the
+//! machine whose SMs are stepped.
+
+use std::ops::Range;
+
+use counterpoint_simulation::run::{RunRequest, RunSummary};
+
+use counterpoint_tests::observed::{phase, total};
+use counterpoint_tests::support::{assert_verified, request, root};
+
+use crate::{attempt, run_request};
+
+const MODEL: &str = "titanx-maxwell-model";
+const STEPPED: &str = "titanx-maxwell";
+
+fn on(machine: &str, overlay: &str, application: &str, sets: &[&str]) -> RunRequest {
+    RunRequest { overlays: vec![overlay.to_owned()], ..request(machine, application, sets) }
+}
+
+fn verified(request: &RunRequest) -> RunSummary {
+    let summary = run_request(request);
+    assert_verified(&summary);
+    summary
+}
+
+fn applications_of_narrow_tasks() -> Vec<String> {
+    let entries = std::fs::read_dir(root().join("experiments/applications")).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let names: Vec<String> = names.filter(|name| name.starts_with("narrow-")).collect();
+    assert!(names.len() >= 12, "the walk found {names:?} only");
+    names
+}
+
+#[test]
+fn every_application_of_narrow_tasks_computes_what_it_should() {
+    for name in applications_of_narrow_tasks() {
+        for overlay in ["hyperq", "pagoda"] {
+            verified(&on(MODEL, overlay, &name, &["app.size=small"]));
+        }
+        // Few entries and little memory: tasks wait for both.
+        let runtime = "host.cpu.runtime={ pagoda: { rows: 1, blocks: 1, spawners: 5, pool: 16 KiB } }";
+        verified(&on(MODEL, "pagoda", &name, &["app.size=small", runtime, "gpu.sms=2"]));
+    }
+}
+
+#[test]
+fn threads_change_nothing() {
+    for (overlay, application) in
+        [("hyperq", "narrow-mixed"), ("pagoda", "narrow-mixed"), ("gemtc", "narrow-mandelbrot")]
+    {
+        let request = on(MODEL, overlay, application, &["app.size=small"]);
+        let [one, two] =
+            [1, 2].map(|threads| verified(&RunRequest { threads, hash: true, ..request.clone() }));
+        assert_eq!(
+            (one.report.hash, one.report.outcome.time()),
+            (two.report.hash, two.report.outcome.time())
+        );
+        assert_eq!(format!("{:?}", one.report.stats), format!("{:?}", two.report.stats), "{overlay}");
+    }
+}
+
+/// How long something takes on the model, of what it takes where SMs are stepped: the whole run, and its tasks.
+fn ratios(overlay: &str, application: &str, sets: &[&str]) -> [f64; 2] {
+    let [model, stepped] = [MODEL, STEPPED].map(|machine| {
+        let summary = verified(&on(machine, overlay, application, sets));
+        let (begin, end) = phase(&summary, "kernels");
+        [summary.report.outcome.time(), end - begin].map(|time| time.as_ps() as f64)
+    });
+    [model[0] / stepped[0], model[1] / stepped[1]]
+}
+
+/// Asserts what part of the time of stepped SMs the model takes for 8 tasks of every program of narrow tasks on two SMs: of the run, and of the
+/// tasks. How many tasks `narrow-lu` has follows from its matrix, so it is left out.
+#[track_caller]
+fn agrees(overlay: &str, sets: &[&str], whole_within: Range<f64>, kernels_within: Range<f64>) {
+    let entries = std::fs::read_dir(root().join("experiments/applications")).unwrap();
+    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.retain(|name| name.starts_with("narrow-") && name != "narrow-lu");
+    names.sort();
+    assert!(names.len() >= 12, "the walk found {names:?} only");
+    let sets = [&["app.tasks=8", "gpu.sms=2"], sets].concat();
+    let ratios = names.iter().map(|name| (name, ratios(overlay, name, &sets)));
+    let beyond = |(_, [whole, kernels]): &(&String, [f64; 2])| {
+        !whole_within.contains(whole) || !kernels_within.contains(kernels)
+    };
+    let beyond: Vec<_> = ratios.filter(beyond).collect();
+    assert!(beyond.is_empty(), "{overlay}: {beyond:.3?}");
+}
+
+#[test]
+fn the_model_takes_as_long_as_stepped_sms_for_kernels_side_by_side() {
+    // DCT in global memory takes 0.949: its loads wait for each other longer where SMs are stepped. The beam-former takes 1.038, 1.021 of
+    // the run.
+    agrees("hyperq", &[], 0.98..1.022, 0.945..1.04);
+}
+
+#[test]
+fn the_model_counts_the_instructions_that_stepped_sms_count() {
+    for application in applications_of_narrow_tasks() {
+        let [model, stepped] =
+            [(MODEL, "gpu/throughput-model"), (STEPPED, "gpu/sm")].map(|(machine, sms)| {
+                let summary =
+                    verified(&on(machine, "hyperq", &application, &["app.size=small", "gpu.sms=2"]));
+                ["warp_insn", "gpu_sim_insn"].map(|name| total(&summary, sms, name))
+            });
+        assert_eq!(model, stepped, "{application}");
+    }
+}
+
+#[test]
+fn the_model_takes_as_long_as_stepped_sms_for_tasks_of_a_table() {
+    // The host looks often, so that it is the tasks that are timed rather than when it happens to look.
+    let with = |scan: &str| format!("host.cpu.runtime={{ pagoda: {{ scan: {scan}, timeout: 5 us }} }}");
+    // What is missing is told in experiments/DEVIATIONS.md: the largest differences are those of mandelbrot and of the beam-former.
+    agrees("pagoda", &[&with("rows")], 0.9..1.09, 0.85..1.15);
+    agrees("pagoda", &[&with("lanes")], 0.85..1.09, 0.78..1.15);
+}
+
+#[test]
+fn thousands_of_tasks_all_run() {
+    let summary = verified(&on(MODEL, "pagoda", "narrow-exchange", &["app.tasks=2048", "app.threads=32"]));
+    let count = |name| total(&summary, "host/cpu", name);
+    assert_eq!(count("tasks"), 4096);
+    assert!(count("tables_copied_back") > 1, "1536 entries are fewer");
+}
+
+#[test]
+fn gemtc_computes_what_it_should() {
+    let names = applications_of_narrow_tasks();
+    let (mut without, mut ran) = (Vec::new(), 0);
+    for name in &names {
+        let machines: [&[&str]; 3] = [
+            &["app.size=small"],
+            // Tasks wait for blocks.
+            &["app.size=small", "gpu.sms=2", "host.cpu.runtime={ gemtc: { blocks: 1 } }"],
+            // Blocks wait for the lock, and batches are many.
+            &["app.size=small", "gpu.sms=2", "host.cpu.runtime={ gemtc: { batch: 3 } }"],
+        ];
+        for sets in machines {
+            match attempt(&on(MODEL, "gemtc", name, sets)) {
+                Ok(summary) => assert_verified(&summary),
+                Err(why) => {
+                    assert!(
+                        why.contains("bytes of shared memory, which GeMTC has none of for tasks"),
+                        "{why}"
+                    );
+                    without.push(name);
+                    break;
+                }
+            }
+            ran += 1;
+        }
+    }
+    assert!(ran >= 3 * 6 && !without.is_empty(), "{ran} runs of {names:?}, and without {without:?}");
+}
+
+#[test]
+fn a_lock_that_hundreds_of_blocks_want_is_dear() {
+    // As on stepped SMs: a batch is over when each of the blocks has seen the queue empty.
+    let time = |machine, blocks: u32| {
+        let runtime = format!("host.cpu.runtime={{ gemtc: {{ blocks: {blocks} }} }}");
+        let sets = ["app.tasks=32", "app.n=16", &runtime];
+        let (begin, end) = phase(&verified(&on(machine, "gemtc", "narrow-mandelbrot", &sets)), "kernels");
+        (end - begin).as_ps() as f64
+    };
+    for (few, many) in [(1, 8), (1, 16)] {
+        let [model, stepped] = [MODEL, STEPPED].map(|machine| time(machine, many) - time(machine, few));
+        assert!(model > 0.0 && (0.85..1.15).contains(&(model / stepped)), "{many}: {model} {stepped}");
+    }
+}

@@ -1,0 +1,37 @@
+//! Points of studies, run at their smallest scale.
+
+use std::collections::BTreeMap;
+
+use counterpoint::SUCCESS;
+
+use crate::command::call;
+
+/// A table as rows of fields by name of the column.
+pub fn table(text: &str) -> Vec<BTreeMap<String, String>> {
+    let mut lines = text.lines().map(|line| line.split(',').map(str::to_owned).collect::<Vec<_>>());
+    let names = lines.next().unwrap();
+    lines.map(|line| names.iter().cloned().zip(line).collect()).collect()
+}
+
+/// A study by its name, which of its points, how many these are, and columns that are more than nothing in all of them.
+pub type Sound = (&'static str, &'static str, usize, &'static [&'static str]);
+
+/// Runs points of studies at their smallest scale. Bounds and speed-ups come from other runs of the same point, so a whole application
+/// must be there.
+pub fn assert_sound(studies: &[Sound]) {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, filter, points, columns) in studies {
+        let out = folder.path().join(name).display().to_string();
+        let called = call(&["study", name, "--scale", "small", "--filter", filter, "--out", &out, "--quiet"]);
+        assert_eq!(called.status, SUCCESS, "{name}: {}", called.err);
+        let rows = table(&std::fs::read_to_string(format!("{out}/results.csv")).unwrap());
+        assert_eq!(rows.len(), *points, "{name}");
+        for column in *columns {
+            for row in &rows {
+                let value = row[*column].parse::<f64>().unwrap();
+                assert!(value > 0.0 || *column == "lost_percent", "{name} {column}: {value}");
+            }
+        }
+        assert_eq!(call(&["report", &out]).status, SUCCESS, "{name}");
+    }
+}
