@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use counterpoint::{FAILURE, SUCCESS};
-use counterpoint_tests::points::{assert_sound, table};
+use counterpoint_tests::points::table;
 
 use crate::cli::{Called, application, call, tiny};
-use crate::support::{request, root, run_request};
+use crate::support::{request, run_request};
 
 /// A study in a folder, with copies of two applications.
 struct Folder(tempfile::TempDir);
@@ -386,19 +386,6 @@ fn several_columns_stand_side_by_side_and_the_paper_has_a_mean_only_if_it_has_al
 }
 
 #[test]
-fn every_study_of_crcs_can_be_run_and_its_points_are_sound() {
-    assert_sound(&[
-        ("crcs-figure-9", "/ laplace /", 3, &["no_copy", "single_kernel", "crcs_fifo", "crcs_ppcs", "best"]),
-        ("crcs-figure-10", "/ hotspot /", 2, &["prelude_share"]),
-        ("crcs-figure-11", "/ laplace /", 1, &["prelude", "other"]),
-        ("crcs-figure-12", "/ 5 /", 3, &["single_kernel", "crcs_ppcs", "kernels_percent"]),
-        ("crcs-random", "/ laplace /", 5, &["ppcs_at_random", "lost_percent"]),
-        ("crcs-overhead", "/ laplace /", 1, &["profilers_percent"]),
-        ("crcs-sensitivity", "/ hotspot / 8 /", 3, &["time_ms", "profilers_percent"]),
-    ]);
-}
-
-#[test]
 fn a_study_can_be_run_on_another_machine() {
     let folder = Folder::new();
     let on = |machine: &str| {
@@ -415,30 +402,6 @@ fn a_study_can_be_run_on_another_machine() {
     let wrong = on("titanx-maxwel");
     assert_ne!(wrong.status, SUCCESS);
     assert!(wrong.err.contains("titanx-maxwel") && wrong.err.contains("titanx-maxwell"), "{}", wrong.err);
-}
-
-#[test]
-fn the_stages_of_two_programs_on_the_m2050_are_all_of_their_time() {
-    let folder = tempfile::tempdir().unwrap();
-    let (study, out) = (root().join("experiments/studies/crcs-figure-2.yaml"), folder.path().join("out"));
-    let (study, out) = (study.display().to_string(), out.display().to_string());
-    let called = call(&["study", &study, "--filter", " / 64 / ", "--out", &out, "--quiet"]);
-    assert_eq!(called.status, SUCCESS, "{}", called.err);
-    let rows = table(&std::fs::read_to_string(folder.path().join("out/results.csv")).unwrap());
-    assert_eq!(
-        rows.iter().map(|row| row["application"].as_str()).collect::<Vec<_>>(),
-        ["gaussian", "hotspot"]
-    );
-    for (row, files) in rows.iter().zip([4 * (64 * 64 + 64) + 4 * (2 * 64 * 64 + 64), 4 * 3 * 64 * 64]) {
-        let number = |name: &str| row[name].parse::<f64>().unwrap();
-        let stages = ["prelude", "h2d", "kernels", "d2h", "postlude", "other"].map(number);
-        assert!((stages.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{stages:?}");
-        assert!(stages.iter().all(|share| *share > 0.0), "{stages:?}");
-        // 500 MB/s, and what the disks take besides.
-        let least = f64::from(files) / 500e6;
-        let found = number("files_percent") / 100.0 * number("time");
-        assert!(found > least && found < 1.1 * least, "{found} s, {least} s without latencies");
-    }
 }
 
 /// Asserts that a page needs nothing but itself.

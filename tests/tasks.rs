@@ -1,9 +1,8 @@
 //! Narrow tasks on whole machines: each with copies of its own, one after another.
 
-use counterpoint_simulation::run::RunRequest;
 use counterpoint_tests::quarters::Quarters;
 
-use crate::support::{assert_verified, assert_wrong, refusal, run_request};
+use crate::support::{assert_verified, assert_wrong, run_request};
 
 fn quarters() -> Quarters {
     Quarters::with("quarters", "quarters")
@@ -16,9 +15,6 @@ fn tasks_compute_the_same_under_every_runtime_that_takes_them() {
     }
     let quarters = quarters();
     assert_verified(&run_request(&quarters.request("titanx-maxwell", &[])));
-    let crcs = quarters.request("crcs-64sm-pcie3-ssd", &["gpu.sms=2"]);
-    let why = refusal(&RunRequest { overlays: vec!["crcs-fifo".to_owned()], ..crcs });
-    assert!(why.contains("`overlapped` cannot run narrow tasks"), "{why}");
 }
 
 #[test]

@@ -58,11 +58,11 @@ impl Results {
             }
             rows.push(Row { labels: point.labels.clone(), values, growths: found.growths, key: key.clone() });
         }
-        Ok(Self::reckon(study, rows))
+        Ok(Self::compute(study, rows))
     }
 
-    /// Reckons the columns of rows that have values.
-    fn reckon(study: &Study, mut rows: Vec<Row>) -> Self {
+    /// The columns of a study, computed from rows that have values.
+    pub fn compute(study: &Study, mut rows: Vec<Row>) -> Self {
         let run = study.dimensions.iter().position(|name| name == RUN).unwrap_or_default();
         for (name, expression) in &study.columns {
             let reckoned: Vec<Option<f64>> = rows
@@ -123,103 +123,4 @@ fn value_of(name: &str, row: &Row, rows: &[Row], run: usize) -> Option<f64> {
                 .all(|(place, (a, b))| place == run || a == b)
     };
     rows.iter().find(same)?.values.get(name).copied()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::study::{Chosen, load};
-    use counterpoint_framework::time::BytesPerSecond;
-    use counterpoint_simulation::application::{self, RealFiles};
-    use counterpoint_simulation::registry;
-    use counterpoint_simulation::run::{RunRequest, load_machine};
-
-    /// Bandwidths of CRCS's machine in bytes a second: its reading disk, its writing disk, its bus.
-    fn bandwidths() -> [f64; 3] {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).to_owned();
-        let request = RunRequest { folder, ..RunRequest::new("crcs-64sm-pcie3-ssd", "") };
-        let machine = load_machine(&request, &registry()).unwrap().machine;
-        [("host.input", "read_bandwidth"), ("host.output", "write_bandwidth"), ("pcie", "bandwidth")].map(
-            |(path, name)| {
-                let instance = machine.instances.iter().find(|one| one.path == path).unwrap();
-                let text = instance.params.get(name).and_then(|node| node.as_scalar()).unwrap();
-                text.parse::<BytesPerSecond>().unwrap().get() as f64
-            },
-        )
-    }
-
-    /// What the study of a name reckons from runs of HSP that last as long as the paper's numbers say: files and copies at the
-    /// machine's bandwidths, and kernels of which five take 9.0 % of the baseline. By number of launches.
-    fn reckoned(study: &str, machine: [f64; 3]) -> BTreeMap<u32, Row> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let hotspot = folder.join("applications/hotspot/hotspot.yaml").display().to_string();
-        let hotspot = application::load(&hotspot, &[], &RealFiles).unwrap();
-        let read: usize = hotspot.files().map(|file| file.bytes as usize).sum();
-        let written = read / 2;
-        let [input, output, bus] = machine;
-        let prelude = read as f64 / input;
-        let postlude = written as f64 / output;
-        let [h2d, d2h] = [read, written].map(|bytes| bytes as f64 / bus);
-        let milliseconds = [prelude, postlude, h2d, d2h].map(|time| (time * 1e6).round() / 1e3);
-        assert_eq!(milliseconds, [4.194, 2.097, 0.133, 0.067]);
-        let files = prelude + postlude + h2d + d2h;
-        let kernel = files * 0.09 / 0.91 / 5.0;
-
-        let path = folder.join("studies").join(study).display().to_string();
-        let study = load(&path, &Chosen { scale: Some("paper".to_owned()), machine: None }, folder).unwrap();
-        let launches = |labels: &[String]| {
-            let place = study.dimensions.iter().position(|name| name == "app.launches");
-            place.map_or(10, |place| labels[place].parse().unwrap())
-        };
-        let row = |point: &crate::study::Point| {
-            let kernels = f64::from(launches(&point.labels)) * kernel;
-            let values = [
-                ("time", files + kernels),
-                ("busy_prelude", prelude),
-                ("busy_h2d", h2d),
-                ("busy_kernels", kernels),
-                ("busy_d2h", d2h),
-                ("busy_postlude", postlude),
-                ("first_launch", kernel),
-                ("last_launch", kernel),
-            ];
-            Row {
-                labels: point.labels.clone(),
-                values: values.map(|(name, value)| (name.to_owned(), value)).into(),
-                growths: Vec::new(),
-                key: serde_json::from_str("\"\"").unwrap(),
-            }
-        };
-        let baseline = |point: &&crate::study::Point| {
-            let is = |name: &str| point.labels.iter().any(|label| label == name);
-            is("baseline") && is("hotspot")
-        };
-        let rows = study.points.iter().filter(baseline).map(row).collect();
-        let results = Results::reckon(&study, rows);
-        results.rows.into_iter().map(|row| (launches(&row.labels), row)).collect()
-    }
-
-    #[test]
-    fn the_papers_fractions_and_bounds_of_hsp_fit_together() {
-        let machine = bandwidths();
-        let rows = reckoned("crcs-figure-12.yaml", machine);
-        assert_eq!(rows.keys().copied().collect::<Vec<_>>(), [5, 10, 20, 50, 100]);
-        for (launches, name, expected, within) in [
-            (5, "kernels_percent", 9.0, 1e-9),
-            (100, "kernels_percent", 66.4, 0.05),
-            (5, "single_kernel", 1.068, 5e-4),
-            (100, "single_kernel", 1.024, 5e-4),
-            // A2.12: what no overlapping can exceed.
-            (5, "best", 1.701, 5e-4),
-            (10, "best", 1.854, 5e-4),
-            (100, "best", 1.506, 5e-4),
-        ] {
-            let found = rows[&launches].values[name];
-            assert!((found - expected).abs() < within, "{name} at {launches}: {found}");
-        }
-        // The figure of all programs has the same bound.
-        let ninth = &reckoned("crcs-figure-9.yaml", machine)[&10].values;
-        assert_eq!(ninth["single_kernel"], rows[&10].values["single_kernel"]);
-        assert!(ninth["no_copy"] > 1.0 && ninth["no_copy"] < ninth["single_kernel"]);
-    }
 }

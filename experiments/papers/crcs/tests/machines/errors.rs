@@ -110,3 +110,13 @@ fn the_command_computes_the_cost() {
         none.err
     );
 }
+
+#[test]
+fn narrow_tasks_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = application(folder.path(), "vecadd");
+    let text = std::fs::read_to_string(&app).unwrap();
+    let (head, tail) = text.split_once("kernels:\n  - launch").unwrap();
+    std::fs::write(&app, format!("{head}kernels:\n  - tasks: 1\n    index: task\n    launch{tail}")).unwrap();
+    assert_refused(&app, FIFO, &["app.size=small"], "`overlapped` cannot run narrow tasks");
+}

@@ -8,6 +8,7 @@
 mod errors;
 mod overlap;
 mod rules;
+mod studies;
 
 use counterpoint_simulation::registry_with;
 use counterpoint_simulation::run::{RunRequest, RunSummary};

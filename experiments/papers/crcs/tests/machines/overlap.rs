@@ -8,7 +8,7 @@ use counterpoint_simulation::run::{RunRequest, RunSummary};
 use super::{FIFO, PPCS, SMALL, assert_right, on_crcs, run_request, with_blocks};
 use counterpoint_framework::time::SimTime;
 use counterpoint_tests::observed::{Block, blocks, phase, seconds, total};
-use counterpoint_tests::support::assert_verified;
+use counterpoint_tests::support::{application, assert_verified};
 
 #[test]
 fn no_sm_holds_blocks_of_two_launches_and_the_l1_is_flushed_between_them() {
@@ -153,4 +153,22 @@ fn a_halo_stencil_on_two_sms_needs_the_guard() {
         assert!(ending.contains(part), "{ending}");
     }
     assert_eq!(total(&off, "gpu/cta-scheduler", "guarded"), 0);
+}
+
+#[test]
+fn a_prelude_may_compute_what_no_file_holds() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = application(folder.path(), "vecadd");
+    let text = std::fs::read_to_string(&app).unwrap();
+    let computed = ["a", "b"].iter().fold(text, |text, name| {
+        text.replace(&format!("read: {{ file: \"data/{name}_${{n}}.f32\","), "compute: { rate: 1 MB/s,")
+    });
+    // The counts are those of other sizes.
+    let (computed, _) = computed.split_once("counts:").unwrap();
+    assert!(computed.contains("compute:"), "{computed}");
+    std::fs::write(&app, computed).unwrap();
+    let summary = run_request(&on_crcs(Some(FIFO), &app, &["gpu.sms=2", "app.n=256"]));
+    assert_right(&summary, 1);
+    // Two vectors of 1024 bytes at a megabyte a second, whatever else happens.
+    assert!(lasts(&summary, "prelude") > 2.048e-3 && lasts(&summary, "prelude") < 2.25e-3);
 }
