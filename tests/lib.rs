@@ -6,5 +6,6 @@ pub mod command;
 pub mod launches;
 pub mod observed;
 pub mod points;
+pub mod probe;
 pub mod quarters;
 pub mod support;

@@ -38,4 +38,4 @@ mod validate_command;
 mod validation;
 mod wrong_machines;
 
-use counterpoint_tests::{command, launches, observed, support};
+use counterpoint_tests::{command, launches, support};

@@ -2,15 +2,11 @@
 //! machine's parameters by formulas. No number here was recorded.
 
 mod bandwidth;
-mod master_kernel;
 mod model_costs;
-mod probe;
-mod resident;
 mod rows;
-mod super_kernel;
 mod units;
 
-use probe::{Probe, latencies, lines};
+use counterpoint_tests::probe::{Probe, latencies, lines};
 
 #[test]
 fn memory_takes_as_long_as_configured() {

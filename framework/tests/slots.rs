@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use counterpoint_framework::kernel::{Fault, In, Out, Outcome, RunOptions};
 use counterpoint_framework::model::{
-    Choose, Component, Context, Counter, Equipped, Invalid, Params, Ports, Registry, Site, Slot, StatValue,
-    Stats, Variant,
+    Choose, Component, Context, Counter, Equipped, Every, Invalid, Params, Ports, Registry, Site, Slot,
+    StatValue, Stats, Variant,
 };
 use counterpoint_framework::testing::{run_text, toys};
 use counterpoint_framework::topology;
@@ -179,9 +179,47 @@ impl Component for Plain {
     }
 }
 
+/// Has all tastes at once.
+#[derive(Params)]
+struct CrowdParams {
+    /// What they like.
+    tastes: Every<dyn Taste>,
+}
+
+#[derive(Default, Stats)]
+struct CrowdStats {
+    /// Numbers that one of them likes.
+    liked: Counter,
+}
+
+struct Crowd(CrowdParams);
+
+impl Component for Crowd {
+    const KIND: &'static str = "toy/crowd";
+    const DOC: &'static str = "Asks every taste about a number.";
+    const DAEMON: bool = true;
+    type Params = CrowdParams;
+    type Ports = PickerPorts;
+    type Stats = CrowdStats;
+
+    fn new(params: CrowdParams) -> Result<Self, Invalid> {
+        Ok(Crowd(params))
+    }
+
+    async fn run(&mut self, io: &mut PickerPorts, sim: &Context<CrowdStats>) -> Result<(), Fault> {
+        let mut tastes = self.0.tastes.build(sim)?;
+        loop {
+            let number = io.input.recv().await;
+            for (_, taste) in &mut tastes {
+                sim.stats.liked.add(u64::from(taste.likes(number)));
+            }
+        }
+    }
+}
+
 fn register(registry: &mut Registry) {
     toys::register(registry);
-    registry.component::<Picker>().component::<Plain>();
+    registry.component::<Picker>().component::<Plain>().component::<Crowd>();
     registry.variant::<dyn Taste, Even>().equipped::<dyn Taste, Telling>();
 }
 
@@ -269,4 +307,46 @@ fn a_family_within_itself_is_described_once() {
     assert_eq!(explained.matches("ports that it brings along").count(), 1, "{explained}");
     let schema = topology::schema(&registry.catalogue).to_string();
     assert!(schema.contains("Another taste, and somebody is told."));
+}
+
+#[test]
+fn a_component_can_have_every_variant_of_a_family() {
+    let of = |params: &str| machine(params, TOLD).replace("toy/picker", "toy/crowd");
+    for (params, told) in [("tastes: {}", 5), ("tastes: { telling: { most: 3 }, even: {} }", 3)] {
+        let report = run_text(&of(params), register, &RunOptions::default());
+        assert!(matches!(report.outcome, Outcome::Finished(_)), "{}", report.outcome);
+        let rows = report.stats.iter().filter(|row| row.path == "picker");
+        let rows: Vec<_> = rows.map(|row| (row.label.name, row.value)).collect();
+        let count = |count| StatValue::Count(count);
+        assert_eq!(rows, [("liked", count(10)), ("told", count(told))], "{params}");
+    }
+    let report = refused(&of("tastes: { telling: { most: 0 }, odd: {} }"));
+    for message in ["`telling`: it must be told of one number", "unknown key `odd`"] {
+        assert!(report.contains(message), "{report}");
+    }
+    let report = refused(&of("").replace(TOLD, ""));
+    assert!(report.contains("`picker.told` is not connected"), "{report}");
+}
+
+#[test]
+fn parameters_of_every_variant_are_set_described_and_shown_by_its_name() {
+    let mut registry = Registry::default();
+    register(&mut registry);
+    let text = machine("tastes: {}", TOLD).replace("toy/picker", "toy/crowd");
+    let files = BTreeMap::from([("m.yaml".to_owned(), text)]);
+    let sets = ["picker.tastes.telling.most=3".to_owned()];
+    let loaded = topology::load("m.yaml", &[], &sets, &registry.catalogue, &files);
+    let loaded = loaded.unwrap_or_else(|report| panic!("{}", report.render()));
+    let picker = loaded.machine.instances.iter().find(|instance| instance.path == "picker").unwrap();
+    let of_telling = picker.params.get("tastes").and_then(|tastes| tastes.get("telling")).unwrap();
+    assert_eq!(of_telling.get("most").unwrap().as_scalar(), Some("3"));
+    assert_eq!(of_telling.get("of").unwrap().as_scalar(), Some("even"), "the others have their defaults");
+    let explained = topology::explain(registry.catalogue.get("toy/crowd").unwrap(), registry.families());
+    assert!(
+        explained.contains("tastes: every Taste, its parameters under its name, default {}"),
+        "{explained}"
+    );
+    assert!(explained.contains("- telling") && explained.contains("most: "), "{explained}");
+    let schema = topology::schema(&registry.catalogue);
+    assert!(schema.to_string().contains(r#""tastes":"#), "{schema}");
 }

@@ -1,4 +1,12 @@
 //! The host: CPU, memory, the way to the devices, and the runtimes under which an application runs.
+//!
+//! A crate adds a runtime by the trait [`runtimes::Runtime`] and what a [`Driver`] can do for it. Those of papers
+//! (`experiments/papers/`) bring these:
+//!
+//! | crate | runtimes |
+//! | --- | --- |
+//! | `dka` | `dka`, `preemptive`: task pipelines in steps of several kernels |
+//! | `narrow-tasks` | `pagoda`, `gemtc`, `fusion`, `hyperq`, `pthreads`: steps of many small tasks |
 
 mod calls;
 pub mod cores;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use counterpoint_hardware::memory::address_map::{AddressMap, AddressMapParams};
 use counterpoint_hardware::memory::dram::timing::Timing;
 
-use super::probe::{Configured, Probe, close, lines, micros};
+use counterpoint_tests::probe::{Configured, Probe, close, lines, micros};
 
 /// Bytes of a line, and of a sector.
 const LINE: f64 = 128.0;

@@ -1,7 +1,7 @@
 //! What the pipeline and memory of stepped SMs add to the latencies of their parameters: the model of throughput reckons with these
 //! (`components/hardware/src/gpu/model/costs.rs`).
 
-use super::probe::{Configured, MODEL, Probe, STEPPED, cycles, lines};
+use counterpoint_tests::probe::{Configured, MODEL, Probe, STEPPED, cycles, lines};
 
 /// Steps of a chain.
 const STEPS: usize = 64;

@@ -4,7 +4,7 @@ use counterpoint_hardware::memory::address_map::{AddressMap, AddressMapParams};
 use counterpoint_hardware::memory::dram::place::{Layout, Place};
 use counterpoint_hardware::memory::dram::timing::Timing;
 
-use super::probe::{Configured, Probe, lines};
+use counterpoint_tests::probe::{Configured, Probe, lines};
 
 /// All clocks are alike, so that cycles of the DRAM are cycles of the SM, and last whole picoseconds, so that no hop waits for an
 /// edge that was rounded. Slices take turns, where a machine has them drawn at random: a walk stays in one.

@@ -4,7 +4,7 @@
 //! itself. Counts are taken while all warps run: schedulers are served in a fixed order (as GPGPU-Sim's are), so where there are
 //! more of them than units the last one's warps would go on alone at the end.
 
-use super::probe::{Configured, Probe, close, lines, micros};
+use counterpoint_tests::probe::{Configured, Probe, close, lines, micros};
 
 const SM: &str = "gpu.sm[0]";
 

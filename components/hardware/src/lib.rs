@@ -1,4 +1,11 @@
 //! Hardware components: one file each, one list per folder.
+//!
+//! Crates of papers (`experiments/papers/`) bring further kinds and variants:
+//!
+//! | crate | what |
+//! | --- | --- |
+//! | `dka` | the component `dka/allocator`, the CTA policies `dka`, `task-split` and `labelled`, the line rule `labels` of the L2 |
+//! | `narrow-tasks` | the state machines `pagoda` and `gemtc` of the model of throughput |
 
 pub mod gpu;
 pub mod interconnect;

@@ -12,7 +12,6 @@ pub mod local;
 pub mod memory;
 pub mod page_log;
 pub mod pages;
-pub mod pagoda;
 pub mod preload;
 pub mod translation;
 pub mod write_log;

@@ -4,6 +4,6 @@
 
 TASK_FUNCTIONS(form_beams_task)
 
-#include "../gemtc.h"
-#include "../pagoda.h"
-#include "../fusion.h"
+#include "../../papers/narrow-tasks/cuda/gemtc.h"
+#include "../../papers/narrow-tasks/cuda/pagoda.h"
+#include "../../papers/narrow-tasks/cuda/fusion.h"

@@ -30,6 +30,6 @@ TASK(Exchange, exchange)
 
 TASK_FUNCTIONS(exchange_task)
 
-#include "../gemtc.h"
-#include "../pagoda.h"
-#include "../fusion.h"
+#include "../../papers/narrow-tasks/cuda/gemtc.h"
+#include "../../papers/narrow-tasks/cuda/pagoda.h"
+#include "../../papers/narrow-tasks/cuda/fusion.h"

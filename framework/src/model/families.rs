@@ -4,6 +4,7 @@
 //! [`Choose<dyn Trait>`](Choose) or [`Slot<dyn Trait>`](super::Slot) reads `policy: fifo` or `policy: { ppcs: { guard: on } }`.
 
 use std::any::{Any, TypeId};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 use super::diagnostics::Diagnostic;
 use super::moved::Moved;
 use super::node::{Node, Span, Value};
-use super::params::{Field, Parameter, Params, Reader, TypeInfo, default_node};
+use super::params::{Bounds, Field, Parameter, Params, Reader, TypeInfo, default_node};
 use super::ports::{PortInfo, Ports};
 use super::slots::{Equipment, Equipped, Gear};
 use crate::kernel::Fault;
@@ -163,7 +164,12 @@ impl Families {
                 continue;
             };
             let none = Node { span: value.span, value: Value::Null };
-            if let Some((name, _, params)) = chosen(&value, &none)
+            if field.kind.every {
+                for variant in self.variants(family) {
+                    ports.extend((variant.ports)());
+                    self.collect_ports(&(variant.fields)(), value.get(variant.name).unwrap_or(&none), ports);
+                }
+            } else if let Some((name, _, params)) = chosen(&value, &none)
                 && let Some(variant) = self.variant(family, name)
             {
                 ports.extend((variant.ports)());
@@ -175,6 +181,18 @@ impl Families {
     /// The variants of a family by name.
     pub fn variants(&self, family: FamilyId) -> impl Iterator<Item = &VariantInfo> {
         self.families.get(&family).into_iter().flat_map(BTreeMap::values)
+    }
+
+    /// The parameters of a nested set; of a type that has every variant of a family one for each of these, which is the set of its own.
+    pub fn fields_of<'k>(&self, kind: &'k TypeInfo) -> Cow<'k, [Field]> {
+        let Some(family) = kind.family.filter(|_| kind.every) else { return Cow::Borrowed(&kind.fields) };
+        let of_variant = |variant: &VariantInfo| {
+            let fields = (variant.fields)();
+            let kind = TypeInfo { fields, moved: variant.moved, ..TypeInfo::plain("a map of parameters") };
+            let (name, doc) = (variant.name, variant.doc);
+            Field { name, doc, kind, default: Some("{}"), bounds: Bounds::default(), required: false }
+        };
+        Cow::Owned(self.variants(family).map(of_variant).collect())
     }
 
     fn variant(&self, family: FamilyId, name: &str) -> Option<&VariantInfo> {
@@ -206,6 +224,11 @@ impl<'a> Described<'a> {
             around = outer.around;
         }
         Some(Described { families: self.families, around: Some((family, self)) })
+    }
+
+    /// The families themselves.
+    pub(crate) fn families(&self) -> &'a Families {
+        self.families
     }
 
     /// The variants of a family.
@@ -308,18 +331,46 @@ pub(super) fn choose<F: ?Sized + 'static>(
         reader.report(Diagnostic::new(span, message));
         return None;
     }
-    let read = variant.read.downcast_ref::<ReadVariant<F>>()?;
-    match read(params, reader)? {
-        Ok(make) => Some((variant.name, make)),
+    Some((variant.name, read(variant, params, node.span, reader)?))
+}
+
+/// Reads every variant of a family, each with the parameters that a map has under its name.
+pub(super) fn every<F: ?Sized + 'static>(
+    node: &Node,
+    reader: &mut Reader<'_>,
+) -> Option<Vec<(&'static str, Make<F>)>> {
+    let families = reader.families();
+    let variants = || families.variants(FamilyId::of::<F>());
+    reader.map(node, variants().map(|variant| variant.name).collect(), &[])?;
+    let none = Node { span: node.span, value: Value::Null };
+    // Collected before it is judged: one bad set of parameters must not hide the next.
+    let made: Vec<_> = variants()
+        .map(|variant| {
+            let params = node.get(variant.name).unwrap_or(&none);
+            Some((variant.name, read(variant, params, params.span, reader)?))
+        })
+        .collect();
+    made.into_iter().collect()
+}
+
+/// Reads a variant's parameters; what is wrong with them taken together is reported at `span`.
+fn read<F: ?Sized + 'static>(
+    variant: &VariantInfo,
+    params: &Node,
+    span: Span,
+    reader: &mut Reader<'_>,
+) -> Option<Make<F>> {
+    match variant.read.downcast_ref::<ReadVariant<F>>()?(params, reader)? {
+        Ok(make) => Some(make),
         Err(reason) => {
-            reader.report(Diagnostic::new(node.span, format!("`{name}`: {reason}")));
+            reader.report(Diagnostic::new(span, format!("`{}`: {reason}", variant.name)));
             None
         }
     }
 }
 
 /// The name of a trait without its path.
-fn short_name<F: ?Sized>() -> &'static str {
+pub(super) fn short_name<F: ?Sized>() -> &'static str {
     let name = std::any::type_name::<F>().trim_start_matches("dyn ");
     name.rsplit("::").next().unwrap_or(name)
 }

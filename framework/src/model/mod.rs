@@ -67,7 +67,7 @@ pub use node::{FileId, Key, Node, SourceMap, Span, Value};
 pub use params::{Bounds, ChoiceInfo, Field, FieldSpec, MapReader, Parameter, Params, Reader, TypeInfo};
 pub use ports::{MessageType, Port, PortField, PortInfo, PortShape, Ports};
 pub use registry::{Extension, Registry};
-pub use slots::{Equipped, Gear, Site, Slot};
+pub use slots::{Equipped, Every, Gear, Site, Slot};
 pub use stats::{
     Counter, Distribution, PERCENTILES, Ratio, Setting, Stat, StatLabel, StatRow, StatValue, StatVisitor,
     Stats,

@@ -74,6 +74,8 @@ pub struct TypeInfo {
     pub open: bool,
     /// The open family of kinds from which one is chosen by name.
     pub family: Option<FamilyId>,
+    /// All variants of the family are there, each with its parameters under its name; none is chosen.
+    pub every: bool,
     /// Whether it is a list of the described type.
     pub list: bool,
 }
@@ -93,9 +95,8 @@ impl TypeInfo {
 impl TypeInfo {
     /// A nested set of which nothing must be given may be left out as a whole.
     fn when_absent(&self) -> Option<&'static str> {
-        let optional =
-            !self.fields.is_empty() && !self.list && self.fields.iter().all(|field| !field.required);
-        optional.then_some("{}")
+        let optional = !self.fields.is_empty() && self.fields.iter().all(|field| !field.required);
+        ((optional || self.every) && !self.list).then_some("{}")
     }
 }
 

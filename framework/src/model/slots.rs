@@ -10,7 +10,7 @@ use std::fmt;
 use std::rc::Rc;
 
 use super::context::Context;
-use super::families::{Make, choose, describe};
+use super::families::{FamilyId, Make, choose, describe, every, short_name};
 use super::node::Node;
 use super::params::{Parameter, Params, Reader, TypeInfo};
 use super::ports::Ports;
@@ -124,6 +124,44 @@ impl<F: ?Sized + 'static> Parameter for Slot<F> {
     fn from_node(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
         let (name, make) = choose(node, reader, true)?;
         Some(Slot { name, make })
+    }
+}
+
+/// A parameter that holds every variant of a family, equipped or not: what is registered is there, and YAML gives parameters only, each
+/// variant's under its name. For families whose members do not exclude one another, such as those that serve different messages.
+pub struct Every<F: ?Sized>(Vec<Slot<F>>);
+
+impl<F: ?Sized + 'static> Every<F> {
+    /// Builds all of them for the component that runs, in the order of their names, each with its name.
+    ///
+    /// # Errors
+    /// As [`Slot::build`].
+    pub fn build<S: Stats>(&self, sim: &Context<S>) -> Result<Vec<(&'static str, Box<F>)>, Fault> {
+        self.0.iter().map(|slot| Ok((slot.name, slot.build(sim)?))).collect()
+    }
+}
+
+impl<F: ?Sized> Clone for Every<F> {
+    fn clone(&self) -> Self {
+        Every(self.0.clone())
+    }
+}
+
+impl<F: ?Sized> fmt::Debug for Every<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(&self.0).finish()
+    }
+}
+
+impl<F: ?Sized + 'static> Parameter for Every<F> {
+    fn describe() -> TypeInfo {
+        let description = format!("every {}, its parameters under its name", short_name::<F>());
+        TypeInfo { description, family: Some(FamilyId::of::<F>()), every: true, ..TypeInfo::default() }
+    }
+
+    fn from_node(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        let made = every(node, reader)?;
+        Some(Every(made.into_iter().map(|(name, make)| Slot { name, make }).collect()))
     }
 }
 

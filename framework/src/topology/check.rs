@@ -134,10 +134,11 @@ fn complete_value(node: Node, kind: &TypeInfo, families: &Families) -> Node {
         let items = items.into_iter().map(|item| complete_value(item, &element, families)).collect();
         return Node { span: node.span, value: Value::List(items) };
     }
-    if let Some(family) = kind.family {
+    if let Some(family) = kind.family.filter(|_| !kind.every) {
         return complete_choice(node, family, families);
     }
-    if kind.fields.is_empty() { node } else { complete(&node, &kind.fields, families) }
+    let fields = families.fields_of(kind);
+    if fields.is_empty() { node } else { complete(&node, &fields, families) }
 }
 
 /// A chosen variant with all its parameters, or only its name if it has none.

@@ -130,16 +130,17 @@ impl Setter<'_> {
             self.diagnostics.report(moved.unwrap_or_else(unknown));
             return;
         };
-        let inside = Declared { fields: &field.kind.fields, moved: field.kind.moved };
+        let fields = self.catalogue.families.fields_of(&field.kind);
+        let inside = Declared { fields: &fields, moved: field.kind.moved };
         let place = join(place, &first.name);
-        let nested = !field.kind.fields.is_empty() && !field.kind.list;
+        let nested = !fields.is_empty() && !field.kind.list;
         if rest.is_empty() && !(nested && matches!(value.value, Value::Map(_))) {
             *slot(map, first) = value.clone();
             self.overridden.retain(|(path, _)| *path != place && !path.starts_with(&format!("{place}.")));
             self.overridden.push((place, key));
             return;
         }
-        if let Some(family) = field.kind.family {
+        if let Some(family) = field.kind.family.filter(|_| !field.kind.every) {
             self.variant(slot(map, first), rest, value, family, &place, key);
         } else if !nested {
             let message = format!("`{}` has no parameters of its own", first.name);

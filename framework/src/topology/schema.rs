@@ -197,8 +197,8 @@ fn value(kind: &TypeInfo, families: &Described<'_>) -> Value {
         let element = TypeInfo { list: false, ..kind.clone() };
         return json!({ "type": "array", "items": value(&element, families) });
     }
-    if !kind.fields.is_empty() {
-        return object(&kind.fields, families);
+    if kind.every || !kind.fields.is_empty() {
+        return object(&families.families().fields_of(kind), families);
     }
     if !kind.choices.is_empty() {
         let choice = |name, doc| json!({ "const": name, "description": doc });

@@ -17,7 +17,7 @@ const PAGES: &[&str] = &[
     "experiments/applications/CRCS.md",
     "experiments/studies/CRCS.md",
     "experiments/papers/dka/README.md",
-    "experiments/studies/PAGODA.md",
+    "experiments/papers/narrow-tasks/README.md",
 ];
 
 /// How command lines begin, and what they begin with here.

@@ -15,7 +15,6 @@ mod order;
 mod programs;
 mod scheduling;
 mod sm;
-mod super_kernel;
 mod translation;
 mod waiting;
 

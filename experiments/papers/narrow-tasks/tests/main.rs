@@ -5,11 +5,13 @@
 
 mod irregular;
 mod master_kernel;
+mod measured;
 mod pagoda;
 mod refused;
 mod rivals;
 mod streams;
 mod studies;
+mod super_kernel_timing;
 mod task_functions;
 mod task_table;
 mod throughput_model;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use counterpoint_narrow_tasks::runtimes::pagoda::entry;
-use counterpoint_protocols::pagoda::{self, Demand, ENABLED, FREE, PRESENT, Parameters, Shape, State};
+use counterpoint_narrow_tasks::task_entry::{self, Demand, ENABLED, FREE, PRESENT, Parameters, Shape, State};
 use counterpoint_ptx::Kernel;
 use counterpoint_ptx::functional::{FlatMemory, Grid, Options};
 
@@ -13,7 +13,7 @@ const SHAPE: Shape = Shape { columns: 1, rows: ROWS };
 /// Instructions in which the block has long done all tasks and polls.
 const LIMIT: u64 = 3_000_000;
 
-const KERNELS: [&str; 2] = [pagoda::MASTER_KERNEL, pagoda::MASTER_KERNEL_BY_LANES];
+const KERNELS: [&str; 2] = [task_entry::MASTER_KERNEL, task_entry::MASTER_KERNEL_BY_LANES];
 
 /// Dialects, and the MasterKernels that each has.
 fn kernels() -> impl Iterator<Item = (&'static str, &'static str)> {
@@ -74,9 +74,9 @@ fn run(
         outputs.push(output);
         let mut arguments = [input.to_le_bytes(), output.to_le_bytes()].concat();
         arguments.extend(work.rounds.to_le_bytes());
-        table.extend(pagoda::bytes(state, &Parameters { demand: work.demand, function, arguments }));
+        table.extend(task_entry::bytes(state, &Parameters { demand: work.demand, function, arguments }));
     }
-    table.resize(SHAPE.entries() * pagoda::BYTES as usize, 0);
+    table.resize(SHAPE.entries() * task_entry::BYTES as usize, 0);
     let table = memory.push(&table);
     let stop = memory.push(&u32::from(stops).to_le_bytes());
     let params =
@@ -94,8 +94,8 @@ fn run(
         let start = (address - memory.base) as usize;
         &memory.bytes[start..start + bytes]
     };
-    let size = pagoda::BYTES as usize;
-    let states: Vec<State> = at(table, all.len() * size).chunks_exact(size).map(pagoda::state).collect();
+    let size = task_entry::BYTES as usize;
+    let states: Vec<State> = at(table, all.len() * size).chunks_exact(size).map(task_entry::state).collect();
     for ((work, &output), state) in all.iter().zip(&outputs).zip(&states) {
         if *state == FREE {
             assert_eq!(

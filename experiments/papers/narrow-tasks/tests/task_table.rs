@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use counterpoint_hardware::gpu::model::pagoda::device_table::{DeviceTable, Looked};
+use counterpoint_narrow_tasks::model::pagoda::device_table::{DeviceTable, Looked};
 use counterpoint_narrow_tasks::runtimes::pagoda::task_table::{HostTable, Protocol};
-use counterpoint_protocols::pagoda::{ENABLED, FREE, PRESENT, RUNNING, Shape, State, TaskId};
+use counterpoint_narrow_tasks::task_entry::{ENABLED, FREE, PRESENT, RUNNING, Shape, State, TaskId};
 use proptest::prelude::*;
 
 const TWO: Shape = Shape { columns: 2, rows: 1 };

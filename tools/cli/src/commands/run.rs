@@ -103,8 +103,8 @@ pub(crate) struct Run {
     #[arg(long, value_name = "TIME", value_parser = time, conflicts_with = "functional")]
     series: Option<SimTime>,
     /// Write each write that reaches this buffer, in host memory or at the L2 of its device, with time, place and bytes, to
-    /// `writes.csv`. May be given several times. Buffers of runtimes have names, too, such as Pagoda's `TaskTable of MODULE on
-    /// device 0`.
+    /// `writes.csv`. May be given several times. Buffers that a runtime adds have names, too; a name
+    /// that there is not is answered with all of them.
     #[arg(long, value_name = "BUFFER", conflicts_with = "functional")]
     watch: Vec<String>,
     /// Write the simulation's log to standard error: `debug`, or a filter as `tracing` knows them.

@@ -7,7 +7,7 @@ use counterpoint_protocols::launch::{CtaCounts, LaunchId, RunCta};
 
 use super::Around;
 use super::execute::Code;
-use super::isolated::{Warp, rates};
+use super::isolated::Warp;
 use super::sm::Worker;
 
 /// A block whose warps are at work.
@@ -21,12 +21,15 @@ struct Block {
 }
 
 /// A block that has ended.
-pub(super) struct Ended {
-    pub(super) launch: LaunchId,
-    pub(super) index: u32,
-    pub(super) counts: CtaCounts,
+pub struct Ended {
+    /// Its launch.
+    pub launch: LaunchId,
+    /// Its number in that.
+    pub index: u32,
+    /// What it has counted.
+    pub counts: CtaCounts,
     /// Cycles that it was there.
-    pub(super) cycles: u64,
+    pub cycles: u64,
 }
 
 /// The blocks that are there, by the number that the model gives them.
@@ -45,7 +48,6 @@ impl Blocks {
     /// Executes a block, and puts its warps to work.
     pub(super) fn begin(&mut self, message: RunCta, around: &mut Around<'_>) -> Result<(), Fault> {
         let RunCta { launch, index, sm, .. } = message;
-        around.memory.map(&launch.memory);
         let code = Code {
             launch: &launch,
             kernel: &launch.kernel,
@@ -53,9 +55,8 @@ impl Blocks {
             block: launch.block,
             shared: launch.dynamic_shared,
             params: &launch.params,
-            limit: around.limit,
         };
-        let warps = code.execute([launch.ctaid(index)].into_iter(), around.memory, around.costs)?.concat();
+        let warps = code.execute([launch.ctaid(index)].into_iter(), around)?.concat();
         let number = self.next;
         self.next = self.next.wrapping_add(1);
         let mut counts = CtaCounts::default();
@@ -63,7 +64,7 @@ impl Blocks {
             counts.warp_insn += instructions;
             counts.thread_insn += threads;
             let cycles = (cycles + around.costs.begin) as f64;
-            around.sms[sm as usize].begin(Worker::Warp(number), cycles, rates(demands, cycles));
+            around.sms[sm as usize].begin(Worker::Warp(number), cycles, demands.rates(cycles));
         }
         let block =
             Block { launch: launch.id, index, warps: warps.len() as u32, since: around.cycle, counts };

@@ -2,9 +2,9 @@
 
 use super::traffic::{Traffic, Wait};
 
-/// What warps take turns at.
+/// What warps of an SM take turns at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Resource {
+pub enum Resource {
     /// Instructions issued.
     Issue,
     /// The units for integers, single precision and control.
@@ -21,7 +21,7 @@ pub(super) enum Resource {
     Banks,
     /// Operand collectors, each for as many turns of the register file as an instruction has one.
     Collectors,
-    /// The way to memory, on which nobody takes turns and what goes there may wait behind looks at a lock (`Sm::delay`).
+    /// The way to memory, on which nobody takes turns and what goes there may be held back by a state machine (`Device::delay`).
     Way,
     /// What is between the port and the answer, on which nobody takes turns and messages wait for those of other SMs.
     Network,
@@ -51,7 +51,7 @@ pub(super) type Turns = [f64; RESOURCES];
 
 /// Demands of a warp for each resource: in all, or in each cycle that it would need alone.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Demands {
+pub struct Demands {
     /// Turns that it takes.
     pub(super) turns: Turns,
     /// How often it comes for them.
@@ -65,7 +65,7 @@ pub(super) struct Demands {
 impl Demands {
     /// So many visits more, each for so many turns.
     #[inline]
-    pub(super) fn visit(&mut self, resource: Resource, turns: u64, times: u64) {
+    pub fn visit(&mut self, resource: Resource, turns: u64, times: u64) {
         self.turns[resource as usize] += (turns * times) as f64;
         self.visits[resource as usize] += times as f64;
         self.squares[resource as usize] += (turns * turns * times) as f64;
@@ -80,6 +80,7 @@ impl Demands {
     }
 
     /// Visits of a turn each, so many of each resource.
+    #[cfg(test)]
     pub(super) fn single(turns: Turns) -> Self {
         Demands { turns, visits: turns, squares: turns, traffic: Vec::new() }
     }
@@ -112,7 +113,8 @@ impl Demands {
     }
 
     /// With so much of something else.
-    pub(super) fn with(mut self, other: &Demands, times: f64) -> Self {
+    #[must_use]
+    pub fn with(mut self, other: &Demands, times: f64) -> Self {
         for resource in 0..RESOURCES {
             self.turns[resource] += other.turns[resource] * times;
             self.visits[resource] += other.visits[resource] * times;
@@ -123,6 +125,11 @@ impl Demands {
         }
         self.traffic.iter_mut().zip(&other.traffic).for_each(|(all, more)| all.add(more, times));
         self
+    }
+
+    /// What is wanted in each of so many cycles.
+    pub fn rates(&self, cycles: f64) -> Demands {
+        Demands::default().with(self, 1.0 / cycles)
     }
 
     /// How many cycles the warp takes for what is one cycle alone.

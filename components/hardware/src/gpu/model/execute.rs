@@ -7,22 +7,24 @@ use counterpoint_protocols::launch::Launch;
 use counterpoint_ptx::Kernel;
 use counterpoint_ptx::functional::{Grid, Options};
 
-use super::costs::Costs;
+use super::Around;
 use super::isolated::{Isolated, Step, Warp};
-use super::memory::DeviceMemory;
 use crate::gpu::sm::cta::WINDOWS;
 
-/// What is executed on behalf of a launch.
-pub(super) struct Code<'a> {
-    pub(super) launch: &'a Launch,
-    pub(super) kernel: &'a Kernel,
-    pub(super) grid: [u32; 3],
-    pub(super) block: [u32; 3],
-    /// Dynamic shared memory.
-    pub(super) shared: u32,
-    pub(super) params: &'a [u8],
-    /// Instructions after which a warp is taken to run forever.
-    pub(super) limit: u64,
+/// A grid that is executed on behalf of a launch: with its memory, variables and textures.
+pub struct Code<'a> {
+    /// The launch.
+    pub launch: &'a Launch,
+    /// The kernel, which may be another one than the launch's.
+    pub kernel: &'a Kernel,
+    /// Blocks in each dimension.
+    pub grid: [u32; 3],
+    /// Threads of a block in each dimension.
+    pub block: [u32; 3],
+    /// Dynamic shared memory of a block, in bytes.
+    pub shared: u32,
+    /// The kernel's parameters as it reads them.
+    pub params: &'a [u8],
 }
 
 impl Code<'_> {
@@ -30,10 +32,11 @@ impl Code<'_> {
     pub(super) fn execute(
         &self,
         ctaids: impl Iterator<Item = [u32; 3]>,
-        memory: &mut DeviceMemory,
-        costs: &Costs,
+        around: &mut Around<'_>,
     ) -> Result<Vec<Vec<Warp>>, Fault> {
-        let Code { launch, kernel, grid, block, shared, params, limit } = *self;
+        let Code { launch, kernel, grid, block, shared, params } = *self;
+        let Around { ref mut memory, costs, limit, .. } = *around;
+        memory.map(&launch.memory);
         let wrong = |what: String| Fault::new(format!("{}, {what}", launch.name()));
         let warps = block.iter().product::<u32>().div_ceil(32);
         let options = Options {

@@ -81,16 +81,17 @@ impl Buffer {
     }
 }
 
-/// What a warp comes to.
+/// What a warp of a block takes that has an SM to itself.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Warp {
+pub struct Warp {
     /// Cycles from the block's begin to its end.
-    pub(super) cycles: u64,
+    pub cycles: u64,
     /// Its demands in all of them.
-    pub(super) demands: Demands,
-    /// Instructions of the warp, and of its threads.
-    pub(super) instructions: u64,
-    pub(super) threads: u64,
+    pub demands: Demands,
+    /// Its instructions.
+    pub instructions: u64,
+    /// Those of its threads.
+    pub threads: u64,
 }
 
 /// Looks on at one block.
@@ -275,7 +276,7 @@ impl Clock {
 
 /// Turns for which an instruction has a collector: from the one in which it enters, over those in which its operands are read one from
 /// each bank, to the one in which it leaves (`sm/operands.rs`).
-pub(super) fn collecting(operands: usize, conflicts: u64) -> u64 {
+pub fn collecting(operands: usize, conflicts: u64) -> u64 {
     1 + u64::from(operands > 0) + conflicts
 }
 
@@ -332,9 +333,4 @@ impl Observer for Isolated<'_> {
     fn opened(&mut self, barrier: u32) {
         self.arrived[barrier as usize] = 0;
     }
-}
-
-/// What is wanted in each of so many cycles.
-pub(super) fn rates(demands: &Demands, cycles: f64) -> Demands {
-    Demands::default().with(demands, 1.0 / cycles)
 }

@@ -7,46 +7,39 @@
 //! not there: caches, DRAM, and which warp a scheduler prefers.
 //!
 //! Blocks that wait for each other in a loop never end when they are executed one after another: that is an error which says so. Blocks
-//! that share out work by atomics as they go leave all of it to the first. The two
-//! such kernels that are known are served as state machines: Pagoda's MasterKernel, with what its scheduler and executor warps do to the
-//! TaskTable, by `pagoda`; and GeMTC's SuperKernel, with its queue under a lock, by `gemtc`.
+//! that share out work by atomics as they go leave all of it to the first. Extensions may serve such kernels as state machines
+//! ([`state_machine`]).
 
 mod blocks;
 mod costs;
 mod demands;
 mod execute;
-mod gemtc;
 mod isolated;
 mod memory;
 mod network;
-pub mod pagoda;
 mod search;
 mod share;
 mod sm;
-mod task;
+pub mod state_machine;
 mod traffic;
 
 use std::collections::VecDeque;
 
 use counterpoint_framework::kernel::{Fault, Source};
-use counterpoint_framework::model::{
-    Component, Context, Counter, Distribution, Invalid, Params, Ports, Stats,
-};
+use counterpoint_framework::model::{Component, Context, Counter, Every, Invalid, Params, Ports, Stats};
 use counterpoint_framework::time::SimTime;
-use counterpoint_protocols::launch::{SmEvent, SmResources, SmServer};
+use counterpoint_protocols::launch::{RunCta, SmEvent, SmResources, SmServer};
 use counterpoint_protocols::memory::{MemAccess, MemoryServer};
-use counterpoint_protocols::pagoda::{MASTER_KERNEL, MASTER_KERNEL_BY_LANES, SUPER_KERNEL};
 use counterpoint_protocols::preload::Preloaded;
 
 use super::sm::params::SmParams;
 use crate::memory::address_map::AddressMapParams;
 use blocks::{Blocks, Ended};
 use costs::{CostParams, Costs};
-use gemtc::{SuperCosts, SuperParams, Supers};
 use memory::{CopyParams, DeviceMemory};
 use network::Network;
-use pagoda::{MasterCosts, MasterParams, Masters};
 use sm::{Sm, Worker};
+use state_machine::{Device, StateMachine};
 
 /// What the SMs are, and what things cost.
 #[derive(Clone, Debug, Params)]
@@ -59,10 +52,8 @@ pub struct ThroughputModelParams {
     map: AddressMapParams,
     /// How memory answers the copy engine.
     copies: CopyParams,
-    /// What Pagoda's MasterKernel takes.
-    pagoda: MasterParams,
-    /// What GeMTC's SuperKernel takes.
-    gemtc: SuperParams,
+    /// Kernels that are not executed, but served by what knows what they do.
+    state_machines: Every<dyn StateMachine>,
 }
 
 /// The ports of the model.
@@ -80,7 +71,7 @@ pub struct ThroughputModelStats {
     /// Cycles of blocks that have ended, from their arrival to their end, summed up.
     #[stat(unit = "cycles")]
     cta_cycles: Counter,
-    /// Warp instructions of blocks that have ended; of a MasterKernel or SuperKernel those of its tasks.
+    /// Warp instructions of blocks that have ended; of a state machine those of what it has executed.
     #[stat(unit = "instructions")]
     warp_insn: Counter,
     /// Thread instructions of these.
@@ -89,9 +80,6 @@ pub struct ThroughputModelStats {
     /// Blocks that have ended.
     #[stat(unit = "CTAs")]
     ctas: Counter,
-    /// Cycles of a MasterKernel's task from when its scheduler warp finds that it may run until its entry is free.
-    #[stat(unit = "cycles")]
-    task_cycles: Distribution,
 }
 
 /// The model.
@@ -104,10 +92,8 @@ pub struct ThroughputModel {
     network: Network,
     slices: usize,
     blocks: Blocks,
-    master: MasterCosts,
-    masters: Masters,
-    super_costs: SuperCosts,
-    supers: Supers,
+    state_machines: Every<dyn StateMachine>,
+    machines: Machines,
     /// By SM, what the CTA scheduler is to be told.
     events: Vec<VecDeque<SmEvent>>,
 }
@@ -117,28 +103,50 @@ struct Around<'a> {
     sms: &'a mut [Sm],
     memory: &'a mut DeviceMemory,
     costs: &'a Costs,
-    master: &'a MasterCosts,
-    supers: &'a SuperCosts,
     /// Instructions after which a warp is taken to run forever.
     limit: u64,
     cycle: u64,
 }
 
-/// Blocks of all sorts.
-struct Sorts<'a> {
-    blocks: &'a mut Blocks,
-    masters: &'a mut Masters,
-    supers: &'a mut Supers,
-}
+/// State machines with their names, which all GPUs of a machine have.
+type Machines = Vec<(&'static str, Box<dyn StateMachine>)>;
 
 impl ThroughputModel {
-    /// Blocks of all sorts, and what is around them.
-    fn parts(&mut self, cycle: u64) -> (Sorts<'_>, Around<'_>) {
-        let ThroughputModel {
-            sms, memory, costs, master, limit, blocks, masters, super_costs, supers, ..
-        } = self;
-        let around = Around { sms, memory, costs, master, supers: super_costs, limit: *limit, cycle };
-        (Sorts { blocks, masters, supers }, around)
+    /// Ordinary blocks, state machines, and what is around both.
+    fn parts(&mut self, cycle: u64) -> (&mut Blocks, &mut Machines, Around<'_>) {
+        let ThroughputModel { sms, memory, costs, limit, blocks, machines, .. } = self;
+        (blocks, machines, Around { sms, memory, costs, limit: *limit, cycle })
+    }
+
+    /// Lets the state machines that pass a test do something, each with what is around it.
+    fn each_machine(
+        &mut self,
+        sim: &Context<ThroughputModelStats>,
+        test: impl Fn(&dyn StateMachine) -> bool,
+        mut act: impl FnMut(&mut dyn StateMachine, &mut Device<'_>) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let (_, machines, around) = self.parts(sim.cycle());
+        let mut device = Device { around, machine: 0, random: &|| sim.random() };
+        for ((_, machine), number) in machines.iter_mut().zip(0..) {
+            if test(&**machine) {
+                device.machine = number;
+                act(&mut **machine, &mut device)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A block comes to an SM.
+    fn begin(&mut self, block: RunCta, sim: &Context<ThroughputModelStats>) -> Result<(), Fault> {
+        let (blocks, machines, mut around) = self.parts(sim.cycle());
+        around.sms[block.sm as usize].advance(around.cycle);
+        let kernel = block.launch.kernel.name();
+        let mut serving = machines.iter_mut().zip(0..).filter(|((_, machine), _)| machine.serves(kernel));
+        let Some(((name, machine), number)) = serving.next() else { return blocks.begin(block, &mut around) };
+        if let Some(((other, _), _)) = serving.next() {
+            return Err(Fault::new(format!("`{name}` and `{other}` both serve the kernel `{kernel}`")));
+        }
+        machine.begin(block, &mut Device { around, machine: number, random: &|| sim.random() })
     }
 
     /// Everything that happens in one cycle.
@@ -153,28 +161,19 @@ impl ThroughputModel {
                 self.finish(number, sim)?;
             }
         }
-        if self.supers.due().is_some_and(|due| due <= cycle) {
-            let (sorts, mut around) = self.parts(cycle);
-            sorts.supers.release(&mut around, || sim.random())?;
-        }
+        let is_due = |machine: &dyn StateMachine| machine.due().is_some_and(|due| due <= cycle);
+        self.each_machine(sim, is_due, |machine, device| machine.advance(device))?;
         while let Some(request) = io.copies.rx.try_recv() {
             let line = request.line;
             let writes = matches!(request.access, MemAccess::Write(..));
             self.memory.serve(request, cycle)?;
             if writes {
-                let (sorts, mut around) = self.parts(cycle);
-                sorts.masters.written(line, &mut around)?;
+                self.each_machine(sim, |_| true, |machine, device| machine.written(line, device))?;
             }
         }
         for number in 0..self.sms.len() {
             while let Some(message) = io.sms[number].rx.try_recv() {
-                let (sorts, mut around) = self.parts(cycle);
-                around.sms[number].advance(cycle);
-                match message.launch.kernel.name() {
-                    MASTER_KERNEL | MASTER_KERNEL_BY_LANES => sorts.masters.begin(message, &mut around)?,
-                    SUPER_KERNEL => sorts.supers.begin(message, &mut around)?,
-                    _ => sorts.blocks.begin(message, &mut around)?,
-                }
+                self.begin(message, sim)?;
             }
             if !self.events[number].is_empty()
                 && let Some(permit) = io.sms[number].tx.try_reserve()
@@ -198,15 +197,12 @@ impl ThroughputModel {
         let cycle = sim.cycle();
         self.sms[number].advance(cycle);
         while let Some(worker) = self.sms[number].take_done() {
-            let (sorts, mut around) = self.parts(cycle);
+            let (blocks, machines, around) = self.parts(cycle);
             let ended = match worker {
-                Worker::Warp(block) => sorts.blocks.end_warp(block, cycle),
-                Worker::Super(block) => sorts.supers.worker_done(block, &mut around),
-                Worker::Scheduler(column) => sorts.masters.scheduler_done(column, &mut around)?,
-                Worker::Executor(column, slot) => {
-                    let ended = sorts.masters.executor_done(column, slot, &mut around)?;
-                    ended.into_iter().for_each(|cycles| sim.stats.task_cycles.record(cycles));
-                    None
+                Worker::Warp(block) => blocks.end_warp(block, cycle),
+                Worker::Machine(machine, work) => {
+                    let (_, known) = &mut machines[machine as usize];
+                    known.done(work, &mut Device { around, machine, random: &|| sim.random() })?
                 }
             };
             if let Some(Ended { launch, index, counts, cycles }) = ended {
@@ -223,7 +219,8 @@ impl ThroughputModel {
     /// The next cycle in which something is to do, if nothing comes by message.
     fn next(&mut self) -> Option<u64> {
         let of_sms = self.sms.iter_mut().filter_map(Sm::due).min();
-        of_sms.into_iter().chain(self.memory.due()).chain(self.supers.due()).min()
+        let of_machines = self.machines.iter().filter_map(|(_, machine)| machine.due());
+        of_sms.into_iter().chain(self.memory.due()).chain(of_machines).min()
     }
 }
 
@@ -238,7 +235,7 @@ impl Component for ThroughputModel {
     type Stats = ThroughputModelStats;
 
     fn new(params: ThroughputModelParams) -> Result<Self, Invalid> {
-        let ThroughputModelParams { sm, costs, map, copies, pagoda, gemtc } = params;
+        let ThroughputModelParams { sm, costs, map, copies, state_machines } = params;
         if !sm.threads.is_multiple_of(32) {
             return Err("threads must be whole warps of 32".into());
         }
@@ -251,10 +248,8 @@ impl Component for ThroughputModel {
             network: Network::default(),
             slices: map.slices as usize,
             blocks: Blocks::default(),
-            master: MasterCosts::new(&pagoda),
-            masters: Masters::default(),
-            super_costs: SuperCosts::new(&gemtc),
-            supers: Supers::default(),
+            state_machines,
+            machines: Vec::new(),
             events: Vec::new(),
         })
     }
@@ -264,6 +259,7 @@ impl Component for ThroughputModel {
         io: &mut ThroughputModelPorts,
         sim: &Context<ThroughputModelStats>,
     ) -> Result<(), Fault> {
+        self.machines = self.state_machines.build(sim)?;
         let packet = self.costs.packet;
         let sm = Sm::new(self.costs.capacity, self.slices).behind(packet);
         self.sms = vec![sm; io.sms.len()];
@@ -274,7 +270,8 @@ impl Component for ThroughputModel {
             self.step(io, sim)?;
             let cycle = sim.cycle();
             let next = self.next().map(|next| next.max(cycle + 1));
-            sim.set_busy(!self.blocks.is_empty() || !self.supers.is_empty());
+            let at_work = self.machines.iter().any(|(_, machine)| machine.is_busy());
+            sim.set_busy(at_work || !self.blocks.is_empty());
             let deadline = next.map_or(SimTime::MAX, |next| sim.cycles_from_now(next - cycle));
             let answers = self.memory.due().is_some_and(|due| due <= cycle);
             let sources = [io.copies.rx.when(true), io.copies.tx.when(answers)];

@@ -321,7 +321,6 @@ impl Client {
 #[cfg(test)]
 mod tests {
     use super::super::demands::{Demands, RESOURCES};
-    use super::super::isolated::rates;
     use super::super::sm::Worker;
     use super::*;
 
@@ -333,7 +332,7 @@ mod tests {
             let (mut demands, to) = (Demands::default(), of(number));
             to.iter().for_each(|slice| demands.message(*slice, sectors));
             let cycles = 16.0 * sectors as f64 * to.len() as f64;
-            (0..64).for_each(|warp| sm.begin(Worker::Warp(warp), 1e9, rates(&demands, cycles)));
+            (0..64).for_each(|warp| sm.begin(Worker::Warp(warp), 1e9, demands.rates(cycles)));
         }
         network.settle(&mut all, 0);
         let sectors = |client: &Client| client.shares.iter().map(|it| it.sectors).sum::<f64>();
@@ -374,7 +373,7 @@ mod tests {
         let (mut demands, mut sms) = (Demands::default(), vec![Sm::new([1.0; RESOURCES], 2); 2]);
         demands.message(0, 1);
         for sm in &mut sms {
-            sm.begin(Worker::Warp(0), 1000.0, rates(&demands, 1000.0));
+            sm.begin(Worker::Warp(0), 1000.0, demands.rates(1000.0));
         }
         Network::new(2, 2, 1.0).settle(&mut sms, 0);
         assert_eq!(sms.iter_mut().map(Sm::due).collect::<Vec<_>>(), [Some(1000); 2]);

@@ -5,6 +5,7 @@
 
 use super::demands::{Demands, RESOURCES, Resource, Turns};
 use super::share::{Demand, Waits};
+use super::state_machine::Work;
 use super::traffic::{Traffic, Wait};
 
 /// Names what is at work to whoever put it there.
@@ -12,12 +13,8 @@ use super::traffic::{Traffic, Wait};
 pub(super) enum Worker {
     /// A warp of an ordinary block, which the model names by a number.
     Warp(u32),
-    /// A warp of a block of a SuperKernel, which the model names by a number.
-    Super(u32),
-    /// The scheduler warp of a column of a MasterKernel.
-    Scheduler(u32),
-    /// What an executor warp of a column does: the column and the slot.
-    Executor(u32, u32),
+    /// Work of a state machine, by the position of that in the model.
+    Machine(u32, Work),
 }
 
 /// Something at work.
@@ -82,8 +79,8 @@ pub(super) struct Load {
 /// The cycle in which the next one will have done its work, if any will.
 type Due = Option<u64>;
 
-/// Work without an end, until it is stopped. Small enough to count cycles in it to a part of a thousand.
-pub(super) const ENDLESS: f64 = 1e12;
+/// Cycles of work without an end, until it is stopped. Small enough to count cycles in it to a part of a thousand.
+pub const ENDLESS: f64 = 1e12;
 /// Work that small is done: what is left of rounding.
 const DONE: f64 = 1e-6;
 
@@ -287,9 +284,9 @@ mod tests {
     #[test]
     fn what_is_stopped_says_what_is_left() {
         let mut sm = Sm::new([1.0; RESOURCES], 0);
-        sm.begin(Worker::Scheduler(1), 100.0, asking(0.1));
+        sm.begin(Worker::Machine(1, Work(7)), 100.0, asking(0.1));
         sm.advance(40);
-        assert_eq!(sm.stop(Worker::Scheduler(1)), Some(60.0));
+        assert_eq!(sm.stop(Worker::Machine(1, Work(7))), Some(60.0));
         assert_eq!(sm.due(), None);
     }
 }

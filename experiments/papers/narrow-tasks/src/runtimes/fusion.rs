@@ -1,6 +1,6 @@
 //! Static fusion (Yeh et al., PPoPP 2017, section 6.3): many narrow tasks are one kernel, of which each block is a task.
 //!
-//! The kernel (`experiments/applications/fusion.h`) is part of the application's module. All its blocks have as many threads, and
+//! The kernel (`cuda/fusion.h`) is part of the application's module. All its blocks have as many threads, and
 //! each has as many registers and as much shared memory as the largest task needs: a small task leaves of its block idle what it does
 //! not need. The kernel ends with its longest task, so a task's latency is the kernel's, however short it is itself.
 //!
@@ -11,6 +11,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::task_entry::{self, Demand};
 use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::{Params, Variant};
@@ -19,7 +20,6 @@ use counterpoint_host_model::Driver;
 use counterpoint_host_model::program::{Application, Argument, Buffer, DEFAULT_STREAM, LaunchStep, Task};
 use counterpoint_host_model::runtimes::Runtime;
 use counterpoint_protocols::bus::Description;
-use counterpoint_protocols::pagoda::{self, Demand};
 
 use super::batches::{self, Batch, DoesBatches, divided};
 use super::narrow::{self, Copies, Key, Loads};
@@ -116,7 +116,7 @@ impl Runtime for Fusion {
                 most = most.max(blocks);
             }
             narrow::add_kernel(&mut changed, key, &kernel);
-            let bytes = u64::from(most) * pagoda::BYTES;
+            let bytes = u64::from(most) * task_entry::BYTES;
             changed.buffers.push(Buffer { name: name(key), bytes, device: key.1 });
         }
         Ok(Arc::new(changed))

@@ -1,7 +1,7 @@
 //! GeMTC (Krieder et al., HPDC 2014) as Pagoda was compared with it (Yeh et al., PPoPP 2017, section 6.1): batches of narrow tasks
 //! in one queue, from which the blocks of a SuperKernel take them.
 //!
-//! The SuperKernel (`experiments/applications/gemtc.h`) is part of the application's module. Of each batch the inputs and the queue
+//! The SuperKernel (`cuda/gemtc.h`) is part of the application's module. Of each batch the inputs and the queue
 //! are copied to the GPU, the SuperKernel runs until the queue is empty, and the list of what is done and the results are copied
 //! back: a batch takes as long as its longest task.
 //!
@@ -12,6 +12,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::task_entry::{self, SUPER_KERNEL};
 use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::{Params, Variant};
@@ -22,7 +23,6 @@ use counterpoint_host_model::program::{
 };
 use counterpoint_host_model::runtimes::Runtime;
 use counterpoint_protocols::bus::{Description, Direction};
-use counterpoint_protocols::pagoda::{self, SUPER_KERNEL};
 use counterpoint_ptx::Kernel;
 
 use super::batches::{self, Batch, DoesBatches};
@@ -114,7 +114,8 @@ impl Runtime for Gemtc {
             // The largest batch is of the step whose tasks have the fewest threads.
             let most = tasks.iter().map(|task| self.params.size([*task])).max().unwrap_or_default();
             let batch = u64::from(most);
-            for (name, bytes) in names(key).into_iter().zip([HEADER + batch * pagoda::BYTES, batch * NUMBER])
+            for (name, bytes) in
+                names(key).into_iter().zip([HEADER + batch * task_entry::BYTES, batch * NUMBER])
             {
                 changed.buffers.push(Buffer { name, bytes, device: key.1 });
             }

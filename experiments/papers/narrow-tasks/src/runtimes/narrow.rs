@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::task_entry::{self, Demand, FREE, Parameters};
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::Choice;
 use counterpoint_framework::telemetry::SpanId;
@@ -12,7 +13,6 @@ use counterpoint_host_model::program::{
 };
 use counterpoint_protocols::bus::Direction;
 use counterpoint_protocols::launch::SmResources;
-use counterpoint_protocols::pagoda::{self, Demand, FREE, Parameters};
 use counterpoint_ptx::ast::Module;
 use counterpoint_ptx::parser::parse;
 use counterpoint_ptx::rewrite::loads_past_l1;
@@ -173,7 +173,7 @@ pub(super) fn queued(
 ) -> Result<Vec<u8>, Fault> {
     let function = entry::function(kernel, launch.kernel.name()).map_err(Fault::new)?;
     let parameters = Parameters { demand, function, arguments: driver.params_of(launch) };
-    Ok(pagoda::bytes(FREE, &parameters))
+    Ok(task_entry::bytes(FREE, &parameters))
 }
 
 /// Blocks of a resident kernel that an SM holds, with so many threads, registers a thread and bytes of shared memory besides the kernel's own.

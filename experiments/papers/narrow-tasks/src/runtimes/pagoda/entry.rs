@@ -1,7 +1,7 @@
 //! Which tasks fit into an entry of the TaskTable.
 
+use crate::task_entry::{ARGUMENTS, Demand, FUNCTIONS};
 use counterpoint_host_model::program::{LaunchStep, Task};
-use counterpoint_protocols::pagoda::{ARGUMENTS, Demand, FUNCTIONS};
 use counterpoint_ptx::Kernel;
 
 /// What a task asks for.

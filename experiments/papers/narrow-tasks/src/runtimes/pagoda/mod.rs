@@ -1,7 +1,7 @@
 //! Pagoda (Yeh et al., PPoPP 2017): a kernel that owns the GPU and takes narrow tasks from a table.
 //!
 //! The step `tasks` of an application goes to the table; whatever else it has is done as the runtime `serial` does it. The MasterKernel
-//! (`experiments/applications/pagoda.h`) is part of the application's module. It is launched before the first task on a stream of its
+//! (`cuda/pagoda.h`) is part of the application's module. It is launched before the first task on a stream of its
 //! own, and stays until a kernel of another sort is to be launched or all is done: then the host writes its stop word. The paper's
 //! ends with the process. `spawner.rs` is the host's side: taskSpawn, the flush of the last task, and waitAll.
 //!
@@ -9,7 +9,7 @@
 //! simulator as a busy GPU.
 //!
 //! The pure parts know no time and no bus: [`task_table`] is the CPU's table, [`entry`] says which tasks fit into it. The twins of what the
-//! MasterKernel does with its table and keeps in shared memory are in `counterpoint-hardware`, whose model of it works with them.
+//! MasterKernel does with its table and keeps in shared memory are in [`crate::model::pagoda`].
 
 pub mod entry;
 mod prepare;
@@ -20,6 +20,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use crate::task_entry::{MASTER_KERNEL, MASTER_KERNEL_BY_LANES, check_pool};
 use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::{Choice, Counter, Equipped, Params, Site, Stats};
@@ -29,7 +30,6 @@ use counterpoint_host_model::Driver;
 use counterpoint_host_model::program::{Application, BufferId, Condition, LaunchStep, Range, Step, Task};
 use counterpoint_host_model::runtimes::{Runtime, Sender, Sends, Walks, phases};
 use counterpoint_protocols::bus::{Description, Direction};
-use counterpoint_protocols::pagoda::{MASTER_KERNEL, MASTER_KERNEL_BY_LANES, check_pool};
 
 use super::narrow::{Copies, Loads, copy_all, key_of};
 use prepare::{Master, masters};

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::task_entry::{self, LARGEST_POOL, LEAF, Shape};
 use counterpoint_framework::kernel::Fault;
 use counterpoint_host_model::program::{Application, Argument, Buffer, BufferId, LaunchStep, Task};
 use counterpoint_protocols::bus::Description;
 use counterpoint_protocols::launch::SmResources;
-use counterpoint_protocols::pagoda::{self, LARGEST_POOL, LEAF, Shape};
 use counterpoint_ptx::Kernel;
 
 use super::super::narrow::{self, Key};
@@ -75,7 +75,7 @@ pub(super) fn with_masters(
         let columns = capacity.sms * narrow::blocks(&master, sm, threads, registers, pool, blocks)?;
         let [table, stop] = names(key);
         let device = key.1;
-        let bytes = u64::from(columns * params.rows) * pagoda::BYTES;
+        let bytes = u64::from(columns * params.rows) * task_entry::BYTES;
         changed.buffers.push(Buffer { name: table, bytes, device });
         changed.buffers.push(Buffer { name: stop, bytes: 4, device });
     }
@@ -109,7 +109,7 @@ pub(super) fn masters(
         let (kernel, [table, stop]) = narrow::find(application, &key, params.scan.kernel(), names(&key))?;
         let sm = devices.get(&key.1).map_or_else(SmResources::default, |device| device.sm);
         let pool = pool(&tasks, &kernel, sm, params);
-        let columns = (application.whole(table).bytes / pagoda::BYTES) as u32 / params.rows;
+        let columns = (application.whole(table).bytes / task_entry::BYTES) as u32 / params.rows;
         let shape = Shape { columns, rows: params.rows };
         Ok((key.clone(), Master { key, kernel, pool, shape, table, stop }))
     };

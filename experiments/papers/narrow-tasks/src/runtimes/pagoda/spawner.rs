@@ -8,13 +8,13 @@
 use std::collections::VecDeque;
 use std::rc::Rc;
 
+use crate::task_entry::{self, Parameters, State, TaskId, UnknownTask};
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::telemetry::{Level, SpanId};
 use counterpoint_framework::time::SimTime;
 use counterpoint_host_model::Driver;
 use counterpoint_host_model::program::Task;
 use counterpoint_protocols::bus::{CommandId, Direction};
-use counterpoint_protocols::pagoda::{self, Parameters, State, TaskId, UnknownTask};
 
 use super::super::narrow::{Copies, Key};
 use super::entry;
@@ -216,8 +216,8 @@ impl Spawner {
             function: entry::function(&self.master.kernel, launch.kernel.name()).map_err(wrong)?,
             arguments: driver.params_of(launch),
         };
-        let range = part(self.master.table, place as u64 * pagoda::BYTES, pagoda::BYTES);
-        driver.write_part(range, pagoda::bytes(state, &parameters)).await?;
+        let range = part(self.master.table, place as u64 * task_entry::BYTES, task_entry::BYTES);
+        driver.write_part(range, task_entry::bytes(state, &parameters)).await?;
         driver.copy_part(Direction::HostToDevice, range, TABLE, Some(self.parent)).await?;
         self.stats.entries_sent.add(1);
         Ok(())
@@ -265,14 +265,15 @@ impl Spawner {
         places: std::ops::RangeInclusive<usize>,
     ) -> Result<(), Fault> {
         let (first, count) = (*places.start(), places.end() - places.start() + 1);
-        let range = part(self.master.table, first as u64 * pagoda::BYTES, count as u64 * pagoda::BYTES);
+        let range =
+            part(self.master.table, first as u64 * task_entry::BYTES, count as u64 * task_entry::BYTES);
         let copy = driver.copy_part(Direction::DeviceToHost, range, TABLE, Some(self.parent)).await?;
         driver.wait(copy).await?;
         self.stats.entries_copied_back.add(count as u64);
         let bytes = driver.read_part(range).await?;
-        for (place, bytes) in (first..).zip(bytes.chunks_exact(pagoda::BYTES as usize)) {
+        for (place, bytes) in (first..).zip(bytes.chunks_exact(task_entry::BYTES as usize)) {
             let id = self.table.shape().at(place);
-            let ended = self.table.copied_back(id, pagoda::state(bytes)).map_err(unknown)?;
+            let ended = self.table.copied_back(id, task_entry::state(bytes)).map_err(unknown)?;
             if ended && let Some(Spawned { task, since, span }) = self.spawned[place].take() {
                 driver.task_done(since, span);
                 if self.copies == Copies::Beside {

@@ -1,13 +1,13 @@
 //! The CPU's copy of the TaskTable (Pagoda, PPoPP 2017, section 4.2): what the runtime `pagoda` works with. What entries and their states
-//! are is in `counterpoint_protocols::pagoda`.
+//! are is in `task_entry`.
 //!
 //! Why it takes two entries to start a task is shown by what does without ([`Protocol::SingleCopy`]): of an entry that starts its own
 //! task the state may be there before the parameters are.
 
 use std::collections::BTreeSet;
 
+use crate::task_entry::{ENABLED, FREE, PRESENT, Shape, State, TaskId, UnknownTask};
 use counterpoint_framework::model::Choice;
-use counterpoint_protocols::pagoda::{ENABLED, FREE, PRESENT, Shape, State, TaskId, UnknownTask};
 
 /// When the entry of a task says that it may be scheduled.
 #[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
+use counterpoint_framework::telemetry::SpanId;
 use counterpoint_framework::testing::Probe;
 use counterpoint_hardware::gpu::model::ThroughputModel;
-use counterpoint_protocols::launch::{Launch, SmEvent};
-use counterpoint_protocols::pagoda::{self, Demand, FREE, Parameters, SUPER_KERNEL};
+use counterpoint_hardware::testing::{
+    ALL, BUFFER, assert_finished, bench_with, kernel, launch, line, read, request,
+};
+use counterpoint_narrow_tasks::task_entry::{self, Demand, FREE, Parameters, SUPER_KERNEL};
+use counterpoint_protocols::launch::{Launch, RunCta, SmEvent};
+use counterpoint_protocols::memory::{LINE_BYTES, MemAccess, MemReply, MemRequest};
 use counterpoint_ptx::Kernel;
 
-use super::programs::{BUFFER, kernel, launch};
-use super::sm::block;
-use super::*;
-
-const PARAMS: &str = "{ gemtc: { begin: 10 cycles, take: 100 cycles, empty: 50 cycles, enter: 80 cycles, again: 5 cycles, \
-                      around: 200 cycles, block: 20 cycles, end: 7 cycles, spin: 40 cycles } }";
+const PARAMS: &str = "{ state_machines: { gemtc: { begin: 10 cycles, take: 100 cycles, empty: 50 cycles, enter: 80 cycles, again: 5 cycles, \
+                      around: 200 cycles, block: 20 cycles, end: 7 cycles, spin: 40 cycles } } }";
 /// Where the list of what is done lies.
 const DONE: u64 = BUFFER + 0x1000;
 
@@ -50,6 +51,10 @@ ret;
     Arc::new(Launch { kernel: Arc::new(compiled), params: params.into(), ..(*plain).clone() })
 }
 
+fn block(launch: &Arc<Launch>, index: u32) -> RunCta {
+    RunCta { launch: Arc::clone(launch), index, sm: 0, sms: 1, span: SpanId(0) }
+}
+
 fn words(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
@@ -72,7 +77,7 @@ struct Run {
 fn run(blocks: u32, tasks: &[u32]) -> Run {
     let entry = |&blocks: &u32| {
         let demand = Demand { blocks, warps: 1, shared: 0, barrier: false };
-        pagoda::bytes(FREE, &Parameters { demand, function: 0, arguments: Vec::new() })
+        task_entry::bytes(FREE, &Parameters { demand, function: 0, arguments: Vec::new() })
     };
     let mut requests = vec![(10, put(0, BUFFER, &words(&[0, 0, tasks.len() as u32, 0])))];
     for (tag, task) in (1..).zip(tasks) {
@@ -81,7 +86,7 @@ fn run(blocks: u32, tasks: &[u32]) -> Run {
     requests.extend([(100_000, read(100, BUFFER, ALL)), (100_000, read(101, DONE, ALL))]);
     let launch = super_kernel(blocks);
     let come = (0..blocks).map(|index| (1000, block(&launch, index))).collect();
-    let mut bench = bench::<ThroughputModel>(PARAMS);
+    let mut bench = bench_with::<ThroughputModel>(counterpoint_narrow_tasks::register, PARAMS);
     let answers = requests.len();
     let events: Probe<SmEvent> = bench.client("sms", Some(0), come, 1 + blocks as usize);
     let replies = bench.client("copies", None, requests, answers);

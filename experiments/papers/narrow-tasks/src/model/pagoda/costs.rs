@@ -2,13 +2,12 @@
 
 use counterpoint_framework::model::Params;
 use counterpoint_framework::time::Cycles;
-use counterpoint_protocols::pagoda::Demand;
+use counterpoint_hardware::gpu::model::state_machine::{Demands, Resource, collecting};
 
-use super::super::demands::{Demands, RESOURCES, Resource};
-use super::super::isolated::{collecting, rates};
+use crate::task_entry::Demand;
 
-/// The work of a MasterKernel (`experiments/applications/pagoda.h`): cycles, alone on an SM. All are measured where SMs are stepped, from the
-/// times of its writes to the TaskTable; the tests in `tests/microbenchmarks/master_kernel.rs` are these measurements.
+/// The work of a MasterKernel (`cuda/pagoda.h`): cycles, alone on an SM. All are measured where SMs are stepped, from the
+/// times of its writes to the TaskTable; the tests in `tests/measured/master_kernel.rs` are these measurements.
 #[derive(Clone, Debug, Params)]
 pub(crate) struct MasterParams {
     /// An executor warp's look at its slot.
@@ -61,7 +60,7 @@ pub(crate) struct MasterParams {
 
 /// The same, as the model reckons with it.
 #[derive(Clone, Debug)]
-pub(in crate::gpu::model) struct MasterCosts {
+pub(super) struct MasterCosts {
     pub(super) begin: f64,
     pub(super) end: f64,
     pub(super) look: f64,
@@ -82,7 +81,7 @@ pub(in crate::gpu::model) struct MasterCosts {
 }
 
 impl MasterCosts {
-    pub(in crate::gpu::model) fn new(params: &MasterParams) -> Self {
+    pub(super) fn new(params: &MasterParams) -> Self {
         let cycles = |cycles: &Cycles| cycles.get() as f64;
         let (poll, look) = (cycles(&params.poll), cycles(&params.look));
         // Of the instructions of a round, one asks memory: shared memory for a slot, the L2 for an entry.
@@ -100,12 +99,12 @@ impl MasterCosts {
             for (resource, times, turns) in visits {
                 demands.visit(resource, turns, times.into());
             }
-            rates(&demands, cycles)
+            demands.rates(cycles)
         };
         // Scheduler warps are the oldest of their blocks and issue when they can (`gto`): they wait for memory alone.
-        let mut looking = [0.0; RESOURCES];
-        looking[Resource::LoadStore as usize] = 1.0 / look;
-        looking[Resource::Port as usize] = 1.0 / look;
+        let mut looking = Demands::default();
+        looking.visit(Resource::LoadStore, 1, 1);
+        looking.visit(Resource::Port, 1, 1);
         MasterCosts {
             begin: cycles(&params.begin),
             end: cycles(&params.end),
@@ -120,7 +119,7 @@ impl MasterCosts {
             lanes: cycles(&params.lanes),
             poll,
             polling: round(params.poll_instructions, poll),
-            looking: Demands::single(looking),
+            looking: looking.rates(look),
             around: round(params.executor_instructions.max(1), 1.0),
         }
     }

@@ -1,13 +1,12 @@
 //! A column of the TaskTable and the block of the MasterKernel that has it: where its scheduler warp is in its sweep, and what its executor
 //! warps are busy with.
 
+use counterpoint_hardware::gpu::model::state_machine::{ENDLESS, Warp};
 use counterpoint_protocols::launch::CtaCounts;
-use counterpoint_protocols::pagoda::State;
 
-use super::super::isolated::Warp;
-use super::super::sm::ENDLESS;
 use super::costs::MasterCosts;
 use super::warp_table::MasterBlock;
+use crate::task_entry::State;
 
 /// What a scheduler warp does.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,6 +1,6 @@
 //! What a block of the MasterKernel knows of its warps: the WarpTable, counters and barrier ids (Pagoda, PPoPP 2017, sections 4.3 and 5).
 //!
-//! This is the pure twin of what `experiments/applications/pagoda.h` keeps in shared memory. Warp 0 schedules: it places one block of a
+//! This is the pure twin of what `cuda/pagoda.h` keeps in shared memory. Warp 0 schedules: it places one block of a
 //! task that needs memory or a barrier before the next, and all warps of any other task at once, on whatever slots are free, and it
 //! looks at nothing else until all are placed. The other warps execute; they give barriers back at once and memory by marking it.
 //!
@@ -8,7 +8,7 @@
 //! index; a warp is placed if the counter was above zero; and a block that ends is known by a count of its own, which the paper does
 //! not show.
 
-use counterpoint_protocols::pagoda::Demand;
+use crate::task_entry::Demand;
 
 use super::buddy::{Buddy, Node};
 

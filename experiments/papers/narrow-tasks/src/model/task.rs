@@ -5,13 +5,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use counterpoint_framework::kernel::Fault;
+use counterpoint_hardware::gpu::model::state_machine::{Code, Device, Warp};
 use counterpoint_protocols::launch::Launch;
-use counterpoint_protocols::pagoda::{self, ARGUMENTS, Demand, FUNCTIONS};
 use counterpoint_ptx::Kernel;
 
-use super::Around;
-use super::execute::Code;
-use super::isolated::Warp;
+use crate::task_entry::{self, ARGUMENTS, Demand, FUNCTIONS};
 
 /// A resident kernel, and its task functions as far as they have been called.
 pub(super) struct Tasks {
@@ -37,14 +35,13 @@ impl Tasks {
     pub(super) fn execute(
         &mut self,
         entry: u64,
-        around: &mut Around<'_>,
+        device: &mut Device<'_>,
     ) -> Result<(Demand, Vec<Vec<Warp>>), Fault> {
-        let bytes = around.memory.bytes::<{ pagoda::BYTES as usize }>(entry);
-        let pagoda::Parameters { demand, function, .. } = pagoda::parameters(&bytes);
-        let arguments = entry + pagoda::BYTES - ARGUMENTS as u64;
+        let bytes = device.bytes::<{ task_entry::BYTES as usize }>(entry);
+        let task_entry::Parameters { demand, function, .. } = task_entry::parameters(&bytes);
+        let arguments = entry + task_entry::BYTES - ARGUMENTS as u64;
         let params = [&arguments.to_le_bytes()[..], &demand.blocks.to_le_bytes()].concat();
         let kernel = self.function(function)?;
-        around.memory.map(&self.launch.memory);
         let code = Code {
             launch: &self.launch,
             kernel: &kernel,
@@ -52,10 +49,8 @@ impl Tasks {
             block: [demand.warps * 32, 1, 1],
             shared: demand.shared,
             params: &params,
-            limit: around.limit,
         };
-        let ctaids = (0..demand.blocks).map(|block| [block, 0, 0]);
-        Ok((demand, code.execute(ctaids, around.memory, around.costs)?))
+        Ok((demand, device.execute(&code)?))
     }
 
     /// A task function, by its position.

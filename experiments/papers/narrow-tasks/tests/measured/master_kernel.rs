@@ -1,5 +1,5 @@
 //! What Pagoda's MasterKernel takes where SMs are stepped, measured from the times of its writes to the TaskTable: the costs with
-//! which the model of throughput reckons are these (`components/hardware/src/gpu/model/pagoda/costs.rs`).
+//! which the model of throughput reckons are these (`src/model/pagoda/costs.rs`).
 //!
 //! The MasterKernel is launched as an ordinary kernel, one block on one SM, on a table that is full before it begins. Its tasks read
 //! the clock when they begin and when they store it; the last one writes the stop word.
@@ -7,15 +7,15 @@
 use std::collections::BTreeMap;
 
 use counterpoint_framework::telemetry::Level;
-use counterpoint_protocols::pagoda::{
+use counterpoint_narrow_tasks::task_entry::{
     self, BYTES, Demand, ENABLED, MASTER_KERNEL, MASTER_KERNEL_BY_LANES, PRESENT, Parameters, Shape, State,
 };
 use counterpoint_protocols::write_log::Place;
 use counterpoint_simulation::run::RunSummary;
+use counterpoint_tests::observed::total;
+use counterpoint_tests::probe::{Configured, MODEL, STEPPED, cycles};
 
-use super::probe::{Configured, MODEL, STEPPED, cycles};
-use super::resident::{self, Resident, amount, block};
-use crate::observed::total;
+use super::{Resident, amount, block};
 
 /// What a task does: each warp keeps its clock at the beginning and at its store. Its arguments are where the clocks go and where
 /// the stop word is or 0, from the arguments on.
@@ -115,7 +115,7 @@ fn run_kernel(kernel: &str, executors: u32, rows: u32, entries: &[(u32, Entry)])
         };
         let place = u64::from(*row) * BYTES;
         table[place as usize..(place + BYTES) as usize]
-            .copy_from_slice(&pagoda::bytes(entry.state, &parameters));
+            .copy_from_slice(&task_entry::bytes(entry.state, &parameters));
     }
     let arguments = format!("[memory, {rows}, {{ buffer: memory, element: {} }}, {pool}]", stop / 4);
     let launch = Resident {
@@ -200,7 +200,7 @@ fn between(demand: Demand) -> f64 {
 /// Asserts that a cost of the model is what was found, to a part of it.
 #[track_caller]
 fn costs(name: &str, found: f64, tolerance: f64) {
-    resident::costs(&format!("pagoda.{name}"), found, tolerance);
+    super::costs(&format!("pagoda.{name}"), found, tolerance);
 }
 
 /// A look at a row, and the work at one whose task may be scheduled, in a block with so many executors.
@@ -245,7 +245,7 @@ fn a_sweep_by_lanes_takes_what_the_model_reckons_with() {
     let mut rows: Vec<_> = (0..12).map(|row| (row, chain(row))).collect();
     rows.extend([(31, Entry { stops: true, ..behind(11) }), (30, behind(31))]);
     let seen = run_kernel(MASTER_KERNEL_BY_LANES, FEW, 32, &rows);
-    let known = |name: &str| Configured::of(MODEL, &[]).number("gpu.model", &format!("pagoda.{name}"));
+    let known = |name: &str| super::reckoned(&format!("pagoda.{name}"));
     let [schedule, place, wait, enable] = ["schedule", "place", "wait", "enable"].map(known);
     // Between the first two nothing is scheduled.
     let sweep = seen.enabled[&1] - seen.enabled[&0];

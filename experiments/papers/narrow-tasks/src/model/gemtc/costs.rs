@@ -2,15 +2,14 @@
 
 use counterpoint_framework::model::Params;
 use counterpoint_framework::time::Cycles;
+use counterpoint_hardware::gpu::model::state_machine::{Demands, Resource, Warp};
 
-use super::super::demands::{Demands, RESOURCES, Resource};
-use super::super::isolated::{Warp, rates};
 use super::lock::LockCosts;
 
-/// The work of a SuperKernel (`experiments/applications/gemtc.h`): cycles, seen from the part of the L2 that has the lock.
+/// The work of a SuperKernel (`cuda/gemtc.h`): cycles, seen from the part of the L2 that has the lock.
 ///
 /// Measured on `titanx-maxwell`, where SMs are stepped, with tasks that do next to nothing and one block of 64 threads unless it is said; the
-/// tests in `tests/microbenchmarks/super_kernel.rs` are these measurements. With 1 to 768 blocks the whole kernel then takes 0.98 to 1.03 of
+/// tests in `tests/measured/super_kernel.rs` are these measurements. With 1 to 768 blocks the whole kernel then takes 0.98 to 1.03 of
 /// what it does there.
 #[derive(Clone, Debug, Params)]
 pub(crate) struct SuperParams {
@@ -57,7 +56,7 @@ pub(crate) struct SuperParams {
 
 /// The same, as the model reckons with it.
 #[derive(Clone, Debug)]
-pub(in crate::gpu::model) struct SuperCosts {
+pub(super) struct SuperCosts {
     pub(super) begin: f64,
     pub(super) end: f64,
     pub(super) lock: LockCosts,
@@ -70,19 +69,17 @@ pub(in crate::gpu::model) struct SuperCosts {
 }
 
 impl SuperCosts {
-    pub(in crate::gpu::model) fn new(params: &SuperParams) -> Self {
+    pub(super) fn new(params: &SuperParams) -> Self {
         let cycles = |cycles: &Cycles| cycles.get() as f64;
-        let mut look = Demands::default();
-        look.visit(Resource::Sp, 1, params.spin_instructions.saturating_sub(1).into());
+        let (mut look, computing) =
+            (Demands::default(), u64::from(params.spin_instructions.saturating_sub(1)));
+        look.visit(Resource::Issue, 1, computing + 1);
+        look.visit(Resource::Sp, 1, computing);
         look.visit(Resource::LoadStore, 1, 1);
         look.visit(Resource::Port, 1, 1);
-        let mut turns = [0.0; RESOURCES];
-        turns[Resource::Issue as usize] = params.instructions.into();
-        turns[Resource::Sp as usize] = params.instructions.into();
-        let issued = look.turns[Resource::Sp as usize] + 1.0;
-        look.turns[Resource::Issue as usize] = issued;
-        look.visits[Resource::Issue as usize] = issued;
-        look.squares[Resource::Issue as usize] = issued;
+        let mut of_around = Demands::default();
+        of_around.visit(Resource::Issue, 1, params.instructions.into());
+        of_around.visit(Resource::Sp, 1, params.instructions.into());
         SuperCosts {
             begin: cycles(&params.begin),
             end: cycles(&params.end),
@@ -96,14 +93,14 @@ impl SuperCosts {
             },
             around: cycles(&params.around),
             block: cycles(&params.block),
-            of_around: Demands::single(turns),
+            of_around,
             look,
         }
     }
 
     /// Demands in a cycle of a block that spins and looks once in `period` cycles.
     pub(super) fn spinning(&self, period: u64) -> Demands {
-        rates(&self.look, period as f64)
+        self.look.rates(period as f64)
     }
 
     /// What a warp of the SuperKernel does for a task whose blocks it executes one after another.
@@ -113,6 +110,6 @@ impl SuperCosts {
             cycles += self.block + block.cycles as f64;
             demands = demands.with(&block.demands, 1.0);
         }
-        (cycles, rates(&demands, cycles))
+        (cycles, demands.rates(cycles))
     }
 }

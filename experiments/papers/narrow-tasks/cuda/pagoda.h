@@ -3,7 +3,7 @@
 // A kernel.cu includes this file at its end, behind its table of task functions (`tasks.h`): warps call them through it.
 //
 // Each block (MTB) has a column of the table. Its warp 0 schedules, its other warps, 31 of a block of 1024 threads, execute. What is
-// paper and what is not has a note where it stands; components/hardware/src/gpu/model/pagoda has the pure twins of the structures.
+// paper and what is not has a note where it stands; src/model/pagoda has the pure twins of the structures.
 #pragma once
 
 // An entry of the TaskTable, one line of memory. The CPU writes it as a whole while its own copy says that it is free.

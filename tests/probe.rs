@@ -3,30 +3,37 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use counterpoint_framework::model::{Diagnostics, Node, Params, Reader, StatValue};
+use counterpoint_framework::model::{Diagnostics, Node, Params, Reader, Registry, StatValue};
 use counterpoint_framework::time::SimTime;
 use counterpoint_framework::topology::{Instance, Machine};
 use counterpoint_hardware::memory::dram::timing::{Timing, TimingParams};
 use counterpoint_simulation::registry;
 use counterpoint_simulation::run::{RunRequest, RunSummary, load_machine};
 
-use crate::support::{request, run_request};
+use crate::support::{request, root, run_request};
 
 /// The machine whose SMs are stepped, and the one where a model of throughput stands for them.
-pub(super) const STEPPED: &str = "titanx-maxwell";
-pub(super) const MODEL: &str = "titanx-maxwell-model";
+pub const STEPPED: &str = "titanx-maxwell";
+/// See `STEPPED`.
+pub const MODEL: &str = "titanx-maxwell-model";
 
 /// A kernel on a machine. Its body finds the buffer's address in `%rd1`, `with` in `%r2`, the thread's index in its block in
 /// `%r3`, and may use `%r4` to `%r31`, `%f0` to `%f15`, `%d0` to `%d15` and `%rd2` to `%rd15`.
-pub(super) struct Probe<'a> {
-    pub(super) machine: &'a str,
-    pub(super) sets: &'a [&'a str],
-    pub(super) body: &'a str,
-    pub(super) blocks: u32,
-    pub(super) threads: u32,
-    pub(super) with: u32,
+pub struct Probe<'a> {
+    /// The machine's name.
+    pub machine: &'a str,
+    /// Settings of it.
+    pub sets: &'a [&'a str],
+    /// Its instructions, without the end.
+    pub body: &'a str,
+    /// Blocks.
+    pub blocks: u32,
+    /// Threads of each.
+    pub threads: u32,
+    /// Its parameter `with`.
+    pub with: u32,
     /// Bytes of the buffer.
-    pub(super) buffer: u64,
+    pub buffer: u64,
 }
 
 impl Default for Probe<'_> {
@@ -36,16 +43,16 @@ impl Default for Probe<'_> {
 }
 
 /// What had been counted when a run ended.
-pub(super) struct Counts(RunSummary);
+pub struct Counts(RunSummary);
 
 impl Counts {
     /// When the run ended.
-    pub(super) fn end(&self) -> SimTime {
+    pub fn end(&self) -> SimTime {
         self.0.report.outcome.time()
     }
 
     /// The sum of a statistic over the components whose path begins like this; kernels and streams have counts of their own.
-    pub(super) fn sum(&self, path: &str, name: &str) -> f64 {
+    pub fn sum(&self, path: &str, name: &str) -> f64 {
         let own = |path: &str| !path.contains("kernels[") && !path.contains("streams[");
         let rows = self
             .0
@@ -63,7 +70,7 @@ impl Counts {
 
 impl Probe<'_> {
     /// Runs to the end, or up to a time at which the kernel must still be running.
-    pub(super) fn run(&self, stop_at: Option<SimTime>) -> Counts {
+    pub fn run(&self, stop_at: Option<SimTime>) -> Counts {
         let folder = tempfile::tempdir().unwrap();
         let Probe { body, blocks, threads, with, buffer, .. } = self;
         let kernel = format!(
@@ -94,7 +101,7 @@ impl Probe<'_> {
     }
 
     /// What is counted between two times, while the kernel runs: neither its beginning nor its end is in it.
-    pub(super) fn between<const N: usize>(
+    pub fn between<const N: usize>(
         &self,
         [from, to]: [SimTime; 2],
         statistics: [(&str, &str); N],
@@ -105,7 +112,7 @@ impl Probe<'_> {
 }
 
 /// So many lines of a body, each of its number.
-pub(super) fn lines(count: u64, line: impl Fn(u64) -> String) -> String {
+pub fn lines(count: u64, line: impl Fn(u64) -> String) -> String {
     (0..count).fold(String::new(), |mut body, number| {
         let _ = writeln!(body, "{}", line(number));
         body
@@ -113,11 +120,17 @@ pub(super) fn lines(count: u64, line: impl Fn(u64) -> String) -> String {
 }
 
 /// A machine as it is configured.
-pub(super) struct Configured(Machine);
+pub struct Configured(Machine);
 
 impl Configured {
-    pub(super) fn of(machine: &str, sets: &[&str]) -> Self {
-        let loaded = load_machine(&request(machine, "", sets), &registry());
+    /// A named machine with settings.
+    pub fn of(machine: &str, sets: &[&str]) -> Self {
+        Configured::with(&registry(), machine, sets)
+    }
+
+    /// The same with components, policies and runtimes of one's own.
+    pub fn with(registry: &Registry, machine: &str, sets: &[&str]) -> Self {
+        let loaded = load_machine(&request(machine, "", sets), registry);
         Configured(loaded.unwrap_or_else(|error| panic!("{error}")).machine)
     }
 
@@ -132,63 +145,59 @@ impl Configured {
     }
 
     /// A parameter as it is written.
-    pub(super) fn text(&self, path: &str, parameter: &str) -> &str {
+    pub fn text(&self, path: &str, parameter: &str) -> &str {
         self.node(path, parameter).as_scalar().unwrap_or_else(|| panic!("{path}: {parameter} is no scalar"))
     }
 
     /// A parameter without its unit.
-    pub(super) fn number(&self, path: &str, parameter: &str) -> f64 {
+    pub fn number(&self, path: &str, parameter: &str) -> f64 {
         let text = self.text(path, parameter);
         text.split(' ').next().and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{text}"))
     }
 
     /// A group of parameters, read.
-    pub(super) fn group<P: Params>(&self, path: &str, parameter: &str) -> P {
+    pub fn group<P: Params>(&self, path: &str, parameter: &str) -> P {
         let (registry, mut diagnostics) = (registry(), Diagnostics::default());
         P::read(self.node(path, parameter), &mut Reader::new(registry.families(), &mut diagnostics)).unwrap()
     }
 
     /// The timings of the DRAM.
-    pub(super) fn timing(&self) -> Timing {
+    pub fn timing(&self) -> Timing {
         let timing = Timing::new(&self.group::<TimingParams>("gpu.dram[0]", "timing"));
         timing.unwrap_or_else(|invalid| panic!("{}", invalid.0))
     }
 
     /// Components whose path begins like this.
-    pub(super) fn count(&self, path: &str) -> f64 {
+    pub fn count(&self, path: &str) -> f64 {
         self.0.instances.iter().filter(|one| one.path.starts_with(path)).count() as f64
     }
 
     /// Cycles of a component in a microsecond.
-    pub(super) fn megahertz(&self, path: &str) -> f64 {
+    pub fn megahertz(&self, path: &str) -> f64 {
         self.instance(path).clock.get() as f64 / 1e6
     }
 }
 
 /// Asserts that what was found is what is expected, to 1 %.
 #[track_caller]
-pub(super) fn close(what: &str, found: f64, expected: f64) {
+pub fn close(what: &str, found: f64, expected: f64) {
     assert!((found / expected - 1.0).abs() <= 0.01, "{what}: {found}, not {expected}");
 }
 
 /// A time in cycles of 1 GHz, which the clock of a Titan X's SMs has.
-pub(super) fn cycles(time: SimTime) -> f64 {
+pub fn cycles(time: SimTime) -> f64 {
     time.as_ps() as f64 / 1000.0
 }
 
 /// Microseconds as a time.
-pub(super) fn micros(number: f64) -> SimTime {
+pub fn micros(number: f64) -> SimTime {
     SimTime::from_ps((number * 1e6) as u64)
 }
 
 /// What the tests of latencies measure: probes of `experiments` on a GTX 480 with settings.
-pub(super) fn latencies(sets: &[&str]) -> Vec<(&'static str, f64)> {
+pub fn latencies(sets: &[&str]) -> Vec<(&'static str, f64)> {
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
-    let found = counterpoint_experiments::validation::latencies(
-        "gtx480",
-        &sets,
-        &crate::support::root(),
-        &Arc::new(registry()),
-    );
+    let found =
+        counterpoint_experiments::validation::latencies("gtx480", &sets, &root(), &Arc::new(registry()));
     found.unwrap_or_else(|errors| panic!("{}", errors[0]))
 }

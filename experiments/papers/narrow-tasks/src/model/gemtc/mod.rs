@@ -5,7 +5,7 @@
 //! when no task is left. Who has the lock and for how long is the business of [`lock`]. A task is executed when it is taken, on the memory
 //! as it is then; its warps then share the SM like any others, but that their accesses to memory wait behind looks at the lock. Blocks of a
 //! task come one after another in the same warps. Queue, tasks and the list of what is done are in device memory and are changed as
-//! `experiments/applications/gemtc.h` does.
+//! `cuda/gemtc.h` does.
 
 mod costs;
 mod lock;
@@ -14,18 +14,14 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use counterpoint_framework::kernel::Fault;
+use counterpoint_framework::model::Variant;
+use counterpoint_hardware::gpu::model::state_machine::{Demands, Device, Ended, StateMachine, Warp, Work};
 use counterpoint_protocols::launch::{CtaCounts, LaunchId, RunCta};
-use counterpoint_protocols::pagoda;
 
-use super::Around;
-use super::blocks::Ended;
-use super::demands::Demands;
-use super::isolated::Warp;
-use super::memory::DeviceMemory;
-use super::sm::Worker;
 use super::task::Tasks;
-pub(super) use costs::{SuperCosts, SuperParams};
-use lock::{Lock, Section, Spinner};
+use crate::task_entry::{self, SUPER_KERNEL};
+use costs::{SuperCosts, SuperParams};
+use lock::{Lock, LockCosts, Section, Spinner};
 
 /// Where the queue has the next task, how many there are, and how many are done (`TaskQueue`).
 const FRONT: u64 = 4;
@@ -72,132 +68,147 @@ struct Block {
 }
 
 /// The SuperKernels of a device.
-#[derive(Default)]
 pub(super) struct Supers {
+    costs: SuperCosts,
     all: BTreeMap<LaunchId, Super>,
-    /// Their blocks, by the number that the model gives them.
+    /// Their blocks, by a number each.
     blocks: BTreeMap<u32, Block>,
     next: u32,
 }
 
+impl Variant<dyn StateMachine> for Supers {
+    const NAME: &'static str = "gemtc";
+    const DOC: &'static str = "GeMTC's SuperKernel: blocks that take tasks from a queue under a lock.";
+    type Params = SuperParams;
+
+    fn build(params: &SuperParams) -> Result<Box<dyn StateMachine>, String> {
+        let costs = SuperCosts::new(params);
+        Ok(Box::new(Supers { costs, all: BTreeMap::new(), blocks: BTreeMap::new(), next: 0 }))
+    }
+}
+
 impl Super {
-    fn new(tasks: Tasks, around: &Around<'_>) -> Result<Self, Fault> {
+    fn new(tasks: Tasks, costs: LockCosts, sms: usize) -> Result<Self, Fault> {
         let [queue, entries, done] = [tasks.parameter(0)?, tasks.parameter(1)?, tasks.parameter(2)?];
-        let lock = Lock::new(around.supers.lock, around.sms.len());
+        let lock = Lock::new(costs, sms);
         Ok(Super { tasks, lock, queue, entries, done, blocks: 0 })
     }
 
-    fn word(&self, at: u64, memory: &mut DeviceMemory) -> u32 {
-        u32::from_le_bytes(memory.bytes(self.queue + at))
+    fn word(&self, at: u64, device: &mut Device<'_>) -> u32 {
+        u32::from_le_bytes(device.bytes(self.queue + at))
     }
 
-    fn set_word(&self, at: u64, value: u32, memory: &mut DeviceMemory) {
-        memory.put(self.queue + at, &value.to_le_bytes());
+    fn set_word(&self, at: u64, value: u32, device: &mut Device<'_>) {
+        device.put(self.queue + at, &value.to_le_bytes());
     }
 
     /// The next task, if one is left.
-    fn take(&self, memory: &mut DeviceMemory) -> Option<u32> {
-        let front = self.word(FRONT, memory);
+    fn take(&self, device: &mut Device<'_>) -> Option<u32> {
+        let front = self.word(FRONT, device);
         // Both are signed there.
-        if front as i32 >= self.word(REAR, memory) as i32 {
+        if front as i32 >= self.word(REAR, device) as i32 {
             return None;
         }
-        self.set_word(FRONT, front.wrapping_add(1), memory);
+        self.set_word(FRONT, front.wrapping_add(1), device);
         Some(front)
     }
 
     /// Enters a task in the list of what is done.
-    fn enter(&self, task: u32, memory: &mut DeviceMemory) {
-        let place = self.word(DONE, memory);
-        memory.put(self.done + 4 * u64::from(place), &task.to_le_bytes());
-        self.set_word(DONE, place.wrapping_add(1), memory);
+    fn enter(&self, task: u32, device: &mut Device<'_>) {
+        let place = self.word(DONE, device);
+        device.put(self.done + 4 * u64::from(place), &task.to_le_bytes());
+        self.set_word(DONE, place.wrapping_add(1), device);
     }
 }
 
-impl Supers {
-    /// Whether there are no blocks.
-    pub(super) fn is_empty(&self) -> bool {
-        self.blocks.is_empty()
+impl StateMachine for Supers {
+    fn serves(&self, kernel: &str) -> bool {
+        kernel == SUPER_KERNEL
     }
 
-    /// A block of a SuperKernel comes to an SM.
-    pub(super) fn begin(&mut self, message: RunCta, around: &mut Around<'_>) -> Result<(), Fault> {
+    fn begin(&mut self, message: RunCta, device: &mut Device<'_>) -> Result<(), Fault> {
         let RunCta { launch, index, sm, .. } = message;
         let all = match self.all.entry(launch.id) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert(Super::new(Tasks::new(&launch), around)?),
+            Entry::Vacant(new) => new.insert(Super::new(Tasks::new(&launch), self.costs.lock, device.sms())?),
         };
         all.blocks += 1;
         let (id, sm) = (launch.id, sm as usize);
         let number = self.next;
         self.next = self.next.wrapping_add(1);
         let counts = CtaCounts::default();
-        let block = Block { launch: id, index, sm, doing: Doing::Begins, since: around.cycle, counts };
+        let block = Block { launch: id, index, sm, doing: Doing::Begins, since: device.cycle(), counts };
         self.blocks.insert(number, block);
-        around.sms[sm].begin(Worker::Super(number), around.supers.begin, Demands::default());
+        device.begin(sm, work(number), self.costs.begin, Demands::default());
         Ok(())
     }
 
-    /// When a lock is given back.
-    pub(super) fn due(&self) -> Option<u64> {
-        self.all.values().filter_map(|it| it.lock.due()).min()
-    }
-
-    /// A warp of a block has done its work. Gives the block if it has ended.
-    pub(super) fn worker_done(&mut self, number: u32, around: &mut Around<'_>) -> Option<Ended> {
-        let block = self.blocks.get_mut(&number)?;
+    /// A warp of a block has done its work.
+    fn done(&mut self, work: Work, device: &mut Device<'_>) -> Result<Option<Ended>, Fault> {
+        let number = work.0 as u32;
+        let Some(block) = self.blocks.get_mut(&number) else { return Ok(None) };
         match block.doing {
             Doing::Begins => block.doing = Doing::Takes,
             Doing::Runs(task, 1) => block.doing = Doing::Enters(task),
             Doing::Runs(task, warps) => {
                 block.doing = Doing::Runs(task, warps - 1);
-                return None;
+                return Ok(None);
             }
-            Doing::Takes | Doing::Taken(_) | Doing::Enters(_) => return None,
-            Doing::Ends => return self.end(number, around),
+            Doing::Takes | Doing::Taken(_) | Doing::Enters(_) => return Ok(None),
+            Doing::Ends => return Ok(self.end(number, device)),
         }
-        let all = self.all.get_mut(&block.launch)?;
+        let Some(all) = self.all.get_mut(&block.launch) else { return Ok(None) };
         let spinner = Spinner { block: number, sm: block.sm };
-        if all.lock.ask(spinner, around.cycle) {
-            all.hold(block, around.memory);
+        if all.lock.ask(spinner, device.cycle()) {
+            all.hold(block, device);
         } else {
-            let demands = around.supers.spinning(all.lock.period());
-            around.sms[block.sm].poll(1, &demands);
+            device.poll(block.sm, 1, &self.costs.spinning(all.lock.period()));
         }
-        None
+        Ok(None)
     }
 
-    /// Gives back the locks for which it is time; `random` gives the next random number.
-    pub(super) fn release(&mut self, around: &mut Around<'_>, random: impl Fn() -> u64) -> Result<(), Fault> {
-        let Supers { all, blocks, .. } = self;
-        let due = |all: &Super| all.lock.due().is_some_and(|due| due <= around.cycle);
+    /// When a lock is given back.
+    fn due(&self) -> Option<u64> {
+        self.all.values().filter_map(|it| it.lock.due()).min()
+    }
+
+    /// Gives back the locks for which it is time.
+    fn advance(&mut self, device: &mut Device<'_>) -> Result<(), Fault> {
+        let Supers { costs, all, blocks, .. } = self;
+        let due = |all: &Super| all.lock.due().is_some_and(|due| due <= device.cycle());
         let ids: Vec<LaunchId> = all.iter().filter(|(_, all)| due(all)).map(|(id, _)| *id).collect();
         for id in ids {
             let Some(all) = all.get_mut(&id) else { continue };
             let Some(before) = all.lock.holder() else { continue };
             let Some(block) = blocks.get_mut(&before.block) else { continue };
-            let again = block.released(before.block, all, around)?;
-            let next = all.lock.release(again, around.cycle, random());
-            let demands = around.supers.spinning(all.lock.period());
+            let again = block.released(before.block, all, costs, device)?;
+            let next = all.lock.release(again, device.cycle(), device.random());
+            let demands = costs.spinning(all.lock.period());
             if again && next != Some(before) {
-                around.spin(before.sm, 1, &demands);
+                device.poll(before.sm, 1, &demands);
             }
-            around.delay(&all.lock);
+            delay(&all.lock, device);
             let Some(next) = next else { continue };
             if next != before {
-                around.spin(next.sm, -1, &demands);
+                device.poll(next.sm, -1, &demands);
             }
             if let Some(block) = blocks.get_mut(&next.block) {
-                all.hold(block, around.memory);
+                all.hold(block, device);
             }
         }
         Ok(())
     }
 
+    fn is_busy(&self) -> bool {
+        !self.blocks.is_empty()
+    }
+}
+
+impl Supers {
     /// A block has ended.
-    fn end(&mut self, number: u32, around: &Around<'_>) -> Option<Ended> {
+    fn end(&mut self, number: u32, device: &Device<'_>) -> Option<Ended> {
         let Block { launch, index, since, mut counts, .. } = self.blocks.remove(&number)?;
-        let cycles = around.cycle - since;
+        let cycles = device.cycle() - since;
         if let Entry::Occupied(mut all) = self.all.entry(launch) {
             counts.warp_cycles = cycles * u64::from(all.get().tasks.launch.threads().div_ceil(32));
             all.get_mut().blocks -= 1;
@@ -212,13 +223,13 @@ impl Supers {
 
 impl Super {
     /// A block has the lock and changes the queue as it needs.
-    fn hold(&mut self, block: &mut Block, memory: &mut DeviceMemory) {
+    fn hold(&mut self, block: &mut Block, device: &mut Device<'_>) {
         let section = match block.doing {
             Doing::Enters(task) => {
-                self.enter(task, memory);
+                self.enter(task, device);
                 Section::Enter
             }
-            _ => match self.take(memory) {
+            _ => match self.take(device) {
                 Some(task) => {
                     block.doing = Doing::Taken(task);
                     Section::Take
@@ -235,44 +246,45 @@ impl Super {
 
 impl Block {
     /// The block has released the lock. Whether it takes it again at once.
-    fn released(&mut self, number: u32, all: &mut Super, around: &mut Around<'_>) -> Result<bool, Fault> {
-        around.sms[self.sm].advance(around.cycle);
+    fn released(
+        &mut self,
+        number: u32,
+        all: &mut Super,
+        costs: &SuperCosts,
+        device: &mut Device<'_>,
+    ) -> Result<bool, Fault> {
         match self.doing {
             Doing::Enters(_) => {
                 self.doing = Doing::Takes;
                 return Ok(true);
             }
             Doing::Taken(task) => {
-                let entry = all.entries + u64::from(task) * pagoda::BYTES;
-                let (demand, blocks) = all.tasks.execute(entry, around)?;
+                let entry = all.entries + u64::from(task) * task_entry::BYTES;
+                let (demand, blocks) = all.tasks.execute(entry, device)?;
                 for warp in 0..demand.warps as usize {
                     let of_warp: Vec<Warp> = blocks.iter().map(|block| block[warp].clone()).collect();
                     self.counts.warp_insn += of_warp.iter().map(|it| it.instructions).sum::<u64>();
                     self.counts.thread_insn += of_warp.iter().map(|it| it.threads).sum::<u64>();
-                    let (cycles, rates) = around.supers.task(&of_warp);
-                    around.sms[self.sm].begin(Worker::Super(number), cycles, rates);
+                    let (cycles, rates) = costs.task(&of_warp);
+                    device.begin(self.sm, work(number), cycles, rates);
                 }
                 self.doing = Doing::Runs(task, demand.warps);
             }
-            _ => around.sms[self.sm].begin(Worker::Super(number), around.supers.end, Demands::default()),
+            _ => device.begin(self.sm, work(number), costs.end, Demands::default()),
         }
         Ok(false)
     }
 }
 
-impl Around<'_> {
-    /// So many blocks more, or fewer, of an SM spin.
-    fn spin(&mut self, sm: usize, more: i32, demands: &Demands) {
-        self.sms[sm].advance(self.cycle);
-        self.sms[sm].poll(more, demands);
-    }
+/// What a block of this number does.
+fn work(block: u32) -> Work {
+    Work(block.into())
+}
 
-    /// What tasks ask of memory waits behind the looks at a lock, as what its holder asks does.
-    fn delay(&mut self, lock: &Lock) {
-        for (number, sm) in self.sms.iter_mut().enumerate() {
-            let delay = lock.looks_before(number).saturating_sub(self.costs.global);
-            sm.advance(self.cycle);
-            sm.delay(delay as f64);
-        }
+/// What tasks ask of memory waits behind the looks at a lock, as what its holder asks does.
+fn delay(lock: &Lock, device: &mut Device<'_>) {
+    for sm in 0..device.sms() {
+        let delay = lock.looks_before(sm).saturating_sub(device.global_latency());
+        device.delay(sm, delay as f64);
     }
 }

@@ -1,6 +1,6 @@
 //! The lock of GeMTC's queue: who has it, who spins for it, and how long each has it.
 //!
-//! This is what `atomicCAS` in a loop comes to, on which `experiments/applications/gemtc.h` spins. Every waiting block looks at the lock once
+//! This is what `atomicCAS` in a loop comes to, on which `cuda/gemtc.h` spins. Every waiting block looks at the lock once
 //! in a period, and the L2 answers one look a cycle: with more blocks than cycles in a period, that becomes longer. Whose look is the first
 //! behind a release follows from when each block looks, to the cycle, and from when exactly the lock is given back, which the model does not
 //! know: it draws one of those that wait. What the holder asks memory for lies in the same part of the L2 as the lock, and comes to it past

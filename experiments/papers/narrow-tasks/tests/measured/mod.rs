@@ -1,30 +1,35 @@
 //! Kernels that stay on a GPU and take tasks from memory, launched as ordinary ones on a memory that is full before they begin: what they
 //! take where SMs are stepped is what the model of throughput reckons with.
 
+mod master_kernel;
+mod super_kernel;
+
 use counterpoint_framework::telemetry::{Attribute, Level, Recording, Span};
 use counterpoint_simulation::run::{RunRequest, RunSummary};
 
-use super::probe::{Configured, MODEL};
-use crate::support::{request, root, run_request};
+use counterpoint_tests::probe::{Configured, MODEL};
+use counterpoint_tests::support::{request, root};
+
+use crate::{registry, run_request};
 
 /// A launch of such a kernel.
-pub(super) struct Resident<'a> {
-    pub(super) machine: &'a str,
-    pub(super) sets: &'a [&'a str],
-    pub(super) kernel: &'a str,
+struct Resident<'a> {
+    machine: &'a str,
+    sets: &'a [&'a str],
+    kernel: &'a str,
     /// The body of its one task function, `exchange_task`.
-    pub(super) task: &'a str,
+    task: &'a str,
     /// What is in its one buffer, `memory`.
-    pub(super) memory: &'a [u8],
-    pub(super) blocks: u32,
-    pub(super) threads: u32,
-    pub(super) shared: u32,
-    pub(super) arguments: &'a str,
+    memory: &'a [u8],
+    blocks: u32,
+    threads: u32,
+    shared: u32,
+    arguments: &'a str,
 }
 
 impl Resident<'_> {
     /// Runs to the end; all writes to the buffer are watched.
-    pub(super) fn run(&self) -> RunSummary {
+    fn run(&self) -> RunSummary {
         let Resident { kernel, memory, blocks, threads, shared, arguments, .. } = self;
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("memory.u32"), memory).unwrap();
@@ -56,22 +61,27 @@ fn module(task: &str) -> String {
 }
 
 /// The first block.
-pub(super) fn block(summary: &RunSummary) -> &Span {
+fn block(summary: &RunSummary) -> &Span {
     summary.report.trace.spans.iter().find(|span| span.name == "cta 0").unwrap()
 }
 
 /// What a span has counted.
-pub(super) fn amount(span: &Span, name: &str) -> f64 {
+fn amount(span: &Span, name: &str) -> f64 {
     match span.attributes.iter().find(|(known, _)| *known == name) {
         Some((_, Attribute::Amount(amount))) => *amount as f64,
         other => panic!("{name} is {other:?}"),
     }
 }
 
+/// A cost of the model by the name of a state machine and its own.
+fn reckoned(name: &str) -> f64 {
+    Configured::with(&registry(), MODEL, &[]).number("gpu.model", &format!("state_machines.{name}"))
+}
+
 /// Asserts that a cost of the model is what was found, to a part of it.
 #[track_caller]
-pub(super) fn costs(name: &str, found: f64, tolerance: f64) {
-    let known = Configured::of(MODEL, &[]).number("gpu.model", name);
+fn costs(name: &str, found: f64, tolerance: f64) {
+    let known = reckoned(name);
     assert!(
         (found / known - 1.0).abs() <= tolerance,
         "{name}: {found:.1} is measured, and {known} is reckoned with"

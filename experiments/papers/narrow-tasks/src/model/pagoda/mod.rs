@@ -15,21 +15,19 @@ pub mod warp_table;
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use counterpoint_framework::kernel::Fault;
+use counterpoint_framework::model::{Distribution, Equipped, Site, Stats};
+use counterpoint_hardware::gpu::model::state_machine::{Demands, Device, Ended, StateMachine, Warp, Work};
 use counterpoint_protocols::launch::{Launch, LaunchId, RunCta};
 use counterpoint_protocols::memory::line_of;
-use counterpoint_protocols::pagoda::{self, PRESENT, Shape, State, TaskId};
 
-use super::blocks::Ended;
-use super::demands::Demands;
-use super::isolated::{Warp, rates};
-use super::sm::Worker;
 use super::task::Tasks;
-use super::{Around, memory::DeviceMemory};
+use crate::task_entry::{self, MASTER_KERNEL, MASTER_KERNEL_BY_LANES, PRESENT, Shape, State, TaskId};
 use column::{Column, Doing, Row, Target};
-pub(super) use costs::{MasterCosts, MasterParams};
+use costs::{MasterCosts, MasterParams};
 use device_table::DeviceTable;
 use warp_table::MasterBlock;
 
@@ -47,12 +45,61 @@ struct Master {
     followers: BTreeMap<usize, usize>,
 }
 
+/// What is counted of the MasterKernels of a device.
+#[derive(Default, Stats)]
+pub(super) struct MasterStats {
+    /// Cycles of a task from when its scheduler warp finds that it may run until its entry is free.
+    #[stat(unit = "cycles")]
+    task_cycles: Distribution,
+}
+
 /// The MasterKernels of a device.
-#[derive(Default)]
 pub(super) struct Masters {
+    costs: MasterCosts,
+    stats: Rc<MasterStats>,
     all: BTreeMap<LaunchId, Master>,
     /// The columns of all, those that have ended included.
     columns: Vec<(LaunchId, Column)>,
+}
+
+impl Equipped<dyn StateMachine> for Masters {
+    const NAME: &'static str = "pagoda";
+    const DOC: &'static str = "Pagoda's MasterKernel: scheduler warps that look at the TaskTable, and executor warps that wait for tasks.";
+    type Params = MasterParams;
+    type Ports = ();
+    type Stats = MasterStats;
+
+    fn build(params: &MasterParams, site: Site<'_, (), MasterStats>) -> Result<Box<dyn StateMachine>, Fault> {
+        let (costs, stats) = (MasterCosts::new(params), site.stats);
+        Ok(Box::new(Masters { costs, stats, all: BTreeMap::new(), columns: Vec::new() }))
+    }
+}
+
+/// What a warp of a column is at, which is work on its SM.
+enum Part {
+    /// The scheduler warp of a column.
+    Scheduler(u32),
+    /// The executor warp of a column and a slot.
+    Executor(u32, u32),
+}
+
+impl Part {
+    /// The column in the upper half; in the lower one nothing for the scheduler, or the slot counted from 1.
+    fn work(self) -> Work {
+        let (column, warp) = match self {
+            Part::Scheduler(column) => (column, 0),
+            Part::Executor(column, slot) => (column, slot + 1),
+        };
+        Work(u64::from(column) << 32 | u64::from(warp))
+    }
+
+    fn of(Work(number): Work) -> Self {
+        let column = (number >> 32) as u32;
+        match (number as u32).checked_sub(1) {
+            None => Part::Scheduler(column),
+            Some(slot) => Part::Executor(column, slot),
+        }
+    }
 }
 
 impl Master {
@@ -74,16 +121,16 @@ impl Master {
     }
 
     /// Takes the entries that are there when it begins.
-    fn read(&mut self, memory: &mut DeviceMemory) -> Result<(), String> {
+    fn read(&mut self, device: &mut Device<'_>) -> Result<(), String> {
         for place in 0..self.shape.entries() {
-            self.arrived(place, memory)?;
+            self.arrived(place, device)?;
         }
         Ok(())
     }
 
     /// An entry has come.
-    fn arrived(&mut self, place: usize, memory: &mut DeviceMemory) -> Result<(), String> {
-        let state = pagoda::state(&memory.bytes::<8>(self.address(place)));
+    fn arrived(&mut self, place: usize, device: &mut Device<'_>) -> Result<(), String> {
+        let state = task_entry::state(&device.bytes::<8>(self.address(place)));
         self.states.arrive(self.shape.at(place), state)?;
         if let Ok(before) = self.shape.position(TaskId(state.ready)) {
             self.followers.insert(before, place);
@@ -92,12 +139,12 @@ impl Master {
     }
 
     fn address(&self, place: usize) -> u64 {
-        self.table + place as u64 * pagoda::BYTES
+        self.table + place as u64 * task_entry::BYTES
     }
 
     /// The entry that a line of memory is, if it is one.
     fn entry(&self, line: u64) -> Option<usize> {
-        let place = (line.checked_sub(self.table)? / pagoda::BYTES) as usize;
+        let place = (line.checked_sub(self.table)? / task_entry::BYTES) as usize;
         (place < self.shape.entries()).then_some(place)
     }
 
@@ -116,23 +163,26 @@ impl Master {
     }
 
     /// Writes the state of an entry to memory.
-    fn write(&self, place: usize, memory: &mut DeviceMemory) {
+    fn write(&self, place: usize, device: &mut Device<'_>) {
         let State { ready, sched } = self.states.states()[place];
         let [ready, sched] = [ready, sched].map(i32::to_le_bytes);
-        memory.put(self.address(place), &[ready, sched].concat());
+        device.put(self.address(place), &[ready, sched].concat());
     }
 }
 
-impl Masters {
-    /// A block of a MasterKernel comes to an SM.
-    pub(super) fn begin(&mut self, message: RunCta, around: &mut Around<'_>) -> Result<(), Fault> {
+impl StateMachine for Masters {
+    fn serves(&self, kernel: &str) -> bool {
+        [MASTER_KERNEL, MASTER_KERNEL_BY_LANES].contains(&kernel)
+    }
+
+    fn begin(&mut self, message: RunCta, device: &mut Device<'_>) -> Result<(), Fault> {
         let RunCta { launch, index, sm, .. } = message;
         let first = self.columns.len();
         let master = match self.all.entry(launch.id) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
                 let mut master = Master::new(&launch, first)?;
-                master.read(around.memory).map_err(Fault::new)?;
+                master.read(device).map_err(Fault::new)?;
                 new.insert(master)
             }
         };
@@ -142,136 +192,139 @@ impl Masters {
         let slots = launch.threads() / 32 - 1;
         let block =
             MasterBlock::new(slots as usize, master.shape.rows as usize, master.pool).map_err(Fault::new)?;
-        let by_lanes = launch.kernel.name() == pagoda::MASTER_KERNEL_BY_LANES;
-        let column = Column::new(sm as usize, (index, by_lanes), block, master.shape.rows, around.cycle);
-        around.sms[sm as usize].poll(column.pollers(), &around.master.polling);
+        let by_lanes = launch.kernel.name() == MASTER_KERNEL_BY_LANES;
+        let column = Column::new(sm as usize, (index, by_lanes), block, master.shape.rows, device.cycle());
+        device.poll(sm as usize, column.pollers(), &self.costs.polling);
         self.columns.push((launch.id, column));
-        self.sweep(first, around);
+        self.sweep(first, device);
         Ok(())
     }
 
-    /// The copy engine has written a line.
-    pub(super) fn written(&mut self, line: u64, around: &mut Around<'_>) -> Result<(), Fault> {
+    fn done(&mut self, work: Work, device: &mut Device<'_>) -> Result<Option<Ended>, Fault> {
+        match Part::of(work) {
+            Part::Scheduler(column) => self.scheduler_done(column, device),
+            Part::Executor(column, slot) => self.executor_done(column, slot, device).map(|()| None),
+        }
+    }
+
+    fn written(&mut self, line: u64, device: &mut Device<'_>) -> Result<(), Fault> {
         let ids: Vec<LaunchId> = self.all.keys().copied().collect();
         for id in ids {
             let Some(master) = self.all.get_mut(&id) else { continue };
             if line == line_of(master.stop) {
                 let columns = master.first..master.first + master.shape.columns as usize;
-                columns.for_each(|column| self.look_again(column, around));
+                columns.for_each(|column| self.look_again(column, device));
             } else if let Some(place) = master.entry(line) {
-                master.arrived(place, around.memory).map_err(Fault::new)?;
-                self.changed(id, place, around);
+                master.arrived(place, device).map_err(Fault::new)?;
+                self.changed(id, place, device);
             }
         }
         Ok(())
     }
+}
 
+impl Masters {
     /// An entry has changed: what its scheduler warp finds, and that of the task behind it.
-    fn changed(&mut self, id: LaunchId, place: usize, around: &mut Around<'_>) {
+    fn changed(&mut self, id: LaunchId, place: usize, device: &mut Device<'_>) {
         let Some(Master { first, shape, followers, .. }) = self.all.get(&id) else { return };
         let columns = shape.columns as usize;
         let of = [Some(place), followers.get(&place).copied()];
         let of: Vec<usize> = of.into_iter().flatten().map(|place| first + place % columns).collect();
-        of.into_iter().for_each(|column| self.look_again(column, around));
+        of.into_iter().for_each(|column| self.look_again(column, device));
     }
 
     /// The table is not what it was when a sweep was planned.
-    fn look_again(&mut self, number: usize, around: &mut Around<'_>) {
+    fn look_again(&mut self, number: usize, device: &mut Device<'_>) {
         let Some((_, column)) = self.columns.get_mut(number) else { return };
         let Doing::Sweep { planned, .. } = column.doing else { return };
-        let sm = &mut around.sms[column.sm];
-        sm.advance(around.cycle);
         // What is done is told in this cycle, and the next sweep is planned then.
-        if let Some(left) = sm.stop(Worker::Scheduler(number as u32)) {
+        if let Some(left) = device.stop(column.sm, Part::Scheduler(number as u32).work()) {
             column.walk(planned - left);
-            self.sweep(number, around);
+            self.sweep(number, device);
         }
     }
 
     /// Plans a sweep from where the scheduler warp is.
-    fn sweep(&mut self, number: usize, around: &mut Around<'_>) {
+    fn sweep(&mut self, number: usize, device: &mut Device<'_>) {
         let Some((id, column)) = self.columns.get_mut(number) else { return };
         let Some(master) = self.all.get(id) else { return };
         let rows: Vec<Row> = (0..master.shape.rows).map(|row| master.row(column.number, row)).collect();
-        let stops = around.memory.bytes::<4>(master.stop) != [0; 4];
-        let work = column.plan(&rows, stops, around.master);
-        around.work(column.sm, number, work);
+        let stops = device.bytes::<4>(master.stop) != [0; 4];
+        let work = column.plan(&rows, stops, &self.costs);
+        put_to_work(column.sm, number, work, &self.costs, device);
     }
 
     /// A scheduler warp has done what it was at. Gives the block if it has ended.
-    pub(super) fn scheduler_done(
-        &mut self,
-        number: u32,
-        around: &mut Around<'_>,
-    ) -> Result<Option<Ended>, Fault> {
+    fn scheduler_done(&mut self, number: u32, device: &mut Device<'_>) -> Result<Option<Ended>, Fault> {
         let number = number as usize;
         let (id, column) = &mut self.columns[number];
         let id = *id;
         match column.doing {
-            Doing::Sweep { target: Target::Row(row), .. } => self.look(number, row, around)?,
+            Doing::Sweep { target: Target::Row(row), .. } => self.look(number, row, device)?,
             Doing::Sweep { target: Target::Stop, .. } => {
                 column.doing = Doing::Stop;
-                around.work(column.sm, number, around.master.poll);
+                put_to_work(column.sm, number, self.costs.poll, &self.costs, device);
             }
             Doing::Sweep { planned, .. } => {
                 column.walk(planned);
-                self.sweep(number, around);
+                self.sweep(number, device);
             }
             Doing::Enable(row) => {
                 column.go_on_behind(row);
-                self.sweep(number, around);
+                self.sweep(number, device);
             }
             Doing::Schedule(row) => {
-                self.schedule(number, row, around)?;
-                self.place((number, row), 0.0, around);
+                self.schedule(number, row, device)?;
+                self.place((number, row), 0.0, device);
             }
             Doing::Place(_) => {}
             Doing::Stop => {
-                around.sms[column.sm].poll(-column.pollers(), &around.master.polling);
+                device.poll(column.sm, -column.pollers(), &self.costs.polling);
                 let (index, counts, since) = (column.number, column.counts, column.since);
-                return Ok(Some(Ended { launch: id, index, counts, cycles: around.cycle - since }));
+                return Ok(Some(Ended { launch: id, index, counts, cycles: device.cycle() - since }));
             }
         }
         Ok(None)
     }
 
     /// The scheduler warp looks at a row in which it finds something.
-    fn look(&mut self, number: usize, row: u32, around: &mut Around<'_>) -> Result<(), Fault> {
+    fn look(&mut self, number: usize, row: u32, device: &mut Device<'_>) -> Result<(), Fault> {
         let (id, column) = &mut self.columns[number];
         let id = *id;
         let Some(master) = self.all.get_mut(&id) else { return Ok(()) };
         let task = master.shape.id(column.number, row);
         let place = (row * master.shape.columns + column.number) as usize;
-        let unknown = |error: pagoda::UnknownTask| Fault::new(error.to_string());
+        let unknown = |error: task_entry::UnknownTask| Fault::new(error.to_string());
         let looked = master.states.look(task).map_err(unknown)?;
-        master.write(place, around.memory);
+        master.write(place, device);
         if looked.scheduled {
             column.doing = Doing::Schedule(row);
-            column.found[row as usize] = around.cycle;
-            let demand =
-                pagoda::parameters(&around.memory.bytes::<{ pagoda::BYTES as usize }>(master.address(place)))
-                    .demand;
-            around.work(column.sm, number, around.master.schedule(&demand));
+            column.found[row as usize] = device.cycle();
+            let demand = task_entry::parameters(
+                &device.bytes::<{ task_entry::BYTES as usize }>(master.address(place)),
+            )
+            .demand;
+            put_to_work(column.sm, number, self.costs.schedule(&demand), &self.costs, device);
             return Ok(());
         }
         column.doing = Doing::Enable(row);
-        around.work(column.sm, number, around.master.enable);
+        put_to_work(column.sm, number, self.costs.enable, &self.costs, device);
         if let Some(before) = looked.enabled {
             let before = master.shape.position(before).map_err(unknown)?;
-            master.write(before, around.memory);
+            master.write(before, device);
             master.followers.remove(&before);
-            self.changed(id, before, around);
-            self.changed(id, place, around);
+            self.changed(id, before, device);
+            self.changed(id, place, device);
         }
         Ok(())
     }
 
     /// Executes the task of a row.
-    fn schedule(&mut self, number: usize, row: u32, around: &mut Around<'_>) -> Result<(), Fault> {
+    fn schedule(&mut self, number: usize, row: u32, device: &mut Device<'_>) -> Result<(), Fault> {
         let (id, column) = &mut self.columns[number];
         let Some(master) = self.all.get_mut(id) else { return Ok(()) };
         let place = (row * master.shape.columns + column.number) as usize;
-        let (demand, warps) = master.tasks.execute(master.address(place), around)?;
+        let (demand, warps) = master.tasks.execute(master.address(place), device)?;
         column.warps[row as usize] = warps.concat();
         column.block.begin(row, demand);
         Ok(())
@@ -279,53 +332,46 @@ impl Masters {
 
     /// Puts warps that have been placed to work, and goes on with the sweep if all of a task are. What waited for an executor begins later:
     /// the scheduler warp sees in its next round that one is free.
-    fn place(&mut self, (number, row): (usize, u32), late: f64, around: &mut Around<'_>) {
+    fn place(&mut self, (number, row): (usize, u32), late: f64, device: &mut Device<'_>) {
         let (_, column) = &mut self.columns[number];
-        let sm = &mut around.sms[column.sm];
         let before = column.pollers();
         for slot in 0..column.busy.len() {
             let Some(placed) = column.block.slots()[slot].filter(|_| !column.busy[slot]) else { continue };
             column.busy[slot] = true;
             let warp = &column.warps[placed.row as usize][placed.warp as usize];
-            let (cycles, rates) = executor(warp, late, around.master);
-            sm.begin(Worker::Executor(number as u32, slot as u32), cycles, rates);
+            let (cycles, rates) = executor(warp, late, &self.costs);
+            device.begin(column.sm, Part::Executor(number as u32, slot as u32).work(), cycles, rates);
             column.counts.warp_insn += warp.instructions;
             column.counts.thread_insn += warp.threads;
         }
         let is_free = column.block.is_free();
         column.doing = if is_free { Doing::Enable(row) } else { Doing::Place(row) };
-        sm.poll(column.pollers() - before, &around.master.polling);
+        device.poll(column.sm, column.pollers() - before, &self.costs.polling);
         if is_free {
             column.go_on_behind(row);
-            self.sweep(number, around);
+            self.sweep(number, device);
         }
     }
 
-    /// An executor warp has ended what it was given. Gives how long its task was on the device, if that has ended.
-    pub(super) fn executor_done(
-        &mut self,
-        number: u32,
-        slot: u32,
-        around: &mut Around<'_>,
-    ) -> Result<Option<u64>, Fault> {
+    /// An executor warp has ended what it was given.
+    fn executor_done(&mut self, number: u32, slot: u32, device: &mut Device<'_>) -> Result<(), Fault> {
         let (id, column) = &mut self.columns[number as usize];
-        let Some(master) = self.all.get_mut(id) else { return Ok(None) };
-        let mut ended = None;
+        let Some(master) = self.all.get_mut(id) else { return Ok(()) };
         column.busy[slot as usize] = false;
-        around.sms[column.sm].poll(1, &around.master.polling);
+        device.poll(column.sm, 1, &self.costs.polling);
         if let Some(row) = column.block.finish(slot as usize) {
             column.warps[row as usize].clear();
-            ended = Some(around.cycle - column.found[row as usize]);
+            self.stats.task_cycles.record(device.cycle() - column.found[row as usize]);
             let task = master.shape.id(column.number, row);
             master.states.finish(task).map_err(|error| Fault::new(error.to_string()))?;
-            master.write((row * master.shape.columns + column.number) as usize, around.memory);
+            master.write((row * master.shape.columns + column.number) as usize, device);
         }
         if let Doing::Place(row) = column.doing {
             column.block.advance();
-            let late = around.master.place;
-            self.place((number as usize, row), late, around);
+            let late = self.costs.place;
+            self.place((number as usize, row), late, device);
         }
-        Ok(ended)
+        Ok(())
     }
 }
 
@@ -335,13 +381,10 @@ fn executor(warp: &Warp, late: f64, costs: &MasterCosts) -> (f64, Demands) {
     let polls = late + costs.poll / 2.0;
     let cycles = polls + costs.begin + warp.cycles as f64 + costs.end;
     let demands = warp.demands.clone().with(&costs.polling, polls).with(&costs.around, 1.0);
-    (cycles, rates(&demands, cycles))
+    (cycles, demands.rates(cycles))
 }
 
-impl Around<'_> {
-    /// Puts a scheduler warp to work.
-    fn work(&mut self, sm: usize, number: usize, cycles: f64) {
-        self.sms[sm].advance(self.cycle);
-        self.sms[sm].begin(Worker::Scheduler(number as u32), cycles, self.master.looking.clone());
-    }
+/// Puts a scheduler warp to work.
+fn put_to_work(sm: usize, column: usize, cycles: f64, costs: &MasterCosts, device: &mut Device<'_>) {
+    device.begin(sm, Part::Scheduler(column as u32).work(), cycles, costs.looking.clone());
 }

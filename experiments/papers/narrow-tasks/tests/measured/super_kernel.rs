@@ -1,16 +1,16 @@
 //! What GeMTC's SuperKernel takes where SMs are stepped, measured from its writes to the queue, among which are its looks at the lock: the
-//! costs with which the model of throughput reckons are these (`components/hardware/src/gpu/model/gemtc/costs.rs`).
+//! costs with which the model of throughput reckons are these (`src/model/gemtc/costs.rs`).
 //!
 //! The SuperKernel is launched as an ordinary kernel on a queue that is full before it begins. Its tasks do next
 //! to nothing.
 
-use counterpoint_protocols::pagoda::{self, BYTES, Demand, FREE, Parameters, SUPER_KERNEL};
+use counterpoint_narrow_tasks::task_entry::{self, BYTES, Demand, FREE, Parameters, SUPER_KERNEL};
 use counterpoint_protocols::write_log::Place;
 use counterpoint_simulation::run::RunSummary;
+use counterpoint_tests::observed::total;
+use counterpoint_tests::probe::{MODEL, STEPPED, cycles};
 
-use super::probe::{MODEL, STEPPED, cycles};
-use super::resident::{self, Resident, amount, block};
-use crate::observed::total;
+use super::{Resident, amount, block};
 
 /// Threads of a block, two warps of it, and bytes of what each block of a task reads and writes.
 const THREADS: u32 = 64;
@@ -73,7 +73,7 @@ fn run_on(machine: &str, sets: &[&str], blocks: u32, tasks: u32, of: u32) -> Run
         let own = BYTES * u64::from(1 + task);
         let at = |first: u64| first + u64::from(task * MOST * NUMBERS) - (own + 32);
         let arguments = [at(numbers), at(results)].into_iter().flat_map(u64::to_le_bytes).collect();
-        let bytes = pagoda::bytes(FREE, &Parameters { demand, function: 0, arguments });
+        let bytes = task_entry::bytes(FREE, &Parameters { demand, function: 0, arguments });
         queue[own as usize..(own + BYTES) as usize].copy_from_slice(&bytes);
     }
     let word = |at: u64| format!("{{ buffer: memory, element: {} }}", at / 4);
@@ -123,7 +123,7 @@ fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
 /// Asserts that a cost of the model is what was found, to a part of it.
 #[track_caller]
 fn costs(name: &str, found: f64, tolerance: f64) {
-    resident::costs(&format!("gemtc.{name}"), found, tolerance);
+    super::costs(&format!("gemtc.{name}"), found, tolerance);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The allocator of a MasterKernel block's task memory: a binary buddy tree in an array (Pagoda, PPoPP 2017, section 5.1).
 //!
-//! This is the pure twin of the tree in `experiments/applications/pagoda.h`, which the scheduler warp keeps in shared memory, 32 lanes
+//! This is the pure twin of the tree in `cuda/pagoda.h`, which the scheduler warp keeps in shared memory, 32 lanes
 //! at a time. A node is marked if it is allocated, lies within what is allocated, or contains something that is: so a marked node's
 //! parent is marked. Executors only mark what they give back; the scheduler frees it before it allocates again, and is the only one
 //! who touches the tree, which therefore needs no lock.
@@ -9,7 +9,7 @@
 //! bytes under 32 KiB are 127, and slot 0 of the array is not used. It frees by the place in memory; a place is that of several
 //! nodes, so the size is needed as well: a [`Node`] has both.
 
-use counterpoint_protocols::pagoda::{LEAF, check_pool};
+use crate::task_entry::{LEAF, check_pool};
 
 /// A piece of memory: its number in the array that holds the tree, where the root is 1 and the children of `n` are `2n` and `2n + 1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,0 +1,152 @@
+//! Kernels executed as state machines: an extension says what the blocks of a kernel do to memory, and when, in the place of their
+//! instructions.
+//!
+//! Blocks of an ordinary kernel are executed one after another, without time, when they come to an SM. A kernel whose blocks wait for each
+//! other, or for the host, never ends so, and one whose blocks share out work as they go leaves all of it to the first. A [`StateMachine`]
+//! serves such a kernel: it is told when a block comes, when work ends that it has put on an SM, and when the copy engine has written to
+//! memory. What the kernel computes on the way, such as tasks that it takes from a queue, is executed as ordinary blocks are
+//! ([`Device::execute`]).
+//!
+//! Unstable: this interface follows the model, and may change with any version of the crate.
+
+use counterpoint_framework::kernel::Fault;
+use counterpoint_protocols::launch::RunCta;
+use counterpoint_ptx::functional::ctas;
+
+use super::Around;
+use super::sm::Worker;
+
+pub use super::blocks::Ended;
+pub use super::demands::{Demands, Resource};
+pub use super::execute::Code;
+pub use super::isolated::{Warp, collecting};
+pub use super::sm::ENDLESS;
+
+/// Serves kernels of some names on one GPU.
+///
+/// A machine finds its members by the family (`Every<dyn StateMachine>`): whatever is registered is there, with parameters under
+/// `state_machines` of `gpu/throughput-model`.
+pub trait StateMachine {
+    /// Whether it serves kernels of this name. Two that serve one name are an error.
+    fn serves(&self, kernel: &str) -> bool;
+
+    /// A block of such a kernel comes to an SM.
+    ///
+    /// # Errors
+    /// If the kernel or what it finds in memory is not what the machine knows.
+    fn begin(&mut self, block: RunCta, device: &mut Device<'_>) -> Result<(), Fault>;
+
+    /// Work is done that the machine has put on an SM ([`Device::begin`]). Gives the block whose end that is, if it is one.
+    ///
+    /// # Errors
+    /// If something goes wrong in what is executed next.
+    fn done(&mut self, work: Work, device: &mut Device<'_>) -> Result<Option<Ended>, Fault>;
+
+    /// The copy engine has written to the line of memory at an address, in bytes.
+    ///
+    /// # Errors
+    /// If what has been written makes no sense to the machine.
+    fn written(&mut self, _line: u64, _device: &mut Device<'_>) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    /// The cycle in which it has something to do that is not the end of work on an SM.
+    fn due(&self) -> Option<u64> {
+        None
+    }
+
+    /// Does what is due.
+    ///
+    /// # Errors
+    /// If something goes wrong in what is executed next.
+    fn advance(&mut self, _device: &mut Device<'_>) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    /// Whether it has begun something that must end without the host: the report of a deadlock names such a GPU.
+    fn is_busy(&self) -> bool {
+        false
+    }
+}
+
+/// Names work on an SM; what the number means is the machine's own affair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Work(pub u64);
+
+/// The GPU as a state machine sees it, at one cycle: SMs that warps share, and memory.
+pub struct Device<'a> {
+    pub(super) around: Around<'a>,
+    /// The position of the machine among those of the model.
+    pub(super) machine: u32,
+    pub(super) random: &'a dyn Fn() -> u64,
+}
+
+impl Device<'_> {
+    /// The cycle of the SMs' clock.
+    pub fn cycle(&self) -> u64 {
+        self.around.cycle
+    }
+
+    /// How many SMs there are.
+    pub fn sms(&self) -> usize {
+        self.around.sms.len()
+    }
+
+    /// A random number of 64 bits, of the model's own.
+    pub fn random(&self) -> u64 {
+        (self.random)()
+    }
+
+    /// Cycles from the issue of a load of global memory, of one sector, to the use of its value, if nothing is in its way.
+    pub fn global_latency(&self) -> u64 {
+        self.around.costs.global
+    }
+
+    /// Puts work on an SM: how many cycles it takes alone, and its demands in each of these. It takes longer where others want the same.
+    pub fn begin(&mut self, sm: usize, work: Work, cycles: f64, rates: Demands) {
+        let worker = Worker::Machine(self.machine, work);
+        self.at(sm).begin(worker, cycles, rates);
+    }
+
+    /// Takes work from an SM before its end; gives the cycles that are left of it, alone. Nothing if it is not there or done in this cycle:
+    /// then [`StateMachine::done`] follows.
+    pub fn stop(&mut self, sm: usize, work: Work) -> Option<f64> {
+        let worker = Worker::Machine(self.machine, work);
+        self.at(sm).stop(worker)
+    }
+
+    /// So many warps more, or fewer, of an SM turn in circles until they get something to do, each with these demands in a cycle.
+    pub fn poll(&mut self, sm: usize, more: i32, rates: &Demands) {
+        self.at(sm).poll(more, rates);
+    }
+
+    /// From now on accesses to memory of an SM wait for so many cycles on their way.
+    pub fn delay(&mut self, sm: usize, cycles: f64) {
+        self.at(sm).delay(cycles);
+    }
+
+    /// The bytes of memory from an address on, of something that was allocated.
+    pub fn bytes<const N: usize>(&mut self, address: u64) -> [u8; N] {
+        self.around.memory.bytes(address)
+    }
+
+    /// Writes bytes to memory from an address on.
+    pub fn put(&mut self, address: u64, bytes: &[u8]) {
+        self.around.memory.put(address, bytes);
+    }
+
+    /// Executes all blocks of a grid one after another, on memory as it is; gives the warps of each, as they would run alone.
+    ///
+    /// # Errors
+    /// If a block does something wrong or never ends.
+    pub fn execute(&mut self, code: &Code<'_>) -> Result<Vec<Vec<Warp>>, Fault> {
+        code.execute(ctas(code.grid), &mut self.around)
+    }
+
+    /// An SM whose work has been done up to this cycle.
+    fn at(&mut self, sm: usize) -> &mut super::sm::Sm {
+        let sm = &mut self.around.sms[sm];
+        sm.advance(self.around.cycle);
+        sm
+    }
+}
