@@ -7,7 +7,6 @@ mod common;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::path::Path;
 
 use counterpoint_ptx::analysis::access::KernelAccesses;
 use counterpoint_ptx::analysis::ranges::{Launch, ranges};
