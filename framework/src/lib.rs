@@ -34,7 +34,7 @@
 //! write; [`kernel`] runs processes and links; [`telemetry`] keeps what happened; [`model`] says what a component is;
 //! [`topology`] makes machines of YAML; [`testing`] drives a single component and checks its timing.
 //!
-//! The [`guide`] goes on from here: nine short chapters for who writes components.
+//! The [`guide`] goes on from here: eight short chapters for who writes components.
 
 // The derives name this crate by its full name, also from within.
 extern crate self as counterpoint_framework;
