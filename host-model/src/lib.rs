@@ -1,4 +1,7 @@
 //! The host: CPU, memory, the way to the devices, and the runtimes under which an application runs.
+//!
+//! From version 0.2 on, [`runtimes`], [`program`] and [`Driver`] follow semantic versioning. All else is public because other
+//! crates of the repository need it, and may change with any version.
 
 mod calls;
 pub mod cores;
