@@ -29,13 +29,17 @@ fn an_application_has_the_dialect_that_it_names_beside_it_and_the_corpus_has_the
     let mut alone = 0;
     for name in &applications {
         let folder = root().join("experiments/applications").join(name);
+        let text = std::fs::read_to_string(folder.join(format!("{name}.yaml"))).unwrap();
+        let words = text.split(|c: char| c.is_whitespace() || "{},".contains(c));
+        for named in words.filter(|word| word.ends_with(".ptx")) {
+            assert!(folder.join(named).is_file(), "{name} names {named}");
+        }
         let (beside, others) = (ptx(&folder), ptx(&root().join("tests/corpus").join(name)));
         if !folder.join("kernel.cu").is_file() {
             assert!(beside.is_empty() && others.is_empty(), "{name} has no kernels of its own");
             continue;
         }
         let [own] = &beside[..] else { panic!("{name} has one dialect beside it, not {beside:?}") };
-        let text = std::fs::read_to_string(folder.join(format!("{name}.yaml"))).unwrap();
         assert!(text.contains(own), "{name}.yaml names {own}");
         // What GPGPU-Sim measured is one dialect.
         if others.is_empty() && (name.starts_with("reference-") || name == "probe-pipeline") {
