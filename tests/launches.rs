@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
+use std::path::Path;
 
 use counterpoint_host_model::program::{Argument, LaunchStep, Step};
 use counterpoint_ptx::functional::FlatMemory;
 use counterpoint_simulation::application::{Files, LoadedApplication, load};
 
-use crate::support::root;
+use crate::support::{kernels, root};
 
 /// The dialects in which applications are committed; those beside GPGPU-Sim's figures in that which was measured alone.
 pub const DIALECTS: [&str; 4] = ["nvrtc-sm_35", "nvrtc-sm_70", "clang-sm_20", "clang-sm_35"];
@@ -21,8 +22,9 @@ impl Files for InDialect<'_> {
         if path.contains("/data/") {
             return Err(io::ErrorKind::NotFound.into());
         }
-        match path.strip_suffix(".ptx").and_then(|stem| stem.rsplit_once("/kernel.")) {
-            Some((folder, _)) => std::fs::read(format!("{folder}/kernel.{}.ptx", self.0)),
+        let application = || Path::new(path).parent()?.file_name()?.to_str();
+        match application().filter(|_| path.ends_with(".ptx")) {
+            Some(application) => std::fs::read(kernels(application, self.0)),
             None => std::fs::read(path),
         }
     }
@@ -33,8 +35,8 @@ pub fn applications() -> Vec<String> {
     let folder = root().join("experiments/applications");
     let entries = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap());
     let mut names: Vec<String> = entries
-        .filter(|e| DIALECTS.iter().all(|one| e.path().join(format!("kernel.{one}.ptx")).is_file()))
-        .map(|e| e.file_name().into_string().unwrap())
+        .map(|entry| entry.file_name().into_string().unwrap())
+        .filter(|name| DIALECTS.iter().all(|dialect| kernels(name, dialect).is_file()))
         .collect();
     names.sort();
     assert!(names.len() >= 22);
@@ -52,9 +54,8 @@ pub fn load_in_dialect(name: &str, dialect: &str, sets: &[&str]) -> LoadedApplic
 
 /// An application in a dialect, and the text of its kernels.
 pub fn load_application(name: &str, dialect: &str, sets: &[&str]) -> (LoadedApplication, String) {
-    let folder = root().join("experiments/applications").join(name);
     let loaded = load_in_dialect(name, dialect, sets);
-    (loaded, std::fs::read_to_string(folder.join(format!("kernel.{dialect}.ptx"))).unwrap())
+    (loaded, std::fs::read_to_string(kernels(name, dialect)).unwrap())
 }
 
 /// The memory of a device, and which buffer each name means.

@@ -4,23 +4,15 @@ use counterpoint_framework::time::SimTime;
 use counterpoint_simulation::find::{Sort, list};
 use counterpoint_simulation::registry;
 
-use crate::support::{assert_verified, request, root, run_request};
+use crate::support::{assert_verified, in_dialect, request, root, run_request};
 
 #[test]
 fn hotspot_runs_on_the_tiny_machine_in_both_dialects() {
     let nvrtc = run_request(&request("tiny", "hotspot", &["app.n=64", "app.launches=4"]));
     assert_verified(&nvrtc);
-    let text = std::fs::read_to_string(root().join("experiments/applications/hotspot/hotspot.yaml"));
     let folder = tempfile::tempdir().unwrap();
-    let applications = root().join("experiments/applications/hotspot");
-    let clang = text.unwrap().replace(
-        "kernel.nvrtc-sm_35.ptx",
-        &applications.join("kernel.clang-sm_35.ptx").display().to_string(),
-    );
-    let file = folder.path().join("clang.yaml");
-    std::fs::write(&file, clang).unwrap();
-    let sets = ["app.n=64", "app.launches=4"];
-    assert_verified(&run_request(&request("tiny", &file.display().to_string(), &sets)));
+    let clang = in_dialect(folder.path(), "hotspot", "clang-sm_35");
+    assert_verified(&run_request(&request("tiny", &clang, &["app.n=64", "app.launches=4"])));
 }
 
 #[test]

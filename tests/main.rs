@@ -9,6 +9,7 @@ mod bisect;
 mod cli;
 mod compare;
 mod contract;
+mod corpus;
 mod determinism;
 mod ends;
 mod faults;

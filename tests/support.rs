@@ -22,11 +22,18 @@ pub fn request(machine: &str, application: &str, sets: &[&str]) -> RunRequest {
     RunRequest { folder: root(), sets, sharing, ..RunRequest::new(machine, application) }
 }
 
+/// The kernels of an application in a dialect: beside it, or in the corpus.
+pub fn kernels(application: &str, dialect: &str) -> PathBuf {
+    let file = format!("{application}/kernel.{dialect}.ptx");
+    let beside = root().join("experiments/applications").join(&file);
+    if beside.is_file() { beside } else { root().join("tests/corpus").join(file) }
+}
+
 /// A copy, in a folder of one's own, of a named application whose kernels are in another dialect; the result is its path.
 pub fn in_dialect(folder: &Path, application: &str, dialect: &str) -> String {
     let source = root().join("experiments/applications").join(application);
     let text = std::fs::read_to_string(source.join(format!("{application}.yaml"))).unwrap();
-    let kernel = source.join(format!("kernel.{dialect}.ptx")).display().to_string();
+    let kernel = kernels(application, dialect).display().to_string();
     assert!(text.contains("kernel.nvrtc-sm_35.ptx"), "{application} has another dialect by itself");
     let path = folder.join(format!("{application}-{dialect}.yaml"));
     std::fs::write(&path, text.replace("kernel.nvrtc-sm_35.ptx", &kernel)).unwrap();

@@ -78,7 +78,7 @@ fn kernel(criterion: &mut Criterion) {
         "clocked",
         || floors::clocked_heap(COMPONENTS, CYCLES),
         || floors::clocked_wheel(COMPONENTS, CYCLES),
-        |clocks| workloads::clocked(clocks, COMPONENTS, CYCLES, false),
+        |clocks| workloads::clocked(clocks, COMPONENTS, CYCLES),
     );
 }
 
@@ -126,7 +126,7 @@ fn add_idle(machine: &mut Machine, count: usize) {
                 }
             }
         });
-        machine.processes.push(idle.blocking());
+        machine.processes.push(idle);
         let (from, to) = (end(node, "out"), end((node + 1) % count, "in"));
         let options = LinkOptions { latency: Latency::Cycles(10), capacity: 4, bandwidth: None };
         machine.links.push(LinkSpec { from, to, sender: 0, options });

@@ -45,13 +45,9 @@ pub(crate) fn work(finished: Finished) -> Work {
     each.fold(Work::default(), |sum, work| sum.and(*work))
 }
 
-/// Adds a process that says at its end what it has done. One that is `blocking` waits for one thing at a time.
-fn add<B>(
-    machine: &mut Machine,
-    clocks: Clocks,
-    blocking: bool,
-    body: impl FnOnce(&mut Wiring<'_>) -> B + Send + 'static,
-) where
+/// Adds a process that says at its end what it has done.
+fn add<B>(machine: &mut Machine, clocks: Clocks, body: impl FnOnce(&mut Wiring<'_>) -> B + Send + 'static)
+where
     B: Future<Output = Result<Work, Fault>> + 'static,
 {
     let number = machine.processes.len();
@@ -72,7 +68,6 @@ fn add<B>(
         path,
         clock,
         daemon: false,
-        blocking,
         weight: DEFAULT_WEIGHT,
         link_weight: 0,
         start,
@@ -99,7 +94,7 @@ pub(crate) fn ring(clocks: Clocks, hops: u64) -> Machine {
 pub(crate) fn long_ring(clocks: Clocks, nodes: usize, cycles: u64, hops: u64) -> Machine {
     let mut machine = Machine::default();
     for node in 0..nodes {
-        add(&mut machine, clocks, true, move |wiring| {
+        add(&mut machine, clocks, move |wiring| {
             let (mut input, mut out) = (wiring.input::<u64>("in", None), wiring.output::<u64>("out", None));
             async move {
                 let mut work = Work::default();
@@ -122,7 +117,7 @@ pub(crate) fn long_ring(clocks: Clocks, nodes: usize, cycles: u64, hops: u64) ->
 /// The pipeline for `items` items. Process 0 is the source.
 pub(crate) fn pipeline(clocks: Clocks, items: u64) -> Machine {
     let mut machine = Machine::default();
-    add(&mut machine, clocks, true, move |wiring| {
+    add(&mut machine, clocks, move |wiring| {
         let mut out = wiring.output::<u64>("out", None);
         async move {
             for item in 0..items {
@@ -132,7 +127,7 @@ pub(crate) fn pipeline(clocks: Clocks, items: u64) -> Machine {
         }
     });
     for stage in 1..STAGES {
-        add(&mut machine, clocks, true, move |wiring| {
+        add(&mut machine, clocks, move |wiring| {
             let (mut input, mut out) = (wiring.input::<u64>("in", None), wiring.output::<u64>("out", None));
             let process = wiring.process();
             async move {
@@ -146,7 +141,7 @@ pub(crate) fn pipeline(clocks: Clocks, items: u64) -> Machine {
         });
         join(&mut machine, (stage - 1, None), (stage, 0), 1, BUFFER);
     }
-    add(&mut machine, clocks, true, move |wiring| {
+    add(&mut machine, clocks, move |wiring| {
         let mut input = wiring.input::<u64>("in", None);
         let process = wiring.process();
         async move {
@@ -168,7 +163,7 @@ pub(crate) fn phold(clocks: Clocks, events: u64) -> Machine {
     let mut machine = Machine::default();
     let end = SimTime::from_ns(last_tick(events));
     for process in 0..PROCESSES {
-        add(&mut machine, clocks, false, move |wiring| holder(wiring, process, end));
+        add(&mut machine, clocks, move |wiring| holder(wiring, process, end));
     }
     let mut senders = [0; PROCESSES];
     for (process, receivers) in graph().into_iter().enumerate() {
@@ -219,12 +214,11 @@ fn holder(
     }
 }
 
-/// `components` components that are woken in every cycle, `cycles` times; `ahead` lets them run ahead of each other, so
-/// that a wake-up is a comparison and no trip through the executor.
-pub(crate) fn clocked(clocks: Clocks, components: usize, cycles: u64, ahead: bool) -> Machine {
+/// `components` components that are woken in every cycle, `cycles` times.
+pub(crate) fn clocked(clocks: Clocks, components: usize, cycles: u64) -> Machine {
     let mut machine = Machine::default();
     for component in 0..components {
-        add(&mut machine, clocks, ahead, move |wiring| {
+        add(&mut machine, clocks, move |wiring| {
             let process = wiring.process();
             async move {
                 let mut state = component as u64 + 1;

@@ -34,7 +34,11 @@
 //! write; [`kernel`] runs processes and links; [`telemetry`] keeps what happened; [`model`] says what a component is;
 //! [`topology`] makes machines of YAML; [`testing`] drives a single component and checks its timing.
 //!
-//! The [`guide`] goes on from here: nine short chapters for who writes components.
+//! The [`guide`] goes on from here: eight short chapters for who writes components.
+//!
+//! From version 0.2 on, [`kernel`], [`model`], [`time`], [`telemetry`], [`testing`], and [`topology::load()`], [`topology::run`] and
+//! [`topology::Machine`] follow semantic versioning. All else is public because other crates of the repository need it, and may
+//! change with any version.
 
 // The derives name this crate by its full name, also from within.
 extern crate self as counterpoint_framework;

@@ -44,7 +44,7 @@ fn end(machine: impl Fn() -> Machine, options: &RunOptions) -> Outcome {
 /// A spinner that works once every `period` cycles for ever, and beside it a pair that stops talking after `messages`
 /// messages, taken from 3 ns on every 5 ns: the listener waits, the talker starves, and a message is on its way that comes too
 /// late.
-fn restless(messages: u64, period: u64, blocking: bool) -> Machine {
+fn restless(messages: u64, period: u64) -> Machine {
     let mut machine = Machine::default();
     let spinner = ProcessSpec::new("spinner", mhz(700), false, move |wiring| {
         let process = wiring.process();
@@ -54,7 +54,7 @@ fn restless(messages: u64, period: u64, blocking: bool) -> Machine {
             }
         }
     });
-    machine.processes.push(if blocking { spinner.blocking() } else { spinner });
+    machine.processes.push(spinner);
     machine.processes.push(ProcessSpec::new("talker", mhz(1_000), false, |wiring| {
         let mut late = wiring.output::<u64>("late", None);
         let mut out = wiring.output::<u64>("out", None);
@@ -93,8 +93,8 @@ fn patience() -> RunOptions {
 fn a_livelock_is_found_at_the_same_time_with_the_same_report() {
     // The last message is taken at 3, 98, 103, 298, 303 ns.
     for (messages, found) in [(1, 500), (20, 500), (21, 600), (60, 700), (61, 800)] {
-        for (period, blocking) in [(1, false), (1, true), (60, false)] {
-            let outcome = end(|| restless(messages, period, blocking), &patience());
+        for period in [1, 60] {
+            let outcome = end(|| restless(messages, period), &patience());
             let Outcome::Livelock(hang) = &outcome else { panic!("{outcome}") };
             assert_eq!(hang.time, SimTime::from_ns(found), "{messages} messages, every {period}: {outcome}");
             let text = outcome.to_string();
@@ -136,9 +136,9 @@ fn who_says_that_it_goes_on_is_no_livelock() {
 fn a_livelock_at_the_stop_is_left_out() {
     let stop_at = |ps| RunOptions { stop_at: Some(SimTime::from_ps(ps)), ..patience() };
     for ps in [1, 499_999, 500_000] {
-        assert_eq!(end(|| restless(1, 1, false), &stop_at(ps)), Outcome::Stopped(SimTime::from_ps(ps)));
+        assert_eq!(end(|| restless(1, 1), &stop_at(ps)), Outcome::Stopped(SimTime::from_ps(ps)));
     }
-    let outcome = end(|| restless(1, 1, false), &stop_at(500_001));
+    let outcome = end(|| restless(1, 1), &stop_at(500_001));
     assert!(matches!(outcome, Outcome::Livelock(_)), "{outcome}");
 }
 
@@ -146,14 +146,13 @@ fn a_livelock_at_the_stop_is_left_out() {
 fn who_sleeps_through_an_interval_waits() {
     // A cycle every 214 ns: there is none in every other interval or two.
     let options = RunOptions { stop_at: Some(SimTime::from_ns(100_000)), ..patience() };
-    assert!(matches!(end(|| restless(1, 150, false), &options), Outcome::Stopped(_)));
-    assert!(matches!(end(|| restless(1, 150, true), &options), Outcome::Stopped(_)));
+    assert!(matches!(end(|| restless(1, 150), &options), Outcome::Stopped(_)));
 }
 
 #[test]
 fn a_deadlock_before_the_stop_is_a_deadlock() {
     let mute = || {
-        let mut machine = restless(4, 1, false);
+        let mut machine = restless(4, 1);
         machine.processes[0].daemon = true;
         machine
     };

@@ -1,10 +1,14 @@
 //! The host: CPU, memory, the way to the devices, and the runtimes under which an application runs.
 //!
+//! From version 0.2 on, [`runtimes`], [`program`] and [`Driver`] follow semantic versioning. All else is public because other
+//! crates of the repository need it, and may change with any version.
+//!
 //! A crate adds a runtime by the trait [`runtimes::Runtime`] and what a [`Driver`] can do for it. Those of papers
 //! (`experiments/papers/`) bring these:
 //!
 //! | crate | runtimes |
 //! | --- | --- |
+//! | `crcs` | `overlapped`: prelude, copies, kernels and postlude at the same time |
 //! | `dka` | `dka`, `preemptive`: task pipelines in steps of several kernels |
 //! | `narrow-tasks` | `pagoda`, `gemtc`, `fusion`, `hyperq`, `pthreads`: steps of many small tasks |
 

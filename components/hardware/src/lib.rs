@@ -1,9 +1,14 @@
 //! Hardware components: one file each, one list per folder.
 //!
+//! From version 0.2 on, [`gpu::cta_scheduler`] ([`CtaPolicy`](gpu::cta_scheduler::CtaPolicy) and what it sees),
+//! [`gpu::sm::View`], [`gpu::sm::WarpPolicy`], [`memory::line_rule`] and [`testing`] follow semantic versioning. All else is
+//! public because other crates of the repository need it, and may change with any version.
+//!
 //! Crates of papers (`experiments/papers/`) bring further kinds and variants:
 //!
 //! | crate | what |
 //! | --- | --- |
+//! | `crcs` | the CTA policies `crcs-fifo` and `ppcs`, the authority over pages `owners` of the MMU |
 //! | `dka` | the component `dka/allocator`, the CTA policies `dka`, `task-split` and `labelled`, the line rule `labels` of the L2 |
 //! | `narrow-tasks` | the state machines `pagoda` and `gemtc` of the model of throughput |
 

@@ -18,6 +18,9 @@
 //! - `execute`: a warp, what it accesses, and what is said of one that cannot go on.
 //! - [`functional`]: whole launches on a flat memory.
 //!
+//! This crate makes no promise from version 0.2 on: all of it is public because other crates of the repository need it, and may
+//! change with any version.
+//!
 //! ```
 //! use counterpoint_ptx::Kernel;
 //! let source = ".version 7.8\n.target sm_35\n.address_size 64\n

@@ -5,7 +5,7 @@
 
 mod common;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use counterpoint_ptx::analysis::access::KernelAccesses;
@@ -13,18 +13,7 @@ use counterpoint_ptx::ast::{Function, Module, Span};
 use counterpoint_ptx::rewrite::{Edit, print, print_with};
 use counterpoint_ptx::{Kernel, parser};
 
-use common::collect;
-
-/// The committed files, in order.
-fn files() -> Vec<PathBuf> {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut found = Vec::new();
-    collect(&here.join("tests"), &mut found);
-    collect(&here.join("../../experiments/applications"), &mut found);
-    assert!(found.len() >= 80, "the walk found {} files only", found.len());
-    found.sort();
-    found
-}
+use common::files;
 
 fn module(path: &Path) -> Module {
     let text = std::fs::read_to_string(path).unwrap();

@@ -3,11 +3,12 @@
 use counterpoint_ptx::functional::{FlatMemory, Options, Statistics, run};
 use counterpoint_ptx::{Kernel, Param};
 
+/// The dialect beside the applications, and one of the corpus.
 const DIALECTS: [&str; 2] = ["nvrtc-sm_35", "clang-sm_35"];
 
 fn kernel(name: &str, dialect: &str) -> Kernel {
-    let path =
-        format!("{}/../../experiments/applications/{name}/kernel.{dialect}.ptx", env!("CARGO_MANIFEST_DIR"));
+    let folder = if dialect == DIALECTS[0] { "experiments/applications" } else { "tests/corpus" };
+    let path = format!("{}/../../{folder}/{name}/kernel.{dialect}.ptx", env!("CARGO_MANIFEST_DIR"));
     let source = std::fs::read_to_string(&path).expect("the kernels are committed");
     Kernel::compile(&source, Some(name)).unwrap_or_else(|errors| panic!("{path}: {errors:?}"))
 }

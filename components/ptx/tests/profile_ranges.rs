@@ -7,7 +7,6 @@ mod common;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::path::Path;
 
 use counterpoint_ptx::analysis::access::KernelAccesses;
 use counterpoint_ptx::analysis::ranges::{Launch, ranges};
@@ -15,7 +14,7 @@ use counterpoint_ptx::functional::{FlatMemory, Grid, Options, ctas};
 use counterpoint_ptx::profile::{self, ProfiledKernel, Semi, profile};
 use counterpoint_ptx::{Kernel, RangeAction, RangeCall, VariableBases, parser};
 
-use common::collect;
+use common::files;
 
 /// Numbers that look random.
 struct Draw(u64);
@@ -103,14 +102,9 @@ fn compare(
 
 #[test]
 fn what_is_told_is_what_the_analysis_says() {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut files = Vec::new();
-    collect(&here.join("tests"), &mut files);
-    collect(&here.join("../../experiments/applications"), &mut files);
-    files.sort();
     let mut draw = Draw(7);
     let (mut compared, mut drawn, mut kernels, mut semi) = (0, 0, 0, 0);
-    for path in &files {
+    for path in &files() {
         let text = std::fs::read_to_string(path).unwrap();
         let module = parser::parse(&text).unwrap();
         let profiled = profile(&module, &profile::Options { semi: Semi::Enumerate, kernel: None }).unwrap();

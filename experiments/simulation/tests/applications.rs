@@ -23,6 +23,13 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../applications")
 }
 
+/// The kernels of an application in a dialect: beside it, or in the corpus.
+fn kernels(name: &str, dialect: &str) -> PathBuf {
+    let file = format!("{name}/kernel.{dialect}.ptx");
+    let beside = folder().join(&file);
+    if beside.is_file() { beside } else { folder().join("../../tests/corpus").join(file) }
+}
+
 /// The applications by name.
 fn names() -> Vec<String> {
     let entries = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap());
@@ -41,9 +48,9 @@ impl Files for Committed {
         if path.contains("/data/") {
             return Err(io::ErrorKind::NotFound.into());
         }
-        let parts = path.strip_suffix(".ptx").and_then(|stem| stem.rsplit_once("/kernel."));
-        match self.0.zip(parts) {
-            Some((dialect, (folder, _))) => std::fs::read(format!("{folder}/kernel.{dialect}.ptx")),
+        let name = Path::new(path).parent().and_then(|folder| folder.file_name()?.to_str());
+        match self.0.zip(name.filter(|_| path.ends_with(".ptx"))) {
+            Some((dialect, name)) => std::fs::read(kernels(name, dialect)),
             None => std::fs::read(path),
         }
     }
@@ -61,7 +68,7 @@ fn small(name: &str, dialect: &'static str) -> LoadedApplication {
 
 /// The dialects of an application: all of them, or that which another simulator ran, which is then the only one.
 fn dialects(name: &str) -> &'static [&'static str] {
-    let has = |dialect: &str| folder().join(name).join(format!("kernel.{dialect}.ptx")).is_file();
+    let has = |dialect: &str| kernels(name, dialect).is_file();
     if has(DIALECTS[0]) && !DIALECTS[1..].iter().any(|dialect| has(dialect)) {
         &DIALECTS[..1]
     } else {

@@ -1,4 +1,4 @@
-//! Chapter 8: when a run hangs.
+//! Chapter 7: when a run hangs.
 //!
 //! A run ends when all components that count (those that are no daemons) have returned. When nothing can happen any
 //! more and some have not, that is a **deadlock**, and the run ends with a report: who waits for what at which port,

@@ -1,4 +1,4 @@
-//! Chapter 7: islands and threads.
+//! Chapter 6: islands and threads.
 //!
 //! A message takes at least its link's latency. So for that long, what happens at one end of a link cannot reach the
 //! other end. The kernel makes use of this. It cuts the machine into *islands* at its long links; the shortest latency

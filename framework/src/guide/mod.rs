@@ -1,4 +1,4 @@
-//! How to write components, in nine short chapters.
+//! How to write components, in eight short chapters.
 //!
 //! You know Rust; you need to know nothing of simulation. Every example is a test that runs, and every time in it is
 //! asserted: what you read here is what happens.
@@ -7,11 +7,10 @@
 //! 2. [`ports`]: sending, receiving, credits, and what a full buffer does.
 //! 3. [`clocks`]: two clocks, edges, and why nothing drifts.
 //! 4. [`waiting`]: waiting for several things at once.
-//! 5. [`blocking`]: components that wait for one thing at a time, and run faster for it.
-//! 6. [`testing`]: a single component on a bench, with exact times.
-//! 7. [`islands`]: threads, what a link's latency buys, and why no result depends on either.
-//! 8. [`hangs`]: what a run says that cannot go on.
-//! 9. [`scaling`]: how far threads help, measured and predicted.
+//! 5. [`testing`]: a single component on a bench, with exact times.
+//! 6. [`islands`]: threads, what a link's latency buys, and why no result depends on either.
+//! 7. [`hangs`]: what a run says that cannot go on.
+//! 8. [`scaling`]: how far threads help, measured and predicted.
 //!
 //! The words: a *component* is an independent process with parameters, ports and statistics. A *link* joins an output
 //! to an input and takes time. *Simulated time* is a whole number of picoseconds ([`SimTime`](crate::time::SimTime));
@@ -23,7 +22,6 @@
 //! port and its [`Process`](crate::kernel::Process); a component's `sim` has the same methods. An assertion that fails
 //! inside a process fails the run, so every example ends with how the run ended.
 
-pub mod blocking;
 pub mod clocks;
 pub mod first_component;
 pub mod hangs;

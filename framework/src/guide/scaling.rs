@@ -1,4 +1,4 @@
-//! Chapter 9: how far threads help.
+//! Chapter 8: how far threads help.
 //!
 //! A window is over when every thread has finished it, so a window of simulated time costs
 //!

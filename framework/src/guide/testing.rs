@@ -1,4 +1,4 @@
-//! Chapter 6: testing a component.
+//! Chapter 5: testing a component.
 //!
 //! A [`Bench`](crate::testing::Bench) holds one component; scripts take the place of the machine around it. Times are
 //! cycles of the component's clock *as the component sees them*: what is driven at cycle n can be received at its edge
@@ -58,7 +58,6 @@
 //!     const KIND: &'static str = "example/translator";
 //!     const DOC: &'static str = "Turns numbers of words into addresses, one request at a time.";
 //!     const DAEMON: bool = true;
-//!     const BLOCKING: bool = true;
 //!     type Params = ();
 //!     type Ports = TranslatorPorts;
 //!     type Stats = TranslatorStats;
@@ -96,4 +95,4 @@
 //! # A whole machine
 //!
 //! [`run_text`](crate::testing::run_text) runs a machine from its text, as chapter 1 does. Run it twice with `hash: true`
-//! and different threads and islands: the two hashes must be equal (chapter 7).
+//! and different threads and islands: the two hashes must be equal (chapter 6).

@@ -17,8 +17,8 @@ pub(crate) struct Domain {
     pub(crate) clock: Clock,
     /// The place of the first process in the island.
     pub(crate) first: u32,
-    /// The last edge at which a process of the domain ran. Those that do not run ahead take it for their own.
-    pub(crate) edge: Rc<Cell<Edge>>,
+    /// The edge at which its processes run now, or last ran.
+    edge: Cell<Edge>,
     /// The edge after that.
     next: Cell<Edge>,
     /// When a process of the domain wakes next, [`NEVER`] if none does; exact between two batches.
@@ -38,7 +38,7 @@ impl Domain {
             island,
             clock,
             first,
-            edge: Rc::default(),
+            edge: Cell::default(),
             next: Cell::new(clock.next(Edge::default())),
             due: Cell::new(NEVER),
             due_edge: Cell::default(),
@@ -115,12 +115,6 @@ impl Domain {
     /// Wakes a process at the current edge: every process starts like this.
     pub(crate) fn schedule_start(&self, slot: Slot) {
         self.schedule_later(slot, self.edge.get());
-    }
-
-    /// Whether a process will wake by itself.
-    #[inline(always)]
-    pub(crate) fn is_scheduled(&self, slot: Slot) -> bool {
-        self.queue.with(|queue| queue.is_scheduled(slot))
     }
 
     #[inline(always)]

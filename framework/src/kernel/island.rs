@@ -25,16 +25,12 @@ pub(crate) type Agenda = Local<Queue>;
 
 /// The part of an island that its processes and ports reach.
 pub(crate) struct IslandState {
-    now: Cell<u64>,
     /// End of the current window: nothing here may happen at or after it.
     limit: Cell<u64>,
     /// A time before which no other process of the island wakes.
     next: Cell<u64>,
     /// When a message was last taken here, or a process said that it goes on: the sign of life that the livelock guard looks for.
     pub(crate) moved: Cell<u64>,
-    /// Blocking processes for which something has come that need not wait for its time, by position in the island: each
-    /// may run ahead of the others, so they take turns rather than keep to an order in time, and a turn takes many messages.
-    ready: Local<Vec<u32>>,
     agenda: Rc<Agenda>,
     /// The island's number in the agenda.
     number: Slot,
@@ -45,33 +41,19 @@ pub(crate) struct IslandState {
 impl IslandState {
     pub(crate) fn new(agenda: Rc<Agenda>, number: Slot) -> Rc<Self> {
         Rc::new(IslandState {
-            now: Cell::new(0),
             limit: Cell::new(0),
             next: Cell::new(0),
             moved: Cell::new(0),
-            ready: Local::default(),
             agenda,
             number,
             called: Cell::new(NEVER),
         })
     }
 
-    /// No process of the island does anything before this time any more.
-    #[inline]
-    pub(crate) fn now(&self) -> u64 {
-        self.now.get()
-    }
-
     /// A time before which no other process of the island wakes.
     #[inline(always)]
     pub(crate) fn next(&self) -> u64 {
         self.next.get()
-    }
-
-    /// End of the current window.
-    #[inline(always)]
-    pub(crate) fn limit(&self) -> u64 {
-        self.limit.get()
     }
 
     /// A process of the island wakes at `time`.
@@ -83,12 +65,6 @@ impl IslandState {
         if time < self.called.get() {
             self.call(time);
         }
-    }
-
-    /// Gives a process that may run ahead a turn within the window.
-    #[inline]
-    pub(crate) fn make_ready(&self, place: u32) {
-        self.ready.with(|ready| ready.push(place));
     }
 
     fn call(&self, time: u64) {
@@ -106,11 +82,7 @@ impl IslandState {
     /// Whatever happens *at* `time` may come later: processes cannot affect each other within an instant.
     #[inline]
     pub(crate) fn try_advance(&self, time: u64) -> bool {
-        let free = time <= self.next.get() && time < self.limit.get();
-        if free {
-            self.now.set(time);
-        }
-        free
+        time <= self.next.get() && time < self.limit.get()
     }
 }
 
@@ -219,13 +191,10 @@ impl Island {
     fn run_until_panic(&mut self, endings: &mut Vec<Ending>) {
         let context = &mut Context::from_waker(Waker::noop());
         loop {
-            while let Some(place) = self.state.ready.with(Vec::pop) {
-                self.poll(place, context, endings);
-            }
             let Some(number) = self.batch.or_else(|| self.begin()) else { return };
             let domain = Rc::clone(&self.domains[number]);
             while let Some((slot, last)) = domain.take() {
-                if last && self.state.ready.with(|ready| ready.is_empty()) {
+                if last {
                     self.state.next.set(earliest(&self.domains).0);
                 }
                 self.poll(domain.first + slot, context, endings);
@@ -243,7 +212,6 @@ impl Island {
         if time >= self.state.limit.get() {
             return None;
         }
-        self.state.now.set(time);
         self.state.next.set(0);
         self.pulse.set_time(time);
         self.domains[number].begin();
@@ -256,11 +224,10 @@ impl Island {
         self.pulse.set_place(place);
         let task = &mut self.tasks[place as usize];
         let Some(body) = &mut task.body else { return };
-        task.process.enter();
         let begun = self.measure.then(Instant::now);
         let polled = body.as_mut().poll(context);
         if let Some(begun) = begun {
-            task.cost.add(self.state.now.get(), begun.elapsed().as_nanos() as u64);
+            task.cost.add(task.process.ps(), begun.elapsed().as_nanos() as u64);
         }
         if let Poll::Ready(result) = polled {
             self.end(place, result, endings);

@@ -39,8 +39,6 @@ pub(crate) struct Inbox<M> {
     due: Cell<u64>,
     /// The latest arrival that ever was, and the last sender among those that came then.
     last: Cell<(u64, u32)>,
-    /// See [`Inbox::is_settled`].
-    settled: Cell<u64>,
     /// The receiver wants to be woken by a message.
     pub(crate) armed: Cell<bool>,
     queue: Local<Ring<Arrival<M>>>,
@@ -62,7 +60,6 @@ impl<M> Inbox<M> {
         Rc::new(Inbox {
             due: Cell::new(NEVER),
             last: Cell::new((0, 0)),
-            settled: Cell::new(0),
             armed: Cell::new(false),
             queue: Local::default(),
             watch: OnceCell::new(),
@@ -93,7 +90,7 @@ impl<M> Inbox<M> {
     #[inline(always)]
     pub(crate) fn receive(&self, time: u64, sender: u32, message: M) {
         if self.push(time, sender, message) {
-            self.owner.call(time);
+            self.owner.wake_at(time);
         }
     }
 
@@ -170,26 +167,6 @@ impl<M> Inbox<M> {
     #[inline]
     pub(crate) fn due(&self) -> u64 {
         self.due.get()
-    }
-
-    /// Whether no message can come any more that would arrive before `time`.
-    ///
-    /// The island's own time is certain. With a single sender that has gone further, so is the time at which a message
-    /// would arrive that it sent now: one sent earlier that lets others overtake it arrives later.
-    #[inline(always)]
-    pub(crate) fn is_settled(&self, time: u64) -> bool {
-        time <= self.settled.get() || self.settle(time)
-    }
-
-    #[inline(never)]
-    fn settle(&self, time: u64) -> bool {
-        let now = self.owner.island.now();
-        let settled = match self.returns.get().as_slice() {
-            [Return::Local(outlet)] => now.max(outlet.owner.ps()) + outlet.latency.get(),
-            _ => now,
-        };
-        self.settled.set(settled);
-        time <= settled
     }
 
     /// Looks at the first message that has arrived by `now`.
@@ -323,7 +300,7 @@ impl<M> Outlet<M> {
         self.returning.with(|returning| returning.push_back(time));
         // One that was on its way before will wake the sender.
         if self.waiting.get() && self.returning.with(|returning| returning.len()) == 1 {
-            self.owner.call(time);
+            self.owner.wake_at(time);
         }
     }
 
@@ -354,10 +331,10 @@ impl<M> Outlet<M> {
                 let time = clock.after(edge, *span).time().as_ps() + after;
                 seen(time, &message);
                 if inbox.push(time, *sender, message) {
-                    if *one_clock && after == 0 && !inbox.owner.blocking {
+                    if *one_clock && after == 0 {
                         inbox.owner.wake_at_edge(clock.after(edge, *span));
                     } else {
-                        inbox.owner.call(time);
+                        inbox.owner.wake_at(time);
                     }
                 }
                 return;

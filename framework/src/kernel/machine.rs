@@ -66,10 +66,6 @@ pub struct ProcessSpec {
     pub clock: Clock,
     /// It serves others and never returns: the run does not wait for it.
     pub daemon: bool,
-    /// It uses only operations that wait for one thing: `recv`, `send`, `reserve`, `tick`, `cycles`, `until`, `sleep`. The
-    /// kernel may then let it run ahead of its neighbours, which changes nothing but speed. Looking (`try_recv`, `peek`,
-    /// `wait`, `first`, …) makes such a process fail.
-    pub blocking: bool,
     /// Nanoseconds of computing per cycle when it is busy: what it weighs when the machine is cut.
     pub weight: u32,
     /// What it weighs more with every link that begins or ends at it.
@@ -94,20 +90,7 @@ impl ProcessSpec {
             finish: Box::new(|| Box::new(())),
             sampler: None,
         });
-        ProcessSpec {
-            path: path.into(),
-            clock,
-            daemon,
-            blocking: false,
-            weight: DEFAULT_WEIGHT,
-            link_weight: 0,
-            start,
-        }
-    }
-
-    /// The process, declared to wait for one thing at a time; see [`ProcessSpec::blocking`].
-    pub fn blocking(self) -> Self {
-        ProcessSpec { blocking: true, ..self }
+        ProcessSpec { path: path.into(), clock, daemon, weight: DEFAULT_WEIGHT, link_weight: 0, start }
     }
 }
 

@@ -87,10 +87,7 @@ impl<M: Message> In<M> {
     fn poll_arrival(&self) -> Poll<()> {
         let owner = &self.inbox.owner;
         let due = self.inbox.due();
-        // Ahead of the island, a message may be taken only if no other can overtake it any more.
-        let ready =
-            due != NEVER && (!owner.blocking || self.inbox.is_settled(due)) && owner.try_advance_to(due);
-        if ready {
+        if due != NEVER && owner.try_advance_to(due) {
             return Poll::Ready(());
         }
         self.inbox.armed.set(true);
@@ -124,14 +121,12 @@ impl<M: Message> In<M> {
     /// Looks at the message that `try_recv` would take.
     #[inline]
     pub fn peek<R>(&self, look: impl FnOnce(&M) -> R) -> Option<R> {
-        self.inbox.owner.observe();
         self.inbox.peek(self.inbox.owner.ps(), look)
     }
 
     /// Whether `try_recv` would take a message.
     #[inline]
     pub fn has_message(&self) -> bool {
-        self.inbox.owner.observe();
         self.inbox.due() <= self.inbox.owner.ps()
     }
 }
@@ -236,7 +231,6 @@ impl<M: Message> Out<M> {
     #[inline]
     pub fn try_reserve(&mut self) -> Option<Permit<'_, M>> {
         // A permit that is made is a credit that is given back: none may be made without one.
-        self.outlet.owner.observe();
         if self.outlet.take(self.outlet.owner.ps()) { Some(Permit { out: self }) } else { None }
     }
 
@@ -258,7 +252,6 @@ impl<M: Message> Out<M> {
     /// Messages that could be sent now: the credits that are here.
     #[inline]
     pub fn credits(&self) -> u32 {
-        self.outlet.owner.observe();
         self.outlet.available(self.outlet.owner.ps())
     }
 
@@ -418,7 +411,6 @@ impl<M> Drop for AnyWish<'_, M> {
 /// If there are no inputs.
 pub async fn any<M: Message>(inputs: &mut [In<M>], fairness: Fairness) -> (usize, M) {
     let process = Rc::clone(&inputs[0].inbox.owner);
-    process.observe();
     let wish = AnyWish(inputs);
     poll_fn(|_| {
         let earliest = wish.0.iter().map(|input| input.inbox.due()).min().unwrap_or(NEVER);

@@ -36,8 +36,6 @@ pub trait Source {
 
 /// A process's own state within the kernel. One thread's `Rc`s hold it.
 pub struct Process {
-    /// The edge at which it runs, or last ran: its own if it may run ahead, the domain's otherwise.
-    edge: Rc<Cell<Edge>>,
     clock: Clock,
     pub(crate) island: Rc<IslandState>,
     pub(crate) domain: Rc<Domain>,
@@ -45,12 +43,8 @@ pub struct Process {
     pub(crate) place: u32,
     /// Position in the domain.
     pub(crate) slot: Slot,
-    /// It is to have a turn; see [`IslandState::make_ready`].
-    ready: Cell<bool>,
     /// Position in the machine, the same however it is cut.
     pub(crate) index: u32,
-    /// It only ever waits for one thing, so it may run ahead of the island.
-    pub(crate) blocking: bool,
     /// It is inside [`Process::concurrently`].
     concurrent: Cell<bool>,
     hashing: bool,
@@ -65,17 +59,14 @@ pub struct Process {
 type Reasons = Box<dyn Fn() -> Vec<String>>;
 
 impl Process {
-    pub(crate) fn new(domain: Rc<Domain>, slot: Slot, index: u32, blocking: bool, hashing: bool) -> Rc<Self> {
+    pub(crate) fn new(domain: Rc<Domain>, slot: Slot, index: u32, hashing: bool) -> Rc<Self> {
         Rc::new(Process {
-            edge: if blocking { Rc::default() } else { Rc::clone(&domain.edge) },
             clock: domain.clock,
             island: Rc::clone(&domain.island),
             place: domain.first + slot,
             domain,
             slot,
-            ready: Cell::new(false),
             index,
-            blocking,
             concurrent: Cell::new(false),
             hashing,
             hash: Cell::default(),
@@ -119,7 +110,7 @@ impl Process {
     /// The current simulated time in picoseconds.
     #[inline]
     pub(crate) fn ps(&self) -> u64 {
-        self.edge.get().time().as_ps()
+        self.edge().time().as_ps()
     }
 
     /// Position in the machine: the index into [`Machine::processes`](super::Machine::processes).
@@ -135,7 +126,7 @@ impl Process {
     /// The edge at which the process runs now.
     #[inline]
     pub fn edge(&self) -> Edge {
-        self.edge.get()
+        self.domain.edge()
     }
 
     /// The index of that edge: how many cycles have passed.
@@ -162,44 +153,15 @@ impl Process {
         clock.after(self.edge(), clock.cycles(cycles))
     }
 
-    /// Called before a poll: the process runs at the edge that its domain has come to, unless it is ahead of it.
-    #[inline(always)]
-    pub(crate) fn enter(&self) {
-        if self.blocking {
-            self.enter_own();
-        }
-    }
-
-    fn enter_own(&self) {
-        self.ready.set(false);
-        let edge = self.domain.edge();
-        if edge.index() > self.edge.get().index() {
-            self.edge.set(edge);
-        }
-    }
-
     /// The process's first edge at or after `time`.
     #[inline]
     fn edge_at_or_after(&self, time: u64) -> Edge {
-        let edge = self.edge.get();
+        let edge = self.edge();
         if time <= edge.time().as_ps() {
             return edge;
         }
         let next = self.clock.next(edge);
         if time <= next.time().as_ps() { next } else { self.clock.at_or_after(next, SimTime::from_ps(time)) }
-    }
-
-    /// Wakes the process for something that has come to it and is there from `time` on.
-    #[inline]
-    pub(crate) fn call(&self, time: u64) {
-        if self.blocking && time < self.island.limit() && !self.domain.is_scheduled(self.slot) {
-            if !self.ready.replace(true) {
-                self.island.make_ready(self.place);
-            }
-            self.island.note(time);
-        } else {
-            self.wake_at(time);
-        }
     }
 
     /// Wakes the process at its first edge at or after `time`.
@@ -210,76 +172,55 @@ impl Process {
         }
     }
 
-    /// As [`Process::wake_at`], at an edge.
+    /// As [`Process::wake_at`], at an edge after the current one.
     #[inline(always)]
     pub(crate) fn wake_at_edge(&self, edge: Edge) {
-        let own = self.edge.get();
-        self.domain.schedule(self.slot, if own.index() > edge.index() { own } else { edge });
-    }
-
-    /// Goes on at `edge` at once, if nothing can happen before it that concerns the process: nothing at all in the
-    /// island, or for a process that waits for this alone, the end of the window.
-    #[inline(always)]
-    fn try_advance(&self, edge: Edge) -> bool {
-        if !self.blocking {
-            return self.domain.try_advance(edge);
-        }
-        let free = edge.time().as_ps() < self.island.limit();
-        if free {
-            self.edge.set(edge);
-        }
-        free
+        debug_assert!(edge.index() > self.cycle(), "the past");
+        self.domain.schedule(self.slot, edge);
     }
 
     /// Goes on at the next edge at once, or asks to be woken there.
     #[inline(always)]
     fn try_tick(&self) -> bool {
-        if !self.blocking && self.domain.is_busy() {
+        if self.domain.is_busy() {
             // The usual case among many: others have something to do before.
             self.domain.schedule_again();
             return false;
         }
-        self.advance_or_sleep_until(self.clock.next(self.edge.get()))
+        self.advance_or_sleep_until(self.clock.next(self.edge()))
     }
 
-    /// Goes on at `edge` at once if [`Process::try_advance`] allows it; otherwise asks to be woken there and returns false.
+    /// Goes on at `edge` at once if nothing else happens in the island before it; otherwise asks to be woken there and returns
+    /// false.
     #[inline(always)]
     fn advance_or_sleep_until(&self, edge: Edge) -> bool {
-        let advanced = self.try_advance(edge);
+        let advanced = self.domain.try_advance(edge);
         if !advanced {
             self.domain.schedule(self.slot, edge);
         }
         advanced
     }
 
-    /// Goes on at the first edge at or after `time` at once, if that is possible as in [`Process::try_advance`].
+    /// Goes on at the first edge at or after `time` at once, if nothing else happens in the island before it.
     #[inline(always)]
     pub(crate) fn try_advance_to(&self, time: u64) -> bool {
-        let next = self.clock.next(self.edge.get());
+        let next = self.clock.next(self.edge());
         if time > next.time().as_ps() {
             return self.try_far_advance_to(next, time);
         }
         // Most messages come for the next edge.
-        time <= self.ps() || self.try_advance(next)
+        time <= self.ps() || self.domain.try_advance(next)
     }
 
     #[inline(never)]
     fn try_far_advance_to(&self, from: Edge, time: u64) -> bool {
-        self.try_advance(self.clock.at_or_after(from, SimTime::from_ps(time)))
+        self.domain.try_advance(self.clock.at_or_after(from, SimTime::from_ps(time)))
     }
 
     /// As [`Process::advance_or_sleep_until`], for the first edge at or after `time`; never wakes if that is never.
     #[inline]
     pub(crate) fn advance_or_sleep(&self, time: u64) -> bool {
         time != NEVER && self.advance_or_sleep_until(self.edge_at_or_after(time))
-    }
-
-    /// Checks that the process may look at what is there now, without waiting.
-    #[inline(always)]
-    pub(crate) fn observe(&self) {
-        if self.blocking {
-            looked();
-        }
     }
 
     /// Waits for the next edge of the process's clock.
@@ -314,7 +255,6 @@ impl Process {
     where
         I: IntoIterator<Item = Option<&'a dyn Source>> + Clone,
     {
-        self.observe();
         Wait { process: self, deadline: deadline.as_ps(), earliest: self.ps() + 1, sources, armed: false }
     }
 
@@ -323,7 +263,6 @@ impl Process {
     /// Combinators such as `join!` and `select!` poll their branches one after another within an instant. A branch
     /// must not move time forward while another one still has something to do now.
     pub fn concurrently<F: Future>(&self, body: F) -> impl Future<Output = F::Output> {
-        self.observe();
         let mut body = Box::pin(body);
         poll_fn(move |context| {
             let outer = self.concurrent.replace(true);
@@ -458,13 +397,4 @@ impl<'a, I: IntoIterator<Item = Option<&'a dyn Source>> + Clone> Drop for Wait<'
             self.each(Source::disarm);
         }
     }
-}
-
-#[cold]
-#[inline(never)]
-fn looked() {
-    panic!(
-        "a component that is declared to wait for one thing at a time only (`BLOCKING`) may not look at its ports \
-         without waiting, nor wait for several things at once"
-    );
 }

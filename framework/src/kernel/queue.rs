@@ -72,12 +72,6 @@ impl Queue {
         true
     }
 
-    /// Whether `slot` has a wake-up.
-    #[inline(always)]
-    pub(crate) fn is_scheduled(&self, slot: Slot) -> bool {
-        self.keys[slot as usize] != NEVER
-    }
-
     /// As [`Queue::schedule`], where nothing can be asked for before `key` any more.
     #[inline(always)]
     pub(crate) fn schedule_soon(&mut self, slot: Slot, key: u64) {

@@ -85,7 +85,6 @@ impl Watch {
     /// Those inputs that the component is interested in and whose message can be taken now.
     #[inline]
     pub fn arrived(&self, process: &Process) -> impl Iterator<Item = usize> {
-        process.observe();
         let now = process.ps();
         self.board.wanted().filter(move |&place| self.board.dues[place].get() <= now)
     }

@@ -122,7 +122,7 @@ impl<'a> Worker<'a> {
         for (clock, processes) in clocks {
             let domain = island.add_domain(clock, processes.len());
             for ((index, spec), slot) in processes.into_iter().zip(0..) {
-                let process = Process::new(Rc::clone(&domain), slot, index as u32, spec.blocking, hashing);
+                let process = Process::new(Rc::clone(&domain), slot, index as u32, hashing);
                 self.processes.insert(index, Rc::clone(&process));
                 let mut wiring = Wiring {
                     ports: &mut *ports,

@@ -35,10 +35,6 @@ pub trait Component: Sized + 'static {
     const DOC: &'static str;
     /// It serves others for ever: a run does not wait for it to return.
     const DAEMON: bool = false;
-    /// It uses only operations that wait for one thing: `recv`, `send`, `reserve`, `tick`, `cycles`, `until`, `sleep`. The
-    /// kernel then lets it run ahead of its neighbours within a window, which makes it faster and changes nothing else. A
-    /// component that declares this and still looks at a port without waiting fails with a message that says so.
-    const BLOCKING: bool = false;
     /// Nanoseconds of computing per cycle when it is busy, roughly: what it weighs when the machine is cut into islands
     /// and given to threads. Results do not depend on it.
     const WEIGHT: u32 = DEFAULT_WEIGHT;
@@ -137,7 +133,6 @@ pub(crate) fn equipped_process<C: Component>(
         path,
         clock,
         daemon: C::DAEMON,
-        blocking: C::BLOCKING,
         weight: C::WEIGHT,
         link_weight: C::LINK_WEIGHT,
         start: Box::new(start),

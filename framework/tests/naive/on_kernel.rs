@@ -8,7 +8,7 @@ use counterpoint_framework::kernel::*;
 use counterpoint_framework::time::{BytesPerSecond, Clock, Hertz, Latency, SimTime};
 use futures::future::{Either as Which, join, select};
 
-use super::plan::{Act, Delay, End, Entry, Joint, Parcel, Plan, Step, is_patient, mix};
+use super::plan::{Act, Delay, End, Entry, Joint, Parcel, Plan, Step, mix};
 
 impl Message for Parcel {
     fn wire_bytes(&self) -> u64 {
@@ -125,8 +125,7 @@ fn process(plan: &Plan, number: usize, joints: &[Joint], log: &Log) -> ProcessSp
     let outputs = joints.iter().filter(|joint| joint.from == number).count();
     let inputs = joints.iter().filter(|joint| joint.to == number).map(|joint| joint.input + 1).max();
     let clock = Clock::new(Hertz::new(actor.hertz));
-    let patient = steps.iter().all(is_patient);
-    let spec = ProcessSpec::new(format!("p{number}"), clock, actor.daemon, move |wiring| {
+    ProcessSpec::new(format!("p{number}"), clock, actor.daemon, move |wiring| {
         let body = Actor {
             process: wiring.process(),
             outs: (0..outputs as u32).map(|index| wiring.output("out", Some(index))).collect(),
@@ -135,8 +134,7 @@ fn process(plan: &Plan, number: usize, joints: &[Joint], log: &Log) -> ProcessSp
             at: 0,
         };
         body.run(steps, log)
-    });
-    if patient { spec.blocking() } else { spec }
+    })
 }
 
 struct Actor {

@@ -283,7 +283,7 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// Steps that wait for one thing: a process that has no others is declared so to the kernel.
+/// Steps that wait for one thing, which is all that many processes do.
 fn patient_act() -> impl Strategy<Value = Act> {
     let port = || 0..4_u8;
     prop_oneof![
@@ -296,28 +296,6 @@ fn patient_act() -> impl Strategy<Value = Act> {
         2 => (0..9_u8).prop_map(Act::Cycles),
         1 => (0..20_000_u64).prop_map(Act::Sleep),
     ]
-}
-
-/// Whether a step waits for one thing, or for nothing.
-pub(crate) fn is_patient(step: &Step) -> bool {
-    use Act::{Cycles, Doze, Fail, HoldAndSend, Ready, Recv, Send, SendAfter, Sleep, Tick, Until};
-    match step {
-        Step::SkipIfEven(_) => true,
-        Step::Act(act) => matches!(
-            act,
-            Send(_)
-                | SendAfter(..)
-                | Recv(_)
-                | Ready(_)
-                | HoldAndSend(..)
-                | Tick
-                | Cycles(_)
-                | Doze(_)
-                | Sleep(_)
-                | Until(_)
-                | Fail
-        ),
-    }
 }
 
 fn program(act: impl Strategy<Value = Act> + 'static) -> impl Strategy<Value = Vec<Op>> {

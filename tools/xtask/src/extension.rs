@@ -1,15 +1,18 @@
 //! `cargo xtask extension`: builds the crate in `tools/extension`, which is no member of the workspace, against public API alone, tests it,
-//! and looks that each of its files is short.
+//! and looks that each of its files is short. Then the same for the crate that the tutorial makes.
 
 use std::path::Path;
 use std::process::Command;
+
+use super::tutorial;
 
 /// Lines of a file at most.
 const MOST_LINES: usize = 60;
 
 pub(crate) fn run() -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let folder = root.join("tools/extension");
+    let root = root.canonicalize().map_err(|error| format!("{}: {error}", root.display()))?;
+    let (folder, target) = (root.join("tools/extension"), root.join("target/extension"));
     for part in ["src", "machines", "overlays", "studies"] {
         let entries = std::fs::read_dir(folder.join(part)).map_err(|error| format!("{part}: {error}"))?;
         for entry in entries {
@@ -24,11 +27,11 @@ pub(crate) fn run() -> Result<(), String> {
     }
     for arguments in [&["test"][..], &["clippy", "--all-targets", "--quiet", "--", "-D", "warnings"]] {
         let mut command = Command::new("cargo");
-        command.current_dir(&folder).args(arguments).env("CARGO_TARGET_DIR", root.join("target/extension"));
+        command.current_dir(&folder).args(arguments).env("CARGO_TARGET_DIR", &target);
         let status = command.status().map_err(|error| format!("cargo did not start: {error}"))?;
         if !status.success() {
             return Err(format!("the extension: cargo {} failed", arguments.join(" ")));
         }
     }
-    Ok(())
+    tutorial::run(&root, &target)
 }

@@ -8,7 +8,7 @@ const USAGE: &str = "usage: cargo xtask fuzz TARGET [--minutes N]";
 /// Seconds after which one text counts as a hang.
 const HANG: u32 = 25;
 /// Where the committed PTX files lie.
-const SOURCES: [&str; 2] = ["components/ptx/tests", "experiments/applications"];
+const SOURCES: [&str; 3] = ["components/ptx/tests", "experiments/applications", "tests/corpus"];
 
 /// Runs the target that the arguments behind `fuzz` name, for ten minutes if they do not say.
 pub(crate) fn run(mut arguments: impl Iterator<Item = String>) -> Result<(), String> {

@@ -15,6 +15,7 @@ mod profile;
 mod ptx;
 mod ptxas;
 mod speeds;
+mod tutorial;
 
 /// What `check` runs after the formatting, in the order in which a failure is cheapest to see.
 const CHECKS: &[(&str, &[&str])] = &[

@@ -1,8 +1,8 @@
-"""Compiles the kernel.cu of folders with an NVRTC library that the user names.
+"""Compiles CUDA C to PTX with an NVRTC library that the user names.
 
-usage: nvrtc.py LIBRARY FOLDER...
+usage: nvrtc.py LIBRARY [SOURCE TARGET]
 
-Makes kernel.nvrtc-sm_35.ptx if the library knows that architecture (11.x), kernel.nvrtc-sm_70.ptx otherwise.
+Compiles for sm_35 if the library knows it (11.x), for sm_70 otherwise; without a source it prints which.
 The library finds its own second library (libnvrtc-builtins) beside itself.
 """
 
@@ -68,21 +68,22 @@ class Nvrtc:
         return self.text("nvrtcGetPTXSize", "nvrtcGetPTX", program)
 
 
-def main(library, folders):
+def main(library, source=None, target=None):
     nvrtc = Nvrtc(library)
     known = nvrtc.architectures()
     architecture = next((number for number in ARCHITECTURES if number in known), None)
     if architecture is None:
         sys.exit(f"{library} knows neither sm_35 nor sm_70")
-    for folder in map(pathlib.Path, folders):
-        target = folder / f"kernel.nvrtc-sm_{architecture}.ptx"
-        target.write_bytes(nvrtc.compile(folder / "kernel.cu", architecture))
+    if source is None:
+        print(f"sm_{architecture}")
+    else:
+        pathlib.Path(target).write_bytes(nvrtc.compile(pathlib.Path(source), architecture))
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 3:
+    if len(sys.argv) not in (2, 4):
         sys.exit(__doc__)
     try:
-        main(sys.argv[1], sys.argv[2:])
+        main(*sys.argv[1:])
     except (OSError, RuntimeError) as problem:
         sys.exit(str(problem))

@@ -1,4 +1,5 @@
-//! Compiles every `experiments/applications/*/kernel.cu` to PTX again, in the dialects of the compilers at hand.
+//! Compiles every `experiments/applications/*/kernel.cu` to PTX again, in the dialects of the compilers at hand. The dialect
+//! that an application names in its YAML lies beside it, the others in `tests/corpus`.
 //!
 //! Neither compiler is part of this repository: the user names a clang, NVRTC libraries, or both. What a dialect is,
 //! and which versions made the committed files, stands in `experiments/applications/README.md`.
@@ -39,6 +40,7 @@ struct Request {
 pub(crate) fn run(arguments: impl Iterator<Item = String>) -> Result<(), String> {
     let request = parse(arguments)?;
     let folders = folders(request.only.as_deref())?;
+    let enter = request.only.is_some();
     if let Some(clang) = &request.clang {
         for architecture in CLANG_ARCHITECTURES {
             if !knows(clang, architecture)? {
@@ -47,13 +49,29 @@ pub(crate) fn run(arguments: impl Iterator<Item = String>) -> Result<(), String>
                 ));
                 continue;
             }
-            folders.iter().try_for_each(|folder| compile(clang, architecture, folder))?;
+            for (folder, target) in targets(&folders, &format!("clang-{architecture}"), enter)? {
+                compile(clang, architecture, folder, &target)?;
+            }
         }
     }
     for library in &request.nvrtc {
-        let mut command = Command::new("python3");
-        command.arg(NVRTC_SCRIPT).arg(library).args(&folders);
-        succeed(command, &format!("NVRTC ({})", library.display()))?;
+        let what = format!("NVRTC ({})", library.display());
+        let nvrtc = || {
+            let mut command = Command::new("python3");
+            command.arg(NVRTC_SCRIPT).arg(library);
+            command
+        };
+        let output = nvrtc().output().map_err(|error| format!("{what}: {error}"))?;
+        if !output.status.success() {
+            return Err(format!("{what}: {}", String::from_utf8_lossy(&output.stderr)));
+        }
+        let dialect = format!("nvrtc-{}", String::from_utf8_lossy(&output.stdout).trim());
+        // A process for each: the library numbers the calls of all that it compiles.
+        for (folder, target) in targets(&folders, &dialect, enter)? {
+            let mut command = nvrtc();
+            command.arg(folder.join("kernel.cu")).arg(target);
+            succeed(command, &format!("{what} in {}", folder.display()))?;
+        }
     }
     Ok(())
 }
@@ -91,16 +109,40 @@ fn folders(only: Option<&str>) -> Result<Vec<PathBuf>, String> {
     Ok(folders)
 }
 
+/// The folders whose kernels are kept in a dialect, each with the file. An application without a folder in the corpus has
+/// one dialect only, unless it is to `enter` the corpus.
+fn targets<'a>(
+    folders: &'a [PathBuf],
+    dialect: &str,
+    enter: bool,
+) -> Result<Vec<(&'a Path, PathBuf)>, String> {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus");
+    let file = format!("kernel.{dialect}.ptx");
+    let mut targets = Vec::new();
+    for folder in folders {
+        let name = folder.file_name().unwrap_or_default();
+        let yaml = folder.join(name).with_extension("yaml");
+        let text = std::fs::read_to_string(&yaml).map_err(|error| format!("{}: {error}", yaml.display()))?;
+        let others = corpus.join(name);
+        if text.contains(&file) {
+            targets.push((folder.as_path(), folder.join(&file)));
+        } else if enter || others.is_dir() {
+            std::fs::create_dir_all(&others).map_err(|error| format!("{}: {error}", others.display()))?;
+            targets.push((folder.as_path(), others.join(&file)));
+        }
+    }
+    Ok(targets)
+}
+
 /// Whether a clang can compile for an architecture: it compiles nothing for it.
 fn knows(clang: &str, architecture: &str) -> Result<bool, String> {
     let output = command(clang, architecture).args(["-fsyntax-only", "/dev/null"]).output();
     Ok(output.map_err(|error| format!("{clang}: {error}"))?.status.success())
 }
 
-fn compile(clang: &str, architecture: &str, folder: &Path) -> Result<(), String> {
+fn compile(clang: &str, architecture: &str, folder: &Path, target: &Path) -> Result<(), String> {
     let mut command = command(clang, architecture);
-    let target = format!("kernel.clang-{architecture}.ptx");
-    command.args(["-S", "kernel.cu", "-o", &target]).current_dir(folder);
+    command.args(["-S", "kernel.cu", "-o"]).arg(target).current_dir(folder);
     succeed(command, &format!("{clang} for {architecture} in {}", folder.display()))
 }
 
@@ -138,5 +180,19 @@ mod tests {
         assert_eq!(folders(Some("vecadd")).unwrap().len(), 1);
         assert!(folders(Some("vekadd")).is_err());
         assert!(folders(None).unwrap().len() >= 19);
+    }
+
+    #[test]
+    fn what_an_application_names_lies_beside_it_and_the_rest_in_the_corpus() {
+        let target = |name: &str, dialect: &str| {
+            let folders = folders(Some(name)).unwrap();
+            let targets = targets(&folders, dialect, false).unwrap();
+            targets.into_iter().next().map(|(_, target)| target.display().to_string())
+        };
+        let own = target("vecadd", "nvrtc-sm_35").unwrap();
+        assert!(own.ends_with("experiments/applications/vecadd/kernel.nvrtc-sm_35.ptx"), "{own}");
+        let other = target("vecadd", "clang-sm_20").unwrap();
+        assert!(other.ends_with("tests/corpus/vecadd/kernel.clang-sm_20.ptx"), "{other}");
+        assert_eq!(target("reference-tea", "clang-sm_20"), None);
     }
 }

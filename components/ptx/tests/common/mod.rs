@@ -2,8 +2,20 @@
 
 use std::path::{Path, PathBuf};
 
+/// The committed files, in order: those of this crate's tests, of the applications, and the corpus.
+pub(crate) fn files() -> Vec<PathBuf> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut found = Vec::new();
+    for folder in ["tests", "../../experiments/applications", "../../tests/corpus"] {
+        collect(&here.join(folder), &mut found);
+    }
+    assert!(found.len() >= 200, "the walk found {} files only", found.len());
+    found.sort();
+    found
+}
+
 /// The PTX files of a folder and of those within it.
-pub(crate) fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
+fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {

@@ -7,7 +7,8 @@ use counterpoint_narrow_tasks::task_entry::{self, Demand, ENABLED, FREE, PRESENT
 use counterpoint_ptx::Kernel;
 use counterpoint_ptx::functional::{FlatMemory, Grid, Options};
 
-const DIALECTS: [&str; 4] = ["clang-sm_20", "clang-sm_35", "nvrtc-sm_35", "nvrtc-sm_70"];
+/// The dialect beside the application, then those of the corpus.
+const DIALECTS: [&str; 4] = ["nvrtc-sm_35", "nvrtc-sm_70", "clang-sm_20", "clang-sm_35"];
 const ROWS: u32 = 32;
 const SHAPE: Shape = Shape { columns: 1, rows: ROWS };
 /// Instructions in which the block has long done all tasks and polls.
@@ -21,8 +22,9 @@ fn kernels() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 fn master_kernel(dialect: &str, name: &str) -> Kernel {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../applications/narrow-exchange");
-    let path = folder.join(format!("kernel.{dialect}.ptx"));
+    let folder = if dialect == DIALECTS[0] { "experiments/applications" } else { "tests/corpus" };
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").join(folder);
+    let path = path.join(format!("narrow-exchange/kernel.{dialect}.ptx"));
     let text = std::fs::read_to_string(&path).expect("the PTX of an application");
     Kernel::compile(&text, Some(name)).unwrap_or_else(|errors| panic!("{dialect}: {errors:?}"))
 }

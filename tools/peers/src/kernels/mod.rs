@@ -43,10 +43,6 @@ pub(crate) fn all() -> Vec<Kernel> {
     let mut kernels = vec![
         Kernel::new("Counterpoint, 1 GHz", 1, ours::unit),
         Kernel { own_times: true, ..Kernel::new(REFERENCE, 1, ours::mixed) },
-        Kernel {
-            own_times: true,
-            ..Kernel::new("Counterpoint, 700/924/1600 MHz, B4 running ahead", 1, ours::ahead)
-        },
         Kernel::new("hand-written loop, timing wheel", 1, ours::wheel),
         Kernel::new("hand-written loop, BinaryHeap", 1, ours::heap),
         Kernel::new(format!("desque {}", version("desque")), 1, desque::run),

@@ -8,25 +8,20 @@ use crate::{floors, workloads};
 
 /// Every component at 1 GHz.
 pub(crate) fn unit(workload: Workload, size: u64) -> Run {
-    machine(Clocks::Unit, workload, size, false)
+    machine(Clocks::Unit, workload, size)
 }
 
 /// Components at 700, 924 and 1600 MHz in rotation.
 pub(crate) fn mixed(workload: Workload, size: u64) -> Run {
-    machine(Clocks::Mixed, workload, size, false)
+    machine(Clocks::Mixed, workload, size)
 }
 
-/// The same, where the clocked components run ahead of each other too. The other workloads are as before.
-pub(crate) fn ahead(workload: Workload, size: u64) -> Run {
-    machine(Clocks::Mixed, workload, size, true)
-}
-
-fn machine(clocks: Clocks, workload: Workload, size: u64, ahead: bool) -> Run {
+fn machine(clocks: Clocks, workload: Workload, size: u64) -> Run {
     let machine = match workload {
         Workload::Ring => workloads::ring(clocks, size),
         Workload::Pipeline => workloads::pipeline(clocks, size),
         Workload::Phold => workloads::phold(clocks, size),
-        Workload::Clocked => workloads::clocked(clocks, COMPONENTS, size, ahead),
+        Workload::Clocked => workloads::clocked(clocks, COMPONENTS, size),
     };
     Run::time(|| work(machine.run(&RunOptions::default())))
 }
