@@ -112,9 +112,9 @@ fn profilers_are_printed_and_explained() {
     for part in [
         "// kernel vecadd: regular, pre-profiler vecadd__pre",
         ".visible .entry vecadd__pre(",
-        "call __crcs_set_range, ",
+        "call __claim_range, ",
         "// writes vecadd_param_2: 4*tid.x + 4*ctaid.x*ntid.x + [0, 4)",
-        "call __crcs_release_range, ",
+        "call __release_range, ",
     ] {
         assert!(called.out.contains(part), "{part} is missing in\n{}", called.out);
     }

@@ -1,4 +1,4 @@
-//! What a run notes of kernels whose pages are tracked, for a check of their order that has no part in making it: when each
+//! What a run notes of gated launches, for a check of their order that has no part in making it: when each
 //! launch first touched each page, and when each block was behind its last store.
 
 use std::collections::BTreeMap;

@@ -226,8 +226,8 @@ fn names_and_room_are_checked() {
 #[test]
 fn one_thread_tells_and_says_what_it_means() {
     let declared =
-        ".extern .func __crcs_set_range(.param .b64 a, .param .b64 b, .param .b64 c, .param .b32 d);\n";
-    let call = |flags: u32| format!("call __crcs_set_range, (%rd0, %rd1, %rd2, {flags});");
+        ".extern .func __claim_range(.param .b64 a, .param .b64 b, .param .b64 c, .param .b32 d);\n";
+    let call = |flags: u32| format!("call __claim_range, (%rd0, %rd1, %rd2, {flags});");
     let fault =
         |body: &str, threads| small::execute_in(declared, body, threads, &[0], false).unwrap_err().message;
     assert!(fault(&call(1), 32).contains("32 threads"));
@@ -235,7 +235,7 @@ fn one_thread_tells_and_says_what_it_means() {
     // Who does not ask for ranges may call the function.
     assert!(small::execute_in(declared, &call(3), 1, &[0], false).is_ok());
     let wrong = declared.replace(".param .b32 d", ".param .b64 d");
-    let text = format!("{HEAD}{wrong}.visible .entry k() {{ call __crcs_set_range, (1, 2, 3, 4); ret; }}");
+    let text = format!("{HEAD}{wrong}.visible .entry k() {{ call __claim_range, (1, 2, 3, 4); ret; }}");
     let errors = Kernel::compile(&text, None).unwrap_err();
     assert!(errors[0].to_string().contains("8, 8, 8 and 4 bytes"), "{}", errors[0]);
 }

@@ -17,7 +17,7 @@ pub enum Found {
     },
     /// Of two commands, launches or copies, that nothing orders, be it of streams or of tasks.
     BetweenStreams(StreamRace),
-    /// Of two kernels whose pages are tracked, of a run with time.
+    /// Of two gated launches, of a run with time.
     BetweenKernels(KernelRace),
 }
 

@@ -15,7 +15,7 @@ const PAGES: &[&str] = &[
     "README.md",
     "experiments/applications/README.md",
     "experiments/applications/CRCS.md",
-    "experiments/studies/CRCS.md",
+    "experiments/papers/crcs/README.md",
     "experiments/papers/dka/README.md",
     "experiments/papers/narrow-tasks/README.md",
 ];

@@ -94,12 +94,12 @@ add.s64 %rd3, %rd1, 8192;
 st.param.b64 [h], %rd3;
 mov.u32 %r5, 2;
 st.param.b32 [f], %r5;
-call.uni __crcs_release_range, (a, l, h, f);
+call.uni __release_range, (a, l, h, f);
 }}
 $done:"
     ));
     let declaration =
-        ".extern .func __crcs_release_range(.param .b64 a, .param .b64 l, .param .b64 h, .param .b32 f);\n";
+        ".extern .func __release_range(.param .b64 a, .param .b64 l, .param .b64 h, .param .b32 f);\n";
     let at = source.find(".visible").expect("a kernel is visible");
     format!("{}{declaration}{}", &source[..at], &source[at..])
 }

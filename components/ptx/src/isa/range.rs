@@ -1,5 +1,5 @@
-//! The two functions by which a thread block tells what it may touch: `__crcs_set_range` before its kernel runs, and
-//! `__crcs_release_range` when the block has ended (CRCS, Kim et al., PACT 2016, section 4.2).
+//! The two functions by which a kernel says what a thread block may touch: `__claim_range` before the block runs, and
+//! `__release_range` when it has ended.
 //!
 //! They are known by name, as `vprintf` is. What they do to pages is not this crate's.
 
@@ -19,8 +19,8 @@ impl RangeAction {
     /// The name of the function in PTX.
     pub const fn function(self) -> &'static str {
         match self {
-            RangeAction::Set => "__crcs_set_range",
-            RangeAction::Release => "__crcs_release_range",
+            RangeAction::Set => "__claim_range",
+            RangeAction::Release => "__release_range",
         }
     }
 

@@ -40,7 +40,7 @@ pub(super) fn scope(plan: &Plan, site: &Site<'_>) -> String {
         code.array(array);
     }
     let mut declared = String::new();
-    for (kind, count) in ["pred %crcs_p", "b32 %crcs_r", "b64 %crcs_d"].iter().zip(code.counts) {
+    for (kind, count) in ["pred %claim_p", "b32 %claim_r", "b64 %claim_d"].iter().zip(code.counts) {
         if count > 0 {
             let _ = writeln!(declared, "\t.reg .{kind}<{count}>;");
         }
@@ -51,14 +51,14 @@ pub(super) fn scope(plan: &Plan, site: &Site<'_>) -> String {
 /// The end of a kernel: when all threads of the block have come, the first one does this.
 pub(super) fn of_one_thread(scope: &str) -> String {
     let barrier = "\tbar.sync 0;\n";
-    let registers = "\t.reg .pred %crcs_first;\n\t.reg .b32 %crcs_index, %crcs_other;\n";
-    let mut test = String::from("\tmov.u32 %crcs_index, %tid.x;\n");
+    let registers = "\t.reg .pred %claim_first;\n\t.reg .b32 %claim_index, %claim_other;\n";
+    let mut test = String::from("\tmov.u32 %claim_index, %tid.x;\n");
     for axis in &AXES[1..] {
-        let _ = writeln!(test, "\tmov.u32 %crcs_other, %tid.{axis};");
-        test.push_str("\tor.b32 %crcs_index, %crcs_index, %crcs_other;\n");
+        let _ = writeln!(test, "\tmov.u32 %claim_other, %tid.{axis};");
+        test.push_str("\tor.b32 %claim_index, %claim_index, %claim_other;\n");
     }
-    test.push_str("\tsetp.ne.u32 %crcs_first, %crcs_index, 0;\n\t@%crcs_first bra $crcs_released;\n");
-    format!("{barrier}{{\n{registers}{test}{scope}$crcs_released:\n\tret;\n}}\n")
+    test.push_str("\tsetp.ne.u32 %claim_first, %claim_index, 0;\n\t@%claim_first bra $claim_released;\n");
+    format!("{barrier}{{\n{registers}{test}{scope}$claim_released:\n\tret;\n}}\n")
 }
 
 /// How often each number is an operand.
@@ -121,7 +121,7 @@ impl Code<'_> {
     fn register(&mut self, kind: usize) -> String {
         let number = self.counts[kind];
         self.counts[kind] += 1;
-        format!("%crcs_{}{number}", ["p", "r", "d"][kind])
+        format!("%claim_{}{number}", ["p", "r", "d"][kind])
     }
 
     /// A new register for 64 bits that an instruction writes.
@@ -284,9 +284,9 @@ impl Code<'_> {
         self.slots.insert(counted.variable, variable.clone());
         let (label, done) = (self.labels, self.register(0));
         self.labels += 1;
-        let _ = writeln!(self.text, "$crcs_next{label}:");
+        let _ = writeln!(self.text, "$claim_next{label}:");
         self.line(&format!("setp.gt.s64 {done}, {variable}, {last};"));
-        self.line(&format!("@{done} bra $crcs_done{label};"));
+        self.line(&format!("@{done} bra $claim_done{label};"));
         for inner in &counted.inner {
             self.count_through(inner);
         }
@@ -296,8 +296,8 @@ impl Code<'_> {
             self.line(&format!("{opcode} {register}, {register}, {value};"));
         }
         self.line(&format!("add.s64 {variable}, {variable}, 1;"));
-        self.line(&format!("bra $crcs_next{label};"));
-        let _ = writeln!(self.text, "$crcs_done{label}:");
+        self.line(&format!("bra $claim_next{label};"));
+        let _ = writeln!(self.text, "$claim_done{label}:");
     }
 
     /// Computes what a number is made of, but for what depends on slots; gives whether it does.

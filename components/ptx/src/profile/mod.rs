@@ -1,9 +1,9 @@
-//! CRCS's profilers (Kim et al., PACT 2016, section 4.2): kernels that tell which bytes of which arrays each of their
-//! blocks may touch, before a kernel runs and when a block of it has ended.
+//! Profilers: kernels that say which bytes of which arrays each of their blocks may touch, before a kernel runs and when a block of
+//! it has ended.
 //!
-//! It is a pass from source to source, a storey above the analyses; no other one imports it. For a regular kernel `K` the module gets an entry `K__pre`, launched with the
-//! grid of `K` and blocks of one thread, that calls `__crcs_set_range` once for each array; and `K` itself ends with a
-//! barrier, behind which the first thread of the block calls `__crcs_release_range` with the same arguments, computed
+//! It is a pass from source to source, a storey above the analyses; no other one imports it. For a regular kernel `K` the module
+//! gets an entry `K__pre`, launched with the grid of `K` and blocks of one thread, that calls `__claim_range` once for each array; and `K` itself ends with a
+//! barrier, behind which the first thread of the block calls `__release_range` with the same arguments, computed
 //! by the same instructions. Ranges are those of [`ranges`](crate::analysis::ranges::ranges): accesses to an array are
 //! one range from the lowest address to the highest, taken at the corners of the block and at the first and last
 //! rounds of loops, for both outcomes of every condition. Ranges do not end where an array does: the functions clip
@@ -201,7 +201,7 @@ fn add(module: &Module, kernel: &Function, plan: &Plan, edits: &mut Vec<Edit>) -
     if plan.arrays.is_empty() {
         return Ok(());
     }
-    let mut label = "$crcs_end".to_owned();
+    let mut label = "$claim_end".to_owned();
     while module.source.contains(&label) {
         label.push('_');
     }

@@ -1,9 +1,8 @@
-//! Whether kernels that run side by side left each other's pages alone: a check of CRCS that asks nothing of what makes it
-//! right.
+//! Whether gated launches that run side by side left each other's pages alone: a check that asks nothing of what keeps their order.
 //!
 //! The run has noted when each launch first touched a page and when each block was behind its last store. Which pages a
 //! block may touch is taken from the analysis of the kernel as the user wrote it, so neither the rewritten kernels nor the
-//! counts of the MMU have a part in the verdict. A launch must not touch a page before every block of every older launch that
+//! authority over pages have a part in the verdict. A launch must not touch a page before every block of every older launch that
 //! may touch it has ended. Launches of which nobody can tell that are barriers.
 
 use std::collections::BTreeMap;

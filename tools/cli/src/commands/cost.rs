@@ -13,11 +13,6 @@ use crate::{Console, SUCCESS, columns};
 
 /// The command's arguments.
 #[derive(Args)]
-#[command(
-    after_help = "With `--with crcs-ppcs`: the bits of CRCS and PPCS (PACT 2016), section 5.4. Its shares are of a GPU with \
-                        32 KiB of shared memory and 48 KiB of read-only cache an SM, which is not the one that it evaluates: \
-                        both are shown. With `--with dka-l2`: those of DKA (IEICE 2013), section 3.3, whose lines have 64 bytes."
-)]
 pub(crate) struct Cost {
     #[command(flatten)]
     machine: MachineOptions,

@@ -1,4 +1,4 @@
-//! `counterpoint ptx profile`: a module with CRCS's profilers, and what they tell in words.
+//! `counterpoint ptx profile`: a module with profilers, and in words what they say.
 
 use std::io;
 use std::path::PathBuf;

@@ -34,7 +34,7 @@ enum What {
     },
     /// Classify memory accesses and say which bytes of each array a block may touch.
     Analyse(Analyse),
-    /// Print the module with CRCS's profilers: what each block may touch, told before a kernel runs and after.
+    /// Print the module with profilers: what each block may touch, said before a kernel runs and after.
     Profile(Profile),
     /// Print the PTX of the synthetic kernels that an application describes.
     Synth(Synth),

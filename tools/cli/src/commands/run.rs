@@ -42,8 +42,8 @@ pub(crate) struct Run {
     #[cfg_attr(feature = "otlp", arg(conflicts_with = "otlp"))]
     functional: bool,
     /// Look for races. With --functional: in shared memory, as compute-sanitizer does, and between streams, whatever the
-    /// runtime; takes several times as long. With time: between kernels whose pages are tracked, as the overlays
-    /// `crcs-fifo` and `crcs-ppcs` have it.
+    /// runtime; takes several times as long. With time: between gated launches, of whose pages an authority
+    /// decides.
     #[arg(long)]
     racecheck: bool,
     /// With --functional: give a block up, naming kernel, warp and PTX line, when it has executed so many warp instructions.
@@ -298,8 +298,8 @@ impl Run {
         if summary.race_checked == Some(0) {
             writeln!(
                 console.err,
-                "note: --racecheck found nothing to look at: no kernel tracked its pages (--with crcs-ppcs), and this is no \
-                 run without time (--functional)"
+                "note: --racecheck found nothing to look at: no launch was gated, and this is no run without \
+                 time (--functional)"
             )?;
         }
         if let Some(path) = &self.hashes {
