@@ -19,6 +19,8 @@ mod machines;
 mod microbenchmarks;
 mod modules;
 mod otlp;
+#[cfg(feature = "papers")]
+mod papers;
 mod peaks;
 mod pictures;
 mod profile_ranges;

@@ -271,6 +271,8 @@ fn ports_and_statistics_of_a_variant_join_those_of_its_component() {
 fn only_the_chosen_variant_has_its_ports() {
     let report = refused(&machine("taste: even", TOLD));
     assert!(report.contains("`picker` (toy/picker) has no port `told`"), "{report}");
+    assert!(report.contains("help: `told` comes with `telling` of `taste`, which is `even`"), "{report}");
+    assert!(report.contains("set here"), "{report}");
     let report = refused(&machine("taste: telling", ""));
     assert!(report.contains("`picker.told` is not connected"), "{report}");
     let report = refused(&machine("taste: { telling: { most: 0 } }", TOLD));

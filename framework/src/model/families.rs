@@ -152,6 +152,28 @@ impl Families {
         ports
     }
 
+    /// Which choice of variants lacks a port that others would bring: the parameter, the place of its choice if it was made, the
+    /// chosen variant, and the variants with the port.
+    pub fn lacking(&self, fields: &[Field], params: &Node, port: &str) -> Option<Lacking> {
+        fields.iter().filter(|field| !field.kind.list).find_map(|field| {
+            let given = params.get(field.name);
+            let value = given.cloned().or_else(|| Some(default_node(field.default?, params.span)))?;
+            let Some(family) = field.kind.family else {
+                return self.lacking(&field.kind.fields, &value, port);
+            };
+            let none = Node { span: value.span, value: Value::Null };
+            let (name, _, params) = chosen(&value, &none)?;
+            let brings = |variant: &VariantInfo| (variant.ports)().iter().any(|info| info.name == port);
+            let variants: Vec<&'static str> =
+                self.variants(family).filter(|variant| brings(variant)).map(|variant| variant.name).collect();
+            if variants.is_empty() {
+                return self.lacking(&(self.variant(family, name)?.fields)(), params, port);
+            }
+            let place = given.map(|node| node.span);
+            Some(Lacking { parameter: field.name, place, chosen: name.to_owned(), variants })
+        })
+    }
+
     fn collect_ports(&self, fields: &[Field], params: &Node, ports: &mut Vec<PortInfo>) {
         for field in fields.iter().filter(|field| !field.kind.list) {
             if field.kind.family.is_none() && field.kind.fields.is_empty() {
@@ -302,6 +324,19 @@ fn chosen<'n>(node: &'n Node, none: &'n Node) -> Option<(&'n str, Span, &'n Node
         }
         _ => None,
     }
+}
+
+/// A choice of a variant that lacks a port which others bring.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lacking {
+    /// The parameter.
+    pub parameter: &'static str,
+    /// Where it is set, unless it has its default.
+    pub place: Option<Span>,
+    /// The chosen variant.
+    pub chosen: String,
+    /// The variants that bring the port.
+    pub variants: Vec<&'static str>,
 }
 
 /// Reads the choice of a variant, which may be equipped or not.

@@ -56,7 +56,7 @@ pub use component::{Component, Environment, Invalid, Remains, process};
 pub use context::{Context, Resources};
 pub use counters::CounterName;
 pub use diagnostics::{Diagnostic, Diagnostics, Report};
-pub use families::{Choose, Families, Variant};
+pub use families::{Choose, Families, Lacking, Variant};
 pub use faults::{FaultKind, FaultParams, InjectorParams, InjectorSite};
 pub(crate) use faults::{INPUT as INJECTOR_INPUT, OUTPUT as INJECTOR_OUTPUT};
 pub use keyed::{Keyed, Part};

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{Catalogue, Diagnostic, Diagnostics, Span};
+use crate::model::{Catalogue, Diagnostic, Diagnostics, Lacking, Span};
 use crate::time::{BytesPerSecond, Latency};
 
 use super::expand::{Element, Environment, Flat, FlatInstance, Part, Scope};
@@ -395,8 +395,13 @@ impl Tables<'_> {
                     return Ok(Shape { array: info.array, length: None });
                 }
                 let message = format!("`{owner}` ({}) has no port `{}`", kind.name, port.text);
-                let names = ports.iter().map(|info| info.name);
-                Err(Some(Box::new(Diagnostic::new(port.span, message).suggest(&port.text, names))))
+                let diagnostic = Diagnostic::new(port.span, message);
+                let families = &self.catalogue.families;
+                let found = match families.lacking(&(kind.fields)(), &instance.parameters, &port.text) {
+                    Some(lacking) => lacks(diagnostic, lacking, &port.text),
+                    None => diagnostic.suggest(&port.text, ports.iter().map(|info| info.name)),
+                };
+                Err(Some(Box::new(found)))
             }
             Element::Module(scope) => match scope.exports.get(&port.text) {
                 // A faulty export is reported with its module.
@@ -576,4 +581,15 @@ fn ranges<'a>(
         }
     }
     Ok(known.into_iter().map(|(name, (length, _))| (name, length)).collect())
+}
+
+/// Says which choice of a variant lacks a port.
+fn lacks(diagnostic: Diagnostic, lacking: Lacking, port: &str) -> Diagnostic {
+    let Lacking { parameter, place, chosen, variants } = lacking;
+    let variants: Vec<String> = variants.iter().map(|name| format!("`{name}`")).collect();
+    let help = format!("`{port}` comes with {} of `{parameter}`, which is `{chosen}`", variants.join(" or "));
+    match place {
+        Some(place) => diagnostic.help(help).note(place, "set here"),
+        None => diagnostic.help(help),
+    }
 }
