@@ -231,8 +231,7 @@ impl Component for Mmu {
         let entries = levels.last().map_or(0, |level| level.base);
         let mut authority = authority.build(sim)?;
         authority.begin(Tables { page: page_bytes, entries, end, latency });
-        let reasons = authority.reasons();
-        sim.explain(move || reasons());
+        sim.explain(authority.reasons());
         let mut mmu = Running {
             levels,
             pages: Pages::new(self.params.entries),
