@@ -57,10 +57,15 @@ struct Arguments {
     command: Command,
 }
 
-/// The papers that the shipped command knows.
-#[cfg(feature = "papers")]
-pub const PAPERS: &[Extension] =
-    &[counterpoint_crcs::register, counterpoint_dka::register, counterpoint_narrow_tasks::register];
+/// The papers that the shipped command knows; none without the feature `papers`.
+pub const PAPERS: &[Extension] = &[
+    #[cfg(feature = "papers")]
+    counterpoint_crcs::register,
+    #[cfg(feature = "papers")]
+    counterpoint_dka::register,
+    #[cfg(feature = "papers")]
+    counterpoint_narrow_tasks::register,
+];
 
 /// Runs the command that the arguments name (the first is the program's own name), with what extensions bring along, and
 /// returns the exit status.

@@ -3,9 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    #[cfg(feature = "papers")]
-    let papers = counterpoint::PAPERS;
-    #[cfg(not(feature = "papers"))]
-    let papers = &[];
-    counterpoint::main(papers)
+    counterpoint::main(counterpoint::PAPERS)
 }
