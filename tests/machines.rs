@@ -89,3 +89,12 @@ fn phases_take_what_bandwidths_say_and_do_not_overlap() {
     assert!(kernels[0].start >= span("H2D").end && kernels[0].end <= kernels[1].start);
     assert!(kernels[1].end <= span("D2H").start);
 }
+
+#[test]
+fn a_plain_gpu_has_no_part_of_an_extension() {
+    let resolved = crate::cli::call(&["resolve", "gtx480"]);
+    assert!(resolved.out.contains("gpu/cta-scheduler"), "{}{}", resolved.out, resolved.err);
+    for part in ["gpu/mmu", "allocator", "labels", "pages", "owners"] {
+        assert!(!resolved.out.contains(part), "{part} is there");
+    }
+}

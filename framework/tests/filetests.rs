@@ -97,7 +97,7 @@ Parameters
       Who goes first.
       - fifo
           First come, first served.
-      - ppcs
+      - pace
           Places blocks where their pages are.
           guard: a switch (on or off), default on
               Whether the guard is active.
@@ -145,5 +145,5 @@ fn the_schema_knows_every_parameter() {
     }
     let scheduler = kinds.as_array().unwrap().iter().find(|kind| kind["title"] == "test/scheduler").unwrap();
     let choices = &scheduler["properties"]["policy"]["anyOf"];
-    assert_eq!(choices[3]["properties"]["ppcs"]["properties"]["slots"]["default"], "4");
+    assert_eq!(choices[3]["properties"]["pace"]["properties"]["slots"]["default"], "4");
 }

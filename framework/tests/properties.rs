@@ -16,7 +16,7 @@ const HEAD: &str = "counterpoint: 1\nmachine: m\ninclude: [gpu.yaml]\nclocks: { 
 const COMPONENTS: [&str; 8] = [
     "  host: { type: test/host, clock: slow }",
     "  gpu: { module: gpu, count: 2, set: { cores: 3, core.l1d: { ways: 2 } } }",
-    "  root: { type: test/scheduler, policy: { ppcs: { slots: 8 } } }",
+    "  root: { type: test/scheduler, policy: { pace: { slots: 8 } } }",
     "  sink: { type: test/sink }",
     "  source: { type: test/source, count: 12 }",
     "  tile: { type: test/tile, count: 4 }",
@@ -46,7 +46,7 @@ links:
   - { from: \"scheduler.cores[*]\", to: \"core[*].work\", latency: 8 cycles, capacity: 2 }
   - { from: \"core[i].memory\", to: \"dram.clients[i]\", bandwidth: 1 GB/s }
 exports: { bus: scheduler.launches, extra: extra.out }
-set: { scheduler.policy: ppcs, dram.hit_latency: 20 cycles }
+set: { scheduler.policy: pace, dram.hit_latency: 20 cycles }
 ";
 const OVERLAY: &str = "counterpoint: 1
 overlay: o
@@ -262,7 +262,7 @@ fn mutation() -> impl Strategy<Value = Mutation> {
         "?",
         ",",
         "e9",
-        "ppcs",
+        "pace",
         "KiB",
     ];
     prop_oneof![

@@ -1,7 +1,7 @@
 //! Open families of interchangeable kinds that a parameter chooses by name: scheduling policies, DRAM standards.
 //!
 //! A family is a trait; its variants register themselves under it, from any crate. A parameter of type
-//! [`Choose<dyn Trait>`](Choose) or [`Slot<dyn Trait>`](super::Slot) reads `policy: fifo` or `policy: { ppcs: { guard: on } }`.
+//! [`Choose<dyn Trait>`](Choose) or [`Slot<dyn Trait>`](super::Slot) reads `policy: fifo` or `policy: { pace: { guard: on } }`.
 
 use std::any::{Any, TypeId};
 use std::borrow::Cow;

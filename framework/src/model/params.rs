@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[derive(Params)]
-    struct PpcsParams {
+    struct PaceParams {
         /// Whether the guard is active.
         #[param(default = true)]
         guard: bool,
@@ -372,24 +372,24 @@ mod tests {
         slots: u32,
     }
 
-    struct Ppcs(String);
+    struct Pace(String);
 
-    impl Policy for Ppcs {
+    impl Policy for Pace {
         fn name(&self) -> String {
             self.0.clone()
         }
     }
 
-    impl Variant<dyn Policy> for Ppcs {
-        const NAME: &'static str = "ppcs";
+    impl Variant<dyn Policy> for Pace {
+        const NAME: &'static str = "pace";
         const DOC: &'static str = "Places by page.";
-        type Params = PpcsParams;
+        type Params = PaceParams;
 
-        fn build(params: &PpcsParams) -> Result<Box<dyn Policy>, String> {
+        fn build(params: &PaceParams) -> Result<Box<dyn Policy>, String> {
             if params.slots >= 8 {
                 return Err("fewer than 8 slots".into());
             }
-            Ok(Box::new(Ppcs(format!("ppcs guard={} slots={}", params.guard, params.slots))))
+            Ok(Box::new(Pace(format!("pace guard={} slots={}", params.guard, params.slots))))
         }
     }
 
@@ -427,7 +427,7 @@ mod tests {
         #[param(default = "not-recent")]
         replacement: Replacement,
         /// Who goes first.
-        #[param(default = "{ ppcs: { guard: off } }")]
+        #[param(default = "{ pace: { guard: off } }")]
         policy: Choose<dyn Policy>,
         /// Sizes of the banks.
         #[param(default = "[]", max = "1 MiB")]
@@ -439,7 +439,7 @@ mod tests {
     fn read(text: &str) -> Result<Cache, String> {
         let mut families = Families::default();
         families.add::<dyn Policy, Fifo>();
-        families.add::<dyn Policy, Ppcs>();
+        families.add::<dyn Policy, Pace>();
         let mut sources = SourceMap::default();
         let file = sources.add("c.yaml", text);
         let mut diagnostics = Diagnostics::default();
@@ -459,7 +459,7 @@ mod tests {
         assert_eq!((cache.ways, cache.hit), (4, Cycles::new(34)));
         assert_eq!(cache.line, Line { size: Bytes::new(128) });
         assert_eq!(cache.replacement, Replacement::NotRecent);
-        assert_eq!(cache.policy.build().name(), "ppcs guard=false slots=4");
+        assert_eq!(cache.policy.build().name(), "pace guard=false slots=4");
         assert!(cache.banks.is_empty() && cache.label.is_none());
     }
 
@@ -521,7 +521,7 @@ mod tests {
     #[test]
     fn all_problems_of_a_map_are_reported_at_once() {
         let text = "capcity: 1 KiB\ncapacity: 1 KiB\nhit_latency: 34\nline: { size: 1 KiB }\nreplacement: lur\n\
-                    policy: { ppcs: { gaurd: on } }\nbanks: [1, 2 MiB]\n";
+                    policy: { pace: { gaurd: on } }\nbanks: [1, 2 MiB]\n";
         let Err(report) = read(text) else { panic!("accepted") };
         for message in [
             "c.yaml:1:1: error: unknown key `capcity`",
@@ -542,11 +542,11 @@ mod tests {
 
     #[test]
     fn a_variant_can_refuse_its_parameters() {
-        let Err(report) = read("ways: 1\npolicy: { ppcs: { slots: 9 } }") else { panic!("accepted") };
-        assert!(report.contains("c.yaml:2:9: error: `ppcs`: fewer than 8 slots"), "{report}");
-        let Err(report) = read("ways: 1\npolicy: pcps") else { panic!("accepted") };
+        let Err(report) = read("ways: 1\npolicy: { pace: { slots: 9 } }") else { panic!("accepted") };
+        assert!(report.contains("c.yaml:2:9: error: `pace`: fewer than 8 slots"), "{report}");
+        let Err(report) = read("ways: 1\npolicy: paec") else { panic!("accepted") };
         assert!(
-            report.contains("unknown Policy `pcps`") && report.contains("did you mean `ppcs`?"),
+            report.contains("unknown Policy `paec`") && report.contains("did you mean `pace`?"),
             "{report}"
         );
     }

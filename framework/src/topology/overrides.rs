@@ -156,7 +156,7 @@ impl Setter<'_> {
         }
     }
 
-    /// `policy.ppcs.guard`: chooses the variant if it is not chosen already, and sets its parameter.
+    /// `policy.pace.guard`: chooses the variant if it is not chosen already, and sets its parameter.
     fn variant(
         &mut self,
         node: &mut Node,

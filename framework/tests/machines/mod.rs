@@ -46,7 +46,7 @@ impl Variant<dyn Policy> for Fifo {
 /// Parameters of the paged policy.
 #[derive(Params)]
 #[params(moved("ahead", "write `slots`, the number of pages ahead"))]
-pub(crate) struct PpcsParams {
+pub(crate) struct PaceParams {
     /// Whether the guard is active.
     #[param(default = true)]
     guard: bool,
@@ -55,19 +55,19 @@ pub(crate) struct PpcsParams {
     slots: u32,
 }
 
-struct Ppcs;
+struct Pace;
 
-impl Policy for Ppcs {}
+impl Policy for Pace {}
 
-impl Variant<dyn Policy> for Ppcs {
-    const NAME: &'static str = "ppcs";
+impl Variant<dyn Policy> for Pace {
+    const NAME: &'static str = "pace";
     const DOC: &'static str = "Places blocks where their pages are.";
-    type Params = PpcsParams;
+    type Params = PaceParams;
 
-    fn build(params: &PpcsParams) -> Result<Box<dyn Policy>, String> {
+    fn build(params: &PaceParams) -> Result<Box<dyn Policy>, String> {
         match (params.guard, params.slots) {
             (true, 0) => Err("a guard needs slots".to_owned()),
-            _ => Ok(Box::new(Ppcs)),
+            _ => Ok(Box::new(Pace)),
         }
     }
 }
@@ -175,7 +175,7 @@ fn kind<P: Params>(name: &'static str, doc: &'static str, ports: fn() -> Vec<Por
 pub(crate) fn catalogue() -> Catalogue {
     let mut catalogue = Catalogue::default();
     catalogue.families.add::<dyn Policy, Fifo>();
-    catalogue.families.add::<dyn Policy, Ppcs>();
+    catalogue.families.add::<dyn Policy, Pace>();
     catalogue.add(kind::<()>("test/host", "Launches. And waits.", || {
         let done = PortInfo { optional: true, ..input::<Reply>("done", false) };
         vec![output::<Launch>("launches", false), done]
