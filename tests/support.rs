@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use counterpoint_framework::kernel::Sharing;
 use counterpoint_framework::model::Registry;
+use counterpoint_framework::topology::Machine;
 use counterpoint_simulation::registry;
-use counterpoint_simulation::run::{Progress, RunRequest, RunSummary, run};
+use counterpoint_simulation::run::{Progress, RunRequest, RunSummary, load_machine, run};
 use counterpoint_simulation::verify::Verdict;
 
 /// The root of the repository.
@@ -27,6 +28,12 @@ pub fn kernels(application: &str, dialect: &str) -> PathBuf {
     let file = format!("{application}/kernel.{dialect}.ptx");
     let beside = root().join("experiments/applications").join(&file);
     if beside.is_file() { beside } else { root().join("tests/corpus").join(file) }
+}
+
+/// A named machine with overlays and settings, of what a registry has.
+pub fn machine(name: &str, overlays: &[&str], sets: &[&str], registry: &Registry) -> Machine {
+    let overlays = overlays.iter().map(|overlay| (*overlay).to_owned()).collect();
+    load_machine(&RunRequest { overlays, ..request(name, "", sets) }, registry).unwrap().machine
 }
 
 /// A copy, in a folder of one's own, of a named application whose kernels are in another dialect; the result is its path.

@@ -8,7 +8,7 @@ pub mod cache;
 pub mod dram;
 pub mod line_rule;
 mod polynomial;
-pub(crate) mod table;
+pub mod table;
 
 counterpoint_framework::components! {
     /// Registers the components of this folder.

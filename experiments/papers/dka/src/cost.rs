@@ -115,22 +115,13 @@ impl Cost {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use counterpoint_simulation::registry_with;
-    use counterpoint_simulation::run::{RunRequest, load_machine};
+    use counterpoint_tests::support;
 
     use super::*;
 
     fn machine(name: &str, overlays: &[&str], sets: &[&str]) -> Machine {
-        let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
-        let request = RunRequest {
-            folder: Path::new(env!("CARGO_MANIFEST_DIR")).to_owned(),
-            overlays: texts(overlays),
-            sets: texts(sets),
-            ..RunRequest::new(name, "")
-        };
-        load_machine(&request, &registry_with(&[crate::register])).unwrap().machine
+        support::machine(name, overlays, sets, &registry_with(&[crate::register]))
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub(crate) fn register(registry: &mut Registry) {
 /// Tags of an authority's requests to memory begin here; those of walkers are below.
 pub(super) const OWN_TAGS: u32 = 1 << 16;
 
-/// What an authority knows of its MMU.
+/// The page tables and the latency of an MMU, for its authority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tables {
     /// Bytes of a page, a power of two.
@@ -73,7 +73,7 @@ pub trait Authority {
     /// A sentence that says why it cannot.
     fn claim(&mut self, cycle: u64, sm: usize, claim: RangeClaim) -> Result<(), String>;
 
-    /// Takes what has come through ports of its own.
+    /// Receives through the authority's own ports.
     ///
     /// # Errors
     /// A sentence that says why it cannot go on.
@@ -88,7 +88,7 @@ pub trait Authority {
     /// another [`MmuReply::Page`] when it may.
     fn ask(&mut self, page: u64, launch: LaunchId, sm: usize) -> bool;
 
-    /// Does what is due in this cycle.
+    /// Does the work of this cycle.
     ///
     /// # Errors
     /// A sentence that says why it cannot go on.

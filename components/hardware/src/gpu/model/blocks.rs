@@ -26,7 +26,7 @@ pub struct Ended {
     pub launch: LaunchId,
     /// Its number in that.
     pub index: u32,
-    /// What it has counted.
+    /// Its counts.
     pub counts: CtaCounts,
     /// Cycles that it was there.
     pub cycles: u64,

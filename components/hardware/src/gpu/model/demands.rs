@@ -127,7 +127,7 @@ impl Demands {
         self
     }
 
-    /// What is wanted in each of so many cycles.
+    /// The average demands of a cycle, of this number of cycles.
     pub fn rates(&self, cycles: f64) -> Demands {
         Demands::default().with(self, 1.0 / cycles)
     }

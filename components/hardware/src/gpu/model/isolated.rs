@@ -81,7 +81,7 @@ impl Buffer {
     }
 }
 
-/// What a warp of a block takes that has an SM to itself.
+/// The demands of a warp whose block has an SM to itself.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Warp {
     /// Cycles from the block's begin to its end.

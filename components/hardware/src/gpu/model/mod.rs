@@ -71,7 +71,7 @@ pub struct ThroughputModelStats {
     /// Cycles of blocks that have ended, from their arrival to their end, summed up.
     #[stat(unit = "cycles")]
     cta_cycles: Counter,
-    /// Warp instructions of blocks that have ended; of a state machine those of what it has executed.
+    /// Warp instructions of blocks that have ended, and of the work that state machines have executed.
     #[stat(unit = "instructions")]
     warp_insn: Counter,
     /// Thread instructions of these.
@@ -112,7 +112,7 @@ struct Around<'a> {
 type Machines = Vec<(&'static str, Box<dyn StateMachine>)>;
 
 impl ThroughputModel {
-    /// Ordinary blocks, state machines, and what is around both.
+    /// Ordinary blocks, state machines, and the resources that both use.
     fn parts(&mut self, cycle: u64) -> (&mut Blocks, &mut Machines, Around<'_>) {
         let ThroughputModel { sms, memory, costs, limit, blocks, machines, .. } = self;
         (blocks, machines, Around { sms, memory, costs, limit: *limit, cycle })

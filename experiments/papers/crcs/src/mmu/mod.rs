@@ -11,6 +11,7 @@ use counterpoint_framework::kernel::{Fault, Out, Source};
 use counterpoint_framework::model::{Counter, Distribution, Equipped, Params, Ports, Registry, Site, Stats};
 use counterpoint_framework::time::{Bytes, SimTime};
 use counterpoint_hardware::gpu::mmu::authority::{Authority, Outbox, Tables};
+use counterpoint_hardware::memory::table::Table;
 use counterpoint_protocols::launch::LaunchId;
 use counterpoint_protocols::memory::{ByteMask, LINE_BYTES, MemAccess};
 use counterpoint_protocols::pages::{PageCommand, PageEvent, PageServer};
@@ -112,7 +113,7 @@ struct Owners {
     /// Claims on their way to the tables.
     to_count: VecDeque<(u64, usize, RangeClaim)>,
     /// Those that wait for lines, by the number of their requests.
-    counting: Vec<Option<Counting>>,
+    counting: Table<Counting>,
     /// The cycle in which the next change can be made.
     counts_free: u64,
     /// Changes that are made in a cycle, without a line missing.
@@ -144,7 +145,7 @@ impl Equipped<dyn Authority> for Owners {
             ownership: Rc::new(RefCell::new(ownership)),
             counts: Counts::new(0, (0, 0), 0),
             to_count: VecDeque::new(),
-            counting: Vec::new(),
+            counting: Table::default(),
             counts_free: 0,
             counted: VecDeque::new(),
             told: Tally::default(),
@@ -184,22 +185,12 @@ impl Owners {
                 continue;
             }
             let counting = Counting { sm, tag: count.tag, missing: cost.reads.len(), since: cycle };
-            let number = self.insert(counting);
+            let number = self.counting.insert(counting);
             cost.reads
                 .into_iter()
                 .for_each(|line| outbox.request(line, number, MemAccess::Read(ByteMask::MAX)));
         }
         Ok(())
-    }
-
-    /// Gives a change of counts the lowest number that is free.
-    fn insert(&mut self, counting: Counting) -> u32 {
-        let place = self.counting.iter().position(Option::is_none).unwrap_or(self.counting.len());
-        if place == self.counting.len() {
-            self.counting.push(None);
-        }
-        self.counting[place] = Some(counting);
-        place as u32
     }
 
     /// Sends on what follows from a change of pages.
@@ -272,12 +263,13 @@ impl Authority for Owners {
     }
 
     fn answered(&mut self, number: u32, cycle: u64, outbox: &mut Outbox) {
-        let Some(place) = self.counting.get_mut(number as usize) else { return };
-        let Some(counting) = place else { return };
+        if number == WRITE_BACK {
+            return;
+        }
+        let counting = self.counting.get(number);
         counting.missing -= 1;
         if counting.missing == 0 {
-            let Counting { sm, tag, since, .. } = *counting;
-            *place = None;
+            let Counting { sm, tag, since, .. } = self.counting.take(number);
             self.stats.count_latency.record(cycle - since);
             outbox.answer(sm, MmuReply::Claimed { tag });
         }

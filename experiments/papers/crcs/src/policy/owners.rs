@@ -1,9 +1,10 @@
-//! What both policies know: kernels, owners of pages, and how far the host is.
+//! What both policies know and hear: kernels, owners of pages, and how far the host is. Where blocks go is a [`Rule`] of each.
 
 use counterpoint_framework::kernel::{In, Source};
 use counterpoint_framework::model::Ports;
-use counterpoint_hardware::gpu::cta_scheduler::{Placement, Running, Turn, View};
+use counterpoint_hardware::gpu::cta_scheduler::{CtaPolicy, Placement, Running, Turn, View};
 use counterpoint_protocols::extra::Note;
+use counterpoint_protocols::launch::Launch;
 
 use super::dependences::Dependences;
 use crate::messages::{PageMoved, Progress};
@@ -22,29 +23,6 @@ pub(super) struct Owners {
 }
 
 impl Owners {
-    pub(super) fn new(ports: OwnerPorts) -> Self {
-        Owners { ports, dependences: Dependences::default() }
-    }
-
-    /// Takes all that has come from the MMU.
-    pub(super) fn listen(&mut self) {
-        while let Some(moved) = self.ports.pages.as_mut().and_then(In::try_recv) {
-            self.dependences.moved(moved);
-        }
-    }
-
-    /// What wakes the scheduler.
-    pub(super) fn awaits(&self) -> Vec<Option<&dyn Source>> {
-        self.ports.pages.iter().map(|pages| pages.when(true)).collect()
-    }
-
-    /// A note of the host.
-    pub(super) fn noted(&mut self, note: &Note) {
-        if let Some(progress) = note.get::<Progress>() {
-            self.dependences.noted(*progress);
-        }
-    }
-
     /// Whether the blocks of a launch may run, as far as the kernels before it are concerned.
     pub(super) fn may_run(&self, view: &View<'_>, launch: usize) -> bool {
         self.dependences.may_run(&view.launches[launch].launch)
@@ -62,6 +40,66 @@ impl Owners {
     pub(super) fn oldest_first(&self, view: &View<'_>, turn: &mut Turn) -> Option<Placement> {
         let oldest = || kernels(view).next().filter(|&launch| self.may_run(view, launch));
         on_its_own(view, waiting_profiler(view).or_else(oldest)?, turn)
+    }
+}
+
+/// Where the next block goes, by what is known.
+pub(super) trait Rule {
+    /// How many SMs there are.
+    fn begin(&mut self, _sms: usize) {}
+
+    /// As [`CtaPolicy::place`]; SMs are asked in turn.
+    fn place(&mut self, owners: &Owners, turn: &mut Turn, view: &View<'_>) -> Option<Placement>;
+}
+
+/// A policy with this rule.
+pub(super) struct Tracked<R> {
+    owners: Owners,
+    turn: Turn,
+    rule: R,
+}
+
+impl<R: Rule> Tracked<R> {
+    pub(super) fn new(ports: OwnerPorts, rule: R) -> Self {
+        let owners = Owners { ports, dependences: Dependences::default() };
+        Tracked { owners, turn: Turn::new(0..0, 0), rule }
+    }
+}
+
+impl<R: Rule> CtaPolicy for Tracked<R> {
+    fn begin(&mut self, sms: usize) -> Result<(), String> {
+        self.turn = Turn::new(0..sms, 0);
+        self.rule.begin(sms);
+        Ok(())
+    }
+
+    fn arrived(&mut self, launch: &Launch) -> Result<(), String> {
+        self.owners.dependences.arrived(launch)
+    }
+
+    fn noted(&mut self, note: &Note) {
+        if let Some(progress) = note.get::<Progress>() {
+            self.owners.dependences.noted(*progress);
+        }
+    }
+
+    fn ended(&mut self, launch: &Launch, _cycles: u64) {
+        self.owners.dependences.ended(launch);
+    }
+
+    fn speak(&mut self) -> Result<bool, String> {
+        while let Some(moved) = self.owners.ports.pages.as_mut().and_then(In::try_recv) {
+            self.owners.dependences.moved(moved);
+        }
+        Ok(false)
+    }
+
+    fn awaits(&self) -> Vec<Option<&dyn Source>> {
+        self.owners.ports.pages.iter().map(|pages| pages.when(true)).collect()
+    }
+
+    fn place(&mut self, view: &View<'_>) -> Option<Placement> {
+        self.rule.place(&self.owners, &mut self.turn, view)
     }
 }
 

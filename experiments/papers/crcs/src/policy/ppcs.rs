@@ -11,13 +11,12 @@
 
 use std::rc::Rc;
 
-use counterpoint_framework::kernel::{Fault, Source};
+use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::{Counter, Equipped, Params, Site, Stats};
 use counterpoint_hardware::gpu::cta_scheduler::{CtaPolicy, Placement, Turn, View};
-use counterpoint_protocols::extra::Note;
-use counterpoint_protocols::launch::{Launch, LaunchId};
+use counterpoint_protocols::launch::LaunchId;
 
-use super::owners::{OwnerPorts, Owners, kernels, on_its_own, waiting_profiler};
+use super::owners::{OwnerPorts, Owners, Rule, Tracked, kernels, on_its_own, waiting_profiler};
 
 /// What can be set of PPCS.
 #[derive(Clone, Debug, Params)]
@@ -36,10 +35,8 @@ pub(super) struct PpcsStats {
 
 /// The policy `ppcs`.
 pub(super) struct Ppcs {
-    owners: Owners,
     guard: bool,
     stats: Rc<PpcsStats>,
-    turn: Turn,
     /// The SM that is being filled, and with blocks of which launch.
     filling: Option<(usize, LaunchId)>,
     /// The SMs that have served a kernel.
@@ -58,28 +55,22 @@ impl Equipped<dyn CtaPolicy> for Ppcs {
         params: &PpcsParams,
         site: Site<'_, OwnerPorts, PpcsStats>,
     ) -> Result<Box<dyn CtaPolicy>, Fault> {
-        Ok(Box::new(Ppcs {
-            owners: Owners::new(site.ports),
-            guard: params.guard,
-            stats: site.stats,
-            turn: Turn::new(0..0, 0),
-            filling: None,
-            used: Vec::new(),
-        }))
+        let rule = Ppcs { guard: params.guard, stats: site.stats, filling: None, used: Vec::new() };
+        Ok(Box::new(Tracked::new(site.ports, rule)))
     }
 }
 
 impl Ppcs {
     /// The kernel that an idle SM takes, by its position among the launches.
-    fn choose(&mut self, view: &View<'_>, sm: usize) -> Option<usize> {
-        let oldest = kernels(view).next().filter(|&launch| self.owners.may_run(view, launch))?;
-        let is_first = Some(view.launches[oldest].launch.id) == self.owners.dependences.first();
+    fn choose(&self, owners: &Owners, view: &View<'_>, sm: usize) -> Option<usize> {
+        let oldest = kernels(view).next().filter(|&launch| owners.may_run(view, launch))?;
+        let is_first = Some(view.launches[oldest].launch.id) == owners.dependences.first();
         if is_first && !self.used[sm] {
             return Some(oldest);
         }
         let mut best: Option<(i128, usize)> = None;
-        for launch in kernels(view).filter(|&launch| self.owners.may_run(view, launch)) {
-            let advantage = self.owners.advantage(view, launch);
+        for launch in kernels(view).filter(|&launch| owners.may_run(view, launch)) {
+            let advantage = owners.advantage(view, launch);
             if best.is_none_or(|(most, _)| advantage > most) {
                 best = Some((advantage, launch));
             }
@@ -94,41 +85,18 @@ impl Ppcs {
     }
 }
 
-impl CtaPolicy for Ppcs {
-    fn begin(&mut self, sms: usize) -> Result<(), String> {
-        self.turn = Turn::new(0..sms, 0);
+impl Rule for Ppcs {
+    fn begin(&mut self, sms: usize) {
         self.used = vec![false; sms];
-        Ok(())
     }
 
-    fn arrived(&mut self, launch: &Launch) -> Result<(), String> {
-        self.owners.dependences.arrived(launch)
-    }
-
-    fn noted(&mut self, note: &Note) {
-        self.owners.noted(note);
-    }
-
-    fn ended(&mut self, launch: &Launch, _cycles: u64) {
-        self.owners.dependences.ended(launch);
-    }
-
-    fn speak(&mut self) -> Result<bool, String> {
-        self.owners.listen();
-        Ok(false)
-    }
-
-    fn awaits(&self) -> Vec<Option<&dyn Source>> {
-        self.owners.awaits()
-    }
-
-    fn place(&mut self, view: &View<'_>) -> Option<Placement> {
-        if !self.owners.dependences.is_pipelined() {
+    fn place(&mut self, owners: &Owners, turn: &mut Turn, view: &View<'_>) -> Option<Placement> {
+        if !owners.dependences.is_pipelined() {
             self.filling = None;
-            return self.owners.oldest_first(view, &mut self.turn);
+            return owners.oldest_first(view, turn);
         }
         if let Some(profiler) = waiting_profiler(view) {
-            return on_its_own(view, profiler, &mut self.turn);
+            return on_its_own(view, profiler, turn);
         }
         if let Some((sm, id)) = self.filling {
             let launch = view.launches.iter().position(|running| running.launch.id == id);
@@ -138,7 +106,7 @@ impl CtaPolicy for Ppcs {
             self.filling = None;
         }
         let idle = view.sms.iter().position(|sm| sm.resident.is_empty() && sm.ready)?;
-        let launch = self.choose(view, idle)?;
+        let launch = self.choose(owners, view, idle)?;
         self.filling = Some((idle, view.launches[launch].launch.id));
         self.used[idle] = true;
         view.fits(launch, idle).then_some(Placement { launch, sm: idle })
