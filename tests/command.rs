@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use counterpoint::{Console, PAPERS, main_with};
+use counterpoint_framework::model::Extension;
 
 /// What a call came to.
 pub struct Called {
@@ -17,6 +18,11 @@ pub struct Called {
 
 /// Calls the command with our papers, and perhaps interrupts it at once.
 pub fn call_with(arguments: &[&str], interrupt: bool) -> Called {
+    call_extended(PAPERS, arguments, interrupt)
+}
+
+/// Calls the command with extensions, and perhaps interrupts it at once.
+pub fn call_extended(extensions: &[Extension], arguments: &[&str], interrupt: bool) -> Called {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut console = Console {
         out: &mut out,
@@ -27,7 +33,7 @@ pub fn call_with(arguments: &[&str], interrupt: bool) -> Called {
         listens: Arc::default(),
     };
     let words = std::iter::once("counterpoint").chain(arguments.iter().copied()).map(Into::into);
-    let status = main_with(PAPERS, words, &mut console);
+    let status = main_with(extensions, words, &mut console);
     let text = |bytes| String::from_utf8(bytes).expect("text");
     Called { status, out: text(out), err: text(err) }
 }

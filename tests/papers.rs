@@ -1,7 +1,8 @@
 //! Papers together: one program under every runtime that can take it, and overlays of several papers on one machine.
 
 use counterpoint::{FAILURE, SUCCESS};
-use counterpoint_tests::points::assert_sound;
+use counterpoint_tests::command::call_extended;
+use counterpoint_tests::points::{assert_sound, table};
 
 use crate::cli::{Called, call};
 
@@ -21,6 +22,40 @@ fn with(overlays: &[&str], application: &str, sets: &[&str]) -> Called {
     overlays.iter().for_each(|overlay| arguments.extend(["--with", overlay]));
     sets.iter().for_each(|set| arguments.extend(["--set", set]));
     call(&arguments)
+}
+
+#[test]
+fn a_papers_value_is_read_without_the_paper() {
+    let folder = tempfile::tempdir().unwrap();
+    let [file, out] = ["study.yaml", "out"].map(|name| folder.path().join(name).display().to_string());
+    let study = "counterpoint: 1
+study: overlapped
+machine: tiny
+applications: [laplace]
+scales: { small: { size: small } }
+runs:
+  baseline: {}
+  crcs: { with: crcs-fifo }
+columns:
+  profilers_percent: 100 * profilers / time
+figures:
+  - { title: Profilers, kind: grouped-bars, x: application, y: profilers, series: run }
+";
+    std::fs::write(&file, study).unwrap();
+    let called = call(&["study", &file, "--out", &out, "--quiet"]);
+    assert_eq!(called.status, SUCCESS, "{}", called.err);
+    let rows = table(&std::fs::read_to_string(folder.path().join("out/results.csv")).unwrap());
+    let values: Vec<f64> = rows.iter().map(|row| row["profilers_percent"].parse().unwrap()).collect();
+    assert!(values[0] == 0.0 && values[1] > 0.0 && values[1] < 100.0, "{values:?}");
+
+    // Its folder says which values there are: the command with no paper draws them.
+    let called = call_extended(&[], &["report", &out], false);
+    assert_eq!(called.status, SUCCESS, "{}", called.err);
+    let page = std::fs::read_to_string(folder.path().join("out/report.html")).unwrap();
+    assert!(page.contains("profilers (s)"));
+    let called = call_extended(&[], &["study", &file, "--out", &out, "--quiet"], false);
+    let why = "there is no value `profilers`";
+    assert!(called.status == FAILURE && called.err.contains(why), "{}", called.err);
 }
 
 #[test]

@@ -311,10 +311,9 @@ figures:
     let rows = table(&folder.text("results.csv"));
     let value = |row: usize, name: &str| rows[row][name].parse::<f64>().unwrap();
     assert_eq!(rows[0]["application"], "v");
-    // Its one launch is the first and the last, and a part of the time in which kernels are busy; it has no profiler.
+    // Its one launch is the first and the last, and a part of the time in which kernels are busy.
     assert_eq!(value(0, "first_launch"), value(0, "last_launch"));
     assert!(value(0, "first_launch") > 0.0 && value(0, "first_launch") <= value(0, "busy_kernels"));
-    assert_eq!(value(0, "profilers"), 0.0);
     assert!(value(0, "prelude_end") >= value(0, "busy_prelude"));
 
     let report = call(&["report", &folder.path("out").display().to_string()]);

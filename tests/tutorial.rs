@@ -99,6 +99,7 @@ fn the_crates_say_what_is_stable_as_the_page_does() {
         ("hardware", "components/hardware"),
         ("host-model", "host-model"),
         ("ptx", "components/ptx"),
+        ("simulation", "experiments/simulation"),
     ];
     for (name, folder) in crates {
         let source = text(&format!("{folder}/src/lib.rs"));

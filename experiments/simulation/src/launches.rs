@@ -9,7 +9,6 @@ use counterpoint_framework::model::{StatRow, StatValue};
 use counterpoint_framework::telemetry::{Attribute, Level, Span};
 use counterpoint_framework::time::SimTime;
 use counterpoint_framework::topology::{Instance, Machine};
-use counterpoint_ptx::profile::is_pre_profiler;
 
 const PS_PER_SECOND: u128 = 1_000_000_000_000;
 
@@ -79,17 +78,6 @@ pub struct LaunchTime {
     pub active: SimTime,
 }
 
-/// What the launches of a run come to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LaunchTimes {
-    /// The first launch that is no pre-profiler.
-    pub first: SimTime,
-    /// The last one.
-    pub last: SimTime,
-    /// All pre-profilers, summed up.
-    pub profilers: SimTime,
-}
-
 /// The launches of a run that have ended, by number; none if there are so many that not all of them have spans.
 pub fn launches(machine: &Machine, spans: &[Span]) -> Vec<LaunchTime> {
     if spans.iter().any(is_several) {
@@ -111,20 +99,6 @@ pub fn launches(machine: &Machine, spans: &[Span]) -> Vec<LaunchTime> {
     launches
 }
 
-impl LaunchTimes {
-    /// Of these launches, by number; `None` without one that is no pre-profiler.
-    pub fn of(launches: &[LaunchTime]) -> Option<Self> {
-        let (profilers, kernels): (Vec<&LaunchTime>, Vec<&LaunchTime>) =
-            launches.iter().partition(|launch| is_pre_profiler(&launch.kernel));
-        let profilers = profilers.iter().map(|launch| launch.active.as_ps()).sum();
-        Some(LaunchTimes {
-            first: kernels.first()?.active,
-            last: kernels.last()?.active,
-            profilers: SimTime::from_ps(profilers),
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,7 +106,7 @@ mod tests {
     use counterpoint_framework::model::StatLabel;
 
     #[test]
-    fn the_first_and_the_last_kernel_are_told_from_the_profilers_before_them() {
+    fn launches_are_in_the_order_of_their_numbers() {
         let machine = machine(vec![instance("gpu.scheduler", SCHEDULER), instance("other", "gpu/sm")]);
         let launch = |path: &str, name: &'static str, number: u64, cycles: u64| Span {
             path: path.into(),
@@ -152,9 +126,8 @@ mod tests {
         let numbers: Vec<u64> = found.iter().map(|launch| launch.number).collect();
         assert_eq!(numbers, [1, 2, 9, 10]);
         // Seven cycles of 700 MHz are ten nanoseconds.
-        let [first, last, profilers] = [10, 30, 120].map(SimTime::from_ns);
-        assert_eq!(LaunchTimes::of(&found), Some(LaunchTimes { first, last, profilers }));
-        assert_eq!(LaunchTimes::of(&found[..1]), None);
+        let times: Vec<SimTime> = found.iter().map(|launch| launch.active).collect();
+        assert_eq!(times, [100, 10, 20, 30].map(SimTime::from_ns));
         // Where some have no spans of their own nobody knows which was the last.
         let several = Span { aggregated: 9, name: "step".into(), ..spans[0].clone() };
         assert_eq!(launches(&machine, &[spans[1].clone(), several]), []);

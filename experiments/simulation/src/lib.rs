@@ -2,6 +2,9 @@
 //!
 //! Here meet the framework, which knows no hardware, the components, and the files that users write. Studies, comparisons and reports
 //! stand on it.
+//!
+//! From version 0.2 on [`find::Folder`], [`cost::CostReport`], [`run_value::RunValue`], [`run`] and [`registry_with`] follow semantic
+//! versioning; the rest may change with any version.
 
 pub mod application;
 pub mod cost;
@@ -20,6 +23,7 @@ pub mod launches;
 pub mod output;
 pub mod references;
 pub mod run;
+pub mod run_value;
 mod suffix_tree;
 pub mod summary;
 pub mod synthetic;

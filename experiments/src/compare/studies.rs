@@ -10,7 +10,7 @@ use crate::study::Study;
 use crate::study::index::read;
 use crate::study::store::result;
 use crate::study::table::{Results, Row};
-use crate::study::values::{PointResult, unit};
+use crate::study::values::PointResult;
 
 /// What differs between two studies.
 #[derive(Clone, Debug)]
@@ -74,7 +74,7 @@ pub fn compare_studies(a: &Path, b: &Path, only: &[String]) -> Result<StudyChang
             name: format!("{name}: {value}"),
             a: row.values[value],
             b: other.values[value],
-            unit: unit(value).unwrap_or_default().to_owned(),
+            unit: a.study.values.unit(value).unwrap_or_default().to_owned(),
         };
         changes.values.extend(wanted.map(shift).filter(|shift| !shift.is_none()));
     }

@@ -4,7 +4,7 @@ use counterpoint_report::{Chart, Dot, FigureKind, Series};
 
 use super::growth::Growth;
 use super::table::{Results, Row};
-use super::{FigureFile, Mean, values};
+use super::{FigureFile, Mean};
 use crate::pattern::matches;
 
 /// The chart of a figure.
@@ -21,8 +21,8 @@ pub fn chart(figure: &FigureFile, results: &Results) -> Chart {
     let mut chart = Chart {
         title: figure.title.clone(),
         kind: figure.kind,
-        x_title: figure.x_title.clone().unwrap_or_else(|| titled(figure.x.as_deref().unwrap_or(y))),
-        y_title: figure.y_title.clone().unwrap_or_else(|| titled(y)),
+        x_title: figure.x_title.clone().unwrap_or_else(|| results.titled(figure.x.as_deref().unwrap_or(y))),
+        y_title: figure.y_title.clone().unwrap_or_else(|| results.titled(y)),
         categories: Vec::new(),
         series: Vec::new(),
         stacks: Vec::new(),
@@ -37,19 +37,11 @@ pub fn chart(figure: &FigureFile, results: &Results) -> Chart {
             plan.cdf(&mut chart, y);
         }
         FigureKind::Curves => {
-            chart.x_title = figure.x_title.clone().unwrap_or_else(|| titled("time"));
+            chart.x_title = figure.x_title.clone().unwrap_or_else(|| results.titled("time"));
             plan.curves(&mut chart);
         }
     }
     chart
-}
-
-/// A name with its unit, if it has one.
-fn titled(name: &str) -> String {
-    match values::unit(name) {
-        Some(unit) => format!("{} ({unit})", name.replace('_', " ")),
-        None => name.replace('_', " "),
-    }
 }
 
 /// What is drawn, from which points.

@@ -298,7 +298,7 @@ impl Workers {
                 return End::Broken(WriteError { path: path.clone(), error });
             }
         }
-        let kept = self.store.keep(&job.key, &PointResult::new(job.name.clone(), summary));
+        let kept = self.store.keep(&job.key, &PointResult::new(job.name.clone(), summary, &self.registry));
         match kept.and_then(|()| self.note_speed(job, summary)) {
             Ok(()) => End::Done,
             Err(error) => End::Broken(error),

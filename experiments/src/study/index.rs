@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::plan::{Chosen, Study, load};
 use super::store::PointKey;
 use super::table::Results;
+use super::values::KnownValues;
 
 /// The study as it was run.
 pub const STUDY: &str = "study.yaml";
@@ -24,6 +25,9 @@ pub const RESULTS: &str = "results.csv";
 struct Index {
     #[serde(flatten)]
     chosen: Chosen,
+    /// The values that the study may name.
+    #[serde(default)]
+    values: KnownValues,
     points: Vec<Entry>,
 }
 
@@ -38,7 +42,11 @@ pub(super) fn write(folder: &Path, study: &Study, keys: &[PointKey]) -> Result<(
     let points = study.points.iter().zip(keys);
     let entry =
         |(point, key): (&super::Point, &PointKey)| Entry { labels: point.labels.clone(), key: key.clone() };
-    let index = Index { chosen: study.chosen.clone(), points: points.map(entry).collect() };
+    let index = Index {
+        chosen: study.chosen.clone(),
+        values: study.values.clone(),
+        points: points.map(entry).collect(),
+    };
     let folder = Folder::at(folder)?;
     folder.write(STUDY, |out| out.write_all(study.text.as_bytes()))?;
     folder.write(INDEX, |out| {
@@ -70,7 +78,8 @@ pub fn check(folder: &Path) -> Result<(), String> {
 pub fn read(folder: &Path) -> Result<(Study, Results), String> {
     let index = read_index(folder)?;
     let study = folder.join(STUDY);
-    let study = load(&study.to_string_lossy(), &index.chosen, folder).map_err(|report| report.render())?;
+    let study = load(&study.to_string_lossy(), &index.chosen, folder, &index.values)
+        .map_err(|report| report.render())?;
     let keys: Vec<PointKey> = index.points.into_iter().map(|entry| entry.key).collect();
     if keys.len() != study.points.len() {
         let place = folder.join(INDEX);

@@ -14,15 +14,15 @@ pub mod store;
 pub mod table;
 pub mod values;
 
-use counterpoint_framework::model::Params;
+use counterpoint_framework::model::{Params, Registry};
 use counterpoint_framework::topology;
 
 use file::StudyFile;
 pub use file::{FigureFile, Mean, Paper};
 pub use plan::{Chosen, Point, Study, find, load};
 
-/// The keys of a study file, for `counterpoint explain study`.
-pub fn explain() -> String {
+/// The keys of a study file and the values of its points, for `counterpoint explain study`.
+pub fn explain(registry: &Registry) -> String {
     let mut out = topology::explain_file(
         "study",
         "A study runs every combination of its machines, applications, varied settings, seeds and runs. A finished point is \
@@ -30,8 +30,8 @@ pub fn explain() -> String {
         &StudyFile::fields(),
     );
     out.push_str("\nValues\n");
-    for (name, unit) in values::NAMES {
-        out.push_str(&format!("  {name} ({unit})\n"));
+    for known in values::KnownValues::of(registry).iter() {
+        out.push_str(&format!("  {} ({})\n", known.name, known.unit));
     }
     out
 }

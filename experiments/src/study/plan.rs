@@ -15,7 +15,7 @@ use counterpoint_simulation::run::RunRequest;
 use serde::{Deserialize, Serialize};
 
 use super::file::{Choices, FigureFile, Labelled, Paper, StudyFile};
-use super::values;
+use super::values::KnownValues;
 
 /// A study that is sound.
 #[derive(Clone, Debug)]
@@ -32,6 +32,8 @@ pub struct Study {
     pub dimensions: Vec<String>,
     /// The points, in the order of the file.
     pub points: Vec<Point>,
+    /// The values that its points may have.
+    pub values: KnownValues,
     /// Statistics to reckon with: a name and a pattern.
     pub statistics: Vec<(String, String)>,
     /// What is reckoned.
@@ -73,14 +75,14 @@ pub struct Chosen {
     pub machine: Option<String>,
 }
 
-/// Reads a study. Machines and applications are looked up from the folder `from`.
+/// Reads a study whose points may have these values. Machines and applications are looked up from the folder `from`.
 ///
 /// # Errors
 /// Everything that is wrong with the file.
-pub fn load(path: &str, chosen: &Chosen, from: &Path) -> Result<Study, Report> {
+pub fn load(path: &str, chosen: &Chosen, from: &Path, values: &KnownValues) -> Result<Study, Report> {
     let mut sources = SourceMap::default();
     let mut diagnostics = Diagnostics::default();
-    let study = read(path, chosen, from, &mut sources, &mut diagnostics);
+    let study = read(path, chosen, from, values, &mut sources, &mut diagnostics);
     match study {
         Some(study) if diagnostics.is_empty() => Ok(study),
         _ => Err(Report::new(&diagnostics, sources)),
@@ -91,6 +93,7 @@ fn read(
     path: &str,
     chosen: &Chosen,
     from: &Path,
+    values: &KnownValues,
     sources: &mut SourceMap,
     diagnostics: &mut Diagnostics,
 ) -> Option<Study> {
@@ -129,7 +132,7 @@ fn read(
         .collect();
     let statistics: Vec<(String, String)> =
         file.statistics.0.iter().map(|(key, pattern)| (key.name.clone(), pattern.clone())).collect();
-    let columns = columns(&file, &node, diagnostics);
+    let columns = columns(&file, values, &node, diagnostics);
     let recording = match file.figures.iter().any(|figure| figure.kind == FigureKind::Curves) {
         // Their blocks are counted one by one, however many they are.
         true => Recording { level: Level::Ctas, limit: usize::MAX },
@@ -159,7 +162,7 @@ fn read(
             }
         }
     }
-    check_figures(&file, &dimensions, &node, diagnostics);
+    check_figures(&file, &dimensions, values, &node, diagnostics);
     Some(Study {
         name: file.study,
         description: file.description,
@@ -170,6 +173,7 @@ fn read(
         },
         dimensions,
         points,
+        values: values.clone(),
         statistics,
         columns,
         figures: file.figures,
@@ -290,8 +294,13 @@ fn apply(run: &Raw, label: &str, request: &mut RunRequest, diagnostics: &mut Dia
 }
 
 /// The columns, whose every name must be a value, a statistic, a column above, or one of these of a run.
-fn columns(file: &StudyFile, root: &Node, diagnostics: &mut Diagnostics) -> Vec<(String, Expression)> {
-    let mut known: Vec<String> = values::NAMES.iter().map(|(name, _)| (*name).to_owned()).collect();
+fn columns(
+    file: &StudyFile,
+    values: &KnownValues,
+    root: &Node,
+    diagnostics: &mut Diagnostics,
+) -> Vec<(String, Expression)> {
+    let mut known: Vec<String> = values.names().map(str::to_owned).collect();
     known.extend(file.statistics.names().map(str::to_owned));
     let mut columns = Vec::new();
     let places = root.get("columns");
@@ -328,8 +337,14 @@ fn taken(key: &Key, known: &[String], diagnostics: &mut Diagnostics) {
 }
 
 /// Figures name dimensions, values, statistics and columns.
-fn check_figures(file: &StudyFile, dimensions: &[String], root: &Node, diagnostics: &mut Diagnostics) {
-    let mut values: Vec<&str> = values::NAMES.iter().map(|(name, _)| *name).collect();
+fn check_figures(
+    file: &StudyFile,
+    dimensions: &[String],
+    known: &KnownValues,
+    root: &Node,
+    diagnostics: &mut Diagnostics,
+) {
+    let mut values: Vec<&str> = known.names().collect();
     values.extend(file.statistics.names());
     values.extend(file.columns.names());
     let dimensions: Vec<&str> = dimensions.iter().map(String::as_str).collect();

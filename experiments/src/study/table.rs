@@ -9,7 +9,7 @@ use counterpoint_framework::telemetry::sinks::number;
 use super::growth::Growth;
 use super::plan::{RUN, Study};
 use super::store::{PointKey, point_folder, result};
-use super::values::NAMES;
+use super::values::KnownValues;
 use crate::pattern::matches;
 use crate::recorded::statistics;
 
@@ -22,6 +22,8 @@ pub struct Results {
     pub names: Vec<String>,
     /// A row for each point, in the order of the study.
     pub rows: Vec<Row>,
+    /// The values that points may have.
+    pub values: KnownValues,
 }
 
 /// A point.
@@ -76,17 +78,23 @@ impl Results {
                 row.values.extend(value.map(|value| (name.clone(), value)));
             }
         }
-        let known = NAMES.iter().map(|(name, _)| (*name).to_owned());
+        let known = study.values.names().map(str::to_owned);
         let own = study.statistics.iter().map(|(name, _)| name.clone());
         let names = known.chain(own).chain(study.columns.iter().map(|(name, _)| name.clone()));
         let names = names.filter(|name| rows.iter().any(|row| row.values.contains_key(name))).collect();
-        Results { dimensions: study.dimensions.clone(), names, rows }
+        Results { dimensions: study.dimensions.clone(), names, rows, values: study.values.clone() }
     }
 
     /// The label of a row in a dimension.
     pub fn label<'a>(&self, row: &'a Row, dimension: &str) -> Option<&'a str> {
         let place = self.dimensions.iter().position(|name| name == dimension)?;
         row.labels.get(place).map(String::as_str)
+    }
+
+    /// The name of a value as a title, with its unit if it has one.
+    pub fn titled(&self, name: &str) -> String {
+        let title = name.replace('_', " ");
+        self.values.unit(name).map_or_else(|| title.clone(), |unit| format!("{title} ({unit})"))
     }
 
     /// Writes a line for each point: its labels, then its values.

@@ -1,13 +1,13 @@
-//! The values of a point: what columns and figures can name without having asked for it.
+//! The values of a point: those that columns and figures can name without a line under `statistics`.
 
 use std::collections::BTreeMap;
 
-use counterpoint_framework::model::{StatRow, StatValue};
+use counterpoint_framework::model::{Registry, StatRow, StatValue};
 use counterpoint_framework::telemetry::sinks::rounded;
 use counterpoint_framework::time::SimTime;
 use counterpoint_simulation::exposure::Activity;
-use counterpoint_simulation::launches::LaunchTimes;
 use counterpoint_simulation::run::RunSummary;
+use counterpoint_simulation::run_value::RunValue;
 use serde::{Deserialize, Serialize};
 
 use super::growth::{Growth, growths};
@@ -21,11 +21,11 @@ const PHASES: [(&str, &str); 4] =
 /// The values that every point may have, and their units. A machine that does not count something has no value of it.
 ///
 /// An activity is busy while one of its sort goes on, and exposed while nothing that counts more does ([`Activity`]). The
-/// first and the last launch, pre-profilers apart, take from the placement of their first block to the end of their last one;
-/// so do pre-profilers, which are summed up ([`LaunchTimes`]). Of the accesses to DRAM, those of kernels leave out copies and
-/// walks through page tables; what a kernel left in a cache and somebody else pushed out is the kernel's. `prelude_end` is when the phase of that name has ended,
-/// and phases are as long as they last in all, nothing if there is none: `phase_kernels` holds `phase_tasks`, those of narrow tasks.
-pub const NAMES: &[(&str, &str)] = &[
+/// first and the last launch take from the placement of their first block to the end of their last one. Of the accesses to
+/// DRAM, those of kernels leave out copies and walks through page tables; a line that a kernel left in a cache and another
+/// access evicted is the kernel's. `prelude_end` is when the phase of that name has ended. A phase is as long as it lasts in
+/// all, 0 if there is none: `phase_kernels` holds `phase_tasks`, those of narrow tasks.
+const GENERIC: &[(&str, &str)] = &[
     ("time", "s"),
     ("cycles", "cycles"),
     ("active_cycles", "cycles"),
@@ -60,12 +60,58 @@ pub const NAMES: &[(&str, &str)] = &[
     ("phase_d2h", "s"),
     ("first_launch", "s"),
     ("last_launch", "s"),
-    ("profilers", "s"),
 ];
 
-/// The unit of a value, if it is one that every point may have.
-pub fn unit(name: &str) -> Option<&'static str> {
-    NAMES.iter().find(|(known, _)| *known == name).map(|(_, unit)| *unit)
+/// A value that points may have.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Known {
+    /// Its name.
+    pub name: String,
+    /// Its unit.
+    pub unit: String,
+}
+
+/// The values that points may have: the generic ones, then those of extensions ([`RunValue`]).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct KnownValues(Vec<Known>);
+
+impl Default for KnownValues {
+    /// The generic ones.
+    fn default() -> Self {
+        let known = |(name, unit): &(&str, &str)| Known { name: (*name).to_owned(), unit: (*unit).to_owned() };
+        KnownValues(GENERIC.iter().map(known).collect())
+    }
+}
+
+impl KnownValues {
+    /// With those of the extensions of a registry.
+    ///
+    /// # Panics
+    /// If two values have one name.
+    pub fn of(registry: &Registry) -> Self {
+        let mut known = Self::default();
+        for RunValue { name, unit, .. } in registry.all() {
+            assert!(known.unit(name).is_none(), "there are two values `{name}`");
+            known.0.push(Known { name: (*name).to_owned(), unit: (*unit).to_owned() });
+        }
+        known
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Known> {
+        self.0.iter()
+    }
+
+    /// Their names.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|known| known.name.as_str())
+    }
+
+    /// The unit of a value, if it is one of these.
+    pub fn unit(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|known| known.name == name).map(|known| known.unit.as_str())
+    }
 }
 
 /// Values of all, those of kernels alone, and the statistic that tells what is on behalf of none.
@@ -101,8 +147,8 @@ pub struct PointResult {
 }
 
 impl PointResult {
-    /// What a run came to.
-    pub fn new(point: String, summary: &RunSummary) -> Self {
+    /// The values of a run.
+    pub fn new(point: String, summary: &RunSummary, registry: &Registry) -> Self {
         let seconds = |time: SimTime| time.as_ps() as f64 * 1e-12;
         let mut values = BTreeMap::from([("time".to_owned(), seconds(summary.report.outcome.time()))]);
         for (name, count) in &summary.figures.counts {
@@ -128,9 +174,13 @@ impl PointResult {
             let found = summary.phases.iter().filter(|phase| phase.name == name);
             values.insert(value.to_owned(), found.map(|phase| seconds(phase.busy)).sum());
         }
-        if let Some(LaunchTimes { first, last, profilers }) = LaunchTimes::of(&summary.launches) {
-            let times = [("first_launch", first), ("last_launch", last), ("profilers", profilers)];
-            values.extend(times.map(|(name, time)| (name.to_owned(), seconds(time))));
+        for (name, launch) in
+            [("first_launch", summary.launches.first()), ("last_launch", summary.launches.last())]
+        {
+            values.extend(launch.map(|launch| (name.to_owned(), seconds(launch.active))));
+        }
+        for RunValue { name, of, .. } in registry.all() {
+            values.extend(of(summary).map(|value| ((*name).to_owned(), value)));
         }
         values.values_mut().for_each(|value| *value = rounded(*value));
         let growths = growths(&summary.report.trace.spans, summary.report.outcome.time());

@@ -1,8 +1,10 @@
 //! An extension: SMs that become available one after another, and what it takes to try that out.
 //!
 //! A governor (`governor`) says how many SMs may have blocks. The CTA policy `governed` listens to it through a port of its own, and
-//! `overlays/governed.yaml` brings both into any machine with a GPU. `youngest` is a warp scheduler, `stepwise` a runtime.
+//! `overlays/governed.yaml` brings both into any machine with a GPU. `youngest` is a warp scheduler, `stepwise` a runtime,
+//! `available_sms` a value of studies.
 
+mod available;
 pub mod governed;
 pub mod governor;
 mod stepwise;
@@ -20,6 +22,7 @@ pub fn register(registry: &mut Registry) {
     registry.equipped::<dyn CtaPolicy, governed::Governed>();
     registry.variant::<dyn WarpPolicy, youngest::Youngest>();
     registry.variant::<dyn Runtime, stepwise::Stepwise>();
+    registry.add(available::AVAILABLE);
     for (sort, folder) in [(Sort::Machine, "machines"), (Sort::Overlay, "overlays"), (Sort::Study, "studies")]
     {
         registry.add(Folder::new(sort, env!("CARGO_MANIFEST_DIR"), folder));

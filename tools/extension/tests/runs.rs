@@ -61,5 +61,7 @@ fn its_study_runs() {
     let folder = out.path().display().to_string();
     let table = call(&["study", "governors", "--scale", "small", "--out", &folder]);
     assert!(table.contains("slow_down"), "{table}");
-    assert!(out.path().join("results.csv").is_file() || out.path().join("results.json").is_file());
+    let results = std::fs::read_to_string(out.path().join("results.csv")).unwrap_or_default();
+    assert!(results.lines().next().is_some_and(|names| names.contains(",available_sms,")), "{results}");
+    assert!(call(&["explain", "study"]).contains("available_sms (SMs)"));
 }

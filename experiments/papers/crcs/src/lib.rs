@@ -8,6 +8,7 @@ pub mod messages;
 pub mod mmu;
 mod policy;
 mod runtime;
+mod values;
 
 use counterpoint_framework::model::Registry;
 use counterpoint_simulation::find::{Folder, Sort};
@@ -17,7 +18,7 @@ pub fn register(registry: &mut Registry) {
     policy::register(registry);
     mmu::register(registry);
     runtime::register(registry);
-    registry.add(cost::REPORT);
+    registry.add(cost::REPORT).add(values::PROFILERS);
     for (sort, folder) in [(Sort::Overlay, "overlays"), (Sort::Study, "studies")] {
         registry.add(Folder::new(sort, env!("CARGO_MANIFEST_DIR"), folder));
     }

@@ -31,7 +31,7 @@ impl Explain {
             return Ok(SUCCESS);
         }
         if self.kind == "study" {
-            write!(console.out, "{}", study::explain())?;
+            write!(console.out, "{}", study::explain(registry))?;
             return Ok(SUCCESS);
         }
         if self.kind == "faults" {

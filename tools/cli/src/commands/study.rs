@@ -10,6 +10,7 @@ use clap::Args;
 use counterpoint_experiments::study::engine::{Board, Ran, Settings, StudyError, run_points};
 use counterpoint_experiments::study::index::{self, RESULTS, write_results};
 use counterpoint_experiments::study::table::Results;
+use counterpoint_experiments::study::values::KnownValues;
 use counterpoint_experiments::study::{Chosen, Study as Plan, find, load};
 use counterpoint_framework::model::Registry;
 use counterpoint_simulation::run::RunError;
@@ -59,7 +60,7 @@ impl Study {
             Err(message) => return fail(&[RunError::Usage(message)], console),
         };
         let chosen = Chosen { scale: self.scale.clone(), machine: self.machine.clone() };
-        let plan = match load(&path.to_string_lossy(), &chosen, &here) {
+        let plan = match load(&path.to_string_lossy(), &chosen, &here, &KnownValues::of(registry)) {
             Ok(plan) => plan,
             Err(report) => return fail(&[report.into()], console),
         };

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use counterpoint::SUCCESS;
 use counterpoint_experiments::study::table::{Results, Row};
+use counterpoint_experiments::study::values::KnownValues;
 use counterpoint_experiments::study::{Chosen, Point, load};
 use counterpoint_framework::time::BytesPerSecond;
 use counterpoint_simulation::application::{self, RealFiles};
@@ -81,7 +82,7 @@ fn reckoned(study: &str, machine: [f64; 3]) -> BTreeMap<u32, Row> {
     let kernel = files * 0.09 / 0.91 / 5.0;
 
     let path = folder.join("studies").join(study).display().to_string();
-    let study = load(&path, &Chosen { scale: Some("paper".to_owned()), machine: None }, folder).unwrap();
+    let study = load(&path, &Chosen { scale: Some("paper".to_owned()), machine: None }, folder, &KnownValues::default()).unwrap();
     let launches = |labels: &[String]| {
         let place = study.dimensions.iter().position(|name| name == "app.launches");
         place.map_or(10, |place| labels[place].parse().unwrap())

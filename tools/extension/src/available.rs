@@ -1,0 +1,14 @@
+//! A value of studies: how many SMs the governor has made available.
+use counterpoint_framework::model::StatValue;
+use counterpoint_simulation::run::RunSummary;
+use counterpoint_simulation::run_value::RunValue;
+
+pub const AVAILABLE: RunValue = RunValue { name: "available_sms", unit: "SMs", of: available };
+
+fn available(summary: &RunSummary) -> Option<f64> {
+    let row = summary.report.stats.iter().find(|row| row.label.name == "available")?;
+    match row.value {
+        StatValue::Count(sms) => Some(sms as f64),
+        StatValue::Ratio { .. } | StatValue::Distribution { .. } => None,
+    }
+}
