@@ -5,6 +5,7 @@ use std::io;
 use std::ops::Range;
 use std::path::Path;
 
+use counterpoint_framework::model::Registry;
 use counterpoint_host_model::program::{Argument, LaunchStep, Step};
 use counterpoint_ptx::functional::FlatMemory;
 use counterpoint_simulation::application::{Files, LoadedApplication, load};
@@ -48,7 +49,7 @@ pub fn load_in_dialect(name: &str, dialect: &str, sets: &[&str]) -> LoadedApplic
     let folder = root().join("experiments/applications").join(name);
     let path = folder.join(format!("{name}.yaml")).display().to_string();
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
-    let loaded = load(&path, &sets, &InDialect(dialect));
+    let loaded = load(&path, &sets, &InDialect(dialect), &Registry::default());
     loaded.unwrap_or_else(|report| panic!("{}", report.render()))
 }
 

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use counterpoint_framework::model::Registry;
 use counterpoint_framework::telemetry::Meter;
 use counterpoint_host_model::Journal;
 use counterpoint_host_model::functional::{FunctionalHost, Launched};
@@ -50,7 +51,7 @@ fn functional(criterion: &mut Criterion) {
     group.sample_size(10);
     for name in APPLICATIONS {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("applications/{name}/{name}.yaml"));
-        let loaded = load(&path.display().to_string(), &[], &RealFiles)
+        let loaded = load(&path.display().to_string(), &[], &RealFiles, &Registry::default())
             .unwrap_or_else(|report| panic!("{}", report.render()));
         let Application { name: full_name, buffers, modules, steps, .. } = loaded.application.clone();
         let kernels = Application { name: full_name, buffers, modules, steps, ..Application::default() };

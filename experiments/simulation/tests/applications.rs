@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use counterpoint_framework::model::Registry;
 use counterpoint_framework::telemetry::Meter;
 use counterpoint_host_model::Journal;
 use counterpoint_host_model::functional::{FunctionalHost, Launched};
@@ -59,7 +60,8 @@ impl Files for Committed {
 fn loaded(name: &str, size: &str, dialect: Option<&'static str>) -> LoadedApplication {
     let path = folder().join(name).join(format!("{name}.yaml")).display().to_string();
     let sets = if size == "default" { Vec::new() } else { vec![format!("app.size={size}")] };
-    load(&path, &sets, &Committed(dialect)).unwrap_or_else(|report| panic!("{}", report.render()))
+    load(&path, &sets, &Committed(dialect), &Registry::default())
+        .unwrap_or_else(|report| panic!("{}", report.render()))
 }
 
 fn small(name: &str, dialect: &'static str) -> LoadedApplication {

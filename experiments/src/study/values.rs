@@ -79,7 +79,8 @@ pub struct KnownValues(Vec<Known>);
 impl Default for KnownValues {
     /// The generic ones.
     fn default() -> Self {
-        let known = |(name, unit): &(&str, &str)| Known { name: (*name).to_owned(), unit: (*unit).to_owned() };
+        let known =
+            |(name, unit): &(&str, &str)| Known { name: (*name).to_owned(), unit: (*unit).to_owned() };
         KnownValues(GENERIC.iter().map(known).collect())
     }
 }

@@ -1,4 +1,4 @@
-//! Compiles every `experiments/applications/*/kernel.cu` to PTX again, in the dialects of the compilers at hand. The dialect
+//! Compiles every `kernel.cu` of `experiments/applications` and of papers' `applications` to PTX again, in the dialects of the compilers at hand. The dialect
 //! that an application names in its YAML lies beside it, the others in `tests/corpus`.
 //!
 //! Neither compiler is part of this repository: the user names a clang, NVRTC libraries, or both. What a dialect is,
@@ -93,20 +93,29 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Request, String>
     Ok(request)
 }
 
-/// The applications that have CUDA C, or the one that is asked for.
+/// The applications that have CUDA C, those of papers too, or the one that is asked for.
 fn folders(only: Option<&str>) -> Result<Vec<PathBuf>, String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/applications");
-    let entries = std::fs::read_dir(&root).map_err(|error| format!("{}: {error}", root.display()))?;
-    let mut folders: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    let papers = entries(&root.join("papers"))?.into_iter().map(|paper| paper.join("applications"));
+    let mut folders = entries(&root.join("applications"))?;
+    for applications in papers.filter(|folder| folder.is_dir()) {
+        folders.extend(entries(&applications)?);
+    }
     folders.retain(|folder| folder.join("kernel.cu").is_file());
     folders.sort();
     if let Some(name) = only {
         folders.retain(|folder| folder.file_name().is_some_and(|file| file == name));
         if folders.is_empty() {
-            return Err(format!("there is no {}/{name}/kernel.cu", root.display()));
+            return Err(format!("no application `{name}` below {} has a kernel.cu", root.display()));
         }
     }
     Ok(folders)
+}
+
+/// What is in a folder.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let entries = std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    Ok(entries.filter_map(|entry| Some(entry.ok()?.path())).collect())
 }
 
 /// The folders whose kernels are kept in a dialect, each with the file. An application without a folder in the corpus has

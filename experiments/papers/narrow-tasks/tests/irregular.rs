@@ -1,5 +1,6 @@
 //! Narrow tasks whose inputs have sizes by chance, and tasks that share their places in memory.
 
+use counterpoint_framework::model::Registry;
 use counterpoint_host_model::program::{Step, Task};
 use counterpoint_simulation::application::{LoadedApplication, RealFiles, load};
 use counterpoint_simulation::run::RunRequest;
@@ -27,8 +28,9 @@ const PROGRAMS: [(&str, bool); 12] = [
 fn tasks(program: &str, sets: &[&str]) -> Vec<Task> {
     let path = root().join(format!("experiments/applications/{program}/{program}.yaml"));
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
-    let loaded: LoadedApplication = load(&path.display().to_string(), &sets, &RealFiles)
-        .unwrap_or_else(|report| panic!("{}", report.render()));
+    let loaded: LoadedApplication =
+        load(&path.display().to_string(), &sets, &RealFiles, &Registry::default())
+            .unwrap_or_else(|report| panic!("{}", report.render()));
     let of_step = |step: &Step| match step {
         Step::Tasks(tasks) => tasks.to_vec(),
         _ => Vec::new(),

@@ -14,7 +14,7 @@ use super::reader::{Reader, reason};
 use super::{Against, Expectation, Found, InputFile};
 use crate::generate::{GENERATORS, Generator};
 use crate::output::RESERVED;
-use crate::references::{self, REFERENCES};
+use crate::references;
 use crate::verify::Tolerance;
 
 impl Reader<'_> {
@@ -265,13 +265,13 @@ impl Reader<'_> {
         let text = self.text(node)?;
         match way {
             "reference" => {
-                let found = references::named(&text);
+                let found = references::all(self.registry).find(|reference| reference.name == text);
                 if found.is_none() {
                     let diagnostic = Diagnostic::new(node.span, format!("there is no reference `{text}`"));
-                    let names = REFERENCES.iter().map(|reference| reference.name);
+                    let names = references::all(self.registry).map(|reference| reference.name);
                     self.diagnostics.report(diagnostic.suggest(&text, names));
                 }
-                found.map(Against::Reference)
+                found.copied().map(Against::Reference)
             }
             "file" => {
                 let path = self.beside(node.span, &text);

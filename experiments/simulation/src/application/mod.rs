@@ -34,7 +34,7 @@ use std::io;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use counterpoint_framework::model::{Report, SourceMap, Span};
+use counterpoint_framework::model::{Registry, Report, SourceMap, Span};
 use counterpoint_host_model::program::{Application, BufferId, LaunchStep};
 
 use crate::element::Element;
@@ -86,7 +86,7 @@ pub struct Expectation {
 #[derive(Clone, Debug)]
 pub enum Against {
     /// A reference implementation.
-    Reference(&'static Reference),
+    Reference(Reference),
     /// A file.
     File(InputFile),
     /// The FNV-1a hash of the right bytes.
@@ -175,12 +175,18 @@ impl LoadedApplication {
 /// The word with which settings of the command line address the application: `--set app.n=256`.
 pub const SETTING_PREFIX: &str = "app.";
 
-/// Loads an application file, with settings `app.name=value` for its parameters, the last one winning.
+/// Loads an application file, with settings `app.name=value` for its parameters, the last one winning. Its references are those of
+/// this crate and of the registry's extensions.
 ///
 /// # Errors
 /// Everything that is wrong with it.
-pub fn load(path: &str, sets: &[String], files: &dyn Files) -> Result<LoadedApplication, Report> {
-    let mut reader = reader::Reader::new(files);
+pub fn load(
+    path: &str,
+    sets: &[String],
+    files: &dyn Files,
+    registry: &Registry,
+) -> Result<LoadedApplication, Report> {
+    let mut reader = reader::Reader::new(files, registry);
     let loaded = reader.application(path, sets);
     let (diagnostics, sources): (_, SourceMap) = (reader.diagnostics, reader.sources);
     match loaded {

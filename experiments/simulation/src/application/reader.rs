@@ -1,6 +1,6 @@
 //! The reader that all parts of the loader share: texts, problems, and small steps such as "a map with these keys".
 
-use counterpoint_framework::model::{Diagnostic, Diagnostics, FileId, Key, Node, SourceMap, Span};
+use counterpoint_framework::model::{Diagnostic, Diagnostics, FileId, Key, Node, Registry, SourceMap, Span};
 use counterpoint_framework::topology::beside;
 use counterpoint_host_model::modules::Module;
 use counterpoint_host_model::program::{Application, BufferId, Step};
@@ -14,6 +14,8 @@ use crate::element::Element;
 /// An application on its way from YAML.
 pub(super) struct Reader<'a> {
     pub(super) files: &'a dyn Files,
+    /// What extensions bring along.
+    pub(super) registry: &'a Registry,
     pub(super) sources: SourceMap,
     pub(super) diagnostics: Diagnostics,
     pub(super) parameters: Parameters,
@@ -39,9 +41,10 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(files: &'a dyn Files) -> Self {
+    pub(super) fn new(files: &'a dyn Files, registry: &'a Registry) -> Self {
         Reader {
             files,
+            registry,
             sources: SourceMap::default(),
             diagnostics: Diagnostics::default(),
             parameters: Parameters::default(),

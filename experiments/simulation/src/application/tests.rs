@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use counterpoint_framework::model::Registry;
 use counterpoint_host_model::program::{Argument, Step};
 
 use super::*;
 use crate::element::Element;
+use crate::references::ReferenceInput;
 
 mod include;
 mod steps;
@@ -64,7 +66,22 @@ fn files(yaml: &str) -> BTreeMap<String, Vec<u8>> {
 
 fn loaded(yaml: &str, sets: &[&str]) -> Result<LoadedApplication, String> {
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
-    load("x/app.yaml", &sets, &files(yaml)).map_err(|report| report.render())
+    load("x/app.yaml", &sets, &files(yaml), &Registry::default()).map_err(|report| report.render())
+}
+
+#[test]
+fn an_extension_brings_references() {
+    let yaml = GOOD.replace("fnv64: cbf29ce484222325", "reference: zeros");
+    let zeros = |input: &ReferenceInput<'_>| Ok(vec![0; 4 * input.size("n")?]);
+    let mut registry = Registry::default();
+    registry.add(Reference { name: "zeros", compute: zeros });
+    let loaded = load("x/app.yaml", &[], &files(&yaml), &registry).unwrap();
+    let Against::Reference(Reference { name: "zeros", compute }) = loaded.expectations[0].against else {
+        panic!("{:?}", loaded.expectations)
+    };
+    let input = ReferenceInput { parameters: &loaded.parameters, buffers: &BTreeMap::new(), wanted: "a" };
+    assert_eq!(compute(&input), Ok(vec![0; 32]));
+    assert!(load("x/app.yaml", &[], &files(&yaml), &Registry::default()).is_err());
 }
 
 /// The problems of the good application with one text replaced.
@@ -290,7 +307,7 @@ x/app.yaml:11:19: error: cannot read `x/b.f32`: no such file
 fn problems_in_ptx_are_shown_in_ptx() {
     let mut all = files(GOOD);
     all.insert("x/k.ptx".into(), PTX.replace("\tret;", "\tfrob.u32 %r1, 2;").into_bytes());
-    let report = load("x/app.yaml", &[], &all).expect_err("a problem").render();
+    let report = load("x/app.yaml", &[], &all, &Registry::default()).expect_err("a problem").render();
     assert!(report.starts_with("x/k.ptx:11:"), "{report}");
     assert!(report.contains(" 11 | \tfrob.u32 %r1, 2;"), "{report}");
 }
@@ -305,6 +322,6 @@ fn what_is_no_application_is_refused() {
         first("counterpoint: 1\nmachine: m"),
         "x/app.yaml:2:10: error: this is the file of a different thing: `machine`"
     );
-    let missing = load("none.yaml", &[], &files(GOOD)).expect_err("a problem").render();
+    let missing = load("none.yaml", &[], &files(GOOD), &Registry::default()).expect_err("a problem").render();
     assert_eq!(missing.trim_end(), "none.yaml:1:1: error: cannot read `none.yaml`: no such file");
 }

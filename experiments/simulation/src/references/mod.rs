@@ -42,6 +42,7 @@ mod vecadd;
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
+use counterpoint_framework::model::Registry;
 use counterpoint_framework::topology::expression::random;
 
 /// What a reference may look at.
@@ -172,7 +173,9 @@ fn bytes_of_u32s(values: &[u32]) -> Vec<u8> {
     values.iter().flat_map(|value| value.to_le_bytes()).collect()
 }
 
-/// A reference: its name, and the function that computes the bytes of the wanted buffer.
+/// A reference: its name, and the function that computes the bytes of the wanted buffer. An extension registers its own:
+/// `registry.add(Reference { .. })`.
+#[derive(Clone, Copy)]
 pub struct Reference {
     /// The name by which YAML refers to it.
     pub name: &'static str,
@@ -249,7 +252,7 @@ pub const REFERENCES: &[Reference] = &[
     Reference { name: "vecadd", compute: vecadd::reference },
 ];
 
-/// The reference of a name.
-pub fn named(name: &str) -> Option<&'static Reference> {
-    REFERENCES.iter().find(|reference| reference.name == name)
+/// The references of this crate, then those of extensions.
+pub fn all(registry: &Registry) -> impl Iterator<Item = &Reference> {
+    REFERENCES.iter().chain(registry.all())
 }

@@ -47,7 +47,7 @@ pub fn load_application(
     let path =
         find(Sort::Application, &request.application, &request.folder, registry).map_err(RunError::Usage)?;
     let (_, sets) = split(&request.sets);
-    let loaded = application::load(&path, &sets, &RealFiles)?;
+    let loaded = application::load(&path, &sets, &RealFiles, registry)?;
     Ok((path, loaded))
 }
 

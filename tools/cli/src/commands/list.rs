@@ -7,7 +7,7 @@ use counterpoint_framework::model::{Field, Registry};
 use counterpoint_framework::topology;
 use counterpoint_simulation::find::{Sort, list};
 use counterpoint_simulation::generate::GENERATORS;
-use counterpoint_simulation::references::REFERENCES;
+use counterpoint_simulation::references;
 
 use crate::{Console, SUCCESS};
 
@@ -60,7 +60,7 @@ fn text(what: What, registry: &Registry) -> String {
         What::Kinds => topology::list(&registry.catalogue),
         What::Policies => choices(registry, "gpu/cta-scheduler", "policy"),
         What::Runtimes => choices(registry, "host/cpu", "runtime"),
-        What::References => columns(REFERENCES.iter().map(|reference| (reference.name, ""))),
+        What::References => columns(references::all(registry).map(|reference| (reference.name, ""))),
         What::Generators => columns(GENERATORS.iter().map(|info| (info.name, info.doc))),
     }
 }

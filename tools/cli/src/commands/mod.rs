@@ -87,7 +87,7 @@ impl Command {
             Command::List(command) => command.execute(registry, console),
             Command::Explain(command) => command.execute(registry, console),
             Command::Schema(command) => command.execute(registry, console),
-            Command::Ptx(command) => command.execute(console),
+            Command::Ptx(command) => command.execute(registry, console),
             Command::Study(command) => command.execute(registry, console),
             Command::Report(command) => command.execute(console),
             Command::Validate(command) => command.execute(registry, console),

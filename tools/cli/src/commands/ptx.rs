@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use counterpoint_framework::model::Registry;
 use counterpoint_framework::model::diagnostics::nearest;
 use counterpoint_ptx::analysis::access::{Array, KernelAccesses, MemoryAccess};
 use counterpoint_ptx::analysis::ranges::{Launch, Touched, ranges};
@@ -119,9 +120,9 @@ fn load(file: &PathBuf, kernel: Option<&str>) -> Result<Loaded, Vec<String>> {
 }
 
 impl Ptx {
-    pub(super) fn execute(&self, console: &mut Console<'_>) -> io::Result<u8> {
+    pub(super) fn execute(&self, registry: &Registry, console: &mut Console<'_>) -> io::Result<u8> {
         let (file, kernel, analyse) = match &self.what {
-            What::Synth(synth) => return synth.execute(console),
+            What::Synth(synth) => return synth.execute(registry, console),
             What::Profile(profile) => return profile.execute(console),
             What::Show { file, kernel } => (file, kernel, None),
             What::Analyse(analyse) => (&analyse.file, &analyse.kernel, Some(analyse)),

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use clap::Args;
+use counterpoint_framework::model::Registry;
 use counterpoint_simulation::application::{self, RealFiles};
 
 use super::ptx::{no_kernel, refuse};
@@ -23,9 +24,9 @@ pub(super) struct Synth {
 }
 
 impl Synth {
-    pub(super) fn execute(&self, console: &mut Console<'_>) -> io::Result<u8> {
+    pub(super) fn execute(&self, registry: &Registry, console: &mut Console<'_>) -> io::Result<u8> {
         let place = self.file.display().to_string();
-        let mut kernels = match application::load(&place, &self.sets, &RealFiles) {
+        let mut kernels = match application::load(&place, &self.sets, &RealFiles, registry) {
             Ok(loaded) => loaded.synthetic,
             Err(report) => return refuse(console, &[report.render()]),
         };

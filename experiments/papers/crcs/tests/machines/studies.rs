@@ -7,6 +7,7 @@ use counterpoint::SUCCESS;
 use counterpoint_experiments::study::table::{Results, Row};
 use counterpoint_experiments::study::values::KnownValues;
 use counterpoint_experiments::study::{Chosen, Point, load};
+use counterpoint_framework::model::Registry;
 use counterpoint_framework::time::BytesPerSecond;
 use counterpoint_simulation::application::{self, RealFiles};
 use counterpoint_simulation::registry_with;
@@ -69,7 +70,7 @@ fn bandwidths() -> [f64; 3] {
 fn reckoned(study: &str, machine: [f64; 3]) -> BTreeMap<u32, Row> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let hotspot = folder.join("../../applications/hotspot/hotspot.yaml").display().to_string();
-    let hotspot = application::load(&hotspot, &[], &RealFiles).unwrap();
+    let hotspot = application::load(&hotspot, &[], &RealFiles, &Registry::default()).unwrap();
     let read: usize = hotspot.files().map(|file| file.bytes as usize).sum();
     let written = read / 2;
     let [input, output, bus] = machine;
@@ -82,7 +83,13 @@ fn reckoned(study: &str, machine: [f64; 3]) -> BTreeMap<u32, Row> {
     let kernel = files * 0.09 / 0.91 / 5.0;
 
     let path = folder.join("studies").join(study).display().to_string();
-    let study = load(&path, &Chosen { scale: Some("paper".to_owned()), machine: None }, folder, &KnownValues::default()).unwrap();
+    let study = load(
+        &path,
+        &Chosen { scale: Some("paper".to_owned()), machine: None },
+        folder,
+        &KnownValues::default(),
+    )
+    .unwrap();
     let launches = |labels: &[String]| {
         let place = study.dimensions.iter().position(|name| name == "app.launches");
         place.map_or(10, |place| labels[place].parse().unwrap())

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use counterpoint_host_model::program::Step;
 
+use counterpoint_framework::model::Registry;
+
 use super::super::{LoadedApplication, load};
 use super::{GOOD, files};
 
@@ -35,7 +37,7 @@ fn own(yaml: &str) -> Result<LoadedApplication, String> {
         ("y/machine.yaml", "counterpoint: 1\nmachine: m\n".into()),
     ];
     files.extend(more.map(|(path, text)| (path.to_owned(), text)));
-    load("y/own.yaml", &[], &files).map_err(|report| report.render())
+    load("y/own.yaml", &[], &files, &Registry::default()).map_err(|report| report.render())
 }
 
 #[test]
@@ -92,6 +94,6 @@ fn a_chain_of_files_has_an_end() {
     let one = |number| format!("counterpoint: 1\napplication: a\ninclude: {}.yaml\n", number + 1);
     let files: BTreeMap<String, Vec<u8>> =
         (0..100_000).map(|number| (format!("{number}.yaml"), one(number).into_bytes())).collect();
-    let problem = load("0.yaml", &[], &files).unwrap_err().render();
+    let problem = load("0.yaml", &[], &files, &Registry::default()).unwrap_err().render();
     assert!(problem.contains("64.yaml:3:10: error: includes nested more than 64 deep"), "{problem}");
 }
