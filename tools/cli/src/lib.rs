@@ -64,6 +64,8 @@ pub const PAPERS: &[Extension] = &[
     #[cfg(feature = "papers")]
     counterpoint_dka::register,
     #[cfg(feature = "papers")]
+    counterpoint_interleave::register,
+    #[cfg(feature = "papers")]
     counterpoint_narrow_tasks::register,
 ];
 

@@ -1,0 +1,20 @@
+//! Kernel-interleaved thread block scheduling (Awatramani, Zambreno and Rover, "Increasing GPU Throughput using Kernel Interleaved
+//! Thread Block Scheduling", ICCD 2013).
+//!
+//! Kernels that run at the same time have disjoint SMs (`spatial`), or all of them have all SMs and about half of their blocks on
+//! each (`interleaved`). `applications/` has the kernels, after Rodinia, and `references` what they compute.
+
+mod references;
+
+use counterpoint_framework::model::Registry;
+use counterpoint_simulation::find::{Folder, Sort};
+
+/// Registers all of it.
+pub fn register(registry: &mut Registry) {
+    references::register(registry);
+    for (sort, folder) in
+        [(Sort::Application, "applications"), (Sort::Overlay, "overlays"), (Sort::Study, "studies")]
+    {
+        registry.add(Folder::new(sort, env!("CARGO_MANIFEST_DIR"), folder));
+    }
+}
