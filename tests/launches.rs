@@ -111,7 +111,9 @@ impl Device {
                 Step::Record(..) | Step::Wait(..) | Step::Synchronize(_) => {}
                 Step::Swap(a, b) => self.meaning.swap(a.0 as usize, b.0 as usize),
                 Step::Repeat(times, steps) => (0..*times).for_each(|_| self.run(steps, launch)),
-                Step::Pipeline { launches, .. } => self.run(launches, launch),
+                Step::Pipeline { launches, .. } | Step::Together { rounds: launches, .. } => {
+                    self.run(launches, launch);
+                }
                 Step::Loop { until, most, steps } => {
                     for _ in 0..*most {
                         self.run(steps, launch);

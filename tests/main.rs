@@ -35,6 +35,7 @@ mod telemetry;
 mod textures;
 mod throughput_model;
 mod tidy;
+mod together;
 mod traffic;
 mod tutorial;
 mod validate_command;

@@ -413,6 +413,11 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
+    /// Whether a command has been sent and is not done.
+    pub fn is_under_way(&self, id: CommandId) -> bool {
+        self.commands.contains_key(&id)
+    }
+
     async fn command(
         &mut self,
         device: u32,

@@ -28,7 +28,7 @@ use races::{Name, Place, Race, Races, Rival, Touches};
 
 use crate::journal::Journal;
 use crate::program::{
-    Application, Argument, Awaited, Buffer, BufferId, DEFAULT_STREAM, LaunchStep, Range, Step, Task,
+    Application, Argument, Awaited, Buffer, BufferId, DEFAULT_STREAM, LaunchStep, Member, Range, Step, Task,
 };
 
 /// What a launch executed.
@@ -404,6 +404,7 @@ impl<'a> FunctionalHost<'a> {
                     ControlFlow::Continue(())
                 }
                 Step::Pipeline { launches, .. } => self.steps(launches)?,
+                Step::Together { members, rounds } => self.together(members, rounds)?,
                 Step::Repeat(times, steps) => {
                     let mut flow = ControlFlow::Continue(());
                     for _ in 0..*times {
@@ -443,6 +444,19 @@ impl<'a> FunctionalHost<'a> {
             };
             if flow.is_break() || self.options.interrupt.load(Ordering::Relaxed) {
                 return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Does the rounds of applications once each.
+    fn together(&mut self, members: &[Member], rounds: &[Step]) -> Result<ControlFlow<()>, Fault> {
+        for (member, round) in members.iter().zip(rounds) {
+            if self.steps(std::slice::from_ref(round))?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+            for &buffer in &member.copy_out {
+                self.copy(Direction::DeviceToHost, self.application.whole(buffer), member.stream)?;
             }
         }
         Ok(ControlFlow::Continue(()))

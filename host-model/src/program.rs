@@ -201,6 +201,17 @@ impl Condition {
     }
 }
 
+/// An application that runs together with others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Its name.
+    pub name: String,
+    /// The stream that it has to itself.
+    pub stream: u32,
+    /// Buffers that are copied back behind its first round.
+    pub copy_out: Vec<BufferId>,
+}
+
 /// A step of the part that runs on the device.
 #[derive(Clone, Debug)]
 pub enum Step {
@@ -245,15 +256,24 @@ pub enum Step {
         /// The steps of a round.
         steps: Vec<Step>,
     },
+    /// Applications side by side: each does its round, and does it again while another one has not completed its first. A runtime
+    /// that does one thing after another does each round once.
+    Together {
+        /// The applications.
+        members: Vec<Member>,
+        /// The round of each.
+        rounds: Vec<Step>,
+    },
 }
 
 impl Step {
     /// The steps of one round, of a step that has rounds.
     pub fn inner(&self) -> &[Step] {
         match self {
-            Step::Repeat(_, steps) | Step::Loop { steps, .. } | Step::Pipeline { launches: steps, .. } => {
-                steps
-            }
+            Step::Repeat(_, steps)
+            | Step::Loop { steps, .. }
+            | Step::Pipeline { launches: steps, .. }
+            | Step::Together { rounds: steps, .. } => steps,
             _ => &[],
         }
     }
@@ -352,6 +372,7 @@ impl Application {
         let of_step = |step: &Step| match step {
             Step::Copy { buffer, .. } => size(buffer),
             Step::Tasks(tasks) => tasks.iter().flat_map(Task::copies).map(|range| range.bytes).sum(),
+            Step::Together { members, .. } => members.iter().flat_map(|one| &one.copy_out).map(size).sum(),
             _ => 0,
         };
         copies + sum(&self.steps, &of_step)
@@ -379,7 +400,8 @@ impl Application {
 
     /// The kernels of all launches in their order, each with its thread blocks; nothing if nobody knows how often.
     pub fn blocks(&self) -> Option<Vec<(&str, u64)>> {
-        let open = self.steps.iter().any(|step| step.any(&|step| matches!(step, Step::Loop { .. })));
+        let is_open = |step: &Step| matches!(step, Step::Loop { .. } | Step::Together { .. });
+        let open = self.steps.iter().any(|step| step.any(&is_open));
         (!open).then(|| {
             let mut blocks = Vec::new();
             blocks_of(&self.steps, &mut blocks);
@@ -409,11 +431,13 @@ fn add_blocks<'a>(launch: &'a LaunchStep, blocks: &mut Vec<(&'a str, u64)>) {
     }
 }
 
-/// The sum over all steps, as often as they are done; a loop counts once, since nobody knows its rounds.
+/// The sum over all steps, as often as they are done; a loop and rounds beside others count once, since nobody knows how often they
+/// are done.
 fn sum(steps: &[Step], of_step: &dyn Fn(&Step) -> u64) -> u64 {
     let each = steps.iter().map(|step| match step {
         Step::Repeat(times, steps) => u64::from(*times) * sum(steps, of_step),
         Step::Loop { steps, .. } | Step::Pipeline { launches: steps, .. } => sum(steps, of_step),
+        Step::Together { rounds, .. } => of_step(step) + sum(rounds, of_step),
         step => of_step(step),
     });
     each.sum()

@@ -27,6 +27,7 @@ pub mod run_value;
 mod suffix_tree;
 pub mod summary;
 pub mod synthetic;
+pub mod together;
 pub mod totals;
 pub mod verify;
 pub mod waits;

@@ -36,6 +36,7 @@ use crate::hashes::{Hashed, Hashes};
 use crate::launches::{LaunchTime, launches};
 use crate::output::{Folder, RECORDS, WriteError};
 use crate::summary::{Figures, Phase, phases};
+use crate::together::Together;
 use crate::verify::Verdict;
 use crate::waits::Waits;
 
@@ -96,6 +97,8 @@ pub struct RunSummary {
     pub launched: Option<Vec<Launched>>,
     /// The launches that have ended, by number.
     pub launches: Vec<LaunchTime>,
+    /// What applications that ran together came to.
+    pub together: Option<Together>,
     /// The most wanted numbers.
     pub figures: Figures,
     /// Input files that were made.
@@ -276,6 +279,7 @@ pub fn run_watched(
         },
         phases: phases(&report.trace.spans),
         launches: launches(&machine.machine, &report.trace.spans),
+        together: Together::of(&program, &report.trace.spans),
         figures: match &launched {
             Some(launches) => functional::figures(launches),
             None => Figures::new(&machine.machine, &report),

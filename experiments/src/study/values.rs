@@ -8,9 +8,13 @@ use counterpoint_framework::time::SimTime;
 use counterpoint_simulation::exposure::Activity;
 use counterpoint_simulation::run::RunSummary;
 use counterpoint_simulation::run_value::RunValue;
+use counterpoint_simulation::together::Together;
 use serde::{Deserialize, Serialize};
 
 use super::growth::{Growth, growths};
+
+/// Applications that run together whose rates and rounds are values.
+const MOST_TOGETHER: usize = 4;
 
 /// The phase in which a host reads its inputs.
 const PRELUDE: &str = "prelude";
@@ -24,7 +28,9 @@ const PHASES: [(&str, &str); 4] =
 /// first and the last launch take from the placement of their first block to the end of their last one. Of the accesses to
 /// DRAM, those of kernels leave out copies and walks through page tables; a line that a kernel left in a cache and another
 /// access evicted is the kernel's. `prelude_end` is when the phase of that name has ended. A phase is as long as it lasts in
-/// all, 0 if there is none: `phase_kernels` holds `phase_tasks`, those of narrow tasks.
+/// all, 0 if there is none: `phase_kernels` holds `phase_tasks`, those of narrow tasks. Of applications that run together, `window` is
+/// how long all of them run, `rate_1` the thread instructions a second of the first in this time, and `round_1` how long its first
+/// round takes ([`Together`]).
 const GENERIC: &[(&str, &str)] = &[
     ("time", "s"),
     ("cycles", "cycles"),
@@ -60,6 +66,15 @@ const GENERIC: &[(&str, &str)] = &[
     ("phase_d2h", "s"),
     ("first_launch", "s"),
     ("last_launch", "s"),
+    ("window", "s"),
+    ("rate_1", "instructions/s"),
+    ("rate_2", "instructions/s"),
+    ("rate_3", "instructions/s"),
+    ("rate_4", "instructions/s"),
+    ("round_1", "s"),
+    ("round_2", "s"),
+    ("round_3", "s"),
+    ("round_4", "s"),
 ];
 
 /// A value that points may have.
@@ -179,6 +194,13 @@ impl PointResult {
             [("first_launch", summary.launches.first()), ("last_launch", summary.launches.last())]
         {
             values.extend(launch.map(|launch| (name.to_owned(), seconds(launch.active))));
+        }
+        if let Some(Together { window, sides }) = &summary.together {
+            values.insert("window".to_owned(), seconds(*window));
+            for (number, side) in (1..=MOST_TOGETHER).zip(sides) {
+                values.insert(format!("rate_{number}"), side.rate);
+                values.insert(format!("round_{number}"), seconds(side.round));
+            }
         }
         for RunValue { name, of, .. } in registry.all() {
             values.extend(of(summary).map(|value| ((*name).to_owned(), value)));

@@ -3,6 +3,7 @@
 //! A runtime is one file with its parameters and one line in the list.
 
 mod steps;
+mod together;
 mod walk;
 
 counterpoint_framework::variants! {

@@ -7,9 +7,12 @@ use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::telemetry::SpanId;
 use counterpoint_protocols::bus::{CommandId, Direction};
 
-use super::walk::{Sends, Walks};
+use super::together::together;
+use super::walk::{Sends, Walks, one_after_another};
 use crate::driver::Driver;
-use crate::program::{Awaited, BufferId, Condition, DEFAULT_STREAM, EventId, LaunchStep, Range, Step};
+use crate::program::{
+    Awaited, BufferId, Condition, DEFAULT_STREAM, EventId, LaunchStep, Member, Range, Step,
+};
 
 /// What has been sent to a device.
 #[derive(Default)]
@@ -103,6 +106,36 @@ impl Sender {
         stream
     }
 
+    /// Launches a kernel on a stream; the result names it.
+    pub(super) async fn launch_as(
+        &mut self,
+        driver: &mut Driver<'_>,
+        launch: &LaunchStep,
+        stream: u32,
+        parent: Option<SpanId>,
+    ) -> Result<CommandId, Fault> {
+        let stream = self.enter(driver, launch.device, stream).await;
+        let id = driver.launch(launch, stream, parent).await?;
+        self.sent(launch.device, stream, id);
+        Ok(id)
+    }
+
+    /// Copies a part of a buffer on a stream; the result names the copy.
+    pub(super) async fn copy_as(
+        &mut self,
+        driver: &mut Driver<'_>,
+        direction: Direction,
+        part: Range,
+        stream: u32,
+        parent: Option<SpanId>,
+    ) -> Result<CommandId, Fault> {
+        let device = driver.device_of(part.buffer);
+        let stream = self.enter(driver, device, stream).await;
+        let id = driver.copy_part(direction, part, stream, parent).await?;
+        self.sent(device, stream, id);
+        Ok(id)
+    }
+
     /// A command has been sent.
     fn sent(&mut self, device: u32, stream: u32, id: CommandId) {
         let state = self.devices.entry(device).or_default();
@@ -120,10 +153,7 @@ impl Sender {
 #[async_trait(?Send)]
 impl Sends for Sender {
     async fn launch(&mut self, driver: &mut Driver<'_>, launch: &LaunchStep) -> Result<(), Fault> {
-        let stream = self.enter(driver, launch.device, launch.stream).await;
-        let id = driver.launch(launch, stream, self.parent).await?;
-        self.sent(launch.device, stream, id);
-        Ok(())
+        self.launch_as(driver, launch, launch.stream, self.parent).await.map(drop)
     }
 
     async fn copy(
@@ -133,10 +163,7 @@ impl Sends for Sender {
         part: Range,
         stream: u32,
     ) -> Result<(), Fault> {
-        let device = driver.device_of(part.buffer);
-        let stream = self.enter(driver, device, stream).await;
-        let id = driver.copy_part(direction, part, stream, self.parent).await?;
-        self.sent(device, stream, id);
+        let id = self.copy_as(driver, direction, part, stream, self.parent).await?;
         if self.one_stream {
             driver.wait(id).await?;
         }
@@ -178,5 +205,18 @@ impl Sends for Sender {
 impl Walks for Sender {
     fn sends(&mut self) -> &mut dyn Sends {
         self
+    }
+
+    async fn together(
+        &mut self,
+        driver: &mut Driver<'_>,
+        members: &[Member],
+        rounds: &[Step],
+    ) -> Result<(), Fault> {
+        if self.one_stream {
+            return one_after_another(self, driver, members, rounds).await;
+        }
+        let parent = self.parent;
+        together(self, driver, members, rounds, parent).await
     }
 }

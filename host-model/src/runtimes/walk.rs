@@ -5,7 +5,7 @@ use counterpoint_framework::kernel::Fault;
 use counterpoint_protocols::bus::Direction;
 
 use crate::driver::Driver;
-use crate::program::{Condition, DEFAULT_STREAM, LaunchStep, Range, Step, Task};
+use crate::program::{Condition, DEFAULT_STREAM, LaunchStep, Member, Range, Step, Task};
 
 /// Does single steps.
 #[async_trait(?Send)]
@@ -59,6 +59,16 @@ pub trait Walks {
         Ok(())
     }
 
+    /// Does the rounds of applications that run together: one after another, unless the runtime knows better.
+    async fn together(
+        &mut self,
+        driver: &mut Driver<'_>,
+        members: &[Member],
+        rounds: &[Step],
+    ) -> Result<(), Fault> {
+        one_after_another(self, driver, members, rounds).await
+    }
+
     /// All steps have been done: ends what was begun for them.
     async fn finish(&mut self, _driver: &mut Driver<'_>) -> Result<(), Fault> {
         Ok(())
@@ -83,6 +93,7 @@ pub trait Walks {
                     }
                 }
                 Step::Pipeline { kernels, launches } => self.pipeline(driver, *kernels, launches).await?,
+                Step::Together { members, rounds } => self.together(driver, members, rounds).await?,
                 Step::Loop { until, most, steps } => {
                     let mut rounds = 0;
                     loop {
@@ -101,4 +112,21 @@ pub trait Walks {
         }
         Ok(())
     }
+}
+
+/// Does the rounds of applications once each, one after another.
+pub(super) async fn one_after_another<W: Walks + ?Sized>(
+    walker: &mut W,
+    driver: &mut Driver<'_>,
+    members: &[Member],
+    rounds: &[Step],
+) -> Result<(), Fault> {
+    for (member, round) in members.iter().zip(rounds) {
+        walker.walk(driver, std::slice::from_ref(round)).await?;
+        for &buffer in &member.copy_out {
+            let whole = driver.application().whole(buffer);
+            walker.sends().copy(driver, Direction::DeviceToHost, whole, member.stream).await?;
+        }
+    }
+    Ok(())
 }

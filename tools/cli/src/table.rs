@@ -6,6 +6,7 @@ use counterpoint_framework::time::SimTime;
 use counterpoint_host_model::functional::Launched;
 use counterpoint_simulation::run::RunSummary;
 use counterpoint_simulation::summary::{Mean, Speed};
+use counterpoint_simulation::together::{Side, Together};
 
 /// Bytes for people.
 pub(crate) fn amount(bytes: u64) -> String {
@@ -54,6 +55,9 @@ pub(crate) fn print(summary: &RunSummary, out: &mut dyn Write) -> io::Result<()>
     if let Some(Mean { time, of }) = figures.task_latency {
         let of = format!("{} x", grouped(of));
         writeln!(out, "  {:<36} {of:>9} {:>18.6} us", "mean task latency", time.as_ps() as f64 * 1e-6)?;
+    }
+    if let Some(together) = &summary.together {
+        sides(together, out)?;
     }
     writeln!(out)?;
     writeln!(out, "  outcome      {}", summary.ending().lines().next().unwrap_or_default())?;
@@ -117,6 +121,18 @@ fn times(summary: &RunSummary, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(out, "  {:<36} {:>9} {:>18} us", "total", "", micros(total))?;
     waits(summary, out)
+}
+
+/// Applications that ran together.
+fn sides(Together { window, sides }: &Together, out: &mut dyn Write) -> io::Result<()> {
+    let micros = |time: SimTime| format!("{:.6} us", time.as_ps() as f64 * 1e-6);
+    writeln!(out, "\n  {:<36} {:>9} {:>21}", "all run at the same time for", "", micros(*window))?;
+    for Side { name, rate, round, launches } in sides {
+        let launches = format!("{launches} x");
+        let rate = format!("{:.3} G instructions/s", rate * 1e-9);
+        writeln!(out, "  {name:<36} {launches:>9} {:>21} a round {rate:>26}", micros(*round))?;
+    }
+    Ok(())
 }
 
 /// What the run waited for: each column adds up to the total, but for what was hidden.

@@ -88,7 +88,8 @@ fn walk(steps: &[Step], mut spans: &[Span], state: &mut State, uses: &mut Uses) 
             | Step::Record(..)
             | Step::Wait(..)
             | Step::Synchronize(_)
-            | Step::Pipeline { .. } => {}
+            | Step::Pipeline { .. }
+            | Step::Together { .. } => {}
             Step::Copy { buffer, .. } => {
                 if state.freed[state.place(*buffer)] {
                     uses.insert(own[0], *buffer);

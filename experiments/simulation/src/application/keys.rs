@@ -71,6 +71,13 @@ pub(super) static APPLICATION: Section = Section {
              are found from where they are named.",
         ),
         key(
+            "together",
+            Named(&MEMBER),
+            "Applications that run at the same time, by a name of each, in the place of all that follows. Every one has a stream to \
+             itself and is repeated while another one has not completed its first round, which is the one that is verified \
+             (runtime `streams`; others do a round of each, one after another).",
+        ),
+        key(
             "parameters",
             Names,
             "Numbers by name, for `${…}` below; each may use those above it. `--set app.name=value` changes one.",
@@ -103,6 +110,15 @@ pub(super) static APPLICATION: Section = Section {
         key("postlude", Steps(&[&WRITE_STEP]), "What happens on the host after the last copy."),
         key("expect", Steps(&[&EXPECTATION]), "What the host should hold in the end."),
         key("counts", Counted(&COUNT), "What each launch comes to: by size (`default` for none), by kernel."),
+    ],
+};
+
+/// An application that runs together with others.
+pub(super) static MEMBER: Section = Section {
+    name: "an application among others",
+    keys: &[
+        key("application", Single, "Its file, relative to this one."),
+        key("set", Names, "Values of its parameters, or its `size`."),
     ],
 };
 
@@ -450,8 +466,9 @@ pub(super) static TOTAL: Section =
     Section { name: "a total", keys: &[key("total", Single, "The sum over all launches of the kernel.")] };
 
 /// Every section, the file itself first.
-pub(super) static SECTIONS: [&Section; 30] = [
+pub(super) static SECTIONS: [&Section; 31] = [
     &APPLICATION,
+    &MEMBER,
     &CODE,
     &BUFFER,
     &TEXTURE,

@@ -23,11 +23,13 @@ mod sizes;
 mod streams;
 mod tasks;
 mod textures;
+mod together;
 
 pub use counts::{Counts, PerLaunch};
 pub use input::{Found, InputFile};
 pub use keys::explain;
 pub use schema::schema;
+pub use together::SEPARATOR;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -132,6 +134,19 @@ pub struct LoadedApplication {
     pub launched: Vec<Launched>,
     /// The files that say so.
     pub sources: SourceMap,
+    /// The applications that run together, if it is several.
+    pub parts: Vec<Part>,
+}
+
+/// An application among those that run together.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// Its name, which stands in front of the names of its buffers, with a dot between.
+    pub name: String,
+    /// Its own parameters.
+    pub parameters: BTreeMap<String, f64>,
+    /// Its buffers.
+    pub buffers: std::ops::Range<usize>,
 }
 
 /// A launch and its place.
@@ -188,6 +203,36 @@ pub fn load(
 ) -> Result<LoadedApplication, Report> {
     let mut reader = reader::Reader::new(files, registry);
     let loaded = reader.application(path, sets);
+    let (diagnostics, sources): (_, SourceMap) = (reader.diagnostics, reader.sources);
+    match loaded {
+        Some(loaded) if diagnostics.is_empty() => Ok(loaded),
+        _ => Err(Report::new(&diagnostics, sources)),
+    }
+}
+
+/// Loads applications to run together, each by its name among them and its file, with settings `app.name=value` for all that
+/// have such a parameter, and `app.application.name=value` for one.
+///
+/// # Errors
+/// Everything that is wrong with them.
+pub fn load_together(
+    applications: &[(String, String)],
+    sets: &[String],
+    files: &dyn Files,
+    registry: &Registry,
+) -> Result<LoadedApplication, Report> {
+    let mut reader = reader::Reader::new(files, registry);
+    let names: Vec<&str> = applications.iter().map(|(name, _)| name.as_str()).collect();
+    let name = names.join(SEPARATOR);
+    let span = reader.command_line(&name);
+    let guest = |(name, path): &(String, String)| together::Guest {
+        name: name.clone(),
+        path: path.clone(),
+        sets: Vec::new(),
+        span,
+    };
+    let guests: Vec<_> = applications.iter().map(guest).collect();
+    let loaded = reader.together(&name, &guests, sets);
     let (diagnostics, sources): (_, SourceMap) = (reader.diagnostics, reader.sources);
     match loaded {
         Some(loaded) if diagnostics.is_empty() => Ok(loaded),

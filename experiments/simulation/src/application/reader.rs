@@ -67,8 +67,23 @@ impl<'a> Reader<'a> {
     /// Reads the file and everything that it names.
     pub(super) fn application(&mut self, path: &str, sets: &[String]) -> Option<LoadedApplication> {
         let root = self.tree(path, None, &mut Vec::new())?;
+        let Some(together) = root.get("together") else { return self.of_tree(&root, sets) };
+        let name = self.text(root.get("application")?)?;
+        self.keys(
+            &root,
+            &["counterpoint", "application", "description", "together"],
+            "applications together",
+        );
+        let guests = self.guests(together);
+        let description = root.get("description").and_then(|node| self.text(node));
+        let loaded = self.together(&name, &guests, sets)?;
+        Some(LoadedApplication { description, ..loaded })
+    }
+
+    /// Reads everything that the tree of a file names.
+    pub(super) fn of_tree(&mut self, root: &Node, sets: &[String]) -> Option<LoadedApplication> {
         self.application.name = self.text(root.get("application")?)?;
-        self.section(&root, &APPLICATION);
+        self.section(root, &APPLICATION);
         self.read_parameters(root.get("parameters"), root.get("sizes"), sets);
         self.read_buffers(root.get("buffers"));
         self.read_textures(root.get("textures"));
@@ -102,6 +117,7 @@ impl<'a> Reader<'a> {
             counts,
             launched,
             sources: self.sources.clone(),
+            parts: Vec::new(),
         })
     }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use counterpoint_framework::kernel::{Outcome, RunOptions};
 use counterpoint_framework::model::{Environment, Registry, Resources};
-use counterpoint_framework::telemetry::Meter;
+use counterpoint_framework::telemetry::{Level, Meter, Recording};
 use counterpoint_framework::topology::{self, Loaded};
 use counterpoint_hardware::io::storage::{Disk, Stored};
 use counterpoint_host_model::Journal;
@@ -57,7 +57,11 @@ impl RunContext {
         }
         let environment = Environment {
             resources: Arc::new(resources),
-            recording: request.recording,
+            // Rates of applications that run together come from their blocks.
+            recording: match loaded.parts.is_empty() {
+                true => request.recording,
+                false => Recording { level: request.recording.level.max(Level::Ctas), limit: usize::MAX },
+            },
             sampled: request.series.is_some(),
             seed: request.seed,
         };

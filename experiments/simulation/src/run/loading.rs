@@ -1,14 +1,21 @@
 //! The files that a run is made of, with overlays, settings and shorthands applied.
 
+use std::path::Path;
+
 use counterpoint_framework::model::Registry;
 use counterpoint_framework::topology::{self, Disk, Loaded};
 
 use super::{RunError, RunRequest};
-use crate::application::{self, LoadedApplication, RealFiles, SETTING_PREFIX};
+use crate::application::{self, LoadedApplication, RealFiles, SEPARATOR, SETTING_PREFIX};
 use crate::find::{Sort, find};
 
 /// Loads the machine of a request, with overlays, settings and shorthands applied.
 pub fn load_machine(request: &RunRequest, registry: &Registry) -> Result<Loaded, RunError> {
+    machine_for(request, false, registry)
+}
+
+/// Loads the machine of a request. Where several applications run together and nothing chooses a runtime, hosts have `streams`.
+fn machine_for(request: &RunRequest, together: bool, registry: &Registry) -> Result<Loaded, RunError> {
     let path = find(Sort::Machine, &request.machine, &request.folder, registry).map_err(RunError::Usage)?;
     let mut overlays = Vec::new();
     for overlay in &request.overlays {
@@ -20,6 +27,12 @@ pub fn load_machine(request: &RunRequest, registry: &Registry) -> Result<Loaded,
     let shorthands =
         [(&request.runtime, "host/cpu", "runtime"), (&request.policy, "gpu/cta-scheduler", "policy")];
     let mut sets = Vec::new();
+    if together && request.runtime.is_none() {
+        let hosts = loaded.machine.instances.iter().filter(|one| one.kind == "host/cpu");
+        let serial =
+            hosts.filter(|one| one.params.get("runtime").is_none_or(|it| it.as_scalar() == Some("serial")));
+        sets.extend(serial.map(|host| format!("{}.runtime=streams", host.path)));
+    }
     for (value, kind, parameter) in shorthands {
         let Some(value) = value else { continue };
         let places = loaded.machine.instances.iter().filter(|instance| instance.kind == kind);
@@ -39,16 +52,32 @@ pub fn load_machine(request: &RunRequest, registry: &Registry) -> Result<Loaded,
     Ok(load(&sets)?)
 }
 
-/// Loads the application of a request.
+/// Loads the application of a request, or those that run together.
 pub fn load_application(
     request: &RunRequest,
     registry: &Registry,
 ) -> Result<(String, LoadedApplication), RunError> {
-    let path =
-        find(Sort::Application, &request.application, &request.folder, registry).map_err(RunError::Usage)?;
     let (_, sets) = split(&request.sets);
-    let loaded = application::load(&path, &sets, &RealFiles, registry)?;
-    Ok((path, loaded))
+    let find = |name: &str| find(Sort::Application, name, &request.folder, registry).map_err(RunError::Usage);
+    let names: Vec<&str> = request.application.split(SEPARATOR).map(str::trim).collect();
+    let [_, _, ..] = names[..] else {
+        let path = find(&request.application)?;
+        let loaded = application::load(&path, &sets, &RealFiles, registry)?;
+        return Ok((path, loaded));
+    };
+    let mut guests: Vec<(String, String)> = Vec::new();
+    for name in names {
+        let path = find(name)?;
+        let stem = Path::new(name).file_stem().map_or_else(|| name.into(), |stem| stem.to_string_lossy());
+        let numbered = (2..).map(|number| format!("{stem}-{number}"));
+        let mut names = std::iter::once(stem.to_string()).chain(numbered);
+        let is_free = |name: &String| guests.iter().all(|(other, _)| other != name);
+        let own = names.find(is_free).unwrap_or_default();
+        guests.push((own, path));
+    }
+    let loaded = application::load_together(&guests, &sets, &RealFiles, registry)?;
+    let paths: Vec<&str> = guests.iter().map(|(_, path)| path.as_str()).collect();
+    Ok((paths.join(SEPARATOR), loaded))
 }
 
 /// The settings of the machine, and those of the application.
@@ -61,7 +90,9 @@ pub(super) fn load(
     request: &RunRequest,
     registry: &Registry,
 ) -> Result<(Loaded, String, LoadedApplication), Vec<RunError>> {
-    match (load_machine(request, registry), load_application(request, registry)) {
+    let application = load_application(request, registry);
+    let together = application.as_ref().is_ok_and(|(_, loaded)| !loaded.parts.is_empty());
+    match (machine_for(request, together, registry), application) {
         (Ok(machine), Ok((path, application))) => Ok((machine, path, application)),
         (machine, application) => Err(machine.err().into_iter().chain(application.err()).collect()),
     }

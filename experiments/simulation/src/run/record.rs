@@ -47,8 +47,8 @@ pub(super) fn checks(
                 },
                 Against::Reference(reference) => {
                     let computed = inputs.as_ref().map_err(String::clone).and_then(|buffers| {
-                        let parameters = &loaded.parameters;
-                        (reference.compute)(&ReferenceInput { parameters, buffers, wanted: buffer })
+                        let (parameters, buffers, wanted) = loaded.known_to(expectation.buffer, buffers);
+                        (reference.compute)(&ReferenceInput { parameters, buffers: &buffers, wanted })
                     });
                     match computed {
                         Ok(expected) => compare(&expected, &found, element, expectation.tolerance),

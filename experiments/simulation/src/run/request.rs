@@ -21,7 +21,7 @@ pub const LAUNCH_ROWS: u32 = LaunchRows::DEFAULT_LIMIT;
 pub struct RunRequest {
     /// The machine: a file, or a name.
     pub machine: String,
-    /// The application: a file, or a name.
+    /// The application: a file, or a name; several with [`SEPARATOR`](crate::application::SEPARATOR) between run together.
     pub application: String,
     /// Overlays in the order in which they apply: files or names.
     pub overlays: Vec<String>,

@@ -14,6 +14,7 @@ use counterpoint_framework::telemetry::{Level, Recording};
 use counterpoint_framework::time::{Quantity, SimTime};
 use counterpoint_host_model::functional::Found;
 use counterpoint_ptx::functional::DEFAULT_LIMIT;
+use counterpoint_simulation::application::SEPARATOR;
 use counterpoint_simulation::run::{Check, LAUNCH_ROWS, Progress, RunRequest, RunSummary, run_watched};
 use counterpoint_simulation::verify::Verdict;
 
@@ -36,6 +37,11 @@ pub(crate) struct Run {
     machine: MachineOptions,
     /// The application: a file, or a name that `counterpoint list applications` prints.
     application: String,
+    /// Applications that run together with it under the runtime `streams`: each has a stream to itself and is repeated while another
+    /// one has not completed its first round. `--set app.name=value` is for all that have such a parameter, `--set app.application.name=value`
+    /// for one.
+    #[arg(value_name = "APPLICATION")]
+    others: Vec<String>,
     /// Without time: run the kernels one after another as fast as possible and check what they compute; options about
     /// time, threads and hashes mean nothing then.
     #[arg(long, conflicts_with_all = ["hash", "hashes", "stop_at", "warm_up"])]
@@ -250,7 +256,7 @@ impl Run {
             seed: self.seed,
             watchdog: self.watchdog,
             command_line: words,
-            ..self.machine.request(&self.application)
+            ..self.machine.request(&self.applications())
         };
         #[cfg(feature = "otlp")]
         let target = match self.otlp.target() {
@@ -323,9 +329,17 @@ impl Run {
         Ok(status)
     }
 
+    /// The application, or those that run together.
+    fn applications(&self) -> String {
+        let all = std::iter::once(&self.application).chain(&self.others);
+        all.map(String::as_str).collect::<Vec<_>>().join(SEPARATOR)
+    }
+
     fn default_folder(&self) -> PathBuf {
-        let stem = |name: &str| PathBuf::from(name).file_stem().map(PathBuf::from).unwrap_or_default();
-        PathBuf::from("out").join(stem(self.machine.name())).join(stem(&self.application))
+        let stem =
+            |name: &str| PathBuf::from(name).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let applications: Vec<String> = self.applications().split(SEPARATOR).map(stem).collect();
+        PathBuf::from("out").join(stem(self.machine.name())).join(applications.join(SEPARATOR))
     }
 }
 

@@ -187,6 +187,7 @@ fn exchange(steps: &[Step], meaning: &mut [BufferId]) -> Result<(), Fault> {
                     exchange(steps, meaning)?;
                 }
             }
+            Step::Together { rounds, .. } => exchange(rounds, meaning)?,
             Step::Loop { steps, .. } if steps.iter().any(|it| it.any(&|it| matches!(it, Step::Swap(..)))) => {
                 return Err(Fault::new(
                     "`overlapped` prepares copies before kernels run, and cannot tell which buffer a name means behind a \

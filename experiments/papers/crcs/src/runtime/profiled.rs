@@ -108,7 +108,8 @@ fn replace(steps: &mut [Step], rewritten: &Rewritten) {
             }
             Step::Repeat(_, inner)
             | Step::Loop { steps: inner, .. }
-            | Step::Pipeline { launches: inner, .. } => replace(inner, rewritten),
+            | Step::Pipeline { launches: inner, .. }
+            | Step::Together { rounds: inner, .. } => replace(inner, rewritten),
             _ => {}
         }
     }

@@ -1,0 +1,319 @@
+//! Applications that run together, each on a stream of its own and repeated while another one has not completed its first round.
+//!
+//! The host keeps two commands of each under way, so that a device that ends one has the next. When a member has completed its
+//! first round its results are copied out; later rounds keep the device as busy, and nobody looks at what they compute. A member
+//! sends nothing more when all others have completed a round.
+
+use std::collections::VecDeque;
+
+use counterpoint_framework::kernel::Fault;
+use counterpoint_framework::telemetry::{Level, SpanId};
+use counterpoint_framework::time::SimTime;
+use counterpoint_protocols::bus::{CommandId, Direction};
+
+use super::steps::Sender;
+use crate::driver::Driver;
+use crate::program::{BufferId, Condition, LaunchStep, Member, Range, Step};
+
+/// Commands of a member that are under way at a time.
+const AHEAD: usize = 2;
+
+/// What a member does next.
+enum Item<'a> {
+    Launch(&'a LaunchStep),
+    Copy(Direction, Range),
+    Step(&'a Step),
+    /// Looks whether the loop ends.
+    Look(&'a Condition),
+}
+
+/// How often steps are done.
+enum Times<'a> {
+    /// So many times more.
+    Left(u32),
+    /// Until a condition is fulfilled, in so many rounds at most; and the rounds so far.
+    Until(&'a Condition, u32, u32),
+}
+
+/// Steps that are being done.
+struct Frame<'a> {
+    steps: &'a [Step],
+    at: usize,
+    times: Times<'a>,
+}
+
+/// A place in the steps of a round.
+struct Cursor<'a> {
+    frames: Vec<Frame<'a>>,
+    /// The parts of tasks that come next.
+    tasks: VecDeque<Item<'a>>,
+}
+
+impl<'a> Cursor<'a> {
+    fn new(round: &'a Step) -> Self {
+        let first = Frame { steps: std::slice::from_ref(round), at: 0, times: Times::Left(1) };
+        Cursor { frames: vec![first], tasks: VecDeque::new() }
+    }
+
+    /// What comes next; nothing when the round is over. After a look, [`Cursor::looked`] comes first.
+    fn next(&mut self, whole: impl Fn(&Step) -> Option<Range>) -> Option<Item<'a>> {
+        loop {
+            if let Some(item) = self.tasks.pop_front() {
+                return Some(item);
+            }
+            let frame = self.frames.last_mut()?;
+            let Some(step) = frame.steps.get(frame.at) else {
+                match &mut frame.times {
+                    Times::Left(left) if *left > 1 => (*left, frame.at) = (*left - 1, 0),
+                    Times::Left(_) => drop(self.frames.pop()),
+                    Times::Until(condition, ..) => return Some(Item::Look(condition)),
+                }
+                continue;
+            };
+            frame.at += 1;
+            let (steps, times) = match step {
+                Step::Launch(launch) => return Some(Item::Launch(launch)),
+                Step::Copy { direction, .. } => match whole(step) {
+                    Some(range) => return Some(Item::Copy(*direction, range)),
+                    None => continue,
+                },
+                Step::Tasks(tasks) => {
+                    for task in &**tasks {
+                        let copy = |direction| move |range: &Range| Item::Copy(direction, *range);
+                        self.tasks.extend(task.copy_in.iter().map(copy(Direction::HostToDevice)));
+                        self.tasks.push_back(Item::Launch(&task.launch));
+                        self.tasks.extend(task.copy_out.iter().map(copy(Direction::DeviceToHost)));
+                    }
+                    continue;
+                }
+                Step::Repeat(0, _) => continue,
+                Step::Repeat(times, steps) => (steps, Times::Left(*times)),
+                Step::Pipeline { launches, .. } => (launches, Times::Left(1)),
+                Step::Loop { until, most, steps } => (steps, Times::Until(until, *most, 0)),
+                step => return Some(Item::Step(step)),
+            };
+            self.frames.push(Frame { steps, at: 0, times });
+        }
+    }
+
+    /// The look has shown whether the loop ends.
+    ///
+    /// # Errors
+    /// If it has reached its limit.
+    fn looked(&mut self, fulfilled: bool) -> Result<(), Fault> {
+        if let Some(Frame { at, times: Times::Until(condition, most, rounds), .. }) = self.frames.last_mut() {
+            (*at, *rounds) = (0, *rounds + 1);
+            if !fulfilled && rounds == most {
+                return Err(Fault::new(condition.never(*most)));
+            }
+        }
+        if fulfilled {
+            self.frames.pop();
+        }
+        Ok(())
+    }
+}
+
+/// A member as it runs.
+struct Side<'a> {
+    member: &'a Member,
+    round: &'a Step,
+    cursor: Cursor<'a>,
+    span: SpanId,
+    /// Its commands under way, oldest first.
+    sent: VecDeque<CommandId>,
+    /// A copy that brings what a loop looks at.
+    looks: Option<(CommandId, &'a Condition)>,
+    /// Rounds that have been sent whole.
+    rounds: u32,
+    /// Commands of the round that is being sent.
+    commands: u32,
+    /// The last command of its first round.
+    first: Option<CommandId>,
+    /// What later rounds have swapped, which is undone at the end: names mean what they did behind the first round.
+    swapped: Vec<(BufferId, BufferId)>,
+    /// Its first round has ended.
+    completed: bool,
+    /// It sends nothing more.
+    rests: bool,
+}
+
+impl Side<'_> {
+    /// Sends what it may. Other members run that have not completed their first round, or none.
+    async fn go_on(
+        &mut self,
+        sender: &mut Sender,
+        driver: &mut Driver<'_>,
+        others_run: bool,
+    ) -> Result<(), Fault> {
+        self.sent.retain(|id| driver.is_under_way(*id));
+        if let Some((copy, condition)) = self.looks
+            && !driver.is_under_way(copy)
+        {
+            let part = Range {
+                buffer: condition.buffer,
+                offset: condition.offset,
+                bytes: condition.value.len() as u64,
+            };
+            let found = driver.read_part(part).await?;
+            self.cursor.looked(*found == *condition.value)?;
+            self.looks = None;
+        }
+        self.completed |= self.first.is_some_and(|id| !driver.is_under_way(id));
+        while self.looks.is_none() && !self.rests && self.sent.len() < AHEAD {
+            if self.rounds > 0 && !others_run {
+                self.rests = true;
+                break;
+            }
+            self.send_next(sender, driver).await?;
+        }
+        if self.rests && self.sent.is_empty() {
+            self.completed = true;
+            while let Some((a, b)) = self.swapped.pop() {
+                driver.swap(a, b);
+            }
+        }
+        Ok(())
+    }
+
+    async fn send_next(&mut self, sender: &mut Sender, driver: &mut Driver<'_>) -> Result<(), Fault> {
+        let (application, stream, parent) = (driver.application(), self.member.stream, Some(self.span));
+        let whole = |step: &Step| match step {
+            Step::Copy { buffer, .. } => Some(application.whole(*buffer)),
+            _ => None,
+        };
+        let id = match self.cursor.next(whole) {
+            Some(Item::Launch(launch)) => Some(sender.launch_as(driver, launch, stream, parent).await?),
+            Some(Item::Copy(direction, range)) => {
+                Some(sender.copy_as(driver, direction, range, stream, parent).await?)
+            }
+            Some(Item::Look(condition)) => {
+                let bytes = condition.value.len() as u64;
+                let part = Range { buffer: condition.buffer, offset: condition.offset, bytes };
+                let copy = sender.copy_as(driver, Direction::DeviceToHost, part, stream, parent).await?;
+                self.looks = Some((copy, condition));
+                Some(copy)
+            }
+            Some(Item::Step(Step::Swap(a, b))) => {
+                driver.swap(*a, *b);
+                if self.rounds > 0 {
+                    self.swapped.push((*a, *b));
+                }
+                None
+            }
+            // Its commands are in the order of its file: nothing else holds them.
+            Some(Item::Step(_)) => None,
+            None => return self.end_round(sender, driver).await,
+        };
+        self.commands += u32::from(id.is_some());
+        self.sent.extend(id);
+        Ok(())
+    }
+
+    /// A round has been sent.
+    async fn end_round(&mut self, sender: &mut Sender, driver: &mut Driver<'_>) -> Result<(), Fault> {
+        self.rounds += 1;
+        if self.rounds == 1 {
+            for &buffer in &self.member.copy_out {
+                let whole = driver.application().whole(buffer);
+                let (way, parent) = (Direction::DeviceToHost, Some(self.span));
+                self.sent.push_back(sender.copy_as(driver, way, whole, self.member.stream, parent).await?);
+            }
+            self.first = self.sent.back().copied();
+        }
+        // What sends nothing keeps no device busy.
+        self.rests = self.commands == 0;
+        self.commands = 0;
+        self.cursor = Cursor::new(self.round);
+        Ok(())
+    }
+}
+
+/// Runs members side by side; `rounds` has the steps of each.
+pub(super) async fn together(
+    sender: &mut Sender,
+    driver: &mut Driver<'_>,
+    members: &[Member],
+    rounds: &[Step],
+    parent: Option<SpanId>,
+) -> Result<(), Fault> {
+    let side = |(member, round)| Side {
+        member,
+        round,
+        cursor: Cursor::new(round),
+        span: driver.begin(parent, Level::Phases, &*member.name),
+        sent: VecDeque::new(),
+        looks: None,
+        rounds: 0,
+        commands: 0,
+        first: None,
+        swapped: Vec::new(),
+        completed: false,
+        rests: false,
+    };
+    let mut sides: Vec<Side<'_>> = members.iter().zip(rounds).map(side).collect();
+    loop {
+        for place in 0..sides.len() {
+            let others = sides.iter().enumerate();
+            let others_run = others.filter(|(other, _)| *other != place).any(|(_, side)| !side.completed);
+            let rested = sides[place].rests && sides[place].sent.is_empty();
+            sides[place].go_on(sender, driver, others_run).await?;
+            if !rested && sides[place].rests && sides[place].sent.is_empty() {
+                driver.end(sides[place].span);
+            }
+        }
+        if sides.iter().all(|side| side.rests && side.sent.is_empty()) {
+            return Ok(());
+        }
+        driver.event_until(SimTime::MAX).await?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The buffers that a round swaps, in its order; every look ends its loop in the round of this number.
+    fn swaps(round: &Step, looks: u32) -> Vec<u32> {
+        let (mut cursor, mut swaps, mut looked) = (Cursor::new(round), Vec::new(), 0);
+        loop {
+            match cursor.next(|_| None) {
+                Some(Item::Step(Step::Swap(BufferId(a), _))) => swaps.push(*a),
+                Some(Item::Look(_)) => {
+                    looked += 1;
+                    cursor.looked(looked % looks == 0).unwrap();
+                }
+                Some(_) => panic!("only swaps and looks"),
+                None => return swaps,
+            }
+        }
+    }
+
+    fn swap(a: u32) -> Step {
+        Step::Swap(BufferId(a), BufferId(0))
+    }
+
+    #[test]
+    fn a_round_goes_through_repetitions_and_loops_in_their_order() {
+        let until = Condition { buffer: BufferId(0), offset: 0, value: Box::new([0]), words: String::new() };
+        let of_loop = Step::Loop { until, most: 3, steps: vec![Step::Repeat(2, vec![swap(4)]), swap(5)] };
+        let inner = Step::Repeat(2, vec![swap(2), Step::Repeat(0, vec![swap(9)]), swap(3)]);
+        let round = Step::Repeat(1, vec![swap(1), inner, of_loop, swap(6)]);
+        assert_eq!(swaps(&round, 2), [1, 2, 3, 2, 3, 4, 4, 5, 4, 4, 5, 6]);
+        assert_eq!(swaps(&round, 1), [1, 2, 3, 2, 3, 4, 4, 5, 6]);
+    }
+
+    #[test]
+    fn a_loop_that_never_ends_is_given_up() {
+        let until =
+            Condition { buffer: BufferId(0), offset: 0, value: Box::new([0]), words: "a is 0".into() };
+        let round = Step::Loop { until, most: 2, steps: vec![swap(1)] };
+        let mut cursor = Cursor::new(&round);
+        let mut look = || {
+            while !matches!(cursor.next(|_| None), Some(Item::Look(_))) {}
+            cursor.looked(false)
+        };
+        assert!(look().is_ok());
+        assert!(look().unwrap_err().to_string().contains("a is 0"));
+    }
+}
