@@ -4,6 +4,7 @@
 //! Kernels that run at the same time have disjoint SMs (`spatial`), or all of them have all SMs and about half of their blocks on
 //! each (`interleaved`). `applications/` has the kernels, after Rodinia, and `references` what they compute.
 
+pub mod policy;
 mod references;
 
 use counterpoint_framework::model::Registry;
@@ -11,6 +12,7 @@ use counterpoint_simulation::find::{Folder, Sort};
 
 /// Registers all of it.
 pub fn register(registry: &mut Registry) {
+    policy::register(registry);
     references::register(registry);
     for (sort, folder) in
         [(Sort::Application, "applications"), (Sort::Overlay, "overlays"), (Sort::Study, "studies")]

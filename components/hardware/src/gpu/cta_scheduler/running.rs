@@ -85,7 +85,7 @@ pub struct Sm {
     /// It can take a block in this cycle: one block a cycle, and a credit for the message.
     pub ready: bool,
     /// What it has.
-    pub(super) total: SmResources,
+    pub total: SmResources,
 }
 
 impl Sm {
