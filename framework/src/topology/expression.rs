@@ -11,7 +11,7 @@ pub use super::number::Number;
 
 /// Deeper nesting is refused, so that evaluation cannot exhaust the stack.
 const DEEPEST: usize = 64;
-const FUNCTIONS: [&str; 5] = ["min", "max", "ceil", "log2", "random"];
+const FUNCTIONS: [&str; 6] = ["min", "max", "ceil", "log2", "sqrt", "random"];
 
 /// What is wrong with an expression, and where in its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -168,6 +168,7 @@ impl Term {
                 match (*function, values.as_slice()) {
                     ("ceil", [value]) => value.ceil(),
                     ("log2", [value]) => libm::log2(*value),
+                    ("sqrt", [value]) => value.sqrt(),
                     ("min", [first, rest @ ..]) => rest.iter().copied().fold(*first, f64::min),
                     ("max", [first, rest @ ..]) => rest.iter().copied().fold(*first, f64::max),
                     _ => return Err(self.arguments(function)),
@@ -242,6 +243,10 @@ impl Term {
             ("log2", [value]) => {
                 let message = || self.error(format!("log2 of {value}, which is not a power of two"));
                 value.log2().ok_or_else(message)
+            }
+            ("sqrt", [value]) => {
+                let message = || self.error(format!("sqrt of {value}, which is no square of a whole number"));
+                value.sqrt().ok_or_else(message)
             }
             ("min" | "max", [first, rest @ ..]) => {
                 let mut best = *first;
@@ -361,7 +366,7 @@ impl Parser<'_> {
                 }
                 let Some(function) = FUNCTIONS.into_iter().find(|function| *function == word) else {
                     let message =
-                        format!("unknown function `{word}`; there are min, max, ceil, log2 and random");
+                        format!("unknown function `{word}`; there are min, max, ceil, log2, sqrt and random");
                     return Err(ExpressionError { start, length, message, suggestion: None });
                 };
                 let arguments = self.arguments()?;
@@ -518,6 +523,7 @@ mod tests {
             ("min(3, n, 2)", "2"),
             ("max(3, n)", "33"),
             ("log2(64)", "6"),
+            ("sqrt(n * n)", "33"),
             ("random(1, n, 1)", "0"),
             ("random(1, n, 8) + random(1, n + 1, 8)", "7"),
             ("0.5 * n", "16.5"),
@@ -550,7 +556,8 @@ mod tests {
             ("(n", "expected `)` before the end"),
             ("n n", "unexpected `n`"),
             ("log2(33)", "log2 of 33, which is not a power of two"),
-            ("sqrt(4)", "unknown function `sqrt`; there are min, max, ceil, log2 and random"),
+            ("sqrt(8)", "sqrt of 8, which is no square of a whole number"),
+            ("root(4)", "unknown function `root`; there are min, max, ceil, log2, sqrt and random"),
             ("4k", "`4k` is not a number"),
             ("ceil(1, 2)", "`ceil` takes one argument"),
             (

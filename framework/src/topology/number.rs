@@ -107,6 +107,13 @@ impl Number {
         Some(Number { numerator: i128::from(power.trailing_zeros()), denominator: 1 })
     }
 
+    /// The whole number whose square this is.
+    pub(super) fn sqrt(self) -> Option<Self> {
+        let square = u128::try_from(self.numerator).ok().filter(|_| self.denominator == 1)?;
+        let root = square.isqrt();
+        (root * root == square).then_some(Number { numerator: root as i128, denominator: 1 })
+    }
+
     /// The number as plain decimal text, if it has one of at most 18 decimals.
     pub fn to_text(self) -> Option<String> {
         let scale =

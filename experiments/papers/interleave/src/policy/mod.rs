@@ -23,6 +23,10 @@ pub(crate) struct MappedParams {
     /// Kernels that run at a time at most: rows of the kernel status block. A launch beyond them fails, and ends the run.
     #[param(default = "8", min = "1", max = "1024")]
     slots: u32,
+    /// Where fewer kernels run, a kernel has no more of an SM's blocks than it would among this many, rounded up: with 2, one that runs
+    /// alone has half of them (Fig. 6).
+    #[param(default = "1", min = "1", max = "32")]
+    among: u32,
 }
 
 /// What the policies count.
@@ -75,6 +79,7 @@ impl Equipped<dyn CtaPolicy> for Interleaved {
 struct Mapped {
     mapping: Mapping,
     slots: usize,
+    among: u32,
     /// Made when the SMs are known.
     tables: Option<Tables>,
     /// Launches that have a slot.
@@ -88,8 +93,8 @@ impl Mapped {
         params: &MappedParams,
         site: Site<'_, (), MappingStats>,
     ) -> Box<dyn CtaPolicy> {
-        let slots = params.slots as usize;
-        Box::new(Mapped { mapping, slots, tables: None, admitted: Vec::new(), stats: site.stats })
+        let (slots, among) = (params.slots as usize, params.among);
+        Box::new(Mapped { mapping, slots, among, tables: None, admitted: Vec::new(), stats: site.stats })
     }
 
     /// Counts a mapping.
@@ -130,8 +135,8 @@ impl CtaPolicy for Mapped {
 
     fn place(&mut self, view: &View<'_>) -> Option<Placement> {
         let offers = || view.sms.iter().map(|sm| sm.total).collect::<Vec<SmResources>>();
-        let (mapping, slots) = (self.mapping, self.slots);
-        let tables = self.tables.get_or_insert_with(|| Tables::new(mapping, slots, &offers()));
+        let (mapping, slots, among) = (self.mapping, self.slots, self.among);
+        let tables = self.tables.get_or_insert_with(|| Tables::new(mapping, slots, &offers()).among(among));
         let mut came = 0;
         for running in view.launches {
             let (id, grid) = (running.launch.id.0, running.launch.grid);

@@ -78,6 +78,8 @@ pub struct NoSlot;
 #[derive(Clone, Debug)]
 pub struct Tables {
     mapping: Mapping,
+    /// Kernels among which the blocks of a core are shared, even if fewer run.
+    among: u32,
     kernels: Vec<Option<Kernel>>,
     cores: Vec<Core>,
     /// The mapping in force has several kernels on a core.
@@ -119,11 +121,17 @@ impl Tables {
         let core = |offer: &SmResources| Core { offer: *offer, queue: Vec::new(), last: 0 };
         Tables {
             mapping,
+            among: 1,
             kernels: vec![None; slots],
             cores: offers.iter().map(core).collect(),
             interleaves: false,
             turn: 0,
         }
+    }
+
+    /// The same where a kernel has its part of a core's blocks among this many kernels, even if fewer run.
+    pub fn among(self, among: u32) -> Self {
+        Tables { among, ..self }
     }
 
     /// A kernel is launched: it takes the first slot whose valid bit is not set, and the mapping changes.
@@ -157,12 +165,16 @@ impl Tables {
             Mapping::Interleaved => interleaved_blocks(&offers, &demands),
         };
         self.interleaves = valid.len() > 1 && together.is_some();
+        let together = together.filter(|_| valid.len() > 1);
+        let among = if valid.len() < self.among as usize { self.among } else { 1 };
         for (number, core) in self.cores.iter_mut().enumerate() {
             core.queue.iter_mut().for_each(|entry| entry.assigned = false);
             for (place, (slot, demand)) in valid.iter().enumerate() {
                 match &together {
                     Some(each) => core.assign(*slot, each[place]),
-                    None if number % valid.len() == place => core.assign(*slot, blocks(&core.offer, demand)),
+                    None if number % valid.len() == place => {
+                        core.assign(*slot, blocks(&core.offer, demand).div_ceil(among))
+                    }
                     None => {}
                 }
             }

@@ -128,6 +128,20 @@ fn kernels_that_fail_the_test_have_cores_of_their_own_until_one_ends() {
     assert!(tables.interleaves(), "CFD and LUD pass the test");
 }
 
+#[test]
+fn a_kernel_alone_can_have_the_blocks_that_it_would_have_beside_another() {
+    for mapping in [Mapping::Spatial, Mapping::Interleaved] {
+        for (name, demand, most) in kernels() {
+            let mut tables = Tables::new(mapping, 2, &[SM; 16]).among(2);
+            let slot = tables.launch(1, [1000, 1, 1], demand).unwrap();
+            let half = most.div_ceil(2);
+            assert!((0..16).all(|core| tables.queue(core)[0].maximum == half), "{name}");
+            while tables.next(|_, _| true).is_some() {}
+            assert_eq!(tables.kernel(slot).unwrap().next[0], 16 * half, "{name}");
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 enum Action {
     Launch(u32, u32),
