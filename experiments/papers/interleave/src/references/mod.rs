@@ -2,6 +2,7 @@
 
 mod adjust_weights;
 mod align;
+mod described;
 mod flux;
 mod heat;
 mod layer_forward;
@@ -14,6 +15,9 @@ use counterpoint_simulation::references::Reference;
 
 /// Registers the references.
 pub(crate) fn register(registry: &mut Registry) {
+    for reference in described::REFERENCES {
+        registry.add(reference);
+    }
     registry.add(Reference { name: "rodinia-bp-1", compute: layer_forward::reference });
     registry.add(Reference { name: "rodinia-bp-2", compute: adjust_weights::reference });
     registry.add(Reference { name: "rodinia-cfd", compute: flux::reference });
