@@ -24,7 +24,8 @@ pub(super) const REFERENCES: [Reference; 8] = [
 /// The reference as applications name it: all parameters, and the inputs.
 fn reference(application: &str, input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     let path = format!("{}/applications/{application}/{application}.yaml", env!("CARGO_MANIFEST_DIR"));
-    let sets: Vec<String> = input.parameters.iter().map(|(name, value)| format!("app.{name}={value}")).collect();
+    let sets: Vec<String> =
+        input.parameters.iter().map(|(name, value)| format!("app.{name}={value}")).collect();
     let registry = registry_with(&[super::register]);
     let loaded = load(&path, &sets, &RealFiles, &registry).map_err(|report| report.render())?;
     let program = &loaded.application;
@@ -35,7 +36,8 @@ fn reference(application: &str, input: &ReferenceInput<'_>) -> Result<Vec<u8>, S
     let mut places = Vec::new();
     for buffer in &program.buffers {
         let bytes = input.buffers.get(&*buffer.name);
-        places.push(memory.push(&bytes.map_or_else(|| vec![0; buffer.bytes as usize], |bytes| bytes.to_vec())));
+        places
+            .push(memory.push(&bytes.map_or_else(|| vec![0; buffer.bytes as usize], |bytes| bytes.to_vec())));
     }
     let LaunchStep { kernel, grid, block, shared, .. } = launch;
     let params = launch.params(|buffer| places[buffer.0 as usize]);
