@@ -180,8 +180,11 @@ mod tests {
 
     use super::*;
 
-    /// Table I of the paper: instructions and latencies, and its ideal warp count and type.
-    const TABLE: [(&str, [u64; 2], [f64; 2], f64, Bound); 8] = [
+    /// A kernel with instructions and latencies, ALU before MEM, its ideal warp count and its type.
+    type Printed = (&'static str, [u64; 2], [f64; 2], f64, Bound);
+
+    /// Table I of the paper.
+    const TABLE: [Printed; 8] = [
         ("Pathfinder", [3_822_528, 692_648], [10.60, 25.95], 6.63, Bound::Compute),
         ("Backprop-1", [4_177_920, 675_840], [13.75, 26.83], 6.56, Bound::Compute),
         ("Hotspot", [3_459_423, 510_461], [12.60, 20.59], 4.90, Bound::Compute),
