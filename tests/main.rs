@@ -6,6 +6,7 @@ mod access_ranges;
 mod applications;
 mod bad_inputs;
 mod bisect;
+mod characterise_command;
 mod cli;
 mod compare;
 mod contract;

@@ -1,6 +1,7 @@
 //! Experiments: many runs and what they say together, or beside a paper, a card or another simulator.
 
 pub mod bisect;
+pub mod characterise;
 pub mod compare;
 mod pattern;
 mod recorded;

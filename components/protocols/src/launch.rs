@@ -216,6 +216,17 @@ pub struct CtaCounts {
     pub warp_insn: u64,
     /// Thread instructions executed.
     pub thread_insn: u64,
+    /// Of the warp instructions, those that access memory ([`Class::is_memory`](counterpoint_ptx::Class::is_memory)).
+    pub memory_insn: u64,
+    /// Instructions other than loads, atomics and fetches whose result has been written to registers.
+    pub alu_results: u64,
+    /// Cycles from the issue of each of these to the write of its result, summed up.
+    pub alu_cycles: u64,
+    /// Loads, atomics and texture fetches whose values have been written to registers; those of kernel parameters are left out.
+    pub memory_results: u64,
+    /// Cycles from the issue of each of these to the write of its last value, summed up. An access that waits for the grant of its
+    /// pages is issued when all are granted.
+    pub memory_cycles: u64,
     /// Load transactions that looked into the L1.
     pub l1_accesses: u64,
     /// Those that found nothing.

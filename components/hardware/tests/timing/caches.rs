@@ -167,6 +167,16 @@ fn constants_are_read_an_address_a_cycle() {
     // The second load hits.
     let between = |run: &Run| run.store(ENDED).0 - run.store(BUFFER).0;
     assert_eq!([between(&few), between(&each)].map(|cycles| cycles - between(&one)), [3, 31]);
+    // From issue to result: the miss asks a cycle after it has reached the unit, the hit is over there, and follows the store, which
+    // reads %rd4 and %r4 from one bank. Parameters are left out.
+    let counted = |run: &Run| {
+        let counts = run.counts();
+        (counts.memory_insn, counts.memory_results, counts.memory_cycles)
+    };
+    let (miss, hit) = (TO_UNIT + 1 + MEMORY + TO_REGISTER, SAME_BANK + TO_UNIT);
+    assert_eq!(counted(&one), (4, 2, miss + hit));
+    // More addresses pass while the line is awaited.
+    assert_eq!(counted(&few), (4, 2, miss + hit + 3));
 }
 
 /// A kernel with an array of eight words of its own, or four of 64 bits.

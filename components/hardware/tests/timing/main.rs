@@ -9,6 +9,7 @@ mod endless;
 mod gate;
 mod io;
 mod l2;
+mod latencies;
 mod mix;
 mod model;
 mod order;

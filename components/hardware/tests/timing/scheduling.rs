@@ -410,6 +410,11 @@ fn shares_beyond_the_sms_are_a_fault() {
 const COUNTS: CtaCounts = CtaCounts {
     warp_insn: 10,
     thread_insn: 300,
+    memory_insn: 4,
+    alu_results: 5,
+    alu_cycles: 55,
+    memory_results: 3,
+    memory_cycles: 99,
     l1_accesses: 5,
     l1_misses: 3,
     shared_conflicts: 2,
@@ -428,10 +433,15 @@ fn count_at(stats: &[StatRow], path: &str, name: &str) -> u64 {
 }
 
 /// What so many blocks come to.
-fn counted(ctas: u64) -> [(&'static str, u64); 7] {
+fn counted(ctas: u64) -> [(&'static str, u64); 12] {
     [
         ("warp_insn", 10 * ctas),
         ("gpu_sim_insn", 300 * ctas),
+        ("memory_insn", 4 * ctas),
+        ("alu_results", 5 * ctas),
+        ("alu_cycles", 55 * ctas),
+        ("memory_results", 3 * ctas),
+        ("memory_cycles", 99 * ctas),
         ("warp_cycles", 60 * ctas),
         ("warp_slots", 240 * ctas),
         ("L1D_total_cache_accesses", 5 * ctas),
@@ -454,6 +464,10 @@ fn launches_and_streams_are_counted_one_by_one() {
         let row = stats.iter().find(|row| row.path == path && row.label.name == name);
         row.map(|row| row.value)
     };
+    let eleven = Some(StatValue::Ratio { part: 3 * 55, whole: 3 * 5 });
+    assert_eq!(ratio("unit.kernels[k#2]", "mean_alu_latency"), eleven);
+    let hundredth = Some(StatValue::Ratio { part: 3 * 99, whole: 3 * 3 });
+    assert_eq!(ratio("unit.streams[1]", "mean_memory_latency"), hundredth);
     let quarter = |ctas: u64| Some(StatValue::Ratio { part: 60 * ctas, whole: 240 * ctas });
     assert_eq!(ratio("unit.kernels[k#2]", "gpu_occupancy"), quarter(3));
     assert_eq!(ratio("unit", "gpu_tot_occupancy"), quarter(6));
@@ -473,6 +487,8 @@ fn launches_and_streams_are_counted_one_by_one() {
     let kernel = |stream, ctas, cycles, active| {
         let mut rows = vec![
             ("stream", stream),
+            ("cta_threads", 32),
+            ("ctas_per_sm", 1),
             ("ctas", ctas),
             ("ctas_ended", ctas),
             ("gpu_sim_cycle", cycles),

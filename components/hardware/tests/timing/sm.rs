@@ -24,7 +24,7 @@ pub(super) const ENDED: u64 = BUFFER + 0x1000;
 pub(super) const MEMORY: u64 = 100;
 /// From issue to execution (collector, operands, collector's port, start), and from the result to the register
 /// (pipeline register, write), together: adds to every latency. Without operands it is one less.
-const PIPELINE: u64 = 4 + 2;
+pub(super) const PIPELINE: u64 = 4 + 2;
 /// From the issue of an access to the load-store unit.
 pub(super) const TO_UNIT: u64 = 5;
 /// From the issue of an access to its lookup in the L1, where its request leaves.
@@ -75,6 +75,15 @@ impl Run {
     #[track_caller]
     fn between(&self) -> u64 {
         self.store(ENDED).0 - self.store(MARKED).0
+    }
+
+    /// What the block came to that ended first.
+    pub(super) fn counts(&self) -> CtaCounts {
+        let counts = |(_, event): (u64, SmEvent)| match event {
+            SmEvent::CtaDone { counts, .. } => Some(counts),
+            SmEvent::Resources(_) => None,
+        };
+        self.events.take().into_iter().find_map(counts).expect("a block has ended")
     }
 
     pub(super) fn reads(&self) -> Vec<(u64, u32)> {
@@ -240,9 +249,19 @@ fn a_block_ends_when_its_last_store_is_acknowledged() {
     run.events.assert_earliest(stored + 1 + MEMORY, |event| {
         // Seven instructions of the kernel, one of the body, and `ret`, in 32 lanes.
         let SmEvent::CtaDone { launch: LaunchId(1), index: 0, counts } = event else { return false };
-        let CtaCounts { slots, warp_cycles, warp_slots, .. } = *counts;
+        let CtaCounts { slots, warp_cycles, warp_slots, alu_cycles, .. } = *counts;
         // Two schedulers have 24 places for warps each, of which one was taken until it had issued everything.
-        let exact = CtaCounts { warp_insn: 9, thread_insn: 9 * 32, ..CtaCounts::default() };
+        // Of the seven, one loads a parameter.
+        let (warp_insn, memory_insn, alu_results) = (9, 1, 6);
+        let thread_insn = 9 * 32;
+        let exact = CtaCounts {
+            warp_insn,
+            thread_insn,
+            memory_insn,
+            alu_results,
+            alu_cycles,
+            ..CtaCounts::default()
+        };
         slots.get(IssueSlot::Used) == 9
             && warp_slots == 24 * slots.total()
             && (9..warp_slots / 48).contains(&warp_cycles)

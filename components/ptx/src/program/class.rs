@@ -33,6 +33,25 @@ pub enum Class {
 impl Class {
     /// How many there are.
     pub const COUNT: usize = Class::Exit as usize + 1;
+
+    /// Whether it accesses memory: loads, stores, atomics and reductions of global, shared and local memory, loads of constants,
+    /// and texture fetches. Kernel parameters are none of these: their values come with the launch.
+    #[inline]
+    pub const fn is_memory(self) -> bool {
+        matches!(
+            self,
+            Class::GlobalLoad
+                | Class::GlobalStore
+                | Class::GlobalAtomic
+                | Class::SharedLoad
+                | Class::SharedStore
+                | Class::SharedAtomic
+                | Class::LocalLoad
+                | Class::LocalStore
+                | Class::ConstantLoad
+                | Class::Texture
+        )
+    }
 }
 
 impl Instruction {

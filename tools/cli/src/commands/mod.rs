@@ -1,6 +1,7 @@
 //! The commands: one file each, one line in [`Command`] and one in its `execute`; and what several of them share.
 
 mod bisect;
+mod characterise;
 mod check;
 mod compare;
 mod cost;
@@ -43,6 +44,8 @@ pub(crate) enum Command {
     Bisect(Box<bisect::Bisect>),
     /// Show what differs between two runs, or two studies, and by how much.
     Compare(compare::Compare),
+    /// Measure what the kernels of an application are like on a machine: instructions, latencies, and what bounds them.
+    Characterise(characterise::Characterise),
     /// Report everything that is wrong with a machine, and with an application.
     Check(check::Check),
     /// Show a machine's components and links, or the islands that a run would cut it into.
@@ -80,6 +83,7 @@ impl Command {
             Command::Export(command) => command.execute(console),
             Command::Bisect(command) => command.execute(registry, console),
             Command::Compare(command) => command.execute(console),
+            Command::Characterise(command) => command.execute(words, registry, console),
             Command::Check(command) => command.execute(registry, console),
             Command::Graph(command) => command.execute(registry, console),
             Command::Resolve(command) => command.execute(registry, console),

@@ -15,7 +15,9 @@ use counterpoint_framework::time::{Quantity, SimTime};
 use counterpoint_host_model::functional::Found;
 use counterpoint_ptx::functional::DEFAULT_LIMIT;
 use counterpoint_simulation::application::SEPARATOR;
-use counterpoint_simulation::run::{Check, LAUNCH_ROWS, Progress, RunRequest, RunSummary, run_watched};
+use counterpoint_simulation::run::{
+    Check, LAUNCH_ROWS, Progress, RunError, RunRequest, RunSummary, run_watched,
+};
 use counterpoint_simulation::verify::Verdict;
 
 #[cfg(feature = "otlp")]
@@ -266,21 +268,11 @@ impl Run {
                 return Ok(FAILURE);
             }
         };
-        let watched = Progress::interrupted_by(Arc::clone(&console.interrupt))
-            .abandoned_by(Arc::clone(&console.abandon))
-            .listening_by(Arc::clone(&console.listens));
         let bar = console.interactive && !self.quiet && self.log.is_none();
-        let mut said = Ok(());
-        let mut alarm = |stuck: Stuck| said = warn(&stuck, console);
-        let result = progress::watch(&watched, bar, || run_watched(&request, registry, &watched, &mut alarm));
-        said?;
-        let summary = match result {
+        let summary = match simulate(&request, bar, registry, console)? {
             Ok(summary) => summary,
             Err(errors) => return fail(&errors, console),
         };
-        for path in &summary.created {
-            writeln!(console.err, "note: {path} did not exist; it was made by its generator")?;
-        }
         let default = self.default_folder();
         if let Some(folder) =
             summary.folder.as_ref().filter(|folder| self.out.is_none() && **folder != default)
@@ -343,6 +335,26 @@ impl Run {
     }
 }
 
+/// Runs what is asked for until its end or Ctrl-C, with a bar if someone watches it; says what hangs, and which inputs were made.
+pub(super) fn simulate(
+    request: &RunRequest,
+    bar: bool,
+    registry: &Arc<Registry>,
+    console: &mut Console<'_>,
+) -> io::Result<Result<RunSummary, Vec<RunError>>> {
+    let watched = Progress::interrupted_by(Arc::clone(&console.interrupt))
+        .abandoned_by(Arc::clone(&console.abandon))
+        .listening_by(Arc::clone(&console.listens));
+    let mut said = Ok(());
+    let mut alarm = |stuck: Stuck| said = warn(&stuck, console);
+    let result = progress::watch(&watched, bar, || run_watched(request, registry, &watched, &mut alarm));
+    said?;
+    for path in result.iter().flat_map(|summary| &summary.created) {
+        writeln!(console.err, "note: {path} did not exist; it was made by its generator")?;
+    }
+    Ok(result)
+}
+
 /// Says that a component hangs, and what to do.
 fn warn(stuck: &Stuck, console: &mut Console<'_>) -> io::Result<()> {
     writeln!(console.err, "warning: {stuck}")?;
@@ -368,7 +380,7 @@ fn findings(found: &[Found]) -> Vec<String> {
 }
 
 /// Says what is wrong, if anything is, and returns the exit status.
-fn status(summary: &RunSummary, console: &mut Console<'_>) -> io::Result<u8> {
+pub(super) fn status(summary: &RunSummary, console: &mut Console<'_>) -> io::Result<u8> {
     let outcome = &summary.report.outcome;
     match outcome {
         Outcome::Finished(_) | Outcome::Stopped(_) => {}

@@ -142,6 +142,9 @@ impl Scheduler {
             let stream_stats = sim.stats.streams.of(self.rows.row(launch.stream));
             stats.stream.set(launch.stream.into());
             let offers: Vec<SmResources> = self.sms[share.clone()].iter().map(|sm| sm.total).collect();
+            let fit = offers.iter().map(|offer| occupancy::blocks(offer, &demand)).max();
+            stats.cta_threads.set(launch.threads().into());
+            stats.ctas_per_sm.set(fit.unwrap_or_default().into());
             self.launches.push(Running {
                 slot,
                 most_per_sm: self.occupancy.most_per_sm(launch.ctas(), &demand, &offers),

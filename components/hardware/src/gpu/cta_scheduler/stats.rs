@@ -89,8 +89,14 @@ impl fmt::Display for LaunchKey {
 /// What is counted of a launch.
 #[derive(Default, Stats)]
 pub(super) struct KernelStats {
-    /// Number of its stream; several launches that are added up have none.
+    /// Number of its stream; several launches that are added up have none, nor the two below.
     pub(super) stream: Setting,
+    /// Threads of a block.
+    #[stat(unit = "threads")]
+    pub(super) cta_threads: Setting,
+    /// Blocks that one of its SMs holds at most, by what they are allotted.
+    #[stat(unit = "CTAs")]
+    pub(super) ctas_per_sm: Setting,
     /// What it has come to.
     pub(super) work: Work,
 }
@@ -153,6 +159,27 @@ pub(super) struct Work {
     /// Thread instructions executed.
     #[stat(name = "gpu_sim_insn", unit = "instructions")]
     thread_insn: Counter,
+    /// Of the warp instructions, those that access memory, kernel parameters left out.
+    #[stat(unit = "instructions")]
+    memory_insn: Counter,
+    /// Instructions other than loads, atomics and fetches whose result has been written to registers.
+    #[stat(unit = "instructions")]
+    alu_results: Counter,
+    /// Cycles of the SMs from the issue of each of these to the write of its result, summed up.
+    #[stat(unit = "cycles")]
+    alu_cycles: Counter,
+    /// Their mean.
+    #[stat(unit = "cycles", part = "alu_cycles", whole = "alu_results")]
+    mean_alu_latency: Ratio,
+    /// Loads, atomics and texture fetches whose values have been written to registers, kernel parameters left out.
+    #[stat(unit = "instructions")]
+    memory_results: Counter,
+    /// Cycles of the SMs from the issue of each of these to the write of its last value, summed up.
+    #[stat(unit = "cycles")]
+    memory_cycles: Counter,
+    /// Their mean.
+    #[stat(unit = "cycles", part = "memory_cycles", whole = "memory_results")]
+    mean_memory_latency: Ratio,
     /// Thread instructions a cycle.
     #[stat(name = "gpu_ipc", unit = "instructions/cycle", part = "thread_insn", whole = "gpu_sim_cycle")]
     ipc: Ratio,
@@ -194,6 +221,11 @@ impl Work {
         self.ctas_ended.add(1);
         self.warp_insn.add(counts.warp_insn);
         self.thread_insn.add(counts.thread_insn);
+        self.memory_insn.add(counts.memory_insn);
+        self.alu_results.add(counts.alu_results);
+        self.alu_cycles.add(counts.alu_cycles);
+        self.memory_results.add(counts.memory_results);
+        self.memory_cycles.add(counts.memory_cycles);
         self.l1_accesses.add(counts.l1_accesses);
         self.l1_misses.add(counts.l1_misses);
         self.shared_conflicts.add(counts.shared_conflicts);

@@ -129,6 +129,8 @@ impl Sm {
         // The block keeps its place until the result has arrived, which would otherwise meet another one's warp.
         if let Some(cta) = &mut self.ctas[place] {
             cta.outstanding += 1;
+            cta.counts.alu_results += 1;
+            cta.counts.alu_cycles += at - cycle;
         }
     }
 
@@ -229,10 +231,12 @@ impl Sm {
         let lanes = if lanes == u32::MAX { 32 } else { lanes.count_ones().into() };
         stats.warp_insn.add(1);
         stats.thread_insn.add(lanes);
-        stats.mix.count(self.warps.slots[slot as usize].next.class);
+        let class = self.warps.slots[slot as usize].next.class;
+        stats.mix.count(class);
         if let Some(cta) = &mut self.ctas[place] {
             cta.counts.warp_insn += 1;
             cta.counts.thread_insn += lanes;
+            cta.counts.memory_insn += u64::from(class.is_memory());
         }
         self.fetch.issued(slot, pc, self.warps.pc(slot));
     }

@@ -18,16 +18,16 @@ impl LoadStore {
         around: &mut SmState<'_>,
     ) -> Taken {
         let Some(line) = line.filter(|_| !self.constants.is_perfect()) else {
-            around.write_back(warp, pc, around.cycle);
+            around.write_back(warp, pc, None, around.cycle);
             around.done(warp);
             return Taken::all(1);
         };
-        let (label, since) = (around.label(warp), around.cycle);
+        let label = around.label(warp);
         let (instructions, spare) = (&mut self.instructions, &mut self.spare);
         let waiter = || {
             let mut access: Box<Access> = spare.pop().unwrap_or_default();
             (access.pc, access.mask, access.space, access.wants_value) = (pc, 0, Space::Const, true);
-            let instruction = InFlight { pending: 1, complete: true, ..InFlight::new(warp, access, since) };
+            let instruction = InFlight { pending: 1, complete: true, ..InFlight::new(warp, access, None) };
             Waiter { instruction: instructions.insert(instruction), lanes: 0, part: 0 }
         };
         let found = self.constants.look_up(line, label, waiter);
@@ -37,7 +37,7 @@ impl LoadStore {
             return Taken::part(0, Work::Parameter(Some(line)));
         }
         if hit {
-            around.write_back(warp, pc, around.cycle);
+            around.write_back(warp, pc, None, around.cycle);
             around.done(warp);
         }
         Taken::all(1)
@@ -70,8 +70,8 @@ impl LoadStore {
         }
         instruction.complete = true;
         if instruction.pending == 0 {
-            let InFlight { access, .. } = self.instructions.take(index);
-            around.write_back(warp, access.pc, around.cycle);
+            let InFlight { access, since, .. } = self.instructions.take(index);
+            around.write_back(warp, access.pc, since, around.cycle);
             self.end(warp, access, around);
         }
         Taken::all(1)

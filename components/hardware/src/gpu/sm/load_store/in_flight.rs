@@ -11,8 +11,8 @@ pub(super) struct InFlight {
     pub(super) access: Box<Access>,
     /// Its pages are known since its issue.
     pub(super) translated: bool,
-    /// The cycle of its issue.
-    pub(super) since: u64,
+    /// The cycle of its issue, unless it loads a parameter.
+    pub(super) since: Option<u64>,
     /// For textures: the lines that hold texels, and what has come of them.
     pub(super) texels: Vec<(u64, Line)>,
     /// Transactions made that have not been served.
@@ -22,8 +22,8 @@ pub(super) struct InFlight {
 }
 
 impl InFlight {
-    /// An instruction of a warp, issued in a cycle, that has no page to wait for and no transactions yet.
-    pub(super) fn new(warp: u32, access: Box<Access>, since: u64) -> Self {
+    /// An instruction of a warp, issued in a cycle or loading a parameter, that has no page to wait for and no transactions yet.
+    pub(super) fn new(warp: u32, access: Box<Access>, since: Option<u64>) -> Self {
         let texels = Vec::new();
         InFlight { warp, epoch: None, access, translated: true, since, texels, pending: 0, complete: false }
     }

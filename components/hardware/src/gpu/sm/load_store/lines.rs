@@ -118,11 +118,15 @@ impl LoadStore {
         if access.wants_value {
             match access.space {
                 Space::Local => around.deliver(warp, access.pc, access.mask, &access.values),
-                Space::Global => around.stats.load_latency.record(around.cycle - since),
+                Space::Global => {
+                    since
+                        .into_iter()
+                        .for_each(|since| around.stats.load_latency.record(around.cycle - since));
+                }
                 Space::Shared | Space::Const => {}
             }
         }
-        self.retire(warp, access, around);
+        self.retire(warp, access, since, around);
     }
 
     /// A line has come that the L1 asked for.

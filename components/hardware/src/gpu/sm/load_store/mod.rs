@@ -245,7 +245,8 @@ impl LoadStore {
         } else {
             let is_const = space == Space::Const;
             let epoch = (!is_const).then(|| around.cta(warp).drain.begin());
-            let instruction = InFlight { epoch, translated, ..InFlight::new(warp, access, around.cycle) };
+            let instruction =
+                InFlight { epoch, translated, ..InFlight::new(warp, access, Some(around.cycle)) };
             let index = self.instructions.insert(instruction);
             if is_const { Work::Constant(index, lanes) } else { Work::Lines(index, lanes, 0) }
         };
@@ -267,10 +268,10 @@ impl LoadStore {
     }
 
     /// An instruction whose values memory has brought, if it wants any, is done.
-    fn retire(&mut self, warp: u32, access: Box<Access>, around: &mut SmState<'_>) {
+    fn retire(&mut self, warp: u32, access: Box<Access>, since: Option<u64>, around: &mut SmState<'_>) {
         if access.wants_value {
             self.delivered = (self.delivered + 1).max(around.cycle + TO_REGISTER);
-            around.write_back(warp, access.pc, self.delivered);
+            around.write_back(warp, access.pc, since, self.delivered);
         }
         self.end(warp, access, around);
     }
@@ -326,12 +327,12 @@ impl LoadStore {
     #[inline(never)]
     fn transact(&mut self, around: &mut SmState<'_>) -> Result<(), Fault> {
         let Some(first) = self.queue.first() else { return Ok(()) };
-        let place = (first.warp, first.pc);
+        let (place, since) = ((first.warp, first.pc), first.since);
         let work = std::mem::replace(&mut first.work, Work::Parameter(None));
         let Taken { cycles, rest } = match work {
             Work::Parameter(line) => self.parameter(place, line, around),
-            Work::Shared(access) => self.shared(access, place.0, around)?,
-            Work::Poll(address) => self.poll(place, address, around),
+            Work::Shared(access) => self.shared(access, (place.0, since), around)?,
+            Work::Poll(address) => self.poll(place, since, address, around),
             Work::Constant(index, lanes) => self.constant(index, lanes, around),
             Work::Texels(index, line) => self.texels(index, line, around)?,
             Work::Lines(index, lanes, part) => self.lines(index, lanes, part, around),

@@ -51,6 +51,8 @@ pub(super) struct Queued {
     pub(super) warp: u32,
     pub(super) pc: u32,
     pub(super) work: Work,
+    /// The cycle of its issue.
+    pub(super) since: u64,
     /// The part of the SM whose registers it reads.
     core: usize,
     accesses: FileAccesses,
@@ -136,8 +138,18 @@ impl Queue {
     ) {
         self.parts[core].entries -= 1;
         let enters = registers[core].first_turn(cycle + 1);
-        let stage = Stage::Issued;
-        self.instructions.push_back(Queued { warp, pc, work, core, accesses, stage, enters, ready: NEVER });
+        let (since, stage) = (cycle, Stage::Issued);
+        self.instructions.push_back(Queued {
+            warp,
+            pc,
+            work,
+            since,
+            core,
+            accesses,
+            stage,
+            enters,
+            ready: NEVER,
+        });
         self.settle(registers, collectors);
     }
 

@@ -9,11 +9,11 @@ use super::{LoadStore, SmState, Taken};
 const MARKED: usize = 4096;
 
 impl LoadStore {
-    /// Executes an access to shared memory.
+    /// Executes an access to shared memory, issued in cycle `since`.
     pub(super) fn shared(
         &mut self,
         access: Box<Access>,
-        warp: u32,
+        (warp, since): (u32, u64),
         around: &mut SmState<'_>,
     ) -> Result<Taken, Fault> {
         let number = around.number(warp);
@@ -27,7 +27,7 @@ impl LoadStore {
         }
         execute(&access, &mut cta.shared, &mut self.words);
         if let (Some(round), AccessKind::Atomic(..)) = (self.lock_round, access.kind) {
-            return Ok(self.locked(access, warp, round, around));
+            return Ok(self.locked(access, (warp, since), round, around));
         }
         let degree = conflict_degree(&access, (low, high), self.banks);
         cta.counts.shared_conflicts += degree - 1;
@@ -35,14 +35,20 @@ impl LoadStore {
         around.stats.shared_conflicts.add(degree - 1);
         if access.wants_value {
             around.deliver(warp, access.pc, access.mask, &self.words);
-            around.write_back(warp, access.pc, around.cycle + degree - 1 + self.shared_latency);
+            around.write_back(warp, access.pc, Some(since), around.cycle + degree - 1 + self.shared_latency);
         }
         self.end(warp, access, around);
         Ok(Taken::all(degree))
     }
 
     /// Times an atomic, done already, as a loop of loads with locks and stores that unlock.
-    fn locked(&mut self, access: Box<Access>, warp: u32, round: u64, around: &mut SmState<'_>) -> Taken {
+    fn locked(
+        &mut self,
+        access: Box<Access>,
+        (warp, since): (u32, u64),
+        round: u64,
+        around: &mut SmState<'_>,
+    ) -> Taken {
         let Locked { rounds, cycles } = locked(&access, self.banks);
         around.cta(warp).counts.shared_conflicts += cycles - 2;
         around.stats.shared_accesses.add(1);
@@ -52,7 +58,7 @@ impl LoadStore {
         let end = around.cycle + (rounds * (latency + round) - round).max(cycles - 2 + latency);
         if access.wants_value {
             around.deliver(warp, access.pc, access.mask, &self.words);
-            around.write_back(warp, access.pc, end);
+            around.write_back(warp, access.pc, Some(since), end);
         }
         self.end(warp, access, around);
         Taken::all(cycles)
@@ -60,11 +66,17 @@ impl LoadStore {
 
     /// Loads a word that a warp has loaded before, for all its lanes at once.
     #[inline]
-    pub(super) fn poll(&mut self, (warp, pc): (u32, u32), address: u32, around: &mut SmState<'_>) -> Taken {
+    pub(super) fn poll(
+        &mut self,
+        (warp, pc): (u32, u32),
+        since: u64,
+        address: u32,
+        around: &mut SmState<'_>,
+    ) -> Taken {
         let word = word(&around.cta(warp).shared, address);
         around.stats.shared_accesses.add(1);
         around.polled(warp, word);
-        around.write_back(warp, pc, around.cycle + self.shared_latency);
+        around.write_back(warp, pc, Some(since), around.cycle + self.shared_latency);
         around.done(warp);
         Taken::all(1)
     }

@@ -90,14 +90,19 @@ impl SmState<'_> {
         }
     }
 
-    /// The registers that an instruction writes have their values from a cycle on, or as soon as their banks are free.
-    pub(super) fn write_back(&mut self, warp: u32, pc: u32, from: u64) {
+    /// The registers that an instruction writes have their values from a cycle on, or as soon as their banks are free. An access
+    /// says in which cycle it was issued; a parameter is none.
+    pub(super) fn write_back(&mut self, warp: u32, pc: u32, issued: Option<u64>, from: u64) {
         let &WarpSlot { cta, core, .. } = &self.warps.slots[warp as usize];
         let Some(cta) = self.ctas[cta].as_mut() else { return };
         let instruction = &cta.launch.kernel.instructions()[pc as usize];
         let writes = instruction.writes;
         let at = self.registers[core].write_loaded(warp, instruction.accesses.writes(), self.cycle, from);
         cta.outstanding += 1;
+        if let Some(issued) = issued {
+            cta.counts.memory_results += 1;
+            cta.counts.memory_cycles += at - issued;
+        }
         self.ring.add(self.cycle, at, Writeback { warp, writes });
     }
 }

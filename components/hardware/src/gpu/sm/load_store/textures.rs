@@ -42,7 +42,7 @@ impl LoadStore {
             }
             0
         })?;
-        let (pc, since) = (access.pc, around.cycle);
+        let (pc, since) = (access.pc, Some(around.cycle));
         let instruction = InFlight { texels, ..InFlight::new(warp, access, since) };
         let work = Work::Texels(self.instructions.insert(instruction), 0);
         self.enqueue((warp, pc), work, accesses, around);
@@ -101,14 +101,14 @@ impl LoadStore {
 
     /// All texels of a fetch are there.
     fn finish_texture(&mut self, index: u32, around: &mut SmState<'_>) -> Result<(), Fault> {
-        let InFlight { warp, access, texels, .. } = self.instructions.take(index);
+        let InFlight { warp, access, since, texels, .. } = self.instructions.take(index);
         let words = fetch((warp, &access), around, |address, bytes| {
             let found = texels.iter().find(|(line, _)| *line == line_of(address));
             let start = (address % LINE_BYTES) as usize;
             channel_of(found.and_then(|(_, line)| line.get(start..start + bytes)).unwrap_or_default())
         })?;
         around.deliver_texture(warp, access.pc, access.mask, &words);
-        self.retire(warp, access, around);
+        self.retire(warp, access, since, around);
         Ok(())
     }
 }
