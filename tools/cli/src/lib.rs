@@ -66,6 +66,8 @@ pub const PAPERS: &[Extension] = &[
     #[cfg(feature = "papers")]
     counterpoint_interleave::register,
     #[cfg(feature = "papers")]
+    counterpoint_kernelet::register,
+    #[cfg(feature = "papers")]
     counterpoint_narrow_tasks::register,
 ];
 

@@ -1,0 +1,14 @@
+//! Kernelet (Zhong and He, "Kernelet: High-Throughput GPU Kernel Executions with Dynamic Slicing and Scheduling", TPDS 25(6), 2014;
+//! arXiv:1303.5164).
+//!
+//! Kernels that wait are cut into slices, and slices of the two run together that a Markov model says fit best.
+
+use counterpoint_framework::model::Registry;
+use counterpoint_simulation::find::{Folder, Sort};
+
+/// Registers all of it.
+pub fn register(registry: &mut Registry) {
+    for (sort, folder) in [(Sort::Overlay, "overlays"), (Sort::Study, "studies")] {
+        registry.add(Folder::new(sort, env!("CARGO_MANIFEST_DIR"), folder));
+    }
+}
