@@ -3,7 +3,8 @@
 //! *The window* is the time in which each of them has a launch on the device: from a launch's entry into the table of running
 //! kernels to the end of its last block. It need not be one piece. *The rate* of an application is the thread instructions of its
 //! blocks in the window, divided by the window's length: a block that is partly in the window counts by the share of its time that
-//! is, and the blocks of a launch count alike. *The first round* takes from the entry of the application's first launch to the end
+//! is, and the blocks of a launch count alike. *The joint time* is the first piece of the window: from the moment in which all are there to
+//! the first end of a launch with no other behind it, and *the joint rate* that of this piece alone. *The first round* takes from the entry of the application's first launch to the end
 //! of the last launch that it did before it began again.
 
 use std::collections::BTreeMap;
@@ -20,6 +21,8 @@ use crate::launches::{attribute, is_launch, is_several};
 pub struct Together {
     /// How long all of them ran.
     pub window: SimTime,
+    /// How long the first piece of that is.
+    pub joint: SimTime,
     /// Each of them, in the order in which they were named.
     pub sides: Vec<Side>,
 }
@@ -31,6 +34,8 @@ pub struct Side {
     pub name: String,
     /// Thread instructions a second of the window.
     pub rate: f64,
+    /// The same of the joint time.
+    pub joint_rate: f64,
     /// The length of its first round.
     pub round: SimTime,
     /// Its launches that ended, of all rounds.
@@ -111,26 +116,35 @@ impl Together {
         let launches: Vec<Vec<&Span>> = members.iter().map(of).collect();
         let busy = launches.iter().map(|own| union(own.iter().map(|span| period(span)).collect()));
         let window = busy.reduce(|a, b| intersection(&a, &b))?;
-        let length: u64 = window.iter().map(|period| period.end - period.start).sum();
+        let length = |periods: &Periods| periods.iter().map(|period| period.end - period.start).sum::<u64>();
+        let joint: Periods = window.first().cloned().into_iter().collect();
         let side = |((member, round), launches): ((&Member, &Step), &Vec<&Span>)| {
             let no_blocks = Vec::new();
-            let instructions = launches.iter().map(|launch| {
-                let blocks = blocks.get(&launch.id).unwrap_or(&no_blocks);
-                instructions_in(&window, launch, blocks)
-            });
-            let instructions: f64 = instructions.sum();
+            let rate = |periods: &Periods| match length(periods) {
+                0 => 0.0,
+                length => {
+                    let of = |launch: &&Span| blocks.get(&launch.id).unwrap_or(&no_blocks);
+                    let counted = launches.iter().map(|launch| instructions_in(periods, launch, of(launch)));
+                    counted.sum::<f64>() / (length as f64 * 1e-12)
+                }
+            };
             let first = launches.first().map_or(SimTime::ZERO, |launch| launch.start);
             let in_round = rounds_launches(round).unwrap_or(launches.len());
             let last = launches.iter().take(in_round).map(|launch| launch.end).max().unwrap_or(first);
             Side {
                 name: member.name.clone(),
-                rate: if length > 0 { instructions / (length as f64 * 1e-12) } else { 0.0 },
+                rate: rate(&window),
+                joint_rate: rate(&joint),
                 round: last.saturating_sub(first),
                 launches: launches.len(),
             }
         };
         let sides = members.iter().zip(rounds).zip(&launches).map(side).collect();
-        Some(Together { window: SimTime::from_ps(length), sides })
+        Some(Together {
+            window: SimTime::from_ps(length(&window)),
+            joint: SimTime::from_ps(length(&joint)),
+            sides,
+        })
     }
 }
 
@@ -196,12 +210,14 @@ mod tests {
             launch(3, 2, 70..120, &[]),
         ]
         .concat();
-        let Together { window, sides } = Together::of(&application, &spans).unwrap();
-        assert_eq!(window.as_ps(), 70);
+        let Together { window, joint, sides } = Together::of(&application, &spans).unwrap();
+        assert_eq!((window.as_ps(), joint.as_ps()), (70, 40));
         let of = |instructions: f64| instructions / 70e-12;
         let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-6 * b, "{a} {b}");
         close(sides[0].rate, of(100.0 * 20.0 / 40.0 + 100.0 * 50.0 / 60.0));
         close(sides[1].rate, of(100.0 + 100.0 * 30.0 / 50.0));
+        close(sides[0].joint_rate, (100.0 * 20.0 / 40.0 + 100.0 * 20.0 / 60.0) / 40e-12);
+        close(sides[1].joint_rate, 100.0 / 40e-12);
         assert_eq!((sides[0].launches, sides[1].launches), (1, 2));
         assert_eq!(Together::of(&Application::default(), &spans), None);
     }

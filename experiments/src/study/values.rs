@@ -29,8 +29,8 @@ const PHASES: [(&str, &str); 4] =
 /// DRAM, those of kernels leave out copies and walks through page tables; a line that a kernel left in a cache and another
 /// access evicted is the kernel's. `prelude_end` is when the phase of that name has ended. A phase is as long as it lasts in
 /// all, 0 if there is none: `phase_kernels` holds `phase_tasks`, those of narrow tasks. Of applications that run together, `window` is
-/// how long all of them run, `rate_1` the thread instructions a second of the first in this time, and `round_1` how long its first
-/// round takes ([`Together`]).
+/// how long all of them run, `rate_1` the thread instructions a second of the first in this time, `joint_time` and `joint_rate_1`
+/// the same of the first piece of this time, and `round_1` how long its first round takes ([`Together`]).
 const GENERIC: &[(&str, &str)] = &[
     ("time", "s"),
     ("cycles", "cycles"),
@@ -71,6 +71,11 @@ const GENERIC: &[(&str, &str)] = &[
     ("rate_2", "instructions/s"),
     ("rate_3", "instructions/s"),
     ("rate_4", "instructions/s"),
+    ("joint_time", "s"),
+    ("joint_rate_1", "instructions/s"),
+    ("joint_rate_2", "instructions/s"),
+    ("joint_rate_3", "instructions/s"),
+    ("joint_rate_4", "instructions/s"),
     ("round_1", "s"),
     ("round_2", "s"),
     ("round_3", "s"),
@@ -195,10 +200,12 @@ impl PointResult {
         {
             values.extend(launch.map(|launch| (name.to_owned(), seconds(launch.active))));
         }
-        if let Some(Together { window, sides }) = &summary.together {
+        if let Some(Together { window, joint, sides }) = &summary.together {
             values.insert("window".to_owned(), seconds(*window));
+            values.insert("joint_time".to_owned(), seconds(*joint));
             for (number, side) in (1..=MOST_TOGETHER).zip(sides) {
                 values.insert(format!("rate_{number}"), side.rate);
+                values.insert(format!("joint_rate_{number}"), side.joint_rate);
                 values.insert(format!("round_{number}"), seconds(side.round));
             }
         }

@@ -31,6 +31,8 @@ struct Device {
 pub struct Sender {
     /// What names a stream is sent on the default stream all the same, and the host waits for every copy.
     one_stream: bool,
+    /// Applications that run together are repeated.
+    pub(super) repeats: bool,
     /// What the commands are part of.
     parent: Option<SpanId>,
     devices: BTreeMap<u32, Device>,
@@ -48,10 +50,16 @@ impl Sender {
     pub fn in_streams(parent: SpanId) -> Self {
         Sender {
             one_stream: false,
+            repeats: true,
             parent: Some(parent),
             devices: BTreeMap::new(),
             recorded: BTreeMap::new(),
         }
+    }
+
+    /// Whether applications that run together are repeated while another one has not completed its first round.
+    pub(super) fn repeating(self, repeats: bool) -> Self {
+        Sender { repeats, ..self }
     }
 
     /// Sends copies on the default stream.

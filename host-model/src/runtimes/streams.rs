@@ -8,7 +8,7 @@
 
 use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::model::Variant;
+use counterpoint_framework::model::{Params, Variant};
 use counterpoint_framework::telemetry::{Level, SpanId};
 use counterpoint_protocols::bus::Direction;
 
@@ -17,17 +17,27 @@ use super::walk::Walks;
 use super::{Runtime, postlude, prelude};
 use crate::driver::Driver;
 
+/// What the host does of its own.
+#[derive(Clone, Debug, Params)]
+pub(super) struct StreamsParams {
+    /// Applications that run together are repeated while another one has not completed its first round; else each does one round.
+    #[param(default = "on")]
+    repeat: bool,
+}
+
 /// The runtime `streams`.
-pub(super) struct Streams;
+pub(super) struct Streams {
+    repeat: bool,
+}
 
 impl Variant<dyn Runtime> for Streams {
     const NAME: &'static str = "streams";
     const DOC: &'static str = "Copies and kernels overlap as the application's streams and events allow; the host sends \
                                them and goes on.";
-    type Params = ();
+    type Params = StreamsParams;
 
-    fn build((): &()) -> Result<Box<dyn Runtime>, String> {
-        Ok(Box::new(Streams))
+    fn build(params: &StreamsParams) -> Result<Box<dyn Runtime>, String> {
+        Ok(Box::new(Streams { repeat: params.repeat }))
     }
 }
 
@@ -38,7 +48,7 @@ impl Runtime for Streams {
         prelude(driver, run).await?;
         // Copies and kernels are not phases of their own here.
         let device = driver.begin(Some(run), Level::Phases, "device");
-        let mut sender = Sender::in_streams(device);
+        let mut sender = Sender::in_streams(device).repeating(self.repeat);
         sender.copies(driver, Direction::HostToDevice, &application.copy_in).await?;
         sender.walk(driver, &application.steps).await?;
         sender.copies(driver, Direction::DeviceToHost, &application.copy_out).await?;

@@ -2,7 +2,7 @@
 //!
 //! The host keeps two commands of each under way, so that a device that ends one has the next. When a member has completed its
 //! first round its results are copied out; later rounds keep the device as busy, and nobody looks at what they compute. A member
-//! sends nothing more when all others have completed a round.
+//! sends nothing more when all others have completed a round, or behind its first one where nothing is to be repeated.
 
 use std::collections::VecDeque;
 
@@ -255,7 +255,8 @@ pub(super) async fn together(
     loop {
         for place in 0..sides.len() {
             let others = sides.iter().enumerate();
-            let others_run = others.filter(|(other, _)| *other != place).any(|(_, side)| !side.completed);
+            let is_other = |(other, side): (usize, &Side<'_>)| other != place && !side.completed;
+            let others_run = sender.repeats && others.map(is_other).any(|runs| runs);
             let rested = sides[place].rests && sides[place].sent.is_empty();
             sides[place].go_on(sender, driver, others_run).await?;
             if !rested && sides[place].rests && sides[place].sent.is_empty() {

@@ -124,10 +124,10 @@ fn times(summary: &RunSummary, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Applications that ran together.
-fn sides(Together { window, sides }: &Together, out: &mut dyn Write) -> io::Result<()> {
+fn sides(Together { window, sides, .. }: &Together, out: &mut dyn Write) -> io::Result<()> {
     let micros = |time: SimTime| format!("{:.6} us", time.as_ps() as f64 * 1e-6);
     writeln!(out, "\n  {:<36} {:>9} {:>21}", "all run at the same time for", "", micros(*window))?;
-    for Side { name, rate, round, launches } in sides {
+    for Side { name, rate, round, launches, .. } in sides {
         let launches = format!("{launches} x");
         let rate = format!("{:.3} G instructions/s", rate * 1e-9);
         writeln!(out, "  {name:<36} {launches:>9} {:>21} a round {rate:>26}", micros(*round))?;

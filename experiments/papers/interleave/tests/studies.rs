@@ -41,7 +41,9 @@ fn results_are_right_while_kernels_are_interleaved_on_one_thread_and_two() {
         assert!(called.out.contains("verified"), "{}", called.out);
         called.out.lines().find(|line| line.trim().starts_with("hash ")).unwrap().to_owned()
     };
-    for pair in [["rodinia-path", "rodinia-bp-2"], ["rodinia-cfd", "rodinia-lud"], ["rodinia-nw", "rodinia-hw"]] {
+    for pair in
+        [["rodinia-path", "rodinia-bp-2"], ["rodinia-cfd", "rodinia-lud"], ["rodinia-nw", "rodinia-hw"]]
+    {
         let one = run(pair, "interleaved", &[]);
         assert!(count(folder.path(), "interleaved") > 0, "{pair:?}");
         assert_eq!(one, run(pair, "interleaved", &["--threads", "2", "--force-threads"]), "{pair:?}");
