@@ -178,7 +178,7 @@ mod tests {
     }
 
     /// A launch of a stream with its blocks; each executes 100 thread instructions.
-    fn launch(number: u64, stream: u64, times: Range<u64>, blocks: &[Range<u64>]) -> Vec<Span> {
+    fn launch(number: u64, stream: u64, times: Range<u64>, blocks: &[(u64, u64)]) -> Vec<Span> {
         let attributes = vec![
             ("launch", Attribute::Number(number)),
             ("stream", Attribute::Number(stream)),
@@ -187,8 +187,8 @@ mod tests {
         let name: &'static str = if stream == 1 { "a#1" } else { "b#2" };
         let whole =
             Span { attributes, ..span(100 * number, None, Level::Kernels, name, times.start, times.end) };
-        let block = |(index, times): (u64, &Range<u64>)| {
-            span(100 * number + 1 + index, Some(100 * number), Level::Ctas, "cta 1", times.start, times.end)
+        let block = |(index, &(start, end)): (u64, &(u64, u64))| {
+            span(100 * number + 1 + index, Some(100 * number), Level::Ctas, "cta 1", start, end)
         };
         std::iter::once(whole).chain((0..).zip(blocks).map(block)).collect()
     }
@@ -205,8 +205,8 @@ mod tests {
         };
         // The first runs from 0 to 100, the second from 20 to 60 and from 70 to 120: the window has 70 ps.
         let spans = [
-            launch(1, 1, 0..100, &[0..40, 40..100]),
-            launch(2, 2, 20..60, &[20..60]),
+            launch(1, 1, 0..100, &[(0, 40), (40, 100)]),
+            launch(2, 2, 20..60, &[(20, 60)]),
             launch(3, 2, 70..120, &[]),
         ]
         .concat();

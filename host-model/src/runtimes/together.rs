@@ -254,9 +254,9 @@ pub(super) async fn together(
     let mut sides: Vec<Side<'_>> = members.iter().zip(rounds).map(side).collect();
     loop {
         for place in 0..sides.len() {
-            let others = sides.iter().enumerate();
+            let mut others = sides.iter().enumerate();
             let is_other = |(other, side): (usize, &Side<'_>)| other != place && !side.completed;
-            let others_run = sender.repeats && others.map(is_other).any(|runs| runs);
+            let others_run = sender.repeats && others.any(is_other);
             let rested = sides[place].rests && sides[place].sent.is_empty();
             sides[place].go_on(sender, driver, others_run).await?;
             if !rested && sides[place].rests && sides[place].sent.is_empty() {
