@@ -17,6 +17,7 @@ const PAGES: &[&str] = &[
     "experiments/applications/CRCS.md",
     "experiments/papers/crcs/README.md",
     "experiments/papers/dka/README.md",
+    "experiments/papers/interleave/README.md",
     "experiments/papers/narrow-tasks/README.md",
 ];
 
