@@ -204,3 +204,17 @@ pub const PRUNED: [[usize; 10]; 10] = [
     [2, 6, 11, 12, 17, 19, 22, 23, 25, 26],
     [2, 6, 11, 13, 18, 20, 23, 24, 27, 28],
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workloads_are_of_the_eight_kernels() {
+        for (workload, kernels) in WORKLOADS {
+            let known = |name: &&str| KERNELS.iter().any(|kernel| kernel.name == *name);
+            assert!(kernels.iter().all(known), "{workload}");
+        }
+        assert_eq!(WORKLOADS.map(|(_, kernels)| kernels.len()), [4, 4, 4, 8]);
+    }
+}

@@ -1,4 +1,4 @@
-//! The values that the chains must have: closed forms, exact rationals, and decimals computed elsewhere.
+//! The values that the chains must have: closed forms, exact rationals, and decimals computed by another program with 60 digits.
 
 use nalgebra::{DMatrix, DVector};
 
@@ -79,8 +79,8 @@ fn more_warps_have_the_reference_values() {
 fn contention_has_the_reference_values() {
     let latency = Latency { base: 400.0, slope: 1.0, offset: 0.0 };
     let of = |warps| ipc([Warps::new(warps, 0.1)], &Memory::uniform(latency, 0.1)).unwrap()[0];
-    near(of(2), 0.046512, 5e-7);
-    near(of(24), 0.369270, 5e-7);
+    near(of(2), 0.046511660221574, 1e-9);
+    near(of(24), 0.369269669129041, 1e-9);
 }
 
 /// T5.6.
@@ -104,10 +104,10 @@ fn two_kernels_have_the_reference_values() {
     }
     near(alone(2, 0.1, 10.0), 0.8, 1e-12);
     let [first, second] = pair((4, 0.02), (4, 0.3), 100.0);
-    near(first, 0.819552, 5e-7);
-    near(second, 0.119038, 5e-7);
-    near(alone(8, 0.02, 100.0), 0.999188, 5e-7);
-    near(alone(8, 0.3, 100.0), 0.255861, 5e-7);
+    near(first, 0.819552267975966, 1e-9);
+    near(second, 0.119037872104428, 1e-9);
+    near(alone(8, 0.02, 100.0), 0.999187932673491, 1e-9);
+    near(alone(8, 0.3, 100.0), 0.255860503379689, 1e-9);
 }
 
 /// The transition matrix of one kernel as the paper writes it: sums of two binomials, with the return probability of each state.

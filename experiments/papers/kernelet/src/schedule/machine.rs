@@ -64,10 +64,9 @@ impl Machine {
 
 #[cfg(test)]
 mod tests {
-    use counterpoint_hardware::gpu::cta_scheduler::occupancy::blocks;
-
     use super::*;
     use crate::paper::{C2050, GTX680, KERNELS};
+    use crate::schedule::slices::most;
 
     /// Blocks of each kernel on an SM of the C2050 that Table 4's occupancy implies.
     const IMPLIED: [u32; 8] = [6, 8, 6, 8, 4, 5, 8, 8];
@@ -96,7 +95,7 @@ mod tests {
             };
             let registers = registers_per_thread * kernel.threads;
             let demand = SmResources { threads: kernel.threads, ctas: 1, registers, shared: 0 };
-            assert_eq!(blocks(&machine.offer, &demand), implied, "{}", kernel.name);
+            assert_eq!(most(&machine.offer, &demand), implied, "{}", kernel.name);
         }
     }
 

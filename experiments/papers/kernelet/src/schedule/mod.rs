@@ -1,7 +1,7 @@
 //! The scheduler's arithmetic: which two of the waiting kernels run together next, and in which slices (Algorithm 1,
 //! `FindCoSchedule`). It knows no time, and no launch.
 //!
-//! All pairs of kernels are pruned by what each uses alone. The Markov model predicts the others: each in the slices that
+//! All pairs of kernels that fit on an SM are pruned by what each uses alone. The Markov model predicts the others: each in the slices that
 //! end together, and the pair that saves most time is chosen. With blocks as units all 28 pairs of eight kernels take 4 to 40 ms as tests are
 //! built; with warps as units the 18 that are not pruned take 2 s on a C2050, without uncoalesced accesses.
 
@@ -9,7 +9,6 @@ mod machine;
 pub mod prune;
 pub mod slices;
 
-use counterpoint_hardware::gpu::cta_scheduler::occupancy;
 use counterpoint_protocols::launch::SmResources;
 
 pub use machine::Machine;
@@ -120,8 +119,10 @@ pub fn choose(
     options: &Options,
 ) -> Result<Option<CoSchedule>, Unsolvable> {
     let uses: Vec<Use> = kernels.iter().map(|kernel| Use { pur: kernel.pur, mur: kernel.mur }).collect();
+    let fits = |places: &[usize; 2]| !feasible(places.map(|at| &kernels[at]), machine, options).is_empty();
+    let pairs: Vec<[usize; 2]> = prune::pairs(kernels.len()).into_iter().filter(fits).collect();
     let mut best: Option<CoSchedule> = None;
-    for places in options.thresholds.pairs(&uses) {
+    for places in options.thresholds.prune(&uses, &pairs) {
         let found = predict(places.map(|at| &kernels[at]), machine, options)?;
         let found = found.map(|found| CoSchedule { first: places[0], second: places[1], ..found });
         best = match (best, found) {
@@ -143,9 +144,7 @@ pub fn predict(
     machine: &Machine,
     options: &Options,
 ) -> Result<Option<CoSchedule>, Unsolvable> {
-    let mut feasible =
-        slices::feasible(&machine.offer, kernels.map(|kernel| &kernel.resources), options.fill);
-    feasible.retain(|blocks| (0..2).all(|at| blocks[at] * machine.sms >= kernels[at].minimum_slice));
+    let feasible = feasible(kernels, machine, options);
     let sm = machine.sm();
     let resident = |blocks: [u32; 2]| [0, 1].map(|at| kernels[at].resident(blocks[at]));
     let predicted: Vec<[f64; 2]> = feasible
@@ -169,13 +168,21 @@ pub fn predict(
     }))
 }
 
+/// Blocks of two kernels on an SM, of all slices that are compared.
+fn feasible(kernels: [&Profile; 2], machine: &Machine, options: &Options) -> Vec<[u32; 2]> {
+    let demands = kernels.map(|kernel| &kernel.resources);
+    let mut fits = slices::feasible(&machine.offer, demands, options.fill);
+    fits.retain(|blocks| (0..2).all(|at| blocks[at] * machine.sms >= kernels[at].minimum_slice));
+    fits
+}
+
 impl Profile {
     /// The IPC on an SM that holds as many blocks of the kernel as fit.
     ///
     /// # Errors
     /// As [`choose`].
     pub fn alone(&self, machine: &Machine, unit: Unit) -> Result<f64, Unsolvable> {
-        let blocks = occupancy::blocks(&machine.offer, &self.resources);
+        let blocks = slices::most(&machine.offer, &self.resources);
         Ok(machine.sm().ipc([self.resident(blocks)], unit)?[0])
     }
 

@@ -22,7 +22,7 @@ pub struct Thresholds {
 pub const LOWERED: f64 = 0.5;
 
 /// Thresholds are lowered this many times at most; kernels that are still alike then are the same, and no pair is pruned.
-const TIMES: u32 = 16;
+const TIMES: i32 = 16;
 
 /// PUR or MUR: what was counted, in the peak per cycle times the cycles.
 pub fn ratio(count: f64, cycles: f64, peak: f64) -> f64 {
@@ -37,24 +37,27 @@ impl Thresholds {
         (first.pur - second.pur).abs() < self.pur && (first.mur - second.mur).abs() < self.mur
     }
 
-    /// The pairs of kernels that are left, by their places. If none is, the thresholds are lowered, by [`LOWERED`] each time, until one is.
+    /// Of pairs of kernels, by their places, those that are left. If none is, the thresholds are lowered, by [`LOWERED`] each time,
+    /// until one is.
     ///
     /// The paper increases them then, which prunes more.
-    pub fn pairs(&self, kernels: &[Use]) -> Vec<[usize; 2]> {
-        let all = (0..kernels.len())
-            .flat_map(|first| (first + 1..kernels.len()).map(move |second| [first, second]));
-        let all: Vec<[usize; 2]> = all.collect();
+    pub fn prune(&self, kernels: &[Use], pairs: &[[usize; 2]]) -> Vec<[usize; 2]> {
         let left = |thresholds: Thresholds| -> Vec<[usize; 2]> {
             let stays = |&[first, second]: &[usize; 2]| !thresholds.prunes(&kernels[first], &kernels[second]);
-            all.iter().copied().filter(stays).collect()
+            pairs.iter().copied().filter(stays).collect()
         };
         let lowered = |times| {
             let factor = LOWERED.powi(times);
             Thresholds { pur: self.pur * factor, mur: self.mur * factor }
         };
-        let found = (0..=TIMES as i32).map(|times| left(lowered(times))).find(|left| !left.is_empty());
-        found.unwrap_or_else(|| all.clone())
+        let found = (0..=TIMES).map(|times| left(lowered(times))).find(|left| !left.is_empty());
+        found.unwrap_or_else(|| pairs.to_vec())
     }
+}
+
+/// All pairs of this many kernels: `N (N - 1) / 2`.
+pub fn pairs(kernels: usize) -> Vec<[usize; 2]> {
+    (0..kernels).flat_map(|first| (first + 1..kernels).map(move |second| [first, second])).collect()
 }
 
 #[cfg(test)]
@@ -69,8 +72,8 @@ mod tests {
     /// Pairs of the paper's kernels that a rule prunes.
     fn pruned(rule: impl Fn(&Use, &Use) -> bool) -> usize {
         let kernels = kernels();
-        let pairs = (0..kernels.len()).flat_map(|first| (0..first).map(move |second| (first, second)));
-        pairs.filter(|&(first, second)| rule(&kernels[first], &kernels[second])).count()
+        let pruned = |[first, second]: &[usize; 2]| rule(&kernels[*first], &kernels[*second]);
+        pairs(kernels.len()).iter().filter(|pair| pruned(pair)).count()
     }
 
     /// The rule of this crate.
@@ -130,7 +133,7 @@ mod tests {
     #[test]
     fn the_defaults_of_the_c2050_keep_18_pairs() {
         let defaults = Thresholds { pur: C2050.alpha_p, mur: C2050.alpha_m };
-        assert_eq!(defaults.pairs(&kernels()).len(), 18);
+        assert_eq!(defaults.prune(&kernels(), &pairs(8)).len(), 18);
         assert_eq!(28 - by_or(C2050.alpha_p, C2050.alpha_m), 5);
     }
 
@@ -141,14 +144,15 @@ mod tests {
             [Use { pur: 0.5, mur: 0.05 }, Use { pur: 0.6, mur: 0.06 }, Use { pur: 0.95, mur: 0.07 }];
         let high = Thresholds { pur: 1.0, mur: 1.0 };
         // At half of them still none; at a quarter those that are more than 0.25 apart.
-        assert_eq!(high.pairs(&kernels), [[0, 2], [1, 2]]);
+        assert_eq!(high.prune(&kernels, &pairs(3)), [[0, 2], [1, 2]]);
     }
 
     #[test]
     fn kernels_that_are_the_same_are_a_pair_still() {
         let same = [Use { pur: 0.5, mur: 0.05 }; 3];
-        assert_eq!(Thresholds { pur: 0.4, mur: 0.1 }.pairs(&same), [[0, 1], [0, 2], [1, 2]]);
-        assert_eq!(Thresholds { pur: 0.4, mur: 0.1 }.pairs(&same[..1]), [[0; 2]; 0]);
+        let thresholds = Thresholds { pur: 0.4, mur: 0.1 };
+        assert_eq!(thresholds.prune(&same, &pairs(3)), [[0, 1], [0, 2], [1, 2]]);
+        assert_eq!(thresholds.prune(&same, &pairs(1)), [[0; 2]; 0]);
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub fn minimum(measured: &[Sliced], unsliced: f64, limit: f64) -> Option<u32> {
 /// Blocks of two kernels that an SM holds together, of each at least one. `offer` is what the SM has, `demands` what a block of each
 /// kernel needs.
 pub fn feasible(offer: &SmResources, demands: [&SmResources; 2], fill: Fill) -> Vec<[u32; 2]> {
-    let [first, second] = demands.map(|demand| SmResources { ctas: demand.ctas.max(1), ..*demand });
+    let [first, second] = demands.map(of_one_block);
     let all = (1..=occupancy::blocks(offer, &first)).flat_map(|blocks| {
         let left = SmResources {
             threads: offer.threads - blocks * first.threads,
@@ -65,6 +65,16 @@ pub fn feasible(offer: &SmResources, demands: [&SmResources; 2], fill: Fill) -> 
     };
     let stays = |pair: &[u32; 2]| fill == Fill::Any || !has_room(*pair);
     all.iter().copied().filter(stays).collect()
+}
+
+/// Blocks of a kernel that an SM holds.
+pub fn most(offer: &SmResources, demand: &SmResources) -> u32 {
+    occupancy::blocks(offer, &of_one_block(demand))
+}
+
+/// A block takes a slot, whatever else it needs.
+fn of_one_block(demand: &SmResources) -> SmResources {
+    SmResources { ctas: demand.ctas.max(1), ..*demand }
 }
 
 /// Cycles that slices of two kernels take together: instructions of each per SM, and its IPC.

@@ -61,10 +61,10 @@ fn profit_compares_with_each_kernel_at_its_own_full_occupancy() {
     let [first, second] = complementary();
     let found = predict([&first, &second], &MACHINE, &Options::default()).unwrap().unwrap();
     assert_eq!(found.slices, [8, 8]);
-    near(found.predicted[0], 0.819552, 5e-7);
-    near(found.predicted[1], 0.119038, 5e-7);
-    near(found.profit, 0.222071, 5e-7);
-    near(first.alone(&MACHINE, Unit::Warp).unwrap(), 0.999188, 5e-7);
+    near(found.predicted[0], 0.819552267975966, 1e-9);
+    near(found.predicted[1], 0.119037872104428, 1e-9);
+    near(found.profit, 0.222070509705908, 1e-9);
+    near(first.alone(&MACHINE, Unit::Warp).unwrap(), 0.999187932673491, 1e-9);
     let of_four = [0.02, 0.3].map(|part| ipc([Warps::new(4, part)], &MACHINE.memory).unwrap()[0]);
     assert!((profit(of_four, found.predicted) - found.profit).abs() > 0.05);
 }
@@ -132,6 +132,15 @@ fn one_kernel_is_no_pair() {
     assert_eq!(choose(&[computes, large], &MACHINE, &Options::default()).unwrap(), None, "it does not fit");
 }
 
+/// The pair that pruning would leave does not fit: the other one, of kernels that are alike, is better than none.
+#[test]
+fn pairs_that_do_not_fit_leave_room_for_those_that_are_alike() {
+    let [computes, loads] = complementary();
+    let whole_sm = Profile { resources: SmResources { threads: 256, ..loads.resources }, ..loads };
+    let found = choose(&[computes, whole_sm, computes], &MACHINE, &Options::default()).unwrap().unwrap();
+    assert_eq!((found.first, found.second), (0, 2));
+}
+
 #[test]
 fn a_wrong_fraction_is_an_error() {
     let [computes, loads] = complementary();
@@ -140,16 +149,11 @@ fn a_wrong_fraction_is_an_error() {
 }
 
 /// Eight kernels as the paper's, with memory fractions that are made up.
-#[test]
-fn eight_kernels_have_a_choice_on_both_machines() {
-    let memory = Memory {
-        requests: 8.0,
-        ..Memory::uniform(Latency { base: 400.0, slope: 1.0, offset: 0.0 }, C2050.requests_per_cycle(128.0))
-    };
-    let kernels = crate::paper::KERNELS.map(|kernel| Profile {
+fn eight(uncoalesced: f64) -> [Profile; 8] {
+    crate::paper::KERNELS.map(|kernel| Profile {
         instructions_per_block: 10_000.0,
         memory_fraction: 0.4 * (1.0 - kernel.c2050.pur),
-        uncoalesced_fraction: if kernel.uncoalesced { 0.5 } else { 0.0 },
+        uncoalesced_fraction: if kernel.uncoalesced { uncoalesced } else { 0.0 },
         warps_per_block: kernel.threads / 32,
         resources: SmResources {
             threads: kernel.threads,
@@ -160,10 +164,30 @@ fn eight_kernels_have_a_choice_on_both_machines() {
         pur: kernel.c2050.pur,
         mur: kernel.c2050.mur,
         minimum_slice: 0,
-    });
-    for machine in [Machine::c2050(memory), Machine::gtx680(memory)] {
-        let found = choose(&kernels, &machine, &Options::default()).unwrap().unwrap();
+    })
+}
+
+/// Contention at the bandwidth of the C2050.
+fn contended() -> Memory {
+    let latency = Latency { base: 400.0, slope: 1.0, offset: 0.0 };
+    Memory { requests: 8.0, ..Memory::uniform(latency, C2050.requests_per_cycle(128.0)) }
+}
+
+#[test]
+fn eight_kernels_have_a_choice_on_both_machines() {
+    for machine in [Machine::c2050(contended()), Machine::gtx680(contended())] {
+        let found = choose(&eight(0.5), &machine, &Options::default()).unwrap().unwrap();
         assert!(found.profit > 0.0 && found.first < found.second, "{found:?}");
         assert!(found.slices.iter().all(|slice| slice % machine.sms == 0));
     }
+}
+
+/// T5.17.
+#[test]
+fn blocks_as_units_choose_what_warps_choose() {
+    let machine = Machine::gtx680(contended());
+    let [blocks, warps] = [Unit::Block, Unit::Warp]
+        .map(|unit| choose(&eight(0.0), &machine, &Options { unit, ..Options::default() }).unwrap().unwrap());
+    assert_eq!((blocks.first, blocks.second, blocks.slices), (warps.first, warps.second, warps.slices));
+    near(blocks.profit, warps.profit, 0.01);
 }
