@@ -2,6 +2,11 @@
 //! arXiv:1303.5164).
 //!
 //! Kernels that wait are cut into slices, and slices of the two run together that a Markov model says fit best.
+//! [`model`] is that model, [`schedule`] chooses by it, and [`paper`] has the numbers that the paper prints.
+
+pub mod model;
+pub mod paper;
+pub mod schedule;
 
 use counterpoint_framework::model::Registry;
 use counterpoint_simulation::find::{Folder, Sort};

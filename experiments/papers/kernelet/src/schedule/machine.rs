@@ -1,0 +1,110 @@
+//! What the scheduler knows of a GPU.
+
+use counterpoint_protocols::launch::SmResources;
+
+use super::prune::ratio;
+use crate::model::{Memory, Sm};
+use crate::paper;
+
+/// Threads of a warp.
+const WARP: u32 = 32;
+
+/// A GPU.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Machine {
+    /// Streaming multiprocessors.
+    pub sms: u32,
+    /// Warp schedulers of an SM that issue a warp's instruction per cycle each.
+    pub schedulers: u32,
+    /// Warp instructions per cycle that an SM issues at most: PUR is measured against it. The model does not know it.
+    pub peak_ipc: f64,
+    /// What an SM offers to blocks.
+    pub offer: SmResources,
+    /// Latencies in cycles, and the bandwidth of the GPU in requests per cycle: MUR is measured against it.
+    pub memory: Memory,
+}
+
+impl Machine {
+    /// A C2050. Its two schedulers, of half a warp per cycle each, are one for the model. What an SM offers is that of compute
+    /// capability 2.0 (CUDA C Programming Guide, appendix of compute capabilities); the paper's latencies are not known.
+    pub const fn c2050(memory: Memory) -> Self {
+        let offer = SmResources { threads: 1536, ctas: 8, registers: 32768, shared: 49152 };
+        let paper::Gpu { sms, peak_ipc, .. } = paper::C2050;
+        Machine { sms, schedulers: 1, peak_ipc, offer, memory }
+    }
+
+    /// A GTX680. What an SM offers is that of compute capability 3.0. Its schedulers issue one instruction per cycle in the model, two
+    /// at most in the peak IPC.
+    pub const fn gtx680(memory: Memory) -> Self {
+        let offer = SmResources { threads: 2048, ctas: 16, registers: 65536, shared: 49152 };
+        let paper::Gpu { sms, schedulers, peak_ipc, .. } = paper::GTX680;
+        Machine { sms, schedulers, peak_ipc, offer, memory }
+    }
+
+    /// An SM of it.
+    pub const fn sm(&self) -> Sm {
+        Sm { schedulers: self.schedulers, memory: self.memory }
+    }
+
+    /// Active warps in those that an SM may have, 0 to 1.
+    pub fn occupancy(&self, blocks_per_sm: u32, warps_per_block: u32) -> f64 {
+        f64::from(blocks_per_sm * warps_per_block) / f64::from(self.offer.threads / WARP)
+    }
+
+    /// PUR, from the warp instructions of all SMs in this many cycles.
+    pub fn pur(&self, instructions: f64, cycles: f64) -> f64 {
+        ratio(instructions, cycles, self.peak_ipc * f64::from(self.sms))
+    }
+
+    /// MUR, from the reads and writes of DRAM in this many cycles.
+    pub fn mur(&self, requests: f64, cycles: f64) -> f64 {
+        ratio(requests, cycles, self.memory.bandwidth)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::paper::{C2050, GTX680, KERNELS};
+    use crate::schedule::slices::most;
+
+    /// Blocks of each kernel on an SM of the C2050 that Table 4's occupancy implies.
+    const IMPLIED: [u32; 8] = [6, 8, 6, 8, 4, 5, 8, 8];
+
+    /// A5.10, T5.18.
+    #[test]
+    fn blocks_on_an_sm_of_the_c2050_give_the_occupancy_of_table_4() {
+        let machine = Machine::c2050(Memory::constant(400.0));
+        for (kernel, implied) in KERNELS.iter().zip(IMPLIED) {
+            let found = 100.0 * machine.occupancy(implied, kernel.threads / 32);
+            let printed = kernel.c2050.occupancy;
+            let meant = if printed == 67.7 { 66.7 } else { printed };
+            assert!((found - meant).abs() < 0.05, "{}: {found} is not {meant}", kernel.name);
+        }
+    }
+
+    /// Threads and block slots limit six of them; MM and MRIQ are limited by what the paper does not print, here by registers.
+    #[test]
+    fn resources_allow_as_many_blocks_as_the_occupancy_implies() {
+        let machine = Machine::c2050(Memory::constant(400.0));
+        for (kernel, implied) in KERNELS.iter().zip(IMPLIED) {
+            let registers_per_thread = match kernel.name {
+                "MM" => 32,
+                "MRIQ" => 25,
+                _ => 20,
+            };
+            let registers = registers_per_thread * kernel.threads;
+            let demand = SmResources { threads: kernel.threads, ctas: 1, registers, shared: 0 };
+            assert_eq!(most(&machine.offer, &demand), implied, "{}", kernel.name);
+        }
+    }
+
+    #[test]
+    fn ratios_are_of_the_whole_gpu() {
+        let machine = Machine::c2050(Memory { bandwidth: 0.98, ..Memory::constant(400.0) });
+        assert!((machine.pur(1400.0, 1000.0) - 0.1).abs() < 1e-12);
+        assert!((machine.mur(98.0, 1000.0) - 0.1).abs() < 1e-12);
+        assert!((C2050.requests_per_cycle(128.0) - 0.98082).abs() < 1e-5);
+        assert!((GTX680.requests_per_cycle(128.0) - 2.12465).abs() < 1e-5);
+    }
+}
