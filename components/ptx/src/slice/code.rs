@@ -108,14 +108,17 @@ impl Twin<'_> {
             parameters(&self.function.name).iter().map(|name| format!("\t.param .u32 {name}")).collect()
         } else {
             let needed = self.style.reads.of(&self.function.name).into_iter();
-            needed.map(|number| format!("\t.reg .b32 {}", self.style.register(Value::Number(number)))).collect()
+            needed
+                .map(|number| format!("\t.reg .b32 {}", self.style.register(Value::Number(number))))
+                .collect()
         };
         let added = added.join(",\n");
         if let Some(last) = self.function.params.last() {
             return Edit { span: behind(last.span), text: format!(",\n{added}") };
         }
         let name = self.name();
-        let mut after = tokens(self.module, self.function.span).iter().filter(|token| token.start >= name.end);
+        let mut after =
+            tokens(self.module, self.function.span).iter().filter(|token| token.start >= name.end);
         match (after.next(), after.next()) {
             (Some(open), Some(close)) if open.kind == TokenKind::Mark(b'(') => {
                 Edit { span: before(span_of(*close)), text: format!("\n{added}\n") }
@@ -126,29 +129,30 @@ impl Twin<'_> {
 
     /// The code that finds the block's index, as far as the kernel needs it; see the module's documentation.
     fn index(&self) -> String {
-        let indices = self.style.reads.of(&self.function.name).into_iter().filter_map(|number| match number {
-            Number::Index(axis) => Some(usize::from(axis)),
-            Number::Extent(_) => None,
-        });
+        let indices =
+            self.style.reads.of(&self.function.name).into_iter().filter_map(|number| match number {
+                Number::Index(axis) => Some(usize::from(axis)),
+                Number::Extent(_) => None,
+            });
         let Some(last) = indices.max() else { return String::new() };
         let (stem, names) = (self.style.stem, parameters(&self.function.name));
         let register = |axis: usize| format!("%{stem}{}", AXES[axis]);
         let registers: Vec<String> = (0..=last).map(register).collect();
+        // The last dimension of the grids has no end that an index could pass.
+        let rows = usize::from(self.style.options.dimensions.count()) - 1;
         let mut code = String::from("// Added: the index of the block in the grid.\n");
         let mut line = |text: std::fmt::Arguments<'_>| {
             let _ = writeln!(code, "\t{text}");
         };
         line(format_args!(".reg .b32 {}, %{stem}n;", registers.join(", ")));
-        line(format_args!("ld.param.u32 %{stem}n, [{}];", names[0]));
-        line(format_args!("mov.u32 {}, %ctaid.x;", registers[0]));
-        line(format_args!("add.u32 {0}, {0}, %{stem}n;", registers[0]));
-        // The last dimension of the grids has no end that an index could pass.
-        let rows = usize::from(self.style.options.dimensions.count()) - 1;
         match self.style.options.carry {
             _ if rows == 0 => {}
             Carry::Subtract => line(format_args!(".reg .pred %{stem}p;")),
             Carry::Divide => line(format_args!(".reg .b32 %{stem}q;")),
         }
+        line(format_args!("ld.param.u32 %{stem}n, [{}];", names[0]));
+        line(format_args!("mov.u32 {}, %ctaid.x;", registers[0]));
+        line(format_args!("add.u32 {0}, {0}, %{stem}n;", registers[0]));
         for axis in 0..rows.min(last + 1) {
             let (own, name) = (&registers[axis], AXES[axis]);
             let next = registers.get(axis + 1);
@@ -178,7 +182,8 @@ impl Twin<'_> {
                 }
             }
         }
-        format!("{}\n\t", code.trim_end())
+        // Labels stand at the margin.
+        format!("{}\n\t", code.trim_end().replace("\t$", "$"))
     }
 
     /// What stands in an instruction's place, if it reads the grid or calls somebody who does.
@@ -217,7 +222,8 @@ impl Twin<'_> {
                 _ => hold(value),
             };
             edits.push(Edit { span: span_of(token), text });
-            let find = |text: String| Some(Edit { span: span_of(self.find(span, &instruction.opcode)?), text });
+            let find =
+                |text: String| Some(Edit { span: span_of(self.find(span, &instruction.opcode)?), text });
             edits.extend(opcode.and_then(find));
         }
         if let (Some(name), false) = (callee(instruction), needed.is_empty()) {
@@ -272,7 +278,9 @@ impl Twin<'_> {
                 parts.iter().map(name).collect()
             }
             // A vector in one register has its elements by name.
-            Some(OperandKind::Name(name)) => ["x", "y", "z", "w"].map(|axis| Some(format!("{name}.{axis}"))).into(),
+            Some(OperandKind::Name(name)) => {
+                ["x", "y", "z", "w"].map(|axis| Some(format!("{name}.{axis}"))).into()
+            }
             _ => Vec::new(),
         };
         let narrow = instruction.opcode.ends_with("16");

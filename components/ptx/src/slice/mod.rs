@@ -24,8 +24,9 @@
 //! | two, [`Carry::Subtract`] | 7, and 4 for each row that a block lies behind the first one's | x, y; a number and a predicate in the loop |
 //! | two, [`Carry::Divide`] | 9, one of them a division | x, y; two numbers for a moment |
 //!
-//! Three dimensions add as much again. What a kernel does not read is not worked out. The size of the grid is loaded where it is
-//! read, from the parameters, and takes no register elsewhere.
+//! A third dimension adds 4 instructions, and 4 for each plane that a block lies behind the first one's, or 6 with division. What
+//! a kernel does not read is not worked out. The size of the grid is loaded where it is read, from the parameters, and takes no
+//! register elsewhere.
 //!
 //! The loop is the default because slices are short: a block lies at most `1 + n / grid.x` rows behind, and an integer division
 //! takes about twenty machine instructions and more registers. Division is for grids that are much narrower than a slice.

@@ -56,8 +56,7 @@ pub(super) struct Reads<'a> {
 
 impl<'a> Reads<'a> {
     pub(super) fn new(module: &'a Module, dimensions: Dimensions) -> Self {
-        let mut reads =
-            Reads { module, dimensions, numbers: BTreeMap::new(), with_address: BTreeSet::new() };
+        let mut reads = Reads { module, dimensions, numbers: BTreeMap::new(), with_address: BTreeSet::new() };
         let mut calls = Vec::new();
         for function in &module.functions {
             let mut own = BTreeSet::new();
@@ -113,8 +112,10 @@ impl<'a> Reads<'a> {
 
     /// The functions with bodies that a kernel calls directly, and those that these call.
     pub(super) fn reachable(&self, kernel: &'a Function) -> Vec<&'a Function> {
-        let defined = self.module.functions.iter().filter(|function| !function.entry && function.body.is_some());
-        let defined: BTreeMap<&str, &Function> = defined.map(|function| (function.name.as_str(), function)).collect();
+        let defined =
+            self.module.functions.iter().filter(|function| !function.entry && function.body.is_some());
+        let defined: BTreeMap<&str, &Function> =
+            defined.map(|function| (function.name.as_str(), function)).collect();
         let mut found: Vec<&Function> = Vec::new();
         let mut open = vec![kernel];
         while let Some(function) = open.pop() {
@@ -135,7 +136,10 @@ impl<'a> Reads<'a> {
         [kernel].into_iter().chain(functions).find_map(|function| {
             let variable = variables(function).find_map(|(span, variable)| {
                 let twice = variable.space == StorageSpace::Global && !variable.external;
-                let reason = format!("`{}` is a variable of one kernel, and its slice would have another", variable.name);
+                let reason = format!(
+                    "`{}` is a variable of one kernel, and its slice would have another",
+                    variable.name
+                );
                 twice.then(|| self.refuse(span, reason))
             });
             let found = || {
@@ -189,7 +193,9 @@ impl<'a> Reads<'a> {
         if head == "call" && !self.is_direct(instruction) {
             let mut others = self.with_address.iter().filter(|name| !self.of(name).is_empty());
             return others.next().map(|name| {
-                format!("the call may go to `{name}`, which reads `%ctaid` or `%nctaid` and must be told them")
+                format!(
+                    "the call may go to `{name}`, which reads `%ctaid` or `%nctaid` and must be told them"
+                )
             });
         }
         None
