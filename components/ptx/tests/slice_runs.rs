@@ -235,7 +235,8 @@ fn a_slice_costs_what_the_module_says() {
     let cost = |axes: &[&str], grid: [u32; 3], dimensions, carry| {
         let text = read(axes);
         let plain = compile(&text, "k");
-        let kernel = compile(&with_slices(&text, &Options { dimensions, carry, kernel: None }).text, &sliced("k"));
+        let kernel =
+            compile(&with_slices(&text, &Options { dimensions, carry, kernel: None }).text, &sliced("k"));
         let run = |slices: &[Slice]| {
             let launch = Launch { kernel: &kernel, grid, block: [1, 1, 1], params: &[] };
             launch.run_slices(slices, &mut FlatMemory::new(0))
