@@ -9,13 +9,13 @@
 //!
 //! The crate has storeys, a folder each, and each imports only those below it, which `tests/tidy.rs` checks:
 //! `syntax` → [`isa`] → [`analysis`] → `program` → `execute` → [`functional`]. [`profile`] and
-//! [`slice`] stand beside `program`.
+//! [`mod@slice`] stand beside `program`.
 //!
 //! - `syntax`: tokens, the module as it is written, errors of the text, and printing it back.
 //! - [`isa`]: the instruction table, operations on lanes, state spaces.
 //! - [`analysis`]: control flow, liveness, values, and the addresses of accesses.
 //! - [`profile`]: modules whose kernels tell what their blocks may touch.
-//! - [`slice`]: kernels that run a part of a grid.
+//! - [`mod@slice`]: kernels that run a part of a grid.
 //! - `program`: decoding, and kernels as it leaves them.
 //! - `execute`: a warp, what it accesses, and what is said of one that cannot go on.
 //! - [`functional`]: whole launches on a flat memory.

@@ -301,11 +301,12 @@ impl Twin<'_> {
     fn call(&self, instruction: &Instruction, span: Span, name: &str, added: &str) -> Vec<Edit> {
         let Some(target) = self.find(span, name) else { return Vec::new() };
         let renamed = Edit { span: span_of(target), text: sliced(name) };
-        let lists = instruction.operands.iter().filter_map(|operand| match &operand.kind {
-            OperandKind::List(list) => Some((operand.span, list)),
+        // A list before the name holds results.
+        let arguments = instruction.operands.iter().find_map(|operand| match &operand.kind {
+            OperandKind::List(list) if operand.span.start > target.start => Some((operand.span, list)),
             _ => None,
         });
-        let (at, text) = match lists.filter(|(list, _)| list.start > target.start).last() {
+        let (at, text) = match arguments {
             // The closing parenthesis is the list's last byte.
             Some((list, arguments)) => {
                 let comma = if arguments.is_empty() { "" } else { ", " };

@@ -23,12 +23,7 @@ impl Assembler {
     }
 
     /// Assembles a text for a module's own architecture, or the oldest that there is; gives the registers a thread of each
-    /// kernel.
-    pub(crate) fn registers(&self, module: &Module, text: &str) -> BTreeMap<String, u32> {
-        self.assemble(module, text).unwrap_or_else(|said| panic!("{said}"))
-    }
-
-    /// The same, or what the assembler says.
+    /// kernel, or what the assembler says against it.
     pub(crate) fn assemble(&self, module: &Module, text: &str) -> Result<BTreeMap<String, u32>, String> {
         let number = module.target.split(',').next().unwrap().trim().trim_start_matches("sm_");
         let architecture = format!("sm_{}", number.parse::<u32>().unwrap().max(self.oldest));
