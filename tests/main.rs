@@ -27,6 +27,7 @@ mod pictures;
 mod profile_ranges;
 mod progress;
 mod ptx_command;
+mod slices;
 mod speed;
 mod statistics;
 mod streams;

@@ -136,3 +136,67 @@ fn profilers_are_printed_and_explained() {
     assert!(semi("irregular").contains("kernel perimeter: semi-regular, no profilers"));
     assert!(semi("enumerate").contains("kernel perimeter: semi-regular, pre-profiler perimeter__pre"));
 }
+
+#[test]
+fn slices_are_printed() {
+    let path = file("hotspot");
+    let called = call(&["ptx", "slice", &path]);
+    assert_eq!(called.status, SUCCESS, "{}", called.err);
+    for part in [
+        "// kernel hotspot: slices run hotspot__slice",
+        "// Added: hotspot, run by slices of grids of any dimensions.",
+        ".visible .entry hotspot__slice(",
+        ".param .u32 hotspot__slice_first_x,",
+        "// Added: the index of the block in the grid.",
+    ] {
+        assert!(called.out.contains(part), "{part} is missing in\n{}", called.out);
+    }
+    // What is printed is a module like any other.
+    let folder = tempfile::tempdir().unwrap();
+    let sliced = folder.path().join("sliced.ptx");
+    std::fs::write(&sliced, &called.out).unwrap();
+    let sliced = sliced.display().to_string();
+    let shown = call(&["ptx", "show", &sliced, "--kernel", "hotspot__slice"]);
+    assert!(
+        shown.status == SUCCESS && shown.out.contains("setp.ge.u32 %slice_p, %slice_x, %slice_n"),
+        "{}",
+        shown.err
+    );
+    let again = call(&["ptx", "slice", &sliced]);
+    assert!(
+        again.status == FAILURE && again.err.contains("a name that the slices of `hotspot` need"),
+        "{}",
+        again.err
+    );
+    let two = call(&["ptx", "slice", &path, "--dimensions", "2", "--carry", "divide"]).out;
+    assert!(
+        two.contains("div.u32 %slice_q") && !two.contains("rem.u32") && !two.contains("setp.ge.u32 %slice_p"),
+        "{two}"
+    );
+    let one = call(&["ptx", "slice", &path, "--dimensions", "1", "--kernel", "hotspot"]).out;
+    assert!(one.contains("of one dimension") && !one.contains("%slice_y"), "{one}");
+    let four = call(&["ptx", "slice", &path, "--dimensions", "4"]);
+    assert!(four.status != SUCCESS && four.err.contains("4 is not in 1..=3"), "{}", four.err);
+    let wrong = call(&["ptx", "slice", &path, "--kernel", "hotspots"]);
+    assert!(wrong.status == FAILURE && wrong.err.contains("did you mean `hotspot`?"), "{}", wrong.err);
+}
+
+#[test]
+fn kernels_that_cannot_be_sliced_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("k.ptx");
+    let kernel =
+        |name: &str, body: &str| format!(".visible .entry {name}()\n{{ .reg .b64 %rd<2>;\n{body} ret; }}\n");
+    let head = ".version 7.8\n.target sm_70\n.address_size 64\n";
+    let text = format!("{head}{}{}", kernel("knows", "mov.u64 %rd1, %gridid;"), kernel("plain", ""));
+    std::fs::write(&path, text).unwrap();
+    let path = path.display().to_string();
+    let both = call(&["ptx", "slice", &path]);
+    let refused =
+        "// kernel knows: not sliced\n//   line 6: mov.u64 %rd1, %gridid;\n//   `%gridid` counts launches";
+    assert!(both.status == SUCCESS && both.out.starts_with(refused), "{}", both.out);
+    assert!(both.out.contains("plain__slice") && !both.out.contains("knows__slice"), "{}", both.out);
+    let one = call(&["ptx", "slice", &path, "--kernel", "knows"]);
+    let expected = format!("error: {path}:6: `%gridid` counts launches, and every slice is one\n");
+    assert!(one.status == FAILURE && one.err.starts_with(&expected) && one.out.is_empty(), "{}", one.err);
+}

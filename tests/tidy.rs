@@ -150,7 +150,7 @@ const HOUSES: [House; 2] = [
             &["syntax"],
             &["isa"],
             &["analysis"],
-            &["profile", "program"],
+            &["profile", "program", "slice"],
             &["execute"],
             &["functional"],
         ],

@@ -8,12 +8,14 @@
 //! The way of a kernel: [`lexer`] → [`parser`] → [`ast`] → [`decode`](decode::decode) → [`Kernel`] → [`Warp`].
 //!
 //! The crate has storeys, a folder each, and each imports only those below it, which `tests/tidy.rs` checks:
-//! `syntax` → [`isa`] → [`analysis`] → `program` → `execute` → [`functional`]. [`profile`] stands on `analysis` beside `program`.
+//! `syntax` → [`isa`] → [`analysis`] → `program` → `execute` → [`functional`]. [`profile`] and
+//! [`mod@slice`] stand beside `program`.
 //!
 //! - `syntax`: tokens, the module as it is written, errors of the text, and printing it back.
 //! - [`isa`]: the instruction table, operations on lanes, state spaces.
 //! - [`analysis`]: control flow, liveness, values, and the addresses of accesses.
 //! - [`profile`]: modules whose kernels tell what their blocks may touch.
+//! - [`mod@slice`]: kernels that run a part of a grid.
 //! - `program`: decoding, and kernels as it leaves them.
 //! - `execute`: a warp, what it accesses, and what is said of one that cannot go on.
 //! - [`functional`]: whole launches on a flat memory.
@@ -35,6 +37,7 @@ pub mod functional;
 pub mod isa;
 pub mod profile;
 mod program;
+pub mod slice;
 mod syntax;
 
 pub use analysis::cfg::NO_PC;

@@ -4,9 +4,10 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod common;
+#[path = "common/ptxas.rs"]
+mod ptxas;
 
 use std::path::Path;
-use std::process::Command;
 
 use counterpoint_ptx::analysis::access::KernelAccesses;
 use counterpoint_ptx::ast::{Function, Module, Span};
@@ -14,6 +15,7 @@ use counterpoint_ptx::rewrite::{Edit, print, print_with};
 use counterpoint_ptx::{Kernel, parser};
 
 use common::files;
+use ptxas::Assembler;
 
 fn module(path: &Path) -> Module {
     let text = std::fs::read_to_string(path).unwrap();
@@ -82,58 +84,19 @@ fn analyses_number_instructions_as_the_decoder_does() {
     assert!(seen > 1000, "{seen} accesses only");
 }
 
-/// The architecture to assemble for: the module's own, or the oldest that the assembler knows.
-fn architecture(module: &Module, oldest: u32) -> String {
-    let number = module.target.split(',').next().unwrap().trim().trim_start_matches("sm_");
-    format!("sm_{}", number.parse::<u32>().unwrap().max(oldest))
-}
-
-/// What the assembler says of a module with `-v`.
-fn assemble(assembler: &str, text: &str, architecture: &str) -> String {
-    let folder = tempfile::tempdir().unwrap();
-    let source = folder.path().join("module.ptx");
-    std::fs::write(&source, text).unwrap();
-    let mut command = Command::new(assembler);
-    command.args(["-v", "-arch", architecture, "-o"]).arg(folder.path().join("module.cubin")).arg(&source);
-    let output = command.output().unwrap_or_else(|error| panic!("{assembler}: {error}"));
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{said}");
-    said
-}
-
-/// The kernels that the assembler names, with the registers a thread that it gave them.
-fn assembled_registers(said: &str) -> Vec<(String, u32)> {
-    let mut found = Vec::new();
-    let mut name = None;
-    for line in said.lines() {
-        if let Some((_, rest)) = line.split_once("Compiling entry function '") {
-            name = rest.split('\'').next();
-        } else if let Some((_, rest)) = line.split_once("Used ")
-            && let Some(name) = name.take()
-        {
-            found.push((name.to_owned(), rest.split(' ').next().unwrap().parse().unwrap()));
-        }
-    }
-    found
-}
-
 /// With the assembler that `PTXAS` names; prints how many registers it and we give to every kernel.
 #[test]
 #[ignore = "needs ptxas: cargo xtask ptxas --ptxas PROGRAM"]
 fn ptxas_accepts_every_module_before_and_after() {
-    let assembler = std::env::var("PTXAS").unwrap();
-    let help = Command::new(&assembler).arg("--help").output().unwrap();
-    let help = String::from_utf8_lossy(&help.stdout).into_owned();
-    let known = help.split("'sm_").skip(1).filter_map(|rest| rest.split('\'').next()?.parse().ok());
-    let oldest: u32 = known.min().unwrap_or_else(|| panic!("{assembler} --help names no architecture"));
+    let assembler = Assembler::new();
     println!("{:<62} {:>9} {:>6}", "registers a thread", "estimated", "ptxas");
     for path in files() {
         let module = module(&path);
-        let architecture = architecture(&module, oldest);
-        assemble(&assembler, &with_a_parameter(&module), &architecture);
+        let assemble = |text: &str| assembler.assemble(&module, text).unwrap_or_else(|said| panic!("{said}"));
+        assemble(&with_a_parameter(&module));
         let folder = path.parent().unwrap().file_name().unwrap().to_string_lossy();
         let file = path.file_stem().unwrap().to_string_lossy();
-        for (kernel, registers) in assembled_registers(&assemble(&assembler, &module.source, &architecture)) {
+        for (kernel, registers) in assemble(&module.source) {
             let decoded = Kernel::compile(&module.source, Some(&kernel)).unwrap();
             let name = format!("{folder} {file} {kernel}");
             println!("{name:<62} {:>9} {registers:>6}", decoded.registers_per_thread());

@@ -25,7 +25,7 @@ use crate::isa::RangeAction;
 use crate::syntax::ast::{Function, Instruction, Module, Span, Statement, StatementKind};
 use crate::syntax::error::PtxError;
 use crate::syntax::rewrite::{Edit, print_with};
-use crate::syntax::types::extent;
+use crate::syntax::types::check_room;
 use code::{Site, scope};
 use plan::Plan;
 
@@ -95,9 +95,6 @@ pub struct ProfiledArray {
     /// The range in words: a formula of bytes from the array's start.
     pub range: String,
 }
-
-/// The bytes that parameters may take (PTX ISA 5.1.6.1).
-const MOST_PARAMETER_BYTES: u64 = 4352;
 
 /// What makes a kernel's name that of its pre-profiler.
 const PRE: &str = "__pre";
@@ -237,20 +234,7 @@ fn check(module: &Module, kernel: &Function, name: &str, dimensions: &[String; 3
         let message = format!("`{name}` is a name that the profilers of `{}` need", kernel.name);
         return Err(PtxError::new(span.place, message));
     }
-    let mut bytes = 0;
-    for param in &kernel.params {
-        let (size, align) = extent(param)?;
-        bytes = u64::next_multiple_of(bytes, align) + size;
-    }
-    if bytes.next_multiple_of(4) + 12 > MOST_PARAMETER_BYTES {
-        let message = format!(
-            "the parameters of `{}` take {bytes} bytes, and its profiler needs 12 more of {MOST_PARAMETER_BYTES}",
-            kernel.name
-        );
-        let place = kernel.params.last().map_or(kernel.span.place, |param| param.span.place);
-        return Err(PtxError::new(place, message));
-    }
-    Ok(())
+    check_room(kernel, 3, "profiler")
 }
 
 fn source(module: &Module, span: Span) -> &str {

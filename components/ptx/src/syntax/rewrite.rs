@@ -34,11 +34,19 @@ pub fn print(module: &Module) -> String {
 /// The text of a module with changes, which may stand in any order; several insertions before one byte keep theirs.
 /// Changes that overlap are an error at the place of the later one.
 pub fn print_with(module: &Module, edits: &[Edit]) -> Result<String, PtxError> {
+    print_part(module, Span { start: 0, end: module.source.len() as u32, ..Span::default() }, edits)
+}
+
+/// The text of a part of a module with changes.
+///
+/// # Errors
+/// When changes overlap or lie outside of the part.
+pub(crate) fn print_part(module: &Module, part: Span, edits: &[Edit]) -> Result<String, PtxError> {
     let mut ordered: Vec<&Edit> = edits.iter().collect();
     ordered.sort_by_key(|edit| (edit.span.start, edit.span.end));
-    let source = &module.source;
+    let source = module.source.get(..part.end as usize).unwrap_or_default();
     let mut out = String::with_capacity(source.len());
-    let mut at = 0;
+    let mut at = part.start as usize;
     for edit in ordered {
         let (start, end) = (edit.span.start as usize, edit.span.end as usize);
         let kept = source.get(at..start).filter(|_| start <= end && end <= source.len());

@@ -1,10 +1,13 @@
 //! The types of variables, and how many bytes they take (PTX ISA 5.2).
 
-use crate::syntax::ast::Variable;
+use crate::syntax::ast::{Function, Variable};
 use crate::syntax::error::PtxError;
 
 /// No space of a simulated machine needs more, and offsets cannot overflow below it.
 pub(crate) const LARGEST: u64 = 1 << 40;
+
+/// The bytes that the parameters of a kernel may take (PTX ISA 5.1.6.1).
+const MOST_PARAMETER_BYTES: u64 = 4352;
 
 /// Bytes of an element type; 0 for predicates, which have no memory form.
 pub(crate) fn element_size(name: &str) -> Option<u32> {
@@ -38,4 +41,23 @@ pub(crate) fn extent(variable: &Variable) -> Result<(u64, u64), PtxError> {
             .ok_or_else(|| PtxError::new(place, format!("`{}` is too large", variable.name)))?;
     }
     Ok((size, variable.align.unwrap_or(element as u32).max(1) as u64))
+}
+
+/// Refuses a kernel whose parameters have no room for so many numbers of 32 bits behind them; `needer` is who needs them.
+pub(crate) fn check_room(kernel: &Function, words: u64, needer: &str) -> Result<(), PtxError> {
+    let mut bytes = 0;
+    for param in &kernel.params {
+        let (size, align) = extent(param)?;
+        bytes = u64::next_multiple_of(bytes, align) + size;
+    }
+    if bytes.next_multiple_of(4) + 4 * words > MOST_PARAMETER_BYTES {
+        let message = format!(
+            "the parameters of `{}` take {bytes} bytes, and its {needer} needs {} more of {MOST_PARAMETER_BYTES}",
+            kernel.name,
+            4 * words
+        );
+        let place = kernel.params.last().map_or(kernel.span.place, |param| param.span.place);
+        return Err(PtxError::new(place, message));
+    }
+    Ok(())
 }

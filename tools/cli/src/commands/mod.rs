@@ -17,6 +17,7 @@ mod report;
 mod resolve;
 mod run;
 mod schema;
+mod slice;
 mod study;
 mod synth;
 mod throughput;

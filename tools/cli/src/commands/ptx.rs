@@ -13,6 +13,7 @@ use counterpoint_ptx::ast::{Function, Module};
 use counterpoint_ptx::{Kernel, NO_PC, decode, parser};
 
 use super::profile::Profile;
+use super::slice::Slice;
 use super::synth::Synth;
 use crate::{Console, FAILURE, SUCCESS};
 
@@ -37,6 +38,8 @@ enum What {
     Analyse(Analyse),
     /// Print the module with profilers: what each block may touch, said before a kernel runs and after.
     Profile(Profile),
+    /// Print the module with twins of its kernels that run a part of a grid.
+    Slice(Slice),
     /// Print the PTX of the synthetic kernels that an application describes.
     Synth(Synth),
 }
@@ -124,6 +127,7 @@ impl Ptx {
         let (file, kernel, analyse) = match &self.what {
             What::Synth(synth) => return synth.execute(registry, console),
             What::Profile(profile) => return profile.execute(console),
+            What::Slice(slice) => return slice.execute(console),
             What::Show { file, kernel } => (file, kernel, None),
             What::Analyse(analyse) => (&analyse.file, &analyse.kernel, Some(analyse)),
         };
