@@ -1,6 +1,7 @@
 //! What the kernels compute, written plainly: one file each, one line here.
 
 mod differences;
+mod halves;
 mod links;
 mod voxels;
 
@@ -12,4 +13,5 @@ pub(crate) fn register(registry: &mut Registry) {
     registry.add(Reference { name: "kernelet-mriq", compute: voxels::reference });
     registry.add(Reference { name: "kernelet-pc", compute: links::reference });
     registry.add(Reference { name: "kernelet-sad", compute: differences::reference });
+    registry.add(Reference { name: "kernelet-sad-16", compute: halves::reference });
 }
