@@ -5,8 +5,8 @@
 use std::path::PathBuf;
 
 use counterpoint_framework::model::Registry;
-use counterpoint_kernelet::model::Memory;
 use counterpoint_host_model::program::LaunchStep;
+use counterpoint_kernelet::model::Memory;
 use counterpoint_kernelet::schedule::Machine;
 use counterpoint_kernelet::schedule::slices::most;
 use counterpoint_protocols::launch::SmResources;
@@ -18,12 +18,8 @@ use counterpoint_tests::launches::Device;
 use counterpoint_tests::support::{assert_verified, request, root, run_with};
 
 /// Applications with their threads of a block, and the blocks on an SM of the C2050 that occupancies of Table 4 imply.
-const KERNELS: [(&str, u32, u32); 4] = [
-    ("kernelet-mriq", 256, 5),
-    ("kernelet-pc", 256, 6),
-    ("kernelet-sad", 32, 8),
-    ("kernelet-sad-16", 32, 8),
-];
+const KERNELS: [(&str, u32, u32); 4] =
+    [("kernelet-mriq", 256, 5), ("kernelet-pc", 256, 6), ("kernelet-sad", 32, 8), ("kernelet-sad-16", 32, 8)];
 
 fn folder() -> PathBuf {
     root().join("experiments/papers/kernelet/applications")
@@ -81,10 +77,7 @@ fn a_launch_does_the_same_again_and_has_as_many_blocks_on_an_sm_as_the_papers() 
 fn blocks_on_an_sm(launch: &LaunchStep) -> u32 {
     let threads = launch.block.iter().product();
     let (registers, shared) = (launch.registers * threads, launch.shared + launch.kernel.shared_bytes());
-    most(
-        &Machine::c2050(Memory::constant(400.0)).offer,
-        &SmResources { threads, ctas: 1, registers, shared },
-    )
+    most(&Machine::c2050(Memory::constant(400.0)).offer, &SmResources { threads, ctas: 1, registers, shared })
 }
 
 /// Runs a launch twice without time: all memory must be the same after the second. Its warp instructions.
@@ -95,7 +88,7 @@ fn runs_twice(device: &mut Device, launch: &LaunchStep) -> u64 {
         let (params, options) = (&arguments.bytes, Options::default());
         let mut grid = Grid::new(kernel, launch.grid, launch.block, params, variables, &options).unwrap();
         for cta in ctas(launch.grid) {
-            let flow = grid.run(cta, memory);
+            let flow = grid.run_cta(cta, memory);
             assert!(flow.unwrap_or_else(|failure| panic!("{}", failure.error.message)).is_continue());
         }
         grid.statistics().warp_instructions

@@ -58,7 +58,7 @@ mod tests {
     fn a_wave_has_the_frequency_of_its_sample() {
         let sample = Sample::made_up(1);
         assert_eq!(sample.place, [1.25, -6.5, -7.75]);
-        assert!((sample.angle([0.2, 0.0, 0.0]).cos() - 1.0).abs() < 1e-12);
-        assert!((sample.angle([0.1, 0.0, 0.0]).cos() + 1.0).abs() < 1e-12);
+        assert!((sample.angle([0.8, 0.0, 0.0]).cos() - 1.0).abs() < 1e-12);
+        assert!((sample.angle([0.4, 0.0, 0.0]).cos() + 1.0).abs() < 1e-12);
     }
 }
