@@ -2,10 +2,12 @@
 //! arXiv:1303.5164).
 //!
 //! Kernels that wait are cut into slices, and slices of the two run together that a Markov model says fit best.
-//! [`model`] is that model, [`schedule`] chooses by it, and [`paper`] has the numbers that the paper prints.
+//! [`model`] is that model, [`schedule`] chooses by it, and [`paper`] has the numbers that the paper prints. `applications/` has those
+//! of its kernels that nobody else needs, and `references` what they compute.
 
 pub mod model;
 pub mod paper;
+mod references;
 pub mod schedule;
 
 use counterpoint_framework::model::Registry;
@@ -13,7 +15,10 @@ use counterpoint_simulation::find::{Folder, Sort};
 
 /// Registers all of it.
 pub fn register(registry: &mut Registry) {
-    for (sort, folder) in [(Sort::Overlay, "overlays"), (Sort::Study, "studies")] {
+    references::register(registry);
+    for (sort, folder) in
+        [(Sort::Application, "applications"), (Sort::Overlay, "overlays"), (Sort::Study, "studies")]
+    {
         registry.add(Folder::new(sort, env!("CARGO_MANIFEST_DIR"), folder));
     }
 }

@@ -1,0 +1,17 @@
+//! What the kernels compute, written plainly: one file each, one line here.
+
+mod differences;
+mod halves;
+mod links;
+mod voxels;
+
+use counterpoint_framework::model::Registry;
+use counterpoint_simulation::references::Reference;
+
+/// Registers the references.
+pub(crate) fn register(registry: &mut Registry) {
+    registry.add(Reference { name: "kernelet-mriq", compute: voxels::reference });
+    registry.add(Reference { name: "kernelet-pc", compute: links::reference });
+    registry.add(Reference { name: "kernelet-sad", compute: differences::reference });
+    registry.add(Reference { name: "kernelet-sad-16", compute: halves::reference });
+}

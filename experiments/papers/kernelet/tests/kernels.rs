@@ -1,0 +1,101 @@
+//! The kernels: what they compute, in time and without, that they do the same again, and how many of their blocks an SM of the C2050 has.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::path::PathBuf;
+
+use counterpoint_framework::model::Registry;
+use counterpoint_host_model::program::LaunchStep;
+use counterpoint_kernelet::model::Memory;
+use counterpoint_kernelet::schedule::Machine;
+use counterpoint_kernelet::schedule::slices::most;
+use counterpoint_protocols::launch::SmResources;
+use counterpoint_ptx::functional::{FlatMemory, Grid, Options, ctas};
+use counterpoint_simulation::application::{LoadedApplication, RealFiles, load};
+use counterpoint_simulation::registry_with;
+use counterpoint_simulation::run::RunRequest;
+use counterpoint_tests::launches::Device;
+use counterpoint_tests::support::{assert_verified, request, root, run_with};
+
+/// Applications with their threads of a block, and the blocks on an SM of the C2050 that occupancies of Table 4 imply.
+const KERNELS: [(&str, u32, u32); 4] =
+    [("kernelet-mriq", 256, 5), ("kernelet-pc", 256, 6), ("kernelet-sad", 32, 8), ("kernelet-sad-16", 32, 8)];
+
+fn folder() -> PathBuf {
+    root().join("experiments/papers/kernelet/applications")
+}
+
+fn registry() -> Registry {
+    registry_with(&[counterpoint_kernelet::register])
+}
+
+fn loaded(application: &str, sets: &[&str]) -> LoadedApplication {
+    let path = folder().join(application).join(format!("{application}.yaml")).display().to_string();
+    let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+    load(&path, &sets, &RealFiles, &registry()).unwrap_or_else(|report| panic!("{}", report.render()))
+}
+
+#[test]
+fn every_application_is_verified_in_time_and_without() {
+    let mut there: Vec<String> = std::fs::read_dir(folder())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    there.sort();
+    assert_eq!(there, KERNELS.map(|(name, ..)| name));
+    for name in there {
+        for functional in [false, true] {
+            let request = RunRequest { functional, ..request("tiny", &name, &["app.size=small"]) };
+            assert_verified(&run_with(&request, registry()));
+        }
+    }
+}
+
+#[test]
+fn a_launch_does_the_same_again_and_has_as_many_blocks_on_an_sm_as_the_papers() {
+    for (name, threads, implied) in KERNELS {
+        for sets in [&[][..], &["app.size=small"]] {
+            let loaded = loaded(name, sets);
+            let counts = loaded.counts.as_ref().and_then(|counts| counts.values().next());
+            let counts = counts.unwrap_or_else(|| panic!("{name} states no counts"));
+            let mut device = Device::new(&loaded);
+            let mut launches = 0;
+            device.run(&loaded.application.steps, &mut |device, launch| {
+                launches += 1;
+                assert_eq!(launch.block, [threads, 1, 1], "{name}");
+                assert_eq!(blocks_on_an_sm(launch), implied, "{name}");
+                let instructions = runs_twice(device, launch);
+                assert!(counts.ctas.agrees(&[launch.ctas()]), "{name}: {counts:?}");
+                assert!(counts.warp_insn.agrees(&[instructions]), "{name}: {counts:?}, not {instructions}");
+            });
+            assert_eq!(launches, 1, "{name}");
+        }
+    }
+}
+
+/// Of the C2050.
+fn blocks_on_an_sm(launch: &LaunchStep) -> u32 {
+    let threads = launch.block.iter().product();
+    let (registers, shared) = (launch.registers * threads, launch.shared + launch.kernel.shared_bytes());
+    most(&Machine::c2050(Memory::constant(400.0)).offer, &SmResources { threads, ctas: 1, registers, shared })
+}
+
+/// Runs a launch twice without time: all memory must be the same after the second. Its warp instructions.
+fn runs_twice(device: &mut Device, launch: &LaunchStep) -> u64 {
+    let (kernel, arguments) = (&launch.kernel, device.arguments(launch));
+    let variables = device.memory.load(kernel.name(), kernel);
+    let once = |memory: &mut FlatMemory| {
+        let (params, options) = (&arguments.bytes, Options::default());
+        let mut grid = Grid::new(kernel, launch.grid, launch.block, params, variables, &options).unwrap();
+        for cta in ctas(launch.grid) {
+            let flow = grid.run_cta(cta, memory);
+            assert!(flow.unwrap_or_else(|failure| panic!("{}", failure.error.message)).is_continue());
+        }
+        grid.statistics().warp_instructions
+    };
+    let instructions = once(&mut device.memory);
+    let after = device.memory.bytes.clone();
+    assert_eq!(once(&mut device.memory), instructions, "{}", kernel.name());
+    assert!(device.memory.bytes[..] == after[..], "{} does not do the same again", kernel.name());
+    instructions
+}
