@@ -295,9 +295,7 @@ impl<'a> Driver<'a> {
         stream: u32,
         parent: Option<SpanId>,
     ) -> Result<bool, Fault> {
-        let Condition { buffer, offset, .. } = *condition;
-        let bytes = condition.value.len() as u64;
-        let part = Range { buffer, offset, bytes };
+        let part = condition.part();
         let copy = self.copy_part(Direction::DeviceToHost, part, stream, parent).await?;
         self.wait(copy).await?;
         Ok(*self.read_part(part).await? == *condition.value)

@@ -416,8 +416,7 @@ impl<'a> FunctionalHost<'a> {
                     flow
                 }
                 Step::Loop { until, most, steps } => {
-                    let bytes = until.value.len() as u64;
-                    let looked = Range { buffer: until.buffer, offset: until.offset, bytes };
+                    let looked = until.part();
                     let part = until.offset as usize..until.offset as usize + until.value.len();
                     let mut rounds = 0;
                     loop {

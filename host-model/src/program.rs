@@ -195,6 +195,11 @@ pub struct Condition {
 }
 
 impl Condition {
+    /// The bytes that are looked at.
+    pub fn part(&self) -> Range {
+        Range { buffer: self.buffer, offset: self.offset, bytes: self.value.len() as u64 }
+    }
+
     /// What to say when a loop reaches its limit.
     pub fn never(&self, most: u32) -> String {
         format!("a loop did not end: after {most} rounds, its limit, it is not so that {}", self.words)

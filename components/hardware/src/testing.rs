@@ -5,12 +5,12 @@
 
 use std::sync::Arc;
 
-use counterpoint_framework::kernel::Outcome;
+use counterpoint_framework::kernel::{Outcome, Socket};
 use counterpoint_framework::model::{Component, Environment, Extension, Registry, StatValue};
-use counterpoint_framework::testing::{Bench, BenchReport};
+use counterpoint_framework::testing::{Bench, BenchReport, Probe};
 use counterpoint_framework::time::Hertz;
 use counterpoint_protocols::extra::Extra;
-use counterpoint_protocols::launch::{Launch, LaunchId, Precedence};
+use counterpoint_protocols::launch::{CtaCounts, Launch, LaunchId, Precedence, RunCta, SmEvent, SmResources};
 use counterpoint_protocols::local::LocalMemory;
 use counterpoint_protocols::memory::{
     ByteMask, LINE_BYTES, Label, Line, MemAccess, MemReply, MemRequest, MemResult, Tag, sectors,
@@ -34,6 +34,34 @@ pub fn bench_with<C: Component>(register: Extension, params: &str) -> Bench {
         register(registry);
     };
     Bench::reading::<C>(CLOCK, Environment::default(), register, params)
+}
+
+/// The SMs of a CTA scheduler, with what each offers. A block ends with `counts` as many cycles after it was sent as `duration` gives for
+/// its launch. By SM, launches and blocks, and when they were sent.
+pub fn sms(
+    bench: &mut Bench,
+    offers: &[SmResources],
+    duration: impl Fn(u32) -> u64 + Copy + Send + 'static,
+    counts: CtaCounts,
+) -> Vec<Probe<(u32, u32)>> {
+    let sm = |(index, &offer): (usize, &SmResources)| {
+        let log: Probe<(u32, u32)> = Probe::default();
+        let given = log.clone();
+        bench.script("sms", Some(index as u32), true, move |socket, process| {
+            let Socket { mut tx, mut rx } = socket;
+            async move {
+                tx.send(SmEvent::Resources(offer)).await;
+                loop {
+                    let RunCta { launch, index, .. } = rx.recv().await;
+                    given.log(process.cycle() - 1, (launch.id.0, index));
+                    let done = SmEvent::CtaDone { launch: launch.id, index, counts };
+                    tx.send_after(process.span(duration(launch.id.0)), done).await;
+                }
+            }
+        });
+        log
+    };
+    offers.iter().enumerate().map(sm).collect()
 }
 
 /// A request of no launch.

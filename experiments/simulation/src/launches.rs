@@ -4,6 +4,7 @@
 //! waiting for pages with blocks in place does.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use counterpoint_framework::model::{StatRow, StatValue};
 use counterpoint_framework::telemetry::{Attribute, Level, Span};
@@ -29,7 +30,7 @@ pub(crate) fn is_several(span: &Span) -> bool {
 /// common counted once. Where not every launch has a span it is that of the device whose kernels ran longest.
 pub(crate) fn kernel_time(schedulers: &[&Instance], rows: &[StatRow], spans: &[Span]) -> SimTime {
     let here = |span: &&Span| schedulers.iter().any(|one| one.path == span.path);
-    let mut launches: Vec<&Span> = spans.iter().filter(here).filter(|span| is_launch(span)).collect();
+    let launches: Vec<&Span> = spans.iter().filter(here).filter(|span| is_launch(span)).collect();
     if launches.is_empty() || spans.iter().filter(here).any(is_several) {
         let busy = |one: &&Instance| {
             let row = rows.iter().find(|row| row.path == one.path && row.label.name == BUSY)?;
@@ -38,13 +39,33 @@ pub(crate) fn kernel_time(schedulers: &[&Instance], rows: &[StatRow], spans: &[S
         };
         return schedulers.iter().filter_map(busy).max().unwrap_or_default();
     }
-    launches.sort_unstable_by_key(|span| span.start);
-    let (mut sum, mut upto) = (0, SimTime::ZERO);
-    for span in launches {
-        sum += span.end.saturating_sub(span.start.max(upto)).as_ps();
-        upto = upto.max(span.end);
+    SimTime::from_ps(length(&union(launches.into_iter().map(period).collect())))
+}
+
+/// Times of a run, each with its beginning and its end, in order and apart from each other.
+pub(crate) type Periods = Vec<Range<u64>>;
+
+/// The time of a span.
+pub(crate) fn period(span: &Span) -> Range<u64> {
+    span.start.as_ps()..span.end.as_ps()
+}
+
+/// Periods as one: those that touch or overlap become one.
+pub(crate) fn union(mut periods: Periods) -> Periods {
+    periods.sort_unstable_by_key(|period| period.start);
+    let mut union: Periods = Vec::new();
+    for period in periods {
+        match union.last_mut() {
+            Some(last) if period.start <= last.end => last.end = last.end.max(period.end),
+            _ => union.push(period),
+        }
     }
-    SimTime::from_ps(sum)
+    union
+}
+
+/// How long periods are together.
+pub(crate) fn length(periods: &Periods) -> u64 {
+    periods.iter().map(|period| period.end - period.start).sum()
 }
 
 /// The CTA schedulers of a machine.

@@ -14,7 +14,7 @@ use counterpoint_framework::telemetry::{Level, Span, SpanId};
 use counterpoint_framework::time::SimTime;
 use counterpoint_host_model::program::{Application, Member, Step};
 
-use crate::launches::{attribute, is_launch, is_several};
+use crate::launches::{Periods, attribute, is_launch, is_several, length, period, union};
 
 /// Applications that ran together.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,22 +42,6 @@ pub struct Side {
     pub launches: usize,
 }
 
-/// Times of a run, each with its beginning and its end, in order and apart from each other.
-type Periods = Vec<Range<u64>>;
-
-/// Periods as one: those that touch or overlap become one.
-fn union(mut periods: Periods) -> Periods {
-    periods.sort_unstable_by_key(|period| period.start);
-    let mut union: Periods = Vec::new();
-    for period in periods {
-        match union.last_mut() {
-            Some(last) if period.start <= last.end => last.end = last.end.max(period.end),
-            _ => union.push(period),
-        }
-    }
-    union
-}
-
 /// What two have in common.
 fn intersection(a: &Periods, b: &Periods) -> Periods {
     let mut common = Vec::new();
@@ -75,10 +59,6 @@ fn within(period: &Range<u64>, others: &Periods) -> u64 {
     let first = others.partition_point(|other| other.end <= period.start);
     let those = others[first..].iter().take_while(|other| other.start < period.end);
     those.map(|other| other.end.min(period.end) - other.start.max(period.start)).sum()
-}
-
-fn period(span: &Span) -> Range<u64> {
-    span.start.as_ps()..span.end.as_ps()
 }
 
 /// The thread instructions of a launch's blocks in a window; of a launch without spans of blocks, those of the whole as one.
@@ -116,7 +96,6 @@ impl Together {
         let launches: Vec<Vec<&Span>> = members.iter().map(of).collect();
         let busy = launches.iter().map(|own| union(own.iter().map(|span| period(span)).collect()));
         let window = busy.reduce(|a, b| intersection(&a, &b))?;
-        let length = |periods: &Periods| periods.iter().map(|period| period.end - period.start).sum::<u64>();
         let joint: Periods = window.first().cloned().into_iter().collect();
         let side = |((member, round), launches): ((&Member, &Step), &Vec<&Span>)| {
             let no_blocks = Vec::new();

@@ -150,12 +150,7 @@ impl Side<'_> {
         if let Some((copy, condition)) = self.looks
             && !driver.is_under_way(copy)
         {
-            let part = Range {
-                buffer: condition.buffer,
-                offset: condition.offset,
-                bytes: condition.value.len() as u64,
-            };
-            let found = driver.read_part(part).await?;
+            let found = driver.read_part(condition.part()).await?;
             self.cursor.looked(*found == *condition.value)?;
             self.looks = None;
         }
@@ -188,8 +183,7 @@ impl Side<'_> {
                 Some(sender.copy_as(driver, direction, range, stream, parent).await?)
             }
             Some(Item::Look(condition)) => {
-                let bytes = condition.value.len() as u64;
-                let part = Range { buffer: condition.buffer, offset: condition.offset, bytes };
+                let part = condition.part();
                 let copy = sender.copy_as(driver, Direction::DeviceToHost, part, stream, parent).await?;
                 self.looks = Some((copy, condition));
                 Some(copy)

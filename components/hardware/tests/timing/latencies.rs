@@ -1,7 +1,7 @@
 //! From issue to result: what a block counts of its instructions, to the cycle.
 //!
-//! Each program differs from [`kernel`] without a body by a few instructions that depend on each other, so what it counts more is
-//! theirs.
+//! Each program differs from [`kernel`] without a body by a few instructions that depend on each other; the difference of
+//! the counts is theirs.
 
 use counterpoint_protocols::launch::CtaCounts;
 

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use counterpoint_framework::kernel::Socket;
 use counterpoint_framework::model::{Families, Params, Registry, StatRow, StatValue, Variant};
 use counterpoint_framework::testing::{Probe, params};
 use counterpoint_hardware::gpu::cta_scheduler::{CtaPolicy, CtaScheduler, Occupancy, Placement, View};
@@ -41,23 +40,7 @@ fn schedule_with(
     let count = launches.len() + 1;
     let script = launches.into_iter().map(|(cycle, launch)| (cycle, ToScheduler::Start(launch))).collect();
     let done = bench.client::<ToScheduler, LaunchEvent>("launches", None, script, count);
-    let mut logs = Vec::new();
-    for (index, &resources) in sms.iter().enumerate() {
-        let log: Probe<Given> = Probe::default();
-        logs.push(log.clone());
-        bench.script("sms", Some(index as u32), true, move |socket, process| {
-            let Socket { mut tx, mut rx } = socket;
-            async move {
-                tx.send(SmEvent::Resources(resources)).await;
-                loop {
-                    let RunCta { launch, index, .. } = rx.recv().await;
-                    log.log(process.cycle() - 1, (launch.id.0, index));
-                    let event = SmEvent::CtaDone { launch: launch.id, index, counts: COUNTS };
-                    tx.send_after(process.span(duration), event).await;
-                }
-            }
-        });
-    }
+    let logs = counterpoint_hardware::testing::sms(&mut bench, sms, move |_| duration, COUNTS);
     let report = bench.run();
     assert_finished(&report);
     let done = done.take().into_iter().filter_map(|(cycle, event)| match event {

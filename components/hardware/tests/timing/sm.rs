@@ -77,7 +77,7 @@ impl Run {
         self.store(ENDED).0 - self.store(MARKED).0
     }
 
-    /// What the block came to that ended first.
+    /// The counts of the block that ended first.
     pub(super) fn counts(&self) -> CtaCounts {
         let counts = |(_, event): (u64, SmEvent)| match event {
             SmEvent::CtaDone { counts, .. } => Some(counts),

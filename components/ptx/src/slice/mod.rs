@@ -130,7 +130,7 @@ pub struct Refusal {
     pub line: u32,
     /// The instruction.
     pub instruction: String,
-    /// What is wrong with it.
+    /// The reason.
     pub reason: String,
 }
 

@@ -17,7 +17,7 @@ pub(super) enum Number {
     Extent(u8),
 }
 
-/// What a read gives.
+/// The value of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Value {
     Number(Number),
@@ -44,7 +44,7 @@ pub(super) enum Special {
     All([Value; 4]),
 }
 
-/// What the functions of a module read.
+/// The index and grid reads of a module's functions.
 pub(super) struct Reads<'a> {
     pub(super) module: &'a Module,
     dimensions: Dimensions,

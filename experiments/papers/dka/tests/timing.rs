@@ -8,14 +8,11 @@ use std::sync::Arc;
 use counterpoint_dka::allocator::Allocator;
 use counterpoint_dka::labels::{Flush, TaskLabel};
 use counterpoint_dka::pipeline::{Allotted, Measured, Round, Task};
-use counterpoint_framework::kernel::Socket;
 use counterpoint_framework::testing::{BenchReport, Probe};
 use counterpoint_hardware::gpu::cta_scheduler::CtaScheduler;
-use counterpoint_hardware::testing::*;
+use counterpoint_hardware::testing::{self, *};
 use counterpoint_protocols::extra::Extra;
-use counterpoint_protocols::launch::{
-    CtaCounts, Launch, LaunchEvent, RunCta, SmEvent, SmResources, ToScheduler,
-};
+use counterpoint_protocols::launch::{CtaCounts, Launch, LaunchEvent, SmResources, ToScheduler};
 
 /// Room for one block of 32 threads.
 const ONE: SmResources = SmResources { threads: 32, ctas: 1, registers: 1 << 20, shared: 1 << 20 };
@@ -55,24 +52,7 @@ fn run(params: &str, sms: u32, split: Option<u32>, launches: Vec<(u64, Arc<Launc
     let count = launches.len() + 1;
     let script = launches.into_iter().map(|(cycle, launch)| (cycle, ToScheduler::Start(launch))).collect();
     bench.client::<ToScheduler, LaunchEvent>("launches", None, script, count);
-    let mut logs = Vec::new();
-    for index in 0..sms {
-        let log = Probe::default();
-        logs.push(log.clone());
-        bench.script("sms", Some(index), true, move |socket, process| {
-            let Socket { mut tx, mut rx } = socket;
-            async move {
-                tx.send(SmEvent::Resources(ONE)).await;
-                loop {
-                    let RunCta { launch, index, .. } = rx.recv().await;
-                    log.log(process.cycle() - 1, (launch.id.0, index));
-                    let counts = CtaCounts::default();
-                    let done = SmEvent::CtaDone { launch: launch.id, index, counts };
-                    tx.send_after(process.span(duration(launch.id.0)), done).await;
-                }
-            }
-        });
-    }
+    let logs = testing::sms(&mut bench, &vec![ONE; sms as usize], duration, CtaCounts::default());
     let asked = split.map(|split| {
         bench.server("allocator", None, move |round: Round| {
             Some((2, Allotted { table: round.table, sms: split }))

@@ -34,16 +34,7 @@ impl Counting<'_> {
     fn count(&mut self, pc: u32) {
         let counter = match self.code[pc as usize].class() {
             Class::ParameterLoad => &mut self.counts.parameters,
-            Class::GlobalLoad
-            | Class::GlobalStore
-            | Class::GlobalAtomic
-            | Class::SharedLoad
-            | Class::SharedStore
-            | Class::SharedAtomic
-            | Class::LocalLoad
-            | Class::LocalStore
-            | Class::ConstantLoad
-            | Class::Texture => &mut self.counts.memory,
+            class if class.is_memory() => &mut self.counts.memory,
             _ => &mut self.counts.alu,
         };
         *counter += 1;

@@ -4,13 +4,11 @@
 
 use std::sync::Arc;
 
-use counterpoint_framework::kernel::{Outcome, Socket};
+use counterpoint_framework::kernel::Outcome;
 use counterpoint_framework::testing::{BenchReport, Probe};
 use counterpoint_hardware::gpu::cta_scheduler::CtaScheduler;
-use counterpoint_hardware::testing::*;
-use counterpoint_protocols::launch::{
-    CtaCounts, Launch, LaunchEvent, RunCta, SmEvent, SmResources, ToScheduler,
-};
+use counterpoint_hardware::testing::{self, *};
+use counterpoint_protocols::launch::{CtaCounts, Launch, LaunchEvent, SmResources, ToScheduler};
 
 /// Room for four blocks of 32 threads.
 const FOUR: SmResources = SmResources { threads: 128, ctas: 8, registers: 1 << 20, shared: 1 << 20 };
@@ -30,24 +28,8 @@ fn run(policy: &str, sms: u32, launches: &[(u64, Arc<Launch>)]) -> (Vec<Vec<Plac
     let start = |(cycle, launch): &(u64, Arc<Launch>)| (*cycle, ToScheduler::Start(Arc::clone(launch)));
     let script = launches.iter().map(start).collect();
     bench.client::<ToScheduler, LaunchEvent>("launches", None, script, launches.len() + 1);
-    let mut logs = Vec::new();
-    for index in 0..sms {
-        let log = Probe::default();
-        logs.push(log.clone());
-        bench.script("sms", Some(index), true, move |socket, process| {
-            let Socket { mut tx, mut rx } = socket;
-            async move {
-                tx.send(SmEvent::Resources(FOUR)).await;
-                loop {
-                    let RunCta { launch, index, .. } = rx.recv().await;
-                    log.log(process.cycle() - 1, (launch.id.0, index));
-                    let counts = CtaCounts::default();
-                    let done = SmEvent::CtaDone { launch: launch.id, index, counts };
-                    tx.send_after(process.span(100 * u64::from(launch.id.0)), done).await;
-                }
-            }
-        });
-    }
+    let offers = vec![FOUR; sms as usize];
+    let logs = testing::sms(&mut bench, &offers, |launch| 100 * u64::from(launch), CtaCounts::default());
     let report = bench.run();
     let placed = |log: &Probe<(u32, u32)>| {
         log.take().into_iter().map(|(cycle, (launch, index))| (cycle, launch, index)).collect()
