@@ -19,7 +19,7 @@ use counterpoint_protocols::bus::{
 };
 use counterpoint_protocols::extra::{Extra, LineTag};
 use counterpoint_protocols::host::{DeviceMessage, HostAccess, HostReply, StorageReply, StorageRequest};
-use counterpoint_protocols::launch::{Launch, LaunchId, Precedence};
+use counterpoint_protocols::launch::{CtaCounts, Launch, LaunchId, Precedence};
 use counterpoint_protocols::launch_rows::LaunchRows;
 use counterpoint_protocols::memory::Tag;
 use counterpoint_ptx::Allocations;
@@ -84,6 +84,8 @@ pub struct Driver<'a> {
     freed: Vec<Option<u32>>,
     commands: BTreeMap<CommandId, Issued>,
     descriptions: BTreeMap<CommandId, Description>,
+    /// What launches came to that nobody has asked for yet.
+    counts: BTreeMap<CommandId, Box<CtaCounts>>,
     devices: BTreeMap<u32, Description>,
     next_command: u32,
     next_launch: u32,
@@ -124,6 +126,7 @@ impl<'a> Driver<'a> {
             hidden: BTreeMap::new(),
             commands: BTreeMap::new(),
             descriptions: BTreeMap::new(),
+            counts: BTreeMap::new(),
             devices: BTreeMap::new(),
             next_command: 1,
             next_launch: 1,
@@ -411,6 +414,11 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
+    /// What the blocks of a launch came to that was [`Counted`](counterpoint_protocols::launch::Counted) and is done; once.
+    pub fn take_counts(&mut self, id: CommandId) -> Option<CtaCounts> {
+        self.counts.remove(&id).map(|counts| *counts)
+    }
+
     /// Whether a command has been sent and is not done.
     pub fn is_under_way(&self, id: CommandId) -> bool {
         self.commands.contains_key(&id)
@@ -550,6 +558,10 @@ impl<'a> Driver<'a> {
             BusMessage::PageCopied(copy) => {
                 self.page_came(copy);
                 return Ok(());
+            }
+            BusMessage::Counted(id, counts) => {
+                self.counts.insert(id, counts);
+                id
             }
             BusMessage::Description(id, description) => {
                 self.descriptions.insert(id, description);

@@ -8,7 +8,7 @@ use counterpoint_framework::telemetry::SpanId;
 
 use crate::extra::{LineTag, Note};
 use crate::flip;
-use crate::launch::{Launch, SmResources};
+use crate::launch::{CtaCounts, Launch, SmResources};
 use crate::local::Capacity;
 use crate::memory::Tag;
 
@@ -116,6 +116,8 @@ pub enum BusMessage {
     PageCopied(Copy),
     /// Device to host: a command is done.
     Done(CommandId),
+    /// Device to host: a launch that is [`Counted`](crate::launch::Counted) is done, with the sum of its blocks.
+    Counted(CommandId, Box<CtaCounts>),
     /// Device to host: the answer to [`Work::Describe`].
     Description(CommandId, Description),
     /// Device to host: read host memory.
@@ -159,6 +161,8 @@ impl BusMessage {
             BusMessage::Command(_) => 64,
             BusMessage::Page(_) | BusMessage::Done(_) | BusMessage::Description(..) => 16,
             BusMessage::PageCopied(_) => 16,
+            // As many words as a profiler reads.
+            BusMessage::Counted(..) => 128,
             BusMessage::Read { .. } | BusMessage::Written { .. } => 0,
         }
     }
@@ -171,6 +175,7 @@ impl Hash for BusMessage {
             BusMessage::Command(command) => command.hash(state),
             BusMessage::Page(copy) | BusMessage::PageCopied(copy) => copy.hash(state),
             BusMessage::Done(id) => id.hash(state),
+            BusMessage::Counted(id, counts) => (id, counts).hash(state),
             BusMessage::Description(id, description) => (id, description).hash(state),
             BusMessage::Read { tag, address, bytes } => (tag, address, bytes).hash(state),
             BusMessage::Write { tag, address, data } => (tag, address, data).hash(state),

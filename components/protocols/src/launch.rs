@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::ops::AddAssign;
 use std::sync::Arc;
 
 use counterpoint_framework::kernel::{Message, Socket};
@@ -9,7 +10,7 @@ use counterpoint_framework::telemetry::SpanId;
 use counterpoint_ptx::texture::Textures;
 use counterpoint_ptx::{Allocations, Kernel, VariableBases};
 
-use crate::extra::{Extra, Note};
+use crate::extra::{Extra, Note, Payload};
 use crate::local::{Capacity, LocalMemory};
 use crate::memory::Label;
 
@@ -151,12 +152,14 @@ pub enum ToScheduler {
 }
 
 /// From the CTA scheduler.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum LaunchEvent {
     /// Sent once, at the start: how much the SMs hold, and what each of them offers at least.
     Capacity(Capacity, SmResources),
     /// Every block of the launch has ended and its stores are visible.
     Done(LaunchId),
+    /// The same of a launch that is [`Counted`], with the sum of its blocks.
+    Counted(LaunchId, Box<CtaCounts>),
 }
 
 impl Message for ToScheduler {
@@ -209,6 +212,16 @@ pub enum SmEvent {
     },
 }
 
+/// On a launch: its end comes with the sum of what its blocks came to, as a profiler reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counted;
+
+impl Payload for Counted {
+    fn feed(&self, state: &mut dyn Hasher) {
+        state.write_u8(1);
+    }
+}
+
 /// What a block came to on its SM.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CtaCounts {
@@ -227,6 +240,12 @@ pub struct CtaCounts {
     /// Cycles from the issue of each of these to the write of its last value, summed up. An access that waits for the grant of its
     /// pages is issued when all are granted.
     pub memory_cycles: u64,
+    /// Accesses to global and local memory: of each warp instruction one.
+    pub global_insn: u64,
+    /// Of these, the uncoalesced ones: they touch more than one line beyond those that hold as many bytes in a row.
+    pub uncoalesced_insn: u64,
+    /// Requests of these that left the SM: misses of the L1, what passes it by, and stores.
+    pub global_requests: u64,
     /// Load transactions that looked into the L1.
     pub l1_accesses: u64,
     /// Those that found nothing.
@@ -239,6 +258,48 @@ pub struct CtaCounts {
     pub warp_slots: u64,
     /// Issue slots that its warps used, or lost where one of them came nearest to issuing.
     pub slots: SlotCounts,
+}
+
+impl AddAssign for CtaCounts {
+    fn add_assign(&mut self, other: Self) {
+        // All fields by name: one that is added later is not forgotten.
+        let CtaCounts {
+            warp_insn,
+            thread_insn,
+            memory_insn,
+            alu_results,
+            alu_cycles,
+            memory_results,
+            memory_cycles,
+            global_insn,
+            uncoalesced_insn,
+            global_requests,
+            l1_accesses,
+            l1_misses,
+            shared_conflicts,
+            warp_cycles,
+            warp_slots,
+            slots,
+        } = other;
+        self.warp_insn += warp_insn;
+        self.thread_insn += thread_insn;
+        self.memory_insn += memory_insn;
+        self.alu_results += alu_results;
+        self.alu_cycles += alu_cycles;
+        self.memory_results += memory_results;
+        self.memory_cycles += memory_cycles;
+        self.global_insn += global_insn;
+        self.uncoalesced_insn += uncoalesced_insn;
+        self.global_requests += global_requests;
+        self.l1_accesses += l1_accesses;
+        self.l1_misses += l1_misses;
+        self.shared_conflicts += shared_conflicts;
+        self.warp_cycles += warp_cycles;
+        self.warp_slots += warp_slots;
+        for (sum, one) in self.slots.0.iter_mut().zip(slots.0) {
+            *sum += one;
+        }
+    }
 }
 
 /// What became of a warp scheduler's turn in a cycle with a block on its SM.

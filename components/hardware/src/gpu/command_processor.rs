@@ -28,7 +28,7 @@ use counterpoint_protocols::bus::{
     ToCopyEngine, Work,
 };
 use counterpoint_protocols::launch::{
-    Launch, LaunchClient, LaunchEvent, LaunchId, Precedence, SmResources, ToScheduler,
+    CtaCounts, Launch, LaunchClient, LaunchEvent, LaunchId, Precedence, SmResources, ToScheduler,
 };
 use counterpoint_protocols::local::Capacity;
 use counterpoint_protocols::pages::{PageClient, PageCommand, PageEvent};
@@ -251,9 +251,19 @@ impl CommandProcessor {
 
     /// A copy or a launch is done.
     fn done(&mut self, id: CommandId, stats: &CommandProcessorStats) -> Result<(), Fault> {
+        self.done_as(id, BusMessage::Done(id), stats)
+    }
+
+    /// The same, in the words in which the host gets to know.
+    fn done_as(
+        &mut self,
+        id: CommandId,
+        answer: BusMessage,
+        stats: &CommandProcessorStats,
+    ) -> Result<(), Fault> {
         let stream = self.under_way.remove(&id);
         let stream = stream.ok_or_else(|| Fault::new(format!("command {} is not under way", id.0)))?;
-        self.to_host.push_back(BusMessage::Done(id));
+        self.to_host.push_back(answer);
         self.aside.remove(&id);
         if let Some(stream) = stream {
             self.go_on(stream);
@@ -261,8 +271,13 @@ impl CommandProcessor {
         self.advance(stats)
     }
 
-    /// A launch is done.
-    fn launch_done(&mut self, launch: LaunchId, stats: &CommandProcessorStats) -> Result<(), Fault> {
+    /// A launch is done, with counts if they were asked for.
+    fn launch_done(
+        &mut self,
+        launch: LaunchId,
+        counts: Option<Box<CtaCounts>>,
+        stats: &CommandProcessorStats,
+    ) -> Result<(), Fault> {
         let command = self.launched.remove(&launch);
         let (id, precedence) =
             command.ok_or_else(|| Fault::new(format!("launch {} is not under way", launch.0)))?;
@@ -271,7 +286,8 @@ impl CommandProcessor {
             Precedence::Helper(kernel) => self.tell(PageCommand::HelperEnded(kernel))?,
             Precedence::Gated => self.tell(PageCommand::Ended(launch))?,
         }
-        self.done(id, stats)
+        let answer = counts.map_or(BusMessage::Done(id), |counts| BusMessage::Counted(id, counts));
+        self.done_as(id, answer, stats)
     }
 
     fn take_host_message(&mut self, message: BusMessage, stats: &CommandProcessorStats) -> Result<(), Fault> {
@@ -351,7 +367,10 @@ impl Component for CommandProcessor {
                     self.capacity = Some((capacity, sm));
                     self.advance(&sim.stats)?;
                 }
-                Some(LaunchEvent::Done(launch)) => self.launch_done(launch, &sim.stats)?,
+                Some(LaunchEvent::Done(launch)) => self.launch_done(launch, None, &sim.stats)?,
+                Some(LaunchEvent::Counted(launch, counts)) => {
+                    self.launch_done(launch, Some(counts), &sim.stats)?;
+                }
                 None => {}
             }
             if !self.to_host.is_empty()

@@ -7,7 +7,7 @@ use counterpoint_protocols::bus::{
     BusMessage, Command, CommandId, Copy, Description, Direction, FromCopyEngine, ToCopyEngine, Work,
 };
 use counterpoint_protocols::extra::LineTag;
-use counterpoint_protocols::launch::{Launch, LaunchEvent, LaunchId, SmResources, ToScheduler};
+use counterpoint_protocols::launch::{CtaCounts, Launch, LaunchEvent, LaunchId, SmResources, ToScheduler};
 use counterpoint_protocols::local::Capacity;
 
 use super::programs::{kernel, launch};
@@ -123,6 +123,23 @@ fn a_device_describes_itself_as_soon_as_it_knows_its_sms() {
         assert_eq!(*description, Description { memory: 64 << 20, capacity, sm, path: String::new() });
         assert_eq!(*cycle, answered);
     }
+}
+
+#[test]
+fn the_counts_of_a_launch_go_to_the_host_with_its_end() {
+    let mut bench = bench::<CommandProcessor>("{}");
+    let script = vec![(5, command(7, 1, Work::Launch(simple(3, 1, 32))))];
+    let told = bench.client::<BusMessage, BusMessage>("bus", None, script, 1);
+    bench.client::<FromCopyEngine, ToCopyEngine>("copies", None, vec![], 0);
+    let counts = CtaCounts { warp_insn: 12, global_requests: 4, ..CtaCounts::default() };
+    bench.server::<LaunchEvent, ToScheduler>("launches", None, move |message| {
+        let ToScheduler::Start(launch) = message else { return None };
+        Some((30, LaunchEvent::Counted(launch.id, Box::new(counts))))
+    });
+    assert_finished(&bench.run());
+    let told = told.take();
+    let [(_, BusMessage::Counted(CommandId(7), found))] = &told[..] else { panic!("one answer: {told:?}") };
+    assert_eq!(**found, counts);
 }
 
 #[test]

@@ -102,3 +102,35 @@ fn a_parameter_is_no_memory_whether_its_line_is_cached_or_not() {
         assert_eq!((counts.memory_insn, counts.memory_results, counts.memory_cycles), (0, 0, 0), "{params}");
     }
 }
+
+#[test]
+fn an_access_is_uncoalesced_if_it_makes_more_transactions_than_its_bytes_do_from_any_address() {
+    // Lanes of 4 bytes: beside each other from a line on, from the middle of one, in every other word, in every third, and each in a line.
+    let cases = [(4, 0, 0, 1), (4, 64, 0, 2), (8, 0, 0, 2), (12, 0, 1, 3), (128, 0, 1, 32)];
+    for (stride, offset, uncoalesced, requests) in cases {
+        let body = format!(
+            "mul.wide.u32 %rd3, %r1, {stride};
+            add.u64 %rd3, %rd1, %rd3;
+            ld.global.u32 %r3, [%rd3+{}];",
+            4096 + offset
+        );
+        let (with, without) = (counts_with(FETCHED, &body), counts_with(FETCHED, ""));
+        let added = [
+            with.global_insn - without.global_insn,
+            with.uncoalesced_insn - without.uncoalesced_insn,
+            with.global_requests - without.global_requests,
+        ];
+        assert_eq!(added, [1, uncoalesced, requests], "stride {stride} from {offset}");
+    }
+    // Requests are what leaves: shared memory asks for nothing, and a hit for no line.
+    let shared = counts_with(FETCHED, "ld.shared.u32 %r3, [scratch];");
+    let none = counts_with(FETCHED, "");
+    assert_eq!(shared.global_insn, none.global_insn);
+    let again = "ld.global.u32 %r3, [%rd1+512];
+        and.b32 %r3, %r3, 0;
+        cvt.u64.u32 %rd3, %r3;
+        add.u64 %rd1, %rd1, %rd3;
+        ld.global.u32 %r4, [%rd1+512];";
+    let again = counts_with(FETCHED, again);
+    assert_eq!((again.global_insn, again.global_requests), (none.global_insn + 2, none.global_requests + 1));
+}

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use counterpoint_framework::model::{Families, Params, Registry, StatRow, StatValue, Variant};
 use counterpoint_framework::testing::{Probe, params};
 use counterpoint_hardware::gpu::cta_scheduler::{CtaPolicy, CtaScheduler, Occupancy, Placement, View};
+use counterpoint_protocols::extra::{Extra, LineTag};
 use counterpoint_protocols::launch::{
-    CtaCounts, IssueSlot, Launch, LaunchEvent, RunCta, SlotCounts, SmEvent, SmResources, ToScheduler,
+    Counted, CtaCounts, IssueSlot, Launch, LaunchEvent, RunCta, SlotCounts, SmEvent, SmResources, ToScheduler,
 };
 
 use super::programs::{kernel, launch};
@@ -25,6 +26,8 @@ struct Scheduled {
     given: Vec<Vec<(u64, Given)>>,
     /// When launches were done.
     done: Numbers,
+    /// What those came to that are counted.
+    counts: Vec<(u32, CtaCounts)>,
     stats: Vec<StatRow>,
 }
 
@@ -44,11 +47,14 @@ fn schedule_with(
     let report = bench.run();
     assert_finished(&report);
     let done = done.take().into_iter().filter_map(|(cycle, event)| match event {
-        LaunchEvent::Done(id) => Some((cycle, id.0)),
+        LaunchEvent::Done(id) => Some((cycle, id.0, None)),
+        LaunchEvent::Counted(id, counts) => Some((cycle, id.0, Some(*counts))),
         LaunchEvent::Capacity(..) => None,
     });
-    let done = done.collect();
-    Scheduled { given: logs.iter().map(Probe::take).collect(), done, stats: report.stats }
+    let ends: Vec<(u64, u32, Option<CtaCounts>)> = done.collect();
+    let done = ends.iter().map(|&(cycle, id, _)| (cycle, id)).collect();
+    let counts = ends.into_iter().filter_map(|(_, id, counts)| Some((id, counts?))).collect();
+    Scheduled { given: logs.iter().map(Probe::take).collect(), done, counts, stats: report.stats }
 }
 
 /// The same under the policy `fifo`: what each SM was given, and when launches were done.
@@ -398,6 +404,9 @@ const COUNTS: CtaCounts = CtaCounts {
     alu_cycles: 55,
     memory_results: 3,
     memory_cycles: 99,
+    global_insn: 3,
+    uncoalesced_insn: 1,
+    global_requests: 7,
     l1_accesses: 5,
     l1_misses: 3,
     shared_conflicts: 2,
@@ -431,6 +440,19 @@ fn counted(ctas: u64) -> [(&'static str, u64); 12] {
         ("L1D_total_cache_misses", 3 * ctas),
         ("gpgpu_n_shmem_bkconflict", 2 * ctas),
     ]
+}
+
+#[test]
+fn a_counted_launch_ends_with_the_sum_of_its_blocks() {
+    let mut counted = (*on_stream(1, 2, 3)).clone();
+    counted.extra = Extra::new(Counted, LineTag::NONE);
+    let launches = vec![(5, on_stream(1, 1, 2)), (6, Arc::new(counted))];
+    let Scheduled { counts, done, .. } = schedule_with("{ policy: fifo }", &[ONE; 2], 100, launches);
+    let mut sum = COUNTS;
+    sum += COUNTS;
+    sum += COUNTS;
+    assert_eq!((sum.warp_insn, sum.slots.total(), sum.uncoalesced_insn), (30, 147, 3));
+    assert_eq!((counts, done.len()), (vec![(2, sum)], 2));
 }
 
 #[test]

@@ -258,6 +258,8 @@ fn a_block_ends_when_its_last_store_is_acknowledged() {
             warp_insn,
             thread_insn,
             memory_insn,
+            global_insn: 1,
+            global_requests: 1,
             alu_results,
             alu_cycles,
             ..CtaCounts::default()

@@ -26,7 +26,7 @@ use counterpoint_framework::model::{Component, Context, Invalid, Params, Ports, 
 use counterpoint_framework::telemetry::{Lane, Level, Meter};
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::launch::{
-    Launch, LaunchEvent, LaunchId, LaunchServer, RunCta, SmClient, SmEvent, SmResources, ToScheduler,
+    Counted, Launch, LaunchEvent, LaunchId, LaunchServer, RunCta, SmClient, SmEvent, SmResources, ToScheduler,
 };
 use counterpoint_protocols::launch_rows::LaunchRows;
 use counterpoint_protocols::page_log::PageLog;
@@ -84,7 +84,7 @@ struct Scheduler {
     busy_since: u64,
     /// When each block under way was placed.
     under_way: BTreeMap<(LaunchId, u32), u64>,
-    done: VecDeque<LaunchId>,
+    done: VecDeque<LaunchEvent>,
     /// Notes of gated launches, if they are wanted.
     page_log: Option<Arc<PageLog>>,
     /// Which launches have rows of their own.
@@ -148,7 +148,6 @@ impl Scheduler {
             self.launches.push(Running {
                 slot,
                 most_per_sm: self.occupancy.most_per_sm(launch.ctas(), &demand, &offers),
-                launch,
                 demand,
                 share,
                 placed: 0,
@@ -159,6 +158,8 @@ impl Scheduler {
                 span,
                 stats,
                 stream_stats,
+                counts: launch.extra.get::<Counted>().map(|_| Box::default()),
+                launch,
                 others,
             });
         }
@@ -190,6 +191,9 @@ impl Scheduler {
                 running.ended += 1;
                 sim.stats.add_block(&counts);
                 running.works().for_each(|work| work.add_block(&counts));
+                if let Some(sum) = &mut running.counts {
+                    **sum += counts;
+                }
                 self.meter.end(u64::from(!running.is_helper()));
                 if running.ended == running.launch.ctas() {
                     self.end(place, sim)?;
@@ -210,7 +214,11 @@ impl Scheduler {
         stream_stats.launches.add(1);
         sim.stats.launches.add(1);
         sim.close_span(running.span, stats.attributes(launch, share.len()));
-        self.done.push_back(launch.id);
+        let id = launch.id;
+        self.done.push_back(match running.counts {
+            Some(counts) => LaunchEvent::Counted(id, counts),
+            None => LaunchEvent::Done(id),
+        });
         self.begin(sim)?;
         if self.launches.is_empty() && self.arrived.is_empty() {
             sim.stats.busy.add(now - self.busy_since);
@@ -296,7 +304,7 @@ impl Scheduler {
                 && let Some(permit) = io.launches.tx.try_reserve()
                 && let Some(done) = self.done.pop_front()
             {
-                permit.send(LaunchEvent::Done(done));
+                permit.send(done);
             }
             if sim.stats.ctas.get() > placed {
                 // An SM takes one block a cycle: there may be more to place.

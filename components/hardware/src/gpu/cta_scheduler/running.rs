@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use counterpoint_framework::telemetry::SpanId;
-use counterpoint_protocols::launch::{Launch, LaunchId, Precedence, SmResources};
+use counterpoint_protocols::launch::{CtaCounts, Launch, LaunchId, Precedence, SmResources};
 use counterpoint_protocols::local::Capacity;
 
 use super::occupancy::blocks;
@@ -36,6 +36,8 @@ pub struct Running {
     pub(super) span: SpanId,
     pub(super) stats: Rc<KernelStats>,
     pub(super) stream_stats: Rc<StreamStats>,
+    /// What its blocks came to, if its end is to say so.
+    pub(super) counts: Option<Box<CtaCounts>>,
     /// Where it is added up with other launches, if it has no row of its own.
     pub(super) others: Option<Rc<KernelStats>>,
 }

@@ -1,6 +1,6 @@
 //! Memory instructions under way, and those of their lanes that wait for a line.
 
-use counterpoint_protocols::memory::Line;
+use counterpoint_protocols::memory::{LINE_BYTES, Line};
 use counterpoint_ptx::Access;
 
 /// A memory instruction that has reached the load-store unit and is not done.
@@ -15,7 +15,9 @@ pub(super) struct InFlight {
     pub(super) since: Option<u64>,
     /// For textures: the lines that hold texels, and what has come of them.
     pub(super) texels: Vec<(u64, Line)>,
-    /// Transactions made that have not been served.
+    /// Transactions made.
+    pub(super) made: u32,
+    /// Of these, those that have not been served.
     pub(super) pending: u32,
     /// All transactions have been made.
     pub(super) complete: bool,
@@ -25,7 +27,13 @@ impl InFlight {
     /// An instruction of a warp, issued in a cycle or loading a parameter, that has no page to wait for and no transactions yet.
     pub(super) fn new(warp: u32, access: Box<Access>, since: Option<u64>) -> Self {
         let texels = Vec::new();
-        InFlight { warp, epoch: None, access, translated: true, since, texels, pending: 0, complete: false }
+        InFlight { warp, epoch: None, access, translated: true, since, texels, made: 0, pending: 0, complete: false }
+    }
+
+    /// Whether it has made more transactions than its lanes would need beside each other, from any address.
+    pub(super) fn is_uncoalesced(&self) -> bool {
+        let bytes = u64::from(self.access.mask.count_ones()) * u64::from(self.access.width);
+        u64::from(self.made) > bytes.div_ceil(LINE_BYTES) + 1
     }
 }
 

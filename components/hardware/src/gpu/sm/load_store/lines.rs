@@ -31,8 +31,15 @@ impl LoadStore {
         };
         let is_last_part = !is_local || part + 1 == local::parts(access);
         let (lanes, next) = if is_last_part { (lanes & !group, 0) } else { (lanes, part + 1) };
+        instruction.made += 1;
         instruction.pending += 1;
         instruction.complete = lanes == 0;
+        if instruction.complete {
+            let is_uncoalesced = instruction.is_uncoalesced();
+            let counts = &mut around.cta(instruction.warp).counts;
+            counts.global_insn += 1;
+            counts.uncoalesced_insn += u64::from(is_uncoalesced);
+        }
         let stats = &around.stats.tlb;
         let translated = instruction.translated || self.tlb.as_mut().is_none_or(|tlb| tlb.enter(line, stats));
         let waiter = Waiter { instruction: index, lanes: group, part };
@@ -85,13 +92,18 @@ impl LoadStore {
                 let counts = &mut around.cta(warp).counts;
                 counts.l1_accesses += 1;
                 counts.l1_misses += 1;
+                counts.global_requests += 1;
             }
-            Outcome::Bypassed => match self.instructions.get(transaction.instruction).access.kind {
-                AccessKind::Atomic(..) => around.stats.atomics.add(1),
-                _ => around.stats.l1_bypasses.add(1),
-            },
+            Outcome::Bypassed => {
+                around.cta(warp).counts.global_requests += 1;
+                match self.instructions.get(transaction.instruction).access.kind {
+                    AccessKind::Atomic(..) => around.stats.atomics.add(1),
+                    _ => around.stats.l1_bypasses.add(1),
+                }
+            }
             Outcome::Stored => {
                 around.stats.l1_writes.add(1);
+                around.cta(warp).counts.global_requests += 1;
                 around.expect(warp);
                 around.cta(warp).drain.begin_in(epoch);
                 self.served(transaction.instruction, around);
