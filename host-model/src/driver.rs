@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use counterpoint_framework::kernel::{Fault, Source};
 use counterpoint_framework::model::Context;
-use counterpoint_framework::telemetry::{Attribute, Lane, Level, SpanId};
+use counterpoint_framework::telemetry::{Attribute, Attributes, Lane, Level, SpanId};
 use counterpoint_framework::time::{SimTime, Wire};
 use counterpoint_protocols::bus::{
     BusMessage, Command, CommandId, Copy, Description, Direction, Title, Work,
@@ -147,7 +147,12 @@ impl<'a> Driver<'a> {
 
     /// Ends a span of the run.
     pub fn end(&self, span: SpanId) {
-        self.sim.close_span(span, Vec::new());
+        self.end_with(span, Attributes::new());
+    }
+
+    /// Ends a span of the run that shows something.
+    pub fn end_with(&self, span: SpanId, attributes: Attributes) {
+        self.sim.close_span(span, attributes);
     }
 
     /// Ends the span of something that moved so many bytes.

@@ -8,6 +8,7 @@
 pub mod model;
 pub mod paper;
 mod references;
+mod runtime;
 pub mod schedule;
 
 use counterpoint_framework::model::Registry;
@@ -16,6 +17,7 @@ use counterpoint_simulation::find::{Folder, Sort};
 /// Registers all of it.
 pub fn register(registry: &mut Registry) {
     references::register(registry);
+    runtime::register(registry);
     for (sort, folder) in
         [(Sort::Application, "applications"), (Sort::Overlay, "overlays"), (Sort::Study, "studies")]
     {

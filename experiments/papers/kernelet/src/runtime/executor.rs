@@ -1,0 +1,269 @@
+//! Runs the queue: admits what has come, asks what runs next, and sends it slice by slice.
+//!
+//! A decision holds until one of its kernels has no blocks left to send, and arrivals meanwhile wait for the next one. Each kernel of a
+//! pair has a stream; slices of both are sent in turn, and two of each are under way, so that the device that ends one has the
+//! next. The next decision's slices follow right behind the last ones.
+
+use std::sync::Arc;
+
+use counterpoint_framework::kernel::Fault;
+use counterpoint_framework::telemetry::{Attribute, Attributes, Level, SpanId};
+use counterpoint_framework::time::SimTime;
+use counterpoint_host_model::Driver;
+use counterpoint_host_model::program::Application;
+use counterpoint_host_model::runtimes::{postlude, prelude};
+use counterpoint_protocols::bus::{CommandId, Direction};
+use counterpoint_ptx::slice::Slice;
+
+use super::program::{Program, programs};
+use super::queue::{Instance, Queue, QueueParams};
+
+/// The span of the queue: from its beginning to the end of the last kernel.
+pub(crate) const QUEUE: &str = "queue";
+/// How spans of decisions begin.
+pub(crate) const CO_SCHEDULE: &str = "co-schedule ";
+
+/// Slices of a stream that are under way at a time.
+const AHEAD: usize = 2;
+
+/// A kernel's part of a decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Share {
+    /// The place of its instance among those that are pending.
+    pub(super) place: usize,
+    /// Blocks of a slice.
+    pub(super) slice: u64,
+    /// Streams over which slices are spread.
+    pub(super) streams: u32,
+}
+
+/// What runs next.
+#[derive(Clone, Debug)]
+pub(super) struct Decision {
+    /// The kernels that run together: one or two.
+    pub(super) shares: Vec<Share>,
+    /// The next decision waits until all of it has ended.
+    pub(super) waits: bool,
+    /// What its span shows.
+    pub(super) attributes: Attributes,
+}
+
+impl Decision {
+    /// All that is left of an instance in one launch.
+    pub(super) fn whole(place: usize, instance: &Instance) -> Self {
+        let share = Share { place, slice: instance.left, streams: 1 };
+        Decision { shares: vec![share], waits: true, attributes: Attributes::new() }
+    }
+}
+
+/// Decides what runs next.
+pub(super) trait Scheduler {
+    /// What runs next of these, in the order of their arrival; there is at least one.
+    fn decide(
+        &mut self,
+        pending: &[Instance],
+        random: &mut dyn FnMut() -> u64,
+    ) -> Result<Decision, Fault>;
+}
+
+/// An instance of which something is under way.
+struct Started {
+    span: SpanId,
+    kernel: usize,
+    number: u32,
+    commands: Vec<CommandId>,
+    /// Everything of it has been sent.
+    sent: bool,
+}
+
+/// What runs a queue.
+pub(super) struct Executor<'d, 'a> {
+    pub(super) driver: &'d mut Driver<'a>,
+    pub(super) programs: Vec<Program>,
+    started: Vec<Started>,
+}
+
+/// A kernel's part of a decision as it is sent.
+struct Side {
+    share: Share,
+    /// By stream, what is under way.
+    streams: Vec<(u32, Vec<CommandId>)>,
+    /// The stream of its next slice.
+    turn: usize,
+}
+
+impl<'d, 'a> Executor<'d, 'a> {
+    fn new(driver: &'d mut Driver<'a>) -> Result<Self, Fault> {
+        let programs = programs(&driver.application())?;
+        Ok(Executor { driver, programs, started: Vec::new() })
+    }
+
+    /// Copies in or out on the default stream.
+    async fn copies(&mut self, direction: Direction, run: SpanId) -> Result<(), Fault> {
+        let application: Arc<Application> = self.driver.application();
+        let (title, own) = match direction {
+            Direction::HostToDevice => ("h2d", &application.copy_in),
+            Direction::DeviceToHost => ("d2h", &application.copy_out),
+        };
+        let phase = self.driver.begin(Some(run), Level::Phases, title);
+        let results = self.programs.iter().flat_map(|program| &program.copy_out).copied();
+        let results: Vec<_> = results.filter(|_| direction == Direction::DeviceToHost).collect();
+        for &buffer in own.iter().chain(&results) {
+            let copy = self.driver.copy(direction, buffer, 0, Some(phase)).await?;
+            self.driver.wait(copy).await?;
+        }
+        self.driver.end(phase);
+        Ok(())
+    }
+
+    /// Runs all of a queue.
+    async fn run(
+        &mut self,
+        params: &QueueParams,
+        scheduler: &mut dyn Scheduler,
+        run: SpanId,
+    ) -> Result<(), Fault> {
+        let span = self.driver.begin(Some(run), Level::Phases, QUEUE);
+        let blocks: Vec<u64> = self.programs.iter().map(Program::blocks).collect();
+        let mut queue = Queue::new(params, &blocks, || self.driver.random());
+        let begin = self.driver.now();
+        loop {
+            let now = self.driver.now().saturating_sub(begin);
+            self.admit(&mut queue, now, span);
+            if queue.pending.is_empty() {
+                let Some(next) = queue.next_arrival() else { break };
+                while self.driver.now() < begin + next {
+                    self.driver.event_until(begin + next).await?;
+                    self.end_instances();
+                }
+                continue;
+            }
+            let decision = scheduler.decide(&queue.pending, &mut || self.driver.random())?;
+            self.execute(&mut queue, decision, span).await?;
+        }
+        while !self.started.is_empty() {
+            self.driver.event_until(SimTime::MAX).await?;
+            self.end_instances();
+        }
+        self.driver.end(span);
+        Ok(())
+    }
+
+    fn admit(&mut self, queue: &mut Queue, now: SimTime, parent: SpanId) {
+        for instance in queue.admit(now) {
+            let name = format!("{} {}", self.programs[instance.kernel].name, instance.number);
+            let span = self.driver.begin(Some(parent), Level::Kernels, name);
+            let &Instance { kernel, number, .. } = instance;
+            self.started.push(Started { span, kernel, number, commands: Vec::new(), sent: false });
+        }
+    }
+
+    /// Ends the spans of instances whose last slice has ended.
+    fn end_instances(&mut self) {
+        let driver = &*self.driver;
+        self.started.retain_mut(|one| {
+            one.commands.retain(|id| driver.is_under_way(*id));
+            let is_done = one.sent && one.commands.is_empty();
+            if is_done {
+                driver.end(one.span);
+            }
+            !is_done
+        });
+    }
+
+    /// Sends slices until one kernel of the decision has none left.
+    async fn execute(&mut self, queue: &mut Queue, decision: Decision, parent: SpanId) -> Result<(), Fault> {
+        let Decision { shares, waits, attributes } = decision;
+        let name = |share: &Share| &*self.programs[queue.pending[share.place].kernel].name;
+        let title = format!("{CO_SCHEDULE}{}", shares.iter().map(name).collect::<Vec<_>>().join(" and "));
+        let span = self.driver.begin(Some(parent), Level::Phases, title);
+        let kernels = self.programs.len() as u32;
+        let side = |(at, &share): (usize, &Share)| {
+            // Streams of their own for both sides, whatever they run, and for what ran before.
+            let own = queue.pending[share.place].kernel as u32 + 1 + at as u32 * kernels;
+            let further = (1..share.streams).map(|turn| 2 * kernels + turn);
+            let streams = std::iter::once(own).chain(further).map(|stream| (stream, Vec::new())).collect();
+            Side { share, streams, turn: 0 }
+        };
+        let mut sides: Vec<Side> = shares.iter().enumerate().map(side).collect();
+        loop {
+            let mut sent = false;
+            for side in &mut sides {
+                sent |= self.send(queue, side, span).await?;
+            }
+            if sides.iter().any(|side| queue.pending[side.share.place].left == 0) {
+                break;
+            }
+            if !sent {
+                self.driver.event_until(SimTime::MAX).await?;
+                self.end_instances();
+            }
+        }
+        queue.pending.retain(|instance| instance.left > 0);
+        if waits {
+            let under_way = sides.iter().flat_map(|side| &side.streams).flat_map(|(_, commands)| commands);
+            for &command in under_way {
+                self.driver.wait(command).await?;
+            }
+            self.end_instances();
+        }
+        self.driver.end_with(span, attributes);
+        Ok(())
+    }
+
+    /// Sends the next slice of a side, if its stream has room for it.
+    async fn send(&mut self, queue: &mut Queue, side: &mut Side, parent: SpanId) -> Result<bool, Fault> {
+        let instance = &mut queue.pending[side.share.place];
+        let (stream, under_way) = &mut side.streams[side.turn];
+        under_way.retain(|id| self.driver.is_under_way(*id));
+        if instance.left == 0 || under_way.len() == AHEAD {
+            return Ok(false);
+        }
+        let program = &self.programs[instance.kernel];
+        let blocks = side.share.slice.min(instance.left) as u32;
+        let slice = Slice { first: program.blocks() - instance.left, blocks };
+        let command = self.driver.launch(&program.launch(slice), *stream, Some(parent)).await?;
+        under_way.push(command);
+        instance.left -= u64::from(blocks);
+        side.turn = (side.turn + 1) % side.streams.len();
+        let is_own = |one: &&mut Started| (one.kernel, one.number) == (instance.kernel, instance.number);
+        if let Some(started) = self.started.iter_mut().find(is_own) {
+            started.commands.push(command);
+            started.sent = instance.left == 0;
+        }
+        Ok(true)
+    }
+}
+
+/// Makes a scheduler from a device on which nothing runs.
+#[async_trait::async_trait(?Send)]
+pub(super) trait Prepares {
+    /// The scheduler, as parts of the span `run`.
+    async fn prepare(
+        &self,
+        driver: &mut Driver<'_>,
+        programs: &[Program],
+        run: SpanId,
+    ) -> Result<Box<dyn Scheduler>, Fault>;
+}
+
+/// Does everything from prelude to postlude.
+pub(super) async fn run(
+    driver: &mut Driver<'_>,
+    params: &QueueParams,
+    prepares: &dyn Prepares,
+    run: SpanId,
+) -> Result<(), Fault> {
+    prelude(driver, run).await?;
+    let mut executor = Executor::new(driver)?;
+    executor.copies(Direction::HostToDevice, run).await?;
+    let mut scheduler = prepares.prepare(executor.driver, &executor.programs, run).await?;
+    executor.run(params, &mut *scheduler, run).await?;
+    executor.copies(Direction::DeviceToHost, run).await?;
+    postlude(driver, run).await
+}
+
+/// A number with a fraction, as spans have it.
+pub(super) fn real(value: f64) -> Attribute {
+    Attribute::Text(format!("{value:.9}").into())
+}

@@ -1,0 +1,156 @@
+//! What a runtime knows of the GPU: constants of a card, and what the device says of itself.
+
+use std::collections::BTreeMap;
+
+use counterpoint_framework::kernel::Fault;
+use counterpoint_framework::model::{Choice, Params};
+use counterpoint_framework::time::{Bytes, BytesPerSecond, Hertz};
+use counterpoint_hardware::gpu::cta_scheduler::Occupancy;
+use counterpoint_protocols::bus::Description;
+use counterpoint_protocols::launch::SmResources;
+
+use super::program::Program;
+use crate::model::{Latency, Memory};
+use crate::schedule::Machine;
+
+/// A card of Table 2.
+#[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
+enum Card {
+    /// A Tesla C2050.
+    C2050,
+    /// A GeForce GTX 680.
+    Gtx680,
+}
+
+/// What the model knows of the GPU. Constants that are not given are the card's. SMs, and what they offer to blocks, are those of the
+/// device.
+#[derive(Clone, Debug, Params)]
+pub(super) struct GpuParams {
+    /// The card.
+    #[param(default = "c2050")]
+    like: Card,
+    /// The clock of the model's cycles: a scheduler of the model issues an instruction of a warp in each.
+    clock: Option<Hertz>,
+    /// Warp schedulers of an SM in the model.
+    #[param(min = "1", max = "64")]
+    schedulers: Option<u32>,
+    /// Warp instructions that an SM issues in a cycle at most, for PUR.
+    #[param(min = "0.001", max = "1000")]
+    peak_ipc: Option<f64>,
+    /// `L0`: cycles of a coalesced access without contention.
+    #[param(min = "1", max = "1000000")]
+    latency: Option<f64>,
+    /// The same of an uncoalesced access.
+    #[param(min = "1", max = "1000000")]
+    uncoalesced_latency: Option<f64>,
+    /// `a0`: cycles for each warp of an SM that waits, in the cycles in which the GPU's memory serves a request.
+    #[param(min = "0", max = "1000000")]
+    slope: Option<f64>,
+    /// Requests of an uncoalesced access.
+    #[param(min = "1", max = "32")]
+    uncoalesced_requests: Option<f64>,
+    /// The bandwidth of the GPU's memory.
+    bandwidth: Option<BytesPerSecond>,
+    /// Bytes of a request.
+    #[param(default = "128 B", min = "1 B", max = "4 KiB")]
+    request: Bytes,
+    /// How SMs allot their resources to blocks: as the CTA scheduler has it.
+    occupancy: Occupancy,
+}
+
+/// The GPU of a run.
+#[derive(Clone, Debug)]
+pub(super) struct Gpu {
+    /// What the model knows of it.
+    pub(super) machine: Machine,
+    /// The clock of its cycles.
+    pub(super) clock: Hertz,
+    occupancy: Occupancy,
+}
+
+/// Constants of a card, in its cycles: measured on the machines of the same names (`kernelet-latency`).
+struct Constants {
+    machine: fn(Memory) -> Machine,
+    clock: u64,
+    latency: f64,
+    uncoalesced_latency: f64,
+    slope: f64,
+    uncoalesced_requests: f64,
+    bandwidth: f64,
+}
+
+impl Card {
+    const fn constants(self) -> Constants {
+        match self {
+            // A cycle is one of the hot clock, in which the two schedulers issue one instruction together.
+            Card::C2050 => Constants {
+                machine: Machine::c2050,
+                clock: 1_150_000_000,
+                latency: 600.0,
+                uncoalesced_latency: 600.0,
+                slope: 14.0,
+                uncoalesced_requests: 32.0,
+                bandwidth: 144e9,
+            },
+            Card::Gtx680 => Constants {
+                machine: Machine::gtx680,
+                clock: 1_006_000_000,
+                latency: 350.0,
+                uncoalesced_latency: 350.0,
+                slope: 8.0,
+                uncoalesced_requests: 32.0,
+                bandwidth: 192e9,
+            },
+        }
+    }
+}
+
+impl GpuParams {
+    /// The GPU with what the device says of itself.
+    ///
+    /// # Errors
+    /// If there is more than one device.
+    pub(super) fn gpu(&self, devices: &BTreeMap<u32, Description>) -> Result<Gpu, Fault> {
+        let [description] = &devices.values().collect::<Vec<_>>()[..] else {
+            let count = devices.len();
+            return Err(Fault::new(format!("a queue of kernels has one GPU; this machine has {count} in use")));
+        };
+        let constants = self.like.constants();
+        let clock = self.clock.map_or(constants.clock, Hertz::get);
+        let bandwidth = self.bandwidth.map_or(constants.bandwidth, |it| it.get() as f64);
+        let latency = |given: Option<f64>, known: f64| Latency {
+            base: given.unwrap_or(known),
+            slope: self.slope.unwrap_or(constants.slope),
+            offset: 0.0,
+        };
+        let memory = Memory {
+            bandwidth: bandwidth / clock as f64 / self.request.get() as f64,
+            coalesced: latency(self.latency, constants.latency),
+            uncoalesced: latency(self.uncoalesced_latency, constants.uncoalesced_latency),
+            requests: self.uncoalesced_requests.unwrap_or(constants.uncoalesced_requests),
+        };
+        let known = (constants.machine)(memory);
+        let machine = Machine {
+            sms: description.capacity.sms,
+            schedulers: self.schedulers.unwrap_or(known.schedulers),
+            peak_ipc: self.peak_ipc.unwrap_or(known.peak_ipc),
+            offer: description.sm,
+            memory,
+        };
+        Ok(Gpu { machine, clock: Hertz::new(clock), occupancy: self.occupancy.clone() })
+    }
+}
+
+impl Gpu {
+    /// What a block of a kernel is allotted.
+    pub(super) fn demand(&self, program: &Program) -> SmResources {
+        let launch = &program.whole;
+        let shared = launch.kernel.shared_bytes() + launch.shared;
+        self.occupancy.allotted(launch.block.iter().product(), launch.registers, shared)
+    }
+
+    /// Warps of a block of a kernel.
+    pub(super) fn warps(&self, program: &Program) -> u32 {
+        program.whole.block.iter().product::<u32>().div_ceil(32)
+    }
+}

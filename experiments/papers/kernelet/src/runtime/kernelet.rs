@@ -1,0 +1,168 @@
+//! Kernelet: profiles of all kernels, and then always the pair that the Markov model says saves most time, in the slices that end
+//! together (Algorithm 1).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use counterpoint_framework::kernel::Fault;
+use counterpoint_framework::model::{Choice, Params, Variant};
+use counterpoint_framework::telemetry::{Attribute, Attributes, Level, SpanId};
+use counterpoint_host_model::Driver;
+use counterpoint_host_model::program::Application;
+use counterpoint_host_model::runtimes::Runtime;
+use counterpoint_protocols::bus::Description;
+
+use super::executor::{self, Decision, Prepares, Scheduler, Share, real};
+use super::gpu::{Gpu, GpuParams};
+use super::profiler::{Profiler, ProfilerParams};
+use super::program::{Program, with_slices};
+use super::queue::{Instance, QueueParams};
+use crate::model::{Unit, Unsolvable};
+use crate::schedule::prune::Thresholds;
+use crate::schedule::{Choices, Options, Profile};
+
+/// What gets idle and ready as a whole in the model.
+#[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
+enum UnitParam {
+    /// A thread block.
+    Block,
+    /// A warp.
+    Warp,
+}
+
+/// How pairs are chosen.
+#[derive(Clone, Debug, Params)]
+pub(super) struct KerneletParams {
+    queue: QueueParams,
+    gpu: GpuParams,
+    profile: ProfilerParams,
+    /// `alpha_p`: pairs whose PUR differ by less are pruned, if the MUR do so, too.
+    #[param(default = "0.4", min = "0", max = "100")]
+    pur: f64,
+    /// `alpha_m`: the same of MUR.
+    #[param(default = "0.1", min = "0", max = "100")]
+    mur: f64,
+    /// The unit of the model.
+    #[param(default = "block")]
+    unit: UnitParam,
+    /// The model knows uncoalesced accesses; else they count as coalesced ones.
+    #[param(default = "on")]
+    uncoalesced: bool,
+}
+
+/// The runtime `kernelet`.
+pub(super) struct Kernelet {
+    params: KerneletParams,
+}
+
+impl Variant<dyn Runtime> for Kernelet {
+    const NAME: &'static str = "kernelet";
+    const DOC: &'static str = "A queue of kernels, of which the two run together, in slices, that a Markov model says save most time \
+                               (Kernelet).";
+    type Params = KerneletParams;
+
+    fn build(params: &KerneletParams) -> Result<Box<dyn Runtime>, String> {
+        Ok(Box::new(Kernelet { params: params.clone() }))
+    }
+}
+
+#[async_trait(?Send)]
+impl Runtime for Kernelet {
+    fn prepare(
+        &self,
+        application: &Arc<Application>,
+        _devices: &BTreeMap<u32, Description>,
+    ) -> Result<Arc<Application>, Fault> {
+        with_slices(application).map(Arc::new)
+    }
+
+    async fn run(&self, driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault> {
+        executor::run(driver, &self.params.queue, self, run).await
+    }
+}
+
+#[async_trait(?Send)]
+impl Prepares for Kernelet {
+    async fn prepare(
+        &self,
+        driver: &mut Driver<'_>,
+        programs: &[Program],
+        run: SpanId,
+    ) -> Result<Box<dyn Scheduler>, Fault> {
+        let gpu = self.params.gpu.gpu(driver.devices())?;
+        let unit = match self.params.unit {
+            UnitParam::Block => Unit::Block,
+            UnitParam::Warp => Unit::Warp,
+        };
+        let span = driver.begin(Some(run), Level::Phases, "profiles");
+        let mut profiles = Vec::new();
+        let mut profiler =
+            Profiler { params: &self.params.profile, driver: &mut *driver, gpu: &gpu, parent: span };
+        for program in programs {
+            profiles.push(profiler.profile(program).await?);
+        }
+        let mut attributes = Attributes::new();
+        if let [profile] = &profiles[..] {
+            attributes = shown(profile);
+        }
+        driver.end_with(span, attributes);
+        if !self.params.uncoalesced {
+            profiles.iter_mut().for_each(|profile| profile.uncoalesced_fraction = 0.0);
+        }
+        let thresholds = Thresholds { pur: self.params.pur, mur: self.params.mur };
+        let options = Options { thresholds, unit, ..Options::default() };
+        Ok(Box::new(ByModel { gpu, options, choices: Choices::new(profiles) }))
+    }
+}
+
+/// What the span of a profile shows.
+fn shown(profile: &Profile) -> Attributes {
+    vec![
+        ("instructions_per_block", real(profile.instructions_per_block)),
+        ("memory_fraction", real(profile.memory_fraction)),
+        ("uncoalesced_fraction", real(profile.uncoalesced_fraction)),
+        ("pur", real(profile.pur)),
+        ("mur", real(profile.mur)),
+        ("minimum_slice", Attribute::Number(profile.minimum_slice.into())),
+    ]
+}
+
+/// What decides.
+struct ByModel {
+    gpu: Gpu,
+    options: Options,
+    choices: Choices,
+}
+
+impl Scheduler for ByModel {
+    fn decide(
+        &mut self,
+        pending: &[Instance],
+        _random: &mut dyn FnMut() -> u64,
+    ) -> Result<Decision, Fault> {
+        let unsolvable = |error: Unsolvable| Fault::new(format!("the model has no solution: {error}"));
+        let kernels: Vec<usize> = pending.iter().map(|instance| instance.kernel).collect();
+        let machine = &self.gpu.machine;
+        let found = self.choices.choose(&kernels, machine, &self.options).map_err(unsolvable)?;
+        let alone = |kernel: usize| self.choices.profiles()[kernel].alone(machine, self.options.unit);
+        let Some(found) = found else {
+            let mut decision = Decision::whole(0, &pending[0]);
+            let predicted = alone(kernels[0]).map_err(unsolvable)?;
+            decision.attributes = vec![("predicted_alone_1", real(predicted))];
+            return Ok(decision);
+        };
+        let places = [found.first, found.second];
+        let share = |at: usize| Share { place: places[at], slice: found.slices[at].into(), streams: 1 };
+        let attributes = vec![
+            ("slice_1", Attribute::Number(found.slices[0].into())),
+            ("slice_2", Attribute::Number(found.slices[1].into())),
+            ("predicted_1", real(found.predicted[0])),
+            ("predicted_2", real(found.predicted[1])),
+            ("predicted_alone_1", real(alone(kernels[found.first]).map_err(unsolvable)?)),
+            ("predicted_alone_2", real(alone(kernels[found.second]).map_err(unsolvable)?)),
+            ("predicted_profit", real(found.profit)),
+        ];
+        Ok(Decision { shares: vec![share(0), share(1)], waits: false, attributes })
+    }
+}

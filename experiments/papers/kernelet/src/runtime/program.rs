@@ -1,0 +1,139 @@
+//! The kernels of a queue: applications of one launch each, with the twin that runs slices of it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use counterpoint_framework::kernel::Fault;
+use counterpoint_host_model::program::{Application, Argument, BufferId, LaunchStep, Member, Step};
+use counterpoint_ptx::slice::{self, Slice, sliced};
+use counterpoint_ptx::{Kernel, PtxError, parser};
+
+/// A kernel of the queue.
+pub(super) struct Program {
+    /// The name of its application.
+    pub(super) name: String,
+    /// The launch of all its blocks.
+    pub(super) whole: LaunchStep,
+    /// What runs slices of it.
+    twin: Arc<Kernel>,
+    /// Results that are copied back when the queue is empty.
+    pub(super) copy_out: Vec<BufferId>,
+}
+
+impl Program {
+    /// Its blocks.
+    pub(super) fn blocks(&self) -> u64 {
+        self.whole.ctas()
+    }
+
+    /// The launch of a slice; of all its blocks it is the kernel's own.
+    pub(super) fn launch(&self, slice: Slice) -> LaunchStep {
+        if u64::from(slice.blocks) == self.blocks() {
+            return self.whole.clone();
+        }
+        let numbers = slice.arguments(self.whole.grid).map(|it| Argument::Value(it.to_le_bytes().into()));
+        LaunchStep {
+            kernel: Arc::clone(&self.twin),
+            grid: slice.grid(),
+            registers: self.whole.registers.max(self.twin.registers_per_thread()),
+            arguments: self.whole.arguments.iter().cloned().chain(numbers).collect(),
+            ..self.whole.clone()
+        }
+    }
+}
+
+/// The applications that a queue takes its kernels from, each with its step and its results.
+fn members(application: &Application) -> Vec<(&str, &Step, &[BufferId])> {
+    match &application.steps[..] {
+        [Step::Together { members, rounds }] => {
+            let member = |(member, round): (&'_ Member, _)| (&*member.name, round, &*member.copy_out);
+            members.iter().zip(rounds).map(|(one, round)| member((one, round))).collect()
+        }
+        [step] => vec![(&*application.name, step, &[])],
+        _ => Vec::new(),
+    }
+}
+
+/// The one launch of a step that does nothing else.
+fn only_launch(step: &Step) -> Option<&LaunchStep> {
+    match step {
+        Step::Launch(launch) => Some(launch),
+        Step::Repeat(1, steps) => match &steps[..] {
+            [step] => only_launch(step),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The launch of each application, with what it is called and its results.
+///
+/// # Errors
+/// If one does something else.
+fn launches(application: &Application) -> Result<Vec<(&str, &LaunchStep, &[BufferId])>, Fault> {
+    let not_one = |name: &str| {
+        Fault::new(format!(
+            "a queue of kernels takes applications of one launch each and no other step on the device; `{name}` has something else"
+        ))
+    };
+    let members = members(application);
+    if members.is_empty() {
+        return Err(not_one(&application.name));
+    }
+    let launch = |(name, step, results)| Ok((name, only_launch(step).ok_or_else(|| not_one(name))?, results));
+    members.into_iter().map(launch).collect()
+}
+
+/// The application with kernels that run slices.
+pub(super) fn with_slices(application: &Application) -> Result<Application, Fault> {
+    let mut twins: BTreeMap<(Arc<str>, &str), Arc<Kernel>> = BTreeMap::new();
+    for (_, launch, _) in launches(application)? {
+        let key = (Arc::clone(&launch.code), launch.kernel.name());
+        if !twins.contains_key(&key) {
+            twins.insert(key, Arc::new(twin_of(launch)?));
+        }
+    }
+    let mut changed = application.clone();
+    for module in &mut changed.modules {
+        let of = |kernel: &Arc<Kernel>| twins.get(&(Arc::clone(&module.name), kernel.name())).cloned();
+        let new: Vec<Arc<Kernel>> = module.kernels.iter().filter_map(of).collect();
+        module.kernels.extend(new);
+    }
+    Ok(changed)
+}
+
+fn twin_of(launch: &LaunchStep) -> Result<Kernel, Fault> {
+    let (name, origin) = (launch.kernel.name(), launch.kernel.origin());
+    let wrong = |error: &PtxError| Fault::new(format!("{origin}: {error}"));
+    let first = |errors: Vec<PtxError>| errors.first().map_or_else(|| Fault::new(name), wrong);
+    let module = parser::parse(launch.kernel.source()).map_err(first)?;
+    let options = slice::Options {
+        dimensions: slice::Dimensions::of(launch.grid),
+        kernel: Some(name.to_owned()),
+        ..slice::Options::default()
+    };
+    let sliced = slice::slice(&module, &options).map_err(|error| wrong(&error))?;
+    if let Some(refused) = sliced.kernels.iter().find_map(|it| it.refused.as_ref().filter(|_| it.name == name)) {
+        let slice::Refusal { line, instruction, reason } = refused;
+        return Err(Fault::new(format!("{origin}:{line}: {name} cannot be sliced: `{instruction}`: {reason}")));
+    }
+    let kernel = Kernel::compile(&sliced.text, Some(&slice::sliced(name))).map_err(first)?;
+    Ok(kernel.from_file(&format!("{origin} with slices")))
+}
+
+/// The kernels of an application [with slices](with_slices).
+pub(super) fn programs(application: &Application) -> Result<Vec<Program>, Fault> {
+    let program = |(name, launch, results): (&str, &LaunchStep, &[BufferId])| {
+        let wanted = sliced(launch.kernel.name());
+        let of_module = application.modules.iter().filter(|module| module.name == launch.code);
+        let twin = of_module.flat_map(|module| &module.kernels).find(|kernel| kernel.name() == wanted);
+        let twin = twin.ok_or_else(|| Fault::new(format!("`{name}` has no kernel that runs slices")))?;
+        Ok(Program {
+            name: name.to_owned(),
+            whole: launch.clone(),
+            twin: Arc::clone(twin),
+            copy_out: results.to_vec(),
+        })
+    };
+    launches(application)?.into_iter().map(program).collect()
+}
