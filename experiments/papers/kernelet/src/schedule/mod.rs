@@ -118,12 +118,22 @@ pub fn choose(
     machine: &Machine,
     options: &Options,
 ) -> Result<Option<CoSchedule>, Unsolvable> {
+    choose_by(kernels, machine, options, |places| predict(places.map(|at| &kernels[at]), machine, options))
+}
+
+/// [`choose`] with predictions that the caller may have kept: of the kernels at two places, as [`predict`] gives them.
+pub(crate) fn choose_by(
+    kernels: &[Profile],
+    machine: &Machine,
+    options: &Options,
+    mut predict: impl FnMut([usize; 2]) -> Result<Option<CoSchedule>, Unsolvable>,
+) -> Result<Option<CoSchedule>, Unsolvable> {
     let uses: Vec<Use> = kernels.iter().map(|kernel| Use { pur: kernel.pur, mur: kernel.mur }).collect();
     let fits = |places: &[usize; 2]| !feasible(places.map(|at| &kernels[at]), machine, options).is_empty();
     let pairs: Vec<[usize; 2]> = prune::pairs(kernels.len()).into_iter().filter(fits).collect();
     let mut best: Option<CoSchedule> = None;
     for places in options.thresholds.prune(&uses, &pairs) {
-        let found = predict(places.map(|at| &kernels[at]), machine, options)?;
+        let found = predict(places)?;
         let found = found.map(|found| CoSchedule { first: places[0], second: places[1], ..found });
         best = match (best, found) {
             (Some(best), Some(found)) if found.profit > best.profit => Some(found),
