@@ -130,6 +130,9 @@ impl Measured {
 
     /// The measured profit (Eq. 1). Rates of blocks are to each other as IPCs are, since a block has the same instructions alone and
     /// beside others.
+    ///
+    /// # Panics
+    /// If a kernel is not of the table.
     pub fn profit(&self, kernels: [usize; 2], together: &Together) -> f64 {
         profit(kernels.map(|kernel| self.kernels[kernel].rate), together.rates)
     }
@@ -142,6 +145,9 @@ impl Measured {
 
     /// Milliseconds by which whole kernels overlap when the second is launched in another stream behind the first: what both take less than
     /// one after the other; at most the shorter one. Below 0 if they take longer. 0 if nobody measured it.
+    ///
+    /// # Panics
+    /// If a kernel is not of the table.
     pub fn overlap(&self, first: usize, second: usize) -> f64 {
         let alone = [first, second].map(|kernel| self.kernels[kernel].alone());
         let saved = self.both.get(&[first, second]).map_or(0.0, |both| alone[0] + alone[1] - both);

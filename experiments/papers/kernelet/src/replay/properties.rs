@@ -73,6 +73,15 @@ proptest! {
         }
     }
 
+    /// T5.19: in one decision no slices, measured or between measured ones, are better than those of OPT.
+    #[test]
+    fn no_slices_beat_the_best(first in 1_u32..20, second in 1_u32..20, pair in 0_usize..9) {
+        let (table, kernels) = (table(), [pair / 3, pair % 3]);
+        let (_, best) = table.best(kernels).unwrap();
+        let row = table.at(kernels, [first, second]).unwrap();
+        prop_assert!(table.profit(kernels, &row) <= best + 1e-12);
+    }
+
     /// A policy knows no other slices than the measured ones, or those of the model.
     #[test]
     fn slices_are_those_that_may_be_chosen(queue in queues(), seed in any::<u64>()) {

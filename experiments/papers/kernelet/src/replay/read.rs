@@ -39,11 +39,11 @@ impl Measured {
     ///   `shared,pur,mur,minimum_slice`. A row a kernel: blocks of an instance, blocks per millisecond alone on the whole GPU, and what
     ///   [`Profile`] has; threads, registers and bytes of shared memory are those of a block.
     /// - `pairs`: `first,second,slice_first,slice_second,rate_first,rate_second`. A row a size of slices, in blocks: blocks per millisecond
-    ///   of each while both run. Which kernel comes first does not matter.
+    ///   of each while both run. Which kernel comes first does not matter. Every two different kernels need a row.
     /// - `tails`: `first,second,both`. Milliseconds of two whole kernels in streams, `first` launched first, under the left-over policy.
     ///   Kernels that have no row do not overlap.
     ///
-    /// A pair of a kernel with itself need not be there: its two instances share the rate then.
+    /// A kernel with itself need not be there: two instances share its rate then.
     ///
     /// # Errors
     /// All that is wrong, each with its line: a column that lacks, a cell that is no number or none of those it may be, a kernel or a size of
@@ -144,9 +144,25 @@ impl Reading {
                 pairs.entry([second, first]).or_default().push(turned);
             }
         }
+        for (place, kernel) in kernels.iter().enumerate() {
+            let shared = Together { slices: [kernel.blocks; 2], rates: [kernel.rate / 2.0; 2] };
+            pairs.entry([place; 2]).or_insert_with(|| vec![shared]);
+        }
+        // A misspelt name would lack in many of them.
+        if self.errors.is_empty() {
+            self.all_are_there(&pairs, kernels, of_kernels);
+        }
+        pairs
+    }
+
+    /// Reports two different kernels of which there is no row.
+    fn all_are_there(
+        &mut self,
+        pairs: &BTreeMap<[usize; 2], Vec<Together>>,
+        kernels: &[Kernel],
+        of_kernels: &Table<13>,
+    ) {
         for (second, row) in of_kernels.rows.iter().enumerate() {
-            let of = |kernel: &Kernel| Together { slices: [kernel.blocks; 2], rates: [kernel.rate / 2.0; 2] };
-            pairs.entry([second, second]).or_insert_with(|| vec![of(&kernels[second])]);
             for first in (0..second).filter(|first| !pairs.contains_key(&[*first, second])) {
                 let [first, second] = [first, second].map(|place| &kernels[place].name);
                 let problem =
@@ -154,7 +170,6 @@ impl Reading {
                 self.errors.report(problem.help("the table of pairs needs at least a row of both"));
             }
         }
-        pairs
     }
 
     fn tails(&mut self, table: &Table<3>) -> BTreeMap<[usize; 2], f64> {
