@@ -345,10 +345,16 @@ fn text(seed: u64, bases: f64) -> Vec<u8> {
     Generator::Uniform { seed, min: 0.0, max: 3.0 }.fill(Element::U8, bases as u64)
 }
 
-/// SplitMix64, by Steele, Lea and Flood (OOPSLA 2014).
-pub(crate) struct SplitMix(pub(crate) u64);
+/// Numbers by chance, the same on every computer: SplitMix64, by Steele, Lea and Flood (OOPSLA 2014).
+#[derive(Clone, Debug)]
+pub struct SplitMix(pub(crate) u64);
 
 impl SplitMix {
+    /// The sequence of a seed.
+    pub const fn new(seed: u64) -> Self {
+        SplitMix(seed)
+    }
+
     pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -357,12 +363,12 @@ impl SplitMix {
     }
 
     /// From 0 up to but not including 1; 53 bits fill a double's fraction.
-    fn unit(&mut self) -> f64 {
+    pub fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
     /// A whole number from 0 up to but not including `span`.
-    pub(crate) fn below(&mut self, span: u128) -> i128 {
+    pub fn below(&mut self, span: u128) -> i128 {
         ((u128::from(self.next()) * span) >> 64) as i128
     }
 }

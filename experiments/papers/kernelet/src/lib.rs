@@ -2,12 +2,14 @@
 //! arXiv:1303.5164).
 //!
 //! Kernels that wait are cut into slices, and slices of the two run together that a Markov model says fit best.
-//! [`model`] is that model, [`schedule`] chooses by it, and [`paper`] has the numbers that the paper prints. `applications/` has those
+//! [`model`] is that model, [`schedule`] chooses by it, [`replay`] runs queues of kernels by
+//! measured rates, and [`paper`] has the numbers that the paper prints. `applications/` has those
 //! of its kernels that nobody else needs, and `references` what they compute.
 
 pub mod model;
 pub mod paper;
 mod references;
+pub mod replay;
 mod runtime;
 pub mod schedule;
 

@@ -14,7 +14,7 @@ use counterpoint_host_model::runtimes::Runtime;
 use counterpoint_protocols::bus::Description;
 
 use super::executor::{self, Decision, Prepares, Scheduler, Share, real};
-use super::gpu::{Gpu, GpuParams};
+use super::gpu::GpuParams;
 use super::profiler::{Profiler, ProfilerParams};
 use super::program::{Program, with_slices};
 use super::queue::{Instance, QueueParams};
@@ -112,7 +112,7 @@ impl Prepares for Kernelet {
         }
         let thresholds = Thresholds { pur: self.params.pur, mur: self.params.mur };
         let options = Options { thresholds, unit, ..Options::default() };
-        Ok(Box::new(ByModel { gpu, options, choices: Choices::new(profiles) }))
+        Ok(Box::new(ByModel(Choices::new(profiles, gpu.machine, options))))
     }
 }
 
@@ -129,11 +129,7 @@ fn shown(profile: &Profile) -> Attributes {
 }
 
 /// What decides.
-struct ByModel {
-    gpu: Gpu,
-    options: Options,
-    choices: Choices,
-}
+struct ByModel(Choices);
 
 impl Scheduler for ByModel {
     fn decide(
@@ -143,14 +139,11 @@ impl Scheduler for ByModel {
     ) -> Result<Decision, Fault> {
         let unsolvable = |error: Unsolvable| Fault::new(format!("the model has no solution: {error}"));
         let kernels: Vec<usize> = pending.iter().map(|instance| instance.kernel).collect();
-        let machine = &self.gpu.machine;
-        let found = self.choices.choose(&kernels, machine, &self.options).map_err(unsolvable)?;
-        let alone = |kernel: usize| self.choices.profiles()[kernel].alone(machine, self.options.unit);
+        let found = self.0.choose(&kernels).map_err(unsolvable)?;
+        let alone = |place: usize| self.0.alone(kernels[place]).map(real).map_err(unsolvable);
         let Some(found) = found else {
-            let mut decision = Decision::whole(0, &pending[0]);
-            let predicted = alone(kernels[0]).map_err(unsolvable)?;
-            decision.attributes = vec![("predicted_alone_1", real(predicted))];
-            return Ok(decision);
+            let attributes = vec![("predicted_alone_1", alone(0)?)];
+            return Ok(Decision { attributes, ..Decision::whole(0, &pending[0]) });
         };
         let places = [found.first, found.second];
         let share = |at: usize| Share { place: places[at], slice: found.slices[at].into(), streams: 1 };
@@ -159,8 +152,8 @@ impl Scheduler for ByModel {
             ("slice_2", Attribute::Number(found.slices[1].into())),
             ("predicted_1", real(found.predicted[0])),
             ("predicted_2", real(found.predicted[1])),
-            ("predicted_alone_1", real(alone(kernels[found.first]).map_err(unsolvable)?)),
-            ("predicted_alone_2", real(alone(kernels[found.second]).map_err(unsolvable)?)),
+            ("predicted_alone_1", alone(found.first)?),
+            ("predicted_alone_2", alone(found.second)?),
             ("predicted_profit", real(found.profit)),
         ];
         Ok(Decision { shares: vec![share(0), share(1)], waits: false, attributes })

@@ -5,12 +5,14 @@
 //! end together, and the pair that saves most time is chosen. With blocks as units all 28 pairs of eight kernels take 4 to 40 ms as tests are
 //! built; with warps as units the 18 that are not pruned take 2 s on a C2050, without uncoalesced accesses.
 
+mod choices;
 mod machine;
 pub mod prune;
 pub mod slices;
 
 use counterpoint_protocols::launch::SmResources;
 
+pub use choices::Choices;
 pub use machine::Machine;
 
 use crate::model::{Resident, Unit, Unsolvable};
@@ -118,12 +120,22 @@ pub fn choose(
     machine: &Machine,
     options: &Options,
 ) -> Result<Option<CoSchedule>, Unsolvable> {
+    choose_by(kernels, machine, options, |places| predict(places.map(|at| &kernels[at]), machine, options))
+}
+
+/// [`choose`] with predictions that the caller may have kept: of the kernels at two places, as [`predict`] gives them.
+pub(crate) fn choose_by(
+    kernels: &[Profile],
+    machine: &Machine,
+    options: &Options,
+    mut predict: impl FnMut([usize; 2]) -> Result<Option<CoSchedule>, Unsolvable>,
+) -> Result<Option<CoSchedule>, Unsolvable> {
     let uses: Vec<Use> = kernels.iter().map(|kernel| Use { pur: kernel.pur, mur: kernel.mur }).collect();
     let fits = |places: &[usize; 2]| !feasible(places.map(|at| &kernels[at]), machine, options).is_empty();
     let pairs: Vec<[usize; 2]> = prune::pairs(kernels.len()).into_iter().filter(fits).collect();
     let mut best: Option<CoSchedule> = None;
     for places in options.thresholds.prune(&uses, &pairs) {
-        let found = predict(places.map(|at| &kernels[at]), machine, options)?;
+        let found = predict(places)?;
         let found = found.map(|found| CoSchedule { first: places[0], second: places[1], ..found });
         best = match (best, found) {
             (Some(best), Some(found)) if found.profit > best.profit => Some(found),

@@ -1,0 +1,204 @@
+//! Total times of queues of the paper's four mixes under BASE, Kernelet, OPT and random plans, from measured rates: the results of
+//! Figs. 13 and 14.
+//!
+//! ```text
+//! cargo run --release -p counterpoint-kernelet --example queues -- kernels.csv pairs.csv --tails tails.csv
+//! ```
+//!
+//! Kernels have the names of Table 4. A mix is left out if the table lacks one of its kernels. A gain is that of throughput: the total time
+//! of BASE in that of Kernelet, less 1.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is a command")]
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Parser, ValueEnum};
+use counterpoint_kernelet::model::{Latency, Memory};
+use counterpoint_kernelet::paper::{C2050, GTX680, Gpu, WORKLOADS};
+use counterpoint_kernelet::replay::{
+    Choice, Measured, Outcome, Policy, Queue, Source, monte_carlo, quantile, replay,
+};
+use counterpoint_kernelet::schedule::prune::Thresholds;
+use counterpoint_kernelet::schedule::{Machine, Options};
+
+/// Runs queues of the paper's mixes from measured rates.
+#[derive(Parser)]
+struct Arguments {
+    /// CSV of kernels alone.
+    kernels: PathBuf,
+    /// CSV of pairs in slices.
+    pairs: PathBuf,
+    /// CSV of whole kernels in streams; without it tails do not overlap.
+    #[arg(long)]
+    tails: Option<PathBuf>,
+    /// Instances of each kernel of a mix.
+    #[arg(long, default_value_t = 1000)]
+    instances: usize,
+    /// Mean gap between instances of a kernel, in ms; a tenth of the time of one instance of each kernel if it is not given.
+    #[arg(long)]
+    gap: Option<f64>,
+    /// Seed of the arrivals and of the random plans.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Random plans.
+    #[arg(long, default_value_t = 1000)]
+    monte_carlo: usize,
+    /// The GPU of the model, and its thresholds.
+    #[arg(long, value_enum, default_value_t = Card::C2050)]
+    machine: Card,
+    /// Latency of a coalesced access without contention, in cycles.
+    #[arg(long, default_value_t = 400.0)]
+    latency: f64,
+    /// The same of an uncoalesced access; that of a coalesced one if it is not given.
+    #[arg(long)]
+    uncoalesced_latency: Option<f64>,
+    /// Slope of both latencies in the requests outstanding by the bandwidth.
+    #[arg(long, default_value_t = 1.0)]
+    slope: f64,
+    /// Further cycles of both latencies.
+    #[arg(long, default_value_t = 0.0)]
+    offset: f64,
+    /// Bandwidth in requests per cycle; that of Table 2 with 128 bytes a request if it is not given.
+    #[arg(long)]
+    bandwidth: Option<f64>,
+    /// Requests of an uncoalesced access.
+    #[arg(long, default_value_t = 8.0)]
+    requests: f64,
+    /// Prints what was decided how often, too.
+    #[arg(long)]
+    decisions: bool,
+}
+
+/// A GPU of Table 2.
+#[derive(Clone, Copy, ValueEnum)]
+enum Card {
+    C2050,
+    Gtx680,
+}
+
+impl Arguments {
+    /// Kernelet with the constants of the command line.
+    fn kernelet(&self) -> Policy {
+        let gpu: Gpu = match self.machine {
+            Card::C2050 => C2050,
+            Card::Gtx680 => GTX680,
+        };
+        let latency = |base| Latency { base, slope: self.slope, offset: self.offset };
+        let memory = Memory {
+            bandwidth: self.bandwidth.unwrap_or_else(|| gpu.requests_per_cycle(128.0)),
+            coalesced: latency(self.latency),
+            uncoalesced: latency(self.uncoalesced_latency.unwrap_or(self.latency)),
+            requests: self.requests,
+        };
+        let machine = match self.machine {
+            Card::C2050 => Machine::c2050(memory),
+            Card::Gtx680 => Machine::gtx680(memory),
+        };
+        let thresholds = Thresholds { pur: gpu.alpha_p, mur: gpu.alpha_m };
+        Policy::Kernelet { machine, options: Options { thresholds, ..Options::default() } }
+    }
+
+    fn measured(&self) -> Result<Measured, Box<dyn Error>> {
+        let text = |path: &Path| {
+            let text = std::fs::read_to_string(path);
+            let text = text.map_err(|error| format!("cannot read `{}`: {error}", path.display()))?;
+            Ok::<_, String>((path.display().to_string(), text))
+        };
+        let (kernels, pairs) = (text(&self.kernels)?, text(&self.pairs)?);
+        let tails = self.tails.as_deref().map(text).transpose()?;
+        Ok(Measured::read(source(&kernels), source(&pairs), tails.as_ref().map(source))?)
+    }
+}
+
+fn source((name, text): &(String, String)) -> Source<'_> {
+    Source { name, text }
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    let measured = arguments.measured()?;
+    for (mix, names) in WORKLOADS {
+        match measured.places(names) {
+            Ok(kernels) => print(mix, &kernels, &measured, arguments)?,
+            Err(unknown) => println!("{mix}: left out, {unknown}\n"),
+        }
+    }
+    Ok(())
+}
+
+/// The results of a mix.
+fn print(
+    mix: &str,
+    kernels: &[usize],
+    measured: &Measured,
+    arguments: &Arguments,
+) -> Result<(), Box<dyn Error>> {
+    let alone: f64 = kernels.iter().map(|kernel| measured.kernels()[*kernel].alone()).sum();
+    let gap = arguments.gap.unwrap_or(alone / 10.0);
+    let queue = Queue::poisson(kernels, arguments.instances, gap, arguments.seed);
+    let base = replay(measured, &queue, &Policy::Base)?;
+    let kernelet = replay(measured, &queue, &arguments.kernelet())?;
+    let optimal = replay(measured, &queue, &Policy::Optimal)?;
+    println!("{mix}: {} instances of each kernel, mean gap {gap:.4} ms", arguments.instances);
+    println!("  BASE      {:14.3} ms", base.total);
+    println!("  Kernelet  {:14.3} ms  BASE / Kernelet - 1 = {:.2} %", kernelet.total, more(&base, &kernelet));
+    println!(
+        "  OPT       {:14.3} ms  Kernelet / OPT - 1 = {:.2} %",
+        optimal.total,
+        more(&kernelet, &optimal)
+    );
+    if arguments.decisions {
+        for (policy, outcome) in [("Kernelet", &kernelet), ("OPT", &optimal)] {
+            println!("  decisions of {policy}:");
+            list(outcome, measured);
+        }
+    }
+    let random = monte_carlo(measured, &queue, arguments.monte_carlo, arguments.seed);
+    let shorter = random.iter().filter(|total| **total < kernelet.total).count();
+    println!("  MC({}): {shorter} shorter than Kernelet", random.len());
+    for (name, part) in [
+        ("minimum", 0.0),
+        ("5 %", 0.05),
+        ("25 %", 0.25),
+        ("median", 0.5),
+        ("75 %", 0.75),
+        ("95 %", 0.95),
+        ("maximum", 1.0),
+    ] {
+        if let Some(total) = quantile(&random, part) {
+            println!("    {name:<8}{total:14.3} ms");
+        }
+    }
+    println!();
+    Ok(())
+}
+
+/// By how much the first takes longer, in per cent of the second.
+fn more(longer: &Outcome, shorter: &Outcome) -> f64 {
+    100.0 * (longer.total / shorter.total - 1.0)
+}
+
+/// What was decided how often, for how long.
+fn list(outcome: &Outcome, measured: &Measured) {
+    let name = |kernel: usize| measured.kernels()[kernel].name.as_str();
+    for used in &outcome.decisions {
+        let what = match used.choice {
+            Choice::Alone(kernel) => name(kernel).to_owned(),
+            Choice::Together { kernels: [first, second], slices: [own, others] } => {
+                format!("{} + {} ({own}:{others})", name(first), name(second))
+            }
+        };
+        println!("    {what:<24}{:6} times {:14.3} ms", used.count, used.time);
+    }
+}

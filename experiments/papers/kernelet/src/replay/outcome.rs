@@ -1,0 +1,57 @@
+//! What a replay gives: the total time, and what was decided how often.
+
+use std::collections::BTreeMap;
+
+/// A queue that has run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// When the last instance ends, in milliseconds of the queue's time.
+    pub total: f64,
+    /// What was decided, in the order of the kernels' places; each decision once.
+    pub decisions: Vec<Used>,
+}
+
+/// A decision, and how often it was made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Used {
+    /// The decision.
+    pub choice: Choice,
+    /// How often.
+    pub count: u64,
+    /// Milliseconds for which it held. Whole kernels whose tails overlap count their time alone.
+    pub time: f64,
+    /// Blocks that ran meanwhile, of each kernel; the second is 0 for one alone.
+    pub blocks: [u64; 2],
+}
+
+/// What runs next. Kernels are places in [`Measured::kernels`](super::Measured::kernels).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Choice {
+    /// A kernel until it ends.
+    Alone(usize),
+    /// Two kernels, the first not behind the second in the table, until one of them ends.
+    Together {
+        /// The kernels; the same twice if two of its instances run.
+        kernels: [usize; 2],
+        /// Blocks of a slice of each.
+        slices: [u32; 2],
+    },
+}
+
+/// Decisions as they are made.
+#[derive(Default)]
+pub(super) struct Decisions(BTreeMap<Choice, Used>);
+
+impl Decisions {
+    /// Adds one.
+    pub(super) fn add(&mut self, choice: Choice, time: f64, blocks: [u64; 2]) {
+        let used = self.0.entry(choice).or_insert(Used { choice, count: 0, time: 0.0, blocks: [0; 2] });
+        used.count += 1;
+        used.time += time;
+        used.blocks = [0, 1].map(|at| used.blocks[at] + blocks[at]);
+    }
+
+    pub(super) fn outcome(self, total: f64) -> Outcome {
+        Outcome { total, decisions: self.0.into_values().collect() }
+    }
+}
