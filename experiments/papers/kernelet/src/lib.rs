@@ -11,6 +11,7 @@ pub mod paper;
 mod references;
 pub mod replay;
 mod runtime;
+mod values;
 pub mod schedule;
 
 use counterpoint_framework::model::Registry;
@@ -20,6 +21,9 @@ use counterpoint_simulation::find::{Folder, Sort};
 pub fn register(registry: &mut Registry) {
     references::register(registry);
     runtime::register(registry);
+    for value in values::ALL {
+        registry.add(value);
+    }
     for (sort, folder) in
         [(Sort::Application, "applications"), (Sort::Overlay, "overlays"), (Sort::Study, "studies")]
     {

@@ -22,6 +22,9 @@ use crate::model::{Unit, Unsolvable};
 use crate::schedule::prune::Thresholds;
 use crate::schedule::{Choices, Options, Profile};
 
+/// The span of all profiles; of one kernel it shows what was found.
+pub(crate) const PROFILES: &str = "profiles";
+
 /// What gets idle and ready as a whole in the model.
 #[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
 enum UnitParam {
@@ -34,8 +37,11 @@ enum UnitParam {
 /// How pairs are chosen.
 #[derive(Clone, Debug, Params)]
 pub(super) struct KerneletParams {
+    /// What comes, and when.
     queue: QueueParams,
+    /// What the model knows of the GPU.
     gpu: GpuParams,
+    /// How kernels are profiled.
     profile: ProfilerParams,
     /// `alpha_p`: pairs whose PUR differ by less are pruned, if the MUR do so, too.
     #[param(default = "0.4", min = "0", max = "100")]
@@ -95,7 +101,7 @@ impl Prepares for Kernelet {
             UnitParam::Block => Unit::Block,
             UnitParam::Warp => Unit::Warp,
         };
-        let span = driver.begin(Some(run), Level::Phases, "profiles");
+        let span = driver.begin(Some(run), Level::Phases, PROFILES);
         let mut profiles = Vec::new();
         let mut profiler =
             Profiler { params: &self.params.profile, driver: &mut *driver, gpu: &gpu, parent: span };
@@ -124,6 +130,8 @@ fn shown(profile: &Profile) -> Attributes {
         ("uncoalesced_fraction", real(profile.uncoalesced_fraction)),
         ("pur", real(profile.pur)),
         ("mur", real(profile.mur)),
+        ("registers", Attribute::Number(profile.resources.registers.into())),
+        ("shared", Attribute::Number(profile.resources.shared.into())),
         ("minimum_slice", Attribute::Number(profile.minimum_slice.into())),
     ]
 }

@@ -23,6 +23,7 @@ use counterpoint_framework::model::Registry;
 use counterpoint_host_model::runtimes::Runtime;
 
 pub(crate) use executor::{CO_SCHEDULE, QUEUE};
+pub(crate) use kernelet::PROFILES;
 
 /// Registers the runtimes.
 pub(crate) fn register(registry: &mut Registry) {

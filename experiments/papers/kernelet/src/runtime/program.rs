@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use counterpoint_framework::kernel::Fault;
-use counterpoint_host_model::program::{Application, Argument, BufferId, LaunchStep, Member, Step};
+use counterpoint_host_model::program::{Application, Argument, BufferId, LaunchStep, Step};
 use counterpoint_ptx::slice::{self, Slice, sliced};
 use counterpoint_ptx::{Kernel, PtxError, parser};
 
@@ -46,8 +46,8 @@ impl Program {
 fn members(application: &Application) -> Vec<(&str, &Step, &[BufferId])> {
     match &application.steps[..] {
         [Step::Together { members, rounds }] => {
-            let member = |(member, round): (&'_ Member, _)| (&*member.name, round, &*member.copy_out);
-            members.iter().zip(rounds).map(|(one, round)| member((one, round))).collect()
+            let pairs = members.iter().zip(rounds);
+            pairs.map(|(member, round)| (&*member.name, round, &*member.copy_out)).collect()
         }
         [step] => vec![(&*application.name, step, &[])],
         _ => Vec::new(),

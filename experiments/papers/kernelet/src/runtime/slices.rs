@@ -23,7 +23,9 @@ use crate::schedule::slices::{Fill, feasible, most};
 /// Which slices.
 #[derive(Clone, Debug, Params)]
 pub(super) struct SlicesParams {
+    /// What comes, and when.
     queue: QueueParams,
+    /// What is known of the GPU.
     gpu: GpuParams,
     /// Blocks of a slice on an SM, of each kernel in their order. Without them they are found by `part` or `even`.
     blocks: Option<Vec<u32>>,
