@@ -43,25 +43,24 @@ impl Program {
 }
 
 /// The applications that a queue takes its kernels from, each with its step and its results.
-fn members(application: &Application) -> Vec<(&str, &Step, &[BufferId])> {
-    match &application.steps[..] {
-        [Step::Together { members, rounds }] => {
+fn members(application: &Application) -> Vec<(&str, Option<&Step>, &[BufferId])> {
+    match only_step(&application.steps) {
+        Some(Step::Together { members, rounds }) => {
             let pairs = members.iter().zip(rounds);
-            pairs.map(|(member, round)| (&*member.name, round, &*member.copy_out)).collect()
+            let only = |round| only_step(std::slice::from_ref(round));
+            pairs.map(|(member, round)| (&*member.name, only(round), &*member.copy_out)).collect()
         }
-        [step] => vec![(&*application.name, step, &[])],
-        _ => Vec::new(),
+        // Nothing runs where only memory is allocated.
+        None if application.steps.is_empty() => Vec::new(),
+        step => vec![(&*application.name, step, &[])],
     }
 }
 
-/// The one launch of a step that does nothing else.
-fn only_launch(step: &Step) -> Option<&LaunchStep> {
-    match step {
-        Step::Launch(launch) => Some(launch),
-        Step::Repeat(1, steps) => match &steps[..] {
-            [step] => only_launch(step),
-            _ => None,
-        },
+/// The one step of some that do nothing else, whatever it is wrapped in.
+fn only_step(steps: &[Step]) -> Option<&Step> {
+    match steps {
+        [Step::Repeat(1, steps)] => only_step(steps),
+        [step] => Some(step),
         _ => None,
     }
 }
@@ -76,12 +75,13 @@ fn launches(application: &Application) -> Result<Vec<(&str, &LaunchStep, &[Buffe
             "a queue of kernels takes applications of one launch each and no other step on the device; `{name}` has something else"
         ))
     };
-    let members = members(application);
-    if members.is_empty() {
-        return Err(not_one(&application.name));
-    }
-    let launch = |(name, step, results)| Ok((name, only_launch(step).ok_or_else(|| not_one(name))?, results));
-    members.into_iter().map(launch).collect()
+    let members = members(application).into_iter();
+    members
+        .map(|(name, step, results)| match step {
+            Some(Step::Launch(launch)) => Ok((name, launch, results)),
+            _ => Err(not_one(name)),
+        })
+        .collect()
 }
 
 /// The application with kernels that run slices.

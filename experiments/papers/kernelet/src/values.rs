@@ -1,0 +1,113 @@
+//! What studies read of runs with a queue: decisions and profiles from their spans, and what two kernels came to while both ran.
+
+use counterpoint_framework::telemetry::{Attribute, Level, Span};
+use counterpoint_simulation::launches::is_launch;
+use counterpoint_simulation::run::RunSummary;
+use counterpoint_simulation::run_value::RunValue;
+
+use crate::runtime::{CO_SCHEDULE, PROFILES, QUEUE};
+
+/// All of them.
+pub(crate) const ALL: [RunValue; 20] = [
+    RunValue { name: "queue_time", unit: "s", of: |run| seconds(named(run, QUEUE)?) },
+    RunValue { name: "slice_1", unit: "CTAs", of: |run| shown(decision(run)?, "slice_1") },
+    RunValue { name: "slice_2", unit: "CTAs", of: |run| shown(decision(run)?, "slice_2") },
+    RunValue { name: "ctas_1", unit: "CTAs/s", of: |run| Some(sides(run)?[0].ctas) },
+    RunValue { name: "ctas_2", unit: "CTAs/s", of: |run| Some(sides(run)?[1].ctas) },
+    RunValue { name: "warp_rate_1", unit: "instructions/s", of: |run| Some(sides(run)?[0].instructions) },
+    RunValue { name: "warp_rate_2", unit: "instructions/s", of: |run| Some(sides(run)?[1].instructions) },
+    RunValue { name: "predicted_1", unit: "instructions/cycle", of: |run| shown(decision(run)?, "predicted_1") },
+    RunValue { name: "predicted_2", unit: "instructions/cycle", of: |run| shown(decision(run)?, "predicted_2") },
+    RunValue {
+        name: "predicted_alone_1",
+        unit: "instructions/cycle",
+        of: |run| shown(decision(run)?, "predicted_alone_1"),
+    },
+    RunValue {
+        name: "predicted_alone_2",
+        unit: "instructions/cycle",
+        of: |run| shown(decision(run)?, "predicted_alone_2"),
+    },
+    RunValue { name: "predicted_profit", unit: "of 1", of: |run| shown(decision(run)?, "predicted_profit") },
+    RunValue {
+        name: "profile_instructions",
+        unit: "instructions/CTA",
+        of: |run| shown(named(run, PROFILES)?, "instructions_per_block"),
+    },
+    RunValue { name: "profile_memory", unit: "of 1", of: |run| shown(named(run, PROFILES)?, "memory_fraction") },
+    RunValue {
+        name: "profile_uncoalesced",
+        unit: "of 1",
+        of: |run| shown(named(run, PROFILES)?, "uncoalesced_fraction"),
+    },
+    RunValue { name: "profile_pur", unit: "of 1", of: |run| shown(named(run, PROFILES)?, "pur") },
+    RunValue { name: "profile_mur", unit: "of 1", of: |run| shown(named(run, PROFILES)?, "mur") },
+    RunValue { name: "profile_registers", unit: "registers", of: |run| shown(named(run, PROFILES)?, "registers") },
+    RunValue { name: "profile_shared", unit: "B", of: |run| shown(named(run, PROFILES)?, "shared") },
+    RunValue { name: "minimum_slice", unit: "CTAs", of: |run| shown(named(run, PROFILES)?, "minimum_slice") },
+];
+
+fn spans(run: &RunSummary) -> impl Iterator<Item = &Span> {
+    run.report.trace.spans.iter().filter(|span| span.level <= Level::Kernels && span.aggregated == 0)
+}
+
+fn named<'a>(run: &'a RunSummary, name: &str) -> Option<&'a Span> {
+    spans(run).find(|span| span.name == name)
+}
+
+/// The first decision of the run.
+fn decision(run: &RunSummary) -> Option<&Span> {
+    spans(run).filter(|span| span.name.starts_with(CO_SCHEDULE)).min_by_key(|span| (span.start, span.id))
+}
+
+fn seconds(span: &Span) -> Option<f64> {
+    (!span.partial).then(|| (span.end - span.start).as_ps() as f64 * 1e-12)
+}
+
+/// A number that a span shows.
+fn shown(span: &Span, name: &str) -> Option<f64> {
+    match span.attributes.iter().find(|(known, _)| *known == name).map(|(_, value)| value)? {
+        Attribute::Number(number) | Attribute::Amount(number) => Some(*number as f64),
+        Attribute::Text(text) => text.parse().ok(),
+    }
+}
+
+/// What a kernel of the first decision came to in a second, while both ran.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Side {
+    ctas: f64,
+    /// Warp instructions.
+    instructions: f64,
+}
+
+/// Both kernels of the first decision: from the moment in which both are on the device to the end of the last slice of the one that ends
+/// first. A slice that is partly in this time counts by its share of it.
+fn sides(run: &RunSummary) -> Option<[Side; 2]> {
+    let decision = decision(run)?;
+    let launches: Vec<&Span> =
+        spans(run).filter(|span| is_launch(span) && span.parent == Some(decision.id)).collect();
+    let mut streams: Vec<u64> = launches.iter().filter_map(|span| shown(span, "stream")).map(|it| it as u64).collect();
+    // The first slice of the first kernel is sent first.
+    let mut seen = Vec::new();
+    streams.retain(|stream| !seen.contains(stream) && { seen.push(*stream); true });
+    let [first, second] = streams[..] else { return None };
+    let of = |stream: u64| -> Vec<&Span> {
+        launches.iter().copied().filter(|span| shown(span, "stream") == Some(stream as f64)).collect()
+    };
+    let own = [of(first), of(second)];
+    let start = own.iter().filter_map(|own| own.iter().map(|span| span.start.as_ps()).min()).max()?;
+    let end = own.iter().filter_map(|own| own.iter().map(|span| span.end.as_ps()).max()).min()?;
+    let window = end.checked_sub(start).filter(|window| *window > 0)? as f64;
+    let sum = |own: &Vec<&Span>, name: &str| -> Option<f64> {
+        let part = |span: &&&Span| {
+            let (from, to) = (span.start.as_ps().max(start), span.end.as_ps().min(end));
+            to.saturating_sub(from) as f64 / (span.end - span.start).as_ps().max(1) as f64
+        };
+        own.iter().map(|span| Some(part(&span) * shown(span, name)?)).sum()
+    };
+    let side = |own: &Vec<&Span>| {
+        let rate = |sum: f64| sum / window * 1e12;
+        Some(Side { ctas: rate(sum(own, "ctas")?), instructions: rate(sum(own, "warp_insn")?) })
+    };
+    Some([side(&own[0])?, side(&own[1])?])
+}
