@@ -9,6 +9,7 @@ pub mod model;
 pub mod paper;
 mod references;
 pub mod schedule;
+mod values;
 
 use counterpoint_framework::model::Registry;
 use counterpoint_simulation::find::{Folder, Sort};
@@ -16,6 +17,7 @@ use counterpoint_simulation::find::{Folder, Sort};
 /// Registers all of it.
 pub fn register(registry: &mut Registry) {
     references::register(registry);
+    registry.add(values::PEAK);
     for (sort, folder) in
         [(Sort::Application, "applications"), (Sort::Overlay, "overlays"), (Sort::Study, "studies")]
     {
