@@ -80,7 +80,8 @@ fn a_launch_does_the_same_again_and_has_as_many_blocks_on_an_sm_as_the_papers() 
                 {
                     // 67.7 is a misprint.
                     let meant = if printed.occupancy == 67.7 { 66.7 } else { printed.occupancy };
-                    let found = 100.0 * machine.occupancy(blocks_on_an_sm(&machine, launch), paper.threads / 32);
+                    let found =
+                        100.0 * machine.occupancy(blocks_on_an_sm(&machine, launch), paper.threads / 32);
                     assert!((found - meant).abs() < 0.05, "{name}: {found}, not {meant}");
                 }
                 let instructions = runs_twice(device, launch);
