@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use counterpoint_framework::model::Registry;
-use counterpoint_host_model::program::LaunchStep;
+use counterpoint_host_model::program::{LaunchStep, Step};
 use counterpoint_kernelet::model::Memory;
 use counterpoint_kernelet::paper;
 use counterpoint_kernelet::schedule::Machine;
@@ -90,6 +90,35 @@ fn a_launch_does_the_same_again_and_has_as_many_blocks_on_an_sm_as_the_papers() 
             });
             assert_eq!(launches, 1, "{name}");
         }
+    }
+}
+
+#[test]
+fn inputs_are_there_before_the_run_and_steady_sizes_are_waves_of_blocks() {
+    let memory = Memory::constant(400.0);
+    for (name, _) in KERNELS.iter().filter(|(name, _)| *name != "kernelet-sad") {
+        for size in ["paper", "steady"] {
+            let application = loaded(name, &[&format!("app.size={size}")]).application;
+            let [Step::Launch(launch)] = &application.steps[..] else {
+                panic!("{name} is more than a launch")
+            };
+            assert!(application.copy_in.is_empty(), "{name}");
+            let waves = |machine: Machine| {
+                launch.ctas() as f64 / f64::from(machine.sms * blocks_on_an_sm(&machine, launch))
+            };
+            let waves = [Machine::c2050(memory), Machine::gtx680(memory)].map(waves);
+            assert!(waves[0] >= 6.0 && waves[1] >= 4.0, "{name}, {size}: {waves:?}");
+        }
+    }
+}
+
+#[test]
+fn grids_of_size_paper_are_the_papers() {
+    for (name, paper) in KERNELS.iter().filter(|(name, _)| !name.starts_with("kernelet-sad")) {
+        let paper = paper::KERNELS.iter().find(|kernel| kernel.name == *paper).unwrap();
+        let application = loaded(name, &["app.size=paper"]).application;
+        let [Step::Launch(launch)] = &application.steps[..] else { panic!("{name} is more than a launch") };
+        assert_eq!((launch.ctas(), threads(launch)), (u64::from(paper.blocks), paper.threads), "{name}");
     }
 }
 
