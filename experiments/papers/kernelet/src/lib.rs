@@ -2,8 +2,8 @@
 //! arXiv:1303.5164).
 //!
 //! Kernels that wait are cut into slices, and slices of the two run together that a Markov model says fit best.
-//! [`model`] is that model, [`schedule`] chooses by it, and [`paper`] has the numbers that the paper prints. `applications/` has those
-//! of its kernels that nobody else needs, and `references` what they compute.
+//! [`model`] is that model, [`schedule`] chooses by it, and [`paper`] has the numbers that the paper prints. `applications/` has its
+//! kernels, and `references` what those compute that no general application does.
 
 pub mod model;
 pub mod paper;
