@@ -2,17 +2,17 @@
 //! arXiv:1303.5164).
 //!
 //! Kernels that wait are cut into slices, and slices of the two run together that a Markov model says fit best.
-//! [`model`] is that model, [`schedule`] chooses by it, [`replay`] runs queues of kernels by
-//! measured rates, and [`paper`] has the numbers that the paper prints. `applications/` has those
-//! of its kernels that nobody else needs, and `references` what they compute.
+//! [`model`] is that model, [`schedule`] chooses by it, the runtimes run queues of kernels, [`replay`] runs them by measured rates, and
+//! [`paper`] has the numbers that the paper prints. `applications/` has its kernels, and `references` what those compute that no general
+//! application does.
 
 pub mod model;
 pub mod paper;
 mod references;
 pub mod replay;
 mod runtime;
-mod values;
 pub mod schedule;
+mod values;
 
 use counterpoint_framework::model::Registry;
 use counterpoint_simulation::find::{Folder, Sort};

@@ -5,10 +5,15 @@ use counterpoint_simulation::launches::is_launch;
 use counterpoint_simulation::run::RunSummary;
 use counterpoint_simulation::run_value::RunValue;
 
+use crate::paper::{C2050, GTX680};
 use crate::runtime::{CO_SCHEDULE, PROFILES, QUEUE};
 
 /// All of them.
-pub(crate) const ALL: [RunValue; 20] = [
+pub(crate) const ALL: [RunValue; 22] = [
+    // What PUR is measured against: warp instructions that all SMs issue at most in a cycle of the machine's.
+    RunValue { name: "kernelet_peak", unit: "instructions/cycle", of: |run| Some(known(&run.machine)?.peak) },
+    // What IPC is measured against.
+    RunValue { name: "kernelet_cycles", unit: "cycles/s", of: |run| Some(known(&run.machine)?.cycles) },
     RunValue { name: "queue_time", unit: "s", of: |run| seconds(named(run, QUEUE)?) },
     RunValue { name: "slice_1", unit: "CTAs", of: |run| shown(decision(run)?, "slice_1") },
     RunValue { name: "slice_2", unit: "CTAs", of: |run| shown(decision(run)?, "slice_2") },
@@ -16,8 +21,16 @@ pub(crate) const ALL: [RunValue; 20] = [
     RunValue { name: "ctas_2", unit: "CTAs/s", of: |run| Some(sides(run)?[1].ctas) },
     RunValue { name: "warp_rate_1", unit: "instructions/s", of: |run| Some(sides(run)?[0].instructions) },
     RunValue { name: "warp_rate_2", unit: "instructions/s", of: |run| Some(sides(run)?[1].instructions) },
-    RunValue { name: "predicted_1", unit: "instructions/cycle", of: |run| shown(decision(run)?, "predicted_1") },
-    RunValue { name: "predicted_2", unit: "instructions/cycle", of: |run| shown(decision(run)?, "predicted_2") },
+    RunValue {
+        name: "predicted_1",
+        unit: "instructions/cycle",
+        of: |run| shown(decision(run)?, "predicted_1"),
+    },
+    RunValue {
+        name: "predicted_2",
+        unit: "instructions/cycle",
+        of: |run| shown(decision(run)?, "predicted_2"),
+    },
     RunValue {
         name: "predicted_alone_1",
         unit: "instructions/cycle",
@@ -34,7 +47,11 @@ pub(crate) const ALL: [RunValue; 20] = [
         unit: "instructions/CTA",
         of: |run| shown(named(run, PROFILES)?, "instructions_per_block"),
     },
-    RunValue { name: "profile_memory", unit: "of 1", of: |run| shown(named(run, PROFILES)?, "memory_fraction") },
+    RunValue {
+        name: "profile_memory",
+        unit: "of 1",
+        of: |run| shown(named(run, PROFILES)?, "memory_fraction"),
+    },
     RunValue {
         name: "profile_uncoalesced",
         unit: "of 1",
@@ -42,10 +59,34 @@ pub(crate) const ALL: [RunValue; 20] = [
     },
     RunValue { name: "profile_pur", unit: "of 1", of: |run| shown(named(run, PROFILES)?, "pur") },
     RunValue { name: "profile_mur", unit: "of 1", of: |run| shown(named(run, PROFILES)?, "mur") },
-    RunValue { name: "profile_registers", unit: "registers", of: |run| shown(named(run, PROFILES)?, "registers") },
+    RunValue {
+        name: "profile_registers",
+        unit: "registers",
+        of: |run| shown(named(run, PROFILES)?, "registers"),
+    },
     RunValue { name: "profile_shared", unit: "B", of: |run| shown(named(run, PROFILES)?, "shared") },
     RunValue { name: "minimum_slice", unit: "CTAs", of: |run| shown(named(run, PROFILES)?, "minimum_slice") },
 ];
+
+/// What is known of a machine of Table 2.
+#[derive(Debug, PartialEq)]
+struct Known {
+    /// Warp instructions that all SMs issue at most in a cycle of the machine's.
+    peak: f64,
+    /// Cycles of Table 2 in a second, of all SMs together.
+    cycles: f64,
+}
+
+/// The C2050's cycles in Table 2 are those of its hot clock, two of which are one of the machine's.
+fn known(machine: &str) -> Option<Known> {
+    let (gpu, hot, clock) = match machine {
+        "c2050" => (C2050, 2.0, 1.15e9),
+        "gtx680" => (GTX680, 1.0, 1.006e9),
+        _ => return None,
+    };
+    let sms = f64::from(gpu.sms);
+    Some(Known { peak: sms * gpu.peak_ipc * hot, cycles: sms * clock })
+}
 
 fn spans(run: &RunSummary) -> impl Iterator<Item = &Span> {
     run.report.trace.spans.iter().filter(|span| span.level <= Level::Kernels && span.aggregated == 0)
@@ -86,10 +127,16 @@ fn sides(run: &RunSummary) -> Option<[Side; 2]> {
     let decision = decision(run)?;
     let launches: Vec<&Span> =
         spans(run).filter(|span| is_launch(span) && span.parent == Some(decision.id)).collect();
-    let mut streams: Vec<u64> = launches.iter().filter_map(|span| shown(span, "stream")).map(|it| it as u64).collect();
+    let mut streams: Vec<u64> =
+        launches.iter().filter_map(|span| shown(span, "stream")).map(|it| it as u64).collect();
     // The first slice of the first kernel is sent first.
     let mut seen = Vec::new();
-    streams.retain(|stream| !seen.contains(stream) && { seen.push(*stream); true });
+    streams.retain(|stream| {
+        !seen.contains(stream) && {
+            seen.push(*stream);
+            true
+        }
+    });
     let [first, second] = streams[..] else { return None };
     let of = |stream: u64| -> Vec<&Span> {
         launches.iter().copied().filter(|span| shown(span, "stream") == Some(stream as f64)).collect()
@@ -110,4 +157,17 @@ fn sides(run: &RunSummary) -> Option<[Side; 2]> {
         Some(Side { ctas: rate(sum(own, "ctas")?), instructions: rate(sum(own, "warp_insn")?) })
     };
     Some([side(&own[0])?, side(&own[1])?])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::known;
+
+    #[test]
+    fn peaks_are_those_of_table_2() {
+        assert_eq!(
+            ["c2050", "gtx680", "tiny"].map(|name| Some(known(name)?.peak)),
+            [Some(28.0), Some(64.0), None]
+        );
+    }
 }

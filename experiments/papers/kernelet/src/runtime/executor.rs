@@ -59,11 +59,7 @@ impl Decision {
 /// Decides what runs next.
 pub(super) trait Scheduler {
     /// What runs next of these, in the order of their arrival; there is at least one.
-    fn decide(
-        &mut self,
-        pending: &[Instance],
-        random: &mut dyn FnMut() -> u64,
-    ) -> Result<Decision, Fault>;
+    fn decide(&mut self, pending: &[Instance], random: &mut dyn FnMut() -> u64) -> Result<Decision, Fault>;
 }
 
 /// An instance of which something is under way.

@@ -113,7 +113,9 @@ impl GpuParams {
     pub(super) fn gpu(&self, devices: &BTreeMap<u32, Description>) -> Result<Gpu, Fault> {
         let [description] = &devices.values().collect::<Vec<_>>()[..] else {
             let count = devices.len();
-            return Err(Fault::new(format!("a queue of kernels has one GPU; this machine has {count} in use")));
+            return Err(Fault::new(format!(
+                "a queue of kernels has one GPU; this machine has {count} in use"
+            )));
         };
         let constants = self.like.constants();
         let clock = self.clock.map_or(constants.clock, Hertz::get);

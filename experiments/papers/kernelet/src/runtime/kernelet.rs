@@ -140,11 +140,7 @@ fn shown(profile: &Profile) -> Attributes {
 struct ByModel(Choices);
 
 impl Scheduler for ByModel {
-    fn decide(
-        &mut self,
-        pending: &[Instance],
-        _random: &mut dyn FnMut() -> u64,
-    ) -> Result<Decision, Fault> {
+    fn decide(&mut self, pending: &[Instance], _random: &mut dyn FnMut() -> u64) -> Result<Decision, Fault> {
         let unsolvable = |error: Unsolvable| Fault::new(format!("the model has no solution: {error}"));
         let kernels: Vec<usize> = pending.iter().map(|instance| instance.kernel).collect();
         let found = self.0.choose(&kernels).map_err(unsolvable)?;

@@ -128,10 +128,8 @@ impl Profiler<'_, '_, '_> {
     ) -> Result<SimTime, Fault> {
         let since = self.driver.now();
         for (index, done) in (0_u32..).zip((0..blocks.blocks).step_by(size as usize)) {
-            let slice = Slice {
-                first: blocks.first + u64::from(done),
-                blocks: size.min(blocks.blocks - done),
-            };
+            let slice =
+                Slice { first: blocks.first + u64::from(done), blocks: size.min(blocks.blocks - done) };
             let stream = STREAMS + index % self.params.streams;
             self.driver.launch(&program.launch(slice), stream, Some(span)).await?;
         }

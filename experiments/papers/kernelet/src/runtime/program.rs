@@ -113,9 +113,13 @@ fn twin_of(launch: &LaunchStep) -> Result<Kernel, Fault> {
         ..slice::Options::default()
     };
     let sliced = slice::slice(&module, &options).map_err(|error| wrong(&error))?;
-    if let Some(refused) = sliced.kernels.iter().find_map(|it| it.refused.as_ref().filter(|_| it.name == name)) {
+    if let Some(refused) =
+        sliced.kernels.iter().find_map(|it| it.refused.as_ref().filter(|_| it.name == name))
+    {
         let slice::Refusal { line, instruction, reason } = refused;
-        return Err(Fault::new(format!("{origin}:{line}: {name} cannot be sliced: `{instruction}`: {reason}")));
+        return Err(Fault::new(format!(
+            "{origin}:{line}: {name} cannot be sliced: `{instruction}`: {reason}"
+        )));
     }
     let kernel = Kernel::compile(&sliced.text, Some(&slice::sliced(name))).map_err(first)?;
     Ok(kernel.from_file(&format!("{origin} with slices")))

@@ -95,7 +95,8 @@ mod tests {
     fn without_a_gap_kernels_take_turns_at_the_start() {
         let params = QueueParams { instances: 2, every: SimTime::ZERO };
         let mut queue = Queue::new(&params, &[5, 7], numbers());
-        let order: Vec<_> = queue.admit(SimTime::ZERO).iter().map(|one| (one.kernel, one.number, one.left)).collect();
+        let order: Vec<_> =
+            queue.admit(SimTime::ZERO).iter().map(|one| (one.kernel, one.number, one.left)).collect();
         assert_eq!(order, [(0, 1, 5), (1, 1, 7), (0, 2, 5), (1, 2, 7)]);
         assert_eq!(queue.next_arrival(), None);
     }

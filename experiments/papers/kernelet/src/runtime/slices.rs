@@ -47,7 +47,8 @@ pub(super) struct Slices {
 
 impl Variant<dyn Runtime> for Slices {
     const NAME: &'static str = "slices";
-    const DOC: &'static str = "A queue of kernels, of which the first two run together in slices of given sizes.";
+    const DOC: &'static str =
+        "A queue of kernels, of which the first two run together in slices of given sizes.";
     type Params = SlicesParams;
 
     fn build(params: &SlicesParams) -> Result<Box<dyn Runtime>, String> {
@@ -124,11 +125,7 @@ impl Given {
 }
 
 impl Scheduler for Given {
-    fn decide(
-        &mut self,
-        pending: &[Instance],
-        _random: &mut dyn FnMut() -> u64,
-    ) -> Result<Decision, Fault> {
+    fn decide(&mut self, pending: &[Instance], _random: &mut dyn FnMut() -> u64) -> Result<Decision, Fault> {
         let first = pending[0].kernel;
         let other = pending.iter().position(|instance| instance.kernel != first);
         let pair = other.and_then(|other| Some((other, self.pair([first, pending[other].kernel])?)));

@@ -45,7 +45,11 @@ impl Choices {
             predictions.insert(pair, found);
             Ok(found)
         })?;
-        Ok(found.map(|found| CoSchedule { first: places[found.first], second: places[found.second], ..found }))
+        Ok(found.map(|found| CoSchedule {
+            first: places[found.first],
+            second: places[found.second],
+            ..found
+        }))
     }
 
     /// The predicted IPC of a kernel alone ([`Profile::alone`]).

@@ -27,7 +27,17 @@ impl InFlight {
     /// An instruction of a warp, issued in a cycle or loading a parameter, that has no page to wait for and no transactions yet.
     pub(super) fn new(warp: u32, access: Box<Access>, since: Option<u64>) -> Self {
         let texels = Vec::new();
-        InFlight { warp, epoch: None, access, translated: true, since, texels, made: 0, pending: 0, complete: false }
+        InFlight {
+            warp,
+            epoch: None,
+            access,
+            translated: true,
+            since,
+            texels,
+            made: 0,
+            pending: 0,
+            complete: false,
+        }
     }
 
     /// Whether it has made more transactions than its lanes would need beside each other, from any address.
