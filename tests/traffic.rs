@@ -210,7 +210,7 @@ impl Component for Server {
                     }
                     MemAccess::Atomic(lanes) => MemResult::Old(atomic::execute(values, &lanes)),
                 };
-                answers.push_back((index, MemReply { line, tag, client, result }));
+                answers.push_back((index, MemReply { line, tag, client, result, far: 0 }));
             }
             let chosen = sim.random() as usize % answers.len().max(1);
             if let Some(&(client, _)) = answers.get(chosen)

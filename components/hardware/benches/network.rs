@@ -38,7 +38,7 @@ fn answer(request: &MemRequest) -> MemReply {
         MemAccess::Read(mask) => MemResult::Line(mask, [0; LINE_BYTES as usize]),
         MemAccess::Write(..) | MemAccess::Atomic(_) => MemResult::Written(1),
     };
-    MemReply { line: request.line, tag: request.tag, client: request.client, result }
+    MemReply { line: request.line, tag: request.tag, client: request.client, result, far: 0 }
 }
 
 const CLIENTS: u64 = 15;

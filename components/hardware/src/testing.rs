@@ -86,7 +86,7 @@ pub fn numbered(request: &MemRequest) -> MemReply {
         MemAccess::Write(mask, _) => MemResult::Written(sectors(*mask) as u8),
         MemAccess::Atomic(_) => panic!("an atomic reached the memory"),
     };
-    MemReply { line: request.line, tag: request.tag, client: request.client, result }
+    MemReply { line: request.line, tag: request.tag, client: request.client, result, far: 0 }
 }
 
 /// The value of every byte of a line that holds its own number.

@@ -246,6 +246,8 @@ pub struct CtaCounts {
     pub uncoalesced_insn: u64,
     /// Requests of these that left the SM: misses of the L1, what passes it by, and stores.
     pub global_requests: u64,
+    /// Bytes that memory behind the caches moved for these: sectors that were fetched, and those that were written.
+    pub memory_bytes: u64,
     /// Load transactions that looked into the L1.
     pub l1_accesses: u64,
     /// Those that found nothing.
@@ -274,6 +276,7 @@ impl AddAssign for CtaCounts {
             global_insn,
             uncoalesced_insn,
             global_requests,
+            memory_bytes,
             l1_accesses,
             l1_misses,
             shared_conflicts,
@@ -291,6 +294,7 @@ impl AddAssign for CtaCounts {
         self.global_insn += global_insn;
         self.uncoalesced_insn += uncoalesced_insn;
         self.global_requests += global_requests;
+        self.memory_bytes += memory_bytes;
         self.l1_accesses += l1_accesses;
         self.l1_misses += l1_misses;
         self.shared_conflicts += shared_conflicts;

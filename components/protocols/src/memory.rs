@@ -110,6 +110,8 @@ pub struct MemReply {
     pub client: u32,
     /// What came of it.
     pub result: MemResult,
+    /// Sectors that memory behind the caches moves for it: those that were fetched, or those that are written and will be some time.
+    pub far: u8,
 }
 
 /// What came of a request.
@@ -226,7 +228,7 @@ impl Hash for AtomicLane {
 
 impl Hash for MemReply {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        (self.line, self.tag, self.client).hash(state);
+        (self.line, self.tag, self.client, self.far).hash(state);
         match &self.result {
             MemResult::Line(mask, data) => {
                 mask.hash(state);
@@ -270,14 +272,14 @@ mod tests {
         for bits in [0, 7, 8, 1 << 20, u64::MAX] {
             let mask = 0b1100 << 64;
             let result = MemResult::Line(mask, [0; LINE_BYTES as usize]);
-            let mut reply = MemReply { line: 0, tag: Tag(1), client: 0, result };
+            let mut reply = MemReply { line: 0, tag: Tag(1), client: 0, result, far: 0 };
             assert!(corrupt(&mut reply, bits));
             let MemResult::Line(_, data) = &reply.result else { panic!("{reply:?}") };
             let flipped: Vec<usize> = (0..data.len()).filter(|&byte| data[byte] != 0).collect();
             assert!(matches!(flipped.as_slice(), [66] | [67]), "{flipped:?}");
             assert_eq!(data[flipped[0]].count_ones(), 1);
         }
-        let mut written = MemReply { line: 0, tag: Tag(1), client: 0, result: MemResult::Written(1) };
+        let mut written = MemReply { line: 0, tag: Tag(1), client: 0, result: MemResult::Written(1), far: 1 };
         assert!(!corrupt(&mut written, 5));
     }
 }

@@ -280,7 +280,7 @@ impl L2Slice {
         self.cache.touch(way);
         counts.misses.add(sectors(missing | unknown(&request.access, here)).into());
         if missing == 0 {
-            self.finish(way, request, cycle + self.hit_latency, sim, counts);
+            self.finish(way, request, (cycle + self.hit_latency, 0), sim, counts);
         } else {
             self.fetch(way, request);
         }
@@ -295,12 +295,12 @@ impl L2Slice {
         self.to_memory.push_back(MemRequest { line, tag, client: 0, label, access });
     }
 
-    /// Does what the request asks, all its bytes being here; the reply is ready at `ready`.
+    /// Does what the request asks, all its bytes being here; the reply is ready at `ready`, and so many sectors have been fetched for it.
     fn finish(
         &mut self,
         way: WayId,
         request: MemRequest,
-        mut ready: u64,
+        (mut ready, mut far): (u64, u8),
         sim: &Context<L2Stats>,
         counts: &L2Counts,
     ) {
@@ -313,9 +313,11 @@ impl L2Slice {
             MemAccess::Write(mask, data) => {
                 counts.writes.add(1);
                 self.write(way, label, (line, mask, &data), sim);
+                far += sectors(mask) as u8;
                 MemResult::Written(sectors(mask) as u8)
             }
             MemAccess::Atomic(lanes) => {
+                far += sectors(AtomicLane::bytes(&lanes)) as u8;
                 counts.atomics.add(1);
                 let mut data: Line = *self.cache.data(way);
                 let old = atomic::execute(&mut data, &lanes);
@@ -330,7 +332,7 @@ impl L2Slice {
                 MemResult::Old(old)
             }
         };
-        self.replies.push_back((ready, MemReply { line, tag, client, result }));
+        self.replies.push_back((ready, MemReply { line, tag, client, result, far }));
     }
 
     /// Takes what DRAM answered.
@@ -339,10 +341,12 @@ impl L2Slice {
         let (way, mut list) = self.cache.end_miss(reply.tag.0, mask, &data);
         let way = way.expect("L2 lines stay while they wait");
         let mut waiting = list.drain(..);
+        // The first one asked for what has come.
+        let mut far = sectors(mask) as u8;
         for request in waiting.by_ref() {
             if self.wanted(&request.access) & !self.cache.valid(way) == 0 {
                 let counts = sim.stats.by_label.of(request.label);
-                self.finish(way, request, cycle + 1, sim, &counts);
+                self.finish(way, request, (cycle + 1, std::mem::take(&mut far)), sim, &counts);
                 continue;
             }
             // It joined for other sectors of the line: fetch those, with everyone behind it.

@@ -130,7 +130,7 @@ fn an_end_that_is_not_there_is_a_fault() {
 
 #[test]
 fn an_acknowledgement_of_nothing_is_a_packet() {
-    let reply = MemReply { line: 0, tag: Tag(1), client: 0, result: MemResult::Written(0) };
+    let reply = MemReply { line: 0, tag: Tag(1), client: 0, result: MemResult::Written(0), far: 0 };
     let mut bench = bench::<Crossbar>(LINES);
     let client = bench.client::<MemRequest, MemReply>("clients", Some(0), vec![(5, write(1, 0, 0, 1))], 1);
     bench.server("servers", Some(0), move |_: MemRequest| Some((10, reply.clone())));

@@ -42,7 +42,7 @@ impl Memory {
                 MemResult::Old(counterpoint_hardware::memory::atomic::execute(line, lanes))
             }
         };
-        MemReply { line: request.line, tag: request.tag, client: request.client, result }
+        MemReply { line: request.line, tag: request.tag, client: request.client, result, far: 0 }
     }
 }
 

@@ -407,6 +407,7 @@ const COUNTS: CtaCounts = CtaCounts {
     global_insn: 3,
     uncoalesced_insn: 1,
     global_requests: 7,
+    memory_bytes: 96,
     l1_accesses: 5,
     l1_misses: 3,
     shared_conflicts: 2,

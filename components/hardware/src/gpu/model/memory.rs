@@ -95,7 +95,7 @@ impl DeviceMemory {
         let width = u64::from(self.copies.sectors);
         self.free = self.free.max(cycle * width) + u64::from(count);
         let due = self.free.div_ceil(width) + self.copies.latency.get();
-        self.answers.push_back((due, MemReply { line, tag, client, result }));
+        self.answers.push_back((due, MemReply { line, tag, client, result, far: count as u8 }));
         Ok(())
     }
 

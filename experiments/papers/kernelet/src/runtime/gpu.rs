@@ -65,6 +65,8 @@ pub(super) struct Gpu {
     pub(super) machine: Machine,
     /// The clock of its cycles.
     pub(super) clock: Hertz,
+    /// Bytes of a request of the model.
+    pub(super) request: f64,
     occupancy: Occupancy,
 }
 
@@ -139,7 +141,7 @@ impl GpuParams {
             offer: description.sm,
             memory,
         };
-        Ok(Gpu { machine, clock: Hertz::new(clock), occupancy: self.occupancy.clone() })
+        Ok(Gpu { machine, clock: Hertz::new(clock), request: self.request.get() as f64, occupancy: self.occupancy.clone() })
     }
 }
 

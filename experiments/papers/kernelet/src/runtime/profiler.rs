@@ -2,8 +2,7 @@
 //! times on the host's clock.
 //!
 //! Two launches of different length are compared, so that neither the way to the device nor the beginning and the end of a launch
-//! counts. MUR is that of requests that leave the SMs; a profiler on the card would count what reaches DRAM, which is less where the L2 has
-//! it.
+//! counts.
 
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::Params;
@@ -82,7 +81,7 @@ impl Profiler<'_, '_, '_> {
             warps_per_block: self.gpu.warps(program),
             resources: demand,
             pur: machine.pur(instructions * further, cycles),
-            mur: machine.mur(per_block(|counts| counts.global_requests) * further, cycles),
+            mur: machine.mur(per_block(|counts| counts.memory_bytes) / self.gpu.request * further, cycles),
             minimum_slice: 0,
         };
         if self.params.overhead > 0.0 {

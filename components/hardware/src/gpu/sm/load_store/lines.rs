@@ -145,11 +145,15 @@ impl LoadStore {
     pub(super) fn fill_l1(
         &mut self,
         miss: u32,
-        (line, mask): (u64, ByteMask),
+        (line, mask, bytes): (u64, ByteMask, u64),
         data: &Line,
         around: &mut SmState<'_>,
     ) {
         let (way, mut waiting) = self.l1.fill(miss, mask, data);
+        if let Some(first) = waiting.first() {
+            let warp = self.instructions.get(first.instruction).warp;
+            around.cta(warp).counts.memory_bytes += bytes;
+        }
         for waiter in waiting.drain(..) {
             let access = &mut self.instructions.get(waiter.instruction).access;
             if access.space == Space::Local {

@@ -21,7 +21,7 @@ mod tlb;
 use counterpoint_framework::kernel::{Fault, In, Out};
 use counterpoint_framework::model::Invalid;
 use counterpoint_protocols::launch::LaunchId;
-use counterpoint_protocols::memory::{MemReply, MemRequest, MemResult, line_of};
+use counterpoint_protocols::memory::{MemReply, MemRequest, MemResult, SECTOR_BYTES, line_of};
 use counterpoint_protocols::translation::{MmuReply, MmuRequest, RangeClaim};
 use counterpoint_ptx::{Access, FileAccesses, Row, Space};
 
@@ -347,15 +347,17 @@ impl LoadStore {
 
     /// Takes an answer of memory.
     pub(super) fn reply(&mut self, reply: MemReply, around: &mut SmState<'_>) -> Result<(), Fault> {
-        let MemReply { line, tag, result, .. } = reply;
+        let MemReply { line, tag, result, far, .. } = reply;
+        let bytes = u64::from(far) * SECTOR_BYTES;
         match (Answer::of(tag), result) {
             (Answer::Store(warp, epoch), _) => {
+                around.cta(warp).counts.memory_bytes += bytes;
                 around.cta(warp).drain.end(epoch);
                 around.done(warp);
             }
             (Answer::WriteBack, _) => around.stats.l1_write_backs.add(1),
             (Answer::Miss(miss), MemResult::Line(mask, data)) => {
-                self.fill_l1(miss, (line, mask), &data, around)
+                self.fill_l1(miss, (line, mask, bytes), &data, around)
             }
             (Answer::Constant(miss), MemResult::Line(mask, data)) => {
                 self.starved = false;
@@ -370,6 +372,8 @@ impl LoadStore {
             }
             (Answer::Bypass(place), result) => {
                 let waiter = self.bypasses.take(place);
+                let warp = self.instructions.get(waiter.instruction).warp;
+                around.cta(warp).counts.memory_bytes += bytes;
                 match result {
                     MemResult::Line(_, data) => self.fill(waiter, line, &data, around),
                     MemResult::Old(lanes) => self.atomic_result(waiter, &lanes, around),
