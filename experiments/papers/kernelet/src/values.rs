@@ -9,7 +9,7 @@ use crate::paper::{C2050, GTX680};
 use crate::runtime::{CO_SCHEDULE, PROFILES, QUEUE};
 
 /// All of them.
-pub(crate) const ALL: [RunValue; 22] = [
+pub(crate) const ALL: [RunValue; 25] = [
     // What PUR is measured against: warp instructions that all SMs issue at most in a cycle of the machine's.
     RunValue { name: "kernelet_peak", unit: "instructions/cycle", of: |run| Some(known(&run.machine)?.peak) },
     // What IPC is measured against.
@@ -17,10 +17,11 @@ pub(crate) const ALL: [RunValue; 22] = [
     RunValue { name: "queue_time", unit: "s", of: |run| seconds(named(run, QUEUE)?) },
     RunValue { name: "slice_1", unit: "CTAs", of: |run| shown(decision(run)?, "slice_1") },
     RunValue { name: "slice_2", unit: "CTAs", of: |run| shown(decision(run)?, "slice_2") },
-    RunValue { name: "ctas_1", unit: "CTAs/s", of: |run| Some(sides(run)?[0].ctas) },
-    RunValue { name: "ctas_2", unit: "CTAs/s", of: |run| Some(sides(run)?[1].ctas) },
-    RunValue { name: "warp_rate_1", unit: "instructions/s", of: |run| Some(sides(run)?[0].instructions) },
-    RunValue { name: "warp_rate_2", unit: "instructions/s", of: |run| Some(sides(run)?[1].instructions) },
+    RunValue { name: "decided_ctas", unit: "CTAs", of: decided_ctas },
+    RunValue { name: "ctas_1", unit: "CTAs/s", of: |run| Some(sides(run)?.first()?.ctas) },
+    RunValue { name: "ctas_2", unit: "CTAs/s", of: |run| Some(sides(run)?.get(1)?.ctas) },
+    RunValue { name: "warp_rate_1", unit: "instructions/s", of: |run| Some(sides(run)?.first()?.instructions) },
+    RunValue { name: "warp_rate_2", unit: "instructions/s", of: |run| Some(sides(run)?.get(1)?.instructions) },
     RunValue {
         name: "predicted_1",
         unit: "instructions/cycle",
@@ -64,6 +65,8 @@ pub(crate) const ALL: [RunValue; 22] = [
         unit: "registers",
         of: |run| shown(named(run, PROFILES)?, "registers"),
     },
+    RunValue { name: "profile_threads", unit: "threads", of: |run| shown(named(run, PROFILES)?, "threads") },
+    RunValue { name: "profile_warps", unit: "warps", of: |run| shown(named(run, PROFILES)?, "warps_per_block") },
     RunValue { name: "profile_shared", unit: "B", of: |run| shown(named(run, PROFILES)?, "shared") },
     RunValue { name: "minimum_slice", unit: "CTAs", of: |run| shown(named(run, PROFILES)?, "minimum_slice") },
 ];
@@ -121,42 +124,44 @@ struct Side {
     instructions: f64,
 }
 
-/// Both kernels of the first decision: from the moment in which both are on the device to the end of the last slice of the one that ends
-/// first. A slice that is partly in this time counts by its share of it.
-fn sides(run: &RunSummary) -> Option<[Side; 2]> {
+/// The launches of the first decision.
+fn decided(run: &RunSummary) -> Option<Vec<&Span>> {
     let decision = decision(run)?;
-    let launches: Vec<&Span> =
-        spans(run).filter(|span| is_launch(span) && span.parent == Some(decision.id)).collect();
-    let mut streams: Vec<u64> =
-        launches.iter().filter_map(|span| shown(span, "stream")).map(|it| it as u64).collect();
-    // The first slice of the first kernel is sent first.
-    let mut seen = Vec::new();
-    streams.retain(|stream| {
-        !seen.contains(stream) && {
-            seen.push(*stream);
-            true
+    Some(spans(run).filter(|span| is_launch(span) && span.parent == Some(decision.id)).collect())
+}
+
+fn decided_ctas(run: &RunSummary) -> Option<f64> {
+    decided(run)?.into_iter().map(|span| shown(span, "ctas")).sum()
+}
+
+/// The kernels of the first decision: from the moment in which both are on the device to the end of the last slice of the one that ends
+/// first. A slice that is partly in this time counts by its share of it.
+fn sides(run: &RunSummary) -> Option<Vec<Side>> {
+    let mut own: Vec<(f64, Vec<&Span>)> = Vec::new();
+    for span in decided(run)? {
+        // The first slice of the first kernel is sent first.
+        let stream = shown(span, "stream")?;
+        match own.iter_mut().find(|(known, _)| *known == stream) {
+            Some((_, spans)) => spans.push(span),
+            None => own.push((stream, vec![span])),
         }
-    });
-    let [first, second] = streams[..] else { return None };
-    let of = |stream: u64| -> Vec<&Span> {
-        launches.iter().copied().filter(|span| shown(span, "stream") == Some(stream as f64)).collect()
-    };
-    let own = [of(first), of(second)];
-    let start = own.iter().filter_map(|own| own.iter().map(|span| span.start.as_ps()).min()).max()?;
-    let end = own.iter().filter_map(|own| own.iter().map(|span| span.end.as_ps()).max()).min()?;
+    }
+    let begun = own.iter().filter_map(|(_, own)| own.iter().map(|span| span.start.as_ps()).min());
+    let ended = own.iter().filter_map(|(_, own)| own.iter().map(|span| span.end.as_ps()).max());
+    let (start, end) = (begun.max()?, ended.min()?);
     let window = end.checked_sub(start).filter(|window| *window > 0)? as f64;
-    let sum = |own: &Vec<&Span>, name: &str| -> Option<f64> {
-        let part = |span: &&&Span| {
+    let sum = |own: &[&Span], name: &str| -> Option<f64> {
+        let part = |span: &Span| {
             let (from, to) = (span.start.as_ps().max(start), span.end.as_ps().min(end));
             to.saturating_sub(from) as f64 / (span.end - span.start).as_ps().max(1) as f64
         };
-        own.iter().map(|span| Some(part(&span) * shown(span, name)?)).sum()
+        own.iter().map(|span| Some(part(span) * shown(span, name)?)).sum()
     };
-    let side = |own: &Vec<&Span>| {
+    let side = |(_, own): &(f64, Vec<&Span>)| {
         let rate = |sum: f64| sum / window * 1e12;
         Some(Side { ctas: rate(sum(own, "ctas")?), instructions: rate(sum(own, "warp_insn")?) })
     };
-    Some([side(&own[0])?, side(&own[1])?])
+    own.iter().map(side).collect()
 }
 
 #[cfg(test)]

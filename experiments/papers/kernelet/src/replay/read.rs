@@ -73,6 +73,21 @@ impl Measured {
     }
 }
 
+impl Kernel {
+    /// The kernels of a CSV text, with the columns of [`Measured::read`].
+    ///
+    /// # Errors
+    /// All that is wrong, each with its line.
+    pub fn read(kernels: Source<'_>) -> Result<Vec<Kernel>, Box<Report>> {
+        let mut sources = SourceMap::default();
+        let mut errors = Diagnostics::default();
+        let table = Table::read(kernels, KERNELS, &mut sources, &mut errors);
+        let mut read = Reading { errors, names: BTreeMap::new() };
+        let kernels = read.kernels(&table);
+        if read.errors.is_empty() { Ok(kernels) } else { Err(Box::new(Report::new(&read.errors, sources))) }
+    }
+}
+
 /// The kernels that are known so far, and what is wrong.
 struct Reading {
     errors: Diagnostics,

@@ -26,9 +26,8 @@ enum Card {
 /// device.
 #[derive(Clone, Debug, Params)]
 pub(super) struct GpuParams {
-    /// The card.
-    #[param(default = "c2050")]
-    like: Card,
+    /// The card; without it, the one of Table 2 with as many threads on an SM as the device has.
+    like: Option<Card>,
     /// The clock of the model's cycles: a scheduler of the model issues an instruction of a warp in each.
     clock: Option<Hertz>,
     /// Warp schedulers of an SM in the model.
@@ -70,36 +69,45 @@ pub(super) struct Gpu {
     occupancy: Occupancy,
 }
 
-/// Constants of a card, in its cycles: measured on the machines of the same names (`kernelet-latency`).
+/// Constants of a card, in its cycles. Latency and slope are fitted to what the eight kernels come to alone on the machines of the same
+/// names (example `fit`).
 struct Constants {
     machine: fn(Memory) -> Machine,
     clock: u64,
     latency: f64,
-    uncoalesced_latency: f64,
     slope: f64,
     uncoalesced_requests: f64,
     bandwidth: f64,
 }
 
 impl Card {
+    /// The card with such SMs.
+    fn with(sm: &SmResources) -> Result<Self, Fault> {
+        let all = [(Card::C2050, Machine::c2050 as fn(Memory) -> Machine), (Card::Gtx680, Machine::gtx680)];
+        let memory = Memory::constant(1.0);
+        let found = all.into_iter().find(|(_, machine)| machine(memory).offer.threads == sm.threads);
+        let unknown = || {
+            Fault::new(format!("no card of the paper has {} threads on an SM: `gpu.like` says whose constants hold", sm.threads))
+        };
+        found.map(|(card, _)| card).ok_or_else(unknown)
+    }
+
     const fn constants(self) -> Constants {
         match self {
             // A cycle is one of the hot clock, in which the two schedulers issue one instruction together.
             Card::C2050 => Constants {
                 machine: Machine::c2050,
                 clock: 1_150_000_000,
-                latency: 600.0,
-                uncoalesced_latency: 600.0,
-                slope: 14.0,
+                latency: 398.0,
+                slope: 3.75,
                 uncoalesced_requests: 32.0,
                 bandwidth: 144e9,
             },
             Card::Gtx680 => Constants {
                 machine: Machine::gtx680,
                 clock: 1_006_000_000,
-                latency: 350.0,
-                uncoalesced_latency: 350.0,
-                slope: 8.0,
+                latency: 412.0,
+                slope: 0.64,
                 uncoalesced_requests: 32.0,
                 bandwidth: 192e9,
             },
@@ -119,7 +127,7 @@ impl GpuParams {
                 "a queue of kernels has one GPU; this machine has {count} in use"
             )));
         };
-        let constants = self.like.constants();
+        let constants = self.like.map_or_else(|| Card::with(&description.sm), Ok)?.constants();
         let clock = self.clock.map_or(constants.clock, Hertz::get);
         let bandwidth = self.bandwidth.map_or(constants.bandwidth, |it| it.get() as f64);
         let latency = |given: Option<f64>, known: f64| Latency {
@@ -130,7 +138,7 @@ impl GpuParams {
         let memory = Memory {
             bandwidth: bandwidth / clock as f64 / self.request.get() as f64,
             coalesced: latency(self.latency, constants.latency),
-            uncoalesced: latency(self.uncoalesced_latency, constants.uncoalesced_latency),
+            uncoalesced: latency(self.uncoalesced_latency, constants.latency),
             requests: self.uncoalesced_requests.unwrap_or(constants.uncoalesced_requests),
         };
         let known = (constants.machine)(memory);

@@ -130,6 +130,8 @@ fn shown(profile: &Profile) -> Attributes {
         ("uncoalesced_fraction", real(profile.uncoalesced_fraction)),
         ("pur", real(profile.pur)),
         ("mur", real(profile.mur)),
+        ("threads", Attribute::Number(profile.resources.threads.into())),
+        ("warps_per_block", Attribute::Number(profile.warps_per_block.into())),
         ("registers", Attribute::Number(profile.resources.registers.into())),
         ("shared", Attribute::Number(profile.resources.shared.into())),
         ("minimum_slice", Attribute::Number(profile.minimum_slice.into())),
