@@ -11,6 +11,7 @@
 //! The applications that run together are the kernels, each a launch of one kernel. Instances of a kernel write the same results into
 //! the same buffers, which are looked at when all have ended. A runtime is one file with its parameters; [`executor`] runs the queue.
 
+mod consolidation;
 mod executor;
 mod gpu;
 mod kernelet;
@@ -27,6 +28,7 @@ pub(crate) use kernelet::PROFILES;
 
 /// Registers the runtimes.
 pub(crate) fn register(registry: &mut Registry) {
+    registry.variant::<dyn Runtime, consolidation::Consolidation>();
     registry.variant::<dyn Runtime, kernelet::Kernelet>();
     registry.variant::<dyn Runtime, slices::Slices>();
 }
