@@ -17,6 +17,7 @@ use counterpoint_ptx::slice::Slice;
 
 use super::program::{Program, programs};
 use super::queue::{Instance, Queue, QueueParams};
+use super::queued::Policy;
 
 /// The span of the queue: from its beginning to the end of the last kernel.
 pub(crate) const QUEUE: &str = "queue";
@@ -54,6 +55,16 @@ impl Decision {
         let share = Share { place, slice: instance.left, streams: 1 };
         Decision { shares: vec![share], waits: true, attributes: Attributes::new() }
     }
+
+    /// Two instances in slices of these blocks, whose span shows them.
+    pub(super) fn together(places: [usize; 2], slices: [u32; 2]) -> Self {
+        let share = |at: usize| Share { place: places[at], slice: slices[at].into(), streams: 1 };
+        let attributes = vec![
+            ("slice_1", Attribute::Number(slices[0].into())),
+            ("slice_2", Attribute::Number(slices[1].into())),
+        ];
+        Decision { shares: vec![share(0), share(1)], waits: false, attributes }
+    }
 }
 
 /// Decides what runs next.
@@ -73,9 +84,9 @@ struct Started {
 }
 
 /// What runs a queue.
-pub(super) struct Executor<'d, 'a> {
-    pub(super) driver: &'d mut Driver<'a>,
-    pub(super) programs: Vec<Program>,
+struct Executor<'d, 'a> {
+    driver: &'d mut Driver<'a>,
+    programs: Vec<Program>,
     started: Vec<Started>,
 }
 
@@ -121,7 +132,7 @@ impl<'d, 'a> Executor<'d, 'a> {
     ) -> Result<(), Fault> {
         let span = self.driver.begin(Some(run), Level::Phases, QUEUE);
         let blocks: Vec<u64> = self.programs.iter().map(Program::blocks).collect();
-        let mut queue = Queue::new(params, &blocks, || self.driver.random());
+        let mut queue = Queue::new(params, &blocks);
         let begin = self.driver.now();
         loop {
             let now = self.driver.now().saturating_sub(begin);
@@ -231,30 +242,13 @@ impl<'d, 'a> Executor<'d, 'a> {
     }
 }
 
-/// Makes a scheduler from a device on which nothing runs.
-#[async_trait::async_trait(?Send)]
-pub(super) trait Prepares {
-    /// The scheduler, as parts of the span `run`.
-    async fn prepare(
-        &self,
-        driver: &mut Driver<'_>,
-        programs: &[Program],
-        run: SpanId,
-    ) -> Result<Box<dyn Scheduler>, Fault>;
-}
-
 /// Does everything from prelude to postlude.
-pub(super) async fn run(
-    driver: &mut Driver<'_>,
-    params: &QueueParams,
-    prepares: &dyn Prepares,
-    run: SpanId,
-) -> Result<(), Fault> {
+pub(super) async fn run<P: Policy>(driver: &mut Driver<'_>, policy: &P, run: SpanId) -> Result<(), Fault> {
     prelude(driver, run).await?;
     let mut executor = Executor::new(driver)?;
     executor.copies(Direction::HostToDevice, run).await?;
-    let mut scheduler = prepares.prepare(executor.driver, &executor.programs, run).await?;
-    executor.run(params, &mut *scheduler, run).await?;
+    let mut scheduler = policy.scheduler(executor.driver, &executor.programs, run).await?;
+    executor.run(policy.queue(), &mut *scheduler, run).await?;
     executor.copies(Direction::DeviceToHost, run).await?;
     postlude(driver, run).await
 }
