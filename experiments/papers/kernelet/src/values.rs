@@ -113,6 +113,11 @@ fn shown(span: &Span, name: &str) -> Option<f64> {
     }
 }
 
+/// The place of a launch among all of the run.
+fn number(launch: &Span) -> Option<u64> {
+    launch.name.rsplit_once('#')?.1.parse().ok()
+}
+
 /// What a kernel of the first decision came to in a second, while both ran.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Side {
@@ -125,8 +130,9 @@ struct Side {
 /// first. A slice that is partly in this time counts by its share of it.
 fn sides(run: &RunSummary) -> Option<[Side; 2]> {
     let decision = decision(run)?;
-    let launches: Vec<&Span> =
+    let mut launches: Vec<&Span> =
         spans(run).filter(|span| is_launch(span) && span.parent == Some(decision.id)).collect();
+    launches.sort_by_key(|span| number(span));
     let mut streams: Vec<u64> =
         launches.iter().filter_map(|span| shown(span, "stream")).map(|it| it as u64).collect();
     // The first slice of the first kernel is sent first.

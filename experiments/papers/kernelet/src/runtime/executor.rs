@@ -2,8 +2,9 @@
 //!
 //! A decision holds until one of its kernels has no blocks left to send, and arrivals meanwhile wait for the next one. Each kernel of a
 //! pair has a stream; slices of both are sent in turn, and two of each are under way, so that the device that ends one has the
-//! next. The next decision's slices follow right behind the last ones.
+//! next. The next decision's slices follow right behind the last ones: it is made when these have been sent, and not further ahead.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use counterpoint_framework::kernel::Fault;
@@ -88,21 +89,24 @@ struct Executor<'d, 'a> {
     driver: &'d mut Driver<'a>,
     programs: Vec<Program>,
     started: Vec<Started>,
+    /// By stream, what is under way.
+    streams: BTreeMap<u32, Vec<CommandId>>,
 }
 
 /// A kernel's part of a decision as it is sent.
 struct Side {
     share: Share,
-    /// By stream, what is under way.
-    streams: Vec<(u32, Vec<CommandId>)>,
+    streams: Vec<u32>,
     /// The stream of its next slice.
     turn: usize,
+    /// Its first slice has been sent.
+    has_begun: bool,
 }
 
 impl<'d, 'a> Executor<'d, 'a> {
     fn new(driver: &'d mut Driver<'a>) -> Result<Self, Fault> {
         let programs = programs(&driver.application())?;
-        Ok(Executor { driver, programs, started: Vec::new() })
+        Ok(Executor { driver, programs, started: Vec::new(), streams: BTreeMap::new() })
     }
 
     /// Copies in or out on the default stream.
@@ -178,7 +182,7 @@ impl<'d, 'a> Executor<'d, 'a> {
         });
     }
 
-    /// Sends slices until one kernel of the decision has none left.
+    /// Sends slices until one kernel of the decision has none left; of each at least one.
     async fn execute(&mut self, queue: &mut Queue, decision: Decision, parent: SpanId) -> Result<(), Fault> {
         let Decision { shares, waits, attributes } = decision;
         let name = |share: &Share| &*self.programs[queue.pending[share.place].kernel].name;
@@ -189,8 +193,7 @@ impl<'d, 'a> Executor<'d, 'a> {
             // Streams of their own for both sides, whatever they run, and for what ran before.
             let own = queue.pending[share.place].kernel as u32 + 1 + at as u32 * kernels;
             let further = (1..share.streams).map(|turn| 2 * kernels + turn);
-            let streams = std::iter::once(own).chain(further).map(|stream| (stream, Vec::new())).collect();
-            Side { share, streams, turn: 0 }
+            Side { share, streams: std::iter::once(own).chain(further).collect(), turn: 0, has_begun: false }
         };
         let mut sides: Vec<Side> = shares.iter().enumerate().map(side).collect();
         loop {
@@ -198,7 +201,8 @@ impl<'d, 'a> Executor<'d, 'a> {
             for side in &mut sides {
                 sent |= self.send(queue, side, span).await?;
             }
-            if sides.iter().any(|side| queue.pending[side.share.place].left == 0) {
+            let is_over = |side: &Side| queue.pending[side.share.place].left == 0;
+            if sides.iter().all(|side| side.has_begun) && sides.iter().any(is_over) {
                 break;
             }
             if !sent {
@@ -208,8 +212,8 @@ impl<'d, 'a> Executor<'d, 'a> {
         }
         queue.pending.retain(|instance| instance.left > 0);
         if waits {
-            let under_way = sides.iter().flat_map(|side| &side.streams).flat_map(|(_, commands)| commands);
-            for &command in under_way {
+            let streams = sides.iter().flat_map(|side| &side.streams);
+            for &command in streams.filter_map(|stream| self.streams.get(stream)).flatten() {
                 self.driver.wait(command).await?;
             }
             self.end_instances();
@@ -221,7 +225,8 @@ impl<'d, 'a> Executor<'d, 'a> {
     /// Sends the next slice of a side, if its stream has room for it.
     async fn send(&mut self, queue: &mut Queue, side: &mut Side, parent: SpanId) -> Result<bool, Fault> {
         let instance = &mut queue.pending[side.share.place];
-        let (stream, under_way) = &mut side.streams[side.turn];
+        let stream = side.streams[side.turn];
+        let under_way = self.streams.entry(stream).or_default();
         under_way.retain(|id| self.driver.is_under_way(*id));
         if instance.left == 0 || under_way.len() == AHEAD {
             return Ok(false);
@@ -229,10 +234,11 @@ impl<'d, 'a> Executor<'d, 'a> {
         let program = &self.programs[instance.kernel];
         let blocks = side.share.slice.min(instance.left) as u32;
         let slice = Slice { first: program.blocks() - instance.left, blocks };
-        let command = self.driver.launch(&program.launch(slice), *stream, Some(parent)).await?;
+        let command = self.driver.launch(&program.launch(slice), stream, Some(parent)).await?;
         under_way.push(command);
         instance.left -= u64::from(blocks);
         side.turn = (side.turn + 1) % side.streams.len();
+        side.has_begun = true;
         let is_own = |one: &&mut Started| (one.kernel, one.number) == (instance.kernel, instance.number);
         if let Some(started) = self.started.iter_mut().find(is_own) {
             started.commands.push(command);

@@ -41,6 +41,10 @@ impl Policy for OptimalParams {
     const DOC: &'static str = "A queue of kernels, of which the two run together, in slices, that save most time by measured rates of all \
                                pairs (the best of Kernelet's scheme).";
 
+    fn accept(&self, programs: &[Program]) -> Result<(), Fault> {
+        self.by_rates(programs).map(drop)
+    }
+
     fn queue(&self) -> &QueueParams {
         &self.queue
     }
@@ -51,8 +55,14 @@ impl Policy for OptimalParams {
         programs: &[Program],
         _run: SpanId,
     ) -> Result<Box<dyn Scheduler>, Fault> {
+        Ok(Box::new(self.by_rates(programs)?))
+    }
+}
+
+impl OptimalParams {
+    fn by_rates(&self, programs: &[Program]) -> Result<ByRates, Fault> {
         let names: Vec<&str> = programs.iter().map(|program| &*program.name).collect();
-        Ok(Box::new(ByRates::new(&measured(self.table)?, &names)?))
+        ByRates::new(&measured(self.table)?, &names)
     }
 }
 

@@ -14,7 +14,7 @@ use counterpoint_host_model::runtimes::Runtime;
 use counterpoint_protocols::bus::Description;
 
 use super::executor::{Scheduler, run};
-use super::program::{Program, with_slices};
+use super::program::{Program, programs, with_slices};
 use super::queue::QueueParams;
 
 /// The parameters of a runtime.
@@ -27,6 +27,11 @@ pub(super) trait Policy: Params + Clone + Send + Sync + 'static {
 
     /// What is wrong with parameters taken together.
     fn check(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Why it cannot run these kernels.
+    fn accept(&self, _programs: &[Program]) -> Result<(), Fault> {
         Ok(())
     }
 
@@ -63,7 +68,9 @@ impl<P: Policy> Runtime for Queued<P> {
         application: &Arc<Application>,
         _devices: &BTreeMap<u32, Description>,
     ) -> Result<Arc<Application>, Fault> {
-        with_slices(application).map(Arc::new)
+        let application = with_slices(application)?;
+        self.0.accept(&programs(&application)?)?;
+        Ok(Arc::new(application))
     }
 
     async fn run(&self, driver: &mut Driver<'_>, span: SpanId) -> Result<(), Fault> {
