@@ -11,7 +11,8 @@ pub struct Choices {
     machine: Machine,
     options: Options,
     profiles: Vec<Profile>,
-    /// By the places of two kernels, the first not behind the second: turned, rounding would make another pair of them.
+    /// By the places of two kernels, the first not behind the second. The other way round they would have the same profit but for rounding,
+    /// and it would decide which of their instances run.
     predictions: BTreeMap<[usize; 2], Option<CoSchedule>>,
 }
 
@@ -21,8 +22,8 @@ impl Choices {
         Choices { machine, options, profiles, predictions: BTreeMap::new() }
     }
 
-    /// [`choose`](super::choose) among instances, of each of which the place of its kernel is given. The result names places of instances; of
-    /// a kernel's it is always the first that runs.
+    /// [`choose`](super::choose) among instances, of each of which the place of its kernel is given. The result names places of instances, of
+    /// a kernel those that come first.
     ///
     /// # Errors
     /// As [`choose`](super::choose).

@@ -3,7 +3,7 @@ use counterpoint_framework::testing;
 use counterpoint_protocols::local::Capacity;
 
 use super::*;
-use crate::paper::{self, C2050, GTX680};
+use crate::paper::{C2050, GTX680};
 
 /// A device of three SMs.
 fn devices() -> BTreeMap<u32, Description> {
@@ -20,12 +20,11 @@ fn gpu(params: &str) -> Gpu {
 
 #[test]
 fn constants_are_the_cards_and_sms_are_the_devices() {
-    let cards: [(&str, paper::Gpu, fn(Memory) -> Machine); 2] =
-        [("c2050", C2050, Machine::c2050), ("gtx680", GTX680, Machine::gtx680)];
-    for (name, paper, machine) in cards {
+    let any = Memory::constant(400.0);
+    let cards = [("c2050", C2050, Machine::c2050(any)), ("gtx680", GTX680, Machine::gtx680(any))];
+    for (name, paper, known) in cards {
         let gpu = gpu(&format!("{{ like: {name} }}"));
         let Machine { sms, schedulers, peak_ipc, offer, memory } = gpu.machine;
-        let known = machine(memory);
         assert_eq!((schedulers, peak_ipc), (known.schedulers, known.peak_ipc), "{name}");
         assert_eq!((sms, offer), (3, devices()[&0].sm), "{name}");
         // Requests of 128 B in a cycle.
