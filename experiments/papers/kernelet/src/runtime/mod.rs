@@ -9,8 +9,8 @@
 //! | `slices` | always in the slices that it is given |
 //!
 //! The applications that run together are the kernels, each a launch of one kernel. Instances of a kernel write the same results into
-//! the same buffers, which are looked at when all have ended. A runtime is one file with its parameters and one line in the list; [`queued`] has what they
-//! have in common, and [`executor`] runs the queue.
+//! the same buffers, which are looked at when all have ended. A runtime is one file with its parameters and one line in the list;
+//! [`queued`] has what they have in common, and [`executor`] runs the queue.
 
 mod executor;
 mod gpu;

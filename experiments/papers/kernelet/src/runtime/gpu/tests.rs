@@ -1,3 +1,5 @@
+//! Constants of the cards, and what the device says.
+
 use counterpoint_framework::model::Families;
 use counterpoint_framework::testing;
 use counterpoint_protocols::local::Capacity;
