@@ -176,6 +176,18 @@ pub const KERNELS: [Kernel; 8] = [
     },
 ];
 
+/// The applications that are the kernels of [`KERNELS`], each with the kernel's name.
+pub const APPLICATIONS: [(&str, &str); 8] = [
+    ("kernelet-pc", "PC"),
+    ("kernelet-sad-16", "SAD"),
+    ("kernelet-spmv", "SPMV"),
+    ("kernelet-st", "ST"),
+    ("kernelet-mm", "MM"),
+    ("kernelet-mriq", "MRIQ"),
+    ("kernelet-bs", "BS"),
+    ("kernelet-tea", "TEA"),
+];
+
 /// Table 5: workloads and their kernels.
 pub const WORKLOADS: [(&str, &[&str]); 4] = [
     ("CI", &["BS", "MM", "TEA", "MRIQ"]),
@@ -216,5 +228,6 @@ mod tests {
             assert!(kernels.iter().all(known), "{workload}");
         }
         assert_eq!(WORKLOADS.map(|(_, kernels)| kernels.len()), [4, 4, 4, 8]);
+        assert_eq!(APPLICATIONS.map(|(_, kernel)| kernel), KERNELS.map(|kernel| kernel.name));
     }
 }

@@ -116,6 +116,11 @@ fn shown(span: &Span, name: &str) -> Option<f64> {
     }
 }
 
+/// The place of a launch among all of the run.
+fn number(launch: &Span) -> Option<u64> {
+    launch.name.rsplit_once('#')?.1.parse().ok()
+}
+
 /// What a kernel of the first decision came to in a second, while both ran.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Side {
@@ -124,10 +129,13 @@ struct Side {
     instructions: f64,
 }
 
-/// The launches of the first decision.
+/// The launches of the first decision, in the order in which they were sent.
 fn decided(run: &RunSummary) -> Option<Vec<&Span>> {
     let decision = decision(run)?;
-    Some(spans(run).filter(|span| is_launch(span) && span.parent == Some(decision.id)).collect())
+    let mut launches: Vec<&Span> =
+        spans(run).filter(|span| is_launch(span) && span.parent == Some(decision.id)).collect();
+    launches.sort_by_key(|span| number(span));
+    Some(launches)
 }
 
 fn decided_ctas(run: &RunSummary) -> Option<f64> {

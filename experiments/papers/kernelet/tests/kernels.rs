@@ -18,18 +18,12 @@ use counterpoint_simulation::run::RunRequest;
 use counterpoint_tests::launches::Device;
 use counterpoint_tests::support::{assert_verified, request, root, run_with};
 
-/// Applications, and kernels of Table 4.
-const KERNELS: [(&str, &str); 9] = [
-    ("kernelet-bs", "BS"),
-    ("kernelet-mm", "MM"),
-    ("kernelet-mriq", "MRIQ"),
-    ("kernelet-pc", "PC"),
-    ("kernelet-sad", "SAD"),
-    ("kernelet-sad-16", "SAD"),
-    ("kernelet-spmv", "SPMV"),
-    ("kernelet-st", "ST"),
-    ("kernelet-tea", "TEA"),
-];
+/// Applications in their order, and kernels of Table 4. SAD is there twice.
+fn kernels() -> Vec<(&'static str, &'static str)> {
+    let mut kernels = [&paper::APPLICATIONS[..], &[("kernelet-sad", "SAD")]].concat();
+    kernels.sort_unstable();
+    kernels
+}
 
 fn folder() -> PathBuf {
     root().join("experiments/papers/kernelet/applications")
@@ -52,7 +46,7 @@ fn every_application_is_verified_in_time_and_without() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     there.sort();
-    assert_eq!(there, KERNELS.map(|(name, ..)| name));
+    assert!(there.iter().eq(kernels().iter().map(|(name, _)| name)), "{there:?}");
     for name in there {
         for functional in [false, true] {
             let request = RunRequest { functional, ..request("tiny", &name, &["app.size=small"]) };
@@ -64,7 +58,7 @@ fn every_application_is_verified_in_time_and_without() {
 #[test]
 fn a_launch_does_the_same_again_and_has_as_many_blocks_on_an_sm_as_the_papers() {
     let memory = Memory::constant(400.0);
-    for (name, paper) in KERNELS {
+    for (name, paper) in kernels() {
         let paper = paper::KERNELS.iter().find(|kernel| kernel.name == paper).unwrap();
         for sets in [&[][..], &["app.size=small"]] {
             let loaded = loaded(name, sets);
@@ -96,7 +90,7 @@ fn a_launch_does_the_same_again_and_has_as_many_blocks_on_an_sm_as_the_papers() 
 #[test]
 fn inputs_are_there_before_the_run_and_steady_sizes_are_waves_of_blocks() {
     let memory = Memory::constant(400.0);
-    for (name, _) in KERNELS.iter().filter(|(name, _)| *name != "kernelet-sad") {
+    for (name, _) in paper::APPLICATIONS {
         for size in ["paper", "steady"] {
             let application = loaded(name, &[&format!("app.size={size}")]).application;
             let [Step::Launch(launch)] = &application.steps[..] else {
@@ -114,7 +108,7 @@ fn inputs_are_there_before_the_run_and_steady_sizes_are_waves_of_blocks() {
 
 #[test]
 fn grids_of_size_paper_are_the_papers() {
-    for (name, paper) in KERNELS.iter().filter(|(name, _)| !name.starts_with("kernelet-sad")) {
+    for (name, paper) in paper::APPLICATIONS.iter().filter(|(_, kernel)| *kernel != "SAD") {
         let paper = paper::KERNELS.iter().find(|kernel| kernel.name == *paper).unwrap();
         let application = loaded(name, &["app.size=paper"]).application;
         let [Step::Launch(launch)] = &application.steps[..] else { panic!("{name} is more than a launch") };

@@ -36,9 +36,12 @@ mod read;
 mod run;
 mod table;
 
+pub(crate) use greedy::ByMeasurement;
 pub use measured::{Kernel, Measured, Together, Unknown};
+pub(crate) use monte_carlo::random_kernels;
 pub use monte_carlo::{monte_carlo, quantile};
 pub use outcome::{Choice, Outcome, Used};
+pub(crate) use pending::Pending;
 pub use policy::{Policy, replay};
 pub use queue::{Arrival, Queue};
 pub use table::Source;

@@ -33,16 +33,23 @@ pub(super) fn by_chance(measured: &Measured, queue: &Queue, random: &mut SplitMi
     outcome
 }
 
-/// Each pair of instances of different kernels is as likely as each other one, and then each measured size of slices.
+/// Random kernels, and then each measured size of slices of them as likely as each other one.
 fn choose(measured: &Measured, pending: &Pending, random: &mut SplitMix) -> Option<Selected> {
-    let counts: Vec<(usize, usize)> = pending.kernels().collect();
-    let kernels = match counts.as_slice() {
-        [(only, _)] => [*only; 2],
-        _ => pair(&counts, random)?,
-    };
+    let kernels = random_kernels(pending, random)?;
     let rows = measured.together(kernels);
     let together = *rows.get(random.below(rows.len() as u128) as usize)?;
     Some(Selected { kernels, together })
+}
+
+/// The kernels of two random instances: each pair of instances of different kernels is as likely as each other one. If all are of one
+/// kernel, two of it. `None` if there are fewer than two.
+pub(crate) fn random_kernels(pending: &Pending, random: &mut SplitMix) -> Option<[usize; 2]> {
+    let counts: Vec<(usize, usize)> = pending.kernels().collect();
+    match counts.as_slice() {
+        [] | [(_, 1)] => None,
+        [(only, _)] => Some([*only; 2]),
+        _ => pair(&counts, random),
+    }
 }
 
 /// The kernels of two instances of different ones.

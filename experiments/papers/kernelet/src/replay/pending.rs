@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 /// Instances by kernel. Among those of one kernel the first to arrive is the first to run.
-pub(super) struct Pending {
+pub(crate) struct Pending {
     by_kernel: Vec<VecDeque<Instance>>,
     instances: usize,
 }
@@ -19,12 +19,12 @@ struct Instance {
 
 impl Pending {
     /// None of this many kernels.
-    pub(super) fn new(kernels: usize) -> Self {
+    pub(crate) fn new(kernels: usize) -> Self {
         Pending { by_kernel: vec![VecDeque::new(); kernels], instances: 0 }
     }
 
     /// Takes an instance in, behind all that came before.
-    pub(super) fn add(&mut self, order: usize, kernel: usize, blocks: u64) {
+    pub(crate) fn add(&mut self, order: usize, kernel: usize, blocks: u64) {
         self.by_kernel[kernel].push_back(Instance { order, left: blocks });
         self.instances += 1;
     }
@@ -35,7 +35,7 @@ impl Pending {
     }
 
     /// Kernels with pending instances, in the order of their places, and how many of each.
-    pub(super) fn kernels(&self) -> impl Iterator<Item = (usize, usize)> {
+    pub(crate) fn kernels(&self) -> impl Iterator<Item = (usize, usize)> {
         let counts = self.by_kernel.iter().map(VecDeque::len).enumerate();
         counts.filter(|(_, count)| *count > 0)
     }

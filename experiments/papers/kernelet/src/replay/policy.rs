@@ -1,6 +1,5 @@
 //! Who decides what runs next.
 
-use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 use counterpoint_simulation::generate::SplitMix;
@@ -51,7 +50,7 @@ pub fn replay(measured: &Measured, queue: &Queue, policy: &Policy) -> Result<Out
     match policy {
         Policy::Base => Ok(base::run(measured, queue)),
         Policy::Kernelet { machine, options } => {
-            let mut model = ByModel { measured, machine, options, predictions: BTreeMap::new() };
+            let mut model = ByModel::new(measured, *machine, *options);
             run(measured, queue, |pending| model.choose(pending))
         }
         Policy::Optimal => {

@@ -26,7 +26,8 @@ impl Queue {
     }
 
     /// This many instances of each kernel. Each kernel arrives by a Poisson process of its own, with gaps of `gap` milliseconds in the
-    /// mean; times count from the first arrival of all.
+    /// mean; times count from the first arrival of all. Of equal times, as without a gap, the first instance of each kernel comes first, then
+    /// the second of each.
     ///
     /// A seed gives the same times on every computer.
     pub fn poisson(kernels: &[usize], instances: usize, gap: f64, seed: u64) -> Self {
@@ -34,13 +35,14 @@ impl Queue {
         let mut arrivals = Vec::new();
         for &kernel in kernels {
             let mut time = 0.0;
-            for _ in 0..instances {
+            for number in 0..instances {
                 // The same logarithm everywhere, and never that of 0.
                 time -= gap * libm::log(1.0 - random.unit());
-                arrivals.push(Arrival { time, kernel });
+                arrivals.push((number, Arrival { time, kernel }));
             }
         }
-        let mut queue = Queue::new(arrivals);
+        arrivals.sort_by_key(|(number, _)| *number);
+        let mut queue = Queue::new(arrivals.into_iter().map(|(_, arrival)| arrival));
         let start = queue.arrivals.first().map_or(0.0, |first| first.time);
         queue.arrivals.iter_mut().for_each(|arrival| arrival.time -= start);
         queue
@@ -84,6 +86,12 @@ mod tests {
         };
         assert_eq!(bits(3), bits(3));
         assert_ne!(bits(3), bits(4));
+    }
+
+    #[test]
+    fn without_a_gap_kernels_take_turns() {
+        let queue = Queue::poisson(&[4, 2], 2, 0.0, 1);
+        assert_eq!(queue, Queue::new([4, 2, 4, 2].map(|kernel| Arrival { time: 0.0, kernel })));
     }
 
     #[test]

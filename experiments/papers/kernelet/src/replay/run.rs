@@ -7,9 +7,9 @@ use super::queue::Queue;
 
 /// Two kernels to run together, the first not behind the second, and how.
 #[derive(Clone, Copy)]
-pub(super) struct Selected {
-    pub(super) kernels: [usize; 2],
-    pub(super) together: Together,
+pub(crate) struct Selected {
+    pub(crate) kernels: [usize; 2],
+    pub(crate) together: Together,
 }
 
 /// Runs a queue. `choose` is asked when at least two instances are pending; where it has no answer the oldest runs alone.

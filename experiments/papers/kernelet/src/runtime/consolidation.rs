@@ -2,21 +2,16 @@
 //! own. The next one gets what the one before leaves over of the SMs, which is something only when that one has placed its last
 //! block.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::model::{Params, Variant};
+use counterpoint_framework::model::Params;
 use counterpoint_framework::telemetry::SpanId;
 use counterpoint_host_model::Driver;
-use counterpoint_host_model::program::Application;
-use counterpoint_host_model::runtimes::Runtime;
-use counterpoint_protocols::bus::Description;
 
-use super::executor::{self, Decision, Prepares, Scheduler};
-use super::program::{Program, with_slices};
+use super::executor::{Decision, Scheduler};
+use super::program::Program;
 use super::queue::{Instance, QueueParams};
+use super::queued::{Policy, Queued};
 
 /// What comes.
 #[derive(Clone, Debug, Params)]
@@ -26,38 +21,19 @@ pub(super) struct ConsolidationParams {
 }
 
 /// The runtime `consolidation`.
-pub(super) struct Consolidation {
-    params: ConsolidationParams,
-}
+pub(super) type Consolidation = Queued<ConsolidationParams>;
 
-impl Variant<dyn Runtime> for Consolidation {
+#[async_trait(?Send)]
+impl Policy for ConsolidationParams {
     const NAME: &'static str = "consolidation";
-    const DOC: &'static str = "A queue of kernels, each whole and on a stream of its own, in the order of arrival.";
-    type Params = ConsolidationParams;
+    const DOC: &'static str =
+        "A queue of kernels, each whole and on a stream of its own, in the order of arrival.";
 
-    fn build(params: &ConsolidationParams) -> Result<Box<dyn Runtime>, String> {
-        Ok(Box::new(Consolidation { params: params.clone() }))
-    }
-}
-
-#[async_trait(?Send)]
-impl Runtime for Consolidation {
-    fn prepare(
-        &self,
-        application: &Arc<Application>,
-        _devices: &BTreeMap<u32, Description>,
-    ) -> Result<Arc<Application>, Fault> {
-        with_slices(application).map(Arc::new)
+    fn queue(&self) -> &QueueParams {
+        &self.queue
     }
 
-    async fn run(&self, driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault> {
-        executor::run(driver, &self.params.queue, self, run).await
-    }
-}
-
-#[async_trait(?Send)]
-impl Prepares for Consolidation {
-    async fn prepare(
+    async fn scheduler(
         &self,
         _driver: &mut Driver<'_>,
         _programs: &[Program],
@@ -71,11 +47,7 @@ impl Prepares for Consolidation {
 struct InOrder;
 
 impl Scheduler for InOrder {
-    fn decide(
-        &mut self,
-        pending: &[Instance],
-        _random: &mut dyn FnMut() -> u64,
-    ) -> Result<Decision, Fault> {
+    fn decide(&mut self, pending: &[Instance], _random: &mut dyn FnMut() -> u64) -> Result<Decision, Fault> {
         Ok(Decision { waits: false, ..Decision::whole(0, &pending[0]) })
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! A decision holds until one of its kernels has no blocks left to send, and arrivals meanwhile wait for the next one. Each kernel of a
 //! pair has a stream; slices of both are sent in turn, and two of each are under way, so that the device that ends one has the
-//! next. The next decision's slices follow right behind the last ones.
+//! next. The next decision's slices follow right behind the last ones: it is made when these have been sent, and not further ahead.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use counterpoint_framework::kernel::Fault;
@@ -17,6 +18,7 @@ use counterpoint_ptx::slice::Slice;
 
 use super::program::{Program, programs};
 use super::queue::{Instance, Queue, QueueParams};
+use super::queued::Policy;
 
 /// The span of the queue: from its beginning to the end of the last kernel.
 pub(crate) const QUEUE: &str = "queue";
@@ -54,6 +56,16 @@ impl Decision {
         let share = Share { place, slice: instance.left, streams: 1 };
         Decision { shares: vec![share], waits: true, attributes: Attributes::new() }
     }
+
+    /// Two instances in slices of these blocks, whose span shows them.
+    pub(super) fn together(places: [usize; 2], slices: [u32; 2]) -> Self {
+        let share = |at: usize| Share { place: places[at], slice: slices[at].into(), streams: 1 };
+        let attributes = vec![
+            ("slice_1", Attribute::Number(slices[0].into())),
+            ("slice_2", Attribute::Number(slices[1].into())),
+        ];
+        Decision { shares: vec![share(0), share(1)], waits: false, attributes }
+    }
 }
 
 /// Decides what runs next.
@@ -73,25 +85,28 @@ struct Started {
 }
 
 /// What runs a queue.
-pub(super) struct Executor<'d, 'a> {
-    pub(super) driver: &'d mut Driver<'a>,
-    pub(super) programs: Vec<Program>,
+struct Executor<'d, 'a> {
+    driver: &'d mut Driver<'a>,
+    programs: Vec<Program>,
     started: Vec<Started>,
+    /// By stream, what is under way.
+    streams: BTreeMap<u32, Vec<CommandId>>,
 }
 
 /// A kernel's part of a decision as it is sent.
 struct Side {
     share: Share,
-    /// By stream, what is under way.
-    streams: Vec<(u32, Vec<CommandId>)>,
+    streams: Vec<u32>,
     /// The stream of its next slice.
     turn: usize,
+    /// Its first slice has been sent.
+    has_begun: bool,
 }
 
 impl<'d, 'a> Executor<'d, 'a> {
     fn new(driver: &'d mut Driver<'a>) -> Result<Self, Fault> {
         let programs = programs(&driver.application())?;
-        Ok(Executor { driver, programs, started: Vec::new() })
+        Ok(Executor { driver, programs, started: Vec::new(), streams: BTreeMap::new() })
     }
 
     /// Copies in or out on the default stream.
@@ -121,7 +136,7 @@ impl<'d, 'a> Executor<'d, 'a> {
     ) -> Result<(), Fault> {
         let span = self.driver.begin(Some(run), Level::Phases, QUEUE);
         let blocks: Vec<u64> = self.programs.iter().map(Program::blocks).collect();
-        let mut queue = Queue::new(params, &blocks, || self.driver.random());
+        let mut queue = Queue::new(params, &blocks);
         let begin = self.driver.now();
         loop {
             let now = self.driver.now().saturating_sub(begin);
@@ -167,7 +182,7 @@ impl<'d, 'a> Executor<'d, 'a> {
         });
     }
 
-    /// Sends slices until one kernel of the decision has none left.
+    /// Sends slices until one kernel of the decision has none left; of each at least one.
     async fn execute(&mut self, queue: &mut Queue, decision: Decision, parent: SpanId) -> Result<(), Fault> {
         let Decision { shares, waits, attributes } = decision;
         let name = |share: &Share| &*self.programs[queue.pending[share.place].kernel].name;
@@ -178,8 +193,7 @@ impl<'d, 'a> Executor<'d, 'a> {
             // Streams of their own for both sides, whatever they run, and for what ran before.
             let own = queue.pending[share.place].kernel as u32 + 1 + at as u32 * kernels;
             let further = (1..share.streams).map(|turn| 2 * kernels + turn);
-            let streams = std::iter::once(own).chain(further).map(|stream| (stream, Vec::new())).collect();
-            Side { share, streams, turn: 0 }
+            Side { share, streams: std::iter::once(own).chain(further).collect(), turn: 0, has_begun: false }
         };
         let mut sides: Vec<Side> = shares.iter().enumerate().map(side).collect();
         loop {
@@ -187,7 +201,8 @@ impl<'d, 'a> Executor<'d, 'a> {
             for side in &mut sides {
                 sent |= self.send(queue, side, span).await?;
             }
-            if sides.iter().any(|side| queue.pending[side.share.place].left == 0) {
+            let is_over = |side: &Side| queue.pending[side.share.place].left == 0;
+            if sides.iter().all(|side| side.has_begun) && sides.iter().any(is_over) {
                 break;
             }
             if !sent {
@@ -197,8 +212,8 @@ impl<'d, 'a> Executor<'d, 'a> {
         }
         queue.pending.retain(|instance| instance.left > 0);
         if waits {
-            let under_way = sides.iter().flat_map(|side| &side.streams).flat_map(|(_, commands)| commands);
-            for &command in under_way {
+            let streams = sides.iter().flat_map(|side| &side.streams);
+            for &command in streams.filter_map(|stream| self.streams.get(stream)).flatten() {
                 self.driver.wait(command).await?;
             }
             self.end_instances();
@@ -210,7 +225,8 @@ impl<'d, 'a> Executor<'d, 'a> {
     /// Sends the next slice of a side, if its stream has room for it.
     async fn send(&mut self, queue: &mut Queue, side: &mut Side, parent: SpanId) -> Result<bool, Fault> {
         let instance = &mut queue.pending[side.share.place];
-        let (stream, under_way) = &mut side.streams[side.turn];
+        let stream = side.streams[side.turn];
+        let under_way = self.streams.entry(stream).or_default();
         under_way.retain(|id| self.driver.is_under_way(*id));
         if instance.left == 0 || under_way.len() == AHEAD {
             return Ok(false);
@@ -218,10 +234,11 @@ impl<'d, 'a> Executor<'d, 'a> {
         let program = &self.programs[instance.kernel];
         let blocks = side.share.slice.min(instance.left) as u32;
         let slice = Slice { first: program.blocks() - instance.left, blocks };
-        let command = self.driver.launch(&program.launch(slice), *stream, Some(parent)).await?;
+        let command = self.driver.launch(&program.launch(slice), stream, Some(parent)).await?;
         under_way.push(command);
         instance.left -= u64::from(blocks);
         side.turn = (side.turn + 1) % side.streams.len();
+        side.has_begun = true;
         let is_own = |one: &&mut Started| (one.kernel, one.number) == (instance.kernel, instance.number);
         if let Some(started) = self.started.iter_mut().find(is_own) {
             started.commands.push(command);
@@ -231,30 +248,13 @@ impl<'d, 'a> Executor<'d, 'a> {
     }
 }
 
-/// Makes a scheduler from a device on which nothing runs.
-#[async_trait::async_trait(?Send)]
-pub(super) trait Prepares {
-    /// The scheduler, as parts of the span `run`.
-    async fn prepare(
-        &self,
-        driver: &mut Driver<'_>,
-        programs: &[Program],
-        run: SpanId,
-    ) -> Result<Box<dyn Scheduler>, Fault>;
-}
-
 /// Does everything from prelude to postlude.
-pub(super) async fn run(
-    driver: &mut Driver<'_>,
-    params: &QueueParams,
-    prepares: &dyn Prepares,
-    run: SpanId,
-) -> Result<(), Fault> {
+pub(super) async fn run<P: Policy>(driver: &mut Driver<'_>, policy: &P, run: SpanId) -> Result<(), Fault> {
     prelude(driver, run).await?;
     let mut executor = Executor::new(driver)?;
     executor.copies(Direction::HostToDevice, run).await?;
-    let mut scheduler = prepares.prepare(executor.driver, &executor.programs, run).await?;
-    executor.run(params, &mut *scheduler, run).await?;
+    let mut scheduler = policy.scheduler(executor.driver, &executor.programs, run).await?;
+    executor.run(policy.queue(), &mut *scheduler, run).await?;
     executor.copies(Direction::DeviceToHost, run).await?;
     postlude(driver, run).await
 }

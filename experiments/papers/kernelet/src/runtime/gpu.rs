@@ -15,7 +15,7 @@ use crate::schedule::Machine;
 
 /// A card of Table 2.
 #[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
-enum Card {
+pub(super) enum Card {
     /// A Tesla C2050.
     C2050,
     /// A GeForce GTX 680.
@@ -166,3 +166,6 @@ impl Gpu {
         program.whole.block.iter().product::<u32>().div_ceil(32)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,23 +1,18 @@
 //! Kernelet: profiles of all kernels, and then always the pair that the Markov model says saves most time, in the slices that end
 //! together (Algorithm 1).
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::model::{Choice, Params, Variant};
+use counterpoint_framework::model::{Choice, Params};
 use counterpoint_framework::telemetry::{Attribute, Attributes, Level, SpanId};
 use counterpoint_host_model::Driver;
-use counterpoint_host_model::program::Application;
-use counterpoint_host_model::runtimes::Runtime;
-use counterpoint_protocols::bus::Description;
 
-use super::executor::{self, Decision, Prepares, Scheduler, Share, real};
+use super::executor::{Decision, Scheduler, real};
 use super::gpu::GpuParams;
 use super::profiler::{Profiler, ProfilerParams};
-use super::program::{Program, with_slices};
+use super::program::Program;
 use super::queue::{Instance, QueueParams};
+use super::queued::{Policy, Queued};
 use crate::model::{Unit, Unsolvable};
 use crate::schedule::prune::Thresholds;
 use crate::schedule::{Choices, Options, Profile};
@@ -58,53 +53,32 @@ pub(super) struct KerneletParams {
 }
 
 /// The runtime `kernelet`.
-pub(super) struct Kernelet {
-    params: KerneletParams,
-}
+pub(super) type Kernelet = Queued<KerneletParams>;
 
-impl Variant<dyn Runtime> for Kernelet {
+#[async_trait(?Send)]
+impl Policy for KerneletParams {
     const NAME: &'static str = "kernelet";
     const DOC: &'static str = "A queue of kernels, of which the two run together, in slices, that a Markov model says save most time \
                                (Kernelet).";
-    type Params = KerneletParams;
 
-    fn build(params: &KerneletParams) -> Result<Box<dyn Runtime>, String> {
-        Ok(Box::new(Kernelet { params: params.clone() }))
-    }
-}
-
-#[async_trait(?Send)]
-impl Runtime for Kernelet {
-    fn prepare(
-        &self,
-        application: &Arc<Application>,
-        _devices: &BTreeMap<u32, Description>,
-    ) -> Result<Arc<Application>, Fault> {
-        with_slices(application).map(Arc::new)
+    fn queue(&self) -> &QueueParams {
+        &self.queue
     }
 
-    async fn run(&self, driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault> {
-        executor::run(driver, &self.params.queue, self, run).await
-    }
-}
-
-#[async_trait(?Send)]
-impl Prepares for Kernelet {
-    async fn prepare(
+    async fn scheduler(
         &self,
         driver: &mut Driver<'_>,
         programs: &[Program],
         run: SpanId,
     ) -> Result<Box<dyn Scheduler>, Fault> {
-        let gpu = self.params.gpu.gpu(driver.devices())?;
-        let unit = match self.params.unit {
+        let gpu = self.gpu.gpu(driver.devices())?;
+        let unit = match self.unit {
             UnitParam::Block => Unit::Block,
             UnitParam::Warp => Unit::Warp,
         };
         let span = driver.begin(Some(run), Level::Phases, PROFILES);
         let mut profiles = Vec::new();
-        let mut profiler =
-            Profiler { params: &self.params.profile, driver: &mut *driver, gpu: &gpu, parent: span };
+        let mut profiler = Profiler { params: &self.profile, driver: &mut *driver, gpu: &gpu, parent: span };
         for program in programs {
             profiles.push(profiler.profile(program).await?);
         }
@@ -113,10 +87,10 @@ impl Prepares for Kernelet {
             attributes = shown(profile);
         }
         driver.end_with(span, attributes);
-        if !self.params.uncoalesced {
+        if !self.uncoalesced {
             profiles.iter_mut().for_each(|profile| profile.uncoalesced_fraction = 0.0);
         }
-        let thresholds = Thresholds { pur: self.params.pur, mur: self.params.mur };
+        let thresholds = Thresholds { pur: self.pur, mur: self.mur };
         let options = Options { thresholds, unit, ..Options::default() };
         Ok(Box::new(ByModel(Choices::new(profiles, gpu.machine, options))))
     }
@@ -151,17 +125,14 @@ impl Scheduler for ByModel {
             let attributes = vec![("predicted_alone_1", alone(0)?)];
             return Ok(Decision { attributes, ..Decision::whole(0, &pending[0]) });
         };
-        let places = [found.first, found.second];
-        let share = |at: usize| Share { place: places[at], slice: found.slices[at].into(), streams: 1 };
-        let attributes = vec![
-            ("slice_1", Attribute::Number(found.slices[0].into())),
-            ("slice_2", Attribute::Number(found.slices[1].into())),
+        let mut decision = Decision::together([found.first, found.second], found.slices);
+        decision.attributes.extend([
             ("predicted_1", real(found.predicted[0])),
             ("predicted_2", real(found.predicted[1])),
             ("predicted_alone_1", alone(found.first)?),
             ("predicted_alone_2", alone(found.second)?),
             ("predicted_profit", real(found.profit)),
-        ];
-        Ok(Decision { shares: vec![share(0), share(1)], waits: false, attributes })
+        ]);
+        Ok(decision)
     }
 }

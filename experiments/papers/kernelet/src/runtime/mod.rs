@@ -9,26 +9,30 @@
 //! | `slices` | always in the slices that it is given |
 //!
 //! The applications that run together are the kernels, each a launch of one kernel. Instances of a kernel write the same results into
-//! the same buffers, which are looked at when all have ended. A runtime is one file with its parameters; [`executor`] runs the queue.
+//! the same buffers, which are looked at when all have ended. A runtime is one file with its parameters and one line in the list;
+//! [`queued`] has what they have in common, and [`executor`] runs the queue.
 
-mod consolidation;
 mod executor;
 mod gpu;
-mod kernelet;
 mod profiler;
 mod program;
 mod queue;
-mod slices;
+mod queued;
+mod room;
+mod waiting;
 
-use counterpoint_framework::model::Registry;
 use counterpoint_host_model::runtimes::Runtime;
 
 pub(crate) use executor::{CO_SCHEDULE, QUEUE};
 pub(crate) use kernelet::PROFILES;
 
-/// Registers the runtimes.
-pub(crate) fn register(registry: &mut Registry) {
-    registry.variant::<dyn Runtime, consolidation::Consolidation>();
-    registry.variant::<dyn Runtime, kernelet::Kernelet>();
-    registry.variant::<dyn Runtime, slices::Slices>();
+counterpoint_framework::variants! {
+    /// Registers the runtimes.
+    pub(crate) fn register, of dyn Runtime;
+
+    mod consolidation::Consolidation;
+    mod kernelet::Kernelet;
+    mod monte_carlo::MonteCarlo;
+    mod optimal::Optimal;
+    mod slices::Slices;
 }

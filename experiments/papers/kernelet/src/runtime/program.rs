@@ -1,6 +1,7 @@
 //! The kernels of a queue: applications of one launch each, with the twin that runs slices of it.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use counterpoint_framework::kernel::Fault;
@@ -65,11 +66,14 @@ fn only_step(steps: &[Step]) -> Option<&Step> {
     }
 }
 
+/// What an application is called, its launch and its results.
+type Launched<'a> = (&'a str, &'a LaunchStep, &'a [BufferId]);
+
 /// The launch of each application, with what it is called and its results.
 ///
 /// # Errors
 /// If one does something else.
-fn launches(application: &Application) -> Result<Vec<(&str, &LaunchStep, &[BufferId])>, Fault> {
+fn launches(application: &Application) -> Result<Vec<Launched<'_>>, Fault> {
     let not_one = |name: &str| {
         Fault::new(format!(
             "a queue of kernels takes applications of one launch each and no other step on the device; `{name}` has something else"
@@ -88,9 +92,8 @@ fn launches(application: &Application) -> Result<Vec<(&str, &LaunchStep, &[Buffe
 pub(super) fn with_slices(application: &Application) -> Result<Application, Fault> {
     let mut twins: BTreeMap<(Arc<str>, &str), Arc<Kernel>> = BTreeMap::new();
     for (_, launch, _) in launches(application)? {
-        let key = (Arc::clone(&launch.code), launch.kernel.name());
-        if !twins.contains_key(&key) {
-            twins.insert(key, Arc::new(twin_of(launch)?));
+        if let Entry::Vacant(twin) = twins.entry((Arc::clone(&launch.code), launch.kernel.name())) {
+            twin.insert(Arc::new(twin_of(launch)?));
         }
     }
     let mut changed = application.clone();
@@ -127,7 +130,7 @@ fn twin_of(launch: &LaunchStep) -> Result<Kernel, Fault> {
 
 /// The kernels of an application [with slices](with_slices).
 pub(super) fn programs(application: &Application) -> Result<Vec<Program>, Fault> {
-    let program = |(name, launch, results): (&str, &LaunchStep, &[BufferId])| {
+    let program = |(name, launch, results): Launched<'_>| {
         let wanted = sliced(launch.kernel.name());
         let of_module = application.modules.iter().filter(|module| module.name == launch.code);
         let twin = of_module.flat_map(|module| &module.kernels).find(|kernel| kernel.name() == wanted);

@@ -3,16 +3,21 @@
 use counterpoint_framework::model::Params;
 use counterpoint_framework::time::SimTime;
 
+use crate::replay::{Arrival, Queue as Arrivals};
+
 /// What comes, and when.
 #[derive(Clone, Debug, Params)]
 pub(super) struct QueueParams {
     /// Instances of each kernel.
     #[param(default = "1", min = "1", max = "100000")]
     pub(super) instances: u32,
-    /// Mean time between two arrivals of a kernel, which are a Poisson process; with 0 s, all instances are there at the start, a kernel's
-    /// behind the one of the kernel before it.
+    /// Mean time between two arrivals of a kernel, which are a Poisson process; with 0 s, all instances are there at the start, and kernels
+    /// take turns. Times count from the first arrival of all.
     #[param(default = "0 s")]
     pub(super) every: SimTime,
+    /// The seed of the arrivals: they are those of a replay with this seed.
+    #[param(default = "1")]
+    pub(super) seed: u64,
 }
 
 /// An instance of a kernel.
@@ -37,19 +42,20 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// Instances of kernels with so many blocks. Gaps are drawn from the random numbers, one for each instance.
-    pub(super) fn new(params: &QueueParams, blocks: &[u64], mut random: impl FnMut() -> u64) -> Self {
-        let mut coming = Vec::new();
-        for (kernel, &left) in blocks.iter().enumerate() {
-            let mut arrival = SimTime::ZERO;
-            for number in 1..=params.instances {
-                if params.every > SimTime::ZERO {
-                    arrival += exponential(params.every, random());
-                }
-                coming.push(Instance { kernel, number, arrival, left });
-            }
-        }
-        coming.sort_by_key(|instance| (instance.arrival, instance.number, instance.kernel));
+    /// Instances of kernels with so many blocks.
+    pub(super) fn new(params: &QueueParams, blocks: &[u64]) -> Self {
+        let kernels: Vec<usize> = (0..blocks.len()).collect();
+        let instances = params.instances as usize;
+        // Milliseconds are 1e9 picoseconds.
+        let arrivals =
+            Arrivals::poisson(&kernels, instances, params.every.as_ps() as f64 * 1e-9, params.seed);
+        let mut numbers = vec![0; blocks.len()];
+        let coming = arrivals.arrivals().iter().map(|&Arrival { time, kernel }| {
+            numbers[kernel] += 1;
+            let arrival = SimTime::from_ps((time * 1e9).round() as u64);
+            Instance { kernel, number: numbers[kernel], arrival, left: blocks[kernel] }
+        });
+        let mut coming: Vec<Instance> = coming.collect();
         coming.reverse();
         Queue { coming, pending: Vec::new() }
     }
@@ -69,32 +75,17 @@ impl Queue {
     }
 }
 
-/// A time with an exponential distribution of this mean, from a random number. The logarithm has the same bits on every host.
-fn exponential(mean: SimTime, random: u64) -> SimTime {
-    // From 0, left out, to 1.
-    let uniform = ((random >> 11) + 1) as f64 / (1_u64 << 53) as f64;
-    SimTime::from_ps((-libm::log(uniform) * mean.as_ps() as f64) as u64)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Numbers from splitmix64.
-    fn numbers() -> impl FnMut() -> u64 {
-        let mut state = 1_u64;
-        move || {
-            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mixed = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-            mixed ^ mixed >> 31
-        }
+    fn params(instances: u32, every: u64) -> QueueParams {
+        QueueParams { instances, every: SimTime::from_ps(every), seed: 1 }
     }
 
     #[test]
     fn without_a_gap_kernels_take_turns_at_the_start() {
-        let params = QueueParams { instances: 2, every: SimTime::ZERO };
-        let mut queue = Queue::new(&params, &[5, 7], numbers());
+        let mut queue = Queue::new(&params(2, 0), &[5, 7]);
         let order: Vec<_> =
             queue.admit(SimTime::ZERO).iter().map(|one| (one.kernel, one.number, one.left)).collect();
         assert_eq!(order, [(0, 1, 5), (1, 1, 7), (0, 2, 5), (1, 2, 7)]);
@@ -102,24 +93,25 @@ mod tests {
     }
 
     #[test]
-    fn gaps_have_their_mean_and_the_spread_of_a_poisson_process() {
-        let params = QueueParams { instances: 20_000, every: SimTime::from_ps(1_000_000) };
-        let mut queue = Queue::new(&params, &[1], numbers());
-        let all = queue.admit(SimTime::MAX);
-        let times = std::iter::once(0).chain(all.iter().map(|one| one.arrival.as_ps())).collect::<Vec<_>>();
-        let gaps: Vec<f64> = times.windows(2).map(|two| (two[1] - two[0]) as f64 / 1e6).collect();
-        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
-        let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
-        assert!((mean - 1.0).abs() < 0.02 && (variance - 1.0).abs() < 0.06, "{mean} {variance}");
+    fn arrivals_are_those_of_a_replay() {
+        let mut queue = Queue::new(&params(50, 2_000_000_000), &[5, 7]);
+        let replayed = Arrivals::poisson(&[0, 1], 50, 2.0, 1);
+        let found = queue.admit(SimTime::MAX);
+        assert_eq!(found.len(), replayed.arrivals().len());
+        for (found, replayed) in found.iter().zip(replayed.arrivals()) {
+            let far = found.arrival.as_ps() as f64 * 1e-9 - replayed.time;
+            assert!(found.kernel == replayed.kernel && far.abs() <= 1e-9, "{found:?} {replayed:?}");
+        }
+        assert_eq!((found[0].arrival, found[99].number), (SimTime::ZERO, 50));
     }
 
     #[test]
     fn what_has_not_come_is_not_there() {
-        let params = QueueParams { instances: 3, every: SimTime::from_ps(1000) };
-        let mut queue = Queue::new(&params, &[1, 1], numbers());
+        let mut queue = Queue::new(&params(3, 1000), &[1, 1]);
         let mut seen = 0;
         while let Some(next) = queue.next_arrival() {
-            assert!(queue.admit(SimTime::from_ps(next.as_ps() - 1)).is_empty());
+            let before = next.as_ps().checked_sub(1);
+            assert!(before.is_none_or(|before| queue.admit(SimTime::from_ps(before)).is_empty()));
             seen += queue.admit(next).len();
         }
         assert_eq!((seen, queue.pending.len()), (6, 6));

@@ -1,24 +1,19 @@
 //! Slices of given sizes: the first two kernels that are pending run together, with the blocks on an SM that the file says. For
 //! measurements, and as what a scheduler without a model does.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::model::{Params, Variant};
+use counterpoint_framework::model::Params;
 use counterpoint_framework::telemetry::{Attribute, SpanId};
 use counterpoint_host_model::Driver;
-use counterpoint_host_model::program::Application;
-use counterpoint_host_model::runtimes::Runtime;
-use counterpoint_protocols::bus::Description;
-use counterpoint_protocols::launch::SmResources;
 
-use super::executor::{self, Decision, Prepares, Scheduler, Share};
+use super::executor::{Decision, Scheduler, Share};
 use super::gpu::GpuParams;
-use super::program::{Program, with_slices};
+use super::program::Program;
 use super::queue::{Instance, QueueParams};
-use crate::schedule::slices::{Fill, feasible, most};
+use super::queued::{Policy, Queued};
+use super::room::Room;
+use crate::schedule::slices::Fill;
 
 /// Which slices.
 #[derive(Clone, Debug, Params)]
@@ -41,62 +36,41 @@ pub(super) struct SlicesParams {
 }
 
 /// The runtime `slices`.
-pub(super) struct Slices {
-    params: SlicesParams,
-}
+pub(super) type Slices = Queued<SlicesParams>;
 
-impl Variant<dyn Runtime> for Slices {
+#[async_trait(?Send)]
+impl Policy for SlicesParams {
     const NAME: &'static str = "slices";
     const DOC: &'static str =
         "A queue of kernels, of which the first two run together in slices of given sizes.";
-    type Params = SlicesParams;
 
-    fn build(params: &SlicesParams) -> Result<Box<dyn Runtime>, String> {
+    fn check(&self) -> Result<(), String> {
         let zero = |blocks: &Vec<u32>| blocks.is_empty() || blocks.contains(&0);
-        if params.blocks.as_ref().is_some_and(zero) {
+        if self.blocks.as_ref().is_some_and(zero) {
             return Err("`blocks` of `slices` are one block on an SM at least, of each kernel".to_owned());
         }
-        Ok(Box::new(Slices { params: params.clone() }))
-    }
-}
-
-#[async_trait(?Send)]
-impl Runtime for Slices {
-    fn prepare(
-        &self,
-        application: &Arc<Application>,
-        _devices: &BTreeMap<u32, Description>,
-    ) -> Result<Arc<Application>, Fault> {
-        with_slices(application).map(Arc::new)
+        Ok(())
     }
 
-    async fn run(&self, driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault> {
-        executor::run(driver, &self.params.queue, self, run).await
+    fn queue(&self) -> &QueueParams {
+        &self.queue
     }
-}
 
-#[async_trait(?Send)]
-impl Prepares for Slices {
-    async fn prepare(
+    async fn scheduler(
         &self,
         driver: &mut Driver<'_>,
         programs: &[Program],
         _run: SpanId,
     ) -> Result<Box<dyn Scheduler>, Fault> {
-        let gpu = self.params.gpu.gpu(driver.devices())?;
-        let demands = programs.iter().map(|program| gpu.demand(program)).collect();
-        let machine = gpu.machine;
-        Ok(Box::new(Given { params: self.params.clone(), sms: machine.sms, offer: machine.offer, demands }))
+        let gpu = self.gpu.gpu(driver.devices())?;
+        Ok(Box::new(Given { params: self.clone(), room: Room::new(&gpu, programs) }))
     }
 }
 
 /// What decides.
 struct Given {
     params: SlicesParams,
-    sms: u32,
-    offer: SmResources,
-    /// Of a block of each kernel.
-    demands: Vec<SmResources>,
+    room: Room,
 }
 
 impl Given {
@@ -105,22 +79,20 @@ impl Given {
         if let Some(blocks) = &self.params.blocks {
             return Some(kernels.map(|kernel| blocks[kernel % blocks.len()]));
         }
-        let demands = kernels.map(|kernel| &self.demands[kernel]);
         if self.params.even {
-            let even = feasible(&self.offer, demands, Fill::Any).into_iter().filter(|[a, b]| a == b);
-            return even.max();
+            return self.room.pairs(kernels, Fill::Any).into_iter().filter(|[a, b]| a == b).max();
         }
-        let warps = |blocks: &[u32; 2]| [0, 1].map(|at| f64::from(blocks[at] * demands[at].threads));
+        let threads = kernels.map(|kernel| self.room.demands[kernel].threads);
+        let warps = |blocks: &[u32; 2]| [0, 1].map(|at| f64::from(blocks[at] * threads[at]));
         let part = |blocks: &[u32; 2]| warps(blocks)[0] / warps(blocks).iter().sum::<f64>();
         let distance = |blocks: &[u32; 2]| (part(blocks) - self.params.part).abs();
-        let all = feasible(&self.offer, demands, Fill::Full).into_iter();
-        all.min_by(|a, b| distance(a).total_cmp(&distance(b)))
+        self.room.pairs(kernels, Fill::Full).into_iter().min_by(|a, b| distance(a).total_cmp(&distance(b)))
     }
 
     /// Blocks of a kernel alone on an SM.
     fn single(&self, kernel: usize) -> u32 {
         let given = self.params.blocks.as_ref().map(|blocks| blocks[kernel % blocks.len()]);
-        given.unwrap_or_else(|| most(&self.offer, &self.demands[kernel]))
+        given.unwrap_or_else(|| self.room.most(kernel))
     }
 }
 
@@ -129,17 +101,78 @@ impl Scheduler for Given {
         let first = pending[0].kernel;
         let other = pending.iter().position(|instance| instance.kernel != first);
         let pair = other.and_then(|other| Some((other, self.pair([first, pending[other].kernel])?)));
-        let slice = |blocks: u32| u64::from(blocks * self.sms);
-        let shares = match pair {
-            Some((other, [own, others])) => vec![
-                Share { place: 0, slice: slice(own), streams: 1 },
-                Share { place: other, slice: slice(others), streams: 1 },
-            ],
-            None => vec![Share { place: 0, slice: slice(self.single(first)), streams: self.params.streams }],
-        };
-        let names = ["slice_1", "slice_2"];
-        let attributes = names.into_iter().zip(&shares);
-        let attributes = attributes.map(|(name, share)| (name, Attribute::Number(share.slice))).collect();
+        if let Some((other, blocks)) = pair {
+            return Ok(Decision::together([0, other], blocks.map(|blocks| blocks * self.room.sms)));
+        }
+        let slice = u64::from(self.single(first) * self.room.sms);
+        let shares = vec![Share { place: 0, slice, streams: self.params.streams }];
+        let attributes = vec![("slice_1", Attribute::Number(slice))];
         Ok(Decision { shares, waits: false, attributes })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use counterpoint_framework::model::Families;
+    use counterpoint_framework::testing;
+    use counterpoint_framework::time::SimTime;
+    use counterpoint_protocols::launch::SmResources;
+
+    use super::*;
+
+    /// On two SMs of eight slots and 1024 threads; blocks of kernel 0 have two warps, those of kernel 1 six, those of kernel 2 all.
+    fn given(params: &str) -> Given {
+        let params = testing::params::<SlicesParams>(&Families::default(), params);
+        let of = |threads, ctas| SmResources { threads, ctas, registers: 0, shared: 0 };
+        let demands = vec![of(64, 1), of(192, 1), of(1024, 1)];
+        Given { params, room: Room { sms: 2, offer: of(1024, 8), demands } }
+    }
+
+    /// The places and slices of the decision on instances of these kernels, and the streams of the last.
+    fn decision(params: &str, kernels: &[usize]) -> (Vec<(usize, u64)>, u32) {
+        let instance = |&kernel| Instance { kernel, number: 1, arrival: SimTime::ZERO, left: 90 };
+        let pending: Vec<Instance> = kernels.iter().map(instance).collect();
+        let decision = given(params).decide(&pending, &mut || 0).unwrap();
+        let shares = decision.shares.iter().map(|share| (share.place, share.slice)).collect();
+        (shares, decision.shares.last().unwrap().streams)
+    }
+
+    #[test]
+    fn the_first_two_kernels_share_sms_by_the_part_of_the_first_ones_warps() {
+        // These leave no room: 7 and 1 blocks on an SM, 6 and 2, 5 and 3, 4 and 4, 1 and 5.
+        let slices = |params: &str| decision(params, &[0, 0, 1, 1]).0;
+        assert_eq!(slices("{}"), [(0, 12), (2, 4)]);
+        assert_eq!(slices("{ part: 1 }"), [(0, 14), (2, 2)]);
+        assert_eq!(slices("{ part: 0.25 }"), [(0, 8), (2, 8)]);
+        assert_eq!(slices("{ part: 0 }"), [(0, 2), (2, 10)]);
+        assert_eq!(decision("{ part: 0 }", &[1, 0]).0, [(0, 2), (1, 14)]);
+    }
+
+    #[test]
+    fn even_slices_have_as_many_blocks_of_both() {
+        assert_eq!(decision("{ even: on }", &[1, 0]).0, [(0, 8), (1, 8)]);
+    }
+
+    #[test]
+    fn given_blocks_are_those_of_the_kernels_in_turn() {
+        assert_eq!(decision("{ blocks: [3, 1] }", &[1, 0]).0, [(0, 2), (1, 6)]);
+        assert_eq!(decision("{ blocks: [3, 1] }", &[2, 2]).0, [(0, 6)]);
+    }
+
+    #[test]
+    fn a_kernel_alone_has_all_that_sms_hold() {
+        assert_eq!(decision("{ streams: 3 }", &[1, 1]), (vec![(0, 10)], 3));
+        // Beside a block of the first kernel is no room for another's.
+        for params in ["{}", "{ even: on }"] {
+            assert_eq!(decision(params, &[2, 0]), (vec![(0, 2)], 1));
+        }
+    }
+
+    #[test]
+    fn no_blocks_are_refused() {
+        for text in ["{ blocks: [] }", "{ blocks: [1, 0] }"] {
+            let params = testing::params::<SlicesParams>(&Families::default(), text);
+            assert!(params.check().unwrap_err().contains("one block on an SM at least"));
+        }
     }
 }

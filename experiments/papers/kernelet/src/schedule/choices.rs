@@ -11,7 +11,8 @@ pub struct Choices {
     machine: Machine,
     options: Options,
     profiles: Vec<Profile>,
-    /// By the places of two kernels.
+    /// By the places of two kernels, the first not behind the second. The other way round they would have the same profit but for rounding,
+    /// and it would decide which of their instances run.
     predictions: BTreeMap<[usize; 2], Option<CoSchedule>>,
 }
 
@@ -21,7 +22,8 @@ impl Choices {
         Choices { machine, options, profiles, predictions: BTreeMap::new() }
     }
 
-    /// [`choose`](super::choose) among instances, of each of which the place of its kernel is given. The result names places of instances.
+    /// [`choose`](super::choose) among instances, of each of which the place of its kernel is given. The result names places of instances, of
+    /// a kernel those that come first.
     ///
     /// # Errors
     /// As [`choose`](super::choose).
@@ -35,15 +37,18 @@ impl Choices {
         };
         let places: Vec<usize> = (0..instances.len()).filter(|place| is_needed(place)).collect();
         let profiles: Vec<Profile> = places.iter().map(|&place| self.profiles[instances[place]]).collect();
-        let (machine, options, predictions) = (&self.machine, &self.options, &mut self.predictions);
+        let Choices { machine, options, profiles: known, predictions } = self;
         let found = choose_by(&profiles, machine, options, |two| {
-            let pair = two.map(|at| instances[places[at]]);
-            if let Some(known) = predictions.get(&pair) {
-                return Ok(*known);
-            }
-            let found = predict(two.map(|at| &profiles[at]), machine, options)?;
-            predictions.insert(pair, found);
-            Ok(found)
+            let [first, second] = two.map(|at| instances[places[at]]);
+            let pair = [first.min(second), first.max(second)];
+            let found = match predictions.get(&pair) {
+                Some(found) => *found,
+                None => {
+                    let found = predict(pair.map(|kernel| &known[kernel]), machine, options)?;
+                    *predictions.entry(pair).or_insert(found)
+                }
+            };
+            Ok(if first > second { found.map(CoSchedule::turned) } else { found })
         })?;
         Ok(found.map(|found| CoSchedule {
             first: places[found.first],
@@ -58,5 +63,55 @@ impl Choices {
     /// As [`choose`](super::choose).
     pub fn alone(&self, kernel: usize) -> Result<f64, Unsolvable> {
         self.profiles[kernel].alone(&self.machine, self.options.unit)
+    }
+}
+
+impl CoSchedule {
+    /// The slices and what they come to, the other way round.
+    fn turned(mut self) -> Self {
+        self.slices.reverse();
+        self.predicted.reverse();
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Memory;
+    use counterpoint_protocols::launch::SmResources;
+
+    /// Of two kernels with odd numbers, so that sums are rounded.
+    fn choices() -> Choices {
+        let resources = SmResources { threads: 192, ctas: 1, registers: 0, shared: 0 };
+        let computes = Profile {
+            instructions_per_block: 4571.3,
+            memory_fraction: 0.013,
+            uncoalesced_fraction: 0.0,
+            warps_per_block: 6,
+            resources,
+            pur: 0.97,
+            mur: 0.02,
+            minimum_slice: 0,
+        };
+        let loads = Profile {
+            instructions_per_block: 739.1,
+            memory_fraction: 0.287,
+            pur: 0.21,
+            mur: 0.33,
+            ..computes
+        };
+        Choices::new(vec![computes, loads], Machine::c2050(Memory::constant(417.0)), Options::default())
+    }
+
+    #[test]
+    fn the_first_instances_of_two_kernels_run_in_the_same_slices_whichever_comes_first() {
+        let mut choices = choices();
+        let found = choices.choose(&[0, 0, 1, 1]).unwrap().unwrap();
+        assert_eq!((found.first, found.second), (0, 2));
+        let turned = CoSchedule { first: 0, second: 1, ..found.turned() };
+        assert_eq!(choices.choose(&[1, 0, 1, 0, 0]), Ok(Some(turned)));
+        assert_eq!(choices.choose(&[1, 0, 0, 1, 0]), Ok(Some(turned)));
+        assert_eq!(choices.choose(&[1, 1, 0]), Ok(Some(CoSchedule { second: 2, ..turned })));
     }
 }

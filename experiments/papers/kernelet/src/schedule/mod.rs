@@ -124,7 +124,7 @@ pub fn choose(
 }
 
 /// [`choose`] with predictions that the caller may have kept: of the kernels at two places, as [`predict`] gives them.
-pub(crate) fn choose_by(
+fn choose_by(
     kernels: &[Profile],
     machine: &Machine,
     options: &Options,

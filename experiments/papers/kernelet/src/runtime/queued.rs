@@ -1,0 +1,79 @@
+//! What all runtimes of queues have in common: kernels that run slices, and a run from prelude to postlude. A runtime has parameters, and
+//! a scheduler that it makes of them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use counterpoint_framework::kernel::Fault;
+use counterpoint_framework::model::{Params, Variant};
+use counterpoint_framework::telemetry::SpanId;
+use counterpoint_host_model::Driver;
+use counterpoint_host_model::program::Application;
+use counterpoint_host_model::runtimes::Runtime;
+use counterpoint_protocols::bus::Description;
+
+use super::executor::{Scheduler, run};
+use super::program::{Program, programs, with_slices};
+use super::queue::QueueParams;
+
+/// The parameters of a runtime.
+#[async_trait(?Send)]
+pub(super) trait Policy: Params + Clone + Send + Sync + 'static {
+    /// The runtime's name.
+    const NAME: &'static str;
+    /// What it does.
+    const DOC: &'static str;
+
+    /// What is wrong with parameters taken together.
+    fn check(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Why it cannot run these kernels.
+    fn accept(&self, _programs: &[Program]) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    /// What comes, and when.
+    fn queue(&self) -> &QueueParams;
+
+    /// The scheduler of these kernels, on a device on which nothing runs. What it does there is part of the span `run`.
+    async fn scheduler(
+        &self,
+        driver: &mut Driver<'_>,
+        programs: &[Program],
+        run: SpanId,
+    ) -> Result<Box<dyn Scheduler>, Fault>;
+}
+
+/// The runtime with these parameters.
+pub(super) struct Queued<P>(P);
+
+impl<P: Policy> Variant<dyn Runtime> for Queued<P> {
+    const NAME: &'static str = P::NAME;
+    const DOC: &'static str = P::DOC;
+    type Params = P;
+
+    fn build(params: &P) -> Result<Box<dyn Runtime>, String> {
+        params.check()?;
+        Ok(Box::new(Queued(params.clone())))
+    }
+}
+
+#[async_trait(?Send)]
+impl<P: Policy> Runtime for Queued<P> {
+    fn prepare(
+        &self,
+        application: &Arc<Application>,
+        _devices: &BTreeMap<u32, Description>,
+    ) -> Result<Arc<Application>, Fault> {
+        let application = with_slices(application)?;
+        self.0.accept(&programs(&application)?)?;
+        Ok(Arc::new(application))
+    }
+
+    async fn run(&self, driver: &mut Driver<'_>, span: SpanId) -> Result<(), Fault> {
+        run(driver, &self.0, span).await
+    }
+}

@@ -1,0 +1,36 @@
+//! What SMs have room for.
+
+use counterpoint_protocols::launch::SmResources;
+
+use super::gpu::Gpu;
+use super::program::Program;
+use crate::schedule::slices::{Fill, feasible, most};
+
+/// The SMs of a run, and what blocks of its kernels need of them.
+#[derive(Clone, Debug)]
+pub(super) struct Room {
+    /// SMs.
+    pub(super) sms: u32,
+    /// What an SM offers.
+    pub(super) offer: SmResources,
+    /// Of a block of each kernel.
+    pub(super) demands: Vec<SmResources>,
+}
+
+impl Room {
+    /// On a GPU, for these kernels.
+    pub(super) fn new(gpu: &Gpu, programs: &[Program]) -> Self {
+        let demands = programs.iter().map(|program| gpu.demand(program)).collect();
+        Room { sms: gpu.machine.sms, offer: gpu.machine.offer, demands }
+    }
+
+    /// Blocks of two kernels on an SM.
+    pub(super) fn pairs(&self, kernels: [usize; 2], fill: Fill) -> Vec<[u32; 2]> {
+        feasible(&self.offer, kernels.map(|kernel| &self.demands[kernel]), fill)
+    }
+
+    /// Blocks of a kernel alone on an SM.
+    pub(super) fn most(&self, kernel: usize) -> u32 {
+        most(&self.offer, &self.demands[kernel])
+    }
+}
