@@ -9,7 +9,7 @@ use crate::paper::{C2050, GTX680};
 use crate::runtime::{CO_SCHEDULE, PROFILES, QUEUE};
 
 /// All of them.
-pub(crate) const ALL: [RunValue; 25] = [
+pub(crate) const ALL: [RunValue; 29] = [
     // What PUR is measured against: warp instructions that all SMs issue at most in a cycle of the machine's.
     RunValue { name: "kernelet_peak", unit: "instructions/cycle", of: |run| Some(known(&run.machine)?.peak) },
     // What IPC is measured against.
@@ -68,6 +68,10 @@ pub(crate) const ALL: [RunValue; 25] = [
     RunValue { name: "profile_threads", unit: "threads", of: |run| shown(named(run, PROFILES)?, "threads") },
     RunValue { name: "profile_warps", unit: "warps", of: |run| shown(named(run, PROFILES)?, "warps_per_block") },
     RunValue { name: "profile_shared", unit: "B", of: |run| shown(named(run, PROFILES)?, "shared") },
+    RunValue { name: "pur_1", unit: "of 1", of: |run| shown(named(run, PROFILES)?, "pur_1") },
+    RunValue { name: "mur_1", unit: "of 1", of: |run| shown(named(run, PROFILES)?, "mur_1") },
+    RunValue { name: "pur_2", unit: "of 1", of: |run| shown(named(run, PROFILES)?, "pur_2") },
+    RunValue { name: "mur_2", unit: "of 1", of: |run| shown(named(run, PROFILES)?, "mur_2") },
     RunValue { name: "minimum_slice", unit: "CTAs", of: |run| shown(named(run, PROFILES)?, "minimum_slice") },
 ];
 

@@ -3,6 +3,7 @@
 mod differences;
 mod halves;
 mod links;
+mod mixture;
 mod voxels;
 
 use counterpoint_framework::model::Registry;
@@ -12,6 +13,7 @@ use counterpoint_simulation::references::Reference;
 pub(crate) fn register(registry: &mut Registry) {
     registry.add(Reference { name: "kernelet-mriq", compute: voxels::reference });
     registry.add(Reference { name: "kernelet-pc", compute: links::reference });
+    registry.add(Reference { name: "kernelet-test", compute: mixture::reference });
     registry.add(Reference { name: "kernelet-sad", compute: differences::reference });
     registry.add(Reference { name: "kernelet-sad-16", compute: halves::reference });
 }

@@ -17,7 +17,7 @@ use crate::model::{Unit, Unsolvable};
 use crate::schedule::prune::Thresholds;
 use crate::schedule::{Choices, Options, Profile};
 
-/// The span of all profiles; of one kernel it shows what was found.
+/// The span of all profiles; of one kernel it shows what was found, and of two what they use of the GPU.
 pub(crate) const PROFILES: &str = "profiles";
 
 /// What gets idle and ready as a whole in the model.
@@ -82,10 +82,16 @@ impl Policy for KerneletParams {
         for program in programs {
             profiles.push(profiler.profile(program).await?);
         }
-        let mut attributes = Attributes::new();
-        if let [profile] = &profiles[..] {
-            attributes = shown(profile);
-        }
+        let attributes = match &profiles[..] {
+            [profile] => shown(profile),
+            [first, second] => vec![
+                ("pur_1", real(first.pur)),
+                ("mur_1", real(first.mur)),
+                ("pur_2", real(second.pur)),
+                ("mur_2", real(second.mur)),
+            ],
+            _ => Attributes::new(),
+        };
         driver.end_with(span, attributes);
         if !self.uncoalesced {
             profiles.iter_mut().for_each(|profile| profile.uncoalesced_fraction = 0.0);
