@@ -254,7 +254,10 @@ fn mmu(params: &str, sms: [Vec<(u64, MmuRequest)>; 2], commands: Vec<(u64, PageC
             MemAccess::Write(..) => MemResult::Written(1),
             MemAccess::Atomic(_) => panic!("the MMU has no atomics"),
         };
-        Some((MEMORY, MemReply { line: request.line, tag: request.tag, client: request.client, result, far: 0 }))
+        Some((
+            MEMORY,
+            MemReply { line: request.line, tag: request.tag, client: request.client, result, far: 0 },
+        ))
     });
     bench.lasts(last);
     let report = bench.run();

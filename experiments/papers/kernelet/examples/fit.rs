@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use clap::{Parser, ValueEnum};
 use counterpoint_kernelet::model::{Latency, Memory, Unit};
 use counterpoint_kernelet::replay::{Kernel, Source};
-use counterpoint_kernelet::schedule::Machine;
+use counterpoint_kernelet::schedule::{C2050_CLOCK, C2050_MEMORY, GTX680_CLOCK, GTX680_MEMORY, Machine};
 
 /// Fits the constants of the linear latency model to what kernels come to alone.
 #[derive(Parser)]
@@ -38,8 +38,8 @@ impl Card {
     /// The card with a memory, the cycles of its model in a second, and requests of 128 bytes in such a cycle.
     fn known(self) -> (fn(Memory) -> Machine, f64, f64) {
         match self {
-            Card::C2050 => (Machine::c2050, 1.15e9, 144e9 / 1.15e9 / 128.0),
-            Card::Gtx680 => (Machine::gtx680, 1.006e9, 192e9 / 1.006e9 / 128.0),
+            Card::C2050 => (Machine::c2050, C2050_CLOCK, C2050_MEMORY.bandwidth),
+            Card::Gtx680 => (Machine::gtx680, GTX680_CLOCK, GTX680_MEMORY.bandwidth),
         }
     }
 }

@@ -68,7 +68,9 @@ fn kernels_of(rows: &[Row]) -> Result<String, Box<dyn Error>> {
     for row in rows.iter().filter(|row| row["run"] == "model") {
         write!(text, "{},{}", row["application"], cell(row, "decided_ctas")?)?;
         write!(text, ",{:.6}", number(row, "ctas_1")? / 1e3)?;
-        for column in ["instructions", "memory", "uncoalesced", "warps", "threads", "registers", "shared", "pur", "mur"] {
+        for column in
+            ["instructions", "memory", "uncoalesced", "warps", "threads", "registers", "shared", "pur", "mur"]
+        {
             write!(text, ",{}", cell(row, &format!("profile_{column}"))?)?;
         }
         writeln!(text, ",{}", cell(row, "minimum_slice")?)?;

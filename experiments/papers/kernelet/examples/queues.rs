@@ -15,13 +15,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
-use counterpoint_kernelet::model::{Latency, Memory};
-use counterpoint_kernelet::paper::{C2050, GTX680, Gpu, WORKLOADS};
+use counterpoint_kernelet::paper::{ALPHA_M, ALPHA_P, C2050, GTX680, WORKLOADS};
 use counterpoint_kernelet::replay::{
     Choice, Measured, Outcome, Policy, Queue, Source, monte_carlo, quantile, replay,
 };
-use counterpoint_kernelet::schedule::prune::Thresholds;
-use counterpoint_kernelet::schedule::{Machine, Options};
+use counterpoint_kernelet::schedule::prune::{Thresholds, Use, pairs};
+use counterpoint_kernelet::schedule::{C2050_MEMORY, GTX680_MEMORY, Machine, Options, predict};
 
 /// Runs queues of the paper's mixes from measured rates.
 #[derive(Parser)]
@@ -48,24 +47,12 @@ struct Arguments {
     /// The GPU of the model, and its thresholds.
     #[arg(long, value_enum, default_value_t = Card::C2050)]
     machine: Card,
-    /// Latency of a coalesced access without contention, in cycles.
-    #[arg(long, default_value_t = 400.0)]
-    latency: f64,
-    /// The same of an uncoalesced access; that of a coalesced one if it is not given.
+    /// Prints each pair's profit (Eq. 1) in the model's slices, predicted and measured, instead of queues: Fig. 12.
     #[arg(long)]
-    uncoalesced_latency: Option<f64>,
-    /// Slope of both latencies in the requests outstanding by the bandwidth.
-    #[arg(long, default_value_t = 1.0)]
-    slope: f64,
-    /// Further cycles of both latencies.
-    #[arg(long, default_value_t = 0.0)]
-    offset: f64,
-    /// Bandwidth in requests per cycle; that of Table 2 with 128 bytes a request if it is not given.
+    profits: bool,
+    /// Prints how many pairs are pruned by thresholds from 0.1 to 1 and 0.015 to 0.15, instead of queues: Table 6.
     #[arg(long)]
-    bandwidth: Option<f64>,
-    /// Requests of an uncoalesced access.
-    #[arg(long, default_value_t = 8.0)]
-    requests: f64,
+    pruned: bool,
     /// Prints what was decided how often, too.
     #[arg(long)]
     decisions: bool,
@@ -79,25 +66,19 @@ enum Card {
 }
 
 impl Arguments {
-    /// Kernelet with the constants of the command line.
-    fn kernelet(&self) -> Policy {
-        let gpu: Gpu = match self.machine {
-            Card::C2050 => C2050,
-            Card::Gtx680 => GTX680,
-        };
-        let latency = |base| Latency { base, slope: self.slope, offset: self.offset };
-        let memory = Memory {
-            bandwidth: self.bandwidth.unwrap_or_else(|| gpu.requests_per_cycle(128.0)),
-            coalesced: latency(self.latency),
-            uncoalesced: latency(self.uncoalesced_latency.unwrap_or(self.latency)),
-            requests: self.requests,
-        };
-        let machine = match self.machine {
-            Card::C2050 => Machine::c2050(memory),
-            Card::Gtx680 => Machine::gtx680(memory),
+    /// The GPU with its constants, and the paper's thresholds.
+    fn model(&self) -> (Machine, Options) {
+        let (machine, gpu) = match self.machine {
+            Card::C2050 => (Machine::c2050(C2050_MEMORY), C2050),
+            Card::Gtx680 => (Machine::gtx680(GTX680_MEMORY), GTX680),
         };
         let thresholds = Thresholds { pur: gpu.alpha_p, mur: gpu.alpha_m };
-        Policy::Kernelet { machine, options: Options { thresholds, ..Options::default() } }
+        (machine, Options { thresholds, ..Options::default() })
+    }
+
+    fn kernelet(&self) -> Policy {
+        let (machine, options) = self.model();
+        Policy::Kernelet { machine, options }
     }
 
     fn measured(&self) -> Result<Measured, Box<dyn Error>> {
@@ -128,6 +109,13 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let measured = arguments.measured()?;
+    if arguments.profits {
+        return profits(&measured, arguments);
+    }
+    if arguments.pruned {
+        pruned(&measured);
+        return Ok(());
+    }
     for (mix, names) in WORKLOADS {
         match measured.places(names) {
             Ok(kernels) => print(mix, &kernels, &measured, arguments)?,
@@ -182,6 +170,47 @@ fn print(
     }
     println!();
     Ok(())
+}
+
+/// Each pair in the model's slices: predicted and measured profit.
+fn profits(measured: &Measured, arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    let (machine, options) = arguments.model();
+    let kernels = measured.kernels();
+    let mut errors = Vec::new();
+    println!("{:<11}{:>9}{:>11}{:>10}{:>8}", "pair", "slices", "predicted", "measured", "best");
+    for [first, second] in pairs(kernels.len()) {
+        let profiles = [first, second].map(|kernel| &kernels[kernel].profile);
+        let Some(found) = predict(profiles, &machine, &options)? else { continue };
+        let Some(together) = measured.at([first, second], found.slices) else { continue };
+        let came = measured.profit([first, second], &together);
+        let best = measured.best([first, second]).map_or(0.0, |(_, profit)| profit);
+        let names = format!("{}/{}", kernels[first].name, kernels[second].name);
+        let slices = format!("{}:{}", found.slices[0], found.slices[1]);
+        println!("{names:<11}{slices:>9}{:>11.3}{came:>10.3}{best:>8.3}", found.profit);
+        errors.push((found.profit - came).abs());
+    }
+    println!("mean error {:.3}", errors.iter().sum::<f64>() / errors.len().max(1) as f64);
+    Ok(())
+}
+
+/// How many pairs are pruned, as in Table 6.
+fn pruned(measured: &Measured) {
+    let uses: Vec<Use> = measured
+        .kernels()
+        .iter()
+        .map(|kernel| Use { pur: kernel.profile.pur, mur: kernel.profile.mur })
+        .collect();
+    let count = |pur: f64, mur: f64| {
+        let is_pruned =
+            |[first, second]: &[usize; 2]| Thresholds { pur, mur }.prunes(&uses[*first], &uses[*second]);
+        pairs(uses.len()).iter().filter(|pair| is_pruned(pair)).count()
+    };
+    let head: Vec<String> = ALPHA_P.iter().map(|pur| format!("{pur:>4}")).collect();
+    println!("alpha_m  {}", head.join(""));
+    for mur in ALPHA_M {
+        let cells: Vec<String> = ALPHA_P.iter().map(|&pur| format!("{:>4}", count(pur, mur))).collect();
+        println!("{mur:<9}{}", cells.join(""));
+    }
 }
 
 /// By how much the first takes longer, in per cent of the second.

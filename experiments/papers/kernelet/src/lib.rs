@@ -24,9 +24,7 @@ pub fn register(registry: &mut Registry) {
     for value in values::ALL {
         registry.add(value);
     }
-    for (sort, folder) in
-        [(Sort::Application, "applications"), (Sort::Overlay, "overlays"), (Sort::Study, "studies")]
-    {
+    for (sort, folder) in [(Sort::Application, "applications"), (Sort::Study, "studies")] {
         registry.add(Folder::new(sort, env!("CARGO_MANIFEST_DIR"), folder));
     }
 }

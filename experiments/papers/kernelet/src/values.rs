@@ -20,8 +20,16 @@ pub(crate) const ALL: [RunValue; 29] = [
     RunValue { name: "decided_ctas", unit: "CTAs", of: decided_ctas },
     RunValue { name: "ctas_1", unit: "CTAs/s", of: |run| Some(sides(run)?.first()?.ctas) },
     RunValue { name: "ctas_2", unit: "CTAs/s", of: |run| Some(sides(run)?.get(1)?.ctas) },
-    RunValue { name: "warp_rate_1", unit: "instructions/s", of: |run| Some(sides(run)?.first()?.instructions) },
-    RunValue { name: "warp_rate_2", unit: "instructions/s", of: |run| Some(sides(run)?.get(1)?.instructions) },
+    RunValue {
+        name: "warp_rate_1",
+        unit: "instructions/s",
+        of: |run| Some(sides(run)?.first()?.instructions),
+    },
+    RunValue {
+        name: "warp_rate_2",
+        unit: "instructions/s",
+        of: |run| Some(sides(run)?.get(1)?.instructions),
+    },
     RunValue {
         name: "predicted_1",
         unit: "instructions/cycle",
@@ -66,7 +74,11 @@ pub(crate) const ALL: [RunValue; 29] = [
         of: |run| shown(named(run, PROFILES)?, "registers"),
     },
     RunValue { name: "profile_threads", unit: "threads", of: |run| shown(named(run, PROFILES)?, "threads") },
-    RunValue { name: "profile_warps", unit: "warps", of: |run| shown(named(run, PROFILES)?, "warps_per_block") },
+    RunValue {
+        name: "profile_warps",
+        unit: "warps",
+        of: |run| shown(named(run, PROFILES)?, "warps_per_block"),
+    },
     RunValue { name: "profile_shared", unit: "B", of: |run| shown(named(run, PROFILES)?, "shared") },
     RunValue { name: "pur_1", unit: "of 1", of: |run| shown(named(run, PROFILES)?, "pur_1") },
     RunValue { name: "mur_1", unit: "of 1", of: |run| shown(named(run, PROFILES)?, "mur_1") },

@@ -211,7 +211,13 @@ impl DramController {
         let columns = self.timing.columns(parts, write);
         let places = if write { 1 } else { parts };
         self.queued += places;
-        let reply = MemReply { line: request.line, tag: request.tag, client: request.client, result, far: parts as u8 };
+        let reply = MemReply {
+            line: request.line,
+            tag: request.tag,
+            client: request.client,
+            result,
+            far: parts as u8,
+        };
         let payload = self.under_way.insert(Access { client, places, reply });
         self.scheduler.push(cycle, Request { bank, row, write, columns, label, payload });
         Ok(())

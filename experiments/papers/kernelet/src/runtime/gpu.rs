@@ -11,7 +11,8 @@ use counterpoint_protocols::launch::SmResources;
 
 use super::program::Program;
 use crate::model::{Latency, Memory};
-use crate::schedule::Machine;
+use crate::paper::{C2050, GTX680};
+use crate::schedule::{C2050_CLOCK, C2050_MEMORY, GTX680_CLOCK, GTX680_MEMORY, Machine};
 
 /// A card of Table 2.
 #[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,22 +63,23 @@ pub(super) struct GpuParams {
 pub(super) struct Gpu {
     /// What the model knows of it.
     pub(super) machine: Machine,
-    /// The clock of its cycles.
-    pub(super) clock: Hertz,
+    /// The clock of its cycles, in Hz.
+    pub(super) clock: f64,
+    /// The card's threshold of MUR.
+    pub(super) mur: f64,
     /// Bytes of a request of the model.
     pub(super) request: f64,
     occupancy: Occupancy,
 }
 
-/// Constants of a card, in its cycles. Latency and slope are fitted to what the eight kernels come to alone on the machines of the same
-/// names (example `fit`).
+/// What is known of a card.
 struct Constants {
     machine: fn(Memory) -> Machine,
-    clock: u64,
-    latency: f64,
-    slope: f64,
-    uncoalesced_requests: f64,
-    bandwidth: f64,
+    /// The clock of the model's cycles.
+    clock: f64,
+    memory: Memory,
+    /// `alpha_m`.
+    mur: f64,
 }
 
 impl Card {
@@ -87,29 +89,27 @@ impl Card {
         let memory = Memory::constant(1.0);
         let found = all.into_iter().find(|(_, machine)| machine(memory).offer.threads == sm.threads);
         let unknown = || {
-            Fault::new(format!("no card of the paper has {} threads on an SM: `gpu.like` says whose constants hold", sm.threads))
+            Fault::new(format!(
+                "no card of the paper has {} threads on an SM: `gpu.like` says whose constants hold",
+                sm.threads
+            ))
         };
         found.map(|(card, _)| card).ok_or_else(unknown)
     }
 
     const fn constants(self) -> Constants {
         match self {
-            // A cycle is one of the hot clock, in which the two schedulers issue one instruction together.
             Card::C2050 => Constants {
                 machine: Machine::c2050,
-                clock: 1_150_000_000,
-                latency: 398.0,
-                slope: 3.75,
-                uncoalesced_requests: 32.0,
-                bandwidth: 144e9,
+                clock: C2050_CLOCK,
+                memory: C2050_MEMORY,
+                mur: C2050.alpha_m,
             },
             Card::Gtx680 => Constants {
                 machine: Machine::gtx680,
-                clock: 1_006_000_000,
-                latency: 412.0,
-                slope: 0.64,
-                uncoalesced_requests: 32.0,
-                bandwidth: 192e9,
+                clock: GTX680_CLOCK,
+                memory: GTX680_MEMORY,
+                mur: GTX680.alpha_m,
             },
         }
     }
@@ -128,18 +128,19 @@ impl GpuParams {
             )));
         };
         let constants = self.like.map_or_else(|| Card::with(&description.sm), Ok)?.constants();
-        let clock = self.clock.map_or(constants.clock, Hertz::get);
-        let bandwidth = self.bandwidth.map_or(constants.bandwidth, |it| it.get() as f64);
-        let latency = |given: Option<f64>, known: f64| Latency {
-            base: given.unwrap_or(known),
-            slope: self.slope.unwrap_or(constants.slope),
-            offset: 0.0,
+        let clock = self.clock.map_or(constants.clock, |clock| clock.get() as f64);
+        let card = constants.memory;
+        let bytes = self.bandwidth.map_or(card.bandwidth * constants.clock * 128.0, |it| it.get() as f64);
+        let latency = |given: Option<f64>, known: Latency| Latency {
+            base: given.unwrap_or(known.base),
+            slope: self.slope.unwrap_or(known.slope),
+            offset: known.offset,
         };
         let memory = Memory {
-            bandwidth: bandwidth / clock as f64 / self.request.get() as f64,
-            coalesced: latency(self.latency, constants.latency),
-            uncoalesced: latency(self.uncoalesced_latency, constants.latency),
-            requests: self.uncoalesced_requests.unwrap_or(constants.uncoalesced_requests),
+            bandwidth: bytes / clock / self.request.get() as f64,
+            coalesced: latency(self.latency, card.coalesced),
+            uncoalesced: latency(self.uncoalesced_latency.or(self.latency), card.uncoalesced),
+            requests: self.uncoalesced_requests.unwrap_or(card.requests),
         };
         let known = (constants.machine)(memory);
         let machine = Machine {
@@ -149,7 +150,13 @@ impl GpuParams {
             offer: description.sm,
             memory,
         };
-        Ok(Gpu { machine, clock: Hertz::new(clock), request: self.request.get() as f64, occupancy: self.occupancy.clone() })
+        Ok(Gpu {
+            machine,
+            clock,
+            mur: constants.mur,
+            request: self.request.get() as f64,
+            occupancy: self.occupancy.clone(),
+        })
     }
 }
 

@@ -41,9 +41,9 @@ pub(super) struct KerneletParams {
     /// `alpha_p`: pairs whose PUR differ by less are pruned, if the MUR do so, too.
     #[param(default = "0.4", min = "0", max = "100")]
     pur: f64,
-    /// `alpha_m`: the same of MUR.
-    #[param(default = "0.1", min = "0", max = "100")]
-    mur: f64,
+    /// `alpha_m`: the same of MUR; the card's where it is not given.
+    #[param(min = "0", max = "100")]
+    mur: Option<f64>,
     /// The unit of the model.
     #[param(default = "block")]
     unit: UnitParam,
@@ -96,7 +96,7 @@ impl Policy for KerneletParams {
         if !self.uncoalesced {
             profiles.iter_mut().for_each(|profile| profile.uncoalesced_fraction = 0.0);
         }
-        let thresholds = Thresholds { pur: self.pur, mur: self.mur };
+        let thresholds = Thresholds { pur: self.pur, mur: self.mur.unwrap_or(gpu.mur) };
         let options = Options { thresholds, unit, ..Options::default() };
         Ok(Box::new(ByModel(Choices::new(profiles, gpu.machine, options))))
     }

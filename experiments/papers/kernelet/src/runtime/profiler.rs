@@ -70,7 +70,7 @@ impl Profiler<'_, '_, '_> {
             0 => (many, long.time),
             further => (further, long.time.saturating_sub(short.time)),
         };
-        let cycles = (time.as_ps().max(1) as f64) * 1e-12 * self.gpu.clock.get() as f64;
+        let cycles = (time.as_ps().max(1) as f64) * 1e-12 * self.gpu.clock;
         let further = further as f64;
         let part = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
         let CtaCounts { warp_insn, global_insn, uncoalesced_insn, .. } = long.counts;

@@ -3,11 +3,29 @@
 use counterpoint_protocols::launch::SmResources;
 
 use super::prune::ratio;
-use crate::model::{Memory, Sm};
+use crate::model::{Latency, Memory, Sm};
 use crate::paper;
 
 /// Threads of a warp.
 const WARP: u32 = 32;
+
+/// Memory of a card in cycles of its model: so many requests of 128 bytes in a cycle, of which an uncoalesced access has one for each lane.
+const fn memory(latency: f64, slope: f64, bytes_per_second: f64, clock: f64) -> Memory {
+    let latency = Latency { base: latency, slope, offset: 0.0 };
+    let bandwidth = bytes_per_second / clock / 128.0;
+    Memory { bandwidth, coalesced: latency, uncoalesced: latency, requests: 32.0 }
+}
+
+/// The clock of the C2050's model, in Hz: the hot clock, in a cycle of which both schedulers issue one instruction together. The paper prints
+/// 1147 MHz.
+pub const C2050_CLOCK: f64 = 1.15e9;
+/// The clock of the GTX680's model, in Hz. The paper prints 706 MHz.
+pub const GTX680_CLOCK: f64 = 1.006e9;
+
+/// The C2050's memory. Latency and slope are fitted to the IPC of the paper's kernels alone on the machine `c2050` (example `fit`).
+pub const C2050_MEMORY: Memory = memory(398.0, 3.75, 144e9, C2050_CLOCK);
+/// The GTX680's memory, fitted on the machine `gtx680`.
+pub const GTX680_MEMORY: Memory = memory(412.0, 0.64, 192e9, GTX680_CLOCK);
 
 /// A GPU.
 #[derive(Clone, Copy, Debug, PartialEq)]

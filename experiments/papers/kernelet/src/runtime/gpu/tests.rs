@@ -30,7 +30,7 @@ fn constants_are_the_cards_and_sms_are_the_devices() {
         assert_eq!((schedulers, peak_ipc), (known.schedulers, known.peak_ipc), "{name}");
         assert_eq!((sms, offer), (3, devices()[&0].sm), "{name}");
         // Requests of 128 B in a cycle.
-        let bandwidth = memory.bandwidth * 128.0 * gpu.clock.get() as f64;
+        let bandwidth = memory.bandwidth * 128.0 * gpu.clock;
         assert!((bandwidth / (paper.bandwidth_gb_s * 1e9) - 1.0).abs() < 1e-9, "{name}: {bandwidth}");
         for latency in [memory.coalesced, memory.uncoalesced] {
             assert!(
@@ -48,7 +48,7 @@ fn what_is_given_counts() {
                  uncoalesced_requests: 4, bandwidth: 64 GB/s, request: 32 B }";
     let found = gpu(given);
     let Machine { schedulers, peak_ipc, memory, .. } = found.machine;
-    assert_eq!((found.clock, schedulers, peak_ipc), (Hertz::new(2_000_000_000), 3, 1.5));
+    assert_eq!((found.clock, schedulers, peak_ipc), (2e9, 3, 1.5));
     let latency = |base| Latency { base, slope: 7.0, offset: 0.0 };
     let wanted =
         Memory { bandwidth: 1.0, coalesced: latency(10.0), uncoalesced: latency(20.0), requests: 4.0 };
