@@ -18,6 +18,7 @@ const PAGES: &[&str] = &[
     "experiments/papers/crcs/README.md",
     "experiments/papers/dka/README.md",
     "experiments/papers/interleave/README.md",
+    "experiments/papers/kernelet/README.md",
     "experiments/papers/narrow-tasks/README.md",
 ];
 
