@@ -6,10 +6,25 @@ use counterpoint_tests::points::assert_sound;
 fn every_study_can_be_run_and_its_points_are_sound() {
     assert_sound(&[
         ("kernelet-table-4", "/", 16, &["pur", "mur", "occupancy"]),
-        ("kernelet-kernels", "C2050", 16, &["measured", "predicted", "queue_time", "profile_pur", "profile_mur"]),
+        (
+            "kernelet-kernels",
+            "C2050",
+            16,
+            &["measured", "predicted", "queue_time", "profile_pur", "profile_mur"],
+        ),
         ("kernelet-pairs", "C2050 / PC/TEA", 8, &["queue_time"]),
-        ("kernelet-pairs", "C2050 / PC/TEA / 0 / balanced", 1, &["measured_1", "measured_2", "predicted", "slice_1", "slice_2"]),
-        ("kernelet-figure-4", "T1/T5", 1, &["pur_1", "mur_1", "pur_2", "mur_2", "warp_rate_1", "warp_rate_2"]),
+        (
+            "kernelet-pairs",
+            "C2050 / PC/TEA / 0 / balanced",
+            1,
+            &["measured_1", "measured_2", "predicted", "slice_1", "slice_2"],
+        ),
+        (
+            "kernelet-figure-4",
+            "T1/T5",
+            1,
+            &["pur_1", "mur_1", "pur_2", "mur_2", "warp_rate_1", "warp_rate_2"],
+        ),
         ("kernelet-figure-6", "C2050 / SAD", 9, &["queue_time"]),
     ]);
 }

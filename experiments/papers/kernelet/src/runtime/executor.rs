@@ -1,8 +1,8 @@
 //! Runs the queue: admits what has come, asks what runs next, and sends it slice by slice.
 //!
 //! A decision holds until one of its kernels has no blocks left to send, and arrivals meanwhile wait for the next one. Each kernel of a
-//! pair has a stream; slices of both are sent in turn, and two of each are under way, so that the device that ends one has the
-//! next. The next decision's slices follow right behind the last ones: it is made when these have been sent, and not further ahead.
+//! pair has a stream, and a slice is sent when the one before it on its stream has ended. The next decision's slices follow right behind
+//! the last ones: it is made when these have been sent, and not further ahead.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,9 +24,6 @@ use super::queued::Policy;
 pub(crate) const QUEUE: &str = "queue";
 /// How spans of decisions begin.
 pub(crate) const CO_SCHEDULE: &str = "co-schedule ";
-
-/// Slices of a stream that are under way at a time.
-const AHEAD: usize = 2;
 
 /// A kernel's part of a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +85,8 @@ struct Started {
 struct Executor<'d, 'a> {
     driver: &'d mut Driver<'a>,
     programs: Vec<Program>,
+    /// Commands of a stream that are under way at a time.
+    ahead: usize,
     started: Vec<Started>,
     /// By stream, what is under way.
     streams: BTreeMap<u32, Vec<CommandId>>,
@@ -104,9 +103,10 @@ struct Side {
 }
 
 impl<'d, 'a> Executor<'d, 'a> {
-    fn new(driver: &'d mut Driver<'a>) -> Result<Self, Fault> {
+    fn new(driver: &'d mut Driver<'a>, params: &QueueParams) -> Result<Self, Fault> {
         let programs = programs(&driver.application())?;
-        Ok(Executor { driver, programs, started: Vec::new(), streams: BTreeMap::new() })
+        let ahead = params.ahead as usize;
+        Ok(Executor { driver, programs, ahead, started: Vec::new(), streams: BTreeMap::new() })
     }
 
     /// Copies in or out on the default stream.
@@ -228,7 +228,7 @@ impl<'d, 'a> Executor<'d, 'a> {
         let stream = side.streams[side.turn];
         let under_way = self.streams.entry(stream).or_default();
         under_way.retain(|id| self.driver.is_under_way(*id));
-        if instance.left == 0 || under_way.len() == AHEAD {
+        if instance.left == 0 || under_way.len() >= self.ahead {
             return Ok(false);
         }
         let program = &self.programs[instance.kernel];
@@ -251,7 +251,7 @@ impl<'d, 'a> Executor<'d, 'a> {
 /// Does everything from prelude to postlude.
 pub(super) async fn run<P: Policy>(driver: &mut Driver<'_>, policy: &P, run: SpanId) -> Result<(), Fault> {
     prelude(driver, run).await?;
-    let mut executor = Executor::new(driver)?;
+    let mut executor = Executor::new(driver, policy.queue())?;
     executor.copies(Direction::HostToDevice, run).await?;
     let mut scheduler = policy.scheduler(executor.driver, &executor.programs, run).await?;
     executor.run(policy.queue(), &mut *scheduler, run).await?;

@@ -18,6 +18,11 @@ pub(super) struct QueueParams {
     /// The seed of the arrivals: they are those of a replay with this seed.
     #[param(default = "1")]
     pub(super) seed: u64,
+    /// Commands of a stream that are under way at a time. With 1 the host sends a slice when it knows that the one before has ended, so that
+    /// what lies at the head of the device's queue never waits; with more, a slice waits there for the one before, and with one
+    /// hardware queue so does all behind it.
+    #[param(default = "1", min = "1", max = "1024")]
+    pub(super) ahead: u32,
 }
 
 /// An instance of a kernel.
