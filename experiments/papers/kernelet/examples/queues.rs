@@ -20,7 +20,7 @@ use counterpoint_kernelet::replay::{
     Choice, Measured, Outcome, Policy, Queue, Source, monte_carlo, quantile, replay,
 };
 use counterpoint_kernelet::schedule::prune::{Thresholds, Use, pairs};
-use counterpoint_kernelet::schedule::{C2050_MEMORY, GTX680_MEMORY, Machine, Options, predict};
+use counterpoint_kernelet::schedule::{C2050_MEMORY, GTX680_MEMORY, Machine, Options};
 
 /// Runs queues of the paper's mixes from measured rates.
 #[derive(Parser)]
@@ -47,9 +47,6 @@ struct Arguments {
     /// The GPU of the model, and its thresholds.
     #[arg(long, value_enum, default_value_t = Card::C2050)]
     machine: Card,
-    /// Prints each pair's profit (Eq. 1) in the model's slices, predicted and measured, instead of queues: Fig. 12.
-    #[arg(long)]
-    profits: bool,
     /// Prints how many pairs are pruned by thresholds from 0.1 to 1 and 0.015 to 0.15, instead of queues: Table 6.
     #[arg(long)]
     pruned: bool,
@@ -109,9 +106,6 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let measured = arguments.measured()?;
-    if arguments.profits {
-        return profits(&measured, arguments);
-    }
     if arguments.pruned {
         pruned(&measured);
         return Ok(());
@@ -169,27 +163,6 @@ fn print(
         }
     }
     println!();
-    Ok(())
-}
-
-/// Each pair in the model's slices: predicted and measured profit.
-fn profits(measured: &Measured, arguments: &Arguments) -> Result<(), Box<dyn Error>> {
-    let (machine, options) = arguments.model();
-    let kernels = measured.kernels();
-    let mut errors = Vec::new();
-    println!("{:<11}{:>9}{:>11}{:>10}{:>8}", "pair", "slices", "predicted", "measured", "best");
-    for [first, second] in pairs(kernels.len()) {
-        let profiles = [first, second].map(|kernel| &kernels[kernel].profile);
-        let Some(found) = predict(profiles, &machine, &options)? else { continue };
-        let Some(together) = measured.at([first, second], found.slices) else { continue };
-        let came = measured.profit([first, second], &together);
-        let best = measured.best([first, second]).map_or(0.0, |(_, profit)| profit);
-        let names = format!("{}/{}", kernels[first].name, kernels[second].name);
-        let slices = format!("{}:{}", found.slices[0], found.slices[1]);
-        println!("{names:<11}{slices:>9}{:>11.3}{came:>10.3}{best:>8.3}", found.profit);
-        errors.push((found.profit - came).abs());
-    }
-    println!("mean error {:.3}", errors.iter().sum::<f64>() / errors.len().max(1) as f64);
     Ok(())
 }
 
