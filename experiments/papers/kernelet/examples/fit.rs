@@ -2,7 +2,8 @@
 //!
 //! `cargo run --release -p counterpoint-kernelet --example fit -- KERNELS.csv c2050`
 //!
-//! `L0` and the slope `a0` are searched for that give the least sum of squared errors of the IPC. Both kinds of access have the same `L0`: an
+//! `L0` and the slope `a0` are searched for that give the least sum of squares of the logarithm of predicted by measured IPC: slices and
+//! profits (Eqs. 8 and 1) depend on ratios of IPC, and a kernel of low IPC counts as much as one of high IPC. Both kinds of access have the same `L0`: an
 //! uncoalesced one has more requests outstanding. A fitted `L0` holds `b0`, and what the model does not know: a warp of the model waits for each access, and one of the
 //! machine for the first result that it needs.
 
@@ -82,13 +83,13 @@ fn main() -> ExitCode {
         measured.iter().map(|kernel| kernel.profile.alone(&machine, Unit::Block).ok()).collect()
     };
     let squares = |constants: Constants| {
-        let errors = predicted(constants).map(|found| {
-            found.iter().zip(&ipc).map(|(found, ipc)| (found - ipc) * (found - ipc)).sum::<f64>()
-        });
+        let errors = predicted(constants)
+            .map(|found| found.iter().zip(&ipc).map(|(found, ipc)| (found / ipc).ln().powi(2)).sum::<f64>());
         errors.unwrap_or(f64::INFINITY)
     };
     let best = search([400.0, 1.0], squares);
     println!("latency {:.0}, slope {:.2}", best[0], best[1]);
+    println!("sum of squares {:.4}", squares(best));
     println!("kernel  measured  predicted");
     let found = predicted(best).unwrap_or_default();
     for ((kernel, ipc), found) in measured.iter().zip(&ipc).zip(&found) {

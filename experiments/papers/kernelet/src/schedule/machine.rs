@@ -23,9 +23,9 @@ pub const C2050_CLOCK: f64 = 1.15e9;
 pub const GTX680_CLOCK: f64 = 1.006e9;
 
 /// The C2050's memory. Latency and slope are fitted to the IPC of the paper's kernels alone on the machine `c2050` (example `fit`).
-pub const C2050_MEMORY: Memory = memory(398.0, 3.75, 144e9, C2050_CLOCK);
+pub const C2050_MEMORY: Memory = memory(53.0, 11.12, 144e9, C2050_CLOCK);
 /// The GTX680's memory, fitted on the machine `gtx680`.
-pub const GTX680_MEMORY: Memory = memory(412.0, 0.64, 192e9, GTX680_CLOCK);
+pub const GTX680_MEMORY: Memory = memory(71.0, 4.30, 192e9, GTX680_CLOCK);
 
 /// A GPU.
 #[derive(Clone, Copy, Debug, PartialEq)]
