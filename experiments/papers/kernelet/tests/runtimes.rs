@@ -114,7 +114,6 @@ fn under_each_runtime_every_block_of_every_instance_runs_once() {
         "{ kernelet: { queue: { instances: 3 }, profile: { waves: 1, overhead: 0 } } }",
         "{ monte-carlo: { queue: { instances: 3 } } }",
         "{ optimal: { queue: { instances: 3 } } }",
-        "{ optimal: { queue: { instances: 3 }, table: gtx680 } }",
         "{ slices: { queue: { instances: 3 }, blocks: [1, 2] } }",
         "{ slices: { queue: { instances: 3 }, even: on, streams: 2 } }",
     ] {

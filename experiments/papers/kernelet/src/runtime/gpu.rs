@@ -16,7 +16,7 @@ use crate::schedule::{C2050_CLOCK, C2050_MEMORY, GTX680_CLOCK, GTX680_MEMORY, Ma
 
 /// A card of Table 2.
 #[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Card {
+enum Card {
     /// A Tesla C2050.
     C2050,
     /// A GeForce GTX 680.

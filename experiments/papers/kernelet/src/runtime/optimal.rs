@@ -7,7 +7,6 @@ use counterpoint_framework::telemetry::SpanId;
 use counterpoint_host_model::Driver;
 
 use super::executor::{Decision, Scheduler};
-use super::gpu::Card;
 use super::program::Program;
 use super::queue::{Instance, QueueParams};
 use super::queued::{Policy, Queued};
@@ -22,14 +21,11 @@ macro_rules! table {
     };
 }
 
-/// What comes, and by which rates pairs are chosen.
+/// What comes. Rates are those of the C2050, and slices those of its number of SMs.
 #[derive(Clone, Debug, Params)]
 pub(super) struct OptimalParams {
     /// What comes, and when.
     queue: QueueParams,
-    /// The card whose measured rates count. Slices are those of its number of SMs.
-    #[param(default = "c2050")]
-    table: Card,
 }
 
 /// The runtime `optimal`.
@@ -62,20 +58,13 @@ impl Policy for OptimalParams {
 impl OptimalParams {
     fn by_rates(&self, programs: &[Program]) -> Result<ByRates, Fault> {
         let names: Vec<&str> = programs.iter().map(|program| &*program.name).collect();
-        ByRates::new(&measured(self.table)?, &names)
+        ByRates::new(&measured()?, &names)
     }
 }
 
 /// The rates of kernels alone, and of pairs.
-fn tables(card: Card) -> [Source<'static>; 2] {
-    match card {
-        Card::C2050 => [table!("c2050/kernels.csv"), table!("c2050/pairs.csv")],
-        Card::Gtx680 => [table!("gtx680/kernels.csv"), table!("gtx680/pairs.csv")],
-    }
-}
-
-fn measured(card: Card) -> Result<Measured, Fault> {
-    let [kernels, pairs] = tables(card);
+fn measured() -> Result<Measured, Fault> {
+    let (kernels, pairs) = (table!("c2050/kernels.csv"), table!("c2050/pairs.csv"));
     Measured::read(kernels, pairs, None).map_err(|report| Fault::new(report.render()))
 }
 
@@ -172,11 +161,9 @@ mod tests {
     }
 
     #[test]
-    fn the_tables_of_both_cards_have_kernels_of_the_paper() {
-        for card in [Card::C2050, Card::Gtx680] {
-            let measured = measured(card).unwrap();
-            let is_known = |name: &str| APPLICATIONS.iter().any(|(_, kernel)| *kernel == name);
-            assert!(measured.kernels().len() > 1 && measured.kernels().iter().all(|it| is_known(&it.name)));
-        }
+    fn the_table_has_the_kernels_of_the_paper() {
+        let names: Vec<String> =
+            measured().unwrap().kernels().iter().map(|kernel| kernel.name.clone()).collect();
+        assert_eq!(names, APPLICATIONS.map(|(_, kernel)| kernel));
     }
 }

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     fn params(instances: u32, every: u64) -> QueueParams {
-        QueueParams { instances, every: SimTime::from_ps(every), seed: 1 }
+        QueueParams { instances, every: SimTime::from_ps(every), seed: 1, ahead: 1 }
     }
 
     #[test]

@@ -44,7 +44,7 @@ fn constants_are_the_cards_and_sms_are_the_devices() {
 
 #[test]
 fn what_is_given_counts() {
-    let given = "{ clock: 2 GHz, schedulers: 3, peak_ipc: 1.5, latency: 10, uncoalesced_latency: 20, slope: 7, \
+    let given = "{ like: gtx680, clock: 2 GHz, schedulers: 3, peak_ipc: 1.5, latency: 10, uncoalesced_latency: 20, slope: 7, \
                  uncoalesced_requests: 4, bandwidth: 64 GB/s, request: 32 B }";
     let found = gpu(given);
     let Machine { schedulers, peak_ipc, memory, .. } = found.machine;
