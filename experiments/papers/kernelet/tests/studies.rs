@@ -14,12 +14,6 @@ fn every_study_can_be_run_and_its_points_are_sound() {
         ),
         ("kernelet-pairs", "C2050 / PC/TEA", 8, &["queue_time"]),
         (
-            "kernelet-pairs",
-            "C2050 / PC/TEA / 0 / balanced",
-            1,
-            &["measured_1", "measured_2", "predicted", "slice_1", "slice_2"],
-        ),
-        (
             "kernelet-figure-4",
             "T1/T5",
             1,
