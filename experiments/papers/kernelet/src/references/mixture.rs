@@ -1,4 +1,4 @@
-//! `kernelet-test`: sums of words after so many multiply-adds each.
+//! `kernelet-test`: sums of vectors of four words after so many multiply-adds each.
 
 use counterpoint_simulation::references::ReferenceInput;
 
@@ -9,9 +9,12 @@ const THREADS: usize = 256;
 pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     let threads = input.size("blocks")? * THREADS;
     let (loads, work) = (input.size("loads")?, input.size("work")?);
-    let words = input.f32s_of("words", threads * loads)?;
+    let words = input.f32s_of("words", 4 * threads * loads)?;
     let sums = (0..threads).map(|thread| {
-        let values = (0..loads).map(|load| worked(words[load * threads + thread], work));
+        let values = (0..loads).map(|load| {
+            let vector = 4 * (load * threads + thread);
+            worked((words[vector] + words[vector + 1]) + (words[vector + 2] + words[vector + 3]), work)
+        });
         values.fold(0.0, |sum: f32, value| sum + value)
     });
     Ok(sums.flat_map(f32::to_le_bytes).collect())
