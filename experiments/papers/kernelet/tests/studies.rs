@@ -16,8 +16,8 @@ fn every_study_can_be_run_and_its_points_are_sound() {
         (
             "kernelet-figure-4",
             "T1/T5",
-            1,
-            &["pur_1", "mur_1", "pur_2", "mur_2", "warp_rate_1", "warp_rate_2"],
+            4,
+            &["warp_rate_1", "warp_rate_2", "pur_difference", "mur_difference"],
         ),
         ("kernelet-figure-6", "C2050 / SAD", 9, &["queue_time"]),
     ]);
