@@ -295,7 +295,7 @@ impl L2Slice {
         self.to_memory.push_back(MemRequest { line, tag, client: 0, label, access });
     }
 
-    /// Does what the request asks, all its bytes being here; the reply is ready at `ready`, and so many sectors have been fetched for it.
+    /// Does what the request asks, all its bytes being here; the reply is ready at `ready`. `far` is the sectors fetched for it.
     fn finish(
         &mut self,
         way: WayId,

@@ -9,13 +9,14 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the result, and what is wrong")]
 
+use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, ValueEnum};
+use clap::Parser;
 use counterpoint_kernelet::model::{Latency, Memory, Unit};
-use counterpoint_kernelet::replay::{Kernel, Source};
-use counterpoint_kernelet::schedule::{C2050_CLOCK, C2050_MEMORY, GTX680_CLOCK, GTX680_MEMORY, Machine};
+use counterpoint_kernelet::replay::{Kernel, Text};
+use counterpoint_kernelet::schedule::{Card, Machine};
 
 /// Fits the constants of the linear latency model to what kernels come to alone.
 #[derive(Parser)]
@@ -23,26 +24,11 @@ struct Arguments {
     /// Kernels with their profiles and their rates alone.
     kernels: PathBuf,
     /// The card.
+    #[arg(value_parser = Card::named)]
     card: Card,
     /// Requests of an uncoalesced access.
     #[arg(long, default_value_t = 32.0)]
     requests: f64,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Card {
-    C2050,
-    Gtx680,
-}
-
-impl Card {
-    /// The card with a memory, the cycles of its model in a second, and requests of 128 bytes in such a cycle.
-    fn known(self) -> (fn(Memory) -> Machine, f64, f64) {
-        match self {
-            Card::C2050 => (Machine::c2050, C2050_CLOCK, C2050_MEMORY.bandwidth),
-            Card::Gtx680 => (Machine::gtx680, GTX680_CLOCK, GTX680_MEMORY.bandwidth),
-        }
-    }
 }
 
 /// Latency without contention, and the slope.
@@ -52,31 +38,28 @@ type Constants = [f64; 2];
 const FINEST: f64 = 0.002;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    let text = match std::fs::read_to_string(&arguments.kernels) {
-        Ok(text) => text,
+    match run(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {}: {error}", arguments.kernels.display());
-            return ExitCode::FAILURE;
+            eprintln!("{error}");
+            ExitCode::FAILURE
         }
-    };
-    let name = arguments.kernels.display().to_string();
-    let measured = match Kernel::read(Source { name: &name, text: &text }) {
-        Ok(measured) => measured,
-        Err(report) => {
-            eprintln!("{report}");
-            return ExitCode::FAILURE;
-        }
-    };
-    let (machine, clock, bandwidth) = arguments.card.known();
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    let text = Text::read(&arguments.kernels)?;
+    let measured = Kernel::read(text.source())?;
+    let Card { machine: known, .. } = arguments.card;
     let with = |[base, slope]: Constants| {
         let latency = Latency { base, slope, offset: 0.0 };
-        machine(Memory { requests: arguments.requests, ..Memory::uniform(latency, bandwidth) })
+        let memory = Memory::uniform(latency, known.memory.bandwidth);
+        Machine { memory: Memory { requests: arguments.requests, ..memory }, ..known }
     };
-    let sms = f64::from(with([1.0; 2]).sms);
+    let cycles = arguments.card.cycles();
     let ipc: Vec<f64> = measured
         .iter()
-        .map(|kernel| kernel.rate * 1e3 * kernel.profile.instructions_per_block / (sms * clock))
+        .map(|kernel| kernel.rate * 1e3 * kernel.profile.instructions_per_block / cycles)
         .collect();
     let predicted = |constants: Constants| -> Option<Vec<f64>> {
         let machine = with(constants);
@@ -97,7 +80,7 @@ fn main() -> ExitCode {
     }
     let error = found.iter().zip(&ipc).map(|(found, ipc)| (found - ipc).abs()).sum::<f64>();
     println!("mean error {:.4}", error / ipc.len() as f64);
-    ExitCode::SUCCESS
+    Ok(())
 }
 
 /// Steps along each constant, up and down, as long as one is better, and then half as far.

@@ -10,18 +10,14 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is a command")]
 
 use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, ValueEnum};
+use clap::Parser;
 use counterpoint_kernelet::model::{Resident, Unit, Unsolvable};
-use counterpoint_kernelet::paper::{C2050, GTX680};
-use counterpoint_kernelet::replay::{Kernel, Measured, Source};
+use counterpoint_kernelet::replay::{Kernel, Measured, Text};
 use counterpoint_kernelet::schedule::prune::pairs;
-use counterpoint_kernelet::schedule::{
-    C2050_CLOCK, C2050_MEMORY, GTX680_CLOCK, GTX680_MEMORY, Machine, Options, Profile, predict, profit,
-    slices,
-};
+use counterpoint_kernelet::schedule::{Card, Machine, Options, Profile, predict, profit, slices};
 
 /// Predicts kernels and pairs that were measured.
 #[derive(Parser)]
@@ -31,7 +27,7 @@ struct Arguments {
     /// CSV of pairs in slices.
     pairs: PathBuf,
     /// The GPU of the model.
-    #[arg(long, value_enum, default_value_t = Card::C2050)]
+    #[arg(long, value_parser = Card::named, default_value = "c2050")]
     machine: Card,
     /// All accesses count as coalesced.
     #[arg(long)]
@@ -39,13 +35,6 @@ struct Arguments {
     /// Warp schedulers of the model, in the place of the card's.
     #[arg(long)]
     schedulers: Option<u32>,
-}
-
-/// A GPU of Table 2.
-#[derive(Clone, Copy, ValueEnum)]
-enum Card {
-    C2050,
-    Gtx680,
 }
 
 /// What is predicted beside what was measured.
@@ -73,12 +62,6 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-fn read(path: &Path) -> Result<(String, String), String> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| format!("cannot read `{}`: {error}", path.display()))?;
-    Ok((path.display().to_string(), text))
 }
 
 /// The model, whole and as the options have it.
@@ -112,18 +95,11 @@ impl Model {
 }
 
 fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
-    let (kernels, rows) = (read(&arguments.kernels)?, read(&arguments.pairs)?);
-    let measured = Measured::read(
-        Source { name: &kernels.0, text: &kernels.1 },
-        Source { name: &rows.0, text: &rows.1 },
-        None,
-    )?;
-    let (whole, clock, gpu) = match arguments.machine {
-        Card::C2050 => (Machine::c2050(C2050_MEMORY), C2050_CLOCK, C2050),
-        Card::Gtx680 => (Machine::gtx680(GTX680_MEMORY), GTX680_CLOCK, GTX680),
-    };
+    let (kernels, pairs) = (Text::read(&arguments.kernels)?, Text::read(&arguments.pairs)?);
+    let measured = Measured::read(kernels.source(), pairs.source(), None)?;
+    let Card { gpu, machine: whole, .. } = arguments.machine;
     let reduced = Machine { schedulers: arguments.schedulers.unwrap_or(whole.schedulers), ..whole };
-    let cycles = clock * f64::from(whole.sms) / 1e3;
+    let cycles = arguments.machine.cycles() / 1e3;
     let model = Model { whole, reduced, coalesced: arguments.coalesced, cycles };
     // A fifth of the peak.
     let scope = gpu.peak_ipc / 5.0;

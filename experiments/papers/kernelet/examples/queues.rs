@@ -11,16 +11,16 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is a command")]
 
 use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, ValueEnum};
-use counterpoint_kernelet::paper::{ALPHA_M, ALPHA_P, C2050, GTX680, WORKLOADS};
+use clap::Parser;
+use counterpoint_kernelet::paper::{ALPHA_M, ALPHA_P, WORKLOADS};
 use counterpoint_kernelet::replay::{
-    Choice, Measured, Outcome, Policy, Queue, Source, monte_carlo, quantile, replay,
+    Choice, Measured, Outcome, Policy, Queue, Text, monte_carlo, quantile, replay,
 };
+use counterpoint_kernelet::schedule::Card;
 use counterpoint_kernelet::schedule::prune::{Thresholds, Use, pairs};
-use counterpoint_kernelet::schedule::{C2050_MEMORY, GTX680_MEMORY, Machine, Options};
 
 /// Runs queues of the paper's mixes from measured rates.
 #[derive(Parser)]
@@ -45,7 +45,7 @@ struct Arguments {
     #[arg(long, default_value_t = 1000)]
     monte_carlo: usize,
     /// The GPU of the model, and its thresholds.
-    #[arg(long, value_enum, default_value_t = Card::C2050)]
+    #[arg(long, value_parser = Card::named, default_value = "c2050")]
     machine: Card,
     /// Prints how many pairs are pruned by thresholds from 0.1 to 1 and 0.015 to 0.15, instead of queues: Table 6.
     #[arg(long)]
@@ -55,43 +55,16 @@ struct Arguments {
     decisions: bool,
 }
 
-/// A GPU of Table 2.
-#[derive(Clone, Copy, ValueEnum)]
-enum Card {
-    C2050,
-    Gtx680,
-}
-
 impl Arguments {
-    /// The GPU with its constants, and the paper's thresholds.
-    fn model(&self) -> (Machine, Options) {
-        let (machine, gpu) = match self.machine {
-            Card::C2050 => (Machine::c2050(C2050_MEMORY), C2050),
-            Card::Gtx680 => (Machine::gtx680(GTX680_MEMORY), GTX680),
-        };
-        let thresholds = Thresholds { pur: gpu.alpha_p, mur: gpu.alpha_m };
-        (machine, Options { thresholds, ..Options::default() })
-    }
-
     fn kernelet(&self) -> Policy {
-        let (machine, options) = self.model();
-        Policy::Kernelet { machine, options }
+        Policy::Kernelet { machine: self.machine.machine, options: self.machine.options() }
     }
 
     fn measured(&self) -> Result<Measured, Box<dyn Error>> {
-        let text = |path: &Path| {
-            let text = std::fs::read_to_string(path);
-            let text = text.map_err(|error| format!("cannot read `{}`: {error}", path.display()))?;
-            Ok::<_, String>((path.display().to_string(), text))
-        };
-        let (kernels, pairs) = (text(&self.kernels)?, text(&self.pairs)?);
-        let tails = self.tails.as_deref().map(text).transpose()?;
-        Ok(Measured::read(source(&kernels), source(&pairs), tails.as_ref().map(source))?)
+        let (kernels, pairs) = (Text::read(&self.kernels)?, Text::read(&self.pairs)?);
+        let tails = self.tails.as_deref().map(Text::read).transpose()?;
+        Ok(Measured::read(kernels.source(), pairs.source(), tails.as_ref().map(Text::source))?)
     }
-}
-
-fn source((name, text): &(String, String)) -> Source<'_> {
-    Source { name, text }
 }
 
 fn main() -> ExitCode {

@@ -5,8 +5,8 @@ use counterpoint_simulation::launches::is_launch;
 use counterpoint_simulation::run::RunSummary;
 use counterpoint_simulation::run_value::RunValue;
 
-use crate::paper::{C2050, GTX680};
 use crate::runtime::{CO_SCHEDULE, PROFILES, QUEUE};
+use crate::schedule::Card;
 
 /// All of them.
 pub(crate) const ALL: [RunValue; 29] = [
@@ -98,13 +98,10 @@ struct Known {
 
 /// The C2050's cycles in Table 2 are those of its hot clock, two of which are one of the machine's.
 fn known(machine: &str) -> Option<Known> {
-    let (gpu, hot, clock) = match machine {
-        "c2050" => (C2050, 2.0, 1.15e9),
-        "gtx680" => (GTX680, 1.0, 1.006e9),
-        _ => return None,
-    };
-    let sms = f64::from(gpu.sms);
-    Some(Known { peak: sms * gpu.peak_ipc * hot, cycles: sms * clock })
+    let card = Card::named(machine).ok()?;
+    let hot = if card == Card::C2050 { 2.0 } else { 1.0 };
+    let sms = f64::from(card.machine.sms);
+    Some(Known { peak: sms * card.machine.peak_ipc * hot, cycles: card.cycles() })
 }
 
 fn spans(run: &RunSummary) -> impl Iterator<Item = &Span> {

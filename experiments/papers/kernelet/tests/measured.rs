@@ -3,10 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use counterpoint_kernelet::model::Unit;
-use counterpoint_kernelet::paper::{C2050, WORKLOADS};
+use counterpoint_kernelet::paper::WORKLOADS;
 use counterpoint_kernelet::replay::{Measured, Policy, Queue, Source, monte_carlo, replay};
-use counterpoint_kernelet::schedule::prune::Thresholds;
-use counterpoint_kernelet::schedule::{C2050_CLOCK, C2050_MEMORY, Machine, Options};
+use counterpoint_kernelet::schedule::Card;
 
 macro_rules! table {
     ($name:literal) => {
@@ -18,13 +17,8 @@ fn measured() -> Measured {
     Measured::read(table!("kernels.csv"), table!("pairs.csv"), Some(table!("tails.csv"))).unwrap()
 }
 
-fn machine() -> Machine {
-    Machine::c2050(C2050_MEMORY)
-}
-
 fn kernelet() -> Policy {
-    let thresholds = Thresholds { pur: C2050.alpha_p, mur: C2050.alpha_m };
-    Policy::Kernelet { machine: machine(), options: Options { thresholds, ..Options::default() } }
+    Policy::Kernelet { machine: Card::C2050.machine, options: Card::C2050.options() }
 }
 
 /// Milliseconds of a mix under BASE, Kernelet and OPT.
@@ -45,8 +39,8 @@ fn near(value: f64, expected: f64, tolerance: f64) {
 
 #[test]
 fn kernels_alone_are_predicted_as_the_page_says() {
-    let (measured, machine) = (measured(), machine());
-    let cycles = C2050_CLOCK * f64::from(machine.sms) / 1e3;
+    let (measured, machine) = (measured(), Card::C2050.machine);
+    let cycles = Card::C2050.cycles() / 1e3;
     let error = measured.kernels().iter().map(|kernel| {
         let came = kernel.rate * kernel.profile.instructions_per_block / cycles;
         (kernel.profile.alone(&machine, Unit::Block).unwrap() - came).abs()

@@ -44,7 +44,7 @@ pub use outcome::{Choice, Outcome, Used};
 pub(crate) use pending::Pending;
 pub use policy::{Policy, replay};
 pub use queue::{Arrival, Queue};
-pub use table::Source;
+pub use table::{Source, Text};
 
 #[cfg(test)]
 mod properties;

@@ -1,5 +1,7 @@
 //! A CSV text with named columns, and what is wrong with it by line.
 
+use std::path::Path;
+
 use counterpoint_framework::model::{Diagnostic, Diagnostics, FileId, SourceMap, Span};
 use csv::StringRecord;
 
@@ -10,6 +12,30 @@ pub struct Source<'a> {
     pub name: &'a str,
     /// Its text. The first line has the names of the columns, in any order; further columns are left alone.
     pub text: &'a str,
+}
+
+/// A CSV file that has been read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Text {
+    name: String,
+    text: String,
+}
+
+impl Text {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// A sentence with the path, if it cannot be read.
+    pub fn read(path: &Path) -> Result<Text, String> {
+        let text = std::fs::read_to_string(path);
+        let text = text.map_err(|error| format!("cannot read `{}`: {error}", path.display()))?;
+        Ok(Text { name: path.display().to_string(), text })
+    }
+
+    /// The text with the name of the file.
+    pub fn source(&self) -> Source<'_> {
+        Source { name: &self.name, text: &self.text }
+    }
 }
 
 /// The rows of a text, each with the wanted columns in their order.

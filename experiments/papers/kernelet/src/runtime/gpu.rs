@@ -11,12 +11,11 @@ use counterpoint_protocols::launch::SmResources;
 
 use super::program::Program;
 use crate::model::{Latency, Memory};
-use crate::paper::{C2050, GTX680};
-use crate::schedule::{C2050_CLOCK, C2050_MEMORY, GTX680_CLOCK, GTX680_MEMORY, Machine};
+use crate::schedule::{Card, Machine};
 
 /// A card of Table 2.
 #[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
-enum Card {
+enum Like {
     /// A Tesla C2050.
     C2050,
     /// A GeForce GTX 680.
@@ -28,7 +27,7 @@ enum Card {
 #[derive(Clone, Debug, Params)]
 pub(super) struct GpuParams {
     /// The card; without it, the one of Table 2 with as many threads on an SM as the device has.
-    like: Option<Card>,
+    like: Option<Like>,
     /// The clock of the model's cycles: a scheduler of the model issues an instruction of a warp in each.
     clock: Option<Hertz>,
     /// Warp schedulers of an SM in the model.
@@ -72,45 +71,22 @@ pub(super) struct Gpu {
     occupancy: Occupancy,
 }
 
-/// What is known of a card.
-struct Constants {
-    machine: fn(Memory) -> Machine,
-    /// The clock of the model's cycles.
-    clock: f64,
-    memory: Memory,
-    /// `alpha_m`.
-    mur: f64,
+/// The card with such SMs.
+fn with(sm: &SmResources) -> Result<Card, Fault> {
+    let found = [Card::C2050, Card::GTX680].into_iter().find(|card| card.machine.offer.threads == sm.threads);
+    found.ok_or_else(|| {
+        Fault::new(format!(
+            "no card of the paper has {} threads on an SM: `gpu.like` says whose constants hold",
+            sm.threads
+        ))
+    })
 }
 
-impl Card {
-    /// The card with such SMs.
-    fn with(sm: &SmResources) -> Result<Self, Fault> {
-        let all = [(Card::C2050, Machine::c2050 as fn(Memory) -> Machine), (Card::Gtx680, Machine::gtx680)];
-        let memory = Memory::constant(1.0);
-        let found = all.into_iter().find(|(_, machine)| machine(memory).offer.threads == sm.threads);
-        let unknown = || {
-            Fault::new(format!(
-                "no card of the paper has {} threads on an SM: `gpu.like` says whose constants hold",
-                sm.threads
-            ))
-        };
-        found.map(|(card, _)| card).ok_or_else(unknown)
-    }
-
-    const fn constants(self) -> Constants {
+impl Like {
+    const fn card(self) -> Card {
         match self {
-            Card::C2050 => Constants {
-                machine: Machine::c2050,
-                clock: C2050_CLOCK,
-                memory: C2050_MEMORY,
-                mur: C2050.alpha_m,
-            },
-            Card::Gtx680 => Constants {
-                machine: Machine::gtx680,
-                clock: GTX680_CLOCK,
-                memory: GTX680_MEMORY,
-                mur: GTX680.alpha_m,
-            },
+            Like::C2050 => Card::C2050,
+            Like::Gtx680 => Card::GTX680,
         }
     }
 }
@@ -127,10 +103,11 @@ impl GpuParams {
                 "a queue of kernels has one GPU; this machine has {count} in use"
             )));
         };
-        let constants = self.like.map_or_else(|| Card::with(&description.sm), Ok)?.constants();
-        let clock = self.clock.map_or(constants.clock, |clock| clock.get() as f64);
-        let card = constants.memory;
-        let bytes = self.bandwidth.map_or(card.bandwidth * constants.clock * 128.0, |it| it.get() as f64);
+        let card = self.like.map_or_else(|| with(&description.sm), |like| Ok(like.card()))?;
+        let Card { machine: known, .. } = card;
+        let clock = self.clock.map_or(card.clock, |clock| clock.get() as f64);
+        let bytes = known.memory.bandwidth * card.clock * 128.0;
+        let bytes = self.bandwidth.map_or(bytes, |bandwidth| bandwidth.get() as f64);
         let latency = |given: Option<f64>, known: Latency| Latency {
             base: given.unwrap_or(known.base),
             slope: self.slope.unwrap_or(known.slope),
@@ -138,11 +115,10 @@ impl GpuParams {
         };
         let memory = Memory {
             bandwidth: bytes / clock / self.request.get() as f64,
-            coalesced: latency(self.latency, card.coalesced),
-            uncoalesced: latency(self.uncoalesced_latency.or(self.latency), card.uncoalesced),
-            requests: self.uncoalesced_requests.unwrap_or(card.requests),
+            coalesced: latency(self.latency, known.memory.coalesced),
+            uncoalesced: latency(self.uncoalesced_latency.or(self.latency), known.memory.uncoalesced),
+            requests: self.uncoalesced_requests.unwrap_or(known.memory.requests),
         };
-        let known = (constants.machine)(memory);
         let machine = Machine {
             sms: description.capacity.sms,
             schedulers: self.schedulers.unwrap_or(known.schedulers),
@@ -153,7 +129,7 @@ impl GpuParams {
         Ok(Gpu {
             machine,
             clock,
-            mur: constants.mur,
+            mur: card.gpu.alpha_m,
             request: self.request.get() as f64,
             occupancy: self.occupancy.clone(),
         })

@@ -2,7 +2,8 @@
 
 use counterpoint_protocols::launch::SmResources;
 
-use super::prune::ratio;
+use super::Options;
+use super::prune::{Thresholds, ratio};
 use crate::model::{Latency, Memory, Sm};
 use crate::paper;
 
@@ -16,16 +17,54 @@ const fn memory(latency: f64, slope: f64, bytes_per_second: f64, clock: f64) -> 
     Memory { bandwidth, coalesced: latency, uncoalesced: latency, requests: 32.0 }
 }
 
-/// The clock of the C2050's model, in Hz: the hot clock, in a cycle of which both schedulers issue one instruction together. The paper prints
-/// 1147 MHz.
-pub const C2050_CLOCK: f64 = 1.15e9;
-/// The clock of the GTX680's model, in Hz. The paper prints 706 MHz.
-pub const GTX680_CLOCK: f64 = 1.006e9;
+/// A card of Table 2 as the model knows it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Card {
+    /// What the paper prints of it.
+    pub gpu: paper::Gpu,
+    /// The clock of the model's cycles, in Hz.
+    pub clock: f64,
+    /// What the scheduler knows of it. Latency and slope are fitted to the IPC of the paper's kernels alone on the machine of the same
+    /// name (example `fit`).
+    pub machine: Machine,
+}
 
-/// The C2050's memory. Latency and slope are fitted to the IPC of the paper's kernels alone on the machine `c2050` (example `fit`).
-pub const C2050_MEMORY: Memory = memory(53.0, 11.12, 144e9, C2050_CLOCK);
-/// The GTX680's memory, fitted on the machine `gtx680`.
-pub const GTX680_MEMORY: Memory = memory(71.0, 4.30, 192e9, GTX680_CLOCK);
+impl Card {
+    /// The C2050. A cycle is one of the hot clock, in which both schedulers issue one instruction together; the paper prints 1147 MHz.
+    pub const C2050: Card = Card {
+        gpu: paper::C2050,
+        clock: 1.15e9,
+        machine: Machine::c2050(memory(53.0, 11.12, 144e9, 1.15e9)),
+    };
+
+    /// The GTX680. The paper prints 706 MHz.
+    pub const GTX680: Card = Card {
+        gpu: paper::GTX680,
+        clock: 1.006e9,
+        machine: Machine::gtx680(memory(71.0, 4.30, 192e9, 1.006e9)),
+    };
+
+    /// The card of this name, in letters of any size.
+    ///
+    /// # Errors
+    /// A sentence with the names that there are.
+    pub fn named(name: &str) -> Result<Card, String> {
+        let found =
+            [Card::C2050, Card::GTX680].into_iter().find(|card| card.gpu.name.eq_ignore_ascii_case(name));
+        found.ok_or_else(|| format!("`{name}` is no card of the paper: expected c2050 or gtx680"))
+    }
+
+    /// Cycles of all SMs in a second.
+    pub fn cycles(&self) -> f64 {
+        f64::from(self.machine.sms) * self.clock
+    }
+
+    /// The paper's thresholds for it, and all else as usual.
+    pub fn options(&self) -> Options {
+        let thresholds = Thresholds { pur: self.gpu.alpha_p, mur: self.gpu.alpha_m };
+        Options { thresholds, ..Options::default() }
+    }
+}
 
 /// A GPU.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -13,7 +13,7 @@ pub mod slices;
 use counterpoint_protocols::launch::SmResources;
 
 pub use choices::Choices;
-pub use machine::{C2050_CLOCK, C2050_MEMORY, GTX680_CLOCK, GTX680_MEMORY, Machine};
+pub use machine::{Card, Machine};
 
 use crate::model::{Resident, Unit, Unsolvable};
 use crate::paper::C2050;
