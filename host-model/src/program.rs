@@ -132,6 +132,14 @@ impl LaunchStep {
         self.grid.iter().map(|&size| u64::from(size)).product()
     }
 
+    /// Puts a rewritten kernel in place of its kernel. A thread has the registers that it had, which the application's file may know better
+    /// than our estimate does, and those that rewriting adds by that estimate.
+    pub fn rewrite(&mut self, kernel: Arc<Kernel>) {
+        let added = kernel.registers_per_thread().saturating_sub(self.kernel.registers_per_thread());
+        self.registers += added;
+        self.kernel = kernel;
+    }
+
     /// The kernel's parameters as bytes, where buffers lie at the given addresses.
     pub fn params(&self, address: impl Fn(BufferId) -> u64) -> Vec<u8> {
         let mut params = vec![0; self.kernel.param_bytes() as usize];

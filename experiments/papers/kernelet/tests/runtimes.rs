@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use counterpoint_framework::model::Registry;
-use counterpoint_framework::telemetry::Span;
+use counterpoint_framework::telemetry::{Span, StatValue};
 use counterpoint_framework::time::SimTime;
 use counterpoint_kernelet::replay::Queue;
 use counterpoint_ptx::slice::sliced;
@@ -226,4 +226,20 @@ fn a_kernel_without_measured_rates_is_refused() {
         error.contains("`optimal` has no measured rates of `vecadd`; it has those of `kernelet-"),
         "{error}"
     );
+}
+
+/// The file of ST gives its registers, 32, where our estimate is 35 of the kernel and of what runs its slices.
+#[test]
+fn slices_have_as_many_blocks_on_an_sm_as_the_kernel_whole() {
+    for (runtime, kernel) in
+        [("{consolidation: {}}", "stencil3d#1"), ("{slices: {blocks: [1], streams: 16}}", "stencil3d__slice#1")]
+    {
+        let runtime = format!("host.cpu.runtime={runtime}");
+        let sets = ["app.size=small", "gpu.scheduler.policy=concurrent", &runtime];
+        let summary = run_with(&request("c2050", "kernelet-st", &sets), registry());
+        assert_verified(&summary);
+        let path = format!("gpu.scheduler.kernels[{kernel}]");
+        let row = summary.report.stats.iter().find(|row| row.path == path && row.label.name == "ctas_per_sm");
+        assert_eq!(row.unwrap().value, StatValue::Count(8), "{kernel}");
+    }
 }

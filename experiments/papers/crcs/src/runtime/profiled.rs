@@ -65,8 +65,7 @@ impl Rewritten {
     /// Puts the rewritten kernel into a launch.
     fn replace(&self, launch: &mut LaunchStep) {
         if let Some(kernel) = self.kernels.get(&key(launch)) {
-            launch.registers = launch.registers.max(kernel.registers_per_thread());
-            launch.kernel = Arc::clone(kernel);
+            launch.rewrite(Arc::clone(kernel));
         }
     }
 

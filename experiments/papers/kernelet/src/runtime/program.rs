@@ -33,13 +33,11 @@ impl Program {
             return self.whole.clone();
         }
         let numbers = slice.arguments(self.whole.grid).map(|it| Argument::Value(it.to_le_bytes().into()));
-        LaunchStep {
-            kernel: Arc::clone(&self.twin),
-            grid: slice.grid(),
-            registers: self.whole.registers.max(self.twin.registers_per_thread()),
-            arguments: self.whole.arguments.iter().cloned().chain(numbers).collect(),
-            ..self.whole.clone()
-        }
+        let mut launch = self.whole.clone();
+        launch.rewrite(Arc::clone(&self.twin));
+        launch.grid = slice.grid();
+        launch.arguments.extend(numbers);
+        launch
     }
 }
 
