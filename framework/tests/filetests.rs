@@ -9,7 +9,7 @@ mod machines;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use counterpoint_framework::topology::{explain, explain_faults, explain_overlay, list, resolve, schema};
+use counterpoint_framework::topology::{TOPICS, explain, explain_language, list, resolve, schema};
 use machines::{catalogue, load_text};
 
 struct Case {
@@ -39,7 +39,7 @@ fn parse(text: &str) -> Case {
                 if case.machine.is_empty() {
                     case.machine = name.to_owned();
                 }
-                if name.starts_with("overlay") {
+                if name.starts_with("overlay") && name != "overlays/base.yaml" {
                     case.overlays.push(name.to_owned());
                 }
                 case.files.insert(name.to_owned(), body.to_owned());
@@ -115,13 +115,26 @@ Ports
     assert!(text.contains("capacity: a size, 1 KiB to 1 MiB, default 16 KiB"), "{text}");
     assert!(text.contains("- least-recent\n"), "{text}");
     assert!(list(&catalogue).contains("test/host       Launches.\n"), "{}", list(&catalogue));
-    let text = explain_overlay();
+    let text = explain_language("overlay").unwrap();
     for key in ["set", "modules", "instances", "components", "links", "replace", "unlink", "exports"] {
         assert!(text.contains(&format!("\n  {key}: a ")), "{key} is missing in {text}");
     }
-    let text = explain_faults();
+    let text = explain_language("faults").unwrap();
     assert!(text.contains("- withhold-credit\n"), "{text}");
     assert!(text.contains("probability: a number, 0 to 1, optional"), "{text}");
+}
+
+#[test]
+fn every_topic_of_the_language_has_a_page() {
+    for topic in TOPICS {
+        let page = explain_language(topic).unwrap();
+        assert!(page.starts_with(&format!("{topic}\n  ")), "{page}");
+        assert!(page.lines().all(|line| line.chars().count() <= 120), "{page}");
+    }
+    assert_eq!(explain_language("machines"), None);
+    let link = explain_language("link").unwrap();
+    assert!(link.contains("  back: cycles or a time\n"), "{link}");
+    assert!(explain_language("expressions").unwrap().contains("  ceil: (x)\n"));
 }
 
 #[test]

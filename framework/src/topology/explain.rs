@@ -4,9 +4,7 @@ use std::fmt::Write;
 
 use crate::model::families::Described;
 use crate::model::ports::{PortInfo, PortShape};
-use crate::model::{Catalogue, Families, FaultParams, Field, KindInfo, Params};
-
-use super::overlay::{OWN_KEYS, OverlayKey, PATCH_KEYS};
+use crate::model::{Catalogue, Families, Field, KindInfo};
 
 /// The documentation of a kind: what it models, its parameters and its ports.
 pub fn explain(kind: &KindInfo, families: &Families) -> String {
@@ -51,47 +49,6 @@ pub fn explain_file(name: &str, doc: &str, keys: &[Field]) -> String {
     out
 }
 
-/// The documentation of what can go wrong on links: an entry of a machine's or an overlay's `faults:`.
-pub fn explain_faults() -> String {
-    let mut out = String::from("faults\n");
-    paragraph(
-        &mut out,
-        1,
-        "What goes wrong on links, as a list of maps under `faults:` in a machine or an overlay, such as \
-         `- { to: \"gpu.sm[0].memory\", fault: drop, nth: 5 }`. A link is named by the port that its messages leave from \
-         or arrive at. Several faults of one link happen in the order of the list. Without `nth`, `every` or \
-         `probability` a fault happens to every message.",
-    );
-    paragraph(
-        &mut out,
-        1,
-        "The link's messages pass a component of their own, `PORT!fault`, whose statistics tell what happened. Those that \
-         meet no fault take as long as before, except on a link of a single cycle of the sender, which takes one more.",
-    );
-    out.push_str("\nKeys\n");
-    fields(&mut out, 1, &FaultParams::fields(), &Described::new(&Families::default()));
-    out
-}
-
-/// The documentation of overlays: their keys.
-pub fn explain_overlay() -> String {
-    let mut out = String::from("overlay\n");
-    paragraph(
-        &mut out,
-        1,
-        "What is changed of a machine without changing its file: settings, faults, and components and links that are added or \
-         replaced, in the machine itself or in its modules. A machine builds on the overlays that it includes; `--with` \
-         applies others, in their order. Two overlays do not replace, add or take away the same thing.",
-    );
-    out.push_str("\nKeys\n");
-    for OverlayKey { name, holds, doc } in OWN_KEYS.iter().chain(&PATCH_KEYS) {
-        // Writing to a String cannot fail.
-        let _ = writeln!(out, "  {name}: {holds}");
-        paragraph(&mut out, 3, doc);
-    }
-    out
-}
-
 /// All kinds, each with the first sentence of its documentation.
 pub fn list(catalogue: &Catalogue) -> String {
     let width = catalogue.kinds().map(|kind| kind.name.len()).max().unwrap_or(0);
@@ -104,7 +61,7 @@ pub fn list(catalogue: &Catalogue) -> String {
     out
 }
 
-fn fields(out: &mut String, depth: usize, list: &[Field], families: &Described<'_>) {
+pub(super) fn fields(out: &mut String, depth: usize, list: &[Field], families: &Described<'_>) {
     for field in list {
         let mut facts = vec![field.kind.description.clone()];
         match (field.bounds.min, field.bounds.max) {
@@ -148,7 +105,7 @@ fn indent(depth: usize) -> String {
 }
 
 /// A documentation text, wrapped.
-fn paragraph(out: &mut String, depth: usize, text: &str) {
+pub(super) fn paragraph(out: &mut String, depth: usize, text: &str) {
     const WIDTH: usize = 100;
     for block in text.split("\n\n").filter(|block| !block.trim().is_empty()) {
         let mut line = indent(depth);

@@ -7,11 +7,25 @@
 use crate::model::diagnostics::nearest;
 use crate::model::{Diagnostic, Diagnostics, Node, Span, Value};
 
+use super::keys::KeyDoc;
 pub use super::number::Number;
 
 /// Deeper nesting is refused, so that evaluation cannot exhaust the stack.
 const DEEPEST: usize = 64;
-const FUNCTIONS: [&str; 6] = ["min", "max", "ceil", "log2", "sqrt", "random"];
+
+/// The functions, each with its arguments.
+pub(super) const FUNCTIONS: [KeyDoc; 6] = [
+    KeyDoc { name: "min", holds: "(a, b, …)", doc: "The smallest." },
+    KeyDoc { name: "max", holds: "(a, b, …)", doc: "The largest." },
+    KeyDoc { name: "ceil", holds: "(x)", doc: "x rounded up. Quotients in x are exact: `ceil(n / 16)` blocks of 16 cover n." },
+    KeyDoc { name: "log2", holds: "(x)", doc: "The logarithm of a power of two." },
+    KeyDoc { name: "sqrt", holds: "(x)", doc: "The root of the square of a whole number." },
+    KeyDoc {
+        name: "random",
+        holds: "(seed, index, count)",
+        doc: "A whole number from 0 to count - 1, uniformly distributed, and always the same for a seed and an index.",
+    },
+];
 
 /// What is wrong with an expression, and where in its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -364,13 +378,13 @@ impl Parser<'_> {
                 if self.peek() != Some('(') {
                     return Ok(Term { start, length, kind: Kind::Name(word) });
                 }
-                let Some(function) = FUNCTIONS.into_iter().find(|function| *function == word) else {
-                    let message =
-                        format!("unknown function `{word}`; there are min, max, ceil, log2, sqrt and random");
+                let Some(function) = FUNCTIONS.iter().find(|function| function.name == word) else {
+                    let names = super::keys::names(&FUNCTIONS);
+                    let message = format!("unknown function `{word}`; there are {}", names.join(", "));
                     return Err(ExpressionError { start, length, message, suggestion: None });
                 };
                 let arguments = self.arguments()?;
-                Ok(Term { start, length: self.at - start, kind: Kind::Call(function, arguments) })
+                Ok(Term { start, length: self.at - start, kind: Kind::Call(function.name, arguments) })
             }
             Some(found) => Err(self.error(format!("unexpected `{found}`"))),
             None => Err(self.error("the expression ends where a number or a name is due".into())),

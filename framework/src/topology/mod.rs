@@ -1,6 +1,6 @@
 //! From YAML to a machine, one pass a file, each with one input and one output:
 //! `source` (files to trees), `module` and `overlay` (trees to parts), `patch` (what overlays add and replace, into the
-//! others), `expand` with `overrides`, `clocks`, `wire` and `medium` (parts to a flat list), `check` with `faults` (a flat list to a [`Machine`]), `build` (a machine to one that runs); `resolve`, `explain` and `schema` print.
+//! others), `expand` with `overrides`, `clocks`, `wire` and `medium` (parts to a flat list), `check` with `faults` (a flat list to a [`Machine`]), `build` (a machine to one that runs); `resolve`, `explain`, `language` and `schema` print, from `keys`.
 //! Every pass reports all it finds; only a load without a problem is a machine.
 
 mod build;
@@ -10,6 +10,8 @@ mod expand;
 mod explain;
 pub mod expression;
 mod faults;
+mod keys;
+mod language;
 mod machine;
 mod medium;
 mod module;
@@ -26,7 +28,8 @@ mod wire;
 
 pub use crate::telemetry::natural;
 pub use build::{RunReport, build, run};
-pub use explain::{explain, explain_faults, explain_file, explain_overlay, list};
+pub use explain::{explain, explain_file, list};
+pub use language::{TOPICS, explain_language};
 pub use machine::{Endpoint, Follows, Instance, Link, Machine, Origin};
 pub use resolve::{flow, resolve, resolve_plain};
 pub use schema::{schema, schema_of_file};

@@ -3,6 +3,7 @@
 use crate::model::diagnostics::nearest;
 use crate::model::{Diagnostic, Diagnostics, Key, Node, Span, Value, has_moved};
 
+use super::keys::{self, names};
 use super::machine::{Follows, Origin};
 use super::source::Document;
 
@@ -174,42 +175,12 @@ impl Text {
     }
 }
 
-const MACHINE_KEYS: [&str; 12] = [
-    "counterpoint",
-    "machine",
-    "description",
-    "follows",
-    "include",
-    "parameters",
-    "clocks",
-    "components",
-    "links",
-    "set",
-    "faults",
-    "moved",
-];
-const MODULE_KEYS: [&str; 11] = [
-    "counterpoint",
-    "module",
-    "description",
-    "include",
-    "parameters",
-    "clocks",
-    "components",
-    "links",
-    "set",
-    "exports",
-    "moved",
-];
-const PARAMETER_KEYS: [&str; 5] = ["type", "default", "min", "max", "doc"];
-const LINK_KEYS: [&str; 7] = ["from", "to", "latency", "back", "capacity", "bandwidth", "count"];
-
 /// Takes a document apart.
 pub(super) fn parse(document: &Document, diagnostics: &mut Diagnostics) -> Module {
     let mut parser = Parser { diagnostics };
     let node = &document.node;
-    let keys: &[&str] = if node.get("machine").is_some() { &MACHINE_KEYS } else { &MODULE_KEYS };
-    parser.known_keys(node, keys);
+    let keys = if node.get("machine").is_some() { &keys::MACHINE[..] } else { &keys::MODULE };
+    parser.known_keys(node, &names(keys));
     let parameters = parser.parameters(node);
     let components = parser.components(node, "components");
     let follows = node.get("follows").and_then(|node| parser.follows(node));
@@ -326,7 +297,7 @@ impl Parser<'_> {
             self.diagnostics.report(Diagnostic::new(node.span, message).help(help));
             return None;
         }
-        self.known_keys(node, &PARAMETER_KEYS);
+        self.known_keys(node, &names(&keys::PARAMETER));
         let part = |name| node.get(name).cloned();
         let (kind, default, min, max) = (part("type"), part("default"), part("min"), part("max"));
         Some(ParameterEntry { key: key.clone(), kind, default, min, max })
@@ -346,7 +317,7 @@ impl Parser<'_> {
         };
         match (node.get("type"), node.get("module")) {
             (Some(kind), None) => {
-                let own = ["type", "clock", "count"];
+                let own = names(&keys::COMPONENT);
                 let parameters = entries.iter().filter(|(key, _)| !own.contains(&key.name.as_str()));
                 Some(Body::Kind {
                     kind: kind.clone(),
@@ -356,7 +327,7 @@ impl Parser<'_> {
                 })
             }
             (None, Some(module)) => {
-                self.known_keys(node, &["module", "count", "set"]);
+                self.known_keys(node, &names(&keys::USE));
                 Some(Body::Module { module: module.clone(), set: self.entries(node, "set") })
             }
             (both, _) => {
@@ -439,7 +410,7 @@ impl Parser<'_> {
             self.diagnostics.report(Diagnostic::new(node.span, message).help(help));
             return None;
         }
-        self.known_keys(node, &LINK_KEYS);
+        self.known_keys(node, &names(&keys::LINK));
         let mut end = |name: &str| {
             let text = node.get(name).and_then(Text::of);
             if text.is_none() {

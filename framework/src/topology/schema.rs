@@ -6,8 +6,9 @@
 
 use serde_json::{Map, Value, json};
 
+use super::keys::{COMPONENT, KeyDoc, LINK, MACHINE, MODULE, OVERLAY, PARAMETER, PATCH, USE};
 use super::machine::Follows;
-use super::overlay::{OWN_KEYS, OverlayKey, PATCH_KEYS};
+use super::parameter_types::{ANY, TYPES};
 use crate::model::families::Described;
 use crate::model::{Catalogue, Families, FaultParams, Field, KindInfo, Params, TypeInfo};
 
@@ -15,81 +16,56 @@ use crate::model::{Catalogue, Families, FaultParams, Field, KindInfo, Params, Ty
 pub fn schema(catalogue: &Catalogue) -> Value {
     let kinds: Vec<Value> =
         catalogue.kinds().map(|kind| component(kind, &Described::new(&catalogue.families))).collect();
-    let any_map = |doc: &str| json!({ "type": "object", "description": doc });
-    json!({
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Counterpoint machine, module or overlay",
-        "type": "object",
-        "required": ["counterpoint"],
-        "additionalProperties": false,
-        "properties": {
-            "counterpoint": { "const": 1, "description": "Version of the format." },
-            "machine": text("Name of the machine."),
-            "module": text("Name of the module."),
-            "overlay": text("Name of the overlay."),
-            "description": text("What it is, for people."),
-            "follows": {
-                "enum": Follows::ALL.map(Follows::as_str),
-                "description": "What decides between a machine's parameters where sources differ.",
-            },
-            "include": {
-                "description": "Files with the modules that this one uses, relative to it.",
-                "anyOf": [text("A file."), { "type": "array", "items": text("A file.") }],
-            },
-            "parameters": {
-                "type": "object",
-                "description": "What users of the module may set.",
-                "additionalProperties": parameter(),
-            },
-            "clocks": {
-                "type": "object",
-                "description": "Frequencies by name.",
-                "additionalProperties": text("A frequency, such as 700 MHz."),
-            },
-            "components": {
-                "type": "object",
-                "description": "The parts by name.",
-                "additionalProperties": { "anyOf": [module(), { "oneOf": kinds }] },
-            },
-            "links": { "type": "array", "description": "What joins the parts.", "items": link() },
-            "faults": {
-                "type": "array",
-                "description": "What goes wrong on links, for a machine or an overlay.",
-                "items": object(&FaultParams::fields(), &Described::new(&catalogue.families)),
-            },
-            "exports": any_map("Ports of parts that the module offers as its own."),
-            "set": any_map("Values for parameters of parts, by path."),
-            "moved": {
-                "type": "object",
-                "description": "Names that are no longer here, each with a sentence that says what to write.",
-                "additionalProperties": text("What to write."),
-            },
-            "replace": described(json!({ "$ref": "#/properties/components" }), doc("replace")),
-            "unlink": described(json!({ "$ref": "#/properties/links" }), doc("unlink")),
-            "modules": patches("modules"),
-            "instances": patches("instances"),
-        },
-    })
-}
-
-/// What an overlay changes of modules, by name or path.
-fn patches(name: &str) -> Value {
-    let key = |key: &OverlayKey| {
-        let same = json!({ "$ref": format!("#/properties/{}", key.name) });
-        (key.name.to_owned(), described(same, key.doc))
+    let clock = text("A frequency, such as 700 MHz, or in a module's `set` the name of a clock of the module around it.");
+    let part = json!({ "anyOf": [module(), { "oneOf": kinds }] });
+    let shape = |name: &str| match name {
+        "counterpoint" => json!({ "const": 1 }),
+        "machine" | "module" | "overlay" | "description" => string(),
+        "follows" => json!({ "enum": Follows::ALL.map(Follows::as_str) }),
+        "include" => json!({ "anyOf": [string(), { "type": "array", "items": string() }] }),
+        "parameters" => map(parameter()),
+        "clocks" => map(clock.clone()),
+        "components" => map(part.clone()),
+        "replace" => json!({ "$ref": "#/properties/components" }),
+        "links" => json!({ "type": "array", "items": link() }),
+        "unlink" => json!({ "$ref": "#/properties/links" }),
+        "faults" => {
+            let fault = object(&FaultParams::fields(), &Described::new(&catalogue.families));
+            json!({ "type": "array", "items": fault })
+        }
+        "moved" => map(string()),
+        "modules" | "instances" => map(keys(&PATCH, |name| json!({ "$ref": format!("#/properties/{name}") }))),
+        _ => json!({ "type": "object" }),
     };
-    let keys: Map<String, Value> = PATCH_KEYS.iter().map(key).collect();
-    let patch = json!({ "type": "object", "additionalProperties": false, "properties": keys });
-    json!({ "type": "object", "description": doc(name), "additionalProperties": patch })
+    let mut schema = keys(MACHINE.iter().chain(&MODULE).chain(&OVERLAY).chain(&PATCH), shape);
+    if let Some(schema) = schema.as_object_mut() {
+        schema.insert("$schema".to_owned(), "https://json-schema.org/draft/2020-12/schema".into());
+        schema.insert("title".to_owned(), "Counterpoint machine, module or overlay".into());
+        schema.insert("required".to_owned(), json!(["counterpoint"]));
+    }
+    schema
 }
 
-/// What a key of an overlay means.
-fn doc(name: &str) -> &'static str {
-    OWN_KEYS.iter().chain(&PATCH_KEYS).find(|key| key.name == name).map_or("", |key| key.doc)
+/// A map with some keys, where `shape` has the schemas of their values. Of two keys of one name the first counts.
+fn keys<'k>(keys: impl IntoIterator<Item = &'k KeyDoc>, shape: impl Fn(&str) -> Value) -> Value {
+    let mut properties = Map::new();
+    for KeyDoc { name, doc, .. } in keys {
+        properties.entry(*name).or_insert_with(|| described(shape(name), doc));
+    }
+    json!({ "type": "object", "additionalProperties": false, "properties": properties })
+}
+
+/// A map from names to values of one shape.
+fn map(value: Value) -> Value {
+    json!({ "type": "object", "additionalProperties": value })
+}
+
+fn string() -> Value {
+    json!({ "type": "string" })
 }
 
 fn text(doc: &str) -> Value {
-    json!({ "type": "string", "description": doc })
+    described(string(), doc)
 }
 
 /// The schema of files that are a map of parameters.
@@ -118,56 +94,41 @@ fn described(mut schema: Value, doc: &str) -> Value {
 }
 
 fn parameter() -> Value {
-    let types = ["count", "number", "switch", "text", "size", "time", "cycles", "frequency", "rate", "any"];
-    json!({
-        "type": "object",
-        "additionalProperties": false,
-        "properties": {
-            "type": { "enum": types, "description": "What values it takes." },
-            "default": { "description": "The value if none is set." },
-            "min": described(scalar(), "Smallest value."),
-            "max": described(scalar(), "Largest value."),
-            "doc": text("What it means."),
-        },
+    let types: Vec<&str> = TYPES.iter().map(|(name, _)| *name).chain([ANY]).collect();
+    keys(&PARAMETER, |name| match name {
+        "type" => json!({ "enum": types }),
+        "default" => json!({}),
+        "doc" => string(),
+        _ => scalar(),
     })
 }
 
 fn module() -> Value {
-    json!({
-        "type": "object",
-        "required": ["module"],
-        "additionalProperties": false,
-        "properties": {
-            "module": text("Name of an included module."),
-            "count": described(scalar(), "Makes an array of this length."),
-            "set": { "type": "object", "description": "Values for its parameters and parts, by path." },
-        },
-    })
+    let mut schema = keys(&USE, |name| match name {
+        "set" => json!({ "type": "object" }),
+        "module" => string(),
+        _ => scalar(),
+    });
+    schema["required"] = json!(["module"]);
+    schema
 }
 
 fn link() -> Value {
-    let map = json!({
-        "type": "object",
-        "required": ["from", "to"],
-        "additionalProperties": false,
-        "properties": {
-            "from": text("The sending port: component.port."),
-            "to": text("The receiving port."),
-            "latency": text("The time a message takes: cycles of the sender's clock, or a time."),
-            "back": text("The time in the other direction of a socket; the same if not given."),
-            "capacity": described(scalar(), "The receiver's buffer, in messages."),
-            "bandwidth": text("The rate at which bytes pass."),
-            "count": text("How far an index ranges that stands in no array of parts: between two arrays of ports."),
-        },
-    });
+    let mut map = keys(&LINK, |name| if name == "capacity" { scalar() } else { string() });
+    map["required"] = json!(["from", "to"]);
     json!({ "anyOf": [text("from -> to"), map] })
 }
 
 fn component(kind: &KindInfo, families: &Described<'_>) -> Value {
     let mut properties = properties(&(kind.fields)(), families);
-    properties.insert("type".to_owned(), json!({ "const": kind.name, "description": kind.doc }));
-    properties.insert("clock".to_owned(), text("Name of its clock."));
-    properties.insert("count".to_owned(), described(scalar(), "Makes an array of this length."));
+    for KeyDoc { name, doc, .. } in &COMPONENT {
+        let shape = match *name {
+            "type" => json!({ "const": kind.name, "description": kind.doc }),
+            "clock" => text(doc),
+            _ => described(scalar(), doc),
+        };
+        properties.insert((*name).to_owned(), shape);
+    }
     json!({
         "type": "object",
         "title": kind.name,

@@ -44,7 +44,7 @@ pub(super) struct Document {
 pub(super) struct Sources {
     /// The machine.
     pub machine: Document,
-    /// All modules that it includes, however indirectly.
+    /// All modules that it and its overlays include, however indirectly.
     pub modules: BTreeMap<String, Document>,
     /// The overlays that the machine includes: what it sets itself wins over them.
     pub bases: Vec<Document>,
@@ -71,18 +71,24 @@ pub(super) fn read(
     sources: &mut SourceMap,
     diagnostics: &mut Diagnostics,
 ) -> Option<Sources> {
-    let (modules, seen, bases) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
-    let mut reader = Reader { files, sources, diagnostics, modules, bases, seen, complete: true };
-    let machine = reader.document(path, None, "machine", &mut Vec::new());
-    let overlays: Vec<_> =
-        overlays.iter().map(|overlay| reader.document(overlay, None, "overlay", &mut Vec::new())).collect();
+    let (modules, seen, included) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+    let mut reader = Reader { files, sources, diagnostics, modules, included, seen, complete: true };
+    let machine = reader.document(path, None, &["machine"], &mut Vec::new());
+    let bases = std::mem::take(&mut reader.included);
+    for overlay in overlays {
+        // One that another overlay includes has applied before that one.
+        if reader.seen.get(&normal(overlay)).is_none_or(|role| *role != Seen::Included) {
+            let document = reader.document(overlay, None, &["overlay"], &mut Vec::new());
+            reader.included.extend(document);
+        }
+    }
     let sets: Vec<_> = sets.iter().map(|set| reader.setting(set)).collect();
-    let Reader { modules, bases, complete, .. } = reader;
+    let Reader { modules, included, complete, .. } = reader;
     Some(Sources {
         machine: machine?,
         modules,
         bases,
-        overlays: overlays.into_iter().flatten().collect(),
+        overlays: included,
         sets: sets.into_iter().flatten().collect(),
         complete,
     })
@@ -93,19 +99,31 @@ struct Reader<'a> {
     sources: &'a mut SourceMap,
     diagnostics: &'a mut Diagnostics,
     modules: BTreeMap<String, Document>,
-    bases: Vec<Document>,
-    /// Paths that were read, so that a module included twice is read once.
-    seen: BTreeMap<String, FileId>,
+    /// Overlays in the order in which they apply: each behind those that it includes.
+    included: Vec<Document>,
+    /// Paths that were read, so that a file included twice is read once.
+    seen: BTreeMap<String, Seen>,
     complete: bool,
 }
 
+/// How a file came to be read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    /// It is the machine.
+    Machine,
+    /// The command line names it.
+    Named,
+    /// Another file includes it.
+    Included,
+}
+
 impl Reader<'_> {
-    /// Reads one file; `from` is the place that names it, `chain` the files that led here.
+    /// Reads one file, which is one of `roles`; `from` is the place that names it, `chain` the files that led here.
     fn document(
         &mut self,
         path: &str,
         from: Option<Span>,
-        role: &str,
+        roles: &[&str],
         chain: &mut Vec<String>,
     ) -> Option<Document> {
         let path = normal(path);
@@ -126,25 +144,27 @@ impl Reader<'_> {
             return None;
         }
         let file = self.sources.add(&path, text);
-        self.seen.insert(path.clone(), file);
+        let seen = match from {
+            Some(_) => Seen::Included,
+            None if roles == ["machine"] => Seen::Machine,
+            None => Seen::Named,
+        };
+        self.seen.insert(path.clone(), seen);
         let head = Span { file, start: 0, end: 0 };
         let before = self.diagnostics.reports();
         let node = yaml::parse(file, self.sources, self.diagnostics);
         let Some(node) = node.filter(|node| node.as_map().is_some()) else {
             if self.diagnostics.reports() == before {
-                let help = format!("begin with `counterpoint: 1` and `{role}: name`");
+                let help = format!("begin with `counterpoint: 1` and `{}: name`", roles.join(": name` or `"));
                 self.diagnostics.report(Diagnostic::new(head, "the file is not a map").help(help));
             }
             return None;
         };
         self.header(&node, head);
-        // Overlays include nothing, which is said where their keys are looked at.
-        if node.get("overlay").is_none() {
-            self.includes(&node, &path, chain);
-        }
-        // Only the machine knows the places that an overlay speaks of.
-        let is_base = chain.len() == 1 && node.get("overlay").is_some();
-        self.name(node, head, if is_base { "overlay" } else { role })
+        // A module does not know the places that an overlay speaks of, nor do the files that it includes.
+        let inner = if node.get("module").is_some() { &["module"][..] } else { &["module", "overlay"] };
+        self.includes(&node, &path, inner, chain);
+        self.name(node, head, roles)
     }
 
     fn header(&mut self, node: &Node, head: Span) {
@@ -158,7 +178,8 @@ impl Reader<'_> {
         }
     }
 
-    fn includes(&mut self, node: &Node, path: &str, chain: &mut Vec<String>) {
+    /// Reads the files that a file includes, each of them one of `roles`.
+    fn includes(&mut self, node: &Node, path: &str, roles: &[&str], chain: &mut Vec<String>) {
         let Some(include) = node.get("include") else {
             return;
         };
@@ -178,9 +199,11 @@ impl Reader<'_> {
             let target = beside(path, name);
             if let Some(problem) = endless(chain, &target) {
                 self.diagnostics.error(item.span, problem);
+            } else if self.seen.get(&target) == Some(&Seen::Machine) {
+                self.diagnostics.error(item.span, "this is the machine itself");
             } else if !self.seen.contains_key(&target) {
-                match self.document(&target, Some(item.span), "module", chain) {
-                    Some(document) if document.node.get("overlay").is_some() => self.bases.push(document),
+                match self.document(&target, Some(item.span), roles, chain) {
+                    Some(document) if document.node.get("overlay").is_some() => self.included.push(document),
                     Some(document) => self.add_module(document),
                     None => self.complete = false,
                 }
@@ -201,8 +224,8 @@ impl Reader<'_> {
         }
     }
 
-    fn name(&mut self, node: Node, head: Span, role: &str) -> Option<Document> {
-        let Some(name) = node.get(role) else {
+    fn name(&mut self, node: Node, head: Span, roles: &[&str]) -> Option<Document> {
+        let Some(name) = roles.iter().find_map(|role| node.get(role)) else {
             let other = ["machine", "module", "overlay", "application", "study"]
                 .into_iter()
                 .find_map(|other| Some((other, node.get(other)?.span)));
@@ -210,9 +233,10 @@ impl Reader<'_> {
                 Some((other, span)) => {
                     Diagnostic::new(span, format!("this is the file of a different thing: `{other}`"))
                 }
-                None => Diagnostic::new(head, format!("missing key `{role}`")),
+                None => Diagnostic::new(head, format!("missing key `{}`", roles.join("` or `"))),
             };
-            self.diagnostics.report(diagnostic.help(format!("expected a file with `{role}: name`")));
+            let help = format!("expected a file with `{}: name`", roles.join(": name` or `"));
+            self.diagnostics.report(diagnostic.help(help));
             return None;
         };
         let span = name.span;

@@ -20,6 +20,7 @@ const PAGES: &[&str] = &[
     "experiments/papers/interleave/README.md",
     "experiments/papers/kernelet/README.md",
     "experiments/papers/narrow-tasks/README.md",
+    "topologies/README.md",
 ];
 
 /// How command lines begin, and what they begin with here.
@@ -36,8 +37,8 @@ enum Part {
     Command(usize, String),
     /// Lines that the commands right before it print.
     Shown(usize, Vec<String>),
-    /// An application, by its name.
-    Application(String, String),
+    /// A file that the page shows, by its name.
+    File(String, String),
 }
 
 /// Runs all commands of all pages with the program that is given, or with the one for release.
@@ -65,9 +66,7 @@ pub(crate) fn run(counterpoint: Option<&str>) -> Result<(), String> {
                     wrong.extend(missing.map(|missing| format!("{page}:{line}: not printed: {missing}")));
                     printed.clear();
                 }
-                Part::Application(name, text) => {
-                    std::fs::write(folder.join(format!("{name}.yaml")), text).map_err(said)?;
-                }
+                Part::File(name, text) => std::fs::write(folder.join(name), text).map_err(said)?,
             }
         }
     }
@@ -113,10 +112,8 @@ fn parts(text: &str) -> Vec<Part> {
             (Some(language), Some(_)) => {
                 follows = language == "sh";
                 block = None;
-                let name =
-                    yaml.lines().find_map(|line| line.strip_prefix("application: ")).map(str::to_owned);
                 let yaml = std::mem::take(&mut yaml);
-                parts.extend(name.map(|name| Part::Application(name, yaml)));
+                parts.extend(name_of(&yaml).map(|name| Part::File(name, yaml)));
             }
             (Some("sh"), None) => {
                 let command = STARTS.iter().find_map(|(start, here)| {
@@ -134,6 +131,13 @@ fn parts(text: &str) -> Vec<Part> {
         }
     }
     parts
+}
+
+/// The name of a file that a page shows: it begins with a comment that says so, or is an application.
+fn name_of(yaml: &str) -> Option<String> {
+    let first = yaml.lines().next().and_then(|line| line.strip_prefix("# ")).filter(|name| name.ends_with(".yaml"));
+    let application = || yaml.lines().find_map(|line| line.strip_prefix("application: "));
+    first.map(str::to_owned).or_else(|| application().map(|name| format!("{name}.yaml")))
 }
 
 /// A command line without the comment at its end.

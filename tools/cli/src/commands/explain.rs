@@ -6,50 +6,47 @@ use clap::Args;
 use counterpoint_experiments::study;
 use counterpoint_framework::model::Registry;
 use counterpoint_framework::model::diagnostics::nearest;
-use counterpoint_framework::topology;
+use counterpoint_framework::topology::{self, TOPICS, explain_language};
 use counterpoint_simulation::{application, synthetic};
 
 use crate::{Console, FAILURE, SUCCESS};
 
+/// Topics that are neither kinds nor the language of machines.
+const OTHERS: [&str; 3] = ["application", "synthetic", "study"];
+
 /// The command's arguments.
 #[derive(Args)]
 pub(crate) struct Explain {
-    /// The component kind, such as `memory/l2-slice`; or `application`, for the keys of an application file;
-    /// `synthetic`, for kernels that are described in one; `study`, for those of a study; `overlay`, for those of an
-    /// overlay; or `faults`, for what can go wrong on links.
-    kind: String,
+    /// A component kind, such as `memory/l2-slice`; the language of machines: `machine`, `module`, `overlay`, `link`, `clock`,
+    /// `expressions` or `faults`; or the keys of an `application`, of a `synthetic` kernel or of a `study`.
+    topic: String,
 }
 
 impl Explain {
     pub(super) fn execute(&self, registry: &Registry, console: &mut Console<'_>) -> io::Result<u8> {
-        if self.kind == "application" {
-            write!(console.out, "{}", application::explain())?;
+        let topic = self.topic.as_str();
+        let page = match topic {
+            "application" => Some(application::explain()),
+            "synthetic" => Some(synthetic::explain()),
+            "study" => Some(study::explain(registry)),
+            topic => explain_language(topic).or_else(|| {
+                let kind = registry.catalogue.get(topic)?;
+                Some(topology::explain(kind, registry.families()))
+            }),
+        };
+        if let Some(page) = page {
+            write!(console.out, "{page}")?;
             return Ok(SUCCESS);
         }
-        if self.kind == "synthetic" {
-            write!(console.out, "{}", synthetic::explain())?;
-            return Ok(SUCCESS);
-        }
-        if self.kind == "study" {
-            write!(console.out, "{}", study::explain(registry))?;
-            return Ok(SUCCESS);
-        }
-        if self.kind == "faults" {
-            write!(console.out, "{}", topology::explain_faults())?;
-            return Ok(SUCCESS);
-        }
-        if self.kind == "overlay" {
-            write!(console.out, "{}", topology::explain_overlay())?;
-            return Ok(SUCCESS);
-        }
-        if let Some(kind) = registry.catalogue.get(&self.kind) {
-            write!(console.out, "{}", topology::explain(kind, registry.families()))?;
-            return Ok(SUCCESS);
-        }
-        writeln!(console.err, "error: there is no component kind `{}`", self.kind)?;
-        match nearest(&self.kind, registry.catalogue.kinds().map(|kind| kind.name)) {
+        writeln!(console.err, "error: there is no page on `{topic}`")?;
+        let topics = || TOPICS.into_iter().chain(OTHERS);
+        match nearest(topic, registry.catalogue.kinds().map(|kind| kind.name).chain(topics())) {
             Some(near) => writeln!(console.err, "  help: did you mean `{near}`?")?,
-            None => writeln!(console.err, "  help: `counterpoint list kinds` prints them all")?,
+            None => {
+                let topics: Vec<&str> = topics().collect();
+                let help = "and of every kind that `counterpoint list kinds` prints";
+                writeln!(console.err, "  help: there are pages on {}, {help}", topics.join(", "))?;
+            }
         }
         Ok(FAILURE)
     }
