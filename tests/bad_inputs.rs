@@ -47,7 +47,7 @@ fn an_access_beyond_a_buffer_names_block_warp_lane_and_line() {
 }
 
 #[test]
-fn the_readme_shows_what_a_kernel_that_goes_too_far_is_told() {
+fn the_guide_shows_the_report_of_an_access_out_of_bounds() {
     let folder = tempfile::tempdir().unwrap();
     let app = application(folder.path(), "bfs");
     // The kernel is told of twelve nodes more than there are.
@@ -59,8 +59,8 @@ fn the_readme_shows_what_a_kernel_that_goes_too_far_is_told() {
     assert_eq!(called.status, FAILURE, "{}{}", called.out, called.err);
     let told = called.err.lines().find(|line| line.starts_with("error: ")).unwrap();
     let told = told.replace(&folder.path().display().to_string(), "bfs");
-    let readme = std::fs::read_to_string(root().join("README.md")).unwrap().replace('\n', " ");
-    assert!(readme.contains(&told), "{told}");
+    let guide = std::fs::read_to_string(root().join("tools/GUIDE.md")).unwrap().replace('\n', " ");
+    assert!(guide.contains(&told), "{told}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use counterpoint::{FAILURE, SUCCESS};
 use counterpoint_tests::points::table;
 
 use crate::cli::{Called, application, call, tiny};
-use crate::support::{request, run_request};
+use crate::support::{request, root, run_request};
 
 /// A study in a folder, with copies of two applications.
 struct Folder(tempfile::TempDir);
@@ -488,4 +488,17 @@ fn a_folder_that_is_none_of_a_study_or_is_damaged_is_an_error() {
 fn damage(path: &Path) {
     let text = std::fs::read_to_string(path).unwrap();
     std::fs::write(path, &text[..text.len() / 2]).unwrap();
+}
+
+#[test]
+fn the_figure_of_the_readme_is_the_studys() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out").display().to_string();
+    for command in [vec!["study", "sm-scaling", "--quiet", "--jobs", "2", "--out", &out], vec!["report", &out]] {
+        let called = call(&command);
+        assert_eq!(called.status, SUCCESS, "{}", called.err);
+    }
+    let read = |path: PathBuf| std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let drawn = read(folder.path().join("out/figures/3-where-the-time-goes-on-15-sms.svg"));
+    assert!(drawn == read(root().join("experiments/studies/sm-scaling.svg")));
 }

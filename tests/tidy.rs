@@ -45,6 +45,20 @@ fn files_stay_small() {
 }
 
 #[test]
+fn the_first_pages_are_short() {
+    for (page, most) in [("README.md", 120), ("ARCHITECTURE.md", 250)] {
+        let text = fs::read_to_string(root().join(page)).expect("a page");
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines.len() <= most, "{page} has {} lines", lines.len());
+        let is_text = |line: &&&str| !line.is_empty() && !line.starts_with(['|', '-', '#', '`', ' ']);
+        for paragraph in lines.split(|line| line.is_empty()) {
+            let long = paragraph.iter().filter(is_text).count();
+            assert!(long <= 6, "{page}: a paragraph of {long} lines: {}", paragraph[0]);
+        }
+    }
+}
+
+#[test]
 fn nothing_is_left_over() {
     // Spelled so that this file does not contain them.
     let words = ["TO", "FIX"].iter().zip(["DO", "ME"]).map(|(a, b)| format!("{a}{b}"));

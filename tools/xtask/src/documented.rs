@@ -13,6 +13,7 @@ use super::report;
 /// The pages.
 const PAGES: &[&str] = &[
     "README.md",
+    "tools/GUIDE.md",
     "experiments/applications/README.md",
     "experiments/applications/CRCS.md",
     "experiments/papers/crcs/README.md",

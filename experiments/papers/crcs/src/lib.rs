@@ -2,6 +2,20 @@
 //!
 //! Prelude, copies, kernels and postlude of a program run at the same time, as far as its data allow. `overlays/` brings the parts
 //! into a machine.
+//!
+//! # How it works
+//!
+//! The runtime `overlapped` rewrites an application before it is loaded: the PTX pass `profile` gives each regular kernel a pre-profiler, which
+//! claims for every block the ranges that it may touch, and a post-profiler at its end, which releases them. The authority `owners` grants
+//! pages; `mmu/ownership.rs` is its whole rule as a pure structure (lists, owners, pages that get ready, are granted, handed over or sent to the
+//! host), and `mmu/counts.rs` the place and cost of its counters.
+//!
+//! Pages move on their own: the Data Availability Tracker at host memory sees the CPU's writes and has complete pages fetched, the copy engine
+//! makes them, the command processor passes that on, and the authority sends back pages that nobody needs any more. The policies `crcs-fifo` and
+//! `ppcs` have a port on which the authority reports owners (`policy/dependences.rs`).
+//!
+//! With `--racecheck` the result is judged from outside: SMs note the first touch of each page and the end of each block, and the run
+//! compares these with the analysis of the kernels as they were written.
 
 pub mod cost;
 pub mod messages;

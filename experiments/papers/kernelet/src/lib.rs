@@ -5,6 +5,14 @@
 //! [`model`] is that model, [`schedule`] chooses by it, the runtimes run queues of kernels, [`replay`] runs them by measured rates, and
 //! [`paper`] has the numbers that the paper prints. `applications/` has its kernels, and `references` what those compute that no general
 //! application does.
+//!
+//! # How it works
+//!
+//! [`model`], [`schedule`] and [`replay`] are arithmetic without time. The runtimes `kernelet`, `optimal`, `monte-carlo`, `consolidation` and
+//! `slices` are each a `Policy` with its parameters; `runtime/queued.rs` makes a runtime of it, `program.rs` rewrites the launches, and
+//! `executor.rs` admits instances, asks for decisions, and sends each slice when the one before it has ended, so that nothing waits at the
+//! head of the one hardware queue. Arrivals are those of [`replay::Queue`]: a queue that runs and its replay are the same. A profile comes from
+//! the device itself, as counts that a launch asks for.
 
 pub mod model;
 pub mod paper;

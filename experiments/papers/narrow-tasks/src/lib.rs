@@ -6,6 +6,27 @@
 //! of the CPU. Each of them is a runtime (`runtimes`). Where a model of throughput stands for SMs, the kernels that stay on the GPU are state
 //! machines (`model`). What host and kernels say to each other lies in memory (`task_entry`). `overlays/` chooses a runtime and a CTA
 //! policy for any machine.
+//!
+//! # How it works
+//!
+//! Under `pagoda` tasks are entries of a table, of which host memory and device memory each have a copy. The MasterKernel (`cuda/pagoda.h`) is
+//! CUDA C like any other kernel: its polling, its placing of warps and its allocator are instructions on the SMs. An application's module includes
+//! it behind a table of its task functions, which it calls through pointers; the runtime finds a function's number in that table's first
+//! values. `task_entry.rs` has entries and their states, `runtimes/pagoda/` the host's table, `model/pagoda/` pure twins of the MasterKernel's
+//! structures; both ends are tested against them.
+//!
+//! The start of a task travels with the entry of the next one. Where the bus lets answers to reads pass one another (`relaxed-ordering`), the
+//! reason shows: with `protocol: single-copy` tasks meet parameters of others. All blocks of the MasterKernel must be resident, so devices
+//! report the capacity of their SMs. The paper's scheduler warp looks at one row of its table after another; with `scan: lanes` each lane looks
+//! at a row, in a kernel of its own, so that the paper's is unchanged.
+//!
+//! GeMTC's SuperKernel (`cuda/gemtc.h`) takes tasks from a queue under a lock; under `fusion` each block of a kernel does the task at its
+//! place; under `hyperq` each task is a kernel, and the policy `concurrent` lets blocks of several share an SM. `runtimes/narrow.rs` and
+//! `runtimes/batches.rs` hold their common parts.
+//!
+//! On the model of throughput, `model/` has the two kernels as state machines: the MasterKernel's moves the pure twins in time, the
+//! SuperKernel's goes round the one lock of its queue (`lock.rs`). Their costs are parameters, which `tests/measured/` measures on the stepped
+//! machine.
 
 pub mod model;
 pub mod runtimes;
