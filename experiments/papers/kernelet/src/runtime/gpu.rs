@@ -15,7 +15,7 @@ use crate::schedule::{Card, Machine};
 
 /// A card of Table 2.
 #[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
-enum Like {
+pub(super) enum Like {
     /// A Tesla C2050.
     C2050,
     /// A GeForce GTX 680.

@@ -7,6 +7,7 @@ use counterpoint_framework::telemetry::SpanId;
 use counterpoint_host_model::Driver;
 
 use super::executor::{Decision, Scheduler};
+use super::gpu::Like;
 use super::program::Program;
 use super::queue::{Instance, QueueParams};
 use super::queued::{Policy, Queued};
@@ -21,11 +22,14 @@ macro_rules! table {
     };
 }
 
-/// What comes. Rates are those of the C2050, and slices those of its number of SMs.
+/// The queue, and the table of rates.
 #[derive(Clone, Debug, Params)]
 pub(super) struct OptimalParams {
-    /// What comes, and when.
+    /// Instances and their arrivals.
     queue: QueueParams,
+    /// The card whose measured rates count. Slices are those of its number of SMs.
+    #[param(default = "c2050")]
+    table: Like,
 }
 
 /// The runtime `optimal`.
@@ -58,13 +62,16 @@ impl Policy for OptimalParams {
 impl OptimalParams {
     fn by_rates(&self, programs: &[Program]) -> Result<ByRates, Fault> {
         let names: Vec<&str> = programs.iter().map(|program| &*program.name).collect();
-        ByRates::new(&measured()?, &names)
+        ByRates::new(&measured(self.table)?, &names)
     }
 }
 
 /// The rates of kernels alone, and of pairs.
-fn measured() -> Result<Measured, Fault> {
-    let (kernels, pairs) = (table!("c2050/kernels.csv"), table!("c2050/pairs.csv"));
+fn measured(card: Like) -> Result<Measured, Fault> {
+    let (kernels, pairs) = match card {
+        Like::C2050 => (table!("c2050/kernels.csv"), table!("c2050/pairs.csv")),
+        Like::Gtx680 => (table!("gtx680/kernels.csv"), table!("gtx680/pairs.csv")),
+    };
     Measured::read(kernels, pairs, None).map_err(|report| Fault::new(report.render()))
 }
 
@@ -161,9 +168,11 @@ mod tests {
     }
 
     #[test]
-    fn the_table_has_the_kernels_of_the_paper() {
-        let names: Vec<String> =
-            measured().unwrap().kernels().iter().map(|kernel| kernel.name.clone()).collect();
-        assert_eq!(names, APPLICATIONS.map(|(_, kernel)| kernel));
+    fn the_tables_have_the_kernels_of_the_paper() {
+        for card in [Like::C2050, Like::Gtx680] {
+            let measured = measured(card).unwrap();
+            let names: Vec<&str> = measured.kernels().iter().map(|kernel| &*kernel.name).collect();
+            assert_eq!(names, APPLICATIONS.map(|(_, kernel)| kernel));
+        }
     }
 }
