@@ -2,8 +2,8 @@
 //! instruction at a time over 32 lanes.
 //!
 //! The crate owns no memory and knows no cycles. A load or store comes out of [`Warp::issue`] as an
-//! [`Access`]; whoever models the memory system answers it with [`Warp::complete_load`], at once or
-//! thousands of cycles later. [`functional`] is the smallest such model: a flat array of bytes.
+//! [`Access`]; the model of the memory system answers it with [`Warp::complete_load`], at once or thousands
+//! of cycles later. [`functional`] is the smallest such model: a flat array of bytes.
 //!
 //! The way of a kernel: [`lexer`] → [`parser`] → [`ast`] → [`decode`](decode::decode) → [`Kernel`] → [`Warp`].
 //!

@@ -1,4 +1,4 @@
-//! Calls of every form, by hand: what is passed, who returns where, and what is refused.
+//! Calls of every form, by hand: parameters, returns, and refusals.
 
 mod small;
 

@@ -1,4 +1,4 @@
-//! What a kernel must not do, and what is told of it: block, warp, lane, line, and the memory that it missed.
+//! Forbidden actions of a kernel, and their reports: block, warp, lane, line, and the memory that it missed.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -56,7 +56,7 @@ impl Ran {
         format!("{}", self.end.as_ref().expect_err("it fails"))
     }
 
-    /// How a message begins: who, and the line with what stands there.
+    /// The beginning of a message: the thread, and the line with its text.
     fn at(&self, warp: u32, lane: u32, text: &str) -> String {
         let line = line(&self.source, text);
         format!("block (1, 0, 0), warp {warp}, lane {lane}: k.ptx:{line}, `{text}`: ")

@@ -1,5 +1,5 @@
-//! What holds for every committed PTX file: it is printed back byte for byte, stays a sound module when it is changed, and is
-//! the same program to those who run it and to those who analyse it.
+//! Properties of every committed PTX file: it is printed back byte for byte, stays a sound module when it is
+//! changed, and is the same program to the executor and to the analyses.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -26,7 +26,7 @@ fn kernels(module: &Module) -> impl Iterator<Item = &Function> {
     module.functions.iter().filter(|function| function.entry && function.body.is_some())
 }
 
-/// What a pass does that gives every kernel one more parameter, which it reads first of all.
+/// A pass that gives every kernel one more parameter, which it reads first of all.
 fn with_a_parameter(module: &Module) -> String {
     let before = |span: Span| Span { end: span.start, ..span };
     let mut edits = Vec::new();

@@ -1,4 +1,4 @@
-//! Extended precision, permutations and rounding modes: what single instructions compute.
+//! Extended precision, permutations and rounding modes: results of single instructions.
 
 mod small;
 
@@ -38,7 +38,7 @@ fn carries_ripple_through_halves() {
         assert_eq!(wide(chain, a, b), u64::from(a.overflowing_add(b).1));
         let borrow = "sub.cc.u64 %rd6, %rd6, %rd7; subc.cc.u64 %rd5, 0, 0; subc.u64 %rd5, 1, 0;";
         assert_eq!(wide(borrow, a, b), u64::from(a >= b));
-        // The flag of a difference is set if nothing is borrowed, whoever reads it.
+        // The flag of a difference is set if nothing is borrowed, for every reader.
         let flag = "sub.cc.u64 %rd6, %rd6, %rd7; addc.u64 %rd5, 0, 0;";
         assert_eq!(wide(flag, a, b), u64::from(a >= b));
         // 64 x 64 bits to the high half, as compilers write it.
@@ -51,8 +51,8 @@ fn carries_ripple_through_halves() {
     }
 }
 
-/// What mixed chains of limbs leave, by the adder's definition over whole numbers: `d = a + (b or ~b) + carry in`, where the carry is
-/// what exceeds the limb, and a difference without a carry in begins with 1.
+/// Results of mixed chains of limbs, by the adder's definition over whole numbers: `d = a + (b or ~b) + carry
+/// in`, where the carry is the excess over the limb, and a difference without a carry in begins with 1.
 fn by_limbs(steps: &[&str], bits: u32, a: u64, b: u64, c: u64) -> Vec<u64> {
     let limb = (1u128 << bits) - 1;
     let [a, b, c] = [a, b, c].map(|value| u128::from(value) & limb);
@@ -113,7 +113,7 @@ fn chains_that_mix_sums_differences_and_products_hand_on_the_adders_carry() {
                 })
                 .chain([format!("addc.u{bits} {result}, 0, 0;")])
                 .collect();
-            // A run gives one value: what one of the steps leaves, or the flag at the end.
+            // A run gives one value: the result of one of the steps, or the flag at the end.
             for (step, want) in want.iter().enumerate() {
                 let narrow = if bits == 32 { "cvt.u64.u32 %rd5, %r9;" } else { "" };
                 let set = format!("mov.u{bits} {z}, {};", if bits == 32 { c & 0xffff_ffff } else { c });
@@ -132,7 +132,7 @@ fn chains_that_mix_sums_differences_and_products_hand_on_the_adders_carry() {
 
 #[test]
 fn a_difference_of_three_limbs_is_the_difference_of_whole_numbers() {
-    // 96 bits: what borrows ripple through all limbs; the flag says whether the whole borrows.
+    // 96 bits: borrows ripple through all limbs; the flag says whether the whole borrows.
     let body = "mov.u32 %r5, 7; mov.u32 %r6, 6; sub.cc.u32 %r7, %r1, %r3; subc.cc.u32 %r8, %r2, %r4; subc.cc.u32 %r9, %r5, %r6;
         addc.u32 %r10, 0, 0; mov.b64 %rd5, {%r8, %r9};";
     for (a, b) in PAIRS {

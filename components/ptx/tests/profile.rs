@@ -57,7 +57,7 @@ fn the_text_of_vector_add_is_as_it_was() {
     assert!(found == expected, "{found}");
 }
 
-/// Runs all blocks of a kernel with words in and out; gives the memory's words and what was told.
+/// Runs all blocks of a kernel with words in and out; gives the memory's words and the reported ranges.
 fn run(
     text: &str,
     kernel: &str,
@@ -186,7 +186,7 @@ fn threads_that_end_before_a_barrier_have_no_profilers() {
     let by_way = "mov.u32 %r5, 0; setp.lt.s32 %p1, %r1, 4; @%p1 bra SOME; mov.u32 %r5, 1;\n\
                   SOME: setp.eq.s32 %p0, %r5, 0;";
     assert!(parts(by_way, "bar.sync 0;").is_some());
-    // A loop with a barrier, all rounds of which all threads make, behind a part that some skip.
+    // A loop with a barrier whose rounds all threads make, behind a part that some skip.
     let body = "setp.ge.s32 %p1, %r1, 7; @%p1 bra ALL; st.global.u32 [%rd2], 3;\nALL: mov.u32 %r5, 0;\n\
                 setp.le.s32 %p2, %r0, 0; @%p2 bra DONE;\nLOOP: bar.sync 0; add.s32 %r5, %r5, 1;\n\
                 setp.lt.s32 %p0, %r5, %r0; @%p0 bra LOOP;\nDONE: ret;";
@@ -232,7 +232,7 @@ fn one_thread_tells_and_says_what_it_means() {
         |body: &str, threads| small::execute_in(declared, body, threads, &[0], false).unwrap_err().message;
     assert!(fault(&call(1), 32).contains("32 threads"));
     assert!(fault(&call(4), 1).contains("is told 4"));
-    // Who does not ask for ranges may call the function.
+    // Without a request for ranges, a kernel may call the function.
     assert!(small::execute_in(declared, &call(3), 1, &[0], false).is_ok());
     let wrong = declared.replace(".param .b32 d", ".param .b64 d");
     let text = format!("{HEAD}{wrong}.visible .entry k() {{ call __claim_range, (1, 2, 3, 4); ret; }}");

@@ -1,5 +1,5 @@
-//! What pre-profilers tell when they run is what the analysis says of every block: all kernels of all committed files
-//! that can have profilers, with many launches of odd shapes and parameters.
+//! Ranges that pre-profilers report when they run equal those of the analysis for every block: all kernels of
+//! all committed files that can have profilers, with many launches of odd shapes and parameters.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -26,7 +26,7 @@ impl Draw {
     }
 }
 
-/// What may be told of an array: the range itself, or how it ends at an allocation.
+/// The possible report for an array: the range itself, or how it ends at an allocation.
 fn clip(range: Range<u64>, array: &Range<u64>) -> Option<Range<u64>> {
     let clipped = range.start.max(array.start)..range.end.min(array.end);
     (clipped.start < clipped.end).then_some(clipped)
@@ -81,14 +81,15 @@ fn compare(
             };
             assert_eq!(i128::from(start), params[&(index as u32)]);
             let expected = expected.arrays.get(&(index as u32)).and_then(|touched| touched.both());
-            // Far more than any array, so that nothing is cut off that is told.
+            // Far more than any array, so that nothing reported is cut off.
             let array = start.saturating_sub(1 << 38)..start + (1 << 38);
             let found = clip(low..high, &array);
             let expected = expected.and_then(|expected| clip(expected, &array));
             drawn += 1;
             let launch = format!("{words} {grid:?} {block:?} {ctaid:?} {params:?} {}", range.call.low);
-            // With loops in loops, of which the outer one is never entered, all of an array may be told where nothing is touched:
-            // the inner one's end is reckoned from numbers that do not come. More than is touched does no harm.
+            // With nested loops whose outer one is never entered, all of an array may be reported where
+            // nothing is touched: the inner one's end is computed from numbers that never occur. A larger
+            // range does no harm.
             if expected.is_none() && found.as_ref() == Some(&array) {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! What single instructions and branches compute, through the public interface: small kernels, one warp.
+//! Results of single instructions and branches, through the public interface: small kernels, one warp.
 
 mod small;
 

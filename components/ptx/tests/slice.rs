@@ -75,13 +75,14 @@ fn the_text_of_slices_is_as_it_was() {
             std::fs::write(&path, &found).unwrap();
         }
         assert!(found == std::fs::read_to_string(&path).unwrap(), "{found}");
-        // What was there stays there.
+        // The old text stays.
         let mut kept = found.lines();
         assert!(text.lines().all(|line| kept.any(|found| found == line)));
     }
 }
 
-/// What the first thread of a block leaves at its place when it has done this, and the grid is sliced.
+/// The value that the first thread of a block leaves at its place when it has done this, and the grid is
+/// sliced.
 ///
 /// The body has the place in `%rd3`; it may use `%r4`, `%rs`, `%rd4`, `%f` and `%p0`, which is true.
 fn written(body: &str, grid: [u32; 3], options: &Options) -> Vec<u32> {

@@ -1,4 +1,4 @@
-//! What slices make of all committed kernels: sound modules, and how many registers a thread they take more.
+//! Slices of all committed kernels: sound modules, and the number of additional registers a thread.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

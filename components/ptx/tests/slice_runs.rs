@@ -28,7 +28,7 @@ const START: &str = "\
 	cvt.u64.u32 %rd2, %r7;
 ";
 
-/// Each thread writes one word of its block's; what it writes has been through shared memory and a barrier.
+/// Each thread writes one word of its block's; the value has been through shared memory and a barrier.
 fn who() -> String {
     format!(
         "{HEAD}.visible .entry k(.param .u64 out)\n{{\n{START}
@@ -90,7 +90,7 @@ ROUND:
     )
 }
 
-/// What a grid's blocks have written, if each of them came once.
+/// The words that a grid's blocks write if each of them came once.
 fn expected(grid: [u32; 3]) -> Vec<u32> {
     ctas(grid).flat_map(|[x, y, z]| [1, x, y, z, grid[0], grid[1], grid[2]]).collect()
 }
@@ -231,7 +231,7 @@ fn a_slice_costs_what_the_module_says() {
         let reads: String = axes.iter().map(|axis| format!("mov.u32 %r1, %ctaid.{axis}; ")).collect();
         format!("{HEAD}.visible .entry k()\n{{\n.reg .b32 %r<2>; {reads}ret;\n}}\n")
     };
-    // What the last block of a column of so many blocks costs more in a slice of all than in the whole grid.
+    // The additional cost of a column's last block in a slice of all blocks, over the whole grid.
     let cost = |axes: &[&str], grid: [u32; 3], dimensions, carry| {
         let text = read(axes);
         let plain = compile(&text, "k");

@@ -9,10 +9,10 @@ const HEAD: &str = ".version 7.8\n.target sm_70\n.address_size 64\n\
     .reg .u32 %u<5>; .reg .s32 %s<5>; .reg .f32 %f<5>; .reg .b64 %d<5>; .reg .u64 %du<5>; .reg .s64 %ds<5>;\n\
     .reg .f64 %e<5>; .shared .align 8 .b8 tile[64];\n";
 
-/// The line that an instruction behind the head stands in.
+/// The line of an instruction behind the head.
 const LINE: u32 = 8;
 
-/// What is wrong with one instruction.
+/// The errors of one instruction.
 fn errors(instruction: &str) -> Vec<String> {
     match Kernel::compile(&format!("{HEAD}{instruction}\nret; }}"), None) {
         Ok(_) => Vec::new(),

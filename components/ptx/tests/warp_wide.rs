@@ -1,4 +1,4 @@
-//! What the lanes of a warp compute together, in full warps, partial ones and diverged ones.
+//! Operations of a warp's lanes together, in full warps, partial ones and diverged ones.
 
 mod small;
 

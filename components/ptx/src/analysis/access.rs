@@ -1,4 +1,4 @@
-//! The memory accesses of a kernel: which array, which addresses, and whether they can be told before it runs.
+//! The memory accesses of a kernel: the array, the addresses, and whether both are known before it runs.
 //!
 //! *Regular* addresses are polynomials of thread, block and loop counters with known bounds: the corners of a block
 //! give their range. *Semi-regular* ones depend on nothing that is loaded but are not polynomials (`tid / 3`): every
@@ -62,7 +62,7 @@ pub struct MemoryAccess {
     pub writes: bool,
     /// Bytes of one thread.
     pub bytes: u32,
-    /// What it belongs to; `None` if that cannot be told.
+    /// The array accessed; `None` if it is unknown.
     pub array: Option<Array>,
     /// Its possible addresses.
     pub addresses: Vec<Polynomial>,
@@ -72,7 +72,7 @@ pub struct MemoryAccess {
     pub reason: Option<String>,
 }
 
-/// What is known of a kernel's memory accesses.
+/// Static knowledge of a kernel's memory accesses.
 #[derive(Clone, Debug)]
 pub struct KernelAccesses {
     /// The kernel's name.
@@ -179,8 +179,8 @@ fn access(module: &Module, affine: &Affine, pc: u32) -> Option<MemoryAccess> {
     })
 }
 
-/// Where a generic address of a variable leads: to global or constant memory if the module declares it, else to
-/// shared memory or the thread's own, neither of which others see.
+/// The state space of a generic address of a variable: global or constant memory if the module declares it,
+/// else shared memory or the thread's own, neither of which is visible to others.
 fn module_space(module: &Module, symbol: &str) -> Space {
     use crate::syntax::ast::StorageSpace;
     match module.variables.iter().find(|variable| variable.name == symbol).map(|variable| variable.space) {

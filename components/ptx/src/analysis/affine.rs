@@ -1,8 +1,8 @@
-//! What every value of a kernel is, as a set of polynomials over thread, block, loop counters and parameters.
+//! Every value of a kernel as a set of polynomials over thread, block, loop counters and parameters.
 //!
 //! Values are found once each, in an order in which operands come first. A loop's header holds unknowns at first; a
 //! register that each round changes by the same amount is solved as `start + counter * step`, and all values are
-//! computed again with the solutions. Where control merges, both values are possible. What comes from memory is
+//! computed again with the solutions. Where control merges, both values are possible. Values from memory are
 //! opaque; so is a register whose change differs from round to round.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +18,7 @@ use crate::syntax::ast::Function;
 /// The possible values.
 pub type Set = Arc<Vec<Polynomial>>;
 
-/// What is known of a predicate.
+/// Static knowledge of a predicate.
 #[derive(Clone, Debug)]
 pub enum Condition {
     /// A comparison of whole numbers.
@@ -27,9 +27,9 @@ pub enum Condition {
         relation: Relation,
         /// As unsigned numbers.
         unsigned: bool,
-        /// What stands left.
+        /// The left operand.
         left: Set,
-        /// What stands right.
+        /// The right operand.
         right: Set,
     },
     /// Both hold.
@@ -91,7 +91,7 @@ impl Relation {
 /// A test that every round of a loop makes, and that may end it.
 #[derive(Clone, Debug)]
 pub struct ExitTest {
-    /// What holds when the loop goes on.
+    /// The condition under which the loop continues.
     pub stays: Condition,
     /// The block in which it then goes on.
     pub staying: u32,
@@ -210,7 +210,7 @@ impl Affine {
     }
 
     fn merge(&self, from: impl Iterator<Item = ValueId> + Clone, id: ValueId, block: u32) -> Vec<Polynomial> {
-        // What is never written is never meant.
+        // A value that is never written is never meant.
         let sets = from.clone().filter(|value| *value != UNDEFINED);
         let all: BTreeSet<&Polynomial> = sets.flat_map(|value| self.values[value as usize].iter()).collect();
         if all.len() > MOST_ALTERNATIVES {
@@ -312,7 +312,7 @@ impl Affine {
         solutions
     }
 
-    /// What an instruction writes.
+    /// Results of an instruction.
     fn step(&self, pc: u32) -> Vec<(ValueId, Vec<Polynomial>)> {
         let step = &self.ssa.steps[pc as usize];
         let single = if step.results.len() == 1 { self.single(step) } else { None };
@@ -417,7 +417,7 @@ impl Affine {
         CountedLoop { body, line, exits, no_other_exit }
     }
 
-    /// What is known where a predicate holds, or, `negated`, does not.
+    /// The condition known to hold where a predicate holds, or, `negated`, where it does not.
     fn condition(&self, value: ValueId, negated: bool, depth: u32) -> Condition {
         let Some(pc) = self.ssa.definitions[value as usize].filter(|_| depth < DEEPEST_CONDITION) else {
             return Condition::Unknown;

@@ -13,7 +13,7 @@ pub struct Loop {
     pub blocks: Vec<u32>,
 }
 
-/// Who dominates whom.
+/// The dominator relation.
 #[derive(Clone, Debug)]
 pub struct Dominators {
     /// The blocks that are reached, each before those that it dominates.

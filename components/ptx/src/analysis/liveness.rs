@@ -7,7 +7,7 @@
 
 use super::cfg::ControlFlow;
 
-/// What an instruction does to registers, by id.
+/// The effects of an instruction on registers, by id.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Effects {
     pub(crate) reads: Vec<u16>,
@@ -102,7 +102,7 @@ pub(crate) fn allocate(
             pressure = pressure.max(weight);
         }
         if share && block.first == 0 {
-            // What is read before it is written holds zero from the start, in a row of its own.
+            // A register that is read before it is written holds zero from the start, in a row of its own.
             for id in live.iter() {
                 neighbours[id as usize].union(&live);
             }

@@ -1,4 +1,4 @@
-//! The storey of analyses: what can be known of a kernel without running it.
+//! The analysis layer: static knowledge of a kernel, without running it.
 //!
 //! Control flow and liveness serve the decoder. Of a kernel as it is written, [`ssa`] gives every value one name;
 //! [`affine`] says what it is in terms of thread, block, loop counters and parameters, as sets of [`polynomial`]s;

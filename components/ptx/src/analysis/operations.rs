@@ -1,4 +1,4 @@
-//! What integer instructions make of sets of polynomials.
+//! Integer instructions on sets of polynomials.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use super::polynomial::{Atom, Operation, Polynomial, combine};
 /// Operations nested deeper than this are given up.
 const DEEPEST: u32 = 6;
 
-/// What an instruction makes of its operands; `None` if no polynomial says it.
+/// The result of an instruction on its operands; `None` if no polynomial expresses it.
 pub(super) fn result(opcode: &str, operands: &[Vec<Polynomial>]) -> Option<Vec<Polynomial>> {
     let words: Vec<&str> = opcode.split('.').collect();
     let (name, kind) = (*words.first()?, *words.last()?);

@@ -23,7 +23,7 @@ pub enum Operation {
     Xor,
 }
 
-/// What a polynomial is over.
+/// A variable of a polynomial.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Atom {
     /// `%tid` in a dimension.
@@ -47,11 +47,11 @@ pub enum Atom {
     Symbol(String),
     /// How often control has come back to a loop's header, given by its block.
     Counter(u32),
-    /// What a value of a loop's header is, while that is being found out; not in results.
+    /// The value of a loop's header while it is being solved; not in results.
     Phi(u32),
     /// An operation on two polynomials.
     Derived(Operation, Arc<Polynomial>, Arc<Polynomial>),
-    /// A value of which nothing is known but whether it comes from memory.
+    /// A value about which nothing is known except whether it comes from memory.
     Unknown {
         /// The value in static single assignment form.
         value: u32,
@@ -242,7 +242,7 @@ pub(super) fn apply(operation: Operation, a: i128, b: i128) -> Option<i128> {
     use Operation as Op;
     let unsigned = matches!(operation, Op::ShrUnsigned | Op::DivUnsigned | Op::RemUnsigned);
     if unsigned && (a < 0 || b < 0) {
-        // What it is as an unsigned number depends on the width.
+        // Its value as an unsigned number depends on the width.
         return None;
     }
     match operation {

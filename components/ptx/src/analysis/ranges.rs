@@ -2,8 +2,8 @@
 //!
 //! A polynomial that is linear in each of its variables has its extremes at corners: thread indices and loop counters
 //! are 0 or the largest. Both outcomes of every condition count, and several accesses to an array make one range.
-//! What is inside of a division or a shift is no corner matter, so there every value is tried. Where a bound is not
-//! known, the range is the whole allocation.
+//! Operands of a division or a shift may have their extremes elsewhere, so every value is tried there. Where
+//! a bound is not known, the range is the whole allocation.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -12,7 +12,7 @@ use super::access::{Array, KernelAccesses, MemoryAccess};
 use super::affine::{Affine, Condition, ExitTest, Relation};
 use super::polynomial::{Atom, Polynomial};
 
-/// What is known of a launch.
+/// Static knowledge of a launch.
 #[derive(Clone, Debug)]
 pub struct Launch<'a> {
     /// Blocks in each dimension.
@@ -25,7 +25,7 @@ pub struct Launch<'a> {
     pub allocations: &'a BTreeMap<u32, Range<u64>>,
 }
 
-/// What a block may touch of an array.
+/// The bytes of an array that a block may touch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Touched {
     /// Addresses that it may read.
@@ -45,12 +45,12 @@ impl Touched {
     }
 }
 
-/// What a block may touch.
+/// The ranges that a block may touch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlockRanges {
     /// By parameter.
     pub arrays: BTreeMap<u32, Touched>,
-    /// Some access may go anywhere: its array cannot be told, or a function is called.
+    /// Some access may go anywhere: its array is unknown, or a function is called.
     pub anywhere: bool,
 }
 
@@ -212,7 +212,7 @@ impl Corners<'_> {
         }
     }
 
-    /// Tries the points of the variables that are left; `None` if a value cannot be told.
+    /// Tries the points of the remaining variables; `None` if a value is unknown.
     fn visit(
         &self,
         address: &Polynomial,
@@ -292,7 +292,7 @@ impl Corners<'_> {
         least
     }
 
-    /// The first round in which a condition does not hold; `None` if that cannot be told.
+    /// The first round in which a condition does not hold; `None` if it is unknown.
     fn first_failure(
         &self,
         condition: &Condition,

@@ -1,8 +1,8 @@
 //! A function in static single assignment form: every value is written once.
 //!
-//! Phis stand where dominance frontiers ask for them (Cytron et al., 1991). It is made from the module as written,
-//! so that opcodes keep their text; names are resolved by scope, as the decoder does it. What a guarded instruction
-//! writes depends on what was there before, which the step keeps.
+//! Phis are placed at dominance frontiers (Cytron et al., 1991). It is made from the module as written, so
+//! that opcodes keep their text; names are resolved by scope, as the decoder does it. The result of a guarded
+//! instruction depends on the previous value, which the step keeps.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ pub type ValueId = u32;
 /// The value of a register that nothing has written.
 pub const UNDEFINED: ValueId = 0;
 
-/// What an instruction is given.
+/// A source operand of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// A register's value.
@@ -27,7 +27,7 @@ pub enum Source {
     Integer(i64),
     /// A special register, a parameter or a variable, and bytes added to its address.
     Name(String, i64),
-    /// What stands in brackets: address and offset.
+    /// An operand in brackets: address and offset.
     Address(Box<Source>, i64),
     /// A float, which no address is made of.
     Float,
@@ -58,9 +58,9 @@ pub struct Step {
     pub guard: Option<(ValueId, bool)>,
     /// Its operands but for the destinations.
     pub sources: Vec<Source>,
-    /// What it writes.
+    /// Values written.
     pub results: Vec<ValueId>,
-    /// What stood in the destinations before; only a guarded instruction may leave it there.
+    /// Previous values of the destinations; only a guarded instruction may leave them there.
     pub previous: Vec<ValueId>,
 }
 
@@ -208,7 +208,7 @@ fn writes_nothing(opcode: &str) -> bool {
     }
 }
 
-/// The results of a call stand in a list before the name.
+/// The results of a call are a list before the name.
 fn call_results(instruction: &Instruction) -> usize {
     let lists = instruction.operands.iter().filter(|operand| matches!(operand.kind, OperandKind::List(_)));
     usize::from(

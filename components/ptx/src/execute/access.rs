@@ -5,7 +5,7 @@ use crate::execute::allocations::bytes_of;
 use crate::isa::{AtomicOperation, AtomicType, CacheOperator, Reach, Space};
 use crate::program::Row;
 
-/// What an access does.
+/// The kind of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccessKind {
     /// Reads.
@@ -34,13 +34,13 @@ pub struct Access {
     pub mask: u32,
     /// The space; generic addresses are resolved.
     pub space: Space,
-    /// What it does.
+    /// Its kind.
     pub kind: AccessKind,
     /// Must not be answered from a cache that others do not see.
     pub volatile: bool,
     /// How far it acquires.
     pub acquires: Reach,
-    /// What it asks of the caches.
+    /// Its cache operator.
     pub cache: CacheOperator,
     /// Bytes a lane.
     pub width: u8,
@@ -52,7 +52,7 @@ pub struct Access {
     pub wants_value: bool,
     /// All lanes, active or not, lie one behind the other from lane 0 on.
     pub contiguous: bool,
-    /// In: what `%clock` reads.
+    /// In: the value of `%clock`.
     pub clock: u64,
 }
 
@@ -90,7 +90,7 @@ impl Access {
         (shifted & shifted.wrapping_add(1) == 0).then_some((first as usize, shifted.count_ones() as usize))
     }
 
-    /// What a lane does, and at which address of the space, for messages.
+    /// A lane's access and its address in the space, for messages.
     pub fn describe(&self, lane: u32) -> String {
         let verb = match self.kind {
             AccessKind::Load => "reads",
@@ -113,7 +113,7 @@ impl Access {
         vector::extent(&self.addresses, self.mask)
     }
 
-    /// The bytes of the 128 from `base` on that `lanes`, all of which lie there, touch; one bit each.
+    /// The bytes of the 128 from `base` on that `lanes` touch, one bit each; all these lanes lie there.
     pub fn bytes_within(&self, lanes: u32, base: u64) -> u128 {
         if let Some((first, count)) = self.run(lanes) {
             let length = count as u32 * u32::from(self.width);

@@ -1,8 +1,8 @@
-//! Device memory by name: what a kernel may touch, and what to say of an address that it may not.
+//! Device memory by name: the ranges that a kernel may touch, and messages for addresses that it may not.
 
 use std::ops::Range;
 
-/// What a kernel may do with a piece of device memory.
+/// The rights of a kernel to a piece of device memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rights {
     /// Read and write it, as a buffer.
@@ -28,13 +28,13 @@ impl Rights {
 /// A piece of device memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allocation {
-    /// What its owner calls it.
+    /// Its name, from its owner.
     pub name: String,
     /// Its addresses.
     pub range: Range<u64>,
     /// If it has been freed, after how many launches.
     pub freed_after: Option<u32>,
-    /// What a kernel may do with it.
+    /// The kernel's rights to it.
     pub rights: Rights,
 }
 
@@ -83,7 +83,7 @@ impl Allocations {
         self.live.iter().cloned()
     }
 
-    /// What has been freed.
+    /// Freed allocations.
     pub fn freed(&self) -> impl Iterator<Item = &Allocation> {
         self.all.iter().filter(|it| it.freed_after.is_some())
     }

@@ -11,7 +11,7 @@ use crate::program::{Action, CallSite, FramePart, Instruction, Kernel, NONE, Row
 /// Calls that may be open at once. Registers are saved on the host, so something must bound them.
 const DEEPEST_CALL: usize = 256;
 
-/// What a return restores.
+/// The state that a return restores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Frame {
     /// The call, and its lanes.

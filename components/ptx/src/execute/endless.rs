@@ -6,8 +6,8 @@
 //! endless if all others have ended, wait at barriers, or go round forever themselves, and none of them writes what another one
 //! reads. Whatever touches global memory, a clock, a barrier or a texture proves nothing: somebody may come and change it.
 //!
-//! This costs nothing while nobody asks. Whoever executes warps asks when one has executed a power of two of instructions,
-//! [`FIRST_LOOK`] or more, with a budget that is a part of them ([`budget`]).
+//! This costs nothing until it is requested. The executor of a warp requests it when the warp has executed a
+//! power of two of instructions, [`FIRST_LOOK`] or more, with a budget that is a part of them ([`budget`]).
 
 mod round;
 
@@ -19,12 +19,12 @@ use round::{Round, lanes_of};
 /// Instructions after which a warp is looked at for the first time.
 pub const FIRST_LOOK: u64 = 1 << 16;
 
-/// How far a copy runs ahead of a warp that has executed so many instructions.
+/// How far a copy runs ahead of a warp that has executed `executed` instructions.
 pub fn budget(executed: u64) -> u64 {
     (executed / 16).max(4096)
 }
 
-/// What of a block's memory is not in its shared memory.
+/// A block's memory other than its shared memory.
 pub trait Memories {
     /// The bytes of a lane of a warp at an offset of its local memory; false if they are not known now.
     fn local(&mut self, warp: usize, lane: usize, offset: usize, bytes: &mut [u8]) -> bool;
@@ -33,7 +33,7 @@ pub trait Memories {
     fn constant(&mut self, address: u64, bytes: &mut [u8]) -> bool;
 }
 
-/// What a warp of a block does.
+/// The state of a warp of a block.
 #[derive(Clone, Debug)]
 pub enum Doing {
     /// It has ended.
@@ -51,7 +51,7 @@ pub enum Doing {
 pub struct Moment<'a> {
     /// The kernel.
     pub kernel: &'a Kernel,
-    /// What its warps see of the block.
+    /// The block as its warps see it.
     pub env: &'a CtaEnvironment,
     /// Its shared memory.
     pub shared: Vec<u8>,
@@ -59,7 +59,7 @@ pub struct Moment<'a> {
     pub warps: Vec<Doing>,
 }
 
-/// What could be found out.
+/// The outcome of a look.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The warp goes round forever.

@@ -1,4 +1,4 @@
-//! What a warp sees of its CTA and of the launch.
+//! The CTA and the launch as a warp sees them.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ impl Default for Windows {
     }
 }
 
-/// What all warps of a CTA have in common.
+/// The environment shared by all warps of a CTA.
 #[derive(Clone, Debug)]
 pub struct CtaEnvironment {
     /// `%ctaid`
@@ -47,7 +47,7 @@ pub struct CtaEnvironment {
     pub global_base: u64,
     /// Address of the module's `.const` variables.
     pub constant_base: u64,
-    /// What the launch bound for texture fetches.
+    /// Textures that the launch bound.
     pub textures: Arc<Textures>,
 }
 

@@ -1,4 +1,4 @@
-//! What can be wrong with a kernel while it runs.
+//! Errors of a kernel at run time.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ pub struct ExecError {
     pub line: u32,
     /// The lane that faulted first.
     pub lane: u32,
-    /// What happened.
+    /// The event.
     pub message: String,
 }
 
@@ -32,17 +32,17 @@ pub struct Failure {
     pub warp: Option<u32>,
     /// The instruction, as [`Kernel::quote`] shows it.
     pub place: String,
-    /// What happened; its line is 0 where no instruction is to blame.
+    /// The error; its line is 0 where no instruction is to blame.
     pub error: ExecError,
 }
 
 impl Failure {
-    /// What a warp must not do.
+    /// A fault of one warp.
     pub fn of_warp(kernel: &Kernel, ctaid: [u32; 3], warp: u32, error: ExecError) -> Self {
         Failure { ctaid, warp: Some(warp), place: kernel.quote(error.line), error }
     }
 
-    /// What the warps of a block must not do together.
+    /// A fault of a block's warps together.
     pub fn of_block(ctaid: [u32; 3], message: String) -> Self {
         Failure { ctaid, warp: None, place: String::new(), error: ExecError { line: 0, lane: 0, message } }
     }

@@ -40,8 +40,8 @@ impl Warp {
 }
 
 impl Textures {
-    /// What a warp's fetch gives, a channel a row. `read` gives so many bytes at an address of device memory; at which
-    /// ones it is asked does not depend on what it gives.
+    /// The result of a warp's fetch, a channel a row. `read` gives that many bytes at an address of device
+    /// memory; the addresses that it is asked for do not depend on its results.
     ///
     /// # Errors
     /// No texture is bound, or it is not of the type that the instruction wants.

@@ -46,14 +46,14 @@ use crate::isa::{Base, LaneOp, Order, RangeAction};
 use crate::program::{Action, CONSTANT, Combine, Instruction, Kernel, NONE, Row, SetValue};
 use lanes::{LaneFunction, Operands, blend};
 
-/// What an instruction was.
+/// The kind of an instruction issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Issue {
     /// It is done; its registers are written.
     Done,
     /// A branch.
     Branch,
-    /// The warp reached a barrier. Whoever lets it go on calls [`Warp::pass_barrier`].
+    /// The warp reached a barrier. Its owner lets it continue with [`Warp::pass_barrier`].
     Barrier {
         /// Which of the CTA's barriers.
         id: u32,
@@ -93,7 +93,7 @@ pub enum Issue {
 /// The outcome of one issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Issued {
-    /// What the instruction was.
+    /// Kind of the instruction.
     pub kind: Issue,
     /// The lanes that executed it: active, and their guard true.
     pub lanes: u32,
@@ -108,7 +108,7 @@ struct Entry {
 
 /// 32 threads that share a pc.
 ///
-/// What is looked at of every warp lies in front, in one line of the host's cache.
+/// The fields that are read for every warp come first, in one line of the host's cache.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Warp {
@@ -224,7 +224,7 @@ impl Warp {
         self.barrier
     }
 
-    /// How many `bar.warp.sync` it has executed.
+    /// Number of `bar.warp.sync` that it has executed.
     pub fn meetings(&self) -> u32 {
         self.meetings
     }

@@ -1,8 +1,9 @@
 //! Warps that wait for a word of shared memory: a loop that loads it, compares it, and goes back.
 //!
-//! When such a loop has come round and all lanes have loaded one word, another round does to the registers exactly what this one did as
-//! long as the word is the same: all that it computes comes from the word and from what the loop does not change. So rounds
-//! need only be timed. A GPU whose warps poll by the thousand is simulated several times as fast for it.
+//! When such a loop has come round and all lanes have loaded one word, another round has exactly the same
+//! effect on the registers as long as the word is the same: all its results come from the word and from
+//! values that the loop does not change. Rounds then need only be timed. A GPU whose warps poll by the
+//! thousand is simulated several times as fast for it.
 
 use super::Warp;
 use crate::analysis::cfg::NO_PC;
@@ -26,7 +27,7 @@ impl Poll {
 /// A step of a round that need not be executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PollStep {
-    /// The word at this address of shared memory is loaded. Whoever has read it calls [`Warp::polled`].
+    /// The word at this address of shared memory is loaded. Its reader calls [`Warp::polled`].
     Load(u32),
     /// A comparison or the branch.
     Other,
@@ -94,8 +95,8 @@ mod tests {
     use super::*;
     use crate::program::polls::tests::kernel;
 
-    /// Executes a kernel on shared memory of which word `k` becomes 1 after `k` loads; gives the instructions, with their lanes, and
-    /// what the registers hold, and how many steps were not executed.
+    /// Executes a kernel on shared memory whose word `k` becomes 1 after `k` loads; gives the instructions,
+    /// with their lanes, the final registers, and the number of steps not executed.
     fn run(kernel: &Kernel, remembers: bool) -> (Vec<(u32, u32)>, Vec<Row>, u32) {
         let env = CtaEnvironment::new([1, 1, 1], [32, 1, 1], Arc::from([]));
         let mut warp = Warp::new(kernel, &env, 0);

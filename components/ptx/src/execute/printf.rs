@@ -307,7 +307,7 @@ fn hexadecimal(value: f64, precision: Option<usize>) -> String {
 mod tests {
     use super::*;
 
-    /// What a format makes of 32-bit words that follow it in memory.
+    /// The output of a format with the 32-bit words that follow it in memory.
     fn printed(format: &str, words: &[u32]) -> (String, u32) {
         let mut memory = format.as_bytes().to_vec();
         memory.push(0);

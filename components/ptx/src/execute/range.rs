@@ -1,5 +1,5 @@
-//! Calls of the functions that tell ranges: a call comes out of [`Warp::issue`] and whoever models the memory system acts
-//! on it.
+//! Calls of the functions that announce ranges: a call comes out of [`Warp::issue`], and the model of the
+//! memory system acts on it.
 
 use super::{Access, ExecError, Issue, Warp, fault};
 use crate::isa::RangeAction;
@@ -8,7 +8,7 @@ use crate::program::{FramePart, Instruction, Kernel};
 /// A call of one of the functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RangeCall {
-    /// What the kernel is given for the array; the range ends where its allocation does.
+    /// The kernel's pointer to the array; the range ends where its allocation does.
     pub array: u64,
     /// The first byte.
     pub low: u64,

@@ -1,13 +1,13 @@
 //! Whether a warp is where it was before: the same paths, and the same values in all registers that decide what it does.
 //!
 //! Registers that decide are those that a branch, a guard of one, an address or a stored value depends on, by way of any of the
-//! instructions in question. What only counts on beside them never decides, so it may differ.
+//! instructions in question. A register that only counts beside them never decides, so it may differ.
 
 use super::Warp;
 use super::poll::Poll;
 use crate::program::{Action, Kernel, RegisterPlace, Special};
 
-/// What an instruction is to somebody who asks whether a loop ends.
+/// The part of an instruction in the question whether a loop ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     /// It computes registers from registers.
@@ -35,7 +35,7 @@ pub(crate) fn part(action: Action) -> Part {
         | Action::InSpace(_)
         | Action::Pack
         | Action::Unpack => Part::Computes,
-        // What memory is accessed is looked at when the address is known. Lanes that a mask names must be there.
+        // The memory accessed is looked at when the address is known. Lanes that a mask names must be there.
         Action::Memory
         | Action::LoadParam
         | Action::Branch

@@ -1,4 +1,4 @@
-//! What to say of a block whose warps all wait at barriers: who waits where, and how many are missing.
+//! The message for a block whose warps all wait at barriers: the place of each, and the number missing.
 
 use std::collections::BTreeMap;
 

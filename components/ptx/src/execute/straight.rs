@@ -4,8 +4,8 @@ use super::Warp;
 use crate::program::{Action, Kernel};
 
 impl Warp {
-    /// Executes instructions as long as they are of the lane-wise table and stand one behind the other, at most so many. Returns how
-    /// many, and by how many threads they were executed, all added up.
+    /// Executes instructions as long as they are consecutive and of the lane-wise table, at most `most`.
+    /// Returns their number, and the sum over them of the threads that executed each.
     #[inline]
     pub(crate) fn run_straight(&mut self, kernel: &Kernel, most: u32) -> (u32, u64) {
         self.check(kernel);

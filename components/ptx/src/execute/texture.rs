@@ -1,13 +1,13 @@
-//! Textures (CUDA C Programming Guide, "Texture Fetching"; PTX ISA 9.7.10): what a fetch gives, as a pure
+//! Textures (CUDA C Programming Guide, "Texture Fetching"; PTX ISA 9.7.10): the result of a fetch, as a pure
 //! function of a description and of the texels that it asks for.
 //!
-//! Who launches a kernel binds textures by the name of a `.texref`, or by the 64-bit handle that the kernel
-//! is given. The filter's weights have 8 bits of fraction, as the hardware's. Not here: arrays, cubes, levels
+//! A launch binds textures by the name of a `.texref`, or by the 64-bit handle that is the kernel's argument.
+//! The filter's weights have 8 bits of fraction, as the hardware's. Not here: arrays, cubes, levels
 //! and gradients; a fetch of such a form is refused when the text is decoded.
 
 use std::collections::BTreeMap;
 
-/// What lies beyond the edge.
+/// The texels beyond the edge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum AddressMode {
     /// The texel at the edge.
@@ -56,7 +56,7 @@ pub struct Texture {
     pub linear: bool,
     /// Coordinates run from 0 to 1 instead of to the size.
     pub normalized: bool,
-    /// What lies beyond the edge in x, y and z.
+    /// The texels beyond the edge in x, y and z.
     pub address: [AddressMode; 3],
     /// Where the texels begin in device memory: x fastest, channels of a texel together, little endian.
     pub texels: u64,
@@ -88,8 +88,9 @@ impl Texture {
         texels * u64::from(self.channels) * self.channel.bytes() as u64
     }
 
-    /// The four channels at float coordinates, as bits; channels that the texture has not are 0, 0 and 1. `read` gives
-    /// so many bytes at an address; at which ones it is asked does not depend on what it gives.
+    /// The four channels at float coordinates, as bits; channels absent from the texture are 0, 0 and 1.
+    /// `read` gives that many bytes at an address; the addresses that it is asked for do not depend on its
+    /// results.
     pub fn fetch(&self, coordinates: [f32; 3], read: &mut impl FnMut(u64, usize) -> u32) -> [u32; 4] {
         let scaled: [f32; 3] = std::array::from_fn(|axis| self.scaled(coordinates[axis], axis));
         if !(self.linear && self.gives_floats()) {

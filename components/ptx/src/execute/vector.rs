@@ -3,7 +3,7 @@
 
 use super::lanes::blend;
 
-/// Defines functions of which one body is compiled twice.
+/// Defines functions whose one body is compiled twice.
 macro_rules! twice {
     ($($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*) -> $result:ty $body:block)*) => { $(
         $(#[$doc])*
@@ -34,7 +34,7 @@ fn has_avx2() -> bool {
     is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("bmi2")
 }
 
-/// What all addresses of an access have in common, of lanes that are switched off, too.
+/// The shape common to all addresses of an access, those of inactive lanes included.
 pub(super) struct Shape {
     /// The bits that are set in any of them.
     pub(super) bits: u64,
@@ -69,7 +69,7 @@ twice! {
         shape(addresses, step)
     }
 
-    /// The lowest and the highest address of some lanes, of which there is one at least.
+    /// The lowest and the highest address of some lanes, at least one.
     extent(addresses: &[u64; 32], lanes: u32) -> (u64, u64) {
         // A lane that does not take part counts as the first one that does.
         let first = addresses[(lanes.trailing_zeros() & 31) as usize];
@@ -97,7 +97,7 @@ twice! {
 /// two lanes in a line.
 const FEW: u32 = 4;
 
-/// Writes the lanes in `mask`, of which there may be few.
+/// Writes the lanes in `mask`, possibly few.
 #[inline]
 pub(super) fn write(to: &mut [u32; 32], from: &[u32; 32], mask: u32) {
     if mask.count_ones() > FEW {
@@ -156,7 +156,7 @@ fn gather_one_by_one(
     served
 }
 
-/// The first bytes as a number, so many of them: 1, 2 or 4.
+/// The first `width` bytes as a number: 1, 2 or 4.
 #[inline(always)]
 fn word(bytes: &[u8], width: u8) -> u32 {
     match (width, bytes) {
@@ -185,7 +185,7 @@ unsafe fn gather_at_once(
     let sign = _mm256_set1_epi64x(i64::MIN);
     let base = _mm256_set1_epi64x(base as i64);
     let last = _mm256_xor_si256(_mm256_set1_epi64x((bytes.len() - usize::from(width)) as i64), sign);
-    // Whole words are read, the last one of which ends with the bytes; what is not wanted of them is shifted out.
+    // Whole words are read, and the last one ends with the bytes; the excess is shifted out.
     let last_word = _mm256_set1_epi32((bytes.len() - 4) as i32);
     let kept = _mm256_set1_epi32((u32::MAX >> (32 - 8 * u32::from(width))) as i32);
     let bits = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);

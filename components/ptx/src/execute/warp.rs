@@ -1,4 +1,5 @@
-//! What the lanes of a warp do together: shuffles, votes, matches, reductions, and the predicates of barriers.
+//! Operations of a warp's lanes together: shuffles, votes, matches, reductions, and the predicates of
+//! barriers.
 //!
 //! Lanes that a mask names must all be here: a warp executes the paths of a branch one after another, so
 //! it cannot wait in one of them for lanes on another. A mask that asks for it is a fault, never a wrong

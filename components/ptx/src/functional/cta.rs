@@ -35,11 +35,11 @@ pub(super) struct Cta<'a> {
     warps: Vec<Warp>,
     /// The barrier a warp waits at.
     waiting: Vec<Option<Waiting>>,
-    /// What has arrived at each barrier.
+    /// Arrivals at each barrier.
     arrived: [Arrived; 16],
     shared: Vec<u8>,
     local: Vec<u8>,
-    /// What has been written of shared and local memory; a thread's part of the latter begins with a word.
+    /// Written bytes of shared and local memory; a thread's part of the latter begins with a word.
     shared_shadow: Shadow,
     local_shadow: Shadow,
     races: Option<Box<Races>>,
@@ -223,7 +223,7 @@ impl<'a> Cta<'a> {
         }
     }
 
-    /// How many threads have arrived at a barrier, and how many it waits for.
+    /// Number of threads that have arrived at a barrier, and the number it waits for.
     fn come_and_wanted(&self, id: usize) -> (u32, u32) {
         let Arrived { threads, count, .. } = self.arrived[id];
         let alive = || 32 * self.warps.iter().filter(|warp| warp.pc().is_some()).count() as u32;
@@ -471,7 +471,7 @@ impl<'a> Cta<'a> {
     }
 }
 
-/// What a block's warps hold in memory besides shared memory.
+/// The memory of a block's warps other than shared memory.
 struct Known<'a> {
     local: &'a [u8],
     /// Bytes of a thread.

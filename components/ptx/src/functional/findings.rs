@@ -1,4 +1,4 @@
-//! What a kernel did that it should not, although it can go on: the first of each sort in full, then counts.
+//! Mistakes of a kernel that it survives: the first of each sort in full, then counts.
 
 use std::collections::BTreeMap;
 
@@ -26,13 +26,13 @@ impl std::fmt::Display for Check {
 /// A mistake that one instruction makes, or two make together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What sort of mistake.
+    /// The sort of mistake.
     pub check: Check,
     /// The lines of the instructions, the lower one first; twice the same if there is one.
     pub lines: [u32; 2],
     /// The first time.
     pub first: Failure,
-    /// How many threads did it how often.
+    /// Number of occurrences, over all threads.
     pub count: u64,
 }
 

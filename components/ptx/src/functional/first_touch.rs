@@ -1,4 +1,4 @@
-//! Pages whose first bytes are made when they are first touched: what nobody touches costs nothing.
+//! Pages whose first bytes are made on first touch: an untouched page costs nothing.
 
 use std::fmt;
 use std::ops::Range;
@@ -24,8 +24,8 @@ impl FirstTouch {
         FirstTouch { make, made: Vec::new() }
     }
 
-    /// Makes the pages in which a range of the memory's bytes lies; what is behind the end is left out. The memory is a number of
-    /// pages.
+    /// Makes the pages that contain a range of the memory's bytes; bytes behind the end are left out. The
+    /// memory is a whole number of pages.
     #[inline]
     pub(super) fn touch(&mut self, memory: &mut [u8], range: Range<usize>) {
         for page in range.start / PAGE..range.end.min(memory.len()).div_ceil(PAGE) {

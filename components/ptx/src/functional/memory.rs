@@ -11,7 +11,7 @@ use crate::execute::Access;
 use crate::execute::allocations::{Allocation, Allocations, Rights};
 use crate::program::{Kernel, VariableBases};
 
-/// Memory as one run of bytes, of which only what was allocated can be accessed.
+/// Memory as one run of bytes; only allocated bytes can be accessed.
 #[derive(Clone, Debug)]
 pub struct FlatMemory {
     /// Address of the first byte.
@@ -20,7 +20,7 @@ pub struct FlatMemory {
     pub bytes: Space,
     /// Makes pages when they are first touched; absent where the bytes are there from the start.
     first: Option<FirstTouch>,
-    /// What may be accessed, in ascending order.
+    /// Accessible pieces, in ascending order.
     pieces: Vec<Piece>,
     freed: Vec<Allocation>,
     /// Note what is touched.
@@ -35,12 +35,12 @@ struct Piece {
     range: Range<usize>,
     /// Absent where every byte has been written.
     shadow: Option<Shadow>,
-    /// What has been touched, if anything has and that is noted.
+    /// Touched bytes, if any were touched and that is noted.
     touched: Option<Box<Touched>>,
     rights: Rights,
 }
 
-/// What an access finds.
+/// The piece of memory that an access finds.
 pub(super) struct Found<'a> {
     /// The first address of the allocation.
     pub(super) start: u64,
@@ -95,8 +95,8 @@ impl FlatMemory {
     }
 
     /// Memory that begins at address 0 and has no allocations: those of a device whose addresses somebody else gives out come with
-    /// [`FlatMemory::map`]. `make` gives the bytes of what nobody has written; whoever looks at the bytes themselves touches
-    /// them before.
+    /// [`FlatMemory::map`]. `make` gives the bytes that nobody has written; a direct reader of the bytes
+    /// touches them first.
     pub fn of_device(make: FirstBytes) -> Self {
         FlatMemory { base: 0, first: Some(FirstTouch::new(make)), ..FlatMemory::new(0) }
     }
@@ -159,7 +159,7 @@ impl FlatMemory {
             globals: place("variables", kernel.global_bytes(), Rights::All),
             constants: place("constants", kernel.constant_bytes(), Rights::Read),
         };
-        // What they hold may be their own addresses.
+        // Variables may hold their own addresses.
         self.fill(bases.globals, &kernel.global_image(bases));
         self.fill(bases.constants, &kernel.constant_image(bases));
         bases
@@ -197,7 +197,8 @@ impl FlatMemory {
         }
     }
 
-    /// Takes back the allocation that begins at an address, after so many launches. Its bytes stay, untouchable.
+    /// Takes back the allocation that begins at an address, after `launches` launches. Its bytes stay,
+    /// untouchable.
     pub fn free(&mut self, address: u64, launches: u32) {
         if let Some(piece) = self.piece(address) {
             let Piece { name, range, rights, .. } = self.pieces.remove(piece);
@@ -211,7 +212,7 @@ impl FlatMemory {
         self.watched = true;
     }
 
-    /// What kernels have touched since this was asked last, by the addresses of the allocations.
+    /// Bytes that kernels have touched since the last call, by the addresses of the allocations.
     pub fn take_touched(&mut self) -> Vec<(u64, Touched)> {
         let base = self.base;
         let touched = |piece: &mut Piece| Some((base + piece.range.start as u64, *piece.touched.take()?));

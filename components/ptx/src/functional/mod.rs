@@ -40,8 +40,8 @@ pub struct Options {
     pub dynamic_shared_bytes: u32,
     /// Warp instructions of a block after which it is given up: something in it runs in circles.
     pub limit: u64,
-    /// Look for races in shared memory, which takes several times as long. Who runs several launches may look for those
-    /// between them, too.
+    /// Look for races in shared memory, which takes several times as long. A caller with several launches may
+    /// look for those between them, too.
     pub racecheck: bool,
     /// Do without the host's vector extensions.
     pub baseline: bool,
@@ -49,7 +49,7 @@ pub struct Options {
     pub ranges: bool,
     /// Where shared and local memory appear among generic addresses: where no allocation lies.
     pub windows: Windows,
-    /// What texture fetches find.
+    /// Textures for fetches.
     pub textures: Arc<Textures>,
     /// Set by someone who wants the run to end.
     pub interrupt: Arc<AtomicBool>,
@@ -70,14 +70,14 @@ impl Default for Options {
     }
 }
 
-/// What a run executed.
+/// Statistics of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Instructions, counted once for a warp.
     pub warp_instructions: u64,
     /// Instructions, counted for every lane that executed them.
     pub thread_instructions: u64,
-    /// What the kernel printed.
+    /// The kernel's output from `printf`.
     pub output: String,
 }
 
@@ -88,7 +88,7 @@ pub struct ToldRange {
     pub ctaid: [u32; 3],
     /// Which of the two.
     pub action: RangeAction,
-    /// What was told.
+    /// The call.
     pub call: RangeCall,
 }
 
@@ -156,7 +156,7 @@ impl<'a> Grid<'a> {
         self.cta.run(&self.env, memory, self.options, observer)
     }
 
-    /// What the kernel did so far that it should not, in the order in which it came first.
+    /// Mistakes of the kernel so far, in the order in which each first occurred.
     pub fn findings(&self) -> &[Finding] {
         self.cta.findings.list()
     }
@@ -166,7 +166,7 @@ impl<'a> Grid<'a> {
         &self.cta.ranges
     }
 
-    /// What has been executed so far.
+    /// Statistics of the run so far.
     pub fn statistics(&self) -> &Statistics {
         &self.cta.statistics
     }

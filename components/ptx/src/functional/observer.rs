@@ -1,11 +1,12 @@
-//! Who looks on while a block is executed without time: a model that wants to know what its warps did.
+//! The observer of a block that is executed without time: a model of its warps' actions.
 
 use crate::execute::{Access, Issued};
 
-/// Is told what the warps of a block execute: of each warp in its order, and of several in the order in which they take turns.
+/// Receives the instructions that the warps of a block execute: those of each warp in its order, and those of
+/// several in the order of their turns.
 pub trait Observer {
-    /// A warp has executed so many instructions that only compute and stand one behind the other, from a pc on, by so many threads, all
-    /// added up; it may be none.
+    /// A warp has executed `count` consecutive instructions that only compute, from `first` on. `threads` is
+    /// the sum over them of the threads that executed each; the count may be 0.
     fn computed(&mut self, warp: usize, first: u32, count: u32, threads: u64);
 
     /// A warp has executed the instruction at a pc. The access is that of a memory instruction, and anything for others.
@@ -14,7 +15,7 @@ pub trait Observer {
     /// A warp that waited at a barrier goes on.
     fn passed(&mut self, warp: usize, barrier: u32);
 
-    /// All warps that waited at a barrier have been told: it is as if nobody had come to it.
+    /// All warps that waited at a barrier have been released: the barrier is empty again.
     fn opened(&mut self, barrier: u32);
 }
 

@@ -1,11 +1,12 @@
 //! Races in shared memory (`--racecheck`, after compute-sanitizer): two threads of a block access a byte, one of them
 //! writes it, and nothing says who comes first.
 //!
-//! Order comes from barriers, named ones included: what a warp did before it arrived happens before what others do
-//! after they waited there. It is kept as a vector clock a warp, so it does not matter in which order the warps really ran.
-//! A warp that has ended counts as arrived wherever all are waited for. Between the threads of a warp the order of the program
-//! counts up to sm_6x, where they run in step; from sm_70 on only `bar.warp.sync` does (of any mask, so as to accuse
-//! nobody wrongly). Within one instruction, threads that store different values to one place race.
+//! Order comes from barriers, named ones included: a warp's accesses before it arrived happen before the
+//! accesses of others after they waited there. It is kept as a vector clock a warp, so it does not matter in
+//! which order the warps really ran. A warp that has ended counts as arrived wherever all are waited for.
+//! Between the threads of a warp the order of the program counts up to sm_6x, where they run in step; from
+//! sm_70 on only `bar.warp.sync` does (of any mask, so as to accuse nobody wrongly). Within one instruction,
+//! threads that store different values to one place race.
 //!
 //! Atomics do not race with each other. Neither do writes that leave what another thread wrote as it is. A volatile access is
 //! like any other. Of the threads that have read a byte, or changed it by atomics, two warps are remembered: enough for
@@ -16,10 +17,11 @@ use crate::execute::{Access, AccessKind};
 
 /// Warps of a block at most.
 const WARPS: usize = 32;
-/// What a warp knows of every warp: the time up to which what it did comes before what happens now.
+/// A warp's knowledge of every warp: the time up to which that warp's accesses come before this warp's next
+/// one.
 type Clock = [u32; WARPS];
 
-/// An access: who made it, and when on his clock. Zero is none.
+/// An access: its warp, and that warp's clock. Zero is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Mark(u64);
 
@@ -66,7 +68,7 @@ impl Mark {
     }
 }
 
-/// Who has accessed a byte since it was last written.
+/// The accesses to a byte since it was last written.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cell {
     write: Mark,
@@ -92,7 +94,7 @@ pub(super) struct Races {
     independent: bool,
     cells: Vec<Cell>,
     clocks: Vec<Clock>,
-    /// What those knew who have arrived at each barrier, and those who have ended.
+    /// Clocks of the warps that have arrived at each barrier, and of those that have ended.
     arrived: [Clock; 16],
     ended: Clock,
     /// How often the threads of each warp have met.
@@ -101,7 +103,7 @@ pub(super) struct Races {
 }
 
 impl Races {
-    /// Of blocks with so many warps and bytes, of a kernel for this architecture.
+    /// Of blocks with `warps` warps and `bytes` bytes, of a kernel for this architecture.
     pub(super) fn new(warps: usize, bytes: usize, target: u32) -> Self {
         let mut races = Races {
             independent: target >= 70,
@@ -128,7 +130,7 @@ impl Races {
         self.met = [0; WARPS];
     }
 
-    /// A warp arrives at a barrier: what it does from now on, others do not know.
+    /// A warp arrives at a barrier: its later accesses are unknown to others.
     pub(super) fn arrive(&mut self, warp: usize, barrier: u32) {
         learn(&mut self.arrived[barrier as usize], &self.clocks[warp]);
         self.clocks[warp][warp] += 1;
@@ -269,7 +271,7 @@ fn bytes(access: &Access, lane: u32) -> impl Iterator<Item = u64> {
     start..start.saturating_add(access.width.into())
 }
 
-/// What a lane's store leaves in a byte.
+/// The value that a lane's store leaves in a byte.
 fn value(access: &Access, lane: usize, byte: u64) -> u8 {
     let at = (byte - access.addresses[lane]) as usize;
     let piece = usize::from(access.element_bytes.min(4)).max(1);
@@ -329,10 +331,10 @@ mod tests {
         barrier(&mut races, &[0, 1], 3);
         assert_eq!(pcs(&mut races, &load, 1), []);
         assert_eq!(pcs(&mut races, &load, 2), [9]);
-        // What warp 1 has learnt it hands on.
+        // Warp 1 passes on its knowledge.
         barrier(&mut races, &[1, 2], 4);
         assert_eq!(pcs(&mut races, &load, 2), []);
-        // What a warp does after it arrived is not covered.
+        // Accesses of a warp after its arrival are not covered.
         races.restart();
         races.arrive(0, 1);
         pcs(&mut races, &store, 0);

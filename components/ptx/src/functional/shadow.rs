@@ -12,7 +12,7 @@ pub(super) struct Shadow {
     /// Bytes that nobody has written.
     missing: usize,
     bytes: usize,
-    /// A range that is known to be written: what most accesses ask for.
+    /// A range known to be written: the range that most accesses ask for.
     known: Range<usize>,
 }
 
@@ -68,7 +68,7 @@ impl Shadow {
         self.missing == 0
     }
 
-    /// What is left when somebody has written a range; nothing if that was the last.
+    /// The remainder after a write to a range; nothing if that was the last.
     pub(super) fn without(mut self, range: Range<usize>) -> Option<Self> {
         self.write(range.start, range.len());
         (!self.is_complete()).then_some(self)
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
     use crate::isa::{AtomicOperation, AtomicType};
 
-    /// An access of so many bytes a lane, this far apart.
+    /// An access of `width` bytes a lane, `stride` apart.
     fn access(kind: AccessKind, start: u64, stride: u64, width: u8) -> Access {
         Access {
             addresses: std::array::from_fn(|lane| 4096 + start + lane as u64 * stride),

@@ -6,8 +6,8 @@ use std::ops::{Deref, DerefMut, Range};
 
 use memmap2::{MmapMut, MmapOptions};
 
-/// A run of bytes that grows. What was never written is zero and takes no memory, where the operating system maps pages on
-/// demand.
+/// A run of bytes that grows. Bytes never written are zero and take no memory where the operating system maps
+/// pages on demand.
 #[derive(Default)]
 pub struct Space {
     map: Option<MmapMut>,

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::execute::{Access, AccessKind};
 
-/// What has been done to the bytes of an allocation: a bit for each, by what was done.
+/// Accesses to the bytes of an allocation: a bit for each byte, by kind.
 #[derive(Clone, Debug, Default)]
 pub struct Touched {
     reads: Bytes,
@@ -17,9 +17,9 @@ pub struct Touched {
 pub struct Conflict {
     /// The first of them, counted from the beginning of the allocation.
     pub first: u64,
-    /// How many they are.
+    /// Number of bytes.
     pub bytes: u64,
-    /// What either of them does to the first.
+    /// The access of each side to the first.
     pub did: [&'static str; 2],
 }
 
@@ -85,7 +85,7 @@ impl Touched {
         used.cloned().reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)).unwrap_or_default()
     }
 
-    /// What was done to a byte that needs an order with what the other did.
+    /// The access to a byte that needs an order with the other's.
     fn did(&self, byte: usize, other: &Touched) -> &'static str {
         let has = |set: &Bytes| set.has(byte);
         if has(&self.writes) {
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
     use crate::isa::{AtomicOperation, AtomicType};
 
-    /// So many words of four bytes, one after another from `start` on.
+    /// `words` words of four bytes, one after another from `start` on.
     fn touched(kind: AccessKind, start: u64, words: u32) -> Touched {
         let access = Access {
             addresses: std::array::from_fn(|lane| 4096 + start + 4 * lane as u64),

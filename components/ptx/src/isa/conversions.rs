@@ -1,7 +1,7 @@
 //! The instruction table's rows of conversions (PTX ISA 9.7.9.21), in the form of [`table`](super::table).
 //!
-//! What a conversion reads of a register that is wider than its type, and how its result fills one, the decoder
-//! arranges. A NaN becomes zero in an integer, or the highest bit alone where the source is double or the result has 64
+//! The decoder arranges which part of a wider register a conversion reads, and how its result fills one. A
+//! NaN becomes zero in an integer, or the highest bit alone where the source is double or the result has 64
 //! bits.
 
 /// Hands rows on to a macro with those of the conversions behind them.

@@ -140,7 +140,7 @@ pub(crate) fn mul64(a: f64, b: f64, mode: Mode) -> f64 {
     fma64(a, b, 0f64.copysign(a * b), mode)
 }
 
-/// Quotient in double precision, from integers: what is left of a small dividend has no place in a double.
+/// Quotient in double precision, from integers: the remainder of a small dividend has no place in a double.
 pub(crate) fn div64(a: f64, b: f64, mode: Mode) -> f64 {
     if !(a.is_finite() && b.is_finite()) || a == 0.0 || b == 0.0 {
         return a / b;

@@ -1,4 +1,4 @@
-//! The rest of the instruction table: what is no function of one lane alone.
+//! The rest of the instruction table: instructions that are no function of one lane alone.
 //!
 //! A row gives what the instruction is, its operands as the manual prints them, the unit and latency class
 //! that a timing model books it on, the manual's section and its spellings, as in [`table`](super::table).
@@ -19,7 +19,7 @@ pub(crate) enum PredicateOp {
     Xor,
 }
 
-/// What an instruction is, as far as decoding it differs.
+/// The form of an instruction, as far as decoding differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     Load,
@@ -44,7 +44,7 @@ pub(crate) enum Form {
     Return,
     Exit,
     Trap,
-    /// A texture of so many dimensions; its coordinates are floats.
+    /// A texture of `dimensions` dimensions; its coordinates are floats.
     Texture {
         dimensions: u8,
         floats: bool,

@@ -68,7 +68,7 @@ pub(crate) fn bfi_b64(a: u64, b: u64, position: u32, length: u32) -> u64 {
     (b & !mask) | (a.checked_shl(position).unwrap_or(0) & mask)
 }
 
-/// The same in 32 bits: what passes bit 31 is lost.
+/// The same in 32 bits: bits above bit 31 are lost.
 #[inline(always)]
 pub(crate) fn bfi_b32(a: u32, b: u32, position: u32, length: u32) -> u32 {
     bfi_b64(a as u64, b as u64, position, length) as u32

@@ -9,7 +9,7 @@ use super::order::Order;
 use super::space::Space;
 use crate::syntax::types::element_size;
 
-/// What a load or store asks of the caches.
+/// The cache operator of a load or store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CacheOperator {
     /// No operator given: `.ca` for loads, `.wb` for stores.
@@ -29,7 +29,7 @@ pub enum CacheOperator {
     NonCoherent,
 }
 
-/// What an atomic does with memory.
+/// The operation of an atomic on memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are PTX's")]
 pub enum AtomicOperation {
@@ -68,8 +68,8 @@ impl AtomicType {
 }
 
 impl AtomicOperation {
-    /// What memory holds afterwards. `b` is the operand; for compare-and-swap, what is compared, and `c`
-    /// what is swapped in. Values of 32 bits stand in the low half.
+    /// The value in memory afterwards. `b` is the operand; for compare-and-swap, `b` is compared, and `c` is
+    /// swapped in. Values of 32 bits are in the low half.
     pub fn apply(self, kind: AtomicType, old: u64, b: u64, c: u64) -> u64 {
         use AtomicOperation as Op;
         match kind {
@@ -164,8 +164,8 @@ pub(crate) struct Modifiers {
     pub(crate) atomic: Option<(AtomicOperation, AtomicType)>,
 }
 
-/// Reads the modifiers of `ld`, `ldu`, `st`, `atom` or `red`; the error is the modifier that is not
-/// known or stands in the wrong place.
+/// Reads the modifiers of `ld`, `ldu`, `st`, `atom` or `red`; the error is the modifier that is unknown or in
+/// the wrong place.
 pub(crate) fn modifiers(opcode: &str) -> Result<Modifiers, String> {
     let mut words = opcode.split('.').peekable();
     let name = words.next().unwrap_or("");

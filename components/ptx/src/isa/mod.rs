@@ -163,7 +163,7 @@ macro_rules! declare {
 }
 table::for_each_lane_op!(declare);
 
-/// What an opcode names.
+/// The instruction that an opcode names.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Known {
     /// A row of the table of lane-wise operations.
@@ -233,7 +233,7 @@ fn dictionary() -> &'static BTreeMap<String, Known> {
     })
 }
 
-/// All texts that a pattern with `{a|b}` stands for.
+/// All texts that match a pattern with `{a|b}`.
 fn expand(pattern: &str) -> Vec<String> {
     let Some((head, rest)) = pattern.split_once('{') else { return vec![pattern.to_owned()] };
     let Some((choices, tail)) = rest.split_once('}') else { return vec![pattern.to_owned()] };

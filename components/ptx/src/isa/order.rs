@@ -1,4 +1,5 @@
-//! What an instruction orders among the memory accesses of its thread (PTX ISA 8, memory consistency model).
+//! The order that an instruction imposes on its thread's memory accesses (PTX ISA 8, memory consistency
+//! model).
 //!
 //! A release makes the accesses before it visible to those that see it; an acquire makes what a release has made visible, visible to
 //! the accesses behind it. Both reach as far as their scope. The model holds for modules whose `.target` is `sm_70` or later; in
@@ -7,7 +8,7 @@
 /// The first target for which the memory consistency model holds.
 pub(crate) const FIRST_TARGET: u32 = 70;
 
-/// Whom an order concerns.
+/// The scope of an order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reach {
     /// Nobody: there is no order.
@@ -30,7 +31,7 @@ impl Reach {
     }
 }
 
-/// What an instruction orders.
+/// The order of an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Order {
     /// Accesses behind it see what a release that it saw has made visible.

@@ -1,7 +1,7 @@
 //! The two functions by which a kernel says what a thread block may touch: `__claim_range` before the block runs, and
 //! `__release_range` when it has ended.
 //!
-//! They are known by name, as `vprintf` is. What they do to pages is not this crate's.
+//! They are known by name, as `vprintf` is. Their effect on pages is outside this crate.
 
 /// Which of the two functions is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,8 +30,8 @@ impl RangeAction {
     }
 }
 
-/// The sizes in bytes of the functions' parameters: what the kernel is given for the array, the first byte, one past the
-/// last byte, and how it is used.
+/// The sizes in bytes of the functions' parameters: the kernel's pointer to the array, the first byte, one
+/// past the last byte, and the use.
 pub(crate) const RANGE_PARAMETERS: [u32; 4] = [8, 8, 8, 4];
 
 /// The bits of the functions' last parameter.

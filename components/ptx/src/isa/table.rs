@@ -414,7 +414,7 @@ macro_rules! for_each_lane_op {
             PrmtEcr(a: u32, b: u32, c: u32) -> u32 { integer::prmt(a, b, [0x0000, 0x1110, 0x2210, 0x3210][(c & 3) as usize]) } Sp IntOther "9.7.9.7" "prmt.b32.ecr";
             PrmtRc16(a: u32, b: u32, c: u32) -> u32 { integer::prmt(a, b, [0x1010, 0x3232, 0x1010, 0x3232][(c & 3) as usize]) } Sp IntOther "9.7.9.7" "prmt.b32.rc16";
 
-            // 9.7.9 Moves; conversions stand in a file of their own.
+            // 9.7.9 Moves; conversions are in a file of their own.
             MovB16(a: u16) -> u16 { a } Sp IntOther "9.7.9.2" "mov.{b16|u16|s16}";
             MovB32(a: u32) -> u32 { a } Sp IntOther "9.7.9.2" "mov.{b32|u32|s32|f32}";
             MovB64(a: u64) -> u64 { a } Sp IntOther "9.7.9.2" "mov.{b64|u64|s64|f64}";

@@ -1,8 +1,8 @@
-//! What the lanes of a warp compute together (PTX ISA 9.7.9.5 and 9.7.13): each operation of one row.
+//! Operations of a warp's lanes together (PTX ISA 9.7.9.5 and 9.7.13): each of one row.
 //!
-//! A lane's group is the set of lanes whose values it may see. The functions are given the values of all
-//! 32 lanes and never look at a lane outside the group, but for a shuffle: what it reads of a lane that does
-//! not take part is unpredictable in the manual; here it is what that lane's register holds.
+//! A lane's group is the set of lanes whose values it may see. The functions take the values of all 32 lanes
+//! and never look at a lane outside the group, except in a shuffle: its result from a lane that does not take
+//! part is unpredictable in the manual; here it is the value of that lane's register.
 
 /// An operation of a warp's lanes among each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub(crate) enum WarpOp {
     Sync,
 }
 
-/// What `bar.red` makes of a CTA's predicates.
+/// The reduction of a CTA's predicates by `bar.red`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reduction {
     Popc,

@@ -22,13 +22,13 @@ pub(super) struct CountedThrough {
     pub(super) variable: u32,
     /// Its last value; negative if there is none.
     pub(super) last: Number,
-    /// What is counted through within.
+    /// Variables counted through within.
     pub(super) inner: Vec<CountedThrough>,
     /// Slots that keep the least and the largest of what is found.
     pub(super) results: [(u32, Op, Number); 2],
 }
 
-/// What is added to the start of an array.
+/// The offset from the start of an array.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Bounds {
     /// All of it.
@@ -56,7 +56,7 @@ struct Extent {
     high: Number,
     /// There is no value at all.
     missed: Truth,
-    /// It cannot be told.
+    /// Unknown.
     unknown: Truth,
 }
 
@@ -112,7 +112,7 @@ fn variables_of(affine: &Affine, atoms: &[Atom]) -> BTreeSet<Variable> {
 /// Makes the bounds of a kernel's arrays.
 pub(super) struct Boundaries<'a> {
     pub(super) values: Values<'a>,
-    /// What is counted through, in order.
+    /// The variables counted through, in order.
     pub(super) counted: Vec<CountedThrough>,
     slots: u32,
 }
@@ -164,7 +164,7 @@ impl<'a> Boundaries<'a> {
         (graph.select(extent.unknown, before, low), graph.select(extent.unknown, behind, high))
     }
 
-    /// The parts without variables: what all have is added once.
+    /// The parts without variables: the common part is added once.
     fn of_rests(&mut self, rests: &BTreeMap<Polynomial, (i64, i64)>) -> Option<Extent> {
         let mut common = rests.keys().next()?.clone();
         for rest in rests.keys() {

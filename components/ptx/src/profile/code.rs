@@ -10,7 +10,7 @@ use super::words::does;
 use crate::isa::RangeAction;
 use crate::isa::range::range_flags;
 
-/// What differs between the two profilers of a kernel.
+/// The differences between the two profilers of a kernel.
 pub(super) struct Site<'a> {
     /// The function that is called.
     pub(super) action: RangeAction,
@@ -268,7 +268,7 @@ impl Code<'_> {
 
     /// A loop over the values of a variable.
     fn count_through(&mut self, counted: &CountedThrough) {
-        // What is the same in every round is computed before the first.
+        // Values that are the same in every round are computed before the first.
         let mut inside = BTreeMap::new();
         let own = slots(counted);
         for number in roots(counted) {

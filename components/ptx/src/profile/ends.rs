@@ -1,7 +1,8 @@
 //! Kernels whose threads may end before others have passed their last barrier.
 //!
-//! Who has left such a kernel counts at none of its barriers any more. But with a post-profiler it waits at the one
-//! that was added, which others would take for the one that they wait at. So these kernels have no profilers.
+//! A thread that has left such a kernel no longer counts at its barriers. With a post-profiler it would wait
+//! at the added barrier, which others would take for the one that they wait at. These kernels therefore have
+//! no profilers.
 
 use std::collections::BTreeSet;
 

@@ -1,8 +1,8 @@
-//! What a profiler computes, as a graph of values, each of which is there once.
+//! The computation of a profiler, as a graph of values, each of which occurs once.
 //!
-//! Values are folded as they are made: what is known before the kernel runs becomes a constant, and a comparison
-//! whose answer is known becomes that answer. So the code that works out bounds can be written for the general case.
-//! Arithmetic is that of 64 bits, which no address of a correct program leaves.
+//! Values are folded as they are made: a value known before the kernel runs becomes a constant, and a
+//! comparison whose answer is known becomes that answer. So the code that works out bounds can be written for
+//! the general case. Arithmetic is that of 64 bits, which no address of a correct program leaves.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub(super) struct Number(pub(super) u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Truth(pub(super) u32);
 
-/// What is known when the kernel runs.
+/// A value known when the kernel runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Leaf {
     /// `%ctaid` in a dimension.
@@ -68,10 +68,10 @@ pub(super) enum Node {
 
 /// Farther than any number of rounds and any address; twice of it can still be added to an address.
 pub(super) const FAR: i64 = 1 << 62;
-/// From here on a number of rounds stands for one that is not known.
+/// From here on, a number of rounds means an unknown one.
 const UNKNOWN_FROM: i64 = FAR / 2;
 
-/// What is known of a number before the kernel runs.
+/// Static knowledge of a number.
 #[derive(Clone, Copy, Default)]
 struct Facts {
     /// It is never below this.
@@ -131,7 +131,7 @@ impl Graph {
             Node::Binary(Op::Div | Op::Rem, a, _) => self.is_near(a),
             Node::Binary(_, a, b) | Node::Select(_, a, b) => self.is_near(a) && self.is_near(b),
             Node::Natural(a) => self.is_near(a),
-            // What a loop has found may be anything.
+            // The result of a loop may be anything.
             Node::Leaf(Leaf::Slot(_)) => false,
             _ => true,
         }
@@ -268,7 +268,7 @@ impl Graph {
         if a_first == (op == Op::Min) { a } else { b }
     }
 
-    /// Any other operation; who asks has seen to it that it has a result.
+    /// Any other operation; the caller has made sure that it has a result.
     pub(super) fn operate(&mut self, op: Op, a: Number, b: Number) -> Number {
         match op {
             Op::Add => return self.add(a, b),
@@ -316,7 +316,7 @@ impl Graph {
         if base == other {
             return self.known(plus < more);
         }
-        // What is at least as large as a constant is not below it.
+        // A number that is at least a constant is not below it.
         if let (Some(least), Some(limit)) = (self.at_least(a), self.as_constant(b))
             && least >= limit
         {
@@ -399,7 +399,7 @@ fn fold(op: Op, a: i64, b: i64) -> Option<i64> {
 
 #[cfg(test)]
 impl Graph {
-    /// What a number is where the leaves are these.
+    /// The value of a number for these leaves.
     pub(super) fn evaluate(&self, number: Number, leaf: &dyn Fn(Leaf) -> i64) -> i64 {
         match self.number(number) {
             Node::Constant(value) => value,

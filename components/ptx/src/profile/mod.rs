@@ -1,14 +1,15 @@
-//! Profilers: kernels that say which bytes of which arrays each of their blocks may touch, before a kernel runs and when a block of
-//! it has ended.
+//! Profilers: kernels that report the bytes of each array that a block may touch, before a kernel runs and
+//! when a block of it has ended.
 //!
-//! It is a pass from source to source, a storey above the analyses; no other one imports it. For a regular kernel `K` the module
-//! gets an entry `K__pre`, launched with the grid of `K` and blocks of one thread, that calls `__claim_range` once for each array; and `K` itself ends with a
-//! barrier, behind which the first thread of the block calls `__release_range` with the same arguments, computed
-//! by the same instructions. Ranges are those of [`ranges`](crate::analysis::ranges::ranges): accesses to an array are
-//! one range from the lowest address to the highest, taken at the corners of the block and at the first and last
-//! rounds of loops, for both outcomes of every condition. Ranges do not end where an array does: the functions clip
-//! them, which is why they are told where the array begins. A kernel whose addresses depend on data is irregular and
-//! stays as it is; so does one whose threads may end before others have passed a barrier.
+//! It is a source-to-source pass, a layer above the analyses; no other one imports it. For a regular kernel
+//! `K` the module gets an entry `K__pre`, launched with the grid of `K` and blocks of one thread, that calls
+//! `__claim_range` once for each array; and `K` itself ends with a barrier, behind which the first thread of
+//! the block calls `__release_range` with the same arguments, computed by the same instructions. Ranges are
+//! those of [`ranges`](crate::analysis::ranges::ranges): accesses to an array are one range from the lowest
+//! address to the highest, taken at the corners of the block and at the first and last rounds of loops, for
+//! both outcomes of every condition. Ranges do not end where an array does: the functions clip them, and
+//! therefore take the start of the array. A kernel whose addresses depend on data is irregular and stays as
+//! it is; so does one whose threads may end before others have passed a barrier.
 
 mod bounds;
 mod code;
@@ -42,7 +43,7 @@ pub enum Semi {
 /// How to profile.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// What becomes of semi-regular kernels.
+    /// Treatment of semi-regular kernels.
     pub semi: Semi,
     /// Only this kernel; the others stay as they are.
     pub kernel: Option<String>,
@@ -68,18 +69,18 @@ pub struct ProfiledKernel {
     pub class: Class,
     /// Why it has none.
     pub irregular: Option<Irregularity>,
-    /// What its profilers tell, in the order of their calls.
+    /// The arrays that its profilers report, in the order of their calls.
     pub arrays: Vec<ProfiledArray>,
 }
 
-/// What keeps a kernel from having profilers.
+/// The reason for which a kernel has no profilers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Irregularity {
     /// Line of the instruction.
     pub line: u32,
     /// The instruction.
     pub instruction: String,
-    /// What is wrong with it.
+    /// The reason.
     pub reason: String,
 }
 
@@ -96,7 +97,7 @@ pub struct ProfiledArray {
     pub range: String,
 }
 
-/// What makes a kernel's name that of its pre-profiler.
+/// The suffix of a pre-profiler's name.
 const PRE: &str = "__pre";
 
 /// The name of a kernel's pre-profiler.
@@ -207,7 +208,7 @@ fn add(module: &Module, kernel: &Function, plan: &Plan, edits: &mut Vec<Edit>) -
     let mut branches = false;
     for (statement, instruction) in ends {
         let text = match &instruction.guard {
-            // What follows the last instruction is the end.
+            // Behind the last instruction is the end.
             _ if last == Some(statement.span) => String::new(),
             None => format!("bra {label};"),
             Some(guard) => {
@@ -263,7 +264,7 @@ fn find_ends<'a>(
 }
 
 impl Irregularity {
-    /// What is wrong with an instruction, by its number.
+    /// The problem with an instruction, by its number.
     fn new(module: &Module, kernel: &Function, pc: u32, reason: String) -> Self {
         let mut instructions = Vec::new();
         flatten(kernel.body.as_deref().unwrap_or(&[]), &mut instructions);

@@ -1,4 +1,4 @@
-//! What the profilers of a kernel tell, worked out once for both of them.
+//! The ranges that the profilers of a kernel report, worked out once for both of them.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::analysis::polynomial::Atom;
 use crate::syntax::ast::{Function, Module, StorageSpace};
 use crate::syntax::types::extent;
 
-/// What an array's call is given.
+/// The arguments of an array's call.
 pub(super) enum Extent {
     /// All of the array that a parameter points to.
     Whole(Number),
@@ -39,11 +39,11 @@ pub(super) struct ArrayPlan {
     pub(super) extent: Extent,
     pub(super) reads: bool,
     pub(super) writes: bool,
-    /// What is told, for people.
+    /// The range, for people.
     pub(super) range: String,
 }
 
-/// What the profilers of a kernel compute.
+/// The computation of a kernel's profilers.
 pub(super) struct Plan {
     pub(super) graph: Graph,
     pub(super) counted: Vec<CountedThrough>,
@@ -105,7 +105,7 @@ impl Plan {
                     let (extent, words) = match told {
                         Bounds::Whole => (Extent::Whole(start), words::WHOLE.to_owned()),
                         Bounds::Between(low, high) => {
-                            // What lies before all of memory must not be taken for what lies behind it.
+                            // An address before all of memory must not be taken for one behind it.
                             let zero = graph.constant(0);
                             let (low, high) = (graph.add(start, low), graph.add(start, high));
                             let (low, high) = (graph.max(low, zero), graph.max(high, zero));

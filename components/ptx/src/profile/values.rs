@@ -7,7 +7,7 @@ use crate::analysis::affine::{Affine, Condition, Relation};
 use crate::analysis::polynomial::{Atom, Operation, Polynomial};
 use crate::analysis::ranges::{Variable, Variables, bound_variables, is_behind};
 
-/// What variables stand for.
+/// Values of variables.
 pub(super) type Assignment = BTreeMap<Variable, Number>;
 
 /// A value, and what may be wrong with it: no launch that is in order divides by zero, but a bound must not depend
@@ -71,7 +71,7 @@ impl Values<'_> {
         let graph = &mut self.graph;
         let mut invalid = graph.either(a.invalid, b.invalid);
         let mut not = |graph: &mut Graph, wrong: Truth| invalid = graph.either(invalid, wrong);
-        // What a negative number is as one without a sign depends on its width.
+        // The unsigned value of a negative number depends on its width.
         if matches!(operation, Operation::ShrUnsigned | Operation::DivUnsigned | Operation::RemUnsigned) {
             for number in [a.number, b.number] {
                 let negative = graph.compares(Relation::Lt, number);
@@ -104,8 +104,8 @@ impl Values<'_> {
         Value { number: graph.operate(op, a.number, b.number), invalid }
     }
 
-    /// A sum of products: what stands in most of them is factored out, again and again, because multiplications
-    /// are what costs.
+    /// A sum of products: the factor common to most of them is factored out, again and again, because
+    /// multiplications are the cost.
     fn sum(&mut self, terms: Vec<(Vec<Number>, i64)>) -> Number {
         let mut counts: BTreeMap<Number, usize> = BTreeMap::new();
         for (parts, _) in &terms {
@@ -142,8 +142,8 @@ impl Values<'_> {
         self.graph.add(product, without)
     }
 
-    /// The most rounds of any thread at an instruction: negative if no thread comes there, and far if that cannot be
-    /// told. Threads end in different rounds; those at the corners of the block are looked at, as
+    /// The most rounds of any thread at an instruction: negative if no thread comes there, and far if that is
+    /// unknown. Threads end in different rounds; those at the corners of the block are looked at, as
     /// [`ranges`](crate::analysis::ranges::ranges) does it.
     pub(super) fn most_rounds(&mut self, at: usize, pc: u32, values: &Assignment) -> Number {
         let affine = self.affine;
@@ -189,7 +189,7 @@ impl Values<'_> {
         least.unwrap_or_else(|| self.graph.constant(FAR))
     }
 
-    /// The first round in which a condition does not hold; far if that cannot be told.
+    /// The first round in which a condition does not hold; far if that is unknown.
     fn first_failure(&mut self, condition: &Condition, at: usize, values: &Assignment) -> Number {
         match condition {
             Condition::Compare { relation, unsigned, left, right } => {

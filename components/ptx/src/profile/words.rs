@@ -7,10 +7,10 @@ use crate::analysis::affine::Affine;
 use crate::analysis::polynomial::{Atom, Polynomial};
 use crate::syntax::ast::Function;
 
-/// What is told of an array where the analysis gives no bound.
+/// The range reported for an array where the analysis gives no bound.
 pub(super) const WHOLE: &str = "all of it, as no bound is known";
 
-/// What a kernel does to an array.
+/// The kernel's use of an array.
 pub(super) fn does(reads: bool, writes: bool) -> &'static str {
     match (reads, writes) {
         (true, true) => "reads and writes",

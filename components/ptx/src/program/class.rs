@@ -31,7 +31,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// How many there are.
+    /// Number of classes.
     pub const COUNT: usize = Class::Exit as usize + 1;
 
     /// Whether it accesses memory: loads, stores, atomics and reductions of global, shared and local memory, loads of constants,

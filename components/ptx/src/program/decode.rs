@@ -87,7 +87,7 @@ pub fn decode(module: &Module) -> Result<Vec<Kernel>, Vec<PtxError>> {
     if errors.is_empty() { Ok(kernels) } else { Err(distinct(errors)) }
 }
 
-/// What messages need of the text.
+/// The part of the text that messages need.
 fn origin(module: &Module) -> Origin {
     let name = module.target.split(',').find_map(|name| name.trim().strip_prefix("sm_"));
     let digits = name.map_or("", |name| name.trim_end_matches(|c: char| !c.is_ascii_digit()));
@@ -407,7 +407,7 @@ impl<'m> Decoder<'m> {
         Ok(())
     }
 
-    /// The register that a name stands for here, or `None` if no scope declares it.
+    /// The register of this name here, or `None` if no scope declares it.
     fn find_register(&mut self, name: &str, place: Place) -> Result<Option<Register>, PtxError> {
         let digits = name.len() - name.bytes().rev().take_while(u8::is_ascii_digit).count();
         let (prefix, number) = name.split_at(digits);

@@ -1,7 +1,7 @@
-//! What a module takes of device memory: its variables, its constants and its code, as bytes.
+//! The contents of device memory from a module: its variables, its constants and its code, as bytes.
 //!
-//! Every kernel of a module has the same variables at the same offsets, so any of them tells what they are. Where they
-//! lie is up to whoever loads the module.
+//! Every kernel of a module has the same variables at the same offsets, so any of them describes them. Their
+//! location is up to the loader of the module.
 
 use crate::program::{Kernel, Symbol};
 
@@ -15,7 +15,8 @@ pub struct VariableBases {
 }
 
 impl Kernel {
-    /// Bytes of an instruction in memory: what GPGPU-Sim counts for PTX (`ptx_instruction::m_inst_size`, ptx_ir.cc).
+    /// Bytes of an instruction in memory: GPGPU-Sim's count for PTX (`ptx_instruction::m_inst_size`,
+    /// ptx_ir.cc).
     pub const INSTRUCTION_BYTES: u64 = 8;
 
     /// Bytes of the kernel's code; the instruction with number `pc` begins at `pc * INSTRUCTION_BYTES`.
@@ -33,7 +34,7 @@ impl Kernel {
         extent(&self.constant_symbols)
     }
 
-    /// What the module's `.global` variables hold at first.
+    /// Initial contents of the module's `.global` variables.
     pub fn global_image(&self, bases: VariableBases) -> Vec<u8> {
         image(&self.global_symbols, bases)
     }
@@ -63,7 +64,7 @@ impl Kernel {
         Some(symbol.initial.as_chunks().0.iter().map(function).collect())
     }
 
-    /// What the module's `.const` variables hold.
+    /// Contents of the module's `.const` variables.
     pub fn constant_image(&self, bases: VariableBases) -> Vec<u8> {
         image(&self.constant_symbols, bases)
     }

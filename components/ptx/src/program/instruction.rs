@@ -1,4 +1,4 @@
-//! A decoded instruction: what it does, and the rows that it works on.
+//! A decoded instruction: its action, and the rows that it works on.
 //!
 //! Operands are indices of rows: a register's row in the warp, or, with the top bit set, a constant's row in the kernel.
 
@@ -23,7 +23,7 @@ pub(crate) enum Combine {
     Xor,
 }
 
-/// What a `set` writes for true.
+/// The value that a `set` writes for true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SetValue {
     Ones,
@@ -54,7 +54,7 @@ pub(crate) enum Special {
     TotalShared,
 }
 
-/// What an instruction does, beyond the lane-wise table.
+/// The action of an instruction, beyond the lane-wise table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     /// The table's operation into one row.
@@ -88,7 +88,7 @@ pub(crate) enum Action {
     Barrier {
         waits: bool,
     },
-    /// A barrier that returns what the CTA's predicates come to.
+    /// A barrier that returns a reduction of the CTA's predicates.
     BarrierReduction(Reduction),
     /// Lanes among each other; a mask of lanes is the fourth source.
     Warp(WarpOp),
@@ -183,7 +183,7 @@ pub struct Instruction {
     pub(crate) drains: bool,
     /// A barrier that all threads of a warp must execute together.
     pub(crate) aligned: bool,
-    /// What it orders among the memory accesses of its threads.
+    /// The order that it imposes on its threads' memory accesses.
     pub order: Order,
     /// The branch of a loop that waits for a word of shared memory.
     pub(crate) polls: bool,

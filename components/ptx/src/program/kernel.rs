@@ -1,4 +1,4 @@
-//! A decoded kernel: what an SM and the executor need, and no text but for messages.
+//! A decoded kernel: all that an SM and the executor need, and text for messages only.
 //!
 //! Operands are indices of rows: a register's row in the warp, or, with the top bit set, a constant's
 //! row in the kernel. Registers share rows where liveness allows, because the footprint of a warp in
@@ -33,7 +33,7 @@ pub(crate) struct Callable {
     pub(crate) local_bytes: u32,
     /// Its own rows and predicates, which a recursive call saves.
     pub(crate) rows: std::ops::Range<u16>,
-    /// How many of the rows, from the first on, are pairs of 64-bit registers.
+    /// Number of rows, from the first on, that are pairs of 64-bit registers.
     pub(crate) wide_rows: u16,
     pub(crate) predicates: std::ops::Range<u16>,
 }
@@ -186,7 +186,7 @@ impl Kernel {
         &self.origin.text
     }
 
-    /// The file that the text was read from, or what stands for it.
+    /// The file that the text was read from, or its substitute.
     pub fn origin(&self) -> &str {
         if self.origin.path.is_empty() { "PTX" } else { &self.origin.path }
     }

@@ -30,7 +30,7 @@ fn polls(round: &[Instruction]) -> bool {
         let written = |id: &u16| round[place..].iter().any(|later| later.writes.as_slice().contains(id));
         instruction.reads.as_slice().iter().any(written)
     };
-    // What an acquire means for the accesses behind it is not repeated by timing it.
+    // The effect of an acquire on later accesses is not repeated by timing it.
     is_load
         && load.order.is_none()
         && is_word

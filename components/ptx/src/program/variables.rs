@@ -33,7 +33,7 @@ pub struct Symbol {
 /// Eight initial bytes that are the address of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InitialAddress {
-    /// Where they stand in the variable.
+    /// Their offset in the variable.
     pub at: u64,
     /// The address lies in constant memory, else in global.
     pub constant: bool,

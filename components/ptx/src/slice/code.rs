@@ -16,7 +16,7 @@ const AXES: [&str; 3] = ["x", "y", "z"];
 pub(super) struct Style<'a> {
     pub(super) reads: &'a Reads<'a>,
     pub(super) options: &'a Options,
-    /// What names of registers and labels begin with.
+    /// The prefix of names of registers and labels.
     pub(super) stem: &'a str,
 }
 
@@ -186,7 +186,7 @@ impl Twin<'_> {
         format!("{}\n\t", code.trim_end().replace("\t$", "$"))
     }
 
-    /// What stands in an instruction's place, if it reads the grid or calls somebody who does.
+    /// The replacement of an instruction, if it reads the grid or calls a function that does.
     fn rewritten(&self, span: Span, instruction: &Instruction) -> Result<Option<Edit>, PtxError> {
         let specials: Vec<(Token, Special)> = self.style.reads.specials(span).collect();
         let needed = callee(instruction).map(|name| self.style.reads.of(name)).unwrap_or_default();
@@ -197,7 +197,7 @@ impl Twin<'_> {
             return Ok(Some(Edit { span, text: self.whole(instruction, values) }));
         }
         let mut edits = Vec::new();
-        // What is in no register yet.
+        // Values that are in no register yet.
         let mut loaded = BTreeSet::new();
         let mut hold = |value: Value| {
             if matches!(value, Value::Constant(_)) || self.is_parameter(value).is_some() {

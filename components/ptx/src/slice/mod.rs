@@ -16,7 +16,8 @@
 //! while y >= grid.y { y -= grid.y; z += 1 }        of grids with three
 //! ```
 //!
-//! The paper prints `>` for `>=`, which makes blocks beside the grid. What a slice costs a thread, in PTX instructions:
+//! The paper prints `>` for `>=`, which makes blocks beside the grid. The cost of a slice per thread, in PTX
+//! instructions:
 //!
 //! | grid | instructions | live registers |
 //! |---|---|---|
@@ -24,9 +25,9 @@
 //! | two, [`Carry::Subtract`] | 7, and 4 for each row that a block lies behind the first one's | x, y; a number and a predicate in the loop |
 //! | two, [`Carry::Divide`] | 9, one of them a division | x, y; two numbers for a moment |
 //!
-//! A third dimension adds 4 instructions, and 4 for each plane that a block lies behind the first one's, or 6 with division. What
-//! a kernel does not read is not worked out. The size of the grid is loaded where it is read, from the parameters, and takes no
-//! register elsewhere.
+//! A third dimension adds 4 instructions, and 4 for each plane that a block lies behind the first one's, or 6
+//! with division. A value that a kernel does not read is not computed. The size of the grid is loaded where
+//! it is read, from the parameters, and takes no register elsewhere.
 //!
 //! The loop is the default because slices are short: a block lies at most `1 + n / grid.x` rows behind. In machine code of two
 //! dimensions (ptxas 11.8, `sm_35` and `sm_80`, text in steps of 8 instructions) it adds 8 instructions, and a division 16. Division is
@@ -51,7 +52,7 @@ use crate::syntax::types::check_room;
 pub use plan::{Slice, plan};
 use reads::Reads;
 
-/// How many dimensions the grids have of which slices are launched; grids with more make wrong indices.
+/// Number of dimensions of the grids whose slices are launched; grids with more get wrong indices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dimensions {
     /// `[x, 1, 1]`
@@ -97,7 +98,7 @@ pub enum Carry {
 pub struct Options {
     /// Of the grids.
     pub dimensions: Dimensions,
-    /// What becomes of an index behind the end of its row.
+    /// Treatment of an index behind the end of its row.
     pub carry: Carry,
     /// Only this kernel; the others have no twin.
     pub kernel: Option<String>,
@@ -123,7 +124,7 @@ pub struct SlicedKernel {
     pub refused: Option<Refusal>,
 }
 
-/// What keeps a kernel from being sliced.
+/// The reason for which a kernel is not sliced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// Line of the instruction.
@@ -134,7 +135,7 @@ pub struct Refusal {
     pub reason: String,
 }
 
-/// What makes a name that of a twin.
+/// The suffix of a twin's name.
 const SLICE: &str = "__slice";
 
 /// The name of the twin of a kernel, or of a function that it calls.
@@ -185,7 +186,7 @@ pub fn slice(module: &Module, options: &Options) -> Result<Sliced, PtxError> {
     Ok(Sliced { text: print_with(module, &edits)?, kernels })
 }
 
-/// What names of added registers and labels begin with: nothing in the module does.
+/// The prefix of added registers and labels: no name in the module begins with it.
 fn stem(module: &Module) -> String {
     let mut stem = "slice_".to_owned();
     while ["%", "$"].iter().any(|mark| module.source.contains(&format!("{mark}{stem}"))) {

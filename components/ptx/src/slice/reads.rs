@@ -81,7 +81,7 @@ impl<'a> Reads<'a> {
         reads
     }
 
-    /// What a function needs to know, in the order in which it is handed over.
+    /// The numbers that a function needs, in the order in which they are passed.
     pub(super) fn of(&self, function: &str) -> BTreeSet<Number> {
         self.numbers.get(function).cloned().unwrap_or_default()
     }

@@ -85,7 +85,7 @@ pub struct Function {
     pub name: String,
     /// Whether it is a kernel.
     pub entry: bool,
-    /// What it returns, in order; a kernel returns nothing.
+    /// Results, in order; a kernel returns nothing.
     pub results: Vec<Variable>,
     /// Parameters, in order.
     pub params: Vec<Variable>,
@@ -102,13 +102,13 @@ pub struct Function {
 /// A statement of a body.
 #[derive(Clone, Debug)]
 pub struct Statement {
-    /// What it says.
+    /// Its kind.
     pub kind: StatementKind,
     /// Where it stands.
     pub span: Span,
 }
 
-/// What a statement says.
+/// The kind of a statement.
 #[derive(Clone, Debug)]
 pub enum StatementKind {
     /// `{ … }`, a scope of its own.
@@ -123,14 +123,14 @@ pub enum StatementKind {
     Instruction(Instruction),
 }
 
-/// What an indirect call passes and gets.
+/// Parameters and results of an indirect call.
 #[derive(Clone, Debug)]
 pub struct Prototype {
     /// Its name.
     pub name: String,
-    /// What the function returns.
+    /// Results of the function.
     pub results: Vec<Variable>,
-    /// What it takes.
+    /// Parameters.
     pub params: Vec<Variable>,
 }
 
@@ -159,13 +159,13 @@ pub struct Guard {
 /// An operand and where it stands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operand {
-    /// What it is.
+    /// Its kind.
     pub kind: OperandKind,
     /// Where it stands.
     pub span: Span,
 }
 
-/// What an operand is.
+/// The kind of an operand.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OperandKind {
     /// A register, special register, symbol or label.

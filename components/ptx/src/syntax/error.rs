@@ -1,4 +1,4 @@
-//! What can be wrong with PTX text.
+//! Errors in PTX text.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,9 +10,9 @@ pub struct PtxError {
     pub line: u32,
     /// Column in characters, counted from 1.
     pub column: u32,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
-    /// What would have been right here, where that is known.
+    /// The correct form, where it is known.
     pub expected: Option<String>,
 }
 
@@ -29,7 +29,7 @@ impl PtxError {
     }
 }
 
-/// So many problems of a function come with a suggestion: to look for one takes time.
+/// Number of a function's problems that come with a suggestion: the search for one takes time.
 pub(crate) const SUGGESTIONS: usize = 32;
 
 /// Each problem once, where it is first, with the number of places that are like it. One without a suggestion is like the first one

@@ -6,7 +6,7 @@
 
 use crate::syntax::error::{Place, PtxError};
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenKind {
     /// A name, an opcode with its modifiers or a directive.
@@ -24,7 +24,7 @@ pub enum TokenKind {
 /// A token and where it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// What it is.
+    /// Its kind.
     pub kind: TokenKind,
     /// First byte in the source.
     pub start: u32,

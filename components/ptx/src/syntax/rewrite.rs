@@ -11,9 +11,9 @@ use crate::syntax::error::PtxError;
 /// A change: the bytes of `span` become `text`. A span without bytes inserts before its first byte.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
-    /// What is replaced.
+    /// The bytes replaced.
     pub span: Span,
-    /// What stands there instead.
+    /// Their replacement.
     pub text: String,
 }
 
@@ -31,8 +31,8 @@ pub fn print(module: &Module) -> String {
     out
 }
 
-/// The text of a module with changes, which may stand in any order; several insertions before one byte keep theirs.
-/// Changes that overlap are an error at the place of the later one.
+/// The text of a module with changes, in any order; several insertions before one byte keep theirs. Changes
+/// that overlap are an error at the place of the later one.
 pub fn print_with(module: &Module, edits: &[Edit]) -> Result<String, PtxError> {
     print_part(module, Span { start: 0, end: module.source.len() as u32, ..Span::default() }, edits)
 }
@@ -64,8 +64,9 @@ pub(crate) fn print_part(module: &Module, part: Span, edits: &[Edit]) -> Result<
     Ok(out)
 }
 
-/// The text of a module whose loads of global memory go past the L1 where they say nothing of caches: what `ptxas -dlcm=cg` makes of it
-/// (NVIDIA, CUDA compiler driver, `--def-load-cache`). Loads whose space is known only when they run are among them; in other spaces the
+/// The text of a module whose loads of global memory bypass the L1 where they name no cache operator: the
+/// effect of `ptxas -dlcm=cg` (NVIDIA, CUDA compiler driver, `--def-load-cache`). Loads whose space is known
+/// only when they run are among them; in other spaces the
 /// operator means nothing.
 pub fn loads_past_l1(module: &Module) -> String {
     let mut out = String::with_capacity(module.source.len());

@@ -1,4 +1,4 @@
-//! What tests of committed PTX files share.
+//! Shared parts of the tests of committed PTX files.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! What PTX means, from a second source: a slow interpreter that the executor is compared with, and value tables.
+//! The meaning of PTX from a second source: a slow interpreter that checks the executor, and value tables.
 
 mod alone;
 mod programs;

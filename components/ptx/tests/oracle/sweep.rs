@@ -66,7 +66,7 @@ const R22_9: f64 = 1.277_732e-7;
 const R20_5: f64 = 6.743_495e-7;
 const R14_7: f64 = 3.757_029e-5;
 
-/// What the sweeps of `div` divide.
+/// The dividend of the sweeps of `div`.
 const DIVIDEND: f64 = 0.7;
 
 /// Threads of a launch.

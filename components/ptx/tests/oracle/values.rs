@@ -18,7 +18,7 @@ const TABLES: [(&str, &str); 6] = [
     ("convert.txt", include_str!("values/convert.txt")),
 ];
 
-/// What is no function of a thread's registers, and tested elsewhere.
+/// Instructions that are no function of a thread's registers, and are tested elsewhere.
 const OTHERS: [&str; 24] = [
     "activemask",
     "atom",
@@ -56,7 +56,7 @@ struct Row {
     second: Option<u64>,
 }
 
-/// All texts that a pattern with `{a|b}` stands for.
+/// All texts that match a pattern with `{a|b}`.
 fn expand(pattern: &str) -> Vec<String> {
     let Some((head, rest)) = pattern.split_once('{') else { return vec![pattern.to_owned()] };
     let (choices, tail) = rest.split_once('}').expect("a brace is closed");

@@ -5,10 +5,10 @@
 use counterpoint_ptx::functional::{FlatMemory, Options, Statistics, run};
 use counterpoint_ptx::{ExecError, Kernel};
 
-/// What a module begins with.
+/// The head of a module.
 pub(crate) const HEAD: &str = ".version 7.8\n.target sm_35\n.address_size 64\n";
 
-/// A kernel around these instructions; `before` stands in front of it.
+/// A kernel around these instructions; `before` precedes it.
 fn kernel(before: &str, body: &str) -> Kernel {
     let source = format!(
         "{HEAD}{before}.visible .entry k(.param .u64 out, .param .u64 in) {{
@@ -56,7 +56,7 @@ pub(crate) fn execute_in(
     Ok((words.take(threads as usize).collect(), statistics))
 }
 
-/// What each thread wrote, the same with and without vector extensions.
+/// The words that each thread wrote, the same with and without vector extensions.
 pub(crate) fn outputs(body: &str, threads: u32, input: &[u64]) -> Vec<u64> {
     outputs_in("", body, threads, input)
 }

@@ -74,7 +74,7 @@ struct Ahead {
     local: Local,
 }
 
-/// What it was, and what has happened since.
+/// The instruction, and the events since.
 struct Mark {
     warp: Warp,
     shared: Vec<u8>,
@@ -85,7 +85,7 @@ struct Mark {
     executed: Vec<bool>,
     lanes: u32,
     waits: Words,
-    /// What decides among the first so many of these instructions.
+    /// The deciding instructions among a first number of these.
     deciding: (usize, Deciding),
 }
 

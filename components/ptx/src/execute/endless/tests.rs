@@ -165,14 +165,15 @@ fn a_lock_that_is_never_free_is_endless() {
 
 #[test]
 fn local_memory_belongs_to_the_state() {
-    // What it counts is in local memory: the loop ends. What it only stores and loads again repeats.
+    // Its counter is in local memory: the loop ends. A loop that only stores and loads the same value
+    // repeats.
     let counts = "st.local.u32 [stack], %r3;\nA: ld.local.u32 %r2, [stack]; add.u32 %r2, %r2, 1; st.local.u32 [stack], %r2; setp.lt.u32 %p1, %r2, 99999; @%p1 bra A;";
     let repeats =
         "A: st.local.u32 [stack+4], %r1; ld.local.u32 %r2, [stack+4]; setp.eq.u32 %p1, %r2, %r1; @%p1 bra A;";
     assert_eq!(judged(&kernel(counts), 1, Doing::Ended, 4096), Verdict::Open);
     let found = message(judged(&kernel(repeats), 1, Doing::Ended, 4096));
     assert!(found.contains("every 4 instructions"), "{found}");
-    // What is not known now may be known later.
+    // A value that is unknown now may be known later.
     let unknown = "A: ld.local.u32 %r2, [stack+8]; setp.eq.u32 %p1, %r2, 0; @%p1 bra A;";
     assert_eq!(judged(&kernel(unknown), 1, Doing::Ended, 4096), Verdict::Later);
 }

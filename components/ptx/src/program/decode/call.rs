@@ -18,7 +18,7 @@ use crate::syntax::ast::{Function, Module, Operand, OperandKind, Prototype, Span
 use crate::syntax::error::{PtxError, nearest};
 use crate::syntax::types::extent;
 
-/// What a function takes and gives.
+/// Parameters and results of a function.
 #[derive(Clone, Debug)]
 pub(super) struct Signature {
     /// Position of its definition in the module, if it has one.
@@ -159,7 +159,7 @@ impl Decoder<'_> {
     }
 }
 
-/// A move between a register and the frame that no text stands for.
+/// A move between a register and the frame, without text of its own.
 fn frame_move(
     action: Action,
     part: FramePart,

@@ -75,7 +75,7 @@ impl Line<'_, '_, '_> {
         let (destination, sources) = operands.split_at(usize::from(has_destination));
         let votes = matches!(op, WarpOp::VoteAll | WarpOp::VoteAny | WarpOp::VoteUniform | WarpOp::Ballot);
         let wide = opcode.ends_with(".b64");
-        // A match compares integers; what a shuffle moves may be anything.
+        // A match compares integers; a shuffle may move anything.
         let value = match op {
             WarpOp::MatchAny | WarpOp::MatchAll => Wanted::exactly(if wide { "u64" } else { "u32" }),
             _ => Wanted::exactly(opcode.rsplit('.').next().unwrap_or("")),

@@ -187,7 +187,7 @@ fn own_type(opcode: &str, index: usize) -> Option<&str> {
     }
 }
 
-/// An integer conversion that no text stands for.
+/// An integer conversion without text of its own.
 fn conversion(span: Span, op: LaneOp, from: u16, to: u16) -> (Instruction, Effects) {
     let mut instruction = blank(span);
     (instruction.action, instruction.op) = (Action::Lane, op);

@@ -1,7 +1,7 @@
 //! A kernel and the functions that it can reach, put together.
 //!
-//! Every function has rows of its own; only where one is called again while it runs are its rows saved. So
-//! an instruction's operands are the same numbers whoever called, and calls cost the others nothing.
+//! Every function has rows of its own; only where one is called again while it runs are its rows saved. An
+//! instruction's operands are therefore the same numbers for every caller, and calls cost the others nothing.
 
 use super::call::code_address;
 use crate::analysis::cfg::NO_PC;
@@ -42,7 +42,7 @@ pub(super) struct Code {
     pub(super) taken: Vec<u32>,
 }
 
-/// A decoded `.entry`: what it has and a function has not.
+/// A decoded `.entry`: the part that a function lacks.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) code: Code,

@@ -9,7 +9,7 @@ use crate::syntax::ast::{Operand, OperandKind, StorageSpace};
 use crate::syntax::error::{Place, PtxError};
 use crate::syntax::types::element_size;
 
-/// What an operand must be (PTX ISA 9.2 to 9.4).
+/// Requirements on an operand (PTX ISA 9.2 to 9.4).
 #[derive(Clone, Copy)]
 pub(super) struct Wanted<'a> {
     /// The type, without its dot: integers and floats do not mix, `.b32` and the like go with both.
@@ -30,7 +30,7 @@ impl<'a> Wanted<'a> {
         Wanted { wider: true, ..Wanted::exactly(element) }
     }
 
-    /// The same in so many bits, whatever the type's size.
+    /// The same in `bits` bits, regardless of the type's size.
     pub(super) fn of(self, bits: u8) -> Self {
         Wanted { bits, ..self }
     }

@@ -1,6 +1,6 @@
 //! Registers as the text declares them: kinds, classes of types, and the numbers in their names.
 
-/// What kind of register a name is.
+/// The kind of a register's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RegisterType {
     Predicate,

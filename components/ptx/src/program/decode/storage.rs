@@ -63,7 +63,7 @@ impl Storage {
     pub(super) fn alias(&mut self, variable: &Variable, known: &str) -> Result<(), PtxError> {
         match self.places.get(known) {
             Some(&(space, index)) => self.name(variable, space, index),
-            // What is wrong with it has been said where it was declared.
+            // Its problem has been reported where it was declared.
             None => Ok(()),
         }
     }

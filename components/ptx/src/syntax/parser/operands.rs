@@ -56,7 +56,7 @@ impl Parser<'_> {
         Ok(Operand { kind, span: self.span_from(first) })
     }
 
-    /// What stands between braces, and the closing one.
+    /// The parts between braces, and the closing one.
     fn parts(&mut self) -> Result<Vec<OperandKind>, PtxError> {
         let mut parts = Vec::new();
         loop {

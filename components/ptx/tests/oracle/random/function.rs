@@ -1,4 +1,4 @@
-//! What stands around a program's nodes: declarations, the values that registers begin with, and their way to memory.
+//! The frame of a program's nodes: declarations, the initial values of registers, and their way to memory.
 
 use std::fmt::Write;
 

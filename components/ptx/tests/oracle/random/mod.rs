@@ -1,4 +1,4 @@
-//! Random programs: what proptest chooses, and shrinks, is a tree of nodes that hold numbers; [`text`] makes PTX of it.
+//! Random programs: proptest chooses and shrinks a tree of nodes that hold numbers; [`text`] makes PTX of it.
 //!
 //! Every program is legal, ends, and writes all its registers to memory: a thread touches its own bytes only, but
 //! for counters that are added to, so that the order of threads does not show.
@@ -37,7 +37,7 @@ pub(crate) enum Node {
     Call(Choices),
     /// A barrier, where all threads come by.
     Barrier,
-    /// What a warp does together, where all its threads come by.
+    /// An operation of a warp's threads together, at a place that all of them reach.
     Together(Choices),
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Random {
     pub(crate) functions: Vec<Vec<Node>>,
     pub(crate) threads: u32,
     pub(crate) ctas: u32,
-    /// What the input is made from.
+    /// The seed of the input.
     pub(crate) seed: u64,
 }
 

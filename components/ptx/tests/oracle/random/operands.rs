@@ -46,7 +46,7 @@ impl<'c> Chooser<'c> {
         all[self.below(all.len())]
     }
 
-    /// True once in so many times.
+    /// True once in `count` times.
     pub(crate) fn once_in(&mut self, count: usize) -> bool {
         // Shrinking goes towards zero, where the rare thing does not happen.
         self.below(count) == count - 1

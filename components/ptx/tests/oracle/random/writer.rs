@@ -391,7 +391,7 @@ fn together(choose: &mut Chooser<'_>) -> String {
     }
 }
 
-/// A shuffle; what a lane reads of a thread that has ended is open, so that zero replaces it.
+/// A shuffle; the value from a thread that has ended is open, so that zero replaces it.
 fn shuffle(choose: &mut Chooser<'_>) -> String {
     let ty = |name: &str| Type::parse(name).expect("a type");
     let (mode, clamp) = choose.of(&[("up", 0), ("down", 31), ("bfly", 31), ("idx", 31)]);

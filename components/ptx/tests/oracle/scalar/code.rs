@@ -53,7 +53,7 @@ impl<'m> Code<'m> {
         }
     }
 
-    /// The variable that a name stands for in a scope; `%r7` may be the seventh of `%r<10>`.
+    /// The variable of this name in a scope; `%r7` may be the seventh of `%r<10>`.
     pub(crate) fn find(&self, scope: usize, name: &str) -> Option<Found<'m>> {
         let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit());
         let mut next = Some(scope);

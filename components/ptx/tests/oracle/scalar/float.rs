@@ -1,7 +1,7 @@
 //! Floating point, by LLVM's software arithmetic (PTX ISA 9.7.3), and the conversions to and from it.
 //!
-//! What the manual leaves open is as the executor documents it: a NaN that arithmetic makes is the canonical one,
-//! and `.approx` is the result rounded to nearest.
+//! Cases that the manual leaves open are as the executor documents them: a NaN that arithmetic makes is the
+//! canonical one, and `.approx` is the result rounded to nearest.
 
 use rustc_apfloat::ieee::{Double, Quad, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
@@ -25,7 +25,7 @@ impl Number for Double {
     const WIDTH: u32 = 64;
 }
 
-/// What an instruction makes of floats.
+/// The result of a floating-point instruction.
 pub(crate) fn evaluate(op: &Opcode<'_>, ty: Type, sources: &[u64]) -> u64 {
     if ty.bits == 32 { compute::<Single>(op, sources) } else { compute::<Double>(op, sources) }
 }
@@ -193,7 +193,7 @@ pub(crate) fn is_not_negative(op: &Opcode<'_>, source: u64) -> bool {
     !value.is_nan() && (value.is_zero() || !value.is_negative())
 }
 
-/// `cvt` between two types of which one is a float.
+/// `cvt` between two types, at least one of them a float.
 pub(crate) fn convert(op: &Opcode<'_>, to: Type, from: Type, source: u64) -> u64 {
     match (from.is_float(), from.bits, to.bits) {
         (false, _, 32) => finish(op, Single::from_i128_r(from.number(source), rounding(op)).value),

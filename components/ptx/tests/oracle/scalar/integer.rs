@@ -2,7 +2,7 @@
 
 use super::opcode::{Opcode, Type};
 
-/// What an instruction makes of its sources; the carry is read and written by extended precision only.
+/// The result of an integer instruction; the carry is read and written by extended precision only.
 pub(crate) fn evaluate(op: &Opcode<'_>, ty: Type, sources: &[u64], carry: &mut bool) -> u64 {
     let bits = ty.bits;
     let number = |index: usize| ty.number(sources[index]);

@@ -1,6 +1,6 @@
 //! An opcode taken apart at its dots, and the types of its operands (PTX ISA 9.7).
 
-/// What the bits of a value mean.
+/// The meaning of a value's bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
     Bits,

@@ -1,4 +1,4 @@
-//! What an instruction that looks at registers alone gives: comparisons, selections, conversions, arithmetic.
+//! Results of instructions that read registers alone: comparisons, selections, conversions, arithmetic.
 
 use super::opcode::{Class, Opcode, Type};
 use super::{float, integer};
@@ -6,7 +6,7 @@ use super::{float, integer};
 /// A result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// A number of the result's type; what stands above its bits means nothing.
+    /// A number of the result's type; higher bits mean nothing.
     Value(u64),
     /// A predicate, and the one that `p|q` writes second.
     Truth(bool, bool),

@@ -1,5 +1,5 @@
-//! What the threads of a warp do together (PTX ISA 9.7.9.5, 9.7.13): each waits at the instruction until all that have
-//! not ended are there, and then it is done for all of them.
+//! Operations of a warp's threads together (PTX ISA 9.7.9.5, 9.7.13): each waits at the instruction until all
+//! that have not ended are there, and then it is done for all of them.
 
 use counterpoint_ptx::ast::{Instruction, OperandKind};
 
@@ -53,7 +53,7 @@ fn mask(lanes: impl Iterator<Item = bool>) -> u64 {
     lanes.enumerate().map(|(lane, set)| u64::from(set) << lane).sum()
 }
 
-/// What all lanes get alike.
+/// The result common to all lanes.
 fn combine(op: &Opcode<'_>, ty: Type, values: &[Option<u64>]) -> (u64, bool) {
     let live: Vec<u64> = values.iter().flatten().copied().collect();
     let alike = live.iter().all(|value| *value == live[0]);
@@ -75,7 +75,7 @@ fn combine(op: &Opcode<'_>, ty: Type, values: &[Option<u64>]) -> (u64, bool) {
     }
 }
 
-/// The manual's program, lane by lane; what a lane without a thread gives is open, here zero.
+/// The manual's program, lane by lane; the value from a lane without a thread is open, here zero.
 fn shuffle(op: &Opcode<'_>, a: &[Option<u64>], b: &[Option<u64>], c: &[Option<u64>]) -> Vec<(u64, bool)> {
     let one = |lane: usize| {
         let (Some(b), Some(c)) = (b[lane], c[lane]) else { return (0, false) };
