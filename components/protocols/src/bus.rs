@@ -1,4 +1,5 @@
-//! What crosses the bus between host and device: commands, completions, and the device's accesses to host memory.
+//! Messages of the bus between host and device: commands, completions, and the device's accesses to host
+//! memory.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -23,7 +24,7 @@ pub struct Command {
     pub id: CommandId,
     /// Commands of one stream are done one after another; streams are independent of each other.
     pub stream: u32,
-    /// What to do.
+    /// The work.
     pub work: Work,
     /// How a copy is recorded.
     pub title: Option<Title>,
@@ -35,7 +36,7 @@ pub struct Command {
 pub struct Title {
     /// Its name.
     pub name: Arc<str>,
-    /// What it is part of.
+    /// The span that it is part of.
     pub parent: Option<SpanId>,
 }
 
@@ -43,7 +44,7 @@ impl Hash for Title {
     fn hash<H: Hasher>(&self, _state: &mut H) {}
 }
 
-/// What a command does.
+/// The work of a command.
 #[derive(Clone, Debug, Hash)]
 pub enum Work {
     /// Asks what the device is.
@@ -79,7 +80,7 @@ pub struct Copy {
     pub device: u64,
     /// Length in bytes.
     pub bytes: u64,
-    /// What an extension marks its requests to device memory with.
+    /// The extension's mark on requests to device memory.
     pub tag: LineTag,
 }
 
@@ -92,16 +93,16 @@ pub enum Direction {
     DeviceToHost,
 }
 
-/// What a device says of itself.
+/// A device's description of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Description {
     /// Bytes of device memory.
     pub memory: u64,
-    /// How many warps it holds at once.
+    /// Maximum number of resident warps.
     pub capacity: Capacity,
-    /// What each of its SMs offers to thread blocks at least.
+    /// The least resources that any of its SMs offers to thread blocks.
     pub sm: SmResources,
-    /// What the paths of the device's parts begin with, such as `gpu[0]`; nothing if it is the whole machine.
+    /// The prefix of the paths of the device's parts, such as `gpu[0]`; empty if it is the whole machine.
     pub path: String,
 }
 
@@ -126,7 +127,7 @@ pub enum BusMessage {
         tag: Tag,
         /// Where.
         address: u64,
-        /// How many bytes.
+        /// Number of bytes.
         bytes: u32,
     },
     /// Device to host: write host memory.
@@ -138,7 +139,7 @@ pub enum BusMessage {
         /// The values.
         data: Box<[u8]>,
     },
-    /// Host to device: what was read.
+    /// Host to device: the values read.
     Values {
         /// The device's name for the access.
         tag: Tag,
@@ -209,7 +210,7 @@ pub enum ToCopyEngine {
         id: CommandId,
         /// Its stream.
         stream: u32,
-        /// What is copied.
+        /// The copy.
         copy: Copy,
         /// How it is recorded.
         title: Option<Title>,

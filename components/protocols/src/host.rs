@@ -11,7 +11,7 @@ use crate::memory::Tag;
 pub struct DeviceMessage {
     /// Which device.
     pub device: u32,
-    /// What is said.
+    /// The message.
     pub message: BusMessage,
 }
 
@@ -44,7 +44,7 @@ pub enum HostAccess {
         tag: Tag,
         /// Where.
         address: u64,
-        /// How many bytes.
+        /// Number of bytes.
         bytes: u32,
     },
     /// Writes.
@@ -61,7 +61,7 @@ pub enum HostAccess {
 /// From host memory to the CPU.
 #[derive(Clone, Debug, Hash)]
 pub enum HostReply {
-    /// What was read.
+    /// The values read.
     Values {
         /// The CPU's name for the access.
         tag: Tag,
@@ -111,7 +111,7 @@ pub enum StorageRequest {
         file: FileIndex,
         /// From where.
         offset: u64,
-        /// How many bytes.
+        /// Number of bytes.
         bytes: u32,
     },
     /// Writes part of a file.
@@ -130,7 +130,7 @@ pub enum StorageRequest {
 /// From a storage device to the CPU.
 #[derive(Clone, Debug, Hash)]
 pub enum StorageReply {
-    /// What was read.
+    /// The values read.
     Values {
         /// The CPU's name for the request.
         tag: Tag,

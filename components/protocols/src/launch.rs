@@ -18,7 +18,7 @@ use crate::memory::Label;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LaunchId(pub u32);
 
-/// What a launch waits for, and what waits for it.
+/// Predecessors and successors of a launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Precedence {
     /// It begins when everything before it on its stream has ended, and holds what is behind it.
@@ -45,9 +45,9 @@ pub struct Launch {
     pub id: LaunchId,
     /// The stream that it belongs to.
     pub stream: u32,
-    /// What it waits for.
+    /// Its predecessors and successors.
     pub precedence: Precedence,
-    /// What an extension adds.
+    /// The addition of an extension.
     pub extra: Extra,
     /// The kernel.
     pub kernel: Arc<Kernel>,
@@ -73,7 +73,7 @@ pub struct Launch {
     pub parameters: u64,
     /// The device memory that the kernel may touch.
     pub memory: Arc<Allocations>,
-    /// What the launch is part of.
+    /// The span that the launch is part of.
     pub span: Option<SpanId>,
 }
 
@@ -108,7 +108,7 @@ impl Launch {
         Label { kernel: self.id.0, stream: self.stream, tag: self.extra.tag }
     }
 
-    /// What records, statistics and messages call the launch.
+    /// The launch's name in records, statistics and messages.
     pub fn name(&self) -> LaunchName {
         LaunchName::new(self.id, self.kernel.name())
     }
@@ -178,13 +178,13 @@ pub type LaunchServer = Socket<LaunchEvent, ToScheduler>;
 /// To an SM: run a thread block.
 #[derive(Clone, Debug)]
 pub struct RunCta {
-    /// Of which launch.
+    /// Its launch.
     pub launch: Arc<Launch>,
     /// Which block, counting x first.
     pub index: u32,
     /// The number of the SM that runs it (`%smid`).
     pub sm: u32,
-    /// How many SMs there are (`%nsmid`).
+    /// Number of SMs (`%nsmid`).
     pub sms: u32,
     /// The launch's span. Nothing that happens depends on it, so it has no part in hashes.
     pub span: SpanId,
@@ -199,20 +199,20 @@ impl Hash for RunCta {
 /// From an SM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SmEvent {
-    /// Sent once, at the start: what the SM offers.
+    /// Sent once, at the start: the resources of the SM.
     Resources(SmResources),
     /// A block has ended and its stores are visible.
     CtaDone {
-        /// Of which launch.
+        /// Its launch.
         launch: LaunchId,
         /// Which block.
         index: u32,
-        /// What it came to.
+        /// Its counts.
         counts: CtaCounts,
     },
 }
 
-/// On a launch: its end comes with the sum of what its blocks came to, as a profiler reads it.
+/// On a launch: its end comes with the sum of its blocks' counts, as a profiler reads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counted;
 
@@ -222,7 +222,7 @@ impl Payload for Counted {
     }
 }
 
-/// What a block came to on its SM.
+/// Counts of a block on its SM.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CtaCounts {
     /// Warp instructions issued.
@@ -306,7 +306,7 @@ impl AddAssign for CtaCounts {
     }
 }
 
-/// What became of a warp scheduler's turn in a cycle with a block on its SM.
+/// The use of a warp scheduler's issue slot in a cycle with a block on its SM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IssueSlot {
     /// An instruction was issued.
@@ -331,12 +331,12 @@ pub enum IssueSlot {
     Idle,
 }
 
-/// Issue slots by what became of them.
+/// Issue slots by use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SlotCounts([u64; 10]);
 
 impl SlotCounts {
-    /// As many, of which so many more became that.
+    /// The same counts, plus `amount` slots of this use.
     pub const fn with(mut self, slot: IssueSlot, amount: u64) -> Self {
         self.0[slot as usize] += amount;
         self
@@ -356,14 +356,14 @@ impl SlotCounts {
         self.0.iter().sum()
     }
 
-    /// How many slots became that.
+    /// Number of slots of this use.
     #[inline]
     pub fn get(&self, slot: IssueSlot) -> u64 {
         self.0[slot as usize]
     }
 }
 
-/// What an SM offers to thread blocks.
+/// Resources of an SM for thread blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SmResources {
     /// Threads, in whole warps.

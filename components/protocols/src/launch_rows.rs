@@ -28,9 +28,9 @@ impl fmt::Display for Row {
     }
 }
 
-/// The limit of rows, and the names of the launches below it; a run has it as a resource. Memory knows launches by their number
-/// alone. Who launches gives the name before the launch leaves the host, and statistics ask for it when the run is over, so
-/// that the lock cannot show in a result.
+/// The limit of rows, and the names of the launches below it; a run has it as a resource. Memory knows
+/// launches by their number alone. The sender of a launch gives the name before the launch leaves the host,
+/// and statistics ask for it when the run is over, so that the lock cannot show in a result.
 #[derive(Debug)]
 pub struct LaunchRows {
     limit: u32,
