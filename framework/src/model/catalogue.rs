@@ -9,12 +9,12 @@ use super::node::Node;
 use super::params::{Field, Reader};
 use super::ports::PortInfo;
 
-/// What is known of one component kind.
+/// Description of a component kind.
 #[derive(Clone, Copy, Debug)]
 pub struct KindInfo {
     /// The name by which YAML chooses it.
     pub name: &'static str,
-    /// What it models.
+    /// The model that it is.
     pub doc: &'static str,
     /// Its parameters.
     pub fields: fn() -> Vec<Field>,

@@ -21,7 +21,7 @@ use crate::kernel::Fault;
 pub trait Variant<F: ?Sized + 'static>: 'static {
     /// The name by which YAML chooses it.
     const NAME: &'static str;
-    /// What it does, in a sentence or more.
+    /// Its effect, in a sentence or more.
     const DOC: &'static str;
     /// Its own parameters.
     type Params: Params + Send + Sync + 'static;
@@ -48,7 +48,7 @@ impl FamilyId {
 pub struct VariantInfo {
     /// The name by which YAML chooses it.
     pub name: &'static str,
-    /// What it does.
+    /// Its effect.
     pub doc: &'static str,
     /// Its own parameters.
     pub fields: fn() -> Vec<Field>,
@@ -388,7 +388,7 @@ pub(super) fn every<F: ?Sized + 'static>(
     made.into_iter().collect()
 }
 
-/// Reads a variant's parameters; what is wrong with them taken together is reported at `span`.
+/// Reads a variant's parameters; a problem with them taken together is reported at `span`.
 fn read<F: ?Sized + 'static>(
     variant: &VariantInfo,
     params: &Node,

@@ -1,4 +1,4 @@
-//! Names that parameters had: whoever still writes one is told where it is now.
+//! Former names of parameters: a file that still uses one gets the new place.
 
 use super::diagnostics::Diagnostic;
 use super::node::Span;
@@ -30,12 +30,12 @@ mod tests {
     use super::*;
     use crate::model::Params;
 
-    /// Parameters of which two have had other names.
+    /// Two of these parameters have had other names.
     #[derive(Params)]
     #[params(moved("labels", "write `tags`"), moved("size", "write `capacity`"))]
     #[params(moved("way", "write `ways`"))]
     struct Cache {
-        /// What is kept.
+        /// The ways kept.
         #[param(default = 4)]
         _ways: u32,
     }

@@ -1,6 +1,6 @@
 //! A configuration text as a tree in which every value and every key knows its place.
 //!
-//! The tree has no types beyond its shape: what a scalar means is decided by whoever reads it, because only the
+//! The tree has no types beyond its shape: the meaning of a scalar is decided by its reader, because only the
 //! parameter's declaration knows whether `12` is a count or lacks a unit.
 
 use std::fmt;
@@ -43,7 +43,7 @@ pub struct Key {
 pub struct Node {
     /// Where it stands.
     pub span: Span,
-    /// What it is.
+    /// Its value.
     pub value: Value,
 }
 
@@ -56,7 +56,7 @@ pub enum Value {
     Scalar {
         /// The text, without quotes.
         text: String,
-        /// Whether it stood in quotes.
+        /// Whether it was in quotes.
         quoted: bool,
     },
     /// A list.

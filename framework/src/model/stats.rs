@@ -93,14 +93,14 @@ impl Stat for Setting {
         }
     }
 
-    /// What is given stays.
+    /// A given value stays.
     fn absorb(&self, other: &Self) {
         self.0.set(self.0.get().or(other.0.get()));
     }
 }
 
-/// What one counter of a set is by another: `#[stat(part = "misses", whole = "accesses")]`. It is shown if the other is not
-/// zero.
+/// The ratio of one counter of a set to another: `#[stat(part = "misses", whole = "accesses")]`. It is shown
+/// if the other is not zero.
 #[derive(Default)]
 pub struct Ratio;
 
@@ -182,7 +182,7 @@ pub(crate) struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// What `show` shows, as rows of this path.
+    /// The output of `show`, as rows of this path.
     pub(crate) fn of(path: &'a str, show: &mut dyn FnMut(&mut dyn StatVisitor)) -> Vec<StatRow> {
         let mut rows = Rows { path, own: Vec::new(), parts: Vec::new() };
         show(&mut rows);
@@ -205,7 +205,7 @@ impl StatVisitor for Rows<'_> {
 mod tests {
     use super::*;
 
-    /// What a distribution shows.
+    /// The shown value of a distribution.
     fn value(distribution: &Distribution) -> StatValue {
         let label = StatLabel { name: "wait", unit: "", doc: "" };
         let rows = Rows::of("sm", &mut |visitor| distribution.visit(label, visitor));

@@ -1,7 +1,8 @@
 //! YAML text to a [`Node`] tree.
 //!
-//! A configuration is one document of maps with textual keys, lists and scalars. What YAML has beyond that (anchors,
-//! aliases, tags, several documents) is an error: modules and parameters say the same with checked names.
+//! A configuration is one document of maps with textual keys, lists and scalars. Anything beyond that in YAML
+//! (anchors, aliases, tags, several documents) is an error: modules and parameters say the same with checked
+//! names.
 
 use granit_parser::{Event, Parser, ScalarStyle, ScanError, Span as Range};
 

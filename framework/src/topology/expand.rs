@@ -26,20 +26,20 @@ const DEEPEST: usize = 64;
 pub(super) struct Flat {
     /// The machine's name.
     pub name: String,
-    /// What it says of itself.
+    /// Its description of itself.
     pub description: Option<String>,
-    /// What it follows.
+    /// The source that it follows.
     pub follows: Option<Follows>,
     /// Its components.
     pub instances: Vec<FlatInstance>,
-    /// What joins them.
+    /// The links between them.
     pub wires: Vec<Wire>,
-    /// What goes wrong on them: the machine's entries, then those of the overlays.
+    /// Faults on them: the machine's entries, then those of the overlays.
     pub faults: Vec<Node>,
     /// Ports that a faulty link names: whether they are connected cannot be said.
     pub doubtful: Vec<(usize, String)>,
-    /// What is to be said of names that are not there, each with the path that was written, unless it is for an overlay
-    /// whose own place is not there.
+    /// Messages for missing names, each with the path that was written, unless it is for an overlay whose own
+    /// place is missing.
     pub missing: Vec<(String, Diagnostic)>,
     /// Where overlays put components that do not suit a link: their ports are not called unconnected.
     pub unsuited: BTreeSet<Span>,
@@ -56,7 +56,7 @@ pub(super) struct FlatInstance {
     pub kind_span: Span,
     /// Where the component is named.
     pub span: Span,
-    /// Who wrote it.
+    /// Its author.
     pub origin: Origin,
     /// Its clock.
     pub clock: Option<ClockUse>,
@@ -79,7 +79,7 @@ pub(super) struct Scope {
     pub exports: BTreeMap<String, module::Text>,
     /// The parameters.
     pub environment: Environment,
-    /// What is no longer here, each with a sentence that says where it is.
+    /// Moved names, each with a sentence about the new place.
     pub moved: Vec<(Key, String)>,
 }
 
@@ -210,7 +210,7 @@ impl Expander<'_> {
             self.diagnostics
                 .report(Diagnostic::new(one.key, "a module cannot set its own parameter").help(help));
         }
-        // What is set from outside comes last and wins.
+        // A setting from outside comes last and wins.
         settings.clocks.splice(0..0, own.clocks);
         for (name, mut inner) in own.parts {
             let outer = settings.parts.remove(&name).unwrap_or_default();
@@ -529,8 +529,8 @@ impl Expander<'_> {
         ports
     }
 
-    /// Reports names that are not there, and overlays' instances. What would have been there with an instance or a module
-    /// that is not there itself was caused by that.
+    /// Reports missing names, and overlays' instances. A name within a missing instance or module is missing
+    /// because of it.
     fn missing(&mut self) {
         let mut lost = self.parts.single.nowhere(&self.seen, &self.faulty, self.diagnostics);
         lost.append(&mut self.lost);

@@ -27,14 +27,14 @@ pub(super) const FUNCTIONS: [KeyDoc; 6] = [
     },
 ];
 
-/// What is wrong with an expression, and where in its text.
+/// An error in an expression, and its place in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExpressionError {
     /// First byte of the offending part.
     pub start: usize,
     /// Its length in bytes.
     pub length: usize,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
     /// The nearest valid name.
     pub suggestion: Option<String>,
@@ -124,7 +124,7 @@ impl Expression {
         names
     }
 
-    /// The value, where `names` says what names stand for.
+    /// The value, with the values of names from `names`.
     ///
     /// # Errors
     /// What has no value, with its place in the text: an unknown name, a division by zero, a number that is too large.
@@ -432,7 +432,7 @@ impl Parser<'_> {
     }
 }
 
-/// What `${name}` alone stands for: any value, not only a number.
+/// The value of `${name}` alone: any value, not only a number.
 pub trait Scope: Names {
     /// The value that a name was given, as it was written.
     fn node(&self, name: &str) -> Option<&Node>;

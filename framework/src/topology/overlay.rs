@@ -14,19 +14,19 @@ pub(super) struct Overlay {
     pub name: String,
     /// Where the name stands.
     pub span: Span,
-    /// What it sets.
+    /// Its settings.
     pub set: Vec<(Key, Node)>,
-    /// What goes wrong with it.
+    /// Its faults.
     pub faults: Vec<Node>,
-    /// What it changes of the machine's own parts.
+    /// Its changes of the machine's own parts.
     pub machine: Patch,
-    /// What it changes in every instance of a module, by its name.
+    /// Its changes in every instance of a module, by the module's name.
     pub modules: Vec<(Key, Patch)>,
-    /// What it changes in one instance of a module, by its path.
+    /// Its changes in one instance of a module, by the instance's path.
     pub instances: Vec<(Key, Patch)>,
 }
 
-/// What an overlay changes of a machine or a module.
+/// Changes of a machine or a module by an overlay.
 #[derive(Clone, Debug)]
 pub(super) struct Patch {
     /// Parameters to add.
@@ -61,7 +61,7 @@ pub(super) fn parse(document: &Document, diagnostics: &mut Diagnostics) -> Overl
     }
 }
 
-/// What is changed of each module or instance under a key.
+/// The changes of each module or instance under a key.
 fn patches(node: &Node, name: &str, parser: &mut Parser<'_>) -> Vec<(Key, Patch)> {
     let mut patches = Vec::new();
     for (key, node) in parser.entries(node, name) {

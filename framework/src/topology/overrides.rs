@@ -1,4 +1,4 @@
-//! What `set:`, overlays and `--set` say, on its way to the place it speaks of.
+//! Settings from `set:`, overlays and `--set`, on their way to the place that they name.
 
 use crate::model::diagnostics::nearest;
 use crate::model::{Catalogue, Diagnostic, Diagnostics, Field, Key, Moved, Node, Span, Value};
@@ -15,7 +15,7 @@ pub(super) struct Segment {
 /// A value for the place that a path names.
 #[derive(Clone, Debug)]
 pub(super) struct Override {
-    /// What is left of the path.
+    /// The rest of the path.
     pub path: Vec<Segment>,
     /// The value.
     pub value: Node,
@@ -104,7 +104,7 @@ pub(super) struct Setter<'a> {
     pub catalogue: &'a Catalogue,
     /// Where problems go.
     pub diagnostics: &'a mut Diagnostics,
-    /// What was set so far.
+    /// Settings so far.
     pub overridden: &'a mut Vec<Overridden>,
 }
 
@@ -200,7 +200,7 @@ fn empty(span: Span) -> Node {
     Node::map(Vec::new(), span)
 }
 
-/// The node as a map: what is not one gives way.
+/// The node as a map: anything else gives way.
 fn opened(node: &mut Node) -> &mut Node {
     if !matches!(node.value, Value::Map(_)) {
         *node = empty(node.span);

@@ -1,8 +1,10 @@
-//! Third pass: what overlays add, replace and unlink, put into the machine and its modules before they are unfolded.
+//! Third pass: additions, replacements and unlinks of overlays, put into the machine and its modules before
+//! they are unfolded.
 //!
-//! Overlays apply in their order: first those that the machine includes, then those of the command line. Each replaces and
-//! unlinks first and adds then. What one overlay has replaced or unlinked, no other may; what one has added, a later one may
-//! build on. Every part keeps its place, so what is wrong with it later is reported in the file of the overlay.
+//! Overlays apply in their order: first those that the machine includes, then those of the command line. Each
+//! replaces and unlinks first and adds then. A part that one overlay has replaced or unlinked is closed to
+//! all others; a later one may build on an added part. Every part keeps its place, so a later problem with it
+//! is reported in the file of the overlay.
 
 use std::collections::BTreeMap;
 
@@ -23,17 +25,18 @@ pub(super) struct Parts {
     pub modules: BTreeMap<String, Module>,
     /// Whether these are all that it means to include.
     pub complete: bool,
-    /// What the overlays of the command line and the command line itself set, in the order in which it applies.
+    /// Settings from the overlays of the command line and from the command line itself, in the order in which
+    /// they apply.
     pub set: Vec<(Key, Node)>,
-    /// What goes wrong with the overlays of the command line.
+    /// Faults of the overlays of the command line.
     pub faults: Vec<Node>,
-    /// What single instances of modules have that others have not.
+    /// Parts that single instances of modules have and others lack.
     pub single: Single,
     /// Names that are missing because what would bring them was reported: they are not reported as well.
     pub lost: Vec<String>,
 }
 
-/// What overlays change in single instances of modules.
+/// Changes of overlays in single instances of modules.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Single {
     /// By path: the places that name it, and what changes.
@@ -54,7 +57,7 @@ pub(super) fn merge(sources: &Sources, diagnostics: &mut Diagnostics) -> Parts {
     let bases: Vec<Overlay> = sources.bases.iter().map(|base| overlay::parse(base, diagnostics)).collect();
     let overlays: Vec<Overlay> =
         sources.overlays.iter().map(|overlay| overlay::parse(overlay, diagnostics)).collect();
-    // What the machine sets itself wins over what it builds on.
+    // The machine's own settings win over those that it builds on.
     machine.set.splice(0..0, bases.iter().flat_map(|base| base.set.clone()));
     machine.faults.splice(0..0, bases.iter().flat_map(|base| base.faults.clone()));
     let set = overlays.iter().flat_map(|overlay| overlay.set.clone()).chain(sources.sets.iter().cloned());
@@ -126,8 +129,8 @@ impl Single {
         Some(module)
     }
 
-    /// Reports every path at which there is no instance, and returns the names that are missing for it. `faulty` are paths
-    /// of which something is wrong, so that nothing is known of what is below.
+    /// Reports every path at which there is no instance, and returns the names that are missing for it.
+    /// `faulty` are paths with a problem, so that nothing is known of the parts below.
     pub(super) fn nowhere(
         &self,
         paths: &[String],
@@ -155,7 +158,7 @@ impl Single {
 }
 
 impl Patch {
-    /// What it brings, by name.
+    /// The parts that it brings, by name.
     fn names(&self) -> impl Iterator<Item = String> {
         let parts = self.components.iter().chain(&self.replace).map(|entry| &entry.key);
         let parts = parts.chain(self.parameters.iter().map(|entry| &entry.key));
@@ -168,8 +171,8 @@ pub(super) fn is_below(path: &str, other: &str) -> bool {
     path.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
-/// What is wrong with a module's own link, if an overlay has put a component in the place of one of its ends: then that is
-/// where it is mended.
+/// The problem with a module's own link, if an overlay has put a component in the place of one of its ends:
+/// then it is mended there.
 pub(super) fn caused(problem: Diagnostic, replaced: Option<Span>) -> Diagnostic {
     let Some(span) = replaced else { return problem };
     let message = format!("this replacement does not fit a link: {}", problem.message);

@@ -1,6 +1,6 @@
 //! A machine back to YAML: everything filled in, no modules left, and beside each overridden value the text that set it,
 //! beside each part of an overlay the line that brought it.
-//! What is printed is a machine file that loads to an equal machine.
+//! The output is a machine file that loads to an equal machine.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -163,7 +163,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Who wrote a text that did something: file and line, or the setting itself.
+    /// The author of a text that had an effect: file and line, or the setting itself.
     fn who(&self, did: &str, span: Span) -> String {
         let place = self.sources.place(span);
         if place.name == COMMAND_LINE {

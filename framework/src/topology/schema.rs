@@ -81,7 +81,7 @@ pub fn schema_of_file(title: &str, keys: &[Field]) -> Value {
     })
 }
 
-/// A value of which the schema knows no more than that it is single.
+/// A value known to the schema only as single.
 fn scalar() -> Value {
     json!({ "type": ["string", "number", "boolean"] })
 }
@@ -183,7 +183,7 @@ fn value(kind: &TypeInfo, families: &Described<'_>) -> Value {
         return json!({ "anyOf": choices });
     }
     if !kind.units.is_empty() {
-        // Arithmetic may stand for the number or for all of it.
+        // Arithmetic may replace the number or all of it.
         let pattern = format!("^[0-9][0-9._]* *({})$|\\$\\{{", kind.units.join("|"));
         return json!({ "type": "string", "pattern": pattern });
     }

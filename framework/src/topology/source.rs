@@ -39,14 +39,14 @@ pub(super) struct Document {
     pub node: Node,
 }
 
-/// What the passes start from.
+/// The input of the passes.
 #[derive(Clone, Debug)]
 pub(super) struct Sources {
     /// The machine.
     pub machine: Document,
     /// All modules that it and its overlays include, however indirectly.
     pub modules: BTreeMap<String, Document>,
-    /// The overlays that the machine includes: what it sets itself wins over them.
+    /// The overlays that the machine includes: its own settings win over them.
     pub bases: Vec<Document>,
     /// The overlays, in the order in which they apply.
     pub overlays: Vec<Document>,

@@ -66,8 +66,7 @@ pub(crate) fn print_part(module: &Module, part: Span, edits: &[Edit]) -> Result<
 
 /// The text of a module whose loads of global memory bypass the L1 where they name no cache operator: the
 /// effect of `ptxas -dlcm=cg` (NVIDIA, CUDA compiler driver, `--def-load-cache`). Loads whose space is known
-/// only when they run are among them; in other spaces the
-/// operator means nothing.
+/// only when they run are among them; in other spaces the operator means nothing.
 pub fn loads_past_l1(module: &Module) -> String {
     let mut out = String::with_capacity(module.source.len());
     let mut at = 0;

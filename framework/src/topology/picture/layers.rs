@@ -24,7 +24,7 @@ pub(super) struct Way {
     pub(super) label: Option<[f64; 2]>,
 }
 
-/// What lies where.
+/// The items of a level.
 pub(super) struct Level {
     vertices: Vec<Vertex>,
     layers: Vec<Vec<usize>>,
@@ -68,7 +68,7 @@ const GAP: [f64; 2] = [18.0, 0.10];
 const SWEEPS: usize = 12;
 
 impl Level {
-    /// Lays children out, of which each comes before those that it leads to.
+    /// Lays children out; each comes before those that it leads to.
     pub(super) fn new(children: Vec<Child>, ways: &[Way]) -> Self {
         let mut own = vec![0; children.len()];
         let mut inner: Vec<[usize; 2]> =
@@ -149,7 +149,7 @@ impl Level {
         positions
     }
 
-    /// The place of a segment's end in its layer; what leaves a module lower comes later.
+    /// The place of a segment's end in its layer; an arrow that leaves a module lower comes later.
     fn position(&self, segment: &Segment, end: usize, positions: &[f64]) -> f64 {
         let vertex = segment.ends[end];
         let within = match &self.vertices[vertex].ports {
@@ -188,7 +188,7 @@ impl Level {
         self.layers = best.1;
     }
 
-    /// How many pairs of arrows cross.
+    /// Number of pairs of arrows that cross.
     fn crossings(&self) -> usize {
         let positions = self.positions();
         let lines: Vec<(usize, f64, f64)> = self

@@ -1,8 +1,9 @@
 //! Where everything of a picture is: boxes within boxes, arrows around them.
 //!
-//! Each module is laid out for itself, the innermost first, and is a box in the module around it. An arrow leaves a module
-//! to the side on which its other end is, and every stretch of it leads from left to right. So boxes, labels and arrows have
-//! places of their own by construction: only arrows cross each other, and only between the layers.
+//! Each module is laid out for itself, the innermost first, and is a box in the module around it. An arrow
+//! leaves a module to the side on which its other end is, and every stretch of it leads from left to right.
+//! Boxes, labels and arrows thus have places of their own by construction: only arrows cross each other, and
+//! only between the layers.
 
 use super::Graph;
 use super::layers::{Child, Level, Way};
@@ -34,7 +35,7 @@ pub struct Rect {
 /// Where an arrow is.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Route {
-    /// From left to right; empty for what joins elements of one array, which stands in their box.
+    /// From left to right; empty for an arrow between elements of one array, which is in their box.
     pub points: Vec<[f64; 2]>,
     /// Whether messages arrive at the first point, and at the last.
     pub heads: [bool; 2],
@@ -135,7 +136,7 @@ impl Builder<'_> {
         self.graph.around(own).find(|&inner| self.graph.groups[inner].parent == Some(group)).map(Item::Group)
     }
 
-    /// What orders the children of a module: the rank of their part that is nearest to a root.
+    /// The order of a module's children: the rank of their part that is nearest to a root.
     fn rank(&self, item: Item) -> ((usize, usize), Item) {
         let rank = |part: usize| self.graph.parts[part].rank(self.graph.degree(part));
         let nearest = match item {
@@ -196,7 +197,7 @@ impl Builder<'_> {
             let [a, b] = ends;
             let left = self.left_end(arrow);
             let ends = if left == 0 { [place(a), place(b)] } else { [place(b), place(a)] };
-            // What is within one child is the affair of that child.
+            // An arrow within one child is left to that child.
             if ends[0] != ends[1] {
                 let label = (ends[0].is_some() && ends[1].is_some()).then(|| self.label(arrow));
                 ways.push(Way { arrow, ends, label });
