@@ -15,7 +15,7 @@ use counterpoint_framework::topology::{self, RunReport};
 #[derive(Default)]
 struct Log(Mutex<Vec<(u64, u64)>>);
 
-/// What is recorded.
+/// Parameters of a recorder.
 #[derive(Params)]
 struct RecorderParams {
     /// Numbers after which it is enough.

@@ -177,7 +177,7 @@ fn a_deadlock_before_the_stop_is_a_deadlock() {
     for ps in [20_008_001, u64::MAX - 1] {
         assert_eq!(end(alone, &stop_at(ps)), expected, "stop at {ps} ps");
     }
-    // Whoever goes on for ever always has something to do.
+    // A component that goes on for ever always has something to do.
     let outcome = end(mute, &stop_at(40_000_000));
     assert_eq!(outcome, Outcome::Stopped(SimTime::from_ps(40_000_000)));
 }

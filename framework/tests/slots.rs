@@ -1,4 +1,4 @@
-//! Variants with ports, parameters and statistics of their own: what they bring along joins their component.
+//! Variants with ports, parameters and statistics of their own, which join their component's.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -103,10 +103,10 @@ impl Equipped<dyn Taste> for Telling {
 
 #[derive(Params)]
 struct PickerParams {
-    /// What it picks.
+    /// Its pick.
     #[param(default = "even")]
     taste: Slot<dyn Taste>,
-    /// How many of them it builds.
+    /// Number of copies that it builds.
     #[param(default = 1)]
     copies: u32,
 }
@@ -152,7 +152,7 @@ impl Component for Picker {
 /// Has no place for what a variant brings along.
 #[derive(Params)]
 struct PlainParams {
-    /// What it likes.
+    /// Its taste.
     #[param(default = "even")]
     taste: Choose<dyn Taste>,
 }
@@ -182,7 +182,7 @@ impl Component for Plain {
 /// Has all tastes at once.
 #[derive(Params)]
 struct CrowdParams {
-    /// What they like.
+    /// Their tastes.
     tastes: Every<dyn Taste>,
 }
 

@@ -106,7 +106,7 @@
 //! - **Only messages.** A component knows of others what came through its ports. No globals, no shared cells.
 //! - **`await` is the only thing that takes simulated time.** Code between two `await`s happens at one instant, however
 //!   long it takes to run.
-//! - **`Err` for what a user can cause, panic for bugs.** [`Component::new`](crate::model::Component::new) refuses
-//!   parameters that contradict each other: the user is told when the machine is loaded, with the place in the file.
-//!   `run` returns a [`Fault`](crate::kernel::Fault) when it cannot go on: the run ends, and says with which component
-//!   and when.
+//! - **`Err` for what a user can cause, panic for bugs.** [`Component::new`](crate::model::Component::new)
+//!   refuses parameters that contradict each other: the user sees it when the machine is loaded, with the
+//!   place in the file. `run` returns a [`Fault`](crate::kernel::Fault) when it cannot go on: the run ends,
+//!   and says with which component and when.

@@ -1,9 +1,9 @@
 //! Chapter 5: testing a component.
 //!
-//! A [`Bench`](crate::testing::Bench) holds one component; scripts take the place of the machine around it. Times are
-//! cycles of the component's clock *as the component sees them*: what is driven at cycle n can be received at its edge
-//! n, and what is logged at cycle n was sent at its edge n. Timing tests can therefore say exactly what the data sheet
-//! says.
+//! A [`Bench`](crate::testing::Bench) holds one component; scripts take the place of the machine around it.
+//! Times are cycles of the component's clock *as the component sees them*: a message driven at cycle n can be
+//! received at its edge n, and one logged at cycle n was sent at its edge n. Timing tests can therefore say
+//! exactly what the data sheet says.
 //!
 //! # One-way ports: `drive` and `probe`
 //!
@@ -29,8 +29,9 @@
 //!
 //! # Sockets: `client` and `server`
 //!
-//! A [`Socket`](crate::kernel::Socket) is a pair of ports to one peer. A client drives a socket and logs the replies;
-//! the run lasts until it has all of them. A server answers, so many cycles after a request has arrived.
+//! A [`Socket`](crate::kernel::Socket) is a pair of ports to one peer. A client drives a socket and logs the
+//! replies; the run lasts until it has all of them. A server answers a number of cycles after a request has
+//! arrived.
 //!
 //! ```
 //! use counterpoint_framework::kernel::{Fault, Socket};
@@ -88,9 +89,9 @@
 //! assert_eq!(report.count("requests"), 2);
 //! ```
 //!
-//! What a script cannot say, [`Bench::script`](crate::testing::Bench::script) can: it takes an async closure that sees
-//! the socket from the other side. [`Bench::capacity`](crate::testing::Bench::capacity) makes the buffers shallow, for
-//! tests of back-pressure.
+//! [`Bench::script`](crate::testing::Bench::script) is for all that a script cannot express: it takes an
+//! async closure that sees the socket from the other side.
+//! [`Bench::capacity`](crate::testing::Bench::capacity) makes the buffers shallow, for tests of backpressure.
 //!
 //! # A whole machine
 //!

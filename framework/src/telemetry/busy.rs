@@ -102,7 +102,7 @@ impl BusyTrack {
             attributes,
         };
         self.done.with(|done| {
-            // What has not ended cannot be added up: its end is the run's, which others know.
+            // A period that has not ended cannot be added up: its end is the run's, which others know.
             if period.busy || one_by_one && done.periods.len() < self.recording.limit {
                 done.periods.push(span);
             } else {

@@ -15,7 +15,7 @@ use crate::time::SimTime;
 pub struct Recording {
     /// The finest.
     pub level: Level,
-    /// How many of them at most; those beyond are added up by component, and nothing is lost without a number.
+    /// Maximum number of them; those beyond are added up by component, and nothing is lost without a number.
     pub limit: usize,
 }
 
@@ -33,7 +33,7 @@ impl Default for Recording {
     }
 }
 
-/// What is to be known of a span at its beginning.
+/// Properties of a span at its beginning.
 pub(crate) struct Beginning {
     pub(crate) level: Level,
     pub(crate) parent: Option<SpanId>,
@@ -62,7 +62,7 @@ struct Spans {
 
 struct Open {
     span: Span,
-    /// It began after so many that the run cannot keep it.
+    /// It began beyond the number that the run can keep.
     beyond: bool,
 }
 

@@ -11,12 +11,12 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// So many units begin.
+    /// `units` units begin.
     pub fn begin(&self, units: u64) {
         self.begun.fetch_add(units, Ordering::Relaxed);
     }
 
-    /// So many units have ended.
+    /// `units` units have ended.
     pub fn end(&self, units: u64) {
         self.ended.fetch_add(units, Ordering::Relaxed);
     }

@@ -9,9 +9,9 @@ use crate::time::SimTime;
 pub struct Series {
     /// The time from one sample to the next.
     pub every: SimTime,
-    /// What is counted.
+    /// The counters.
     pub counters: Vec<CounterName>,
-    /// What has changed, by time and counter.
+    /// Changes, by time and counter.
     pub points: Vec<Point>,
 }
 
@@ -47,10 +47,10 @@ impl Series {
     }
 }
 
-/// What a machine did over time, as a curve.
+/// A machine's activity over time, as a curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// What it is of.
+    /// The name of its quantity.
     pub name: &'static str,
     /// In which unit.
     pub unit: &'static str,

@@ -1,13 +1,13 @@
 //! A statistic as it leaves the run: its place, what it is called, and its value. How components count is not here.
 
-/// What a statistic is called and what it means.
+/// Name and meaning of a statistic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatLabel {
     /// The field's name, or what `#[stat(name = "…")]` says.
     pub name: &'static str,
     /// Unit as `#[stat(unit = "…")]` says, empty for plain counts.
     pub unit: &'static str,
-    /// The field's doc comment: what is counted.
+    /// The field's doc comment: the quantity counted.
     pub doc: &'static str,
 }
 
@@ -23,7 +23,7 @@ pub enum StatValue {
         /// The other.
         whole: u64,
     },
-    /// What many values come to.
+    /// Summary of many values.
     Distribution {
         /// Number of values.
         count: u64,
@@ -33,8 +33,7 @@ pub enum StatValue {
         min: u64,
         /// The largest.
         max: u64,
-        /// In the order of [`PERCENTILES`], the values that so many of a hundred do not exceed: exact below 256, beyond
-        /// it at most 1 % too large.
+        /// Percentiles in the order of [`PERCENTILES`]: exact below 256, beyond it at most 1 % too large.
         percentiles: [u64; PERCENTILES.len()],
     },
 }

@@ -70,7 +70,7 @@ impl<M> Probe<M> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push((cycle, message));
     }
 
-    /// What has been sent, with the cycle of each message.
+    /// The messages sent, each with its cycle.
     pub fn take(&self) -> Vec<(u64, M)> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -31,10 +31,10 @@ impl Order {
     }
 }
 
-/// What a run of the kernel leaves, in the plan's own order.
+/// Result of a run of the kernel, in the plan's own order.
 pub(crate) struct Ran {
     pub(crate) end: End,
-    /// The same in words, with who waits for whom.
+    /// The same in words, with who waits for which process.
     pub(crate) report: String,
     pub(crate) logs: Vec<Vec<Entry>>,
     pub(crate) hash: Option<u64>,
@@ -282,7 +282,7 @@ impl Actor {
         }
     }
 
-    /// Does an act of which nothing comes but that time passes.
+    /// Does an act whose only effect is that time passes.
     async fn wait(&mut self, act: &Act, process: &Process) {
         match act {
             Act::Ready(port) => {

@@ -1,4 +1,5 @@
-//! Random machines as plain data: what the naive simulator and the kernel both run, and what a failing test prints.
+//! Random machines as plain data: the input of the naive simulator and of the kernel, and the output of a
+//! failing test.
 //!
 //! Every number that names something is taken modulo what there is, so that any part can be left out while a failing
 //! machine shrinks and the rest keeps its meaning.
@@ -7,7 +8,7 @@ use std::fmt;
 
 use proptest::prelude::*;
 
-/// What a process does at one step of its program. Ports are numbers among the process's inputs or outputs.
+/// The act of a process at one step of its program. Ports are numbers among the process's inputs or outputs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Act {
     /// Waits for a message.
@@ -56,7 +57,7 @@ pub(crate) enum Act {
     Sleep(u64),
     /// Waits until a time in picoseconds.
     Until(u64),
-    /// Waits for a deadline so many picoseconds from now, messages on inputs, or credits on outputs.
+    /// Waits for a deadline that many picoseconds from now, messages on inputs, or credits on outputs.
     Wait(Option<u64>, Vec<u8>, Vec<u8>),
     /// Ends with a fault.
     Fail,
@@ -73,7 +74,7 @@ pub(crate) enum Op {
     IfOdd(Vec<Op>),
 }
 
-/// A program without loops: what both simulators read.
+/// A program without loops: the input of both simulators.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// One step.
@@ -129,7 +130,7 @@ pub(crate) struct Joint {
     pub(crate) bandwidth: Option<u64>,
 }
 
-/// What is travelling.
+/// The message under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Parcel(pub(crate) u64);
 
@@ -147,7 +148,7 @@ pub(crate) struct Entry {
     pub(crate) cycle: u64,
     /// The step; the length of the program when it has ended.
     pub(crate) step: usize,
-    /// What came of it.
+    /// The result.
     pub(crate) value: u64,
 }
 

@@ -1,8 +1,8 @@
 //! The naive simulator: one loop over time, plain vectors, no windows, no queue, no code of the kernel.
 //!
 //! Whenever something happened it asks every process anew when it can go on, goes to the earliest answer, and lets all
-//! processes go on that can by then. What counts as "can go on" is written out per operation, as the documentation of
-//! the kernel says it.
+//! processes go on that can by then. The meaning of "can go on" is written out per operation, as the kernel's
+//! documentation has it.
 
 use super::plan::{Act, Delay, End, Entry, Joint, Parcel, Plan, Step, mix};
 
@@ -29,7 +29,7 @@ struct Letter {
 
 struct Link {
     joint: Joint,
-    /// What a message takes at least, and a credit always.
+    /// The least latency of a message, and the latency of a credit.
     latency: u64,
     total: u64,
     taken: u64,
@@ -76,7 +76,7 @@ struct Worker {
     cycle: u64,
     /// The edge at which it came to the current step.
     since: u64,
-    /// Within a step of two parts: what has been done of the first and the second.
+    /// Within a step of two parts: the finished part of the first and the second.
     sent: Option<u64>,
     received: Option<u64>,
     seen: u64,
@@ -88,10 +88,10 @@ struct Worker {
     log: Vec<Entry>,
 }
 
-/// What a run of the naive simulator leaves.
+/// Result of a run of the naive simulator.
 pub(crate) struct Naive {
     pub(crate) end: End,
-    /// What each process did.
+    /// The log of each process.
     pub(crate) logs: Vec<Vec<Entry>>,
 }
 

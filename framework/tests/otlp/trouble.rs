@@ -170,7 +170,7 @@ fn without_a_server_a_file_brings_the_same_spans() {
     assert_eq!(exported, Exported { sent: 5_000, batches: outbox.len(), ..Exported::default() });
     assert_eq!(later.services(), direct.services());
 
-    // What is saved from a file is that file.
+    // A file saved from a file is that file.
     let again = folder.path().join("again");
     saved(&file, 0, &again);
     assert_eq!(std::fs::read(&path).unwrap(), std::fs::read(&again).unwrap());

@@ -27,8 +27,8 @@ pub fn write_stats(statistics: &Statistics<'_>, out: &mut dyn Write) -> io::Resu
     table.flush()
 }
 
-/// Writes `time_ps,path,statistic,increase,unit`: what was added within the interval that ends at that time. A counter
-/// that did not grow has no line.
+/// Writes `time_ps,path,statistic,increase,unit`: the increase within the interval that ends at that time. A
+/// counter that did not grow has no line.
 ///
 /// # Errors
 /// What `out` reports.

@@ -15,10 +15,10 @@ use parquet::schema::types::Type;
 use super::stats::{Number, Statistics, numbers, one_line, unit};
 use crate::telemetry::Series;
 
-/// Rows that are written together: so many are in memory twice.
+/// Number of rows that are written together: twice that many are in memory.
 const GROUP: usize = 1 << 16;
 
-/// What the values of a column are.
+/// The type of a column's values.
 #[derive(Clone, Copy)]
 enum Sort {
     /// UTF-8.

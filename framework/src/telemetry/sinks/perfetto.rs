@@ -1,9 +1,9 @@
 //! Spans as the trace event JSON that Perfetto and Chrome's tracing page read.
 //!
-//! A top-level component is a process, a (component, lane) is a thread. `ts` and `dur` are microseconds by the format's
-//! definition; the exact picoseconds stand in `args`. Events of one thread must nest or follow each other, so a span that
-//! overlaps another one half is shown on a further thread of the same component and lane. What changes over time is a
-//! counter track.
+//! A top-level component is a process, a (component, lane) is a thread. `ts` and `dur` are microseconds by
+//! the format's definition; the exact picoseconds are in `args`. Events of one thread must nest or follow
+//! each other, so a span that overlaps another one half is shown on a further thread of the same component
+//! and lane. A quantity that changes over time is a counter track.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

@@ -11,7 +11,7 @@ use crate::telemetry::{PERCENTILES, StatLabel, StatRow, StatValue};
 pub struct Statistics<'a> {
     /// The run ended before everything was done.
     pub partial: bool,
-    /// What the whole run came to, drawn from the components'.
+    /// Statistics of the whole run, drawn from the components'.
     pub run: &'a [StatRow],
     /// The components'.
     pub components: &'a [StatRow],
@@ -117,12 +117,12 @@ fn write_paths(rows: &[StatRow], out: &mut dyn Write) -> io::Result<()> {
 /// The unit of what has no other.
 const COUNT: &str = "count";
 
-/// What a statistic is counted in.
+/// The unit of a statistic.
 pub(super) fn unit(label: &StatLabel) -> &'static str {
     if label.unit.is_empty() { COUNT } else { label.unit }
 }
 
-/// A number of a statistic: what is put behind the statistic's name, the number as text, its unit.
+/// A number of a statistic: the suffix of the statistic's name, the number as text, its unit.
 pub(super) struct Number {
     pub(super) suffix: String,
     pub(super) value: String,

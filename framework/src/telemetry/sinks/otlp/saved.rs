@@ -61,7 +61,7 @@ impl fmt::Display for BadFile {
 
 impl std::error::Error for BadFile {}
 
-/// Writes all batches but the first so many.
+/// Writes all batches but the first `skip`.
 ///
 /// # Errors
 /// What `out` reports, or where the batches came from.
@@ -78,7 +78,7 @@ pub fn save(outbox: &dyn Outbox, skip: usize, out: &mut dyn Write) -> io::Result
     Ok(())
 }
 
-/// What a service says of itself, in an order that does not change from run to run.
+/// The attributes of a service, in an order that does not change from run to run.
 fn sorted(resource: &Resource) -> ResourceAttributesWithSchema {
     let mut attributes = ResourceAttributesWithSchema::from(resource);
     attributes.attributes.0.sort_by(|a, b| a.key.cmp(&b.key));

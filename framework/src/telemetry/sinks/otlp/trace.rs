@@ -14,10 +14,11 @@ use super::{BadFile, Batch, Outbox};
 use crate::telemetry::{Span, SpanId};
 use crate::time::SimTime;
 
-/// So many spans travel together: enough that the way costs little, few enough for the 4 MiB that servers take at once.
+/// Number of spans that travel together: enough that the way costs little, few enough for the 4 MiB that
+/// servers take at once.
 const BATCH: usize = 1024;
 
-/// What a component is part of in the eyes of who reads the trace.
+/// The service of a component, as a reader of the trace sees it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Service {
     /// Its name: one for all components of a class, such as `gpu`.
@@ -26,7 +27,7 @@ pub struct Service {
     pub instance: String,
 }
 
-/// What tells a trace from all others.
+/// The identity of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// Its number, not 0.
@@ -51,7 +52,7 @@ pub struct Setting {
     pub identity: Identity,
     /// How much longer spans are shown.
     pub scale: Scale,
-    /// What every service says of the run, such as the machine's name.
+    /// Facts about the run on every service, such as the machine's name.
     pub facts: Vec<(&'static str, String)>,
 }
 
@@ -172,7 +173,7 @@ impl Outbox for RunTrace<'_> {
     }
 }
 
-/// Whether a moment can be told in signed nanoseconds, as everybody counts who reads traces.
+/// Whether a moment fits signed nanoseconds, the unit of all readers of traces.
 fn fits(epoch: SystemTime, scale: Scale, end: SimTime) -> bool {
     let shown = scale.shown(end).and_then(|shown| epoch.checked_add(shown));
     let since = shown.and_then(|moment| moment.duration_since(UNIX_EPOCH).ok());
