@@ -7,7 +7,7 @@ use counterpoint_simulation::hashes::Hashes;
 /// Snapshots of a pass that narrows.
 const SNAPSHOTS: u64 = 64;
 
-/// One pass: what both runs note, and when they stop.
+/// One pass: the notes of both runs, and the time at which they stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pass {
     /// When hashes are noted.
@@ -25,7 +25,7 @@ pub struct Differing {
     pub cycle: u64,
 }
 
-/// What came of a comparison.
+/// Result of a comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Every component saw the same; the outcome.

@@ -1,4 +1,4 @@
-//! What was exposed in two runs, by activity.
+//! Exposed time of two runs, by activity.
 
 use std::collections::BTreeMap;
 

@@ -10,7 +10,7 @@ use super::change::{Change, differences, dotted, grouped, leaves};
 /// Compares two resolved machines.
 pub(super) fn compare(a: &Node, b: &Node) -> Vec<Change> {
     let (a, b) = (parts(a), parts(b));
-    // What only one has is told once, not with all that is within.
+    // A part that only one has is listed once, without its content.
     let only = |own: &BTreeMap<String, Part>, other: &BTreeMap<String, Part>| {
         let lacking = own.iter().filter(|(name, _)| !other.contains_key(*name));
         lacking.map(|(name, part)| (name.clone(), part.sort.clone())).collect()
@@ -35,7 +35,7 @@ const ARROW: &str = " -> ";
 
 /// A component, a link, a fault, or what else a machine has.
 struct Part {
-    /// What it is: of a component its kind.
+    /// Its sort: of a component its kind.
     sort: String,
     entries: BTreeMap<String, String>,
 }

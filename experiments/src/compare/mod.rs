@@ -1,4 +1,4 @@
-//! Two runs, or two studies, beside each other: what was asked of them, what their machines are, and what came out.
+//! Two runs, or two studies, beside each other: their settings, their machines, and their results.
 //!
 //! A comparison reads what runs have left and nothing else, so it works without the machines and applications that they
 //! came from, and for runs of another version.
@@ -25,7 +25,7 @@ use crate::study::index::INDEX;
 use counterpoint_simulation::output::MANIFEST;
 use folder::RunFolder;
 
-/// What is in a folder.
+/// Contents of a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contents {
     /// A run.
@@ -53,7 +53,7 @@ impl Contents {
     }
 }
 
-/// What differs between two runs.
+/// Differences between two runs.
 #[derive(Clone, Debug)]
 pub struct RunChanges {
     /// In their manifests.

@@ -12,12 +12,12 @@ use crate::study::store::result;
 use crate::study::table::{Results, Row};
 use crate::study::values::PointResult;
 
-/// What differs between two studies.
+/// Differences between two studies.
 #[derive(Clone, Debug)]
 pub struct StudyChanges {
     /// In what the studies are.
     pub study: Vec<Change>,
-    /// How many points both have.
+    /// Number of points in both.
     pub common: usize,
     /// The points that only A has.
     pub only_a: Vec<String>,
@@ -64,7 +64,7 @@ pub fn compare_studies(a: &Path, b: &Path, only: &[String]) -> Result<StudyChang
         let sides = (texts(row, ended, only), texts(other, other_ended, only));
         let numbers: BTreeSet<&String> =
             row.values.keys().filter(|value| other.values.contains_key(*value)).collect();
-        // Numbers that both have are told by how much they differ.
+        // Numbers in both are compared by their difference.
         let plain =
             differences(&sides.0, &sides.1).into_iter().filter(|change| !numbers.contains(&change.name));
         let named = plain.map(|change| Change { name: format!("{name}: {}", change.name), ..change });
@@ -86,7 +86,7 @@ fn chosen(value: &str, only: &[String]) -> bool {
     only.is_empty() || only.iter().any(|pattern| matches(pattern, value))
 }
 
-/// What there is to say of a point, as texts.
+/// The texts of a point.
 fn texts(row: &Row, ended: &PointResult, only: &[String]) -> BTreeMap<String, String> {
     let values = row.values.iter().filter(|(name, _)| chosen(name, only));
     let values = values.map(|(name, value)| (name.clone(), value.to_string()));
@@ -118,7 +118,7 @@ impl Side {
         rows.map(|((name, row), ended)| (name, row, ended))
     }
 
-    /// What tells the studies themselves apart.
+    /// The distinguishing properties of the studies themselves.
     fn describe(&self) -> BTreeMap<String, String> {
         let Study { name, chosen, dimensions, points, columns, statistics, .. } = &self.study;
         let statistics = statistics.iter().map(|(name, pattern)| format!("{name} ({pattern})"));

@@ -25,7 +25,7 @@ pub struct Kernel {
     /// Settings of machine and application.
     #[serde(default)]
     pub sets: Vec<String>,
-    /// What was counted, by the names of [`QUANTITIES`] and `cycles`.
+    /// Counts, by the names of [`QUANTITIES`] and `cycles`.
     pub figures: BTreeMap<String, f64>,
     /// Why some of these are further apart than they may be, by name.
     #[serde(default)]
@@ -60,7 +60,7 @@ pub static QUANTITIES: [Quantity; 9] = [
     quantity("dram_activates", "memory/dram-controller", &["n_act"]),
 ];
 
-/// What a run of a kernel came to.
+/// Result of a run of a kernel.
 #[derive(Clone, Debug)]
 pub struct KernelRun {
     /// Cycles first, then the counts.

@@ -17,7 +17,7 @@ pub struct Measured {
     pub machines: Vec<Machine>,
 }
 
-/// What was measured of a machine.
+/// Measurements of a machine.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {

@@ -28,7 +28,7 @@ pub struct Row {
     pub machine: String,
     /// The application, or `latency`.
     pub of: String,
-    /// What was counted or timed.
+    /// The quantity counted or timed.
     pub quantity: String,
     /// Ours.
     pub ours: f64,
@@ -71,7 +71,7 @@ fn limit(quantity: &str, theirs: f64, accesses: f64) -> f64 {
     }
 }
 
-/// What a run of a kernel cost.
+/// Cost of a run of a kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Speed {
     /// The machine.

@@ -1,5 +1,6 @@
-//! What a machine reaches of what its sources state: bandwidths of DRAM and caches, rates of units and atomics, latencies. The
-//! programs are our own (`probe-rates`, `probe-chains`, `probe-chase`), the stated values lie in `experiments/validation/peaks.yaml`.
+//! Measured peaks of a machine against the values that its sources state: bandwidths of DRAM and caches,
+//! rates of units and atomics, latencies. The programs are our own (`probe-rates`, `probe-chains`,
+//! `probe-chase`), the stated values lie in `experiments/validation/peaks.yaml`.
 
 mod rates;
 mod stated;
@@ -36,16 +37,16 @@ pub enum Verdict {
 pub struct Peak {
     /// The machine.
     pub machine: String,
-    /// What the machine follows, if it says so.
+    /// The source that the machine follows, if it names one.
     pub follows: Option<&'static str>,
-    /// What was measured.
+    /// The quantity measured.
     pub of: &'static str,
     /// In which unit.
     pub unit: &'static str,
     /// Ours.
     #[serde(serialize_with = "short")]
     pub ours: f64,
-    /// What the source states.
+    /// The source's value.
     #[serde(serialize_with = "short")]
     pub stated: f64,
     /// How near ours should be.
@@ -78,7 +79,7 @@ type Measured = Result<Vec<Peak>, Vec<RunError>>;
 pub enum Extent {
     /// All of them.
     All,
-    /// Rates of one SM and latencies: what takes no stream through memory.
+    /// Rates of one SM and latencies: peaks that take no stream through memory.
     Units,
 }
 

@@ -35,7 +35,7 @@ impl Limit {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Known {
-    /// What was measured.
+    /// Our measurement.
     pub ours: f64,
     /// Why.
     pub why: String,
@@ -48,7 +48,7 @@ impl Known {
     }
 }
 
-/// What a source states of some machines.
+/// A source's value for some machines.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Figure {
@@ -103,7 +103,7 @@ impl Stated {
         Ok(stated)
     }
 
-    /// The machines of which something is stated, by name.
+    /// The machines with a stated value, by name.
     pub fn machines(&self) -> Vec<String> {
         let mut names: Vec<String> =
             self.figures.iter().flat_map(|figure| figure.stated.keys().cloned()).collect();
@@ -112,7 +112,7 @@ impl Stated {
         names
     }
 
-    /// What is stated of a machine.
+    /// The stated values of a machine.
     pub fn of<'a>(&'a self, machine: &'a str) -> impl Iterator<Item = &'a Figure> {
         self.figures.iter().filter(move |figure| figure.stated.contains_key(machine))
     }
