@@ -1,4 +1,4 @@
-//! What the parts of CRCS say to each other beyond the generic messages.
+//! Messages between the parts of CRCS, beyond the generic ones.
 
 use std::hash::{Hash, Hasher};
 

@@ -35,7 +35,7 @@ fn note(progress: Progress) -> ToScheduler {
     ToScheduler::Note(Note::new(progress))
 }
 
-/// What an SM was given: launch and block, with the cycle.
+/// Blocks given to an SM: launch and block, with the cycle.
 type Given = Vec<(u64, (u32, u32))>;
 
 /// Runs kernels under a policy on SMs for two blocks each. A block ends in the cycle that `ends` says; pages move as told.
@@ -229,7 +229,7 @@ fn page(page: u64, kernel: u32, granted: bool) -> MmuReply {
 /// From a request to device memory to the answer.
 const MEMORY: u64 = 50;
 
-/// What an MMU says to two SMs, the scheduler and the command processor.
+/// The messages of an MMU to two SMs, the scheduler and the command processor.
 struct Said {
     sms: [Vec<(u64, MmuReply)>; 2],
     moved: Vec<(u64, PageMoved)>,

@@ -83,7 +83,7 @@ enum Keep {
     Produced,
 }
 
-/// What is done with labelled lines.
+/// Treatment of labelled lines.
 #[derive(Clone, Debug, Params)]
 pub(crate) struct LabelParams {
     /// Which of them are kept longer than others.

@@ -166,7 +166,7 @@ fn pairs_of_three_kernels_take_turns_and_no_sm_changes_within_a_step() {
     }
 }
 
-/// Sets of the pipeline of known work: six SMs, and so many blocks of its kernels.
+/// Sets of the pipeline of known work: six SMs, and the numbers of blocks of its kernels.
 fn synthetic(first: u32, second: u32, more: &[&str]) -> Vec<String> {
     let sets = ["sms=6", "controllers=2", "app.batches=8", "app.threads=64"];
     let blocks = [format!("app.first_blocks={first}"), format!("app.second_blocks={second}")];
@@ -292,7 +292,7 @@ fn labelled_lines_keep_what_the_next_kernel_reads() {
         reads("dka", "pattern-match", &["app.size=small"]),
         reads("dka-l2", "pattern-match", &["app.size=small"]),
     );
-    // What is written back early is fetched again by the copy to the host, a few lines of so little.
+    // Lines written back early are fetched again by the copy to the host, a few lines of so little.
     assert!((protect as f64 - off as f64).abs() < 0.1 * off as f64, "{protect} of {off}");
 }
 

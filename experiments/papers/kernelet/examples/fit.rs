@@ -1,4 +1,4 @@
-//! Fits the constants of the linear latency model to what kernels come to alone.
+//! Fits the constants of the linear latency model to the IPC of kernels alone.
 //!
 //! `cargo run --release -p counterpoint-kernelet --example fit -- KERNELS.csv c2050`
 //!
@@ -18,7 +18,7 @@ use counterpoint_kernelet::model::{Latency, Memory, Unit};
 use counterpoint_kernelet::replay::{Kernel, Text};
 use counterpoint_kernelet::schedule::{Card, Machine};
 
-/// Fits the constants of the linear latency model to what kernels come to alone.
+/// Fits the constants of the linear latency model to the IPC of kernels alone.
 #[derive(Parser)]
 struct Arguments {
     /// Kernels with their profiles and their rates alone.

@@ -37,7 +37,7 @@ struct Arguments {
     schedulers: Option<u32>,
 }
 
-/// What is predicted beside what was measured.
+/// Errors of predictions against measurements.
 #[derive(Default)]
 struct Errors(Vec<f64>);
 
@@ -88,7 +88,7 @@ impl Model {
         Ok(self.ipc([(kernel, slices::most(&self.whole.offer, &kernel.resources))])?[0])
     }
 
-    /// The IPC of so many blocks in a millisecond.
+    /// The IPC at this rate of blocks per millisecond.
     fn measured(&self, kernel: &Kernel, rate: f64) -> f64 {
         rate * kernel.profile.instructions_per_block / self.cycles
     }

@@ -1,4 +1,4 @@
-//! Queues under each runtime, on a small machine: what is computed, what is launched and in which slices, and what is refused.
+//! Queues under each runtime, on a small machine: results, launches and their slices, and refusals.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -17,7 +17,7 @@ use counterpoint_tests::support::{assert_verified, attempt_with, request, run_wi
 /// Blocks of an instance of each kernel, by the kernel's name.
 const BLOCKS: [(&str, u64); 2] = [("chase", 19), ("tea", 25)];
 
-/// What [`BLOCKS`] has.
+/// The pair in [`BLOCKS`].
 const PAIR: &str = "kernelet-pc + kernelet-tea";
 
 fn registry() -> Registry {
@@ -78,8 +78,8 @@ fn decisions(summary: &RunSummary) -> Vec<(&Span, Vec<Side>)> {
     decisions.into_iter().map(|decision| (decision, sides(decision))).collect()
 }
 
-/// Plays the decisions of a run on so many instances of each kernel: every block of each runs once, a decision's slices have one size but
-/// the last, and it lasts until an instance has no blocks left.
+/// Plays the decisions of a run on `instances` instances of each kernel: every block of each runs once, a
+/// decision's slices have one size but the last, and it lasts until an instance has no blocks left.
 fn assert_sound(summary: &RunSummary, instances: usize) {
     let mut left: BTreeMap<&str, Vec<u64>> =
         BLOCKS.iter().map(|&(kernel, blocks)| (kernel, vec![blocks; instances])).collect();
@@ -143,7 +143,7 @@ fn a_co_schedule_lasts_until_a_kernel_ends_while_others_arrive() {
         numbers[arrival.kernel] += 1;
         let name = format!("{} {}", ["kernelet-pc", "kernelet-tea"][arrival.kernel], numbers[arrival.kernel]);
         let instance = spans.iter().find(|span| span.name == *name).unwrap();
-        // What comes during a decision is looked at behind it.
+        // An arrival during a decision is looked at behind it.
         assert!(instance.start >= time && !within(instance.start), "{name}");
         assert!(instance.start == time || within(time), "{name}: {} {time}", instance.start);
         waited += usize::from(within(time));

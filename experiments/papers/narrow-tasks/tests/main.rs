@@ -22,7 +22,7 @@ use counterpoint_simulation::registry_with;
 use counterpoint_simulation::run::{RunRequest, RunSummary};
 use counterpoint_tests::support::{attempt_with, run_with};
 
-/// What is registered for everybody, and this crate.
+/// The common registry, and this crate.
 fn registry() -> Registry {
     registry_with(&[counterpoint_narrow_tasks::register])
 }

@@ -24,7 +24,7 @@ fn verified(request: &RunRequest) -> RunSummary {
     summary
 }
 
-/// What the CPU counts.
+/// A statistic of the CPU.
 fn count(summary: &RunSummary, name: &str) -> u64 {
     total(summary, "host/cpu", name)
 }
@@ -233,7 +233,7 @@ fn both_tables_go_through_the_states_of_the_walk_through() {
         [(0, 0), (0, 0), (0, 0), (0, 0)],
     ];
     assert_eq!(states(&summary), figure);
-    // Whoever watches changes nothing.
+    // A watched buffer changes nothing.
     let blind = verified(&RunRequest { watch: Vec::new(), hash: true, ..request.clone() });
     let watched = verified(&RunRequest { hash: true, threads: 2, ..request });
     assert_eq!((blind.report.hash, blind.writes.len()), (watched.report.hash, 0));

@@ -1,4 +1,5 @@
-//! GeMTC's SuperKernel on the model of throughput, to the cycle: what a task takes, what the lock adds, and what is left in memory.
+//! GeMTC's SuperKernel on the model of throughput, to the cycle: the time of a task, that of the lock, and
+//! the final memory.
 
 use std::sync::Arc;
 
@@ -18,8 +19,8 @@ const PARAMS: &str = "{ state_machines: { gemtc: { begin: 10 cycles, take: 100 c
 /// Where the list of what is done lies.
 const DONE: u64 = BUFFER + 0x1000;
 
-/// A SuperKernel of so many blocks of a warp each. The model knows what it does; what it must find is the table of task
-/// functions, which a kernel has that calls one.
+/// A SuperKernel of `blocks` blocks of a warp each. The model has its behaviour; it must find the table of
+/// task functions, which belongs to a kernel that calls one.
 fn super_kernel(blocks: u32) -> Arc<Launch> {
     let source = format!(
         ".version 7.8
@@ -73,7 +74,7 @@ struct Run {
     done: [u32; 4],
 }
 
-/// So many blocks with a queue of tasks, each of which has so many blocks.
+/// `blocks` blocks with a queue of tasks, each with its number of blocks.
 fn run(blocks: u32, tasks: &[u32]) -> Run {
     let entry = |&blocks: &u32| {
         let demand = Demand { blocks, warps: 1, shared: 0, barrier: false };

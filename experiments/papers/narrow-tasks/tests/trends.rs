@@ -1,5 +1,5 @@
-//! What Pagoda's figures say of how times grow (Yeh et al., PPoPP 2017, section 6), on the model of throughput and with fewer tasks than the
-//! studies have: `README.md` has these.
+//! Trends in Pagoda's figures (Yeh et al., PPoPP 2017, section 6), on the model of throughput and with fewer
+//! tasks than the studies have: `README.md` has these.
 
 use counterpoint_simulation::run::{RunRequest, RunSummary};
 

@@ -71,7 +71,7 @@ fn run_own(application: &str, files: &[(&str, Vec<u32>)], overlay: &str, sets: &
     run_request(&RunRequest { watchdog: None, ..on_crcs(Some(overlay), &file, sets) })
 }
 
-/// What the race checker found, a line each.
+/// The findings of the race checker, a line each.
 fn races(summary: &RunSummary) -> String {
     summary.found.iter().fold(String::new(), |mut all, found| {
         writeln!(all, "{found}").expect("memory takes all");

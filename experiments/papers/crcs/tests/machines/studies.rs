@@ -65,8 +65,9 @@ fn bandwidths() -> [f64; 3] {
     )
 }
 
-/// What the study of a name computes from runs of HSP that last as long as the paper's numbers say: files and copies at the
-/// machine's bandwidths, and kernels of which five take 9.0 % of the baseline. By number of launches.
+/// The values of a study, by its name, from runs of HSP that last as long as the paper's numbers say: files
+/// and copies at the machine's bandwidths, and kernels, five of which take 9.0 % of the baseline. By number
+/// of launches.
 fn reckoned(study: &str, machine: [f64; 3]) -> BTreeMap<u32, Row> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let hotspot = folder.join("../../applications/hotspot/hotspot.yaml").display().to_string();

@@ -21,7 +21,7 @@ pub(super) struct LabelledParams {
     of: Slot<dyn CtaPolicy>,
 }
 
-/// Who is told.
+/// The receivers.
 #[derive(Ports)]
 pub(super) struct LabelledPorts {
     /// The slices of the L2.
@@ -32,7 +32,7 @@ pub(super) struct LabelledPorts {
 pub(super) struct Labelled {
     of: Box<dyn CtaPolicy>,
     ports: LabelledPorts,
-    /// What the slices are to be told, all of them in one cycle.
+    /// Messages for the slices, all of them in one cycle.
     flushes: VecDeque<Flush>,
 }
 

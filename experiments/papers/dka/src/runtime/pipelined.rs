@@ -17,7 +17,7 @@ use super::schedule::{self, Width};
 /// How pipelines are executed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
-    /// How many kernels run together.
+    /// Number of kernels that run together.
     pub(super) width: Width,
     /// Whether the first batch goes through all kernels alone.
     pub(super) alone: bool,

@@ -29,7 +29,7 @@ pub(crate) struct MappedParams {
     among: u32,
 }
 
-/// What the policies count.
+/// Statistics of the policies.
 #[derive(Default, Stats)]
 pub(crate) struct MappingStats {
     /// Mappings computed: one whenever a kernel comes or ends and another one runs.

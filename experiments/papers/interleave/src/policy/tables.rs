@@ -25,7 +25,7 @@ pub struct Kernel {
     pub grid: [u32; 3],
     /// The next block.
     pub next: [u32; 3],
-    /// What a block needs of a core.
+    /// The needs of a block on a core.
     pub resources: SmResources,
 }
 
@@ -45,7 +45,7 @@ pub struct Entry {
 /// A row of the core status block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Core {
-    /// What it offers to blocks.
+    /// Its resources for blocks.
     offer: SmResources,
     /// Kernels that are assigned to it, or have blocks on it.
     queue: Vec<Entry>,

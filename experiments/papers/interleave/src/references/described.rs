@@ -1,4 +1,4 @@
-//! `mix-*`: what a described kernel leaves behind, from a run without time.
+//! `mix-*`: the results of a described kernel, from a run without time.
 //!
 //! A description says how much a kernel does and not what, so there is nothing to be written more plainly: the same PTX runs on a flat
 //! memory, which has no caches, no order of warps and no messages to be wrong.

@@ -8,7 +8,7 @@ use super::bytes_of_f32s;
 const TOGETHER: usize = 16;
 
 /// The reference as applications name it: parameters `inputs`, `hidden` and `copies`, input buffers `input` and `weights`, results
-/// `partial` (the sums) and `products` (what the tree leaves of the products).
+/// `partial` (the sums) and `products` (the products as the tree leaves them).
 pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     let (inputs, hidden, copies) = (input.size("inputs")?, input.size("hidden")?, input.size("copies")?);
     let (units, width) = (inputs + 1, hidden + 1);

@@ -12,11 +12,11 @@ pub struct Latency {
     pub offset: f64,
 }
 
-/// What the model knows of the memory.
+/// The model's knowledge of the memory.
 ///
-/// `S`, of which the latency depends, is the number of requests outstanding: one for each warp that is idle on a coalesced access, and
-/// [`requests`](Memory::requests) for each one that is idle on an uncoalesced access. It is the same for both latencies, because
-/// both wait for the same bandwidth.
+/// `S`, on which the latency depends, is the number of outstanding requests: one for each warp that is idle
+/// on a coalesced access, and [`requests`](Memory::requests) for each one that is idle on an uncoalesced
+/// access. It is the same for both latencies, because both wait for the same bandwidth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Memory {
     /// `B`: requests per cycle.

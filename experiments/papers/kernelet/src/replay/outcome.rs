@@ -1,4 +1,4 @@
-//! What a replay gives: the total time, and what was decided how often.
+//! Result of a replay: the total time, and the decisions with their counts.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 pub struct Outcome {
     /// When the last instance ends, in milliseconds of the queue's time.
     pub total: f64,
-    /// What was decided, in the order of the kernels' places; each decision once.
+    /// The decisions, in the order of the kernels' places; each decision once.
     pub decisions: Vec<Used>,
 }
 
@@ -24,7 +24,7 @@ pub struct Used {
     pub blocks: [u64; 2],
 }
 
-/// What runs next. Kernels are places in [`Measured::kernels`](super::Measured::kernels).
+/// The next to run. Kernels are places in [`Measured::kernels`](super::Measured::kernels).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Choice {
     /// A kernel until it ends.

@@ -13,10 +13,10 @@ use super::program::Program;
 use super::queue::{Instance, QueueParams};
 use super::queued::{Policy, Queued};
 
-/// What comes.
+/// Parameters.
 #[derive(Clone, Debug, Params)]
 pub(super) struct ConsolidationParams {
-    /// What comes, and when.
+    /// The arrivals, and their times.
     queue: QueueParams,
 }
 
@@ -43,7 +43,7 @@ impl Policy for ConsolidationParams {
     }
 }
 
-/// What decides.
+/// The decider.
 struct InOrder;
 
 impl Scheduler for InOrder {

@@ -36,14 +36,14 @@ pub(super) struct Share {
     pub(super) streams: u32,
 }
 
-/// What runs next.
+/// The next to run.
 #[derive(Clone, Debug)]
 pub(super) struct Decision {
     /// The kernels that run together: one or two.
     pub(super) shares: Vec<Share>,
     /// The next decision waits until all of it has ended.
     pub(super) waits: bool,
-    /// What its span shows.
+    /// Attributes of its span.
     pub(super) attributes: Attributes,
 }
 
@@ -67,11 +67,11 @@ impl Decision {
 
 /// Decides what runs next.
 pub(super) trait Scheduler {
-    /// What runs next of these, in the order of their arrival; there is at least one.
+    /// The next of these to run, in the order of their arrival; there is at least one.
     fn decide(&mut self, pending: &[Instance], random: &mut dyn FnMut() -> u64) -> Result<Decision, Fault>;
 }
 
-/// An instance of which something is under way.
+/// An instance with blocks in flight.
 struct Started {
     span: SpanId,
     kernel: usize,
@@ -81,7 +81,7 @@ struct Started {
     sent: bool,
 }
 
-/// What runs a queue.
+/// The executor of a queue.
 struct Executor<'d, 'a> {
     driver: &'d mut Driver<'a>,
     programs: Vec<Program>,

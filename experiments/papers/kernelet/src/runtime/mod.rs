@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `kernelet` | by the Markov model, from profiles that it takes itself |
 //! | `consolidation` | whole kernels in the order of their arrival; what is left over of the SMs is the next one's |
-//! | `optimal` | as `kernelet`, by what all pairs came to when they ran |
+//! | `optimal` | as `kernelet`, by the measured rates of all pairs |
 //! | `monte-carlo` | at random |
 //! | `slices` | always in the slices that it is given |
 //!

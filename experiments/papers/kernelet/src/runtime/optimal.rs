@@ -1,4 +1,5 @@
-//! The paper's OPT: the pair that saves most time, as Kernelet chooses it, but by what all pairs came to when they ran.
+//! The paper's OPT: the pair that saves most time, chosen as Kernelet does, but by the measured rates of all
+//! pairs.
 
 use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
@@ -21,10 +22,10 @@ macro_rules! table {
     };
 }
 
-/// What comes. Rates are those of the C2050, and slices those of its number of SMs.
+/// Parameters. Rates are those of the C2050, and slices those of its number of SMs.
 #[derive(Clone, Debug, Params)]
 pub(super) struct OptimalParams {
-    /// What comes, and when.
+    /// The arrivals, and their times.
     queue: QueueParams,
 }
 
@@ -73,7 +74,7 @@ fn of_table(name: &str) -> &str {
     APPLICATIONS.iter().find(|(application, _)| *application == name).map_or(name, |(_, kernel)| kernel)
 }
 
-/// What decides.
+/// The decider.
 struct ByRates {
     best: ByMeasurement,
     /// The kernels of the table.

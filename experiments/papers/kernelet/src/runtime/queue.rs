@@ -5,7 +5,7 @@ use counterpoint_framework::time::SimTime;
 
 use crate::replay::{Arrival, Queue as Arrivals};
 
-/// What comes, and when.
+/// The arrivals, and their times.
 #[derive(Clone, Debug, Params)]
 pub(super) struct QueueParams {
     /// Instances of each kernel.
@@ -47,7 +47,7 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// Instances of kernels with so many blocks.
+    /// Instances of kernels with these numbers of blocks.
     pub(super) fn new(params: &QueueParams, blocks: &[u64]) -> Self {
         let kernels: Vec<usize> = (0..blocks.len()).collect();
         let instances = params.instances as usize;

@@ -1,4 +1,4 @@
-//! What SMs have room for.
+//! Room on SMs.
 
 use counterpoint_protocols::launch::SmResources;
 
@@ -11,7 +11,7 @@ use crate::schedule::slices::{Fill, feasible, most};
 pub(super) struct Room {
     /// SMs.
     pub(super) sms: u32,
-    /// What an SM offers.
+    /// The resources of an SM.
     pub(super) offer: SmResources,
     /// Of a block of each kernel.
     pub(super) demands: Vec<SmResources>,

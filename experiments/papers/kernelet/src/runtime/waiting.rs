@@ -7,7 +7,7 @@ use crate::replay::Pending;
 pub(super) struct Waiting {
     /// By place of an instance, its kernel.
     kernels: Vec<usize>,
-    /// What a replay chooses from.
+    /// The choices of a replay.
     pub(super) pending: Pending,
 }
 

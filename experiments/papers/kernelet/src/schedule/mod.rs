@@ -20,7 +20,7 @@ use crate::paper::C2050;
 use prune::{Thresholds, Use};
 use slices::{Candidate, Fill};
 
-/// What is known of a kernel from a run of a few of its blocks alone.
+/// The profile of a kernel from a run of a few of its blocks alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Profile {
     /// Warp instructions of a block.
@@ -31,7 +31,7 @@ pub struct Profile {
     pub uncoalesced_fraction: f64,
     /// Warps of a block.
     pub warps_per_block: u32,
-    /// What a block needs of an SM.
+    /// The needs of a block on an SM.
     pub resources: SmResources,
     /// Pipeline utilisation ratio at full occupancy ([`Machine::pur`]).
     pub pur: f64,

@@ -1,6 +1,6 @@
 //! Pruning: pairs of kernels that use pipeline and memory alike are not worth the model (section 4.3).
 
-/// What a kernel alone uses of the GPU.
+/// A kernel's use of the GPU, alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Use {
     /// Pipeline utilisation ratio: instructions, in those that the time allows.
@@ -24,7 +24,7 @@ pub const LOWERED: f64 = 0.5;
 /// Thresholds are lowered this many times at most; kernels that are still alike then are the same, and no pair is pruned.
 const TIMES: i32 = 16;
 
-/// PUR or MUR: what was counted, in the peak per cycle times the cycles.
+/// PUR or MUR: the count over the peak per cycle times the cycles.
 pub fn ratio(count: f64, cycles: f64, peak: f64) -> f64 {
     count / (cycles * peak)
 }

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use counterpoint_hardware::gpu::cta_scheduler::occupancy;
 use counterpoint_protocols::launch::SmResources;
 
-/// `p`: what slices may cost, in the time of the kernel as a whole.
+/// `p`: the maximum cost of slices, in the time of the kernel as a whole.
 pub const OVERHEAD: f64 = 0.02;
 
 /// A kernel's time in slices of one size, as measured.
@@ -35,7 +35,7 @@ pub fn sizes(sms: u32, blocks_per_sm: u32) -> impl Iterator<Item = u32> {
     (1..=blocks_per_sm).map(move |blocks| blocks * sms)
 }
 
-/// What slices cost, in the time of the kernel as a whole: `Ts / Tns - 1`.
+/// The cost of slices, in the time of the kernel as a whole: `Ts / Tns - 1`.
 pub fn overhead(sliced: f64, unsliced: f64) -> f64 {
     sliced / unsliced - 1.0
 }

@@ -41,7 +41,7 @@ const BATCH_THREADS: u32 = 100 * 128;
 /// (PPoPP 2017, section 6.1).
 const FEWEST_THREADS: u32 = 64;
 
-/// What can be set of GeMTC.
+/// Parameters of GeMTC.
 #[derive(Clone, Debug, Params)]
 pub(super) struct GemtcParams {
     /// Tasks of a batch; 0 are as many as have 12,800 threads in all.
@@ -64,7 +64,7 @@ impl GemtcParams {
         tasks.into_iter().map(|task| task.launch.block[0]).fold(FEWEST_THREADS, u32::max)
     }
 
-    /// Blocks of the SuperKernel on a device, with so many threads each.
+    /// Blocks of the SuperKernel on a device, with `threads` threads each.
     fn blocks(&self, kernel: &Kernel, device: &Description, threads: u32) -> Result<u32, Fault> {
         let each = narrow::blocks(kernel, device.sm, threads, self.registers, 0, self.blocks)?;
         Ok(device.capacity.sms * each)
@@ -137,7 +137,7 @@ fn names((code, device): &Key) -> [String; 2] {
     [format!("queue of {code} on device {device}"), format!("done of {code} on device {device}")]
 }
 
-/// What is wrong with a task.
+/// Refuses an unsuitable task.
 fn check(task: &Task) -> Result<(), String> {
     match entry::demand(task)?.shared {
         0 => Ok(()),

@@ -1,5 +1,5 @@
-//! What GeMTC's SuperKernel takes where SMs are stepped, measured from its writes to the queue, among which are its looks at the lock: the
-//! costs with which the model of throughput reckons are these (`src/model/gemtc/costs.rs`).
+//! Times of GeMTC's SuperKernel where SMs are stepped, measured from its writes to the queue, its looks at
+//! the lock included: these are the costs of the model of throughput (`src/model/gemtc/costs.rs`).
 //!
 //! The SuperKernel is launched as an ordinary kernel on a queue that is full before it begins. Its tasks do next
 //! to nothing.
@@ -18,7 +18,8 @@ const NUMBERS: u32 = 4 * THREADS;
 /// Blocks of a task at most.
 const MOST: u32 = 4;
 
-/// What a task does: each thread reads a number, adds one and writes it. Its arguments are how far from themselves both lie.
+/// The work of a task: each thread reads a number, adds one and writes it. Its arguments are the offsets of
+/// both from themselves.
 const TASK: &str = "{
 .reg .b32 %r<4>;
 .reg .b64 %rd<7>;
@@ -55,7 +56,7 @@ impl Hold {
     }
 }
 
-/// A run of a SuperKernel of so many blocks, with so many tasks of so many blocks each.
+/// A run of a SuperKernel of `blocks` blocks, with `tasks` tasks of `of` blocks each.
 fn run(machine: &str, blocks: u32, tasks: u32, of: u32) -> RunSummary {
     run_on(machine, &[], blocks, tasks, of)
 }

@@ -1,11 +1,12 @@
-//! GeMTC's SuperKernel (Krieder et al., HPDC 2014; as in Yeh et al., PPoPP 2017, section 6.1) as state machines: what its blocks do to the
-//! queue of tasks, and when.
+//! GeMTC's SuperKernel (Krieder et al., HPDC 2014; as in Yeh et al., PPoPP 2017, section 6.1) as state
+//! machines: the actions of its blocks on the queue of tasks, and their times.
 //!
 //! A block takes the lock, takes the next task, gives the lock back, executes the task, and takes the lock again to enter the result; it ends
-//! when no task is left. Who has the lock and for how long is the business of [`lock`]. A task is executed when it is taken, on the memory
-//! as it is then; its warps then share the SM like any others, but that their accesses to memory wait behind looks at the lock. Blocks of a
-//! task come one after another in the same warps. Queue, tasks and the list of what is done are in device memory and are changed as
-//! `cuda/gemtc.h` does.
+//! when no task is left. The holder of the lock, and its time, are determined in [`lock`]. A task is executed
+//! when it is taken, on the memory as it is then; its warps then share the SM like any others, but that their
+//! accesses to memory wait behind looks at the lock. Blocks of a task come one after another in the same
+//! warps. Queue, tasks and the list of finished ones are in device memory and are changed as `cuda/gemtc.h`
+//! does.
 
 mod costs;
 mod lock;
@@ -40,7 +41,7 @@ struct Super {
     blocks: u32,
 }
 
-/// What a block does.
+/// The state of a block.
 #[derive(Clone, Copy, Debug)]
 enum Doing {
     /// It begins.
@@ -49,7 +50,7 @@ enum Doing {
     Takes,
     /// It has taken a task, and gives the lock back.
     Taken(u32),
-    /// So many of its warps are at work on a task.
+    /// This number of its warps are at work on a task.
     Runs(u32, u32),
     /// It has the lock to enter a task's result, or waits for it.
     Enters(u32),
@@ -276,12 +277,12 @@ impl Block {
     }
 }
 
-/// What a block of this number does.
+/// The work of a block of this number.
 fn work(block: u32) -> Work {
     Work(block.into())
 }
 
-/// What tasks ask of memory waits behind the looks at a lock, as what its holder asks does.
+/// Tasks' requests to memory wait behind the looks at a lock, as the holder's do.
 fn delay(lock: &Lock, device: &mut Device<'_>) {
     for sm in 0..device.sms() {
         let delay = lock.looks_before(sm).saturating_sub(device.global_latency());

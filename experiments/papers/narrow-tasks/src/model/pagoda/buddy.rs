@@ -16,7 +16,7 @@ use crate::task_entry::{LEAF, check_pool};
 pub struct Node(pub u32);
 
 impl Node {
-    /// How many levels it lies below the root.
+    /// Number of levels below the root.
     fn depth(self) -> u32 {
         self.0.ilog2()
     }
@@ -33,12 +33,12 @@ impl Node {
 pub struct Buddy {
     pool: u32,
     marked: Vec<bool>,
-    /// What executors have given back and the scheduler has not freed.
+    /// Pieces that executors have given back and the scheduler has not freed.
     returned: Vec<bool>,
 }
 
 impl Buddy {
-    /// The tree of a pool of so many bytes: a power of two, at least a leaf.
+    /// The tree of a pool of `pool` bytes: a power of two, at least a leaf.
     ///
     /// # Errors
     /// If there is no tree of that size.
@@ -54,7 +54,7 @@ impl Buddy {
         ((node.0 - (1 << node.depth())) * bytes, bytes)
     }
 
-    /// Takes the lowest free piece of the smallest size that holds so many bytes.
+    /// Takes the lowest free piece of the smallest size that holds `bytes` bytes.
     pub fn allocate(&mut self, bytes: u32) -> Option<Node> {
         let size = bytes.max(LEAF).checked_next_power_of_two()?;
         if size > self.pool {
@@ -82,7 +82,7 @@ impl Buddy {
         }
     }
 
-    /// Frees a piece, and every larger one around it of which the other half is free.
+    /// Frees a piece, and every larger one around it whose other half is free.
     fn free(&mut self, node: Node) {
         for other in node.0..self.marked.len() as u32 {
             if node.overlaps(Node(other)) {
@@ -112,7 +112,7 @@ mod tests {
         Buddy::new(pool).unwrap()
     }
 
-    /// Offset and size of the marked pieces down to so many bytes, the largest first.
+    /// Offset and size of the marked pieces of at least `smallest` bytes, the largest first.
     fn marks(tree: &Buddy, smallest: u32) -> Vec<(u32, u32)> {
         tree.marked().map(|node| tree.place(node)).filter(|&(_, bytes)| bytes >= smallest).collect()
     }

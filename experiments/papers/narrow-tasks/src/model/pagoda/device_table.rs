@@ -6,7 +6,7 @@
 
 use crate::task_entry::{ENABLED, FREE, PRESENT, Shape, State, TaskId, UnknownTask};
 
-/// What the scheduler warp of a column does at an entry.
+/// The action of a column's scheduler warp at an entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Looked {
     /// The task before it that may be scheduled from now on.

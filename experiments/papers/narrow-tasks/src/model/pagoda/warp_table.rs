@@ -1,4 +1,5 @@
-//! What a block of the MasterKernel knows of its warps: the WarpTable, counters and barrier ids (Pagoda, PPoPP 2017, sections 4.3 and 5).
+//! A MasterKernel block's knowledge of its warps: the WarpTable, counters and barrier ids (Pagoda, PPoPP
+//! 2017, sections 4.3 and 5).
 //!
 //! This is the pure twin of what `cuda/pagoda.h` keeps in shared memory. Warp 0 schedules: it places one block of a
 //! task that needs memory or a barrier before the next, and all warps of any other task at once, on whatever slots are free, and it
@@ -17,7 +18,7 @@ pub const SLOTS: usize = 31;
 /// Named barriers of a block (PTX ISA, bar).
 pub const BARRIERS: u32 = 16;
 
-/// What a warp executes.
+/// The work of a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
     /// Its number in the task.
@@ -39,7 +40,7 @@ struct Placing {
     demand: Demand,
     /// The blocks that are placed.
     blocks: u32,
-    /// What the next one has got so far.
+    /// The part of the next one's needs that is met.
     barrier: Option<u32>,
     memory: Option<Node>,
     /// Warps to be placed of what has all it needs.
@@ -68,7 +69,7 @@ pub struct MasterBlock {
 }
 
 impl MasterBlock {
-    /// A block with so many slots, rows and bytes of memory.
+    /// A block with this number of slots, rows and bytes of memory.
     ///
     /// # Errors
     /// If the memory has no tree.
