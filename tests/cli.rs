@@ -1,4 +1,4 @@
-//! The `counterpoint` command, called in process: what it prints, what it writes, how it exits.
+//! The `counterpoint` command, called in process: its output, its files, its exit status.
 
 use counterpoint::{FAILURE, INTERRUPTED, NOT_VERIFIED, SUCCESS};
 

@@ -1,4 +1,4 @@
-//! `counterpoint compare`: what it says of runs and studies that are the same, or differ in one thing.
+//! `counterpoint compare`: its output for runs and studies that are the same, or differ in one thing.
 
 use std::path::{Path, PathBuf};
 

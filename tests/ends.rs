@@ -20,7 +20,7 @@ use counterpoint_simulation::run::{Progress, RunRequest, RunSummary, run, run_wa
 
 use crate::support::request;
 
-/// What a misfit does.
+/// Parameters of a misfit.
 #[derive(Params)]
 struct MisfitParams {
     /// How it ends: `panic`, `fault`, `loop`, `spin`.
@@ -208,7 +208,7 @@ fn a_component_that_never_awaits_is_named_and_can_be_left_behind() {
     let watchdog = Some(Duration::from_millis(20));
     let request = RunRequest { watchdog, ..misfit(folder.path(), "spin") };
     let mut said: Vec<Stuck> = Vec::new();
-    // What a user does who reads the warning: Ctrl-C, twice.
+    // The action of a user who reads the warning: Ctrl-C, twice.
     let mut alarm = |stuck: Stuck| {
         if stuck.path == "cluster.misfit" {
             interrupt.store(true, Ordering::Relaxed);

@@ -1,5 +1,5 @@
-//! What is configured is what programs see: latencies, conflicts, rates and bandwidths of small kernels follow from the
-//! machine's parameters by formulas. No number here was recorded.
+//! Programs see the configured values: latencies, conflicts, rates and bandwidths of small kernels follow
+//! from the machine's parameters by formulas. No number here was recorded.
 
 mod bandwidth;
 mod model_costs;
@@ -66,8 +66,8 @@ fn chains_take_as_long_as_configured() {
         let hop = |sets: &[&str]| longer("", &chain, 0, sets) / CHAIN as f64;
         let (before, after) = (hop(&[]), hop(&[&format!("gpu.sm.{parameter}={other}")]));
         assert_eq!(after - before, f64::from(other - usual), "{parameter}: {before}, then {after}");
-        // What is added to the configured latency is the way through the pipeline, six cycles, and a cycle for each operand
-        // but the first, as all of them are the same register.
+        // The addition to the configured latency is the way through the pipeline, six cycles, and a cycle for
+        // each operand but the first, as all of them are the same register.
         let pipeline = before - f64::from(usual);
         assert_eq!(pipeline, 6.0 + f64::from(operands - 1), "{parameter}: {pipeline} cycles more");
     }

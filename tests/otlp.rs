@@ -15,7 +15,7 @@ use receiver::{Answer, Receiver, number, take, text};
 #[allow(dead_code, reason = "the framework's tests have more trouble with servers than these")]
 mod receiver;
 
-/// What a reader looks for.
+/// The services that a reader looks for.
 const SERVICES: [&str; 4] = ["host", "pcie", "gpu", "memory"];
 
 /// The file of spans that were not sent.

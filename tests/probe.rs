@@ -12,7 +12,7 @@ use counterpoint_simulation::run::{RunRequest, RunSummary, load_machine};
 
 use crate::support::{request, root, run_request};
 
-/// The machine whose SMs are stepped, and the one where a model of throughput stands for them.
+/// The machine whose SMs are stepped, and the one where a model of throughput replaces them.
 pub const STEPPED: &str = "titanx-maxwell";
 /// See `STEPPED`.
 pub const MODEL: &str = "titanx-maxwell-model";
@@ -42,7 +42,7 @@ impl Default for Probe<'_> {
     }
 }
 
-/// What had been counted when a run ended.
+/// Counts at the end of a run.
 pub struct Counts(RunSummary);
 
 impl Counts {
@@ -100,7 +100,7 @@ impl Probe<'_> {
         counts
     }
 
-    /// What is counted between two times, while the kernel runs: neither its beginning nor its end is in it.
+    /// Counts between two times, while the kernel runs: neither its beginning nor its end is in it.
     pub fn between<const N: usize>(
         &self,
         [from, to]: [SimTime; 2],
@@ -111,7 +111,7 @@ impl Probe<'_> {
     }
 }
 
-/// So many lines of a body, each of its number.
+/// `count` lines of a body, each from its number.
 pub fn lines(count: u64, line: impl Fn(u64) -> String) -> String {
     (0..count).fold(String::new(), |mut body, number| {
         let _ = writeln!(body, "{}", line(number));
@@ -194,7 +194,7 @@ pub fn micros(number: f64) -> SimTime {
     SimTime::from_ps((number * 1e6) as u64)
 }
 
-/// What the tests of latencies measure: probes of `experiments` on a GTX 480 with settings.
+/// The measurements of the tests of latencies: probes of `experiments` on a GTX 480 with settings.
 pub fn latencies(sets: &[&str]) -> Vec<(&'static str, f64)> {
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
     let found =

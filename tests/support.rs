@@ -1,4 +1,4 @@
-//! What the system tests share: runs by name, and small machines made from the real ones.
+//! The common part of the system tests: runs by name, and small machines made from the real ones.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub fn root() -> PathBuf {
 /// A run of a named application on a named machine.
 pub fn request(machine: &str, application: &str, sets: &[&str]) -> RunRequest {
     let sets = sets.iter().map(|set| (*set).to_owned()).collect();
-    // Who asks for threads looks at them.
+    // A test that asks for threads is about them.
     let sharing = Sharing::Always;
     RunRequest { folder: root(), sets, sharing, ..RunRequest::new(machine, application) }
 }

@@ -1,4 +1,4 @@
-//! What a run records: spans as one tree, no more of them than it may have, time series, and what it waited for.
+//! Records of a run: spans as one tree, no more of them than it may have, time series, and the waits.
 
 use std::collections::BTreeMap;
 
@@ -195,7 +195,7 @@ fn time_series_add_up_to_the_statistics() {
     }
     for row in &summary.report.stats {
         let StatValue::Count(total) = row.value else { continue };
-        // What is given and not counted.
+        // A given value, not a count.
         if row.label.name == "peak_bandwidth" {
             continue;
         }

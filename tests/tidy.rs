@@ -104,7 +104,7 @@ const CRATES: [&[&str]; 9] = [
     &["counterpoint-xtask"],
 ];
 
-/// Stands for any crate below `experiments/papers`.
+/// Any crate below `experiments/papers`.
 const PAPERS: &str = "a paper";
 
 #[test]

@@ -19,7 +19,7 @@ use counterpoint_protocols::memory::{
     MemRequest, MemResult, MemoryClient, MemoryServer, Tag, merge, sectors,
 };
 
-/// What a client asks for.
+/// Parameters of a client.
 #[derive(Clone, Debug, Params)]
 struct ClientParams {
     /// Requests to send.
@@ -40,7 +40,7 @@ struct ClientPorts {
     memory: MemoryClient,
 }
 
-/// What a client counts.
+/// Statistics of a client.
 #[derive(Default, Stats)]
 struct ClientStats {
     /// Answers taken.
@@ -56,7 +56,7 @@ struct Model {
     known: ByteMask,
 }
 
-/// What the answer to a request must be.
+/// The expected answer to a request.
 enum Expected {
     Line(ByteMask, Model),
     Written,
@@ -86,7 +86,7 @@ impl Client {
                 model.known |= mask;
                 (MemAccess::Write(mask, values), Expected::Written)
             }
-            // What an atomic makes of bytes that nobody wrote is not known.
+            // The result of an atomic on bytes that nobody wrote is unknown.
             2 if model.known == ByteMask::MAX => {
                 let lanes: Box<[AtomicLane]> = (0..3)
                     .map(|lane| AtomicLane {

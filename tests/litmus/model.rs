@@ -15,7 +15,7 @@ pub(super) enum Strength {
     AcqRel(Scope),
 }
 
-/// Who takes part.
+/// The participants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
     Cta,
@@ -23,7 +23,7 @@ pub(super) enum Scope {
     Sys,
 }
 
-/// What a thread does. Locations are numbered; so are registers, over all threads.
+/// An operation of a thread. Locations are numbered; so are registers, over all threads.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Op {
     Read {
@@ -60,7 +60,7 @@ pub(super) struct Thread {
     pub(super) ops: Vec<Op>,
 }
 
-/// What registers hold at the end, and then locations.
+/// Final values of registers, and then of locations.
 pub(super) type Outcome = Vec<u32>;
 
 #[derive(Clone, Copy)]
@@ -216,7 +216,7 @@ impl Fixed<'_> {
         a != b && (x.thread == y.thread || includes(x.scope()) && includes(y.scope()))
     }
 
-    /// What a candidate execution comes to, if the model allows it.
+    /// The outcome of a candidate execution, if the model allows it.
     fn outcome(
         &self,
         reads: &[usize],
@@ -331,7 +331,8 @@ impl Fixed<'_> {
         });
         let synchronises =
             Relation::of(count, |a, b| through.has(a, b) && self.morally_strong(a, b)).or(sc).or(&barrier);
-        // Both sides of a barrier are one moment: what is before either is before what is behind the other.
+        // Both sides of a barrier are one moment: an event before either is before all events behind the
+        // other.
         let step = Relation::of(count, |a, b| {
             let is = |e: usize| matches!(events[e].op, Op::Barrier);
             if is(a) && is(b) {

@@ -1,4 +1,5 @@
-//! What an open row, a closed bank and another row cost: walks through one channel of the DRAM, load after load.
+//! Cost of an open row, a closed bank and another row: walks through one channel of the DRAM, load after
+//! load.
 
 use counterpoint_hardware::memory::address_map::{AddressMap, AddressMapParams};
 use counterpoint_hardware::memory::dram::place::{Layout, Place};

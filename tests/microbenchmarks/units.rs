@@ -1,8 +1,9 @@
 //! How often the units of an SM take an instruction: as often as their number and initiation intervals say.
 //!
-//! Operands are immediate, so that no bank of the register file is read twice in a cycle; what banks cost is measured by
-//! itself. Counts are taken while all warps run: schedulers are served in a fixed order (as GPGPU-Sim's are), so where there are
-//! more of them than units the last one's warps would go on alone at the end.
+//! Operands are immediate, so that no bank of the register file is read twice in a cycle; the cost of banks
+//! is measured by itself. Counts are taken while all warps run: schedulers are served in a fixed order (as
+//! GPGPU-Sim's are), so where there are more of them than units the last one's warps would go on alone at the
+//! end.
 
 use counterpoint_tests::probe::{Configured, Probe, close, lines, micros};
 
@@ -137,8 +138,9 @@ fn a_scheduler_issues_two_instructions_where_they_may_be_paired() {
             expected,
         );
     };
-    // Six integer units of Kepler take what four schedulers issue in pairs, if that passes the ports of their collectors, two
-    // in each of two turns of the register file; what they issue one by one they take as well.
+    // Six integer units of Kepler take the instructions that four schedulers issue in pairs, if those pass
+    // the ports of their collectors, two in each of two turns of the register file; they take single ones as
+    // well.
     rates("kepler-titan", &["gpu.sm.sp.inputs=3", "gpu.sm.sp.outputs=3"], &[INTEGER], 6.0);
     rates("kepler-titan", &[], &[INTEGER], 4.0);
     rates("kepler-titan", &["gpu.sm.pairing=different-units"], &[INTEGER], 4.0);

@@ -1,4 +1,5 @@
-//! What a file of a crate takes from the crate's root, read from its tokens: by `use`, and by paths in expressions and macros.
+//! Imports of a crate's file from the crate's root, read from its tokens: by `use`, and by paths in
+//! expressions and macros.
 //!
 //! Comments are no tokens, so documentation may point to whatever it likes.
 
@@ -57,7 +58,7 @@ fn root(trees: &[TokenTree], Origin { depth, name }: Origin<'_>) -> Option<usize
     (supers > 0 && supers == depth).then(|| 3 * supers - 2)
 }
 
-/// What is named behind the root.
+/// The names behind the root.
 fn heads(trees: &[TokenTree], found: &mut Vec<String>) {
     if is_word(trees.first(), "as") {
         found.push("self".to_owned());

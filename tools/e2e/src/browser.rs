@@ -27,7 +27,7 @@ impl Browser {
             .ok_or_else(|| format!("there is no browser; one of {} is needed", NAMES.join(", ")))
     }
 
-    /// What can be read on a page when its scripts have made it.
+    /// The readable text of a page when its scripts have made it.
     pub(crate) fn text(&self, url: &str, screen: Screen) -> Result<String, String> {
         let output = self.open(url, screen, ["--dump-dom"])?;
         Ok(readable(&String::from_utf8_lossy(&output.stdout)))
@@ -71,7 +71,7 @@ impl Browser {
     }
 }
 
-/// What is no text though no mark either: how it begins, behind its `<`, and how it ends.
+/// Parts that are neither text nor marks: the beginning, behind its `<`, and the end.
 const HIDDEN: [(&str, &str); 3] = [("!--", "-->"), ("script", "</script>"), ("style", "</style>")];
 
 /// The text of a document without its marks and scripts. Jaeger breaks names into pieces where a line may end, so marks leave

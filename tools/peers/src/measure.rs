@@ -1,4 +1,4 @@
-//! What is measured: a workload, how much of it, and what came of it.
+//! Measurements: a workload, its size, and the result.
 
 use cpu_time::ProcessTime;
 
@@ -67,7 +67,7 @@ impl Workload {
 /// One run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run {
-    /// What it did.
+    /// The work done.
     pub(crate) work: Work,
     /// Processor time of the process, in seconds.
     pub(crate) seconds: f64,

@@ -1,6 +1,6 @@
 //! The table: medians, ratios of our kernel to the others, and the machine that they were measured on.
 //!
-//! A ratio is the median of the ratios of each round, not a ratio of medians: what slows the machine down for a while
+//! A ratio is the median of the ratios of each round, not a ratio of medians: a disturbance of the machine
 //! slows both sides of it.
 
 use std::fmt::Write;

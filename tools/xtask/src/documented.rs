@@ -100,7 +100,7 @@ fn execute(folder: &Path, command: &str) -> Result<String, String> {
 /// The commands of a page, and what it shows of their output.
 fn parts(text: &str) -> Vec<Part> {
     let mut parts = Vec::new();
-    // The language of the block that a line is in, whether commands stood in the one before, and its YAML.
+    // The language of the block around a line, whether commands were in the one before, and its YAML.
     let (mut block, mut follows, mut yaml) = (None, false, String::new());
     for (line, number) in text.lines().zip(1..) {
         match (block, line.strip_prefix("```")) {

@@ -92,7 +92,7 @@ pub(crate) fn run(mut arguments: impl Iterator<Item = String>) -> Result<(), Str
     std::fs::write(root.join(PAGE), page).map_err(|error| format!("{PAGE}: {error}"))
 }
 
-/// What a program cost.
+/// Cost of a program.
 struct Profile {
     /// Instructions of the host, in the order of the groups.
     by_group: [u64; GROUPS.len()],

@@ -62,7 +62,8 @@ fn make(page: &str, root: &Path, folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs cargo from the repository; what it prints. Its profile is the extension's, for the same reason as its versions.
+/// Runs cargo from the repository and returns its output. Its profile is the extension's, for the same reason
+/// as its versions.
 fn cargo(root: &Path, target: &Path, arguments: &[&str]) -> Result<String, String> {
     let mut command = Command::new("cargo");
     command.current_dir(root).args(arguments).stderr(std::process::Stdio::inherit());

@@ -1,4 +1,4 @@
-//! What is left behind a fault, and what must hold of it.
+//! The files left behind by a fault, and their required properties.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use super::scene::{Ended, Whole};
 /// The manifest of a run, which comes last.
 const MANIFEST: &str = "manifest.yaml";
 
-/// What a line of `stats.txt` begins with that tells how long the simulation took.
+/// The beginning of the line of `stats.txt` with the duration of the simulation.
 const SECONDS: &[u8] = b"host_seconds ";
 
 /// The files of a folder with their contents, but for speeds and what else depends on the computer.

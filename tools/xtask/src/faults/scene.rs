@@ -13,14 +13,14 @@ use super::look;
 /// The user and group of the runs: not root.
 const USER: u32 = 65534;
 
-/// What is run.
+/// The job.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Job {
     Run,
     Study,
 }
 
-/// What comes of a job when nothing goes wrong.
+/// The files of a job without faults.
 pub(super) struct Whole {
     pub(super) time: Duration,
     /// Bytes of its files.
@@ -116,7 +116,7 @@ impl Scene {
         command
     }
 
-    /// A new disk of so many bytes, or an empty folder where there can be none.
+    /// A new disk of `bytes` bytes, or an empty folder where there can be none.
     fn mount(&self, bytes: u64) -> Result<(), String> {
         if !self.mounts {
             return Ok(());
@@ -206,7 +206,7 @@ impl Scene {
     fn allow(&self, mode: u32) {
         let mut folders = vec![self.out()];
         while let Some(folder) = folders.pop() {
-            // What goes away meanwhile needs no permissions.
+            // A file that goes away meanwhile needs no permissions.
             let _ = std::fs::set_permissions(&folder, PermissionsExt::from_mode(mode));
             let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
             folders.extend(entries.map(|entry| entry.path()).filter(|path| path.is_dir()));

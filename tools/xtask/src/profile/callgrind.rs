@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 /// The library that comes with the compiler, by a part of its files' paths.
 const STANDARD: &str = "/rustc/";
 
-/// Instructions by file. Files below `root` are named from there; what the standard library does inside of one of their functions
-/// counts for the file of this function.
+/// Instructions by file. Files below `root` are named from there; instructions of the standard library inside
+/// of one of their functions count for the file of this function.
 pub(super) fn by_file(text: &str, root: &str) -> BTreeMap<String, u64> {
     let mut names: BTreeMap<u32, String> = BTreeMap::new();
     let mut counts = BTreeMap::new();
