@@ -47,7 +47,7 @@ impl Hash for Title {
 /// The work of a command.
 #[derive(Clone, Debug, Hash)]
 pub enum Work {
-    /// Asks what the device is.
+    /// Asks for the device's description.
     Describe,
     /// Copies between host and device memory.
     Copy(Copy),
@@ -113,7 +113,7 @@ pub enum BusMessage {
     Command(Command),
     /// Host to device: a page of a copy that was prepared is complete in host memory and is to be fetched.
     Page(Copy),
-    /// Device to host: a page of a copy that was prepared has come to host memory.
+    /// Device to host: a page of a prepared copy has reached host memory.
     PageCopied(Copy),
     /// Device to host: a command is done.
     Done(CommandId),
@@ -201,7 +201,7 @@ impl Message for BusMessage {
 /// An end of the bus; both ends are alike.
 pub type BusSocket = Socket<BusMessage, BusMessage>;
 
-/// To the copy engine: work, and what the host answers to it.
+/// To the copy engine: work, and the host's answers to it.
 #[derive(Clone, Debug, Hash)]
 pub enum ToCopyEngine {
     /// A copy to be made.

@@ -24,7 +24,7 @@ pub trait Payload: Any + fmt::Debug + Send + Sync {
 pub struct LineTag(pub u16);
 
 impl LineTag {
-    /// The tag of what no extension has marked.
+    /// The tag of requests that no extension has marked.
     pub const NONE: LineTag = LineTag(0);
 }
 

@@ -21,7 +21,7 @@ pub struct LaunchId(pub u32);
 /// Predecessors and successors of a launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Precedence {
-    /// It begins when everything before it on its stream has ended, and holds what is behind it.
+    /// It begins when everything before it on its stream has ended, and holds everything behind it.
     #[default]
     Stream,
     /// It works for a later launch of the same device. It holds only copies behind it.
@@ -154,7 +154,7 @@ pub enum ToScheduler {
 /// From the CTA scheduler.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum LaunchEvent {
-    /// Sent once, at the start: how much the SMs hold, and what each of them offers at least.
+    /// Sent once, at the start: the capacity of the SMs, and the least resources of any of them.
     Capacity(Capacity, SmResources),
     /// Every block of the launch has ended and its stores are visible.
     Done(LaunchId),
@@ -244,7 +244,7 @@ pub struct CtaCounts {
     pub global_insn: u64,
     /// Of these, the uncoalesced ones: they touch more than one line beyond those that hold as many bytes in a row.
     pub uncoalesced_insn: u64,
-    /// Requests of these that left the SM: misses of the L1, what passes it by, and stores.
+    /// Requests of these that left the SM: misses of the L1, bypasses, and stores.
     pub global_requests: u64,
     /// Bytes that memory behind the caches moved for these: sectors that were fetched, and those that were written.
     pub memory_bytes: u64,

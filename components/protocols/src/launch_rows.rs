@@ -1,4 +1,4 @@
-//! Which launches and streams have rows of their own in the statistics, and what launches are called there.
+//! The launches and streams with rows of their own in the statistics, and their names there.
 //!
 //! A run of thousands of launches would leave megabytes of rows that nobody reads: those with the lowest numbers have rows of
 //! their own, the others are added up in one, so that the sum over all rows is that of all launches.

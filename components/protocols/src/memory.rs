@@ -1,7 +1,7 @@
 //! Memory accesses: whole lines with byte masks, and the values with them.
 //!
 //! Every request is answered exactly once, stores included: fences, kernel ends and copies wait for the answers.
-//! Replies may overtake each other; the requester tells them apart by its tag.
+//! Replies may overtake each other; the requester distinguishes them by its tag.
 
 use std::hash::{Hash, Hasher};
 
@@ -86,7 +86,7 @@ pub struct AtomicLane {
     pub operation: AtomicOperation,
     /// In which type.
     pub kind: AtomicType,
-    /// The operand; for a compare-and-swap what is compared.
+    /// The operand; for a compare-and-swap, the value compared.
     pub operand: u64,
     /// The value that a compare-and-swap stores.
     pub swap: u64,

@@ -56,7 +56,8 @@ impl Preloaded {
         self.placed.write().unwrap_or_else(PoisonError::into_inner).push(placed);
     }
 
-    /// Puts what lies in the line at `address`, of the memory at `path`, over what it would hold otherwise.
+    /// Puts the preloaded bytes of the line at `address`, of the memory at `path`, over those that it would
+    /// hold otherwise.
     pub fn fill(&self, path: &str, address: u64, line: &mut Line) {
         let all = self.placed.read().unwrap_or_else(PoisonError::into_inner);
         for Placed { address: begin, bytes, .. } in all.iter().filter(|placed| is_part(path, &placed.device))
@@ -84,7 +85,7 @@ impl Preloaded {
     }
 }
 
-/// Whether a component is a part of what has the other path.
+/// Whether a component is a part of the one with the other path.
 pub(crate) fn is_part(path: &str, whole: &str) -> bool {
     whole.is_empty() || path.strip_prefix(whole).is_some_and(|rest| rest.starts_with('.'))
 }

@@ -1,5 +1,5 @@
-//! Between an SM and the MMU, or an authority over pages in its place: where pages lie, which of them a launch may access, and what
-//! its blocks claim.
+//! Between an SM and the MMU, or an authority over pages in its place: where pages lie, which of them a
+//! launch may access, and its blocks' claims.
 
 use counterpoint_framework::kernel::{Message, Socket};
 

@@ -1,4 +1,4 @@
-//! Kernels with slices: their text, all forms of reading the index, what is refused.
+//! Kernels with slices: their text, all forms of reading the index, and refusals.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

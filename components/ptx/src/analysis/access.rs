@@ -211,7 +211,7 @@ fn common_array(addresses: &[Polynomial]) -> Option<Array> {
     if arrays.len() == 1 { arrays.into_iter().next().flatten() } else { None }
 }
 
-/// The class of a set of addresses, and what keeps it from being regular.
+/// The class of a set of addresses, and the reason for which it is not regular.
 fn classify(affine: &Affine, addresses: &[Polynomial]) -> (Class, Option<String>) {
     let mut worst = (Class::Regular, None);
     let mut note = |class, reason: String| {
@@ -261,7 +261,7 @@ fn uncounted(affine: &Affine, header: u32) -> Option<(Class, String)> {
     })
 }
 
-/// Whether a condition bounds the rounds: it compares what is known.
+/// Whether a condition bounds the rounds: it compares known values.
 fn is_counted(condition: &Condition) -> bool {
     let known = |polynomial: &Polynomial| {
         !has_data(polynomial) && !polynomial.atoms().iter().any(|atom| matches!(atom, Atom::Unknown { .. }))

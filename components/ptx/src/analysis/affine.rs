@@ -377,7 +377,7 @@ impl Affine {
         }
     }
 
-    /// Whether what an instruction writes depends on memory.
+    /// Whether the result of an instruction depends on memory.
     fn reads_data(&self, step: &Step) -> bool {
         let name = step.opcode.split('.').next().unwrap_or("");
         let loads =

@@ -62,7 +62,7 @@ pub(crate) struct Allocation {
 const LARGEST_SHARED: usize = 8192;
 
 /// Finds rows. `class_of` puts registers that must not share with others in classes of their own;
-/// `weights` is what each counts for in the pressure.
+/// `weights` gives each register's weight in the pressure.
 pub(crate) fn allocate(
     flow: &ControlFlow,
     effects: &[Effects],

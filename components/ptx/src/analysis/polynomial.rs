@@ -1,4 +1,4 @@
-//! Polynomials with whole coefficients over what a thread's addresses are made of.
+//! Polynomials with whole coefficients over the variables of a thread's addresses.
 //!
 //! Arithmetic is that of whole numbers: an index that wraps around its 32 bits is not modelled, as no address of a
 //! correct program depends on one.

@@ -1,10 +1,11 @@
 //! Loops that provably do not end.
 //!
-//! A copy of a warp runs ahead without time, on copies of its block's shared memory and of its own local memory. Where it comes
-//! back to a state in which it was, and has meanwhile neither read what somebody else or time can change nor done what others see,
-//! it goes round forever. Words of shared memory can be changed by the other warps of the block, so a warp that reads them is
-//! endless if all others have ended, wait at barriers, or go round forever themselves, and none of them writes what another one
-//! reads. Whatever touches global memory, a clock, a barrier or a texture proves nothing: somebody may come and change it.
+//! A copy of a warp runs ahead without time, on copies of its block's shared memory and of its own local
+//! memory. Where it comes back to a state in which it was, and has meanwhile neither read values that others
+//! or time can change nor had an effect that others see, it goes round forever. Words of shared memory can be
+//! changed by the other warps of the block, so a warp that reads them is endless if all others have ended,
+//! wait at barriers, or go round forever themselves, and none of them writes a word that another one reads.
+//! An access to global memory, a clock, a barrier or a texture proves nothing: others may change it.
 //!
 //! This costs nothing until it is requested. The executor of a warp requests it when the warp has executed a
 //! power of two of instructions, [`FIRST_LOOK`] or more, with a budget that is a part of them ([`budget`]).

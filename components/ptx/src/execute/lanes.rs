@@ -107,9 +107,8 @@ macro_rules! integers {
             type Value = $ty;
             #[inline(always)]
             unsafe fn put(scratch: *mut u32, lane: usize, value: $ty) {
-                // Narrow results fill their row with zeros or the sign, so that a register wider than
-                // the type holds what PTX says.
-                // SAFETY: scratch has 32 words of either size.
+                // Narrow results fill their row with zeros or the sign, so that a register wider than the
+                // type holds the value that PTX requires. SAFETY: scratch has 32 words of either size.
                 unsafe { *scratch.cast::<$word>().add(lane) = value as $widen as $word }
             }
         }

@@ -1,4 +1,4 @@
-//! The storey of execution: a warp, what it sees around it, and what can be said of warps that do not go on.
+//! The execution layer: a warp, its environment, and reports on warps that do not continue.
 //!
 //! A warp has its registers and its SIMT stack, and executes an instruction at a time.
 //! Divergence follows GPGPU-Sim: the taken side runs first, and a branch leaves an entry for its
@@ -64,7 +64,7 @@ pub enum Issue {
         /// For `bar.red`, how the warp's threads vote.
         votes: Option<Votes>,
     },
-    /// Later accesses must wait until earlier ones can be seen, and see what the order says.
+    /// Later accesses must wait until earlier ones are visible, and see all that the order requires.
     Fence(Order),
     /// The access is filled in. A load's registers wait for [`Warp::complete_load`].
     Memory,

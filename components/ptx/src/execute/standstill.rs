@@ -13,8 +13,8 @@ pub struct Waiting {
     pub pc: u32,
 }
 
-/// Says which warps wait where. Those that are nowhere in `warps` have ended; `arrived` tells of a barrier how many
-/// threads have come and how many it waits for.
+/// Says which warps wait where. Those that are nowhere in `warps` have ended; `arrived` gives for a barrier
+/// the number of threads that have come and the number that it waits for.
 ///
 /// # Panics
 /// If an instruction is none of the kernel's.

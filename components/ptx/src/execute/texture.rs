@@ -52,7 +52,7 @@ pub struct Texture {
     pub channel: Channel,
     /// Integers of 8 or 16 bits are read as fractions: 0 to 1, or -1 to 1 if they have a sign.
     pub fractions: bool,
-    /// Interpolates between texels; only what is read as floats can be.
+    /// Interpolates between texels; only textures that are read as floats can be.
     pub linear: bool,
     /// Coordinates run from 0 to 1 instead of to the size.
     pub normalized: bool,
@@ -147,7 +147,7 @@ impl Texture {
     /// The texel of a whole coordinate, which may lie beyond an edge.
     fn inside(&self, x: f32, axis: usize) -> u32 {
         let size = i64::from(self.size[axis].max(1));
-        // Rust's conversion saturates, and makes 0 of what is no number.
+        // Rust's conversion saturates, and makes 0 of NaN.
         let index = x as i64;
         let wraps = self.normalized && self.address[axis] == AddressMode::Wrap;
         (if wraps { index.rem_euclid(size) } else { index.clamp(0, size - 1) }) as u32

@@ -26,8 +26,8 @@ impl Votes {
     }
 }
 
-/// A barrier that a part of a warp executes. The manual (PTX ISA 9.7.13.1) leaves undefined what comes of it, except for
-/// barriers that are not `.aligned`, from sm_70 on.
+/// A barrier that a part of a warp executes. The manual (PTX ISA 9.7.13.1) leaves its result undefined,
+/// except for barriers that are not `.aligned`, from sm_70 on.
 #[cold]
 fn alone(kernel: &Kernel, instruction: &Instruction, lanes: u32, absent: u32) -> Box<ExecError> {
     let why = if instruction.aligned || kernel.target() < 70 {

@@ -1,4 +1,5 @@
-//! The storey of launches: a whole grid on a flat memory, without time: for tests, and to see what a program computes.
+//! The layer of launches: a whole grid on a flat memory, without time: for tests, and to see a program's
+//! results.
 //!
 //! CTAs run one after another, the warps of a CTA in turns, so a CTA that waits for another one never
 //! ends; [`Options::limit`] and [`Options::interrupt`] stop it.
@@ -133,7 +134,7 @@ impl<'a> Grid<'a> {
     /// Runs a CTA, from its first instruction to its last; breaks if it was interrupted.
     ///
     /// # Errors
-    /// When the kernel does what it must not.
+    /// If the kernel makes a mistake.
     pub fn run_cta(
         &mut self,
         ctaid: [u32; 3],
@@ -142,10 +143,10 @@ impl<'a> Grid<'a> {
         self.run_observed(ctaid, memory, &mut ())
     }
 
-    /// The same, with somebody who looks on.
+    /// The same, with an observer.
     ///
     /// # Errors
-    /// When the kernel does what it must not.
+    /// If the kernel makes a mistake.
     pub fn run_observed(
         &mut self,
         ctaid: [u32; 3],
@@ -181,7 +182,7 @@ pub fn ctas(grid: [u32; 3]) -> impl Iterator<Item = [u32; 3]> {
 /// Loads a kernel's module and runs every CTA of a grid, or those up to an interruption.
 ///
 /// # Errors
-/// When the launch cannot be, or the kernel does what it must not.
+/// If the launch is impossible, or the kernel makes a mistake.
 pub fn run(
     kernel: &Kernel,
     grid: [u32; 3],

@@ -8,10 +8,10 @@
 //! sm_70 on only `bar.warp.sync` does (of any mask, so as to accuse nobody wrongly). Within one instruction,
 //! threads that store different values to one place race.
 //!
-//! Atomics do not race with each other. Neither do writes that leave what another thread wrote as it is. A volatile access is
-//! like any other. Of the threads that have read a byte, or changed it by atomics, two warps are remembered: enough for
-//! barriers of a whole block; among partial ones a race with a third may be missed. No order is ever assumed away, so what is
-//! reported is a race.
+//! Atomics do not race with each other. Neither do writes that leave what another thread wrote as it is. A
+//! volatile access is like any other. Of the threads that have read a byte, or changed it by atomics, two
+//! warps are remembered: enough for barriers of a whole block; among partial ones a race with a third may be
+//! missed. No order is ever assumed away, so every report is a race.
 
 use crate::execute::{Access, AccessKind};
 
@@ -82,7 +82,7 @@ pub(super) struct Race {
     /// The lane of the access under way, and the byte.
     pub(super) lane: u32,
     pub(super) byte: u64,
-    /// The other access, and what it does.
+    /// The other access, and its kind.
     pub(super) other: Mark,
     pub(super) did: &'static str,
 }
@@ -160,8 +160,8 @@ impl Races {
         self.clocks[warp][warp] += meetings.wrapping_sub(before);
     }
 
-    /// Learns of an access of a warp to shared memory, which still holds what it held before. Gives its races, one a lane
-    /// at most.
+    /// Records an access of a warp to shared memory, which still holds the old bytes. Gives its races, one a
+    /// lane at most.
     pub(super) fn note(&mut self, access: &Access, warp: usize, shared: &[u8]) -> &[Race] {
         self.found.clear();
         if access.kind == AccessKind::Store && !access.contiguous {
@@ -227,7 +227,7 @@ impl Races {
         atomic.and_then(|&atomic| by(atomic, "changes it"))
     }
 
-    /// Whether an access comes before what this lane does now.
+    /// Whether an access comes before this lane's current one.
     fn is_ordered(&self, mark: Mark, warp: usize, lane: u32) -> bool {
         let known = self.clocks[warp][mark.warp()];
         if mark.is_none() {
@@ -240,7 +240,7 @@ impl Races {
     }
 }
 
-/// Takes over what another one knows.
+/// Takes over another one's knowledge.
 fn learn(clock: &mut Clock, other: &Clock) {
     for (known, more) in clock.iter_mut().zip(other) {
         *known = (*known).max(*more);

@@ -1,4 +1,5 @@
-//! The storey of the instruction set: the table, the units and spaces that instructions use, and the lane-wise helpers.
+//! The layer of the instruction set: the table, the units and spaces that instructions use, and the lane-wise
+//! helpers.
 
 pub(crate) mod conversions;
 pub(crate) mod float;

@@ -1,5 +1,5 @@
-//! The two functions by which a kernel says what a thread block may touch: `__claim_range` before the block runs, and
-//! `__release_range` when it has ended.
+//! The two functions by which a kernel announces the bytes that a thread block may touch: `__claim_range`
+//! before the block runs, and `__release_range` when it has ended.
 //!
 //! They are known by name, as `vprintf` is. Their effect on pages is outside this crate.
 

@@ -27,7 +27,7 @@ pub(super) enum Leaf {
     Nctaid(u8),
     /// A parameter, by index, and how many of its bytes are read.
     Param(u32, u8),
-    /// The variable of a loop, or what a loop has found.
+    /// The variable of a loop, or the result of a loop.
     Slot(u32),
 }
 

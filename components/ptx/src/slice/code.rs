@@ -32,7 +32,7 @@ impl Style<'_> {
     }
 }
 
-/// The text that stands behind a function: its twin, in a kernel with the code that finds the index.
+/// The text behind a function: its twin, in a kernel with the code that finds the index.
 pub(super) fn twin(module: &Module, function: &Function, style: &Style<'_>) -> Result<String, PtxError> {
     let twin = Twin { module, function, style };
     let mut edits = vec![twin.parameters()];
@@ -182,7 +182,7 @@ impl Twin<'_> {
                 }
             }
         }
-        // Labels stand at the margin.
+        // Labels are at the margin.
         format!("{}\n\t", code.trim_end().replace("\t$", "$"))
     }
 

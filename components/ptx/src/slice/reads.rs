@@ -1,4 +1,5 @@
-//! Which functions of a module read where their block lies, and what keeps a kernel from being sliced.
+//! The functions of a module that read where their block lies, and the reasons for which a kernel is not
+//! sliced.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,7 +49,7 @@ pub(super) enum Special {
 pub(super) struct Reads<'a> {
     pub(super) module: &'a Module,
     dimensions: Dimensions,
-    /// By function, what it and those that it calls directly read.
+    /// By function, the numbers that it and those that it calls directly read.
     numbers: BTreeMap<&'a str, BTreeSet<Number>>,
     /// Functions with an address: indirect calls may go to them.
     with_address: BTreeSet<&'a str>,
@@ -206,7 +207,7 @@ impl<'a> Reads<'a> {
     }
 }
 
-/// The numbers among what a special register holds.
+/// The numbers in a special register.
 pub(super) fn numbers(special: Special) -> impl Iterator<Item = Number> {
     let values = match special {
         Special::One(value) => vec![value],
@@ -269,7 +270,7 @@ fn statements(function: &Function) -> Vec<&Statement> {
     found
 }
 
-/// Functions whose names stand where no call is: in variables and in moves.
+/// Functions whose names occur outside of calls: in variables and in moves.
 fn functions_with_address(module: &Module) -> BTreeSet<&str> {
     let all: Vec<(Span, &Instruction)> = module.functions.iter().flat_map(instructions).collect();
     let called = all.iter().filter(|(_, instruction)| callee(instruction).is_none());

@@ -1,4 +1,4 @@
-//! Printing a module back: its own text, token by token with what lies between, changed only where asked.
+//! Printing a module back: its own text, token by token with the text between, changed only on request.
 //!
 //! Blanks, comments and debug directives are kept because they are never read into the tree: they are the gaps
 //! between two tokens.

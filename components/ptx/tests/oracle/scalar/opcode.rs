@@ -114,7 +114,8 @@ impl<'a> Opcode<'a> {
         if matches!(self.head, "setp" | "set") { self.one_of(&["and", "or", "xor"]) } else { None }
     }
 
-    /// The types of result and sources; `None` for what is no function of a thread's registers.
+    /// The types of result and sources; `None` for an instruction that is no function of a thread's
+    /// registers.
     pub(crate) fn signature(&self) -> Option<(Type, Vec<Type>)> {
         let first = *self.types.first()?;
         let last = *self.types.last()?;
