@@ -1,4 +1,4 @@
-//! Faults on links: exactly what happens, when, and how often; the same however the machine is cut.
+//! Faults on links: the exact effect, its time, and its number; the same for every cut of the machine.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

@@ -14,7 +14,7 @@ use counterpoint_framework::model::{
 use counterpoint_framework::testing::{run_text, toys};
 use counterpoint_framework::topology;
 
-/// Decides what a picker does with a number.
+/// Decides the use of a number in a picker.
 trait Taste {
     fn likes(&mut self, number: u64) -> bool;
 }
@@ -42,7 +42,7 @@ struct TellingParams {
     /// Whose taste it is in truth.
     #[param(default = "even")]
     of: Slot<dyn Taste>,
-    /// Numbers that it tells of at most.
+    /// Numbers sent at most.
     #[param(default = 100)]
     most: u64,
 }
@@ -55,11 +55,11 @@ struct TellingPorts {
 
 #[derive(Default, Stats)]
 struct TellingStats {
-    /// Numbers that it has told of.
+    /// Numbers sent.
     told: Counter,
 }
 
-/// Tells of the numbers that another variant likes.
+/// Sends the numbers that another variant likes.
 struct Telling {
     of: Box<dyn Taste>,
     most: u64,
@@ -149,7 +149,7 @@ impl Component for Picker {
     }
 }
 
-/// Has no place for what a variant brings along.
+/// Has no place for a variant's equipment.
 #[derive(Params)]
 struct PlainParams {
     /// Its taste.

@@ -23,7 +23,7 @@ pub fn derive_params(input: TokenStream) -> TokenStream {
 }
 
 /// Implements `counterpoint_framework::model::Ports` for a struct whose fields are ports, sockets, or `Vec` or
-/// `Option` of these. A field's doc comment is what users read of the port.
+/// `Option` of these. A field's doc comment is the port's text for users.
 #[proc_macro_derive(Ports)]
 pub fn derive_ports(input: TokenStream) -> TokenStream {
     ports::derive(syn::parse_macro_input!(input as syn::DeriveInput))

@@ -10,7 +10,7 @@
 //! that computes for ever without an `await` stops the simulation itself; the
 //! [`Watchdog`](crate::kernel::Watchdog) then says which one it is, while it hangs.
 //!
-//! # Somebody waits for a message that nobody sends
+//! # A wait for a message that nobody sends
 //!
 //! ```
 //! use counterpoint_framework::kernel::RunOptions;

@@ -8,8 +8,9 @@
 //!
 //! A sender needs a credit for each message. It gets the credit back one latency after the receiver has *taken* the
 //! message. So that a link of any latency can carry a message a cycle, a link has as many credits as the buffer is
-//! deep, plus what is on its way there and back: `capacity + 2 × latency in cycles`. A receiver with a slower clock may keep
-//! a credit for longer than that; `counterpoint check` prints the throughput of every link, and its limit.
+//! deep, plus those in flight there and back: `capacity + 2 × latency in cycles`. A receiver with a slower
+//! clock may keep a credit for longer than that; `counterpoint check` prints the throughput of every link,
+//! and its limit.
 //!
 //! - [`send`](crate::kernel::Out::send) waits for a credit, and then takes no time itself: a component that sends once
 //!   a cycle says so with `tick`.

@@ -2,8 +2,8 @@
 //!
 //! A [`Bench`](crate::testing::Bench) holds one component; scripts take the place of the machine around it.
 //! Times are cycles of the component's clock *as the component sees them*: a message driven at cycle n can be
-//! received at its edge n, and one logged at cycle n was sent at its edge n. Timing tests can therefore say
-//! exactly what the data sheet says.
+//! received at its edge n, and one logged at cycle n was sent at its edge n. Timing tests can therefore state
+//! the numbers of the data sheet exactly.
 //!
 //! # One-way ports: `drive` and `probe`
 //!
@@ -12,7 +12,7 @@
 //! use counterpoint_framework::testing::{Bench, toys::Relay};
 //! use counterpoint_framework::time::Hertz;
 //!
-//! // Parameters as a machine file gives them: defaults, units and ranges are part of what is tested.
+//! // Parameters as a machine file gives them: defaults, units and ranges are part of the test.
 //! let clock = Hertz::new(1_000_000_000);
 //! let mut bench = Bench::reading::<Relay>(clock, Environment::default(), |_| {}, "{ work: 4 cycles }");
 //! bench.drive::<u64>("input", None, vec![(5, 100), (6, 101), (20, 102)]);

@@ -20,7 +20,7 @@ pub struct KindInfo {
     pub fields: fn() -> Vec<Field>,
     /// The names that parameters had before.
     pub moved: &'static [Moved],
-    /// Reads the parameters and reports what is wrong with them.
+    /// Reads the parameters and reports problems with them.
     pub check: fn(&Node, &mut Reader<'_>),
     /// Its own ports; [`Catalogue::ports`] has those of chosen variants, too.
     pub ports: fn() -> Vec<PortInfo>,

@@ -73,7 +73,7 @@ pub struct Environment {
     pub resources: Arc<Resources>,
     /// Which spans are kept.
     pub recording: Recording,
-    /// Components say what samples of them are of: only a run that takes samples needs it.
+    /// Components name their samples: only a run that takes samples needs it.
     pub sampled: bool,
     /// Seed of all random numbers; each component draws from a stream of its own.
     pub seed: u64,
@@ -100,7 +100,7 @@ pub fn process<C: Component>(
     equipped_process(path, clock, environment, move || (make(), Vec::new()))
 }
 
-/// The same of a component whose parameters have slots, with what the chosen variants bring along.
+/// The same of a component whose parameters have slots, with the equipment of the chosen variants.
 pub(crate) fn equipped_process<C: Component>(
     path: String,
     clock: Clock,

@@ -124,7 +124,7 @@ impl<S: Stats> Context<S> {
         self.spans.open(Beginning { level, parent, name, lane, start: self.process.now() })
     }
 
-    /// Ends a span now; `attributes` are what else is known of it, by name.
+    /// Ends a span now; `attributes` are its other properties, by name.
     pub fn close_span(&self, id: SpanId, attributes: Attributes) {
         if is_logged()
             && let Some(name) = self.spans.name(id)
@@ -134,7 +134,7 @@ impl<S: Stats> Context<S> {
         self.spans.close(id, self.process.now(), attributes);
     }
 
-    /// A track for the busy periods of a part of this component, with what is counted in each, by name.
+    /// A track for the busy periods of a part of this component, with the counts of each, by name.
     pub fn busy_track(&self, name: &'static str, counts: &'static [&'static str]) -> Rc<BusyTrack> {
         self.spans.track(name, counts)
     }

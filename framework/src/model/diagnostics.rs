@@ -28,13 +28,13 @@ impl Diagnostic {
         Diagnostic { span, message: message.into(), help: None, suggestion: None, notes: Vec::new() }
     }
 
-    /// Adds what was expected.
+    /// Adds the expectation.
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// Suggests the valid name that is nearest to what was written, if one is near; otherwise lists a few.
+    /// Suggests the valid name that is nearest to the written one, if one is near; otherwise lists a few.
     pub fn suggest<'a>(mut self, written: &str, valid: impl IntoIterator<Item = &'a str>) -> Self {
         let valid: Vec<&str> = valid.into_iter().collect();
         self.suggestion = nearest(written, valid.iter().copied()).map(str::to_owned);

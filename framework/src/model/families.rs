@@ -29,7 +29,7 @@ pub trait Variant<F: ?Sized + 'static>: 'static {
     /// Builds one.
     ///
     /// # Errors
-    /// A sentence that says what is wrong with the parameters taken together; the user sees it with its place.
+    /// A sentence about the problem with the parameters taken together; the user sees it with its place.
     fn build(params: &Self::Params) -> Result<Box<F>, String>;
 }
 
@@ -66,11 +66,11 @@ pub struct VariantInfo {
 pub(super) enum Make<F: ?Sized> {
     /// Without anything.
     Plain(Arc<dyn Fn() -> Result<Box<F>, String> + Send + Sync>),
-    /// With what it has brought into its component.
+    /// With the equipment that it has brought into its component.
     Equipped(Arc<Equip<F>>),
 }
 
-/// Builds a variant with what it has brought into its component.
+/// Builds a variant with the equipment that it has brought into its component.
 type Equip<F> = dyn Fn(&Equipment) -> Result<Box<F>, Fault> + Send + Sync;
 
 impl<F: ?Sized> Clone for Make<F> {
@@ -82,7 +82,7 @@ impl<F: ?Sized> Clone for Make<F> {
     }
 }
 
-/// Reads a variant's parameters, and says what is wrong with them taken together.
+/// Reads a variant's parameters, and reports problems with them taken together.
 type ReadVariant<F> = fn(&Node, &mut Reader<'_>) -> Option<Result<Make<F>, String>>;
 
 /// All registered families.

@@ -121,8 +121,8 @@ pub struct InjectorSite {
 }
 
 impl InjectorParams {
-    /// Divides a link's latency between what lies before an injector and what lies behind it. The last cycle is the
-    /// way from the injector to the receiver; if there is one more, the injector uses it to round to its clock.
+    /// Divides a link's latency between the parts before and behind an injector. The last cycle is the way
+    /// from the injector to the receiver; if there is one more, the injector uses it to round to its clock.
     pub(crate) fn split(latency: Latency, clock: Clock, bandwidth: bool) -> (Latency, Latency) {
         match latency {
             Latency::Cycles(cycles) => {

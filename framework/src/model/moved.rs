@@ -8,19 +8,19 @@ use super::node::Span;
 pub struct Moved {
     /// The name that it had.
     pub name: &'static str,
-    /// A sentence that says what to write.
+    /// A sentence with the remedy.
     pub hint: &'static str,
 }
 
 impl Moved {
-    /// The report on a former name that stands at a place, if it is one.
+    /// The report on a former name at a place, if it is one.
     pub fn report(list: &[Moved], name: &str, span: Span) -> Option<Diagnostic> {
         let moved = list.iter().find(|moved| moved.name == name)?;
         Some(has_moved(name, span, moved.hint))
     }
 }
 
-/// The report on a former name, with the sentence that says what to write.
+/// The report on a former name, with the sentence about the remedy.
 pub(crate) fn has_moved(name: &str, span: Span, hint: &str) -> Diagnostic {
     Diagnostic::new(span, format!("`{name}` has moved")).help(hint)
 }

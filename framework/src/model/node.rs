@@ -34,14 +34,14 @@ impl Span {
 pub struct Key {
     /// The text of the key.
     pub name: String,
-    /// Where it stands.
+    /// Its place.
     pub span: Span,
 }
 
 /// A value with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Where it stands.
+    /// Its place.
     pub span: Span,
     /// Its value.
     pub value: Value,
@@ -107,7 +107,7 @@ impl Node {
         self.as_map()?.iter().find(|(key, _)| key.name == name).map(|(_, node)| node)
     }
 
-    /// Equality of what is written, wherever it stands and whatever the order of a map's keys.
+    /// Equality of the text written, regardless of its place and of the order of a map's keys.
     pub fn same(&self, other: &Node) -> bool {
         match (&self.value, &other.value) {
             (Value::Null, Value::Null) => true,

@@ -1,7 +1,7 @@
 //! Parameters of a component, declared once: a struct whose fields have types with units, and whose doc comments,
 //! defaults and ranges give the reader, the messages, the documentation and the schema.
 //!
-//! `derive(Params)` writes the [`Params`] implementation; [`Parameter`] is what a field's type must be able to do.
+//! `derive(Params)` writes the [`Params`] implementation; [`Parameter`] is the interface of a field's type.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -43,7 +43,7 @@ pub trait Parameter: Sized {
     /// The type in words and in detail.
     fn describe() -> TypeInfo;
 
-    /// Reads a value; reports what is wrong, and then returns nothing.
+    /// Reads a value; reports a problem with it, and then returns nothing.
     fn from_node(node: &Node, reader: &mut Reader<'_>) -> Option<Self>;
 
     /// The value when the key is missing and no default is declared: nothing means that the key is required.
@@ -172,7 +172,7 @@ impl<'a> Reader<'a> {
         Reader { families, diagnostics, gear: Vec::new() }
     }
 
-    /// Notes what a variant brings into its component; the result is its place there.
+    /// Notes the equipment that a variant brings into its component; the result is its place there.
     pub(super) fn equip(&mut self, gear: Gear) -> usize {
         self.gear.push(gear);
         self.gear.len() - 1

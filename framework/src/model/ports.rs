@@ -12,7 +12,7 @@ pub struct MessageType {
     pub id: TypeId,
     /// Its name without the path, for people.
     pub name: &'static str,
-    /// Builds what does faults to messages of this type in the middle of a link.
+    /// Builds the injector of faults on messages of this type in the middle of a link.
     pub injector: fn(InjectorSite) -> ProcessSpec,
     duplicates: bool,
     corrupts: bool,

@@ -17,7 +17,7 @@ use crate::time::Clock;
 
 type Build = fn(&Arc<Registry>, String, Clock, Environment, Node) -> ProcessSpec;
 
-/// The registered kinds and families, and what else extensions add for tools.
+/// The registered kinds and families, and further additions of extensions for tools.
 #[derive(Default)]
 pub struct Registry {
     /// Their descriptions for the configuration.

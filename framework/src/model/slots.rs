@@ -33,7 +33,7 @@ pub trait Equipped<F: ?Sized + 'static>: 'static {
     /// Looks at the parameters taken together, when a machine is loaded.
     ///
     /// # Errors
-    /// A sentence that says what is wrong with them; the user sees it with its place.
+    /// A sentence about the problem with them; the user sees it with its place.
     fn check(_params: &Self::Params) -> Result<(), String> {
         Ok(())
     }
@@ -55,7 +55,7 @@ pub struct Site<'a, P, S> {
 }
 
 impl<P, S> Site<'_, P, S> {
-    /// Builds what a slot among the variant's own parameters has chosen.
+    /// Builds the variant that a slot among the variant's own parameters has chosen.
     ///
     /// # Errors
     /// As [`Slot::build`].

@@ -12,7 +12,7 @@ pub trait Stats: Default + 'static {
     /// Shows every statistic.
     fn visit(&self, visitor: &mut dyn StatVisitor);
 
-    /// Adds what another set has counted.
+    /// Adds the counts of another set.
     fn absorb(&self, other: &Self);
 }
 
@@ -27,8 +27,8 @@ pub trait StatVisitor {
     /// A statistic and its value.
     fn stat(&mut self, label: StatLabel, value: StatValue);
 
-    /// Whether everything is to be shown: not only counters that are there from the beginning, but also distributions and
-    /// what comes up while the component runs, such as the statistics of a kernel.
+    /// Whether everything is to be shown: not only counters that are there from the beginning, but also
+    /// distributions and statistics that come up while the component runs, such as those of a kernel.
     fn wants_everything(&self) -> bool {
         true
     }
@@ -42,7 +42,7 @@ pub trait Stat {
     /// Shows the statistic under its label.
     fn visit(&self, label: StatLabel, visitor: &mut dyn StatVisitor);
 
-    /// Adds what another one has counted.
+    /// Adds the counts of another one.
     fn absorb(&self, other: &Self);
 }
 
@@ -105,7 +105,7 @@ impl Stat for Setting {
 pub struct Ratio;
 
 impl Ratio {
-    /// Shows it, for what `derive(Stats)` writes.
+    /// Shows it, for the code of `derive(Stats)`.
     pub fn visit_of(&self, label: StatLabel, part: &Counter, whole: &Counter, visitor: &mut dyn StatVisitor) {
         let (part, whole) = (part.get(), whole.get());
         if whole > 0 {
@@ -123,7 +123,7 @@ pub struct Distribution {
     values: Local<Histogram<u64>>,
 }
 
-/// Decimal digits of a value that a histogram tells apart.
+/// Decimal digits of a value that a histogram distinguishes.
 const DIGITS: u8 = 2;
 
 impl Default for Distribution {
@@ -174,7 +174,7 @@ impl Stat for Distribution {
     }
 }
 
-/// Collects the rows of one component. Those of its parts come last, so that the rows of a path stand together.
+/// Collects the rows of one component. Those of its parts come last, so that the rows of a path are together.
 pub(crate) struct Rows<'a> {
     path: &'a str,
     own: Vec<StatRow>,

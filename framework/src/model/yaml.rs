@@ -12,7 +12,7 @@ use super::node::{FileId, Key, Node, SourceMap, Span, Value};
 /// Deeper trees are refused, so that no walk over a tree can exhaust the stack.
 const DEEPEST: usize = 64;
 
-/// Reads a text of the source map; reports what is wrong and returns what could be read, if anything.
+/// Reads a text of the source map; reports problems and returns the readable part, if any.
 pub fn parse(file: FileId, sources: &SourceMap, diagnostics: &mut Diagnostics) -> Option<Node> {
     let text = sources.text(file);
     let mut builder =

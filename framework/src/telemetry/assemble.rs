@@ -54,7 +54,8 @@ fn whole(spans: &[Span]) -> Option<usize> {
     spans.iter().position(|span| span.parent.is_none() && span.level == Level::Phases)
 }
 
-/// Puts what is part of nothing below the whole run, if it lies within: a link does not know for what it carries.
+/// Puts spans without a parent below the whole run, if they lie within: a link does not know the owner of its
+/// messages.
 fn adopt(spans: &mut [Span]) {
     let Some(whole) = whole(spans) else { return };
     let Span { id, start, end, .. } = spans[whole];

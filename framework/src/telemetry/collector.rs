@@ -154,7 +154,7 @@ impl Spans {
             self.closed.push(span);
             return;
         }
-        // A part of what is not kept itself is shown below what that is part of.
+        // A child of a span that is not kept is shown below that span's parent.
         let mut parent = span.parent;
         while let Some(open) = self.open.iter().rfind(|open| open.beyond && Some(open.span.id) == parent) {
             parent = open.span.parent;

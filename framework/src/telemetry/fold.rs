@@ -45,7 +45,7 @@ impl Fold {
         self.0.len()
     }
 
-    /// The spans that they have become, named by what they have in common, in an order that depends on nothing else.
+    /// The resulting spans, named by their common properties, in an order that depends on nothing else.
     pub(crate) fn sums(self) -> impl Iterator<Item = Span> {
         self.0.into_iter().map(|((_, stem, _), span)| Span { name: stem.into(), ..span })
     }

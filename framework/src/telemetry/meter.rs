@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Units of work (thread blocks, on a GPU) that have begun and ended so far. An edge to the outside world, given as a resource:
-/// components add to it and never read it, so it cannot change what they do.
+/// components add to it and never read it, so it cannot change their behaviour.
 #[derive(Default)]
 pub struct Meter {
     begun: AtomicU64,

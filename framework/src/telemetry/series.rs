@@ -27,7 +27,7 @@ pub struct Point {
 }
 
 impl Series {
-    /// Names what the samples of processes are of; `counters` has those of each process.
+    /// Names the samples of processes; `counters` has those of each process.
     pub(crate) fn new(every: SimTime, counters: Vec<Vec<CounterName>>, samples: &[Sample]) -> Self {
         let starts: Vec<usize> = counters
             .iter()

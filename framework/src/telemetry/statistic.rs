@@ -1,9 +1,9 @@
-//! A statistic as it leaves the run: its place, what it is called, and its value. How components count is not here.
+//! A statistic as it leaves the run: its place, its name, and its value. Counting in components is not here.
 
 /// Name and meaning of a statistic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatLabel {
-    /// The field's name, or what `#[stat(name = "…")]` says.
+    /// The field's name, or that of `#[stat(name = "…")]`.
     pub name: &'static str,
     /// Unit as `#[stat(unit = "…")]` says, empty for plain counts.
     pub unit: &'static str,
@@ -38,7 +38,7 @@ pub enum StatValue {
     },
 }
 
-/// The percentiles of a distribution that are shown, and what they are called.
+/// The percentiles of a distribution that are shown, and their names.
 pub const PERCENTILES: [(&str, f64); 4] = [("p50", 50.0), ("p90", 90.0), ("p99", 99.0), ("p99.9", 99.9)];
 
 /// A statistic with its place and value, as it leaves the run.

@@ -88,7 +88,7 @@ fn instance(flat: &FlatInstance, catalogue: &Catalogue, diagnostics: &mut Diagno
             // A message about a map as a whole would be false for one that lost a parameter on the way.
             let valid = |problem: &Diagnostic| !flat.incomplete || problem.span != params.span;
             found.sorted().into_iter().filter(valid).for_each(|problem| diagnostics.report(problem));
-            // Only what was read without a problem has a complete form.
+            // Only a map that was read without a problem has a complete form.
             if diagnostics.reports() == before {
                 params = complete(&params, &(kind.fields)(), &catalogue.families);
             }

@@ -175,14 +175,14 @@ struct Expander<'a> {
     /// The paths of modules so far, and of parts about which something is wrong, if overlays speak of single instances.
     seen: Vec<String>,
     faulty: Vec<String>,
-    /// Names that are missing because what would bring them was reported.
+    /// Names that are missing because the part that would bring them was reported.
     lost: Vec<String>,
     /// Components and modules unfolded so far.
     unfolded: usize,
 }
 
 impl Expander<'_> {
-    /// Unfolds a module that `span` uses, at a path, with what is set in it from outside.
+    /// Unfolds a module that `span` uses, at a path, with the settings from outside.
     /// Unfolds a module. `around` are the clocks of the module that it is part of: its own may be set to one of them.
     fn module(
         &mut self,
@@ -238,7 +238,7 @@ impl Expander<'_> {
         scope
     }
 
-    /// Sorts settings by what they set.
+    /// Sorts settings by target.
     fn sort(&mut self, module: &Module, overrides: Vec<Override>) -> Settings {
         let mut settings = Settings::default();
         for one in overrides {
@@ -316,7 +316,8 @@ impl Expander<'_> {
                 continue;
             };
             let is_right = self.parameter(entry, &value, &environment);
-            // In place of a wrong value there is a right one, so that what depends on it is not reported as well.
+            // In place of a wrong value there is a right one, so that its dependents are not reported as
+            // well.
             let instead = || default(&mut Diagnostics::default()).or_else(|| entry.min.clone());
             if let Some(value) = if is_right { Some(value) } else { instead() } {
                 environment.values.insert(entry.key.name.clone(), value);

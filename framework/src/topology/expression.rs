@@ -95,7 +95,7 @@ impl Expression {
     /// Parses the text between the braces.
     ///
     /// # Errors
-    /// What was not understood, with its place in the text.
+    /// The part that was not understood, with its place in the text.
     pub fn parse(text: &str) -> Result<Self, ExpressionError> {
         let mut parser = Parser { text, at: 0, depth: 0 };
         let root = parser.sum()?;
@@ -127,7 +127,8 @@ impl Expression {
     /// The value, with the values of names from `names`.
     ///
     /// # Errors
-    /// What has no value, with its place in the text: an unknown name, a division by zero, a number that is too large.
+    /// The part without a value, with its place in the text: an unknown name, a division by zero, a number
+    /// that is too large.
     pub fn evaluate(&self, names: &dyn Names) -> Result<Number, ExpressionError> {
         self.root.evaluate(names, false)
     }
@@ -149,7 +150,7 @@ pub fn random(seed: u64, index: u64, count: u64) -> u64 {
 }
 
 impl Expression {
-    /// The value in floating-point numbers, where every quotient is exact: for what was measured, not counted.
+    /// The value in floating-point numbers, where every quotient is exact: for measured values, not counts.
     ///
     /// # Errors
     /// As [`Expression::evaluate`]; a division by zero is none, and gives no finite value.

@@ -138,7 +138,8 @@ pub struct Endpoint {
 }
 
 impl Machine {
-    /// Path and clock of every process of a run, in its order: the components, then what does faults to links.
+    /// Path and clock of every process of a run, in its order: the components, then the injectors of faults
+    /// on links.
     pub fn processes(&self) -> impl Iterator<Item = (String, Hertz)> {
         let components = self.instances.iter().map(|instance| (instance.path.clone(), instance.clock));
         let faulty = self.links.iter().filter(|link| !link.faults.is_empty());
@@ -146,7 +147,7 @@ impl Machine {
         components.chain(faulty.map(injector))
     }
 
-    /// The path of what does faults to a link.
+    /// The path of the injector of faults on a link.
     pub(super) fn injector(&self, link: &Link) -> String {
         format!("{}!fault", self.path(&link.from))
     }

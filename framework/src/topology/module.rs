@@ -1,4 +1,5 @@
-//! Second pass: the tree of a machine or module to its parts. Checks which keys stand where, and nothing about values.
+//! Second pass: the tree of a machine or module to its parts. Checks the places of keys, and nothing about
+//! values.
 
 use crate::model::diagnostics::nearest;
 use crate::model::{Diagnostic, Diagnostics, Key, Node, Span, Value, has_moved};
@@ -12,7 +13,7 @@ use super::source::Document;
 pub(super) struct Module {
     /// Its name.
     pub name: String,
-    /// Where the name stands.
+    /// The place of the name.
     pub span: Span,
     /// Its description of itself.
     pub description: Option<String>,
@@ -148,7 +149,7 @@ impl LinkEntry {
 pub(super) struct Text {
     /// The text, without blanks around it.
     pub text: String,
-    /// Where it stands.
+    /// Its place.
     pub span: Span,
 }
 

@@ -1,5 +1,5 @@
-//! Second pass, for overlays: the tree of an overlay to what it sets, adds and replaces. Checks which keys stand where;
-//! whether machine and modules have what it speaks of is for `patch`.
+//! Second pass, for overlays: the tree of an overlay to its settings, additions and replacements. Checks the
+//! places of keys; whether machine and modules have the parts that it names is for `patch`.
 
 use crate::model::{Diagnostics, Key, Node, Span};
 
@@ -12,7 +12,7 @@ use super::source::Document;
 pub(super) struct Overlay {
     /// Its name.
     pub name: String,
-    /// Where the name stands.
+    /// The place of the name.
     pub span: Span,
     /// Its settings.
     pub set: Vec<(Key, Node)>,

@@ -8,7 +8,7 @@ use crate::model::{Catalogue, Diagnostic, Diagnostics, Field, Key, Moved, Node, 
 pub(super) struct Segment {
     /// The word.
     pub name: String,
-    /// Where it stands.
+    /// Its place.
     pub span: Span,
 }
 
@@ -21,7 +21,7 @@ pub(super) struct Override {
     pub value: Node,
     /// The key that it was written under.
     pub key: Span,
-    /// The element of an array that it is for, and where that stands; all of them if there is none.
+    /// The element of an array that it is for, and its place; all of them if there is none.
     pub element: Option<(usize, Span)>,
 }
 
@@ -146,7 +146,7 @@ impl Setter<'_> {
             let message = format!("`{}` has no parameters of its own", first.name);
             self.diagnostics.error(rest.first().map_or(first.span, |segment| segment.span), message);
         } else if rest.is_empty() {
-            // A map for a nested set changes what it names and leaves the rest as it was.
+            // A map for a nested set changes the parameters that it names and leaves the rest as it was.
             for (inner, value) in value.as_map().unwrap_or_default() {
                 let one = Override::new(inner, value.clone());
                 self.set(opened(slot(map, first)), &one.path, value, inside, &place, inner.span);

@@ -32,14 +32,15 @@ pub(super) struct Parts {
     pub faults: Vec<Node>,
     /// Parts that single instances of modules have and others lack.
     pub single: Single,
-    /// Names that are missing because what would bring them was reported: they are not reported as well.
+    /// Names that are missing because the part that would bring them was reported: they are not reported as
+    /// well.
     pub lost: Vec<String>,
 }
 
 /// Changes of overlays in single instances of modules.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Single {
-    /// By path: the places that name it, and what changes.
+    /// By path: the places that name it, and the changes.
     patches: BTreeMap<String, Vec<(Key, Patch)>>,
     authors: Authors,
 }
@@ -47,7 +48,7 @@ pub(super) struct Single {
 /// The names of overlays by their files.
 type Authors = BTreeMap<FileId, String>;
 
-/// Takes machine, modules and overlays apart, and merges what overlays say into the others.
+/// Takes machine, modules and overlays apart, and merges the overlays into the others.
 pub(super) fn merge(sources: &Sources, diagnostics: &mut Diagnostics) -> Parts {
     let mut machine = module::parse(&sources.machine, diagnostics);
     let mut modules = BTreeMap::new();
@@ -114,7 +115,7 @@ impl Single {
     }
 
     /// The module as the instance at a path has it, if overlays change that one. Names go to `lost` that are missing because
-    /// what would bring them was reported.
+    /// the part that would bring them was reported.
     pub(super) fn at(
         &self,
         path: &str,
@@ -183,7 +184,7 @@ pub(super) fn caused(problem: Diagnostic, replaced: Option<Span>) -> Diagnostic 
 /// Merges into one module after the other.
 struct Merger<'a> {
     authors: &'a Authors,
-    /// Names that are missing because what would bring them was reported.
+    /// Names that are missing because the part that would bring them was reported.
     lost: &'a mut Vec<String>,
     diagnostics: &'a mut Diagnostics,
 }
@@ -258,7 +259,7 @@ impl Merger<'_> {
             return;
         }
         let mut new = ComponentEntry { origin: Origin::Replaced, ..entry.clone() };
-        // A place in the machine has a length and a clock, whatever stands there.
+        // A place in the machine has a length and a clock, regardless of its occupant.
         new.count = new.count.or(old.count.take());
         if let (Body::Kind { clock: new @ None, .. }, Body::Kind { clock, .. }) =
             (&mut new.body, &mut old.body)
@@ -390,7 +391,7 @@ impl Merger<'_> {
         }
     }
 
-    /// The name of the overlay in which a text stands.
+    /// The name of the overlay that contains a text.
     fn author(&self, span: Span) -> Option<&str> {
         self.authors.get(&span.file).map(String::as_str)
     }

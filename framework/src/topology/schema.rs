@@ -1,8 +1,8 @@
 //! JSON Schema of machine and module files, for editors: the same declarations that read a parameter complete and
 //! describe it while it is typed.
 //!
-//! The schema is a guide, not a judge: it accepts what it cannot know (settings by path, arithmetic) and leaves ranges
-//! to the loader, whose messages say more.
+//! The schema is a guide, not a judge: it accepts all that it cannot know (settings by path, arithmetic) and
+//! leaves ranges to the loader, whose messages say more.
 
 use serde_json::{Map, Value, json};
 

@@ -33,7 +33,7 @@ impl Files for BTreeMap<String, String> {
 pub(super) struct Document {
     /// Its name: the value of `machine:`, `module:` or `overlay:`.
     pub name: String,
-    /// Where the name stands.
+    /// The place of the name.
     pub span: Span,
     /// The whole map.
     pub node: Node,
@@ -62,7 +62,7 @@ pub const COMMAND_LINE: &str = "--set";
 /// Deeper chains of includes are refused, so that following them cannot exhaust the stack.
 const DEEPEST: usize = 64;
 
-/// Reads a machine file, what it includes, overlay files and settings `path=value`.
+/// Reads a machine file, its includes, overlay files and settings `path=value`.
 pub(super) fn read(
     path: &str,
     overlays: &[String],
@@ -259,7 +259,7 @@ impl Reader<'_> {
             return None;
         };
         let (path, value) = (text[..equals].trim_end(), &text[equals + 1..]);
-        // The value is parsed where it stands, so that its places are those of the argument.
+        // The value is parsed in place, so that its places are those of the argument.
         let blank = " ".repeat(equals + 1);
         let mut scratch = SourceMap::default();
         let shifted = scratch.add(COMMAND_LINE, format!("{blank}{value}"));

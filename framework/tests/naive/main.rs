@@ -130,7 +130,7 @@ fn snapshot_times() -> impl Strategy<Value = SnapshotTimes> {
 proptest! {
     #![proptest_config(config(150))]
 
-    /// The same snapshots on any number of threads; each says what a run has seen that stops there.
+    /// The same snapshots on any number of threads; each is the state of a run that stops there.
     #[test]
     fn snapshots_are_the_hashes_of_runs_that_stop_there(
         plan in plan::small(),

@@ -18,9 +18,9 @@ impl Message for Parcel {
 
 /// In which order a plan's processes and links are handed to the kernel.
 pub(crate) struct Order {
-    /// Per place in the machine, which actor stands there.
+    /// Per place in the machine, the actor there.
     pub(crate) actors: Vec<usize>,
-    /// Per place in the list of links, which joint stands there.
+    /// Per place in the list of links, the joint there.
     pub(crate) joints: Vec<usize>,
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn options(plan: &Plan, (threads, islands): Cut) -> RunOptions {
     RunOptions { threads, sharing: Sharing::Always, islands, stop_at, hash: true, ..RunOptions::default() }
 }
 
-/// Runs a plan for what the kernel itself says of it.
+/// Runs a plan for the kernel's own report of it.
 pub(crate) fn finish(plan: &Plan, options: &RunOptions) -> Finished {
     let logs: Vec<Log> = plan.actors.iter().map(|_| Log::default()).collect();
     machine(plan, &Order::plain(plan), &logs).run(options)

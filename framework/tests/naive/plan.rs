@@ -1,8 +1,8 @@
 //! Random machines as plain data: the input of the naive simulator and of the kernel, and the output of a
 //! failing test.
 //!
-//! Every number that names something is taken modulo what there is, so that any part can be left out while a failing
-//! machine shrinks and the rest keeps its meaning.
+//! Every number that names something is taken modulo the number of parts, so that any part can be left out
+//! while a failing machine shrinks and the rest keeps its meaning.
 
 use std::fmt;
 
@@ -141,7 +141,7 @@ impl Parcel {
     }
 }
 
-/// One line of what a process did.
+/// One entry of a process's log.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) ps: u64,
@@ -162,7 +162,7 @@ pub(crate) enum End {
     Failed(u64, usize),
 }
 
-/// Mixes a value into what a process has seen.
+/// Mixes a value into a process's observations.
 pub(crate) fn mix(seen: u64, value: u64) -> u64 {
     (seen.rotate_left(17) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

@@ -18,7 +18,7 @@ fn edge_at_or_after(hertz: u64, time: u64) -> u64 {
     (u128::from(time) * u128::from(hertz)).div_ceil(SECOND) as u64
 }
 
-/// A message on its way or waiting, with what orders it.
+/// A message on its way or waiting, with its order.
 struct Letter {
     arrival: u64,
     sender: u32,
@@ -433,7 +433,7 @@ impl World {
         Some((letter.parcel.0, letter.sender))
     }
 
-    /// Sends what the process has seen so far; the value.
+    /// Sends the process's observations so far; the value.
     fn send(&mut self, number: usize, port: usize, delay: u64) -> u64 {
         let (now, worker) = (self.now, &self.workers[number]);
         let joint = worker.outputs[port];

@@ -122,7 +122,7 @@ impl Receiver {
                 }
             });
             let routes = axum::Router::new().route("/v1/traces", traces);
-            // Batches are larger than what axum takes by itself.
+            // Batches are larger than axum's own limit.
             let routes = routes.layer(axum::extract::DefaultBodyLimit::max(64 << 20));
             axum::serve(listener, routes).await.unwrap();
         })
@@ -163,7 +163,7 @@ impl Receiver {
         *self.shelf.requests.lock().unwrap()
     }
 
-    /// The services, with what they say of themselves in the order of the keys, and their spans in the order of arrival.
+    /// The services, with their attributes in the order of the keys, and their spans in the order of arrival.
     pub(crate) fn services(&self) -> Vec<(Resource, Vec<Span>)> {
         let mut services: Vec<(Resource, Vec<Span>)> = Vec::new();
         for of_service in self.taken().into_iter().flat_map(|request| request.resource_spans) {

@@ -33,7 +33,7 @@ enum Sort {
 /// the value is a double.
 ///
 /// # Errors
-/// What `out` reports.
+/// Those of `out`.
 pub fn write_stats(statistics: &Statistics<'_>, out: &mut dyn Write) -> io::Result<()> {
     let columns = [
         ("path", Sort::Text),
@@ -64,7 +64,7 @@ pub fn write_stats(statistics: &Statistics<'_>, out: &mut dyn Write) -> io::Resu
 /// are whole numbers of 64 bits without a sign.
 ///
 /// # Errors
-/// What `out` reports.
+/// Those of `out`.
 pub fn write_series(series: &Series, out: &mut dyn Write) -> io::Result<()> {
     let columns = [
         ("time_ps", Sort::Count),

@@ -16,7 +16,7 @@ use crate::time::SimTime;
 /// Writes spans and curves as one JSON document.
 ///
 /// # Errors
-/// What `out` reports.
+/// Those of `out`.
 pub fn write(spans: &[Span], curves: &[Curve], out: &mut dyn Write) -> io::Result<()> {
     let mut order: Vec<usize> = (0..spans.len()).collect();
     // Of those that begin together the longest comes first: it holds the others.

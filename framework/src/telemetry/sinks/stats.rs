@@ -48,7 +48,7 @@ impl Shown {
 /// no other file has them, so that the same run leaves the same bytes there.
 ///
 /// # Errors
-/// What `out` reports.
+/// Those of `out`.
 pub fn write_text(
     statistics: &Statistics<'_>,
     shown: Shown,
@@ -83,7 +83,7 @@ pub fn write_text(
 /// Writes `{ partial, run: { path: { name: { value, unit, doc } } }, components: { … } }`, in the order of the rows.
 ///
 /// # Errors
-/// What `out` reports.
+/// Those of `out`.
 pub fn write_json(statistics: &Statistics<'_>, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "{{\n  \"partial\": {}", statistics.partial)?;
     for (name, rows) in [("run", statistics.run), ("components", statistics.components)] {
@@ -114,7 +114,7 @@ fn write_paths(rows: &[StatRow], out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// The unit of what has no other.
+/// The unit of a statistic without another.
 const COUNT: &str = "count";
 
 /// The unit of a statistic.

@@ -1,8 +1,9 @@
 //! The inside of one module in layers from left to right: each child in the layer of the longest way to it, labels and bends of
 //! arrows in the layers that they pass, so that nothing lies over anything else.
 //!
-//! Children have the odd layers, what passes between them the even ones. An arrow to somewhere outside ends at a port in
-//! the first layer or the last. Crossings are avoided by sweeps that order each layer by the middle of its neighbours.
+//! Children have the odd layers, arrows between them the even ones. An arrow to somewhere outside ends at a
+//! port in the first layer or the last. Crossings are avoided by sweeps that order each layer by the middle
+//! of its neighbours.
 
 use std::collections::BTreeMap;
 
@@ -60,7 +61,7 @@ struct Segment {
 const SPACE: f64 = 14.0;
 /// Between arrows that leave a box on one side.
 const SPREAD: f64 = 16.0;
-/// The height of what has only a line in it.
+/// The height of a layer with only a line in it.
 const LINE: f64 = 4.0;
 /// Between layers: at least, and how much more for lines that climb.
 const GAP: [f64; 2] = [18.0, 0.10];
@@ -111,7 +112,7 @@ impl Level {
         self.vertices.len() - 1
     }
 
-    /// Adds what an arrow has in each layer that it passes.
+    /// Adds the vertices of an arrow in each layer that it passes.
     fn chain(&mut self, way: &Way, last: usize) {
         let layer = |end: Option<usize>, level: &Level| end.map(|end| level.vertices[end].layer);
         let first = layer(way.ends[0], self).map_or(0, |layer| layer + 1);

@@ -39,7 +39,7 @@ pub struct Route {
     pub points: Vec<[f64; 2]>,
     /// Whether messages arrive at the first point, and at the last.
     pub heads: [bool; 2],
-    /// Where its label stands.
+    /// The place of its label.
     pub label: Rect,
 }
 
@@ -48,13 +48,13 @@ pub struct Route {
 pub struct Layout {
     /// Of each group; the first is the whole picture.
     pub groups: Vec<Rect>,
-    /// Of each part, with what an array has behind it.
+    /// Of each part, with the stack behind it for an array.
     pub parts: Vec<Rect>,
     /// Of each arrow.
     pub routes: Vec<Route>,
 }
 
-/// Between the edge of a module and what is in it; above there is its title, too.
+/// Between the edge of a module and its content; above there is its title, too.
 const MARGIN: f64 = 16.0;
 /// Between the edge of a component and its text.
 const PADDING: f64 = 10.0;
@@ -165,7 +165,7 @@ impl Builder<'_> {
         [longest as f64 * character + PADDING, labels.len() as f64 * line + 4.0]
     }
 
-    /// The size of a component's box: name, kind, rates, and what joins its own elements.
+    /// The size of a component's box: name, kind, rates, and the arrows between its own elements.
     fn part(&self, part: usize) -> [f64; 2] {
         let found = &self.graph.parts[part];
         let own = self.graph.arrows.iter().filter(|arrow| arrow.ends == [part, part]);

@@ -1,5 +1,5 @@
-//! Where the things of each layer lie in it: each as near as possible to the middle of what it is joined with, none over
-//! another, in the order that they have.
+//! Where the things of each layer lie in it: each as near as possible to the middle of its neighbours, none
+//! over another, in the order that they have.
 
 /// A thing of a layer.
 pub(super) struct Slot {

@@ -30,7 +30,7 @@ impl Scale {
     }
 
     /// How long after the epoch an instant is shown, rounded down; `None` if no clock goes so far. The order of instants
-    /// is that of their pictures, so what lies within a span does so in the picture, too.
+    /// is that of their pictures, so an instant within a span is within it in the picture, too.
     pub(super) fn shown(self, time: SimTime) -> Option<Duration> {
         let nanos = u128::from(time.as_ps()) * u128::from(self.get()) / 1000;
         u64::try_from(nanos).ok().map(Duration::from_nanos)
@@ -80,8 +80,8 @@ fn level(level: Level) -> &'static str {
     }
 }
 
-/// The span as OpenTelemetry has it. Of its parent only what is known is given: the name, and whether another service
-/// has it.
+/// The span as OpenTelemetry has it. Its parent is given as far as it is known: the name, and whether another
+/// service has it.
 pub(super) fn span_data(span: &Span, parent: Option<(SpanId, bool)>, common: &Common) -> SpanData {
     let at = |time| common.epoch + common.scale.shown(time).unwrap_or(Duration::MAX);
     let duration = span.end.saturating_sub(span.start);

@@ -1,4 +1,4 @@
-//! Sends what is in an outbox, batch by batch, each after the one before has been acknowledged.
+//! Sends the content of an outbox, batch by batch, each after the one before has been acknowledged.
 
 use std::pin::pin;
 use std::sync::Arc;

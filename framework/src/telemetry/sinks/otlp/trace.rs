@@ -37,8 +37,8 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// A trace that nobody has seen, of a run that began at this moment. A server adds spans of a number that it knows to
-    /// what it has, so every export needs one of its own.
+    /// A trace that nobody has seen, of a run that began at this moment. A server adds spans of a known
+    /// number to those that it has, so every export needs a number of its own.
     pub fn fresh(epoch: SystemTime) -> Self {
         let trace = u128::from_be_bytes(RandomIdGenerator::default().new_trace_id().to_bytes());
         Identity { trace: trace.max(1), epoch }
@@ -87,10 +87,11 @@ pub struct RunTrace<'a> {
 }
 
 impl<'a> RunTrace<'a> {
-    /// Divides spans among services; `service` tells to which one a path belongs. The order of a service's spans stays.
+    /// Divides spans among services; `service` gives the service of a path. The order of a service's spans
+    /// stays.
     ///
     /// # Errors
-    /// When the scale stretches a span beyond what a calendar holds.
+    /// When the scale stretches a span beyond the range of a calendar.
     pub fn new(
         spans: &'a [Span],
         setting: &Setting,
