@@ -14,8 +14,8 @@ use counterpoint_ptx::{Access, AccessKind, CtaEnvironment, Issue, Row, Space, Vo
 use crate::launches::{Arguments, DIALECTS, Device, applications, load_application};
 
 const CONSTANTS: u64 = 1 << 30;
-/// Applications that access more than what they are given and constants, such as variables or local memory, and one that is given
-/// the same array several times.
+/// Applications that access more than their arguments and constants, such as variables or local memory, and
+/// one that is given the same array several times.
 const LEFT_OUT: [&str; 6] =
     ["narrow-des", "narrow-lu", "narrow-mixed", "narrow-mixed-global", "rank-filter", "tally"];
 

@@ -1,6 +1,6 @@
-//! Every way in which a run can end tells where, when and why, and leaves its files. Deadlocks of a real machine are in
-//! [`faults`](crate::faults), faults and panics of its components in [`bad_inputs`](crate::bad_inputs), a signal to a
-//! real process in the tests of `tools/cli`.
+//! Every end of a run reports its place, time and reason, and leaves its files. Deadlocks of a real machine
+//! are in [`faults`](crate::faults), faults and panics of its components in
+//! [`bad_inputs`](crate::bad_inputs), a signal to a real process in the tests of `tools/cli`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -108,7 +108,7 @@ fn run_misfit(folder: &Path, does: &str) -> RunSummary {
     }
 }
 
-/// The files of a run that did not finish: a manifest that says so with the outcome, and what the component counted.
+/// The files of a run that did not finish: a manifest with the outcome, and the component's statistics.
 #[track_caller]
 fn assert_files(folder: &Path, outcome: &str) {
     let read = |name: &str| std::fs::read_to_string(folder.join("out").join(name)).expect(name);

@@ -205,7 +205,7 @@ fn chains() -> Vec<Program> {
         for (publish, first) in publishing(1, scope, false) {
             for (look, seen) in looking(1, 0, scope, false) {
                 for places in [apart, mixed, back] {
-                    // The middle one passes on what it saw, the last one looks by an acquire.
+                    // The middle one passes on its observation, the last one looks by an acquire.
                     let middle = [seen.clone(), vec![write(2, 1, Strength::Release(scope))]].concat();
                     let last = vec![read(2, 1, Strength::Acquire(scope)), read(0, 2, Strength::Weak)];
                     let threads = vec![
@@ -240,7 +240,8 @@ fn chains() -> Vec<Program> {
     all
 }
 
-/// Runs programs, asserts that they show nothing that is forbidden, and gives those that show what no interleaving does.
+/// Runs programs, asserts that they show no forbidden outcome, and gives those with outcomes of no
+/// interleaving.
 #[track_caller]
 fn check(programs: &[Program], machine: Machine, target: u32) -> Vec<String> {
     let observed = observe(programs, machine, (target, ROUNDS), false);

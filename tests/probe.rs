@@ -1,4 +1,4 @@
-//! Kernels that are written for one measurement, and what the machine that runs them is configured to do.
+//! Kernels that are written for one measurement, and the configuration of the machine that runs them.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -89,7 +89,8 @@ impl Probe<'_> {
         );
         let path = folder.path().join("probe.yaml");
         std::fs::write(&path, application).unwrap();
-        // Code and parameters are waited for once, and bodies are longer than what the caches hold of them. The model has neither.
+        // Code and parameters are waited for once, and bodies are longer than the caches' part of them. The
+        // model has neither.
         let perfect: &[&str] = &["gpu.sm.l1i.perfect=on", "gpu.sm.l1c.perfect=on"];
         let sets = [if self.machine == MODEL { &[] } else { perfect }, self.sets].concat();
         let request = request(self.machine, &path.display().to_string(), &sets);
@@ -178,7 +179,7 @@ impl Configured {
     }
 }
 
-/// Asserts that what was found is what is expected, to 1 %.
+/// Asserts that the found value is the expected one, to 1 %.
 #[track_caller]
 pub fn close(what: &str, found: f64, expected: f64) {
     assert!((found / expected - 1.0).abs() <= 0.01, "{what}: {found}, not {expected}");

@@ -13,7 +13,7 @@ use counterpoint_ptx::{Kernel, RangeAction, RangeCall, VariableBases, parser};
 
 use crate::launches::{Arguments, DIALECTS, Device, applications, load_application};
 
-/// A regular kernel, with and without what was added.
+/// A regular kernel, with and without the additions.
 struct Regular {
     accesses: KernelAccesses,
     profiled: ProfiledKernel,

@@ -337,7 +337,7 @@ fn registers_of_a_launch_decide_what_fits() {
     assert!(text.contains("it needs 33792 registers, an SM has 32768"), "{text}");
 }
 
-/// Launches and copies on random streams, as many events as their buffers need, and what comes of them.
+/// Launches and copies on random streams, as many events as their buffers need, and the results.
 fn random_steps(seed: u64) -> Steps {
     const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
     const STREAMS: [Option<&str>; 4] = [None, Some("p"), Some("q"), Some("r")];
@@ -454,7 +454,7 @@ fn copies_race_with_kernels_and_with_copies() {
     let told =
         "vecadd#1 on stream `s` reads what the copy in of `b` on stream `t` writes, in no order: byte 0x0";
     assert!(race.contains(told), "{race}");
-    // A copy out reads what the kernel reads, and writes to the host only.
+    // A copy out reads the kernel's input, and writes to the host only.
     let none: [String; 0] = [];
     assert_eq!(races(&format!("{kernel}  - {{ copy_out: b, stream: t }}\n")), none);
     let both = "  - { copy_out: d, stream: s }\n  - { copy_in: d, stream: t }\n";

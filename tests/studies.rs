@@ -93,7 +93,7 @@ fn a_study_runs_every_combination_once_and_reckons_its_columns() {
     assert_eq!(number(3, "time"), alone.report.outcome.time().as_ps() as f64 * 1e-12);
     assert_eq!(number(3, "cycles"), alone.figures.count("cycles").unwrap() as f64);
 
-    // Nothing is run twice, also when the study asks for more of what is there.
+    // Nothing is run twice, also when the study asks for more of the existing runs.
     let speeds = folder.text("speeds.csv");
     let again = folder.study(&TRIAL.replace("share:", "# told apart\n  part:"), &["--jobs", "1"]);
     assert!(again.out.contains("0 have run, 8 were there"), "{}", again.out);

@@ -30,7 +30,7 @@ pub fn kernels(application: &str, dialect: &str) -> PathBuf {
     if beside.is_file() { beside } else { root().join("tests/corpus").join(file) }
 }
 
-/// A named machine with overlays and settings, of what a registry has.
+/// A named machine with overlays and settings, from a registry.
 pub fn machine(name: &str, overlays: &[&str], sets: &[&str], registry: &Registry) -> Machine {
     let overlays = overlays.iter().map(|overlay| (*overlay).to_owned()).collect();
     load_machine(&RunRequest { overlays, ..request(name, "", sets) }, registry).unwrap().machine
@@ -56,7 +56,7 @@ pub fn application(folder: &Path, name: &str) -> String {
     folder.join(format!("{name}.yaml")).to_string_lossy().into_owned()
 }
 
-/// Runs with what is registered for everybody.
+/// Runs with the common registry.
 pub fn run_request(request: &RunRequest) -> RunSummary {
     run_with(request, registry())
 }
@@ -66,7 +66,7 @@ pub fn run_with(request: &RunRequest, registry: Registry) -> RunSummary {
     attempt_with(request, registry).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
-/// Runs with what is registered for everybody, or says why the run does not begin.
+/// Runs with the common registry, or gives the reason for which the run does not begin.
 pub fn attempt(request: &RunRequest) -> Result<RunSummary, String> {
     attempt_with(request, registry())
 }
@@ -85,7 +85,7 @@ pub fn refusal(request: &RunRequest) -> String {
     }
 }
 
-/// Asserts that the run finished and computed what it should.
+/// Asserts that the run finished and computed the right results.
 #[track_caller]
 pub fn assert_verified(summary: &RunSummary) {
     assert!(!summary.checks.is_empty(), "nothing was compared");

@@ -1,4 +1,5 @@
-//! `components/TUTORIAL.md`: its component compiles, runs in its machine, and is what the page says, word for word.
+//! `components/TUTORIAL.md`: its component compiles, runs in its machine, and is that of the page, word for
+//! word.
 
 #[allow(unreachable_pub, reason = "the file stands as it would in the crate that it is written for")]
 mod retimer;

@@ -48,7 +48,7 @@ pub enum Verdict {
 /// Runs both sides again and again until the first difference is known to a cycle of the fastest clock.
 ///
 /// # Errors
-/// What a side says when it cannot run.
+/// The error of a side that cannot run.
 pub fn bisect<E>(first: Pass, sides: [&mut dyn FnMut(Pass) -> Result<Hashes, E>; 2]) -> Result<Verdict, E> {
     let mut pass = first;
     loop {

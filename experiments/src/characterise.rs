@@ -2,7 +2,7 @@
 //! that an SM needs to wait for neither.
 //!
 //! The measures are those of Awatramani, Zambreno and Rover ("Increasing GPU throughput using kernel interleaved thread block
-//! scheduling", ICCD 2013, section II), taken from what the SMs of a run have counted and not from constants:
+//! scheduling", ICCD 2013, section II), taken from the counts of a run's SMs and not from constants:
 //!
 //! * *MEM* instructions are loads, stores and atomics of global, shared, local and constant memory, and texture fetches; *ALU*
 //!   instructions are all others, loads of kernel parameters included. Both are counted by the warp.
@@ -116,7 +116,7 @@ pub fn kernels(kinds: &BTreeMap<String, String>, stats: &[StatRow], threshold: f
 /// Writes a line for each kernel, below the names of its properties; a missing property is empty.
 ///
 /// # Errors
-/// What `out` reports.
+/// Those of `out`.
 pub fn write_csv(kernels: &[Character], out: &mut dyn io::Write) -> io::Result<()> {
     let mut table = csv::Writer::from_writer(out);
     kernels.iter().try_for_each(|kernel| table.serialize(kernel))?;

@@ -1,4 +1,5 @@
-//! How fast the simulator is: processor seconds of whole programs, beside those of a loop that tells computers apart.
+//! The simulator's speed: processor seconds of whole programs, beside those of a loop that distinguishes
+//! computers.
 
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
@@ -55,7 +56,7 @@ impl Speed {
     ) -> Result<Self, Vec<RunError>> {
         let request = RunRequest { folder: PathBuf::from(folder), ..RunRequest::new(machine, application) };
         let mut speed = Speed::default();
-        // Where the system tells no processor seconds, a few must do.
+        // Where the system gives no processor seconds, a few must do.
         for _ in 0..MOST_RUNS {
             let summary = verified(&request, registry)?;
             let count = |name| summary.figures.count(name).unwrap_or_default() as f64;

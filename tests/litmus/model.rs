@@ -36,7 +36,7 @@ pub(super) enum Op {
         value: u32,
         how: Strength,
     },
-    /// Adds; the register takes what was there before.
+    /// Adds; the register takes the old value.
     Add {
         at: usize,
         value: u32,
@@ -230,7 +230,7 @@ impl Fixed<'_> {
         let source = |read: usize| reads.iter().position(|&found| found == read).map(|index| from[index]);
         let place = |write: usize| coherence[events[write].at().unwrap()].iter().position(|&w| w == write);
         let rf = Relation::of(count, |w, r| w != r && source(r) == Some(Some(w)));
-        // An atomic does not read what it writes.
+        // An atomic does not read its own write.
         if reads.iter().zip(from).any(|(read, from)| *from == Some(*read)) {
             return None;
         }
@@ -260,12 +260,12 @@ impl Fixed<'_> {
         if !strong(&communication).or(&po_loc).closed().is_irreflexive() {
             return None;
         }
-        // Atomicity: nothing strong comes between what an atomic reads and what it writes.
+        // Atomicity: no strong write comes between an atomic's read and its write.
         let between = strong(&fr).then(&strong(&co));
         if (0..count).any(|e| matches!(events[e].op, Op::Add { .. }) && between.has(e, e)) {
             return None;
         }
-        // An atomic's value is in coherence order behind what it read.
+        // An atomic's value is in coherence order behind the one that it read.
         if (0..count).any(|e| matches!(events[e].op, Op::Add { .. }) && fr.then(&co).or(&fr).has(e, e)) {
             return None;
         }
@@ -344,7 +344,7 @@ impl Fixed<'_> {
         base.or(&observed.then(&base))
     }
 
-    /// The values of registers and locations, if every atomic adds to what it reads.
+    /// The values of registers and locations, if every atomic adds to the value that it reads.
     fn values(
         &self,
         reads: &[usize],
@@ -412,7 +412,7 @@ fn for_each_choice(below: &[usize], call: &mut dyn FnMut(&[usize])) {
     }
 }
 
-/// The outcomes of all interleavings, which is what sequential consistency allows.
+/// The outcomes of all interleavings: those of sequential consistency.
 pub(super) fn interleaved(threads: &[Thread], locations: usize, registers: usize) -> BTreeSet<Outcome> {
     fn go(
         threads: &[Thread],

@@ -1,4 +1,4 @@
-//! Bytes a second of every level of memory, against what the machine is configured to move.
+//! Bytes a second of every level of memory, against the configured bandwidth.
 
 use std::collections::BTreeSet;
 

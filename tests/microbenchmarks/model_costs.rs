@@ -75,7 +75,7 @@ fn loops_of_a_warp_take_as_long_as_on_stepped_sms() {
 
 #[test]
 fn blocks_begin_and_end_as_fast_as_on_stepped_sms() {
-    // On one SM, blocks of four instructions, besides what it takes to launch them.
+    // On one SM, blocks of four instructions, besides the time to launch them.
     let of = |machine, blocks| {
         let probe = Probe { machine, sets: &["gpu.sms=1"], blocks, ..Probe::default() };
         cycles(probe.run(None).end())
@@ -100,7 +100,8 @@ enum Wanted {
     OneOrAny,
 }
 
-/// Cycles of 48 blocks, two on each SM of a Titan X, whose warps load eight times and then look at what came.
+/// Cycles of 48 blocks, two on each SM of a Titan X, whose warps load eight times and then look at the
+/// values.
 fn loads(machine: &str, threads: u32, wanted: Wanted) -> f64 {
     let load = |number: u64| {
         let line = match wanted {

@@ -145,7 +145,7 @@ fn a_scheduler_issues_two_instructions_where_they_may_be_paired() {
     rates("kepler-titan", &[], &[INTEGER], 4.0);
     rates("kepler-titan", &["gpu.sm.pairing=different-units"], &[INTEGER], 4.0);
     rates("kepler-titan", &["gpu.sm.issue_width=1"], &[INTEGER], 4.0);
-    // Two doubles a cycle are what four units take every other cycle; twice as many integers go beside them.
+    // Four units, each every other cycle, take two doubles a cycle; twice as many integers go beside them.
     rates("kepler-titan", &[], &[INTEGER, INTEGER, DOUBLE], 6.0);
     rates("kepler-titan", &["gpu.sm.issue_width=1"], &[INTEGER, INTEGER, DOUBLE], 4.0);
     // On Pascal pairs go to different units: an approximation a cycle beside four integers.

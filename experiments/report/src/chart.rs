@@ -38,7 +38,7 @@ pub struct Chart {
     pub categories: Vec<String>,
     /// The series, each in a colour of its own. Of stacks, their parts.
     pub series: Vec<Series>,
-    /// Of stacks, how many stand side by side at each category, and their names.
+    /// Of stacks, the number side by side at each category, and their names.
     pub stacks: Vec<String>,
     /// Vertical lines: their labels and positions.
     pub marks: Vec<(String, f64)>,
@@ -82,7 +82,7 @@ impl Chart {
     /// The numbers as lines `series,x,y,least,largest`, of stacks with the stack's name in front; a mark has nothing behind x.
     ///
     /// # Errors
-    /// What `out` reports.
+    /// Those of `out`.
     pub fn write_csv(&self, out: &mut dyn std::io::Write) -> std::io::Result<()> {
         let mut table = csv::Writer::from_writer(out);
         table.write_record(["stack", "series", "x", "y", "least", "largest"])?;

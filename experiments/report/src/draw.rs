@@ -154,7 +154,7 @@ fn wrapped<B: DrawingBackend>(area: &Area<'_, B>, text: &str, width: i32) -> Vec
     lines
 }
 
-/// Draws what colours mean, in as many lines as it takes, and gives where they end.
+/// Draws the key of the colours, in as many lines as it takes, and gives its end.
 fn legend<B: DrawingBackend>(
     chart: &Chart,
     area: &Area<'_, B>,

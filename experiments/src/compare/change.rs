@@ -46,7 +46,7 @@ fn collect(node: &Node, path: String, found: &mut BTreeMap<String, String>) {
     }
 }
 
-/// A path and what is below it; either may be nothing.
+/// A path and the part below it; either may be nothing.
 pub(super) fn dotted(path: &str, below: &str) -> String {
     let dot = if path.is_empty() || below.is_empty() { "" } else { "." };
     format!("{path}{dot}{below}")

@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use super::{request, verified};
 
-/// A kernel, and what the other simulator says of it.
+/// A kernel, and the other simulator's figures for it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Kernel {

@@ -34,8 +34,8 @@ pub struct Machine {
 }
 
 impl Measured {
-    /// Keeps the figures of one application, or those of latencies if it is `latency`. Where there are none, everything stays,
-    /// and the result is what there are figures of.
+    /// Keeps the figures of one application, or those of latencies if it is `latency`. Where there are none,
+    /// everything stays, and the result lists the available ones.
     pub fn keep(&mut self, only: &str) -> Vec<String> {
         const LATENCY: &str = "latency";
         let known = |machine: &Machine| -> Vec<String> {

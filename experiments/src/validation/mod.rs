@@ -59,8 +59,8 @@ impl Row {
 }
 
 /// How far a figure may be apart, where `accesses` of the L2 belong to it: latencies of steps and cycles of kernels by their
-/// share, instructions and accesses of the L1 not at all, and what goes to memory by its share or by a hundredth of the
-/// accesses, which is nothing where all find their data in the L2.
+/// share, instructions and accesses of the L1 not at all, and traffic to memory by its share or by a
+/// hundredth of the accesses, which is nothing where all find their data in the L2.
 fn limit(quantity: &str, theirs: f64, accesses: f64) -> f64 {
     match quantity {
         "cycles" => 0.15 * theirs,

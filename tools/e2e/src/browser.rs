@@ -7,10 +7,10 @@ use std::process::{Command, Output};
 /// Names under which it may be installed.
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
-/// A screen, and what is seen of a page on it: width and height in pixels.
+/// A screen, and the visible part of a page on it: width and height in pixels.
 pub(crate) type Screen = (u32, u32);
 
-/// Milliseconds of the page's own time after which it has drawn what it draws.
+/// Milliseconds of the page's own time after which it has drawn everything.
 const PATIENCE: u32 = 20_000;
 
 /// The browser of this computer.

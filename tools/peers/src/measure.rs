@@ -7,7 +7,7 @@ use crate::graph::{PROCESSES, RING, STAGES, TOKENS, Work};
 /// Components of the clocked workload.
 pub(crate) const COMPONENTS: usize = 256;
 
-/// A workload; `graph.rs` says what each one is.
+/// A workload; each is described in `graph.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Workload {
     /// Tokens in a ring.

@@ -11,11 +11,11 @@ mod callgrind;
 /// The page that is written.
 const PAGE: &str = "experiments/benches/profile.md";
 
-/// The programs, on one machine: its parts do most of what other machines' parts do.
+/// The programs, on one machine: its parts do most of the work of other machines' parts.
 const MACHINE: &str = "gtx480";
 const PROGRAMS: [&str; 3] = ["reference-vecadd", "reference-matmul", "reference-stencil"];
 
-/// Groups, and what the paths of their files begin with; a file belongs to the first that names it.
+/// Groups, and the prefixes of their files' paths; a file belongs to the first that names it.
 const GROUPS: [(&str, &[&str]); 19] = [
     ("SM: issue", &["components/hardware/src/gpu/sm/issue.rs"]),
     ("SM: steps and sleep", &["components/hardware/src/gpu/sm/mod.rs"]),

@@ -10,7 +10,8 @@ use std::process::Command;
 
 const USAGE: &str = "usage: cargo xtask ptx [--clang PROGRAM] [--nvrtc LIBRARY]... [--only APPLICATION]";
 
-/// No part of the CUDA SDK is needed: `cuda.h` beside the applications declares what the kernels use.
+/// No part of the CUDA SDK is needed: `cuda.h` beside the applications has the declarations that the kernels
+/// use.
 const CLANG_FLAGS: [&str; 9] = [
     "-x",
     "cuda",

@@ -87,7 +87,7 @@ impl Cost {
     /// Of a machine with one GPU whose SMs have TLBs.
     ///
     /// # Errors
-    /// A sentence that says what the machine lacks.
+    /// A sentence about the part that the machine lacks.
     pub fn of(machine: &Machine) -> Result<Self, String> {
         let [sm, scheduler, mmu] = ["gpu/sm", "gpu/cta-scheduler", "gpu/mmu"].map(|kind| one(machine, kind));
         let (sm, scheduler, mmu) = (sm?, scheduler?, mmu?);

@@ -6,8 +6,9 @@ use counterpoint_framework::kernel::Message;
 use counterpoint_protocols::extra::Payload;
 use counterpoint_protocols::launch::{Launch, LaunchId};
 
-/// From the MMU to the CTA scheduler: an available page has another owner. Pages are available when what the host copies has
-/// come, and if the host copies nothing there, when their first owner has handed them over.
+/// From the MMU to the CTA scheduler: an available page has another owner. Pages are available when the
+/// host's copies have arrived, and if the host copies nothing there, when their first owner has handed them
+/// over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PageMoved {
     /// The owner before; nobody, if the page has become available now.

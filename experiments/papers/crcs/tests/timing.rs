@@ -38,7 +38,8 @@ fn note(progress: Progress) -> ToScheduler {
 /// Blocks given to an SM: launch and block, with the cycle.
 type Given = Vec<(u64, (u32, u32))>;
 
-/// Runs kernels under a policy on SMs for two blocks each. A block ends in the cycle that `ends` says; pages move as told.
+/// Runs kernels under a policy on SMs for two blocks each. `ends` gives the cycle in which a block ends, and
+/// pages move as given.
 fn schedule(
     policy: &str,
     sms: usize,

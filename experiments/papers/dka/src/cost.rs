@@ -39,7 +39,7 @@ pub const PUBLISHED_LINE: u64 = 64;
 pub struct Cost {
     /// Its SMs.
     pub sms: u64,
-    /// Tables of the allocator, besides the one that holds what is interpolated.
+    /// Tables of the allocator, besides the one with interpolated values.
     pub tables: u64,
     /// Bytes of the whole L2.
     pub l2: u64,
@@ -49,7 +49,7 @@ impl Cost {
     /// Of a machine with one GPU that has an allocator.
     ///
     /// # Errors
-    /// A sentence that says what the machine lacks.
+    /// A sentence about the part that the machine lacks.
     pub fn of(machine: &Machine) -> Result<Self, String> {
         let allocator = one(machine, ALLOCATOR)?;
         Ok(Cost {

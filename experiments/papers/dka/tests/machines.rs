@@ -1,5 +1,5 @@
-//! Task pipelines on whole machines: DKA, what is left over, and the labelled L2 (Mu et al., IEICE 2013), by the facts that the
-//! paper states. How single components keep its rules is in `timing` and `labels`.
+//! Task pipelines on whole machines: DKA, the left-over policy, and the labelled L2 (Mu et al., IEICE 2013),
+//! by the facts that the paper states. How single components keep its rules is in `timing` and `labels`.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -90,7 +90,7 @@ fn threads_change_nothing() {
     }
 }
 
-/// A launch of a pipeline, as its span tells.
+/// A launch of a pipeline, from its span.
 struct Ran {
     kernel: String,
     batch: u64,

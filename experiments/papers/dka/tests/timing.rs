@@ -128,7 +128,7 @@ fn each_pair_has_its_table_and_is_asked_for_with_what_it_took_last() {
     let alone = |launch: u32| duration(launch) + 2;
     let rounds: Vec<Measured> = ran.asked.iter().map(|(_, round)| round.measured).collect();
     let expected = [
-        // Kernel 0 ran alone twice: the newest stands.
+        // Kernel 0 ran alone twice: the newest wins.
         Measured::Alone { first: alone(4), second: alone(2) },
         Measured::Alone { first: alone(2), second: alone(3) },
         Measured::Alone { first: alone(3), second: alone(4) },

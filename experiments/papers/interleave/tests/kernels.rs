@@ -24,7 +24,7 @@ struct Counts {
     parameters: u64,
 }
 
-/// Counts what warps execute.
+/// Counts the instructions of warps.
 struct Counting<'a> {
     code: &'a [Instruction],
     counts: Counts,

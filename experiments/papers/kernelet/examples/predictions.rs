@@ -1,4 +1,4 @@
-//! IPC of kernels and pairs as the model predicts them beside what was measured: Figs. 7 to 12.
+//! Predicted IPC of kernels and pairs beside the measured one: Figs. 7 to 12.
 //!
 //! ```text
 //! cargo run --release -p counterpoint-kernelet --example predictions -- kernels.csv pairs.csv --machine c2050

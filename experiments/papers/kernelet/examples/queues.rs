@@ -50,7 +50,7 @@ struct Arguments {
     /// Prints how many pairs are pruned by thresholds from 0.1 to 1 and 0.015 to 0.15, instead of queues: Table 6.
     #[arg(long)]
     pruned: bool,
-    /// Prints what was decided how often, too.
+    /// Prints the decisions with their counts, too.
     #[arg(long)]
     decisions: bool,
 }

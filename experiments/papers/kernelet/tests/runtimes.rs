@@ -228,7 +228,8 @@ fn a_kernel_without_measured_rates_is_refused() {
     );
 }
 
-/// The file of ST gives its registers, 32, where our estimate is 35 of the kernel and of what runs its slices.
+/// The file of ST gives its registers, 32, where our estimate is 35, for the kernel and for the twin that
+/// runs its slices.
 #[test]
 fn slices_have_as_many_blocks_on_an_sm_as_the_kernel_whole() {
     for (runtime, kernel) in

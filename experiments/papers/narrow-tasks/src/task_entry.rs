@@ -1,10 +1,11 @@
-//! The TaskTable that a host and the MasterKernel on its device share (Pagoda, PPoPP 2017, section 4.2): the states of an entry, its bytes,
-//! and what a task asks for.
+//! The TaskTable that a host and the MasterKernel on its device share (Pagoda, PPoPP 2017, section 4.2): the
+//! states of an entry, its bytes, and the demand of a task.
 //!
 //! An entry's state is (ready, sched): (0, 0) free; (id, 0) just copied, where `id` names the task spawned before, whose parameters
 //! are surely there; (-1, 0) the parameters are there; (1, 1) may be scheduled; (1, 0) is scheduled or runs. The CPU writes entries
 //! whose ready field is 0 in its own copy, and the GPU those whose ready field is not 0 in its. The copies may disagree, and nothing
-//! is compared or changed atomically across the bus: the CPU learns what the GPU has done when it copies entries back.
+//! is compared or changed atomically across the bus: the CPU learns of the GPU's changes when it copies
+//! entries back.
 //!
 //! The bytes are those of `TaskEntry` in `cuda/pagoda.h`. The paper gives the fields but not their
 //! sizes; an entry is a line of memory here, with 96 bytes of arguments.

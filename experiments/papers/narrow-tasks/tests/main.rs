@@ -1,5 +1,5 @@
-//! Pagoda and what it was compared with: that every way to run tasks computes what it should, and the facts that the papers state. One
-//! binary.
+//! Pagoda and its competitors: every way to run tasks computes the right results, and the facts that the
+//! papers state hold. One binary.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

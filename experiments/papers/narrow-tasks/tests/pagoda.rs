@@ -246,8 +246,8 @@ fn a_buffer_that_is_not_there_cannot_be_watched() {
     assert!(why.contains("no buffer `tabel` to watch") && why.contains("`given`, `exchanged`"), "{why}");
 }
 
-/// A run of tasks whose arguments lie in two packets, on a bus that keeps their order or does not. Entries are used again and again, and
-/// few warps poll, so that what is in an entry is read soon.
+/// A run of tasks whose arguments lie in two packets, on a bus that keeps their order or does not. Entries
+/// are used again and again, and few warps poll, so that the content of an entry is read soon.
 fn on_bus(protocol: &str, reordering: &str, seed: u64) -> RunSummary {
     let runtime = format!("host.cpu.runtime={{ pagoda: {{ protocol: {protocol}, rows: 2, threads: 128 }} }}");
     let reordering = format!("pcie.reordering={reordering}");

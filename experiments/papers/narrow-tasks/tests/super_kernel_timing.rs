@@ -16,7 +16,7 @@ use counterpoint_ptx::Kernel;
 
 const PARAMS: &str = "{ state_machines: { gemtc: { begin: 10 cycles, take: 100 cycles, empty: 50 cycles, enter: 80 cycles, again: 5 cycles, \
                       around: 200 cycles, block: 20 cycles, end: 7 cycles, spin: 40 cycles } } }";
-/// Where the list of what is done lies.
+/// The place of the list of finished tasks.
 const DONE: u64 = BUFFER + 0x1000;
 
 /// A SuperKernel of `blocks` blocks of a warp each. The model has its behaviour; it must find the table of
@@ -69,7 +69,7 @@ fn put(tag: u32, line: u64, bytes: &[u8]) -> MemRequest {
 struct Run {
     /// When blocks ended, and which.
     ends: Vec<(u64, u32)>,
-    /// The counts of the queue, and the list of what is done.
+    /// The counts of the queue, and the list of finished tasks.
     queue: [u32; 4],
     done: [u32; 4],
 }
@@ -104,7 +104,7 @@ fn run(blocks: u32, tasks: &[u32]) -> Run {
     Run { ends: ends.collect(), queue: first(100), done: first(101) }
 }
 
-/// When a block ends that finds the queue empty, and what a task function takes that does nothing.
+/// The end of a block that finds the queue empty, and the time of a task function that does nothing.
 fn known() -> (u64, u64) {
     let empty = run(1, &[]).ends[0].0;
     let one = run(1, &[1]).ends[0].0 - empty;

@@ -1,5 +1,5 @@
-//! The task functions of narrow tasks: found in the table of their module, they compute in a part of a block what the plain
-//! kernel computes in a launch. Every application with tasks, every dialect.
+//! The task functions of narrow tasks: found in the table of their module, they compute in a part of a block
+//! the results of the plain kernel in a launch. Every application with tasks, every dialect.
 
 use std::sync::Arc;
 

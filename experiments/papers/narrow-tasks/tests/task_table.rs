@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 const TWO: Shape = Shape { columns: 2, rows: 1 };
 
-/// Both copies, and what is under way between them.
+/// Both copies, and the messages in flight between them.
 struct Tables {
     cpu: HostTable,
     gpu: DeviceTable,

@@ -59,7 +59,7 @@ fn threads_change_nothing() {
     }
 }
 
-/// How long something takes on the model, of what it takes where SMs are stepped: the whole run, and its tasks.
+/// Time on the model over the time where SMs are stepped: of the whole run, and of its tasks.
 fn ratios(overlay: &str, application: &str, sets: &[&str]) -> [f64; 2] {
     let [model, stepped] = [MODEL, STEPPED].map(|machine| {
         let summary = verified(&on(machine, overlay, application, sets));

@@ -20,13 +20,13 @@ use super::{latencies, request};
 pub use rates::{QUANTITIES, Quantity};
 pub use stated::{Figure, Known, Limit, Stated};
 
-/// How a measured value compares with what is stated.
+/// The measured value compared with the stated one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// It is as near as it should be.
     Met,
-    /// It is not, for a reason that is known, and is what it was.
+    /// It is not, for a known reason, and is unchanged.
     Known,
     /// It is not.
     Missed,
@@ -65,7 +65,7 @@ fn short<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
 }
 
 impl Peak {
-    /// Ours as a share of what is stated.
+    /// Ours as a share of the stated value.
     pub fn share(&self) -> f64 {
         self.ours / self.stated
     }

@@ -64,7 +64,7 @@ pub static QUANTITIES: [Quantity; 24] = [
     latency("latency dram", "chase DRAM"),
 ];
 
-/// Launches of a kernel: one that fills what it uses, one of a length, and one of twice that.
+/// Launches of a kernel: one that fills its resource, one of a length, and one of twice that.
 const TURNS: usize = 3;
 /// Threads of a block where the whole GPU is kept busy.
 const THREADS: u64 = 256;

@@ -13,7 +13,7 @@ use super::QUANTITIES;
 pub enum Limit {
     /// It is apart by this share at most.
     Within(f64),
-    /// It is at least this share, and not more than a twentieth beyond what is stated.
+    /// It is at least this share, and not more than a twentieth beyond the stated value.
     AtLeast(f64),
     /// It lies between this share and that one.
     Between(f64, f64),
@@ -42,7 +42,7 @@ pub struct Known {
 }
 
 impl Known {
-    /// Whether a value is still what it was, to a tenth.
+    /// Whether a value is unchanged, to a tenth.
     pub fn holds(&self, ours: f64) -> bool {
         (ours / self.ours - 1.0).abs() <= 0.1
     }
@@ -77,7 +77,7 @@ impl Stated {
     /// Reads the file of the project that a folder lies in.
     ///
     /// # Errors
-    /// When it cannot be read or understood, or names what is not measured.
+    /// If it cannot be read or understood, or names an unmeasured quantity.
     pub fn read(folder: &Path) -> Result<Self, String> {
         const FILE: &str = "experiments/validation/peaks.yaml";
         let found = folder.ancestors().map(|folder| folder.join(FILE)).find(|path| path.is_file());
@@ -117,7 +117,7 @@ impl Stated {
         self.figures.iter().filter(move |figure| figure.stated.contains_key(machine))
     }
 
-    /// Keeps what is stated of one machine.
+    /// Keeps the stated values of one machine.
     pub fn retain(&mut self, machine: &str) {
         for figure in &mut self.figures {
             figure.stated.retain(|name, _| name == machine);

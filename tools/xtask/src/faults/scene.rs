@@ -49,7 +49,7 @@ impl Drop for Scene {
 }
 
 impl Scene {
-    /// Copies what is needed.
+    /// Copies the files needed.
     pub(super) fn new(root: &Path) -> Result<Self, String> {
         let folder = std::env::temp_dir().join(format!("counterpoint-faults-{}", std::process::id()));
         let mut scene = Scene { folder: folder.clone(), mounts: true };
@@ -153,7 +153,8 @@ impl Scene {
         Ok(Whole { time, bytes, files })
     }
 
-    /// Runs a job with a fault, looks at what is left, and does it once more without. Gives what came of it, in a word.
+    /// Runs a job with a fault, looks at the files left, and does it once more without. Gives the result, in
+    /// a word.
     pub(super) fn try_out(&self, job: Job, fault: &Fault, whole: &Whole) -> Result<&'static str, String> {
         let disk = if let Fault::Full(bytes) = fault { *bytes } else { 1 << 30 };
         self.mount(disk)?;
@@ -202,7 +203,7 @@ impl Scene {
         Ok(Ended { status: output.status.code(), err })
     }
 
-    /// Sets what may be done in the folders of the results.
+    /// Sets the permissions of the folders of the results.
     fn allow(&self, mode: u32) {
         let mut folders = vec![self.out()];
         while let Some(folder) = folders.pop() {

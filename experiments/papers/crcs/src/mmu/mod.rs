@@ -193,7 +193,7 @@ impl Owners {
         Ok(())
     }
 
-    /// Sends on what follows from a change of pages.
+    /// Sends the messages that follow from a change of pages.
     fn follow(&mut self, consequences: Vec<Consequence>, outbox: &mut Outbox) {
         let stats = &self.stats;
         for consequence in consequences {

@@ -86,7 +86,7 @@ struct Page {
     waiting: Vec<(usize, LaunchId)>,
 }
 
-/// How often what happened.
+/// Number of each event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Blocks counted, once for each page.
@@ -265,7 +265,7 @@ impl Ownership {
         }
     }
 
-    /// Tells those who wait for a page and may access it now.
+    /// Notifies the waiters for a page that may access it now.
     fn grant(&mut self, number: u64, out: &mut Vec<Consequence>) {
         let waiting = std::mem::take(&mut self.pages[number as usize].waiting);
         let (granted, rest): (Vec<_>, Vec<_>) =
@@ -371,7 +371,7 @@ impl Ownership {
         self.leave(number, out);
     }
 
-    /// Tells the scheduler of a page that has become available.
+    /// Notifies the scheduler of a page that has become available.
     fn count_in(&mut self, number: u64, out: &mut Vec<Consequence>) {
         let always = self.available == Available::Always;
         let page = &mut self.pages[number as usize];

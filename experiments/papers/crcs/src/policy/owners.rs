@@ -44,7 +44,7 @@ impl Owners {
     }
 }
 
-/// Where the next block goes, by what is known.
+/// The place of the next block, from the state.
 pub(super) trait Rule {
     /// The run begins, with this number of SMs.
     fn begin(&mut self, _sms: usize) {}

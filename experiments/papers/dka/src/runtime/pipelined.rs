@@ -25,7 +25,7 @@ pub(super) struct Plan {
     pub(super) barriers: bool,
 }
 
-/// Sends what is no pipeline as the runtime `serial` does.
+/// Sends steps outside of pipelines as the runtime `serial` does.
 struct Pipelined {
     others: Sender,
     plan: Plan,

@@ -1,4 +1,4 @@
-//! The policies `spatial` and `interleaved`: the tables, fed with what the CTA scheduler sees.
+//! The policies `spatial` and `interleaved`: the tables, fed with the CTA scheduler's events.
 
 pub mod tables;
 

@@ -89,8 +89,8 @@ pub struct Tables {
 }
 
 /// The blocks of each kernel on every core under interleaving, if the kernels pass the occupancy test: over the whole GPU each has at
-/// least as many as under spatial scheduling, and a core has room for those of all. `offers` are what cores offer, `demands` what a
-/// block of each kernel needs.
+/// least as many as under spatial scheduling, and a core has room for those of all. `offers` are the cores'
+/// resources, `demands` the needs of a block of each kernel.
 pub fn interleaved_blocks(offers: &[SmResources], demands: &[SmResources]) -> Option<Vec<u32>> {
     let (cores, kernels) = (offers.len() as u32, demands.len());
     if cores == 0 || kernels == 0 {

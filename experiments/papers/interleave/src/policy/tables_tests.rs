@@ -1,4 +1,5 @@
-//! The tables against the paper's examples, and against what must hold of any sequence of launches and blocks.
+//! The tables against the paper's examples, and against the invariants of any sequence of launches and
+//! blocks.
 
 use proptest::prelude::*;
 
@@ -12,7 +13,7 @@ fn block(threads: u32, registers: u32) -> SmResources {
     SmResources { threads, ctas: 1, registers: threads * registers, shared: 0 }
 }
 
-/// A kernel of the paper: its name, what a block needs, and the blocks that fit an SM.
+/// A kernel of the paper: its name, the needs of a block, and the blocks that fit an SM.
 type Paper = (&'static str, SmResources, u32);
 
 /// The kernels whose registers are published (Perf-Sat, ICPPW 2014, Table II).

@@ -34,7 +34,7 @@ pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     }
 }
 
-/// A tree of sums in place: that of all is in front, and behind it what has been added last to each place.
+/// A tree of sums in place: that of all is in front, and behind it the last addition to each place.
 fn tree(mut values: [f32; TOGETHER]) -> [f32; TOGETHER] {
     for half in [1, 2, 4, 8] {
         for place in (0..TOGETHER).step_by(2 * half) {

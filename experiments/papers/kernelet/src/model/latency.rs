@@ -5,8 +5,9 @@
 pub struct Latency {
     /// `L0`: cycles of a request without contention, from the specification.
     pub base: f64,
-    /// `a0`: cycles are this many times those in which the bandwidth serves what is outstanding; fitted. The paper counts the warps
-    /// of one SM against the bandwidth of the GPU, so that it holds the number of SMs, too.
+    /// `a0`: cycles are this many times those in which the bandwidth serves the outstanding requests; fitted.
+    /// The paper counts the warps of one SM against the bandwidth of the GPU, so that it holds the number of
+    /// SMs, too.
     pub slope: f64,
     /// `b0`: further cycles; fitted.
     pub offset: f64,

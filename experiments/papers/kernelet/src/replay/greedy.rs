@@ -1,4 +1,4 @@
-//! The greedy choices: by the model, and by what was measured.
+//! The greedy choices: by the model, and by measurements.
 
 use std::collections::BTreeMap;
 

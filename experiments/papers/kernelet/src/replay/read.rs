@@ -1,4 +1,4 @@
-//! Tables of what was measured, from CSV texts.
+//! Tables of measurements, from CSV texts.
 
 use std::collections::BTreeMap;
 
@@ -88,7 +88,7 @@ impl Kernel {
     }
 }
 
-/// The kernels that are known so far, and what is wrong.
+/// The kernels that are known so far, and the errors.
 struct Reading {
     errors: Diagnostics,
     names: BTreeMap<String, usize>,

@@ -1,6 +1,6 @@
 //! Kernel consolidation (Ravi et al., HPDC 2011), the paper's BASE: whole kernels in the order of their arrival, each on a stream of its
-//! own. The next one gets what the one before leaves over of the SMs, which is something only when that one has placed its last
-//! block.
+//! own. The next one gets the room that the one before leaves on the SMs, and there is none before its last
+//! block is placed.
 
 use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;

@@ -92,7 +92,7 @@ impl Like {
 }
 
 impl GpuParams {
-    /// The GPU with what the device says of itself.
+    /// The GPU with the device's description of itself.
     ///
     /// # Errors
     /// If there is more than one device.

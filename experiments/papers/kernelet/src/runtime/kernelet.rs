@@ -17,7 +17,7 @@ use crate::model::{Unit, Unsolvable};
 use crate::schedule::prune::Thresholds;
 use crate::schedule::{Choices, Options, Profile};
 
-/// The span of all profiles; of one kernel it shows what was found, and of two what they use of the GPU.
+/// The span of all profiles; of one kernel it shows the profile, and of two their use of the GPU.
 pub(crate) const PROFILES: &str = "profiles";
 
 /// The unit that gets idle and ready as a whole in the model.

@@ -67,7 +67,7 @@ fn only_step(steps: &[Step]) -> Option<&Step> {
 /// An application's name, its launch and its results.
 type Launched<'a> = (&'a str, &'a LaunchStep, &'a [BufferId]);
 
-/// The launch of each application, with what it is called and its results.
+/// The launch of each application, with its name and its results.
 ///
 /// # Errors
 /// If one does something else.

@@ -65,7 +65,7 @@ impl Queue {
         Queue { coming, pending: Vec::new() }
     }
 
-    /// Takes in what has come until now; gives what that is.
+    /// Takes in the arrivals until now, and returns them.
     pub(super) fn admit(&mut self, now: SimTime) -> &[Instance] {
         let before = self.pending.len();
         while let Some(instance) = self.coming.pop_if(|instance| instance.arrival <= now) {

@@ -6,7 +6,7 @@ use super::gpu::Gpu;
 use super::program::Program;
 use crate::schedule::slices::{Fill, feasible, most};
 
-/// The SMs of a run, and what blocks of its kernels need of them.
+/// The SMs of a run, and the needs of its kernels' blocks on them.
 #[derive(Clone, Debug)]
 pub(super) struct Room {
     /// SMs.

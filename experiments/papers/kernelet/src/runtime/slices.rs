@@ -1,5 +1,5 @@
-//! Slices of given sizes: the first two kernels that are pending run together, with the blocks on an SM that the file says. For
-//! measurements, and as what a scheduler without a model does.
+//! Slices of given sizes: the first two kernels that are pending run together, with the blocks on an SM that
+//! the file says. For measurements, and as a scheduler without a model.
 
 use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;

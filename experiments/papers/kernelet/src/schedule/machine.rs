@@ -142,7 +142,8 @@ mod tests {
         }
     }
 
-    /// Threads and block slots limit six of them; MM and MRIQ are limited by what the paper does not print, here by registers.
+    /// Threads and block slots limit six of them; MM and MRIQ are limited by a resource that the paper does
+    /// not print, here by registers.
     #[test]
     fn resources_allow_as_many_blocks_as_the_occupancy_implies() {
         let machine = Machine::c2050(Memory::constant(400.0));

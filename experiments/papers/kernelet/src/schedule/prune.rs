@@ -86,7 +86,7 @@ mod tests {
         pruned(|first, second| (first.pur - second.pur).abs() < pur || (first.mur - second.mur).abs() < mur)
     }
 
-    /// The cells of Table 6, each with what a rule gives for it.
+    /// The cells of Table 6, each with the result of a rule for it.
     fn cells(rule: impl Fn(f64, f64) -> usize) -> Vec<(usize, usize)> {
         let rows = ALPHA_M.iter().zip(&PRUNED);
         let cells =

@@ -46,8 +46,8 @@ pub fn minimum(measured: &[Sliced], unsliced: f64, limit: f64) -> Option<u32> {
     cheap.map(|sliced| sliced.blocks).min()
 }
 
-/// Blocks of two kernels that an SM holds together, of each at least one. `offer` is what the SM has, `demands` what a block of each
-/// kernel needs.
+/// Blocks of two kernels that an SM holds together, at least one of each. `offer` gives the SM's resources,
+/// `demands` the needs of a block of each kernel.
 pub fn feasible(offer: &SmResources, demands: [&SmResources; 2], fill: Fill) -> Vec<[u32; 2]> {
     let [first, second] = demands.map(of_one_block);
     let all = (1..=occupancy::blocks(offer, &first)).flat_map(|blocks| {

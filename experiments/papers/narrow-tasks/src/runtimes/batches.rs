@@ -36,7 +36,7 @@ pub(super) trait DoesBatches {
     /// The kernel for some tasks of a step.
     fn batch(&self, driver: &Driver<'_>, key: &Key, step: &[Task], tasks: &[Task]) -> Result<Batch, Fault>;
 
-    /// Looks at what the kernel of a batch has left, besides the results of tasks.
+    /// Looks at the memory that the kernel of a batch has left, besides the results of tasks.
     async fn check(
         &self,
         _driver: &mut Driver<'_>,
@@ -102,7 +102,7 @@ impl Batches<'_> {
         Ok(())
     }
 
-    /// Copies what tasks need or have made, if it is copied now.
+    /// Copies inputs or results of tasks, if they are copied now.
     async fn copies(
         &self,
         driver: &mut Driver<'_>,

@@ -2,8 +2,9 @@
 //! blocks is a task.
 //!
 //! The kernel (`cuda/fusion.h`) is part of the application's module. All its blocks have as many threads, and
-//! each has as many registers and as much shared memory as the largest task needs: a small task leaves of its block idle what it does
-//! not need. The kernel ends with its longest task, so a task's latency is the kernel's, however short it is itself.
+//! each has as many registers and as much shared memory as the largest task needs: a small task leaves the
+//! rest of its block idle. The kernel ends with its longest task, so a task's latency is the kernel's,
+//! however short it is itself.
 //!
 //! A block executes a task with all its threads, as the paper's sub-tasks of 256 threads do: a task that was written for any number
 //! of threads and blocks does its work in one block then. With `threads: 0` each block of a task is one of the kernel's, with the

@@ -58,7 +58,7 @@ struct Tasks<'a> {
 }
 
 impl Tasks<'_> {
-    /// Sends what each task copies one way, in its stream.
+    /// Sends each task's copies in one direction, in its stream.
     async fn copies(
         &self,
         driver: &mut Driver<'_>,

@@ -220,7 +220,7 @@ pub(super) fn blocks(
     Ok(if wanted == 0 { most } else { wanted })
 }
 
-/// Copies what tasks need, or what they have made, in streams that take turns, and waits for it.
+/// Copies inputs or results of tasks in streams that take turns, and waits for it.
 ///
 /// # Errors
 /// If a buffer has been freed.

@@ -183,7 +183,7 @@ impl Seen {
 /// Executor warps of the blocks that are measured: few, so that they hardly take turns from the scheduler warp, or all.
 const FEW: u32 = 4;
 const ALL: u32 = 31;
-/// Where the tasks lie that follow each other; the first of them waits for what the caches of nobody hold yet.
+/// The places of consecutive tasks; the first of them waits for bytes that no cache holds yet.
 const ROW: u32 = 9;
 
 /// A task that waits for the one of an entry.
@@ -197,7 +197,7 @@ fn between(demand: Demand) -> f64 {
     run(ALL, 32, &tasks).gap(ROW, ROW + 1)
 }
 
-/// Asserts that a cost of the model is what was found, to a part of it.
+/// Asserts that a cost of the model equals the measurement, to a part of it.
 #[track_caller]
 fn costs(name: &str, found: f64, tolerance: f64) {
     super::costs(&format!("pagoda.{name}"), found, tolerance);

@@ -78,7 +78,7 @@ fn reckoned(name: &str) -> f64 {
     Configured::with(&registry(), MODEL, &[]).number("gpu.model", &format!("state_machines.{name}"))
 }
 
-/// Asserts that a cost of the model is what was found, to a part of it.
+/// Asserts that a cost of the model equals the measurement, to a part of it.
 #[track_caller]
 fn costs(name: &str, found: f64, tolerance: f64) {
     let known = reckoned(name);

@@ -12,7 +12,7 @@ use counterpoint_tests::probe::{MODEL, STEPPED, cycles};
 
 use super::{Resident, amount, block};
 
-/// Threads of a block, two warps of it, and bytes of what each block of a task reads and writes.
+/// Threads of a block, two warps of it, and bytes that each block of a task reads and writes.
 const THREADS: u32 = 64;
 const NUMBERS: u32 = 4 * THREADS;
 /// Blocks of a task at most.
@@ -63,7 +63,8 @@ fn run(machine: &str, blocks: u32, tasks: u32, of: u32) -> RunSummary {
 
 /// The same on a machine with settings.
 fn run_on(machine: &str, sets: &[&str], blocks: u32, tasks: u32, of: u32) -> RunSummary {
-    // The queue, its tasks, what each block of a task reads and writes, and the list of what is done.
+    // The queue, its tasks, the bytes that each block of a task reads and writes, and the list of finished
+    // tasks.
     let numbers = BYTES * u64::from(1 + tasks);
     let results = numbers + u64::from(tasks * MOST * NUMBERS);
     let done = results + u64::from(tasks * MOST * NUMBERS);
@@ -121,7 +122,7 @@ fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Asserts that a cost of the model is what was found, to a part of it.
+/// Asserts that a cost of the model equals the measurement, to a part of it.
 #[track_caller]
 fn costs(name: &str, found: f64, tolerance: f64) {
     super::costs(&format!("gemtc.{name}"), found, tolerance);

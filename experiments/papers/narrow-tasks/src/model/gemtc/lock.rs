@@ -18,7 +18,7 @@ pub(super) enum Section {
     Enter,
 }
 
-/// How long things take at the lock, in cycles; `costs` says what each is.
+/// Times of actions at the lock, in cycles; each is described in `costs`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LockCosts {
     pub(super) take: u64,
@@ -77,7 +77,7 @@ impl Lock {
         true
     }
 
-    /// The holder knows what it does with it.
+    /// Sets the end of the holder's section, whose kind is now known.
     pub(super) fn hold(&mut self, section: Section) {
         let (alone, trips) = self.costs.section(section);
         self.until = Some(self.since + alone.max(trips * self.looks()));

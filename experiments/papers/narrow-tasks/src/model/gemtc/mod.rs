@@ -33,7 +33,7 @@ const DONE: u64 = 12;
 struct Super {
     tasks: Tasks,
     lock: Lock,
-    /// Where the queue, its entries and the list of what is done lie.
+    /// The places of the queue, its entries and the list of finished tasks.
     queue: u64,
     entries: u64,
     done: u64,
@@ -114,7 +114,7 @@ impl Super {
         Some(front)
     }
 
-    /// Enters a task in the list of what is done.
+    /// Enters a task in the list of finished ones.
     fn enter(&self, task: u32, device: &mut Device<'_>) {
         let place = self.word(DONE, device);
         device.put(self.done + 4 * u64::from(place), &task.to_le_bytes());

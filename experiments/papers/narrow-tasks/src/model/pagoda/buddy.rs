@@ -1,9 +1,9 @@
 //! The allocator of a MasterKernel block's task memory: a binary buddy tree in an array (Pagoda, PPoPP 2017, section 5.1).
 //!
 //! This is the pure twin of the tree in `cuda/pagoda.h`, which the scheduler warp keeps in shared memory, 32 lanes
-//! at a time. A node is marked if it is allocated, lies within what is allocated, or contains something that is: so a marked node's
-//! parent is marked. Executors only mark what they give back; the scheduler frees it before it allocates again, and is the only one
-//! who touches the tree, which therefore needs no lock.
+//! at a time. A node is marked if it is allocated, lies within an allocated one, or contains one: so a marked
+//! node's parent is marked. Executors only mark the pieces that they give back; the scheduler frees them
+//! before it allocates again, and is the only one to touch the tree, which therefore needs no lock.
 //!
 //! The paper's text says that node sizes "no smaller than the request" are searched, and that there are 128 nodes: 64 leaves of 512
 //! bytes under 32 KiB are 127, and slot 0 of the array is not used. It frees by the place in memory; a place is that of several
@@ -73,7 +73,7 @@ impl Buddy {
         self.returned[node.0 as usize] = true;
     }
 
-    /// The scheduler frees what has been given back.
+    /// The scheduler frees the pieces given back.
     pub fn free_returned(&mut self) {
         for node in 1..self.returned.len() as u32 {
             if std::mem::take(&mut self.returned[node as usize]) {
@@ -195,7 +195,8 @@ mod tests {
     }
 
     proptest! {
-        /// The tree gives what a list of intervals gives, whatever is asked for and given back, and a marked node's parent is marked.
+        /// The tree gives the same pieces as a list of intervals, for all requests and returns, and a marked
+        /// node's parent is marked.
         #[test]
         fn the_tree_is_an_allocator_of_aligned_intervals(
             log in 0_u32..=6, actions in prop::collection::vec((any::<bool>(), 0_u32..40_000, any::<u16>()), 1..120),

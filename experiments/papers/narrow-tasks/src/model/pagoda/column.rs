@@ -1,5 +1,5 @@
-//! A column of the TaskTable and the block of the MasterKernel that has it: where its scheduler warp is in its sweep, and what its executor
-//! warps are busy with.
+//! A column of the TaskTable and the block of the MasterKernel that has it: the place of its scheduler warp
+//! in its sweep, and the work of its executor warps.
 
 use counterpoint_hardware::gpu::model::state_machine::{ENDLESS, Warp};
 use counterpoint_protocols::launch::CtaCounts;

@@ -236,7 +236,7 @@ impl Masters {
         of.into_iter().for_each(|column| self.look_again(column, device));
     }
 
-    /// The table is not what it was when a sweep was planned.
+    /// The table has changed since a sweep was planned.
     fn look_again(&mut self, number: usize, device: &mut Device<'_>) {
         let Some((_, column)) = self.columns.get_mut(number) else { return };
         let Doing::Sweep { planned, .. } = column.doing else { return };
@@ -257,7 +257,7 @@ impl Masters {
         put_to_work(column.sm, number, work, &self.costs, device);
     }
 
-    /// A scheduler warp has done what it was at. Gives the block if it has ended.
+    /// A scheduler warp has finished its work. Gives the block if it has ended.
     fn scheduler_done(&mut self, number: u32, device: &mut Device<'_>) -> Result<Option<Ended>, Fault> {
         let number = number as usize;
         let (id, column) = &mut self.columns[number];
@@ -356,7 +356,7 @@ impl Masters {
         }
     }
 
-    /// An executor warp has ended what it was given.
+    /// An executor warp has finished its work.
     fn executor_done(&mut self, number: u32, slot: u32, device: &mut Device<'_>) -> Result<(), Fault> {
         let (id, column) = &mut self.columns[number as usize];
         let Some(master) = self.all.get_mut(id) else { return Ok(()) };

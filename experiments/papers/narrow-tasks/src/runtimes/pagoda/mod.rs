@@ -8,8 +8,9 @@
 //! Warps that poll are warps that issue: they take turns from tasks on their SM, and an idle MasterKernel is nearly as much work for the
 //! simulator as a busy GPU.
 //!
-//! The pure parts know no time and no bus: [`task_table`] is the CPU's table, [`entry`] says which tasks fit into it. The twins of what the
-//! MasterKernel does with its table and keeps in shared memory are in [`crate::model::pagoda`].
+//! The pure parts know no time and no bus: [`task_table`] is the CPU's table, [`entry`] says which tasks fit
+//! into it. The twins of the MasterKernel's actions on its table, and of its state in shared memory, are in
+//! [`crate::model::pagoda`].
 
 pub mod entry;
 mod prepare;

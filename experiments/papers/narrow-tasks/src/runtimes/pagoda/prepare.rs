@@ -1,4 +1,4 @@
-//! An application that has MasterKernels: their code, their tables and stop words, and what is wrong with its tasks.
+//! An application that has MasterKernels: their code, their tables and stop words, and errors in its tasks.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
