@@ -46,7 +46,7 @@
 //! }
 //!
 //! let mut bench = Bench::new(Hertz::new(1_000_000_000), || Priority);
-//! (cycle, message): messages there at cycle 5 go in three cycles, the urgent ones first.
+//! // (cycle, message): messages there at cycle 5 go in three cycles, the urgent ones first.
 //! bench.drive::<u64>("normal", None, vec![(5, 10), (9, 11)]);
 //! bench.drive::<u64>("urgent", None, vec![(5, 1), (5, 2)]);
 //! let out = bench.probe::<u64>("out", None);
