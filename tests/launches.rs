@@ -74,7 +74,7 @@ pub struct Arguments {
     pub bytes: Vec<u8>,
     /// Their values by index.
     pub params: BTreeMap<u32, i128>,
-    /// Where the buffers among them lie.
+    /// Places of the buffers among them.
     pub allocations: BTreeMap<u32, Range<u64>>,
 }
 

@@ -58,7 +58,7 @@ fn publishing(at: usize, scope: Scope, legacy: bool) -> Vec<(&'static str, Vec<O
     all
 }
 
-/// How a thread looks at a flag.
+/// A thread's look at a flag.
 fn looking(at: usize, into: usize, scope: Scope, legacy: bool) -> Vec<(&'static str, Vec<Op>)> {
     let mut all = vec![
         ("volatile", vec![read(at, into, Strength::Volatile)]),

@@ -32,9 +32,9 @@ pub fn mean(summary: &RunSummary, name: &str) -> (u64, f64) {
 pub struct Block {
     /// The SM.
     pub sm: u64,
-    /// When it began.
+    /// Its beginning.
     pub start: SimTime,
-    /// When it ended.
+    /// Its end.
     pub end: SimTime,
     /// Its launch.
     pub launch: u64,

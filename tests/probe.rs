@@ -46,7 +46,7 @@ impl Default for Probe<'_> {
 pub struct Counts(RunSummary);
 
 impl Counts {
-    /// When the run ended.
+    /// The end of the run.
     pub fn end(&self) -> SimTime {
         self.0.report.outcome.time()
     }

@@ -77,7 +77,7 @@ pub fn attempt_with(request: &RunRequest, registry: Registry) -> Result<RunSumma
     run(request, &Arc::new(registry), &Progress::default()).map_err(told)
 }
 
-/// Why a run does not begin.
+/// The reason for which a run does not begin.
 pub fn refusal(request: &RunRequest) -> String {
     match attempt(request) {
         Ok(summary) => panic!("it began, and {}", summary.ending()),

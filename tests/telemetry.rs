@@ -103,7 +103,7 @@ fn a_run_is_one_tree_down_to_its_warps() {
         assert!(own().count() > 0);
         assert_eq!(own().map(|warp| amount(warp, "warp_insn")).sum::<u64>(), amount(cta, "warp_insn"));
     }
-    // Whatever a scheduler does with a cycle belongs to one block.
+    // A scheduler's use of a cycle belongs to one block.
     let all: u64 = ctas.iter().map(|cta| slots(cta)).sum();
     let cycles = count(&summary, "gpu.sm[", "active_cycles");
     assert_eq!(all, 2 * cycles, "two schedulers");

@@ -1,4 +1,5 @@
-//! Where two runs part: narrowing the interval of their first difference, pass by pass, to a clock cycle.
+//! The point at which two runs part: narrowing the interval of their first difference, pass by pass, to a
+//! clock cycle.
 
 use counterpoint_framework::kernel::SnapshotTimes;
 use counterpoint_framework::time::{Clock, Hertz, SimTime};
@@ -10,7 +11,7 @@ const SNAPSHOTS: u64 = 64;
 /// One pass: the notes of both runs, and the time at which they stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pass {
-    /// When hashes are noted.
+    /// Times of the hashes.
     pub times: SnapshotTimes,
     /// Nothing after it is of interest.
     pub stop_at: Option<SimTime>,
@@ -19,7 +20,7 @@ pub struct Pass {
 /// A component that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Differing {
-    /// Where it is.
+    /// Its path.
     pub path: String,
     /// The cycle of its clock in the interval.
     pub cycle: u64,

@@ -19,7 +19,7 @@ pub(crate) struct Statistic {
 /// A line of `exposure.csv`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ExposedSpan {
-    /// Which activity it belongs to.
+    /// Its activity.
     pub(crate) activity: String,
     /// The time that was exposed, in picoseconds.
     pub(crate) exposed: f64,

@@ -11,7 +11,7 @@ use counterpoint_framework::testing::toys;
 use counterpoint_framework::time::SimTime;
 use counterpoint_framework::topology::{self, RunReport};
 
-/// When which number came, in picoseconds.
+/// Arrivals of numbers, in picoseconds.
 #[derive(Default)]
 struct Log(Mutex<Vec<(u64, u64)>>);
 

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-/// How strong an access is.
+/// The strength of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Strength {
     Weak,

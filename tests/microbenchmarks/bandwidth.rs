@@ -67,7 +67,7 @@ struct Loads<'a> {
     from: Source,
 }
 
-/// Whose lines they load.
+/// The lines that they load.
 #[derive(Clone, Copy, PartialEq)]
 enum Source {
     /// All those of one slice.

@@ -87,7 +87,7 @@ fn blocks_begin_and_end_as_fast_as_on_stepped_sms() {
     assert!((0.97..1.03).contains(&ratio), "{ratio}");
 }
 
-/// Which sectors the loads of a probe want.
+/// The sectors that the loads of a probe want.
 #[derive(Clone, Copy, Debug)]
 enum Wanted {
     /// All the same one.

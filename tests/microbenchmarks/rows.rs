@@ -17,7 +17,7 @@ const SETS: [&str; 5] = [
     "gpu.slice_hash=none",
 ];
 
-/// Where a hop leads, within an L2 slice and its channel.
+/// The target of a hop, within an L2 slice and its channel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum To {
     /// The next line of the same row.

@@ -1,4 +1,4 @@
-//! How often the units of an SM take an instruction: as often as their number and initiation intervals say.
+//! Throughput of an SM's units: it follows from their number and initiation intervals.
 //!
 //! Operands are immediate, so that no bank of the register file is read twice in a cycle; the cost of banks
 //! is measured by itself. Counts are taken while all warps run: schedulers are served in a fixed order (as

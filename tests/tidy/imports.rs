@@ -5,7 +5,8 @@
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// Where a path begins: the module of the file, and the name that the crate has for itself besides `crate`.
+/// The beginning of a path: the module of the file, and the name that the crate has for itself besides
+/// `crate`.
 #[derive(Clone, Copy)]
 pub(super) struct Origin<'a> {
     /// Modules between the crate's root and the file's own code: 0 in `lib.rs`, 2 in `program/decode.rs`.

@@ -26,7 +26,7 @@ pub struct Command {
     pub stream: u32,
     /// The work.
     pub work: Work,
-    /// How a copy is recorded.
+    /// The recording of a copy.
     pub title: Option<Title>,
 }
 
@@ -72,7 +72,7 @@ pub enum Work {
 /// A copy between host and device memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Copy {
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
     /// Address in host memory.
     pub host: u64,
@@ -84,7 +84,7 @@ pub struct Copy {
     pub tag: LineTag,
 }
 
-/// Which way a copy goes.
+/// The direction of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
     /// Host memory to device memory.
@@ -125,7 +125,7 @@ pub enum BusMessage {
     Read {
         /// Names the access to the device.
         tag: Tag,
-        /// Where.
+        /// The address.
         address: u64,
         /// Number of bytes.
         bytes: u32,
@@ -134,7 +134,7 @@ pub enum BusMessage {
     Write {
         /// Names the access to the device.
         tag: Tag,
-        /// Where.
+        /// The address.
         address: u64,
         /// The values.
         data: Box<[u8]>,
@@ -212,7 +212,7 @@ pub enum ToCopyEngine {
         stream: u32,
         /// The copy.
         copy: Copy,
-        /// How it is recorded.
+        /// Its recording.
         title: Option<Title>,
     },
     /// A page of a copy that goes page by page.

@@ -9,7 +9,7 @@ use crate::memory::Tag;
 /// To or from a device.
 #[derive(Clone, Debug, Hash)]
 pub struct DeviceMessage {
-    /// Which device.
+    /// The device.
     pub device: u32,
     /// The message.
     pub message: BusMessage,
@@ -35,14 +35,14 @@ pub enum HostAccess {
     Track {
         /// The device.
         device: u32,
-        /// Where the range lies, and where it goes.
+        /// The place of the range, and its destination.
         copy: Copy,
     },
     /// Reads.
     Read {
         /// Names the access.
         tag: Tag,
-        /// Where.
+        /// The address.
         address: u64,
         /// Number of bytes.
         bytes: u32,
@@ -51,7 +51,7 @@ pub enum HostAccess {
     Write {
         /// Names the access.
         tag: Tag,
-        /// Where.
+        /// The address.
         address: u64,
         /// The values.
         data: Box<[u8]>,
@@ -107,7 +107,7 @@ pub enum StorageRequest {
     Read {
         /// Names the request.
         tag: Tag,
-        /// Which file.
+        /// The file.
         file: FileIndex,
         /// From where.
         offset: u64,
@@ -118,9 +118,9 @@ pub enum StorageRequest {
     Write {
         /// Names the request.
         tag: Tag,
-        /// Which file.
+        /// The file.
         file: FileIndex,
-        /// Where to.
+        /// The destination.
         offset: u64,
         /// The values.
         data: Box<[u8]>,

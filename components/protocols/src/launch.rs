@@ -51,9 +51,9 @@ pub struct Launch {
     pub extra: Extra,
     /// The kernel.
     pub kernel: Arc<Kernel>,
-    /// Where its instructions lie, [`Kernel::INSTRUCTION_BYTES`] each.
+    /// Address of its instructions, [`Kernel::INSTRUCTION_BYTES`] each.
     pub code: u64,
-    /// Where the `.global` and `.const` variables of its module begin.
+    /// Addresses of the `.global` and `.const` variables of its module.
     pub variables: VariableBases,
     /// The textures that it may fetch from.
     pub textures: Arc<Textures>,
@@ -69,7 +69,7 @@ pub struct Launch {
     pub registers: u32,
     /// The values of the kernel's parameters, laid out as PTX declares them.
     pub params: Arc<[u8]>,
-    /// Where constant caches look for them.
+    /// Their address for constant caches.
     pub parameters: u64,
     /// The device memory that the kernel may touch.
     pub memory: Arc<Allocations>,
@@ -90,7 +90,7 @@ impl LaunchName {
         LaunchName { id, kernel: kernel.into() }
     }
 
-    /// Which launch it is.
+    /// The launch.
     pub fn id(&self) -> LaunchId {
         self.id
     }
@@ -180,7 +180,7 @@ pub type LaunchServer = Socket<LaunchEvent, ToScheduler>;
 pub struct RunCta {
     /// Its launch.
     pub launch: Arc<Launch>,
-    /// Which block, counting x first.
+    /// Index of the block, counting x first.
     pub index: u32,
     /// The number of the SM that runs it (`%smid`).
     pub sm: u32,
@@ -205,7 +205,7 @@ pub enum SmEvent {
     CtaDone {
         /// Its launch.
         launch: LaunchId,
-        /// Which block.
+        /// Index of the block.
         index: u32,
         /// Its counts.
         counts: CtaCounts,

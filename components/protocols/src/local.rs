@@ -34,7 +34,7 @@ impl Capacity {
 /// The local memory of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LocalMemory {
-    /// Where it begins, at a multiple of 128.
+    /// Its beginning, at a multiple of 128.
     pub base: u64,
     /// Bytes of a thread, a multiple of 4: the need of the most demanding kernel of the device; 0 if none
     /// needs any.

@@ -56,7 +56,7 @@ pub struct MemRequest {
     pub line: u64,
     /// Names the request to its requester.
     pub tag: Tag,
-    /// Which client of the network asks; the network sets it and returns the reply there.
+    /// The requesting client of the network; the network sets it and returns the reply there.
     pub client: u32,
     /// On whose behalf.
     pub label: Label,
@@ -106,7 +106,7 @@ pub struct MemReply {
     pub line: u64,
     /// The requester's name for the request.
     pub tag: Tag,
-    /// Which client of the network asked.
+    /// The requesting client of the network.
     pub client: u32,
     /// The result.
     pub result: MemResult,

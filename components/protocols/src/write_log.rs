@@ -8,7 +8,7 @@ use counterpoint_framework::time::SimTime;
 use crate::memory::{ByteMask, LINE_BYTES, Line};
 use crate::preload::is_part;
 
-/// Where a write arrived.
+/// The memory at which a write arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
     /// Host memory.
@@ -20,19 +20,19 @@ pub enum Place {
 /// A write to a watched buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// When it was done.
+    /// Its time.
     pub time: SimTime,
-    /// Where.
+    /// Its place.
     pub place: Place,
     /// The name of the buffer.
     pub buffer: Arc<str>,
-    /// Where it begins, in bytes from the buffer's beginning.
+    /// Its beginning, in bytes from the buffer's beginning.
     pub offset: u64,
     /// The new bytes.
     pub bytes: Box<[u8]>,
 }
 
-/// Where a watched buffer lies.
+/// The place of a watched buffer.
 #[derive(Debug)]
 struct Watched {
     place: Place,

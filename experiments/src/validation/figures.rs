@@ -27,7 +27,7 @@ pub struct Kernel {
     pub sets: Vec<String>,
     /// Counts, by the names of [`QUANTITIES`] and `cycles`.
     pub figures: BTreeMap<String, f64>,
-    /// Why some of these are further apart than they may be, by name.
+    /// Reasons for which some of these are further apart than they may be, by name.
     #[serde(default)]
     pub causes: BTreeMap<String, String>,
     /// Processor seconds that it took.
@@ -113,7 +113,7 @@ pub fn kernel(
     Ok(KernelRun { figures, cpu_seconds: seconds - seconds_before })
 }
 
-/// When each launch ended.
+/// The end of each launch.
 fn ends(summary: &RunSummary) -> Vec<SimTime> {
     let launches = summary.report.trace.spans.iter().filter(|span| is_launch(span));
     let mut ends: Vec<SimTime> = launches.map(|span| span.end).collect();

@@ -28,7 +28,7 @@ pub struct Machine {
     pub kernels: Vec<Kernel>,
     /// Core cycles, by name of the probe.
     pub latencies: BTreeMap<String, f64>,
-    /// Why some of these are further apart than they may be, by name of the probe.
+    /// Reasons for which some of these are further apart than they may be, by name of the probe.
     #[serde(default)]
     pub causes: BTreeMap<String, String>,
 }

@@ -34,9 +34,9 @@ pub struct Row {
     pub ours: f64,
     /// Theirs.
     pub theirs: f64,
-    /// How far they may be apart.
+    /// The allowed difference.
     pub limit: f64,
-    /// Why they are further apart, if that is known.
+    /// The reason for a larger one, if it is known.
     pub cause: Option<String>,
 }
 

@@ -43,7 +43,7 @@ pub trait Component: Sized + 'static {
     const LINK_WEIGHT: u32 = 0;
     /// Parameters: a struct with `derive(Params)`, or `()`.
     type Params: Params;
-    /// How it is connected: a struct with `derive(Ports)`.
+    /// Ports: a struct with `derive(Ports)`.
     type Ports: Ports;
     /// Statistics: a struct with `derive(Default, Stats)`, or `()`.
     type Stats: Stats;
@@ -71,7 +71,7 @@ pub trait Component: Sized + 'static {
 pub struct Environment {
     /// Resources of the run, one of each type; see [`Context::resource`].
     pub resources: Arc<Resources>,
-    /// Which spans are kept.
+    /// The spans that are kept.
     pub recording: Recording,
     /// Components name their samples: only a run that takes samples needs it.
     pub sampled: bool,

@@ -75,7 +75,7 @@ impl<S: Stats> Context<S> {
         self.equipment.visit(visitor);
     }
 
-    /// Where the component is in the machine.
+    /// The component's place in the machine.
     pub fn path(&self) -> &str {
         &self.path
     }

@@ -33,7 +33,7 @@ pub trait Variant<F: ?Sized + 'static>: 'static {
     fn build(params: &Self::Params) -> Result<Box<F>, String>;
 }
 
-/// Which trait a family belongs to.
+/// The trait of a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FamilyId(TypeId);
 
@@ -331,7 +331,7 @@ fn chosen<'n>(node: &'n Node, none: &'n Node) -> Option<(&'n str, Span, &'n Node
 pub struct Lacking {
     /// The parameter.
     pub parameter: &'static str,
-    /// Where it is set, unless it has its default.
+    /// The place where it is set, unless it has its default.
     pub place: Option<Span>,
     /// The chosen variant.
     pub chosen: String,

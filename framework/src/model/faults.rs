@@ -256,7 +256,7 @@ impl<M: Message> Injector<M> {
         fate
     }
 
-    /// When a message that arrived here is to arrive at the receiver.
+    /// The time at which a message that arrived here is due at the receiver.
     fn target(&self, arrived: SimTime, clock: Clock) -> SimTime {
         match self.rest {
             Latency::Time(time) => arrived + time,

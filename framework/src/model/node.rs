@@ -192,7 +192,7 @@ impl SourceMap {
         Span { file, start: 0, end: self.text(file).len() as u32 }
     }
 
-    /// Where a span begins.
+    /// The beginning of a span.
     pub fn place(&self, span: Span) -> Place<'_> {
         let Some(source) = self.files.get(span.file.0 as usize) else {
             return Place { name: "", line: 1, column: 1 };

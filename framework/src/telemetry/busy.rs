@@ -1,4 +1,4 @@
-//! When a part of a component is busy: a direction of a link, a channel of memory, a disk.
+//! Busy periods of a part of a component: a direction of a link, a channel of memory, a disk.
 //!
 //! Periods that touch are one. They become spans of level [`Level::Ctas`]; a run that keeps coarser ones has all of
 //! them as one, with the time that they take together.

@@ -10,7 +10,7 @@ use super::span::{Attributes, Lane, Level, Span, SpanId};
 use crate::kernel::Local;
 use crate::time::SimTime;
 
-/// Which spans a run keeps.
+/// The spans that a run keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recording {
     /// The finest.

@@ -1,4 +1,4 @@
-//! How much work has been done, for someone who watches a run from outside.
+//! The amount of work done, for an observer of a run from outside.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

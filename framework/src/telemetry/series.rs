@@ -20,9 +20,9 @@ pub struct Series {
 pub struct Point {
     /// The end of the interval.
     pub time: SimTime,
-    /// Which counter.
+    /// The counter.
     pub counter: usize,
-    /// How much was added within the interval.
+    /// The increase within the interval.
     pub increase: u64,
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::time::SimTime;
 
-/// How fine a span is; a run keeps those up to a chosen level.
+/// The level of a span; a run keeps those up to a chosen one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Nothing.
@@ -75,7 +75,7 @@ pub struct Span {
     pub id: SpanId,
     /// The span that it is part of.
     pub parent: Option<SpanId>,
-    /// How fine it is.
+    /// Its level.
     pub level: Level,
     /// The event.
     pub name: Cow<'static, str>,
@@ -104,7 +104,7 @@ impl Span {
         }
     }
 
-    /// How long it lasted.
+    /// Its duration.
     pub fn duration(&self) -> SimTime {
         self.end.saturating_sub(self.start)
     }

@@ -318,7 +318,7 @@ impl Bench {
     }
 }
 
-/// How a bench ended.
+/// The end of a bench.
 pub struct BenchReport {
     /// The end.
     pub outcome: Outcome,

@@ -34,7 +34,7 @@ pub struct Span {
 }
 
 impl Edge {
-    /// When the edge happens.
+    /// The time of the edge.
     pub const fn time(self) -> SimTime {
         SimTime::from_ps(self.time)
     }

@@ -17,7 +17,7 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// When the wire is free again.
+    /// The time at which the wire is free again.
     pub const fn free(&self) -> SimTime {
         self.free
     }

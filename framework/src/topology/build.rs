@@ -16,7 +16,7 @@ const DEFAULT_CAPACITY: u32 = 4;
 
 /// Report of a run.
 pub struct RunReport {
-    /// How it ended.
+    /// Its outcome.
     pub outcome: Outcome,
     /// The statistics of all components, in the order of their paths.
     pub stats: Vec<StatRow>,

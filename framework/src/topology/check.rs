@@ -172,12 +172,12 @@ struct Checker<'a> {
     diagnostics: &'a mut Diagnostics,
     /// For each port, by index: the texts that join it to something.
     uses: BTreeMap<(usize, &'a str), Uses>,
-    /// Where the two ends of a link were joined first.
+    /// The place where the two ends of a link were joined first.
     joined: BTreeMap<(End<'a>, End<'a>), Span>,
     /// Lines that are there twice, and lines whose ends do not suit each other: one report serves all their elements.
     repeated: BTreeSet<Span>,
     mismatched: BTreeSet<Span>,
-    /// Where overlays put components that do not suit a link.
+    /// The places where overlays put components that do not suit a link.
     unsuited: BTreeSet<Span>,
 }
 

@@ -41,7 +41,8 @@ pub(super) struct Flat {
     /// Messages for missing names, each with the path that was written, unless it is for an overlay whose own
     /// place is missing.
     pub missing: Vec<(String, Diagnostic)>,
-    /// Where overlays put components that do not suit a link: their ports are not called unconnected.
+    /// The places where overlays put components that do not suit a link: their ports are not called
+    /// unconnected.
     pub unsuited: BTreeSet<Span>,
 }
 
@@ -52,9 +53,9 @@ pub(super) struct FlatInstance {
     pub path: String,
     /// The name of its kind.
     pub kind: String,
-    /// Where the kind is named.
+    /// The place of the kind's name.
     pub kind_span: Span,
-    /// Where the component is named.
+    /// The place of the component's name.
     pub span: Span,
     /// Its author.
     pub origin: Origin,
@@ -64,7 +65,7 @@ pub(super) struct FlatInstance {
     pub parameters: Node,
     /// Whether the arithmetic of a parameter failed, so that it is missing.
     pub incomplete: bool,
-    /// Which of them were set from elsewhere.
+    /// Those that were set from elsewhere.
     pub overridden: Vec<Overridden>,
     /// Its ports.
     pub ports: Vec<PortInfo>,
@@ -84,7 +85,8 @@ pub(super) struct Scope {
 }
 
 impl Scope {
-    /// Where an overlay put a component in the place of the one that an end of a link names, if one did.
+    /// The place where an overlay put a component in the place of the one that an end of a link names, if one
+    /// did.
     pub(super) fn replaced(&self, end: &module::Text) -> Option<Span> {
         let named = self.parts.iter().filter(|(name, _)| is_below(&end.text, name));
         named.max_by_key(|(name, _)| name.len())?.1.replaced
@@ -100,7 +102,7 @@ pub(super) struct Part {
     pub elements: Vec<Element>,
     /// Whether something about it is wrong, so that its length is not known.
     pub faulty: bool,
-    /// Where an overlay put it in the place of another, if one did.
+    /// The place where an overlay put it in the place of another, if one did.
     pub replaced: Option<Span>,
 }
 

@@ -70,9 +70,9 @@ pub struct Instance {
     pub clock_overridden: Option<Span>,
     /// All its parameters, defaults included, in the order of their declaration.
     pub params: Node,
-    /// Which parameters were set from outside the component's own entry, and the text that did it.
+    /// The parameters that were set from outside the component's own entry, and the text that did it.
     pub overridden: Vec<(String, Span)>,
-    /// Where the component is named.
+    /// The place of the component's name.
     pub span: Span,
     /// Its author.
     pub origin: Origin,

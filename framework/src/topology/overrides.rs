@@ -102,7 +102,7 @@ pub(super) struct Declared<'a> {
 pub(super) struct Setter<'a> {
     /// The kinds and families.
     pub catalogue: &'a Catalogue,
-    /// Where problems go.
+    /// The collection of problems.
     pub diagnostics: &'a mut Diagnostics,
     /// Settings so far.
     pub overridden: &'a mut Vec<Overridden>,

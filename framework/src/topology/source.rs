@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use crate::model::{Diagnostic, Diagnostics, FileId, Key, Node, SourceMap, Span, yaml};
 
-/// Where texts come from: the disk, or a table in a test.
+/// The origin of texts: the disk, or a table in a test.
 pub trait Files {
     /// The text of a file.
     ///
     /// # Errors
-    /// Why it cannot be read: a sentence for the user.
+    /// The reason for which it cannot be read: a sentence for the user.
     fn read(&self, path: &str) -> Result<String, String>;
 }
 
@@ -106,7 +106,7 @@ struct Reader<'a> {
     complete: bool,
 }
 
-/// How a file came to be read.
+/// The reason for reading a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Seen {
     /// It is the machine.

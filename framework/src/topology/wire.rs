@@ -100,7 +100,7 @@ struct Tables<'a> {
     instances: &'a [FlatInstance],
 }
 
-/// Why a port has no shape; nothing where the reason was reported elsewhere.
+/// The reason for which a port has no shape; nothing where it was reported elsewhere.
 type Fault = Option<Box<Diagnostic>>;
 
 /// Checks that the exports of a module name ports that exist.
@@ -535,7 +535,7 @@ impl Tables<'_> {
     }
 }
 
-/// How far each free index ranges.
+/// The range of each free index.
 fn ranges<'a>(
     ends: &'a [(&'a Pattern<'a>, Shape); 2],
     count: Option<u32>,

@@ -152,12 +152,12 @@ pub(crate) struct Entry {
     pub(crate) value: u64,
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Finished(u64),
     Stopped(u64),
-    /// When, and the processes that count and have not returned.
+    /// The time, and the processes that count and have not returned.
     Deadlock(u64, Vec<usize>),
     Failed(u64, usize),
 }

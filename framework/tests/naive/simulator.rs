@@ -33,7 +33,7 @@ struct Link {
     latency: u64,
     total: u64,
     taken: u64,
-    /// When credits come or came back, all of them.
+    /// Times at which credits come or came back, all of them.
     back: Vec<u64>,
     sent: u64,
     /// Since when the wire has been busy without a gap, and the bytes that it has passed since.
@@ -57,7 +57,7 @@ impl Link {
         self.total + back - self.taken
     }
 
-    /// When there is a credit, if nothing else is known.
+    /// The time at which there is a credit, if nothing else is known.
     fn credit_due(&self, now: u64) -> u64 {
         if self.credits(now) > 0 {
             return now;
@@ -66,7 +66,7 @@ impl Link {
     }
 }
 
-/// Where a process is.
+/// The state of a process.
 struct Worker {
     hertz: u64,
     daemon: bool,
@@ -198,7 +198,7 @@ impl World {
         (due != u64::MAX).then(|| edge_at_or_after(worker.hertz, due.max(self.now)).max(worker.cycle))
     }
 
-    /// When the first message of an input arrives.
+    /// The arrival of the first message of an input.
     fn arrival(&self, worker: &Worker, input: usize) -> u64 {
         worker.inputs[input].iter().map(|letter| letter.arrival).min().unwrap_or(u64::MAX)
     }
@@ -207,7 +207,7 @@ impl World {
         self.links[worker.outputs[output]].credit_due(self.now)
     }
 
-    /// When an act that has begun can be done, or a part of it.
+    /// The time at which an act that has begun can be done, or a part of it.
     fn due(&self, worker: &Worker, act: &Act) -> u64 {
         let (inputs, outputs) = (worker.inputs.len(), worker.outputs.len());
         let began = edge(worker.hertz, worker.since);

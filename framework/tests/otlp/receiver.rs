@@ -148,7 +148,7 @@ impl Receiver {
         Receiver { address, shelf, end: Some(end), thread: Some(thread) }
     }
 
-    /// Where it is.
+    /// Its address.
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }

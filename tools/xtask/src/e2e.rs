@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::process::Command;
 
-/// Where the pictures of the pages lie afterwards.
+/// The folder of the pictures of the pages.
 const PICTURES: &str = "target/e2e/pictures";
 
 /// Has `tools/e2e` look at the command's exports: the given command, or one that is built for it.

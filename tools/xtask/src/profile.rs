@@ -1,4 +1,5 @@
-//! Where the host's time goes: counts instructions with Valgrind and writes them by component, `cargo xtask profile`.
+//! The use of the host's time: counts instructions with Valgrind and writes them by component, `cargo xtask
+//! profile`.
 
 use std::fmt::Write;
 use std::path::Path;

@@ -21,7 +21,7 @@ pub struct Launch<'a> {
     pub block: [u32; 3],
     /// The parameters' values by index: pointers as addresses, integers with their sign.
     pub params: &'a BTreeMap<u32, i128>,
-    /// Where the arrays of pointer parameters lie; ranges end there.
+    /// Addresses of the arrays of pointer parameters; ranges end there.
     pub allocations: &'a BTreeMap<u32, Range<u64>>,
 }
 

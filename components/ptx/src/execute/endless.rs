@@ -20,7 +20,7 @@ use round::{Round, lanes_of};
 /// Instructions after which a warp is looked at for the first time.
 pub const FIRST_LOOK: u64 = 1 << 16;
 
-/// How far a copy runs ahead of a warp that has executed `executed` instructions.
+/// Number of instructions that a copy runs ahead of a warp that has executed `executed`.
 pub fn budget(executed: u64) -> u64 {
     (executed / 16).max(4096)
 }
@@ -71,7 +71,7 @@ pub enum Verdict {
     Later,
 }
 
-/// Why nothing is proven of a warp.
+/// The reason for which nothing is proven of a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unproven {
     /// It may end.
@@ -183,7 +183,7 @@ impl Moment<'_> {
         }
     }
 
-    /// Why the other warps of a block change nothing.
+    /// The reason for which the other warps of a block change nothing.
     fn company(&self, warp: usize, looping: &[usize]) -> String {
         let which = |wanted: &dyn Fn(&Doing) -> bool| -> Vec<usize> {
             (0..self.warps.len()).filter(|index| *index != warp && wanted(&self.warps[*index])).collect()

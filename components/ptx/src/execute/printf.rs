@@ -37,7 +37,7 @@ pub fn print(access: &Access, read: ReadByte<'_>, output: &mut String) -> Result
 struct Line<'r, 'f> {
     lane: usize,
     read: &'r mut (dyn FnMut(usize, u64) -> Option<u8> + 'f),
-    /// Where the next argument lies.
+    /// Address of the next argument.
     next: u64,
     count: u32,
 }

@@ -7,7 +7,7 @@ use crate::program::Kernel;
 /// The barrier at which a warp waits, and the instruction that made it wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Waiting {
-    /// Which of the block's barriers.
+    /// The barrier, among the block's.
     pub barrier: u32,
     /// The instruction.
     pub pc: u32,

@@ -17,7 +17,7 @@ pub enum AddressMode {
     Wrap,
 }
 
-/// How a channel is stored.
+/// The format of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the names are the types")]
 pub enum Channel {
@@ -58,7 +58,7 @@ pub struct Texture {
     pub normalized: bool,
     /// The texels beyond the edge in x, y and z.
     pub address: [AddressMode; 3],
-    /// Where the texels begin in device memory: x fastest, channels of a texel together, little endian.
+    /// Address of the texels in device memory: x fastest, channels of a texel together, little endian.
     pub texels: u64,
 }
 
@@ -186,7 +186,7 @@ impl Texture {
 mod tests {
     use super::*;
 
-    /// Where texels begin.
+    /// Address of the texels.
     const BASE: u64 = 4096;
 
     /// Every texel is its own number.

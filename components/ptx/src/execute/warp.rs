@@ -9,7 +9,7 @@ use super::{ExecError, Issue, Warp, blend, fault};
 use crate::isa::warp::{self, Reduction, WarpOp};
 use crate::program::{Action, Instruction, Kernel, NONE, Row};
 
-/// How the threads of a CTA answered at a barrier that counts predicates.
+/// Answers of a CTA's threads at a barrier that counts predicates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Votes {
     /// Threads whose predicate was true.

@@ -31,7 +31,7 @@ pub struct FlatMemory {
 #[derive(Clone, Debug)]
 struct Piece {
     name: String,
-    /// Where it lies in the bytes.
+    /// Its offset in the bytes.
     range: Range<usize>,
     /// Absent where every byte has been written.
     shadow: Option<Shadow>,

@@ -34,7 +34,7 @@ pub use touched::{Conflict, Touched};
 /// thousandth of them; a hardware SM would work on it for several seconds.
 pub const DEFAULT_LIMIT: u64 = 10_000_000_000;
 
-/// How to run.
+/// Options of a run.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Shared memory that the launch adds.
@@ -48,7 +48,7 @@ pub struct Options {
     pub baseline: bool,
     /// Keep the ranges that the kernel sets and releases; they mean nothing otherwise.
     pub ranges: bool,
-    /// Where shared and local memory appear among generic addresses: where no allocation lies.
+    /// Windows of shared and local memory among generic addresses: outside of all allocations.
     pub windows: Windows,
     /// Textures for fetches.
     pub textures: Arc<Textures>,
@@ -87,7 +87,7 @@ pub struct Statistics {
 pub struct ToldRange {
     /// `%ctaid` of the block.
     pub ctaid: [u32; 3],
-    /// Which of the two.
+    /// The function called.
     pub action: RangeAction,
     /// The call.
     pub call: RangeCall,
@@ -104,7 +104,7 @@ impl<'a> Grid<'a> {
     /// Prepares a launch of a kernel whose module is loaded.
     ///
     /// # Errors
-    /// When the launch cannot be, whatever its kernel does.
+    /// If the launch is impossible, regardless of its kernel.
     pub fn new(
         kernel: &'a Kernel,
         grid: [u32; 3],

@@ -97,7 +97,7 @@ pub(super) struct Races {
     /// Clocks of the warps that have arrived at each barrier, and of those that have ended.
     arrived: [Clock; 16],
     ended: Clock,
-    /// How often the threads of each warp have met.
+    /// Number of meetings of each warp's threads.
     met: [u32; WARPS],
     found: Vec<Race>,
 }
@@ -154,7 +154,7 @@ impl Races {
         learn(&mut self.ended, &self.clocks[warp]);
     }
 
-    /// How often the threads of a warp have met up to now.
+    /// Number of meetings of a warp's threads until now.
     pub(super) fn meet(&mut self, warp: usize, meetings: u32) {
         let before = std::mem::replace(&mut self.met[warp], meetings);
         self.clocks[warp][warp] += meetings.wrapping_sub(before);

@@ -78,7 +78,7 @@ pub enum Latency {
     Exit,
 }
 
-/// How a lane-wise operation reads an operand.
+/// The reading of an operand by a lane-wise operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LaneType {
     /// A number of this many bits; up to 32 live in one row, 64 in two.

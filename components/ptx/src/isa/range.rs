@@ -3,7 +3,7 @@
 //!
 //! They are known by name, as `vprintf` is. Their effect on pages is outside this crate.
 
-/// Which of the two functions is called.
+/// The function called, of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RangeAction {
     /// The block will touch the range.

@@ -61,7 +61,7 @@ pub(super) fn of_one_thread(scope: &str) -> String {
     format!("{barrier}{{\n{registers}{test}{scope}$claim_released:\n\tret;\n}}\n")
 }
 
-/// How often each number is an operand.
+/// Number of uses of each number as an operand.
 fn uses(plan: &Plan) -> BTreeMap<Number, u32> {
     let mut uses = BTreeMap::new();
     let mut open = plan.roots();

@@ -5,7 +5,7 @@
 
 use crate::program::{Kernel, Symbol};
 
-/// Where the variables of a module begin.
+/// Addresses of the variables of a module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VariableBases {
     /// Those in global memory.

@@ -38,7 +38,7 @@ pub(crate) struct Callable {
     pub(crate) predicates: std::ops::Range<u16>,
 }
 
-/// Where a register lies among the rows, or among the predicates, of a warp.
+/// The place of a register among the rows, or among the predicates, of a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RegisterPlace {
     Predicate(u16),
@@ -79,7 +79,7 @@ pub struct Kernel {
     pub(crate) rows: u16,
     pub(crate) predicates: u16,
     pub(crate) scoreboard_registers: u16,
-    /// Where each register of the scoreboard lies.
+    /// The place of each register of the scoreboard.
     pub(crate) places: Vec<RegisterPlace>,
 }
 

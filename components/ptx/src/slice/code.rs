@@ -12,7 +12,7 @@ use crate::syntax::rewrite::{Edit, print_part};
 
 const AXES: [&str; 3] = ["x", "y", "z"];
 
-/// How twins are written.
+/// The style in which twins are written.
 pub(super) struct Style<'a> {
     pub(super) reads: &'a Reads<'a>,
     pub(super) options: &'a Options,

@@ -83,7 +83,7 @@ impl Dimensions {
     }
 }
 
-/// How an index that lies behind the end of its row is brought back.
+/// The correction of an index that lies behind the end of its row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Carry {
     /// Row by row, in a loop.
@@ -93,7 +93,7 @@ pub enum Carry {
     Divide,
 }
 
-/// How to slice.
+/// Options of slicing.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Of the grids.
@@ -120,7 +120,7 @@ pub struct SlicedKernel {
     pub name: String,
     /// The name of the twin that runs slices, if it has one.
     pub slice: Option<String>,
-    /// Why it can have none.
+    /// The reason for which it has none.
     pub refused: Option<Refusal>,
 }
 

@@ -56,7 +56,7 @@ pub enum StorageSpace {
 /// One declaration: `.reg .b32 %r<21>`, `.shared .align 4 .b8 tile[1024]`, `.param .u64 p`.
 #[derive(Clone, Debug)]
 pub struct Variable {
-    /// Where it lives.
+    /// Its state space.
     pub space: StorageSpace,
     /// Declared `.extern`: its size is not known here.
     pub external: bool,

@@ -7,7 +7,7 @@ use Bound::{Absolute, Relative, Units};
 use crate::alone::{alone, run_alone};
 use crate::scalar::Opcode;
 
-/// How far a result may be from the exact value.
+/// Tolerance of a result, from the exact value.
 #[derive(Clone, Copy)]
 enum Bound {
     /// Times the exact value.

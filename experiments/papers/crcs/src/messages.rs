@@ -23,7 +23,7 @@ impl Message for PageMoved {
     const DUPLICATE: Option<fn(&Self) -> Self> = Some(Clone::clone);
 }
 
-/// How far the host is, to MMU and CTA scheduler.
+/// The progress of the host, to MMU and CTA scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Progress {
     /// No kernel whose pages are tracked will be launched any more.

@@ -152,7 +152,7 @@ fn no_sm_holds_blocks_of_two_kernels() {
         let (given, _) = schedule(policy, 2, figure_8(), pages, ends_of_figure_8);
         for blocks in given {
             for (cycle, (launch, _)) in &blocks {
-                // Whatever was given before and is not of this launch has ended.
+                // Anything given before that is not of this launch has ended.
                 let others = blocks.iter().filter(|(at, (other, _))| at < cycle && other != launch);
                 for (_, (other, index)) in others {
                     assert!(ends_of_figure_8(*other, *index) < *cycle, "{policy}: {blocks:?}");

@@ -11,11 +11,11 @@ use crate::labels::TaskLabel;
 /// A launch as part of a task pipeline: a kernel on a batch of data, which the paper calls a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Task {
-    /// Which kernel of the pipeline, from 0.
+    /// The kernel's place in the pipeline, from 0.
     pub kernel: u32,
     /// Number of kernels of the pipeline.
     pub kernels: u32,
-    /// Which batch, from 0.
+    /// The batch, from 0.
     pub batch: u32,
     /// In which step it runs, from 0.
     pub step: u32,
@@ -41,7 +41,7 @@ impl Task {
     }
 }
 
-/// How long the kernels of a pair took when they ran last, in cycles.
+/// Times of a pair's kernels in their last run, in cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Measured {
     /// One after the other, each on all SMs.
@@ -69,7 +69,7 @@ pub struct Round {
     pub table: u32,
     /// SMs that the two share.
     pub sms: u32,
-    /// How it went last.
+    /// Its last times.
     pub measured: Measured,
 }
 

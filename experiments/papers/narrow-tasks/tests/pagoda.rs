@@ -29,7 +29,7 @@ fn count(summary: &RunSummary, name: &str) -> u64 {
     total(summary, "host/cpu", name)
 }
 
-/// When the spans of a name began.
+/// The beginnings of the spans of a name.
 fn starts(summary: &RunSummary, name: &str) -> Vec<SimTime> {
     let spans = summary.report.trace.spans.iter().filter(|span| span.name == name);
     let mut starts: Vec<SimTime> = spans.map(|span| span.start).collect();
@@ -271,7 +271,7 @@ fn a_task_that_starts_with_its_own_entry_meets_parameters_of_another_where_packe
     }
 }
 
-/// Why a run ended.
+/// The reason for which a run ended.
 fn fault(request: &RunRequest) -> String {
     format!("{:?}", run_request(request).report.outcome)
 }

@@ -49,13 +49,13 @@ pub struct Peak {
     /// The source's value.
     #[serde(serialize_with = "short")]
     pub stated: f64,
-    /// How near ours should be.
+    /// The required agreement.
     pub limit: Limit,
-    /// How they compare.
+    /// Their comparison.
     pub verdict: Verdict,
-    /// Where the stated value comes from.
+    /// The source of the stated value.
     pub source: String,
-    /// Why ours is different, where that is known.
+    /// The reason for the difference, where it is known.
     pub reason: Option<String>,
 }
 
@@ -74,7 +74,7 @@ impl Peak {
 /// The figures of one machine, or why its run failed.
 type Measured = Result<Vec<Peak>, Vec<RunError>>;
 
-/// Which part of the figures is measured.
+/// The part of the figures that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     /// All of them.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::QUANTITIES;
 
-/// How near a measured value should be.
+/// The required agreement of a measured value.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Limit {
@@ -37,7 +37,7 @@ impl Limit {
 pub struct Known {
     /// Our measurement.
     pub ours: f64,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
@@ -56,12 +56,12 @@ pub struct Figure {
     pub of: String,
     /// Values by machine, in the quantity's unit.
     pub stated: BTreeMap<String, f64>,
-    /// How near ours should be.
+    /// The required agreement.
     pub limit: Limit,
     /// Differences by machine that are known.
     #[serde(default)]
     pub known: BTreeMap<String, Known>,
-    /// Where the values come from.
+    /// The source of the values.
     pub source: String,
 }
 

@@ -100,7 +100,7 @@ struct Track {
     thread: usize,
 }
 
-/// Where every span is shown.
+/// The place of every span.
 struct Tracks {
     processes: Vec<(String, usize)>,
     threads: Vec<Track>,

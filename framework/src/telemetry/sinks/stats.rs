@@ -24,7 +24,7 @@ impl<'a> Statistics<'a> {
     }
 }
 
-/// Which statistics the text has. The files for programs have all of them.
+/// The statistics in the text. The files for programs have all of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shown {
     /// Those that are not zero.

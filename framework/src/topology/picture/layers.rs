@@ -30,7 +30,7 @@ pub(super) struct Level {
     vertices: Vec<Vertex>,
     layers: Vec<Vec<usize>>,
     segments: Vec<Segment>,
-    /// Where the labels of arrows are.
+    /// Places of the labels of arrows.
     labels: BTreeMap<usize, usize>,
     /// Of each layer its left and right edge.
     edges: Vec<[f64; 2]>,
@@ -44,7 +44,7 @@ struct Vertex {
     ports: Ports,
 }
 
-/// How far down an arrow meets a vertex.
+/// Distance from a vertex's upper edge at which an arrow meets it.
 enum Ports {
     /// Spread over the side of a box, in the order of where the arrows come from.
     Spread,
@@ -65,7 +65,7 @@ const SPREAD: f64 = 16.0;
 const LINE: f64 = 4.0;
 /// Between layers: at least, and how much more for lines that climb.
 const GAP: [f64; 2] = [18.0, 0.10];
-/// How often the layers are gone through; after fewer the pictures of all machines stay as they are.
+/// Number of sweeps over the layers; after fewer the pictures of all machines stay as they are.
 const SWEEPS: usize = 12;
 
 impl Level {
@@ -205,7 +205,7 @@ impl Level {
         lines.iter().enumerate().map(|(index, a)| lines[..index].iter().filter(|b| cross(a, b)).count()).sum()
     }
 
-    /// How far down its vertex a segment's end is.
+    /// Distance of a segment's end from the upper edge of its vertex.
     fn down(&self, segment: &Segment, end: usize, positions: &[f64]) -> f64 {
         let vertex = segment.ends[end];
         match &self.vertices[vertex].ports {
@@ -280,7 +280,7 @@ impl Level {
         self.size[0] = self.edges.last().map_or(0.0, |edges| edges[1]);
     }
 
-    /// Where a child lies: its left and upper edge, and its size.
+    /// The place of a child: its left and upper edge, and its size.
     pub(super) fn child(&self, child: usize) -> ([f64; 2], [f64; 2]) {
         let Vertex { layer, size, top, .. } = &self.vertices[child];
         let [left, right] = self.edges[*layer];

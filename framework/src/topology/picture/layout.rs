@@ -1,4 +1,4 @@
-//! Where everything of a picture is: boxes within boxes, arrows around them.
+//! The places of a picture's parts: boxes within boxes, arrows around them.
 //!
 //! Each module is laid out for itself, the innermost first, and is a box in the module around it. An arrow
 //! leaves a module to the side on which its other end is, and every stretch of it leads from left to right.
@@ -8,14 +8,14 @@
 use super::Graph;
 use super::layers::{Child, Level, Way};
 
-/// How large text is, in the picture's units.
+/// The size of text, in the picture's units.
 #[derive(Clone, Copy, Debug)]
 pub struct Metrics {
     /// Width of a character of a title, and height of its line.
     pub title: [f64; 2],
     /// Width of a character of any other text, and height of its line.
     pub text: [f64; 2],
-    /// How far the further elements of an array look out behind its box, to the right and below.
+    /// The offset at which the further elements of an array look out behind its box, to the right and below.
     pub stack: f64,
 }
 
@@ -32,7 +32,7 @@ pub struct Rect {
     pub height: f64,
 }
 
-/// Where an arrow is.
+/// The place of an arrow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Route {
     /// From left to right; empty for an arrow between elements of one array, which is in their box.
@@ -43,7 +43,7 @@ pub struct Route {
     pub label: Rect,
 }
 
-/// Where everything is.
+/// The places of all parts.
 #[derive(Clone, Debug)]
 pub struct Layout {
     /// Of each group; the first is the whole picture.

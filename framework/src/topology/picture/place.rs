@@ -3,9 +3,9 @@
 
 /// A thing of a layer.
 pub(super) struct Slot {
-    /// Where its upper edge would be if it were alone.
+    /// Its upper edge if it were alone.
     pub(super) wanted: f64,
-    /// How much it insists on it.
+    /// Its weight.
     pub(super) weight: f64,
     /// Its height with the space to the next.
     pub(super) height: f64,

@@ -28,7 +28,7 @@ pub(super) struct Whole {
     pub(super) files: BTreeMap<PathBuf, Vec<u8>>,
 }
 
-/// How a process ended.
+/// The end of a process.
 pub(super) struct Ended {
     pub(super) status: Option<i32>,
     pub(super) err: String,
@@ -84,12 +84,12 @@ impl Scene {
         Ok(scene)
     }
 
-    /// Where the file system of the results is mounted.
+    /// The mount point of the file system of the results.
     fn disk(&self) -> PathBuf {
         self.folder.join("disk")
     }
 
-    /// Where results go.
+    /// The folder of the results.
     fn out(&self) -> PathBuf {
         self.disk().join("out")
     }

@@ -109,7 +109,7 @@ impl<'a> Opcode<'a> {
         self.words.get(index).copied().unwrap_or("")
     }
 
-    /// How a comparison is combined with a predicate.
+    /// The combination of a comparison with a predicate.
     pub(crate) fn combination(&self) -> Option<&'static str> {
         if matches!(self.head, "setp" | "set") { self.one_of(&["and", "or", "xor"]) } else { None }
     }

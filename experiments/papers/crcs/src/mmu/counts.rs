@@ -1,4 +1,4 @@
-//! Where reference counts lie in device memory, and which lines of them the MMU has at hand.
+//! The places of reference counts in device memory, and the lines of them that the MMU has at hand.
 //!
 //! The owner's remaining counts lie in the page's entry of the page tables, 8 bytes; those of the kernels
 //! behind it lie in the page's list, in blocks of 4 entries of 4 bytes (a kernel's number and two counts, of
@@ -92,7 +92,7 @@ impl Counts {
         }
     }
 
-    /// Where a kernel's entry in a page's list lies.
+    /// The place of a kernel's entry in a page's list.
     fn place(&mut self, page: u64, kernel: LaunchId) -> Result<u64, String> {
         if page as usize >= self.lists.len() {
             self.lists.resize_with(page as usize + 1, List::default);

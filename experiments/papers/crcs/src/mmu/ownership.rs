@@ -44,7 +44,7 @@ pub enum Available {
 pub enum Consequence {
     /// An SM that waits for a page may access it.
     Grant {
-        /// Which SM.
+        /// The SM.
         sm: usize,
         /// The page's number.
         page: u64,

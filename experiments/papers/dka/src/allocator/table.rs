@@ -115,7 +115,7 @@ impl<R: Real> Table<R> {
         curve
     }
 
-    /// How often it has decided until it had converged, or so far.
+    /// Number of decisions until it had converged, or so far.
     pub fn decisions(&self) -> u32 {
         self.decisions
     }

@@ -14,7 +14,7 @@ use counterpoint_protocols::launch::Launch;
 use crate::labels::Flush;
 use crate::pipeline::Task;
 
-/// Whose blocks go where.
+/// Parameters: the policy that places blocks.
 #[derive(Clone, Debug, Params)]
 pub(super) struct LabelledParams {
     /// The policy that places blocks.

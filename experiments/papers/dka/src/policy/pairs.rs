@@ -16,7 +16,7 @@ use counterpoint_protocols::launch::Launch;
 use super::steps::Steps;
 use crate::pipeline::{AllocatorClient, Allotted, Measured, Round, Task};
 
-/// How a pair ran last, as far as it is known.
+/// The last run of a pair, as far as it is known.
 #[derive(Clone, Copy, Default)]
 struct Last {
     sms: u32,

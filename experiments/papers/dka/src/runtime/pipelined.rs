@@ -14,7 +14,7 @@ use counterpoint_protocols::extra::Extra;
 
 use super::schedule::{self, Width};
 
-/// How pipelines are executed.
+/// The execution of pipelines.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
     /// Number of kernels that run together.

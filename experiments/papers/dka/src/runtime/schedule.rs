@@ -1,4 +1,4 @@
-//! Which kernels of a task pipeline run together: steps, one after another, of kernels on different batches.
+//! The joint runs of a task pipeline's kernels: steps, one after another, of kernels on different batches.
 //!
 //! Two at a time, they are neighbours in the pipeline, the older batch one kernel ahead of the younger one, and at its end the
 //! last kernel runs beside the first one of the next batch: K1-K2, K2-K3, K3-K1 (Mu et al., IEICE 2013, section 3).

@@ -7,7 +7,7 @@
 use counterpoint_hardware::gpu::cta_scheduler::occupancy::blocks;
 use counterpoint_protocols::launch::SmResources;
 
-/// How kernels are mapped to cores.
+/// The mapping of kernels to cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mapping {
     /// Each core has one kernel, the kernels in turn; another kernel's blocks end first.

@@ -162,8 +162,9 @@ fn actions() -> impl Strategy<Value = Vec<Action>> {
 }
 
 proptest! {
-    /// Whatever comes and goes: no kernel has more blocks on a core than the mapping in force when they were placed allowed, every
-    /// valid kernel is assigned to a core, and under spatial scheduling a core has blocks of one kernel only.
+    /// For any arrivals and ends: no kernel has more blocks on a core than the mapping in force when they
+    /// were placed allowed, every valid kernel is assigned to a core, and under spatial scheduling a core has
+    /// blocks of one kernel only.
     #[test]
     fn limits_hold_through_any_sequence(actions in actions(), spatial in any::<bool>()) {
         let mapping = if spatial { Mapping::Spatial } else { Mapping::Interleaved };

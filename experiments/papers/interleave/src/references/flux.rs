@@ -11,7 +11,7 @@ const FACES: usize = 4;
 const VARIABLES: usize = 5;
 /// Heat capacities of air at constant pressure and at constant volume: their ratio.
 const GAMMA: f64 = 1.4;
-/// How viscous the air is made, so that the solution stays smooth.
+/// The viscosity given to the air, so that the solution stays smooth.
 const SMOOTHING: f64 = 0.2;
 
 /// The reference as applications name it: parameters `cells`, `faces` and `copies`, input buffers `distances`, `normals` and

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 /// A queue that has run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// When the last instance ends, in milliseconds of the queue's time.
+    /// The end of the last instance, in milliseconds of the queue's time.
     pub total: f64,
     /// The decisions, in the order of the kernels' places; each decision once.
     pub decisions: Vec<Used>,
@@ -16,7 +16,7 @@ pub struct Outcome {
 pub struct Used {
     /// The decision.
     pub choice: Choice,
-    /// How often.
+    /// Number of times.
     pub count: u64,
     /// Milliseconds for which it held. Whole kernels whose tails overlap count their time alone.
     pub time: f64,

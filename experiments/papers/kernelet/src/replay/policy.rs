@@ -13,7 +13,7 @@ use super::{base, run::run};
 use crate::model::Unsolvable;
 use crate::schedule::{Machine, Options};
 
-/// How a queue runs.
+/// The policy of a queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Policy {
     /// BASE: whole instances in the order of arrival. Their tails overlap ([`Measured::overlap`]).
@@ -23,7 +23,7 @@ pub enum Policy {
     Kernelet {
         /// The GPU as the model knows it.
         machine: Machine,
-        /// How pairs are pruned and predicted.
+        /// The pruning and prediction of pairs.
         options: Options,
     },
     /// OPT: the pair and the slices with the highest measured profit of all; nothing is pruned.

@@ -22,7 +22,7 @@ use super::queued::Policy;
 
 /// The span of the queue: from its beginning to the end of the last kernel.
 pub(crate) const QUEUE: &str = "queue";
-/// How spans of decisions begin.
+/// The prefix of spans of decisions.
 pub(crate) const CO_SCHEDULE: &str = "co-schedule ";
 
 /// A kernel's part of a decision.

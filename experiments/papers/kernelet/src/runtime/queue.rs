@@ -32,7 +32,7 @@ pub(super) struct Instance {
     pub(super) kernel: usize,
     /// Counted from 1 among those of its kernel.
     pub(super) number: u32,
-    /// When it comes, from the beginning of the queue.
+    /// Time of its arrival, from the beginning of the queue.
     pub(super) arrival: SimTime,
     /// Blocks that have not been sent.
     pub(super) left: u64,
@@ -74,7 +74,7 @@ impl Queue {
         &self.pending[before..]
     }
 
-    /// When the next instance comes, if one does.
+    /// Time of the next arrival, if there is one.
     pub(super) fn next_arrival(&self) -> Option<SimTime> {
         self.coming.last().map(|instance| instance.arrival)
     }

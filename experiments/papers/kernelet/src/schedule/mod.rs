@@ -42,12 +42,12 @@ pub struct Profile {
     pub minimum_slice: u32,
 }
 
-/// How pairs are pruned and predicted.
+/// The pruning and prediction of pairs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
     /// Pairs that are alike by less are pruned.
     pub thresholds: Thresholds,
-    /// Which slices are compared.
+    /// The slices compared.
     pub fill: Fill,
     /// The unit of the model.
     pub unit: Unit,

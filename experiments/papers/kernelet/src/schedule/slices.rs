@@ -17,7 +17,7 @@ pub struct Sliced {
     pub time: f64,
 }
 
-/// Which slices of two kernels are compared.
+/// The slices of two kernels that are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fill {
     /// Those beside which an SM has no room for another block of either kernel.

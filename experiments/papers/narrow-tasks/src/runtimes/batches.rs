@@ -16,7 +16,7 @@ use super::narrow::{self, Copies, Key, copied, copy_all};
 
 /// The arguments and the launch of a batch's kernel.
 pub(super) struct Batch {
-    /// Where it finds its tasks.
+    /// The place of its tasks.
     pub(super) queue: BufferId,
     /// Their contents.
     pub(super) bytes: Vec<u8>,
@@ -30,7 +30,7 @@ pub(super) trait DoesBatches {
     /// Tasks of a step in a batch; 0 are all of them.
     fn size(&self, step: &[Task]) -> u32;
 
-    /// When inputs and results of tasks are copied.
+    /// The times at which inputs and results of tasks are copied.
     fn copies(&self) -> Copies;
 
     /// The kernel for some tasks of a step.

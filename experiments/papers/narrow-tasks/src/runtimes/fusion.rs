@@ -29,7 +29,7 @@ use super::pagoda::entry;
 
 /// The kernel's name in the module.
 const FUSED_KERNEL: &str = "fused_kernel";
-/// Where an entry says which of the task's blocks it is for.
+/// The offset in an entry of the block's index in its task.
 const BLOCK: std::ops::Range<usize> = 28..32;
 
 /// Parameters of static fusion.

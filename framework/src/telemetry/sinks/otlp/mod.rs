@@ -27,7 +27,7 @@ pub use trace::{Identity, RunTrace, Service, Setting, Unshowable};
 /// Spans of one service that travel together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch {
-    /// Whose they are: an index into [`Outbox::services`].
+    /// Their service: an index into [`Outbox::services`].
     pub service: usize,
     /// The spans.
     pub spans: Vec<SpanData>,

@@ -17,15 +17,15 @@ use super::{Batch, Endpoint, Outbox, Protocol};
 /// Number of batches that wait before the sender; beyond it, their producer waits, too.
 const QUEUE: usize = 4;
 
-/// How often someone looks whether the export should stop.
+/// Interval of the checks whether the export should stop.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How patient an export is.
+/// Time limits and retries of an export.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How long a server may take for one batch, and how long a batch is tried again.
+    /// Time limit of a server for one batch, and of the retries of a batch.
     pub timeout: Duration,
-    /// How often a batch is tried again when the server is away or busy: after 0.1 s, 0.2 s, 0.4 s …
+    /// Number of retries of a batch when the server is away or busy: after 0.1 s, 0.2 s, 0.4 s …
     pub retries: usize,
     /// Set by someone else to end the export.
     pub stop: Arc<AtomicBool>,

@@ -23,7 +23,7 @@ const BATCH: usize = 1024;
 pub struct Service {
     /// Its name: one for all components of a class, such as `gpu`.
     pub name: String,
-    /// Which of several, unique within the run, such as `gpu[1]`.
+    /// Its name among several, unique within the run, such as `gpu[1]`.
     pub instance: String,
 }
 
@@ -45,12 +45,12 @@ impl Identity {
     }
 }
 
-/// How a trace is made of spans.
+/// The making of a trace from spans.
 #[derive(Clone, Debug)]
 pub struct Setting {
-    /// Which trace it is.
+    /// The identity of the trace.
     pub identity: Identity,
-    /// How much longer spans are shown.
+    /// The scale of spans.
     pub scale: Scale,
     /// Facts about the run on every service, such as the machine's name.
     pub facts: Vec<(&'static str, String)>,

@@ -56,7 +56,7 @@ pub(super) struct Lock {
     /// By SM, how many of them are there.
     waiting: Vec<u32>,
     holder: Option<Spinner>,
-    /// When the holder has it, and when it gives it back.
+    /// Times at which the holder gets it and gives it back.
     since: u64,
     until: Option<u64>,
 }
@@ -88,7 +88,7 @@ impl Lock {
         self.holder
     }
 
-    /// When it is given back.
+    /// Time of its release.
     pub(super) fn due(&self) -> Option<u64> {
         self.until
     }

@@ -24,7 +24,7 @@ use crate::task_entry::{self, SUPER_KERNEL};
 use costs::{SuperCosts, SuperParams};
 use lock::{Lock, LockCosts, Section, Spinner};
 
-/// Where the queue has the next task, how many there are, and how many are done (`TaskQueue`).
+/// Offsets of the next task, of the number of tasks, and of the number done in the queue (`TaskQueue`).
 const FRONT: u64 = 4;
 const REAR: u64 = 8;
 const DONE: u64 = 12;
@@ -168,7 +168,7 @@ impl StateMachine for Supers {
         Ok(None)
     }
 
-    /// When a lock is given back.
+    /// Time of a lock's release.
     fn due(&self) -> Option<u64> {
         self.all.values().filter_map(|it| it.lock.due()).min()
     }

@@ -48,7 +48,7 @@ impl Buddy {
         Ok(Buddy { pool, marked: vec![false; slots], returned: vec![false; slots] })
     }
 
-    /// Where a piece begins, and how many bytes it has.
+    /// The beginning and the bytes of a piece.
     pub fn place(&self, node: Node) -> (u32, u32) {
         let bytes = self.pool >> node.depth();
         ((node.0 - (1 << node.depth())) * bytes, bytes)

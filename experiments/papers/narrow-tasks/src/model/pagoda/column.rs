@@ -23,7 +23,7 @@ pub(super) enum Doing {
     Stop,
 }
 
-/// Where a sweep finds something.
+/// The row in which a sweep finds something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
     Row(u32),

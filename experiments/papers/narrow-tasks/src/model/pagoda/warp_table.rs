@@ -287,8 +287,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever tasks come and whichever warp ends next: every warp runs once, blocks that live have barriers and memory of their
-        /// own, and when all have ended, all is there again.
+        /// For any tasks, and any order of ends: every warp runs once, blocks that live have barriers and
+        /// memory of their own, and when all have ended, all is there again.
         #[test]
         fn every_warp_runs_once_and_nothing_is_shared(
             tasks in prop::collection::vec((1_u32..6, 1_u32..=31, 0_u32..20_000, any::<bool>()), 1..20),

@@ -1,4 +1,4 @@
-//! Which tasks fit into an entry of the TaskTable.
+//! Conditions for a task to fit into an entry of the TaskTable.
 
 use crate::task_entry::{ARGUMENTS, Demand, FUNCTIONS};
 use counterpoint_host_model::program::{LaunchStep, Task};

@@ -26,7 +26,7 @@ pub(super) struct Master {
 }
 
 impl Master {
-    /// How it is launched.
+    /// Its launch.
     pub(super) fn launch(&self, params: &PagodaParams) -> LaunchStep {
         let word = |word: u32| Argument::Value(word.to_le_bytes().into());
         let pool = self.pool;
