@@ -66,7 +66,7 @@ pub fn run_with(request: &RunRequest, registry: Registry) -> RunSummary {
     attempt_with(request, registry).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
-/// Runs with the common registry, or gives the reason for which the run does not begin.
+/// Runs with the common registry, or gives the reason why the run does not begin.
 pub fn attempt(request: &RunRequest) -> Result<RunSummary, String> {
     attempt_with(request, registry())
 }
@@ -77,7 +77,7 @@ pub fn attempt_with(request: &RunRequest, registry: Registry) -> Result<RunSumma
     run(request, &Arc::new(registry), &Progress::default()).map_err(told)
 }
 
-/// The reason for which a run does not begin.
+/// The reason why a run does not begin.
 pub fn refusal(request: &RunRequest) -> String {
     match attempt(request) {
         Ok(summary) => panic!("it began, and {}", summary.ending()),

@@ -27,7 +27,7 @@ pub struct Kernel {
     pub sets: Vec<String>,
     /// Counts, by the names of [`QUANTITIES`] and `cycles`.
     pub figures: BTreeMap<String, f64>,
-    /// Reasons for which some of these are further apart than they may be, by name.
+    /// Reasons why some of these are further apart than they may be, by name.
     #[serde(default)]
     pub causes: BTreeMap<String, String>,
     /// Processor seconds that it took.

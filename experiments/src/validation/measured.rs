@@ -28,7 +28,7 @@ pub struct Machine {
     pub kernels: Vec<Kernel>,
     /// Core cycles, by name of the probe.
     pub latencies: BTreeMap<String, f64>,
-    /// Reasons for which some of these are further apart than they may be, by name of the probe.
+    /// Reasons why some of these are further apart than they may be, by name of the probe.
     #[serde(default)]
     pub causes: BTreeMap<String, String>,
 }

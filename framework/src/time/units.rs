@@ -11,7 +11,7 @@ use super::SimTime;
 /// A unit's symbol and its value in base units.
 pub type Unit = (&'static str, u64);
 
-/// The reason for which a text is not a quantity: a sentence for the user, without a place.
+/// The reason why a text is not a quantity: a sentence for the user, without a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnitError {
     /// The problem.

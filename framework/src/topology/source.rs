@@ -9,7 +9,7 @@ pub trait Files {
     /// The text of a file.
     ///
     /// # Errors
-    /// The reason for which it cannot be read: a sentence for the user.
+    /// The reason why it cannot be read: a sentence for the user.
     fn read(&self, path: &str) -> Result<String, String>;
 }
 

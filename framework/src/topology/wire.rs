@@ -100,7 +100,7 @@ struct Tables<'a> {
     instances: &'a [FlatInstance],
 }
 
-/// The reason for which a port has no shape; nothing where it was reported elsewhere.
+/// The reason why a port has no shape; nothing where it was reported elsewhere.
 type Fault = Option<Box<Diagnostic>>;
 
 /// Checks that the exports of a module name ports that exist.

@@ -12,7 +12,7 @@ use crate::measure::Workload;
 /// Rates by kernel and workload.
 pub(crate) struct Table {
     names: Vec<String>,
-    /// The reason for which a kernel has no rates.
+    /// The reason why a kernel has no rates.
     missing: Vec<Option<String>>,
     /// The row that ratios are taken of.
     reference: usize,

@@ -68,7 +68,7 @@ pub struct MemoryAccess {
     pub addresses: Vec<Polynomial>,
     /// Its class.
     pub class: Class,
-    /// The reason for which it is not regular.
+    /// The reason why it is not regular.
     pub reason: Option<String>,
 }
 
@@ -211,7 +211,7 @@ fn common_array(addresses: &[Polynomial]) -> Option<Array> {
     if arrays.len() == 1 { arrays.into_iter().next().flatten() } else { None }
 }
 
-/// The class of a set of addresses, and the reason for which it is not regular.
+/// The class of a set of addresses, and the reason why it is not regular.
 fn classify(affine: &Affine, addresses: &[Polynomial]) -> (Class, Option<String>) {
     let mut worst = (Class::Regular, None);
     let mut note = |class, reason: String| {

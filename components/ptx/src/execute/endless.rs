@@ -71,7 +71,7 @@ pub enum Verdict {
     Later,
 }
 
-/// The reason for which nothing is proven of a warp.
+/// The reason why nothing is proven of a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unproven {
     /// It may end.
@@ -183,7 +183,7 @@ impl Moment<'_> {
         }
     }
 
-    /// The reason for which the other warps of a block change nothing.
+    /// The reason why the other warps of a block change nothing.
     fn company(&self, warp: usize, looping: &[usize]) -> String {
         let which = |wanted: &dyn Fn(&Doing) -> bool| -> Vec<usize> {
             (0..self.warps.len()).filter(|index| *index != warp && wanted(&self.warps[*index])).collect()

@@ -67,13 +67,13 @@ pub struct ProfiledKernel {
     pub pre: Option<String>,
     /// Its class.
     pub class: Class,
-    /// The reason for which it has none.
+    /// The reason why it has none.
     pub irregular: Option<Irregularity>,
     /// The arrays that its profilers report, in the order of their calls.
     pub arrays: Vec<ProfiledArray>,
 }
 
-/// The reason for which a kernel has no profilers.
+/// The reason why a kernel has no profilers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Irregularity {
     /// Line of the instruction.

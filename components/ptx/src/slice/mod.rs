@@ -120,11 +120,11 @@ pub struct SlicedKernel {
     pub name: String,
     /// The name of the twin that runs slices, if it has one.
     pub slice: Option<String>,
-    /// The reason for which it has none.
+    /// The reason why it has none.
     pub refused: Option<Refusal>,
 }
 
-/// The reason for which a kernel is not sliced.
+/// The reason why a kernel is not sliced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// Line of the instruction.

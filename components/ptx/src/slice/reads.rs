@@ -1,4 +1,4 @@
-//! The functions of a module that read where their block lies, and the reasons for which a kernel is not
+//! The functions of a module that read where their block lies, and the reasons why a kernel is not
 //! sliced.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -131,7 +131,7 @@ impl<'a> Reads<'a> {
         found
     }
 
-    /// The reason for which a kernel is not sliced.
+    /// The reason why a kernel is not sliced.
     pub(super) fn refusal(&self, kernel: &'a Function) -> Option<Refusal> {
         let functions = self.reachable(kernel);
         [kernel].into_iter().chain(functions).find_map(|function| {
@@ -158,7 +158,7 @@ impl<'a> Reads<'a> {
         Refusal { line: span.place.line, instruction: words.join(" "), reason }
     }
 
-    /// The reason for which no slice can have an instruction.
+    /// The reason why no slice can have an instruction.
     fn reason(&self, span: Span, instruction: &Instruction) -> Option<String> {
         let opcode = instruction.opcode.as_str();
         let mut words = opcode.split('.');

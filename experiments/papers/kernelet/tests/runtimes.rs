@@ -202,7 +202,7 @@ fn other_seeds_have_other_arrivals_and_other_plans() {
     assert!((2..6).any(|seed| plan(seed) != one));
 }
 
-/// The reason for which a run does not begin.
+/// The reason why a run does not begin.
 fn refusal(request: &RunRequest) -> String {
     match attempt_with(request, registry()) {
         Ok(summary) => panic!("{}", summary.ending()),

@@ -37,7 +37,7 @@ fn attempt(request: &RunRequest) -> Result<RunSummary, String> {
     attempt_with(request, registry())
 }
 
-/// The reason for which a run does not begin.
+/// The reason why a run does not begin.
 fn refusal(request: &RunRequest) -> String {
     match attempt(request) {
         Ok(summary) => panic!("it began, and {}", summary.ending()),

@@ -271,7 +271,7 @@ fn a_task_that_starts_with_its_own_entry_meets_parameters_of_another_where_packe
     }
 }
 
-/// The reason for which a run ended.
+/// The reason why a run ended.
 fn fault(request: &RunRequest) -> String {
     format!("{:?}", run_request(request).report.outcome)
 }

@@ -30,7 +30,7 @@ pub(super) trait Policy: Params + Clone + Send + Sync + 'static {
         Ok(())
     }
 
-    /// The reason for which it cannot run these kernels.
+    /// The reason why it cannot run these kernels.
     fn accept(&self, _programs: &[Program]) -> Result<(), Fault> {
         Ok(())
     }
