@@ -14,12 +14,12 @@ use counterpoint_ptx::{Access, AccessKind, CtaEnvironment, Issue, Row, Space, Vo
 use crate::launches::{Arguments, DIALECTS, Device, applications, load_application};
 
 const CONSTANTS: u64 = 1 << 30;
-/// Applications that access more than what they are given and constants, such as variables or local memory, and one that is given
-/// the same array several times.
+/// Applications that access more than their arguments and constants, such as variables or local memory, and
+/// one that is given the same array several times.
 const LEFT_OUT: [&str; 6] =
     ["narrow-des", "narrow-lu", "narrow-mixed", "narrow-mixed-global", "rank-filter", "tally"];
 
-/// What a block touched, by byte ranges of the memory.
+/// Byte ranges of the memory that a block touched.
 type Seen = Vec<(Range<u64>, bool)>;
 
 /// Runs one block and writes down which addresses of global memory it uses.
@@ -93,7 +93,7 @@ fn block(launch: &LaunchStep, env: &CtaEnvironment, memory: &mut FlatMemory, see
     }
 }
 
-/// What was found over all blocks of a kernel.
+/// Sums over all blocks of a kernel.
 #[derive(Default)]
 struct Sums {
     class: Option<Class>,

@@ -54,7 +54,7 @@ fn small_sizes_run_from_prelude_to_postlude() {
         let request = request("tiny", &name, &["app.size=small"]);
         let timed = run_request(&request);
         assert_verified(&timed);
-        // A machine's timing does not change what is executed.
+        // A machine's timing does not change the instructions executed.
         let without_time = run_request(&RunRequest { functional: true, ..request });
         for count in ["CTAs", "warp instructions", "thread instructions"] {
             let counts = [&timed, &without_time].map(|summary| summary.figures.count(count));

@@ -1,4 +1,4 @@
-//! What a user can get wrong and only the run can see: a clear error with its place, exit status 2, nothing that looks
+//! User errors that only the run can see: a clear error with its place, exit status 2, nothing that looks
 //! complete.
 
 use std::path::Path;
@@ -50,7 +50,7 @@ fn an_access_beyond_a_buffer_names_block_warp_lane_and_line() {
 fn the_guide_shows_the_report_of_an_access_out_of_bounds() {
     let folder = tempfile::tempdir().unwrap();
     let app = application(folder.path(), "bfs");
-    // The kernel is told of twelve nodes more than there are.
+    // The kernel gets twelve nodes more than there are.
     let text = std::fs::read_to_string(&app).unwrap().replacen("\"${nodes}\"]", "512]", 1);
     std::fs::write(&app, text).unwrap();
     let out = folder.path().join("out").display().to_string();

@@ -1,4 +1,5 @@
-//! `counterpoint bisect`: equal runs are told so, and a difference is found where the runs themselves show it.
+//! `counterpoint bisect`: equal runs are reported as equal, and a difference is found where the runs
+//! themselves show it.
 
 use counterpoint::{FAILURE, NOT_VERIFIED, SUCCESS};
 use counterpoint_framework::time::{Quantity, SimTime};

@@ -1,4 +1,4 @@
-//! The `counterpoint` command, called in process: what it prints, what it writes, how it exits.
+//! The `counterpoint` command, called in process: its output, its files, its exit status.
 
 use counterpoint::{FAILURE, INTERRUPTED, NOT_VERIFIED, SUCCESS};
 
@@ -36,7 +36,7 @@ fn a_run_is_verified_and_leaves_its_results() {
         assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok(), "{name}");
     }
 
-    // The resolved machine runs as it stands, and gives the same hash with the files that are there now.
+    // The resolved machine runs unchanged, and gives the same hash with the files that are there now.
     let machine = folder.path().join("machine.yaml");
     std::fs::copy(out.join("machine.yaml"), &machine).unwrap();
     let machine = machine.to_string_lossy().into_owned();

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use counterpoint::{Console, PAPERS, main_with};
 use counterpoint_framework::model::Extension;
 
-/// What a call came to.
+/// Result of a call.
 pub struct Called {
     /// Exit status.
     pub status: u8,

@@ -1,4 +1,4 @@
-//! `counterpoint compare`: what it says of runs and studies that are the same, or differ in one thing.
+//! `counterpoint compare`: its output for runs and studies that are the same, or differ in one thing.
 
 use std::path::{Path, PathBuf};
 
@@ -121,7 +121,7 @@ fn runs_that_differ_by_their_seed_alone_say_so() {
     assert!(!called.out.contains("\nthe machine\n") && !called.out.contains(" statistics differ"));
 }
 
-/// Copies a folder with what is in it.
+/// Copies a folder with its content.
 fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {

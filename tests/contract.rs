@@ -1,5 +1,6 @@
-//! What every registered component kind promises: it is documented, it builds from its defaults, and it refuses what is
-//! out of range with a message that names the parameter. What the memory components promise besides is in `traffic`.
+//! The contract of every registered component kind: it is documented, it builds from its defaults, and it
+//! refuses values out of range with a message that names the parameter. Further promises of the memory
+//! components are in `traffic`.
 
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ fn kinds(registry: &Registry) -> Vec<&KindInfo> {
     kinds
 }
 
-/// What is wrong with parameters given as YAML, as a user reads it; nothing if they are right.
+/// The refusal of parameters given as YAML, as a user reads it; empty if they are right.
 fn refusal(registry: &Registry, kind: &KindInfo, text: &str) -> String {
     let (mut sources, mut diagnostics) = (SourceMap::default(), Diagnostics::default());
     let file = sources.add("params.yaml", text);

@@ -41,7 +41,7 @@ fn an_application_has_the_dialect_that_it_names_beside_it_and_the_corpus_has_the
         }
         let [own] = &beside[..] else { panic!("{name} has one dialect beside it, not {beside:?}") };
         assert!(text.contains(own), "{name}.yaml names {own}");
-        // What GPGPU-Sim measured is one dialect.
+        // Kernels measured on GPGPU-Sim have one dialect.
         if others.is_empty() && (name.starts_with("reference-") || name == "probe-pipeline") {
             alone += 1;
         } else {

@@ -1,6 +1,6 @@
-//! Every way in which a run can end tells where, when and why, and leaves its files. Deadlocks of a real machine are in
-//! [`faults`](crate::faults), faults and panics of its components in [`bad_inputs`](crate::bad_inputs), a signal to a
-//! real process in the tests of `tools/cli`.
+//! Every end of a run reports its place, time and reason, and leaves its files. Deadlocks of a real machine
+//! are in [`faults`](crate::faults), faults and panics of its components in
+//! [`bad_inputs`](crate::bad_inputs), a signal to a real process in the tests of `tools/cli`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use counterpoint_simulation::run::{Progress, RunRequest, RunSummary, run, run_wa
 
 use crate::support::request;
 
-/// What a misfit does.
+/// Parameters of a misfit.
 #[derive(Params)]
 struct MisfitParams {
     /// How it ends: `panic`, `fault`, `loop`, `spin`.
@@ -108,7 +108,7 @@ fn run_misfit(folder: &Path, does: &str) -> RunSummary {
     }
 }
 
-/// The files of a run that did not finish: a manifest that says so with the outcome, and what the component counted.
+/// The files of a run that did not finish: a manifest with the outcome, and the component's statistics.
 #[track_caller]
 fn assert_files(folder: &Path, outcome: &str) {
     let read = |name: &str| std::fs::read_to_string(folder.join("out").join(name)).expect(name);
@@ -208,7 +208,7 @@ fn a_component_that_never_awaits_is_named_and_can_be_left_behind() {
     let watchdog = Some(Duration::from_millis(20));
     let request = RunRequest { watchdog, ..misfit(folder.path(), "spin") };
     let mut said: Vec<Stuck> = Vec::new();
-    // What a user does who reads the warning: Ctrl-C, twice.
+    // The action of a user who reads the warning: Ctrl-C, twice.
     let mut alarm = |stuck: Stuck| {
         if stuck.path == "cluster.misfit" {
             interrupt.store(true, Ordering::Relaxed);

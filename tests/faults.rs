@@ -74,7 +74,7 @@ fn a_lost_reply_ends_in_a_deadlock_that_names_who_waits_for_it() {
     assert!(read("manifest.yaml").contains("partial: true"));
     assert!(read("manifest.yaml").contains("outcome: |-\n  deadlock at "), "{}", read("manifest.yaml"));
     assert!(read("stats.txt").contains("gpu.network.clients[1]!fault.dropped"));
-    // The machine that was written has the fault, and runs as it stands.
+    // The written machine has the fault, and runs unchanged.
     assert!(read("machine.yaml").contains("fault: drop, nth: 5"), "{}", read("machine.yaml"));
 }
 

@@ -12,7 +12,8 @@ use counterpoint_simulation::application::{Files, LoadedApplication, load};
 
 use crate::support::{kernels, root};
 
-/// The dialects in which applications are committed; those beside GPGPU-Sim's figures in that which was measured alone.
+/// The dialects in which applications are committed; those beside GPGPU-Sim's figures only in the measured
+/// one.
 pub const DIALECTS: [&str; 4] = ["nvrtc-sm_35", "nvrtc-sm_70", "clang-sm_20", "clang-sm_35"];
 
 /// The repository's files, with the kernels in another dialect and without inputs that someone put there.
@@ -67,13 +68,13 @@ pub struct Device {
     meaning: Vec<usize>,
 }
 
-/// What a launch hands to its kernel.
+/// Arguments of a launch to its kernel.
 pub struct Arguments {
     /// As the kernel reads them.
     pub bytes: Vec<u8>,
     /// Their values by index.
     pub params: BTreeMap<u32, i128>,
-    /// Where the buffers among them lie.
+    /// Places of the buffers among them.
     pub allocations: BTreeMap<u32, Range<u64>>,
 }
 
@@ -129,7 +130,7 @@ impl Device {
         }
     }
 
-    /// What a launch hands to its kernel now.
+    /// Current arguments of a launch to its kernel.
     pub fn arguments(&self, launch: &LaunchStep) -> Arguments {
         let mut bytes = vec![0; launch.kernel.param_bytes() as usize];
         let (mut params, mut allocations) = (BTreeMap::new(), BTreeMap::new());

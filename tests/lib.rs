@@ -1,4 +1,5 @@
-//! What the system tests and the tests of papers share. The system tests themselves are one test binary, `main.rs`.
+//! The common part of the system tests and the tests of papers. The system tests themselves are one test
+//! binary, `main.rs`.
 
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test that cannot go on has failed")]
 

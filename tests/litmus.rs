@@ -1,12 +1,12 @@
-//! Litmus tests with time: what threads see of each other's accesses, on SMs with an L1 and without, against the memory model of
-//! PTX, whose allowed outcomes are enumerated from its axioms (`litmus/model.rs`).
+//! Litmus tests with time: each thread's view of the others' accesses, on SMs with an L1 and without, against
+//! the memory model of PTX, whose allowed outcomes are enumerated from its axioms (`litmus/model.rs`).
 //!
 //! Programs come from families: message passing, store and load buffering, independent reads of independent writes, coherence,
 //! causality over three threads, barriers. Each is made with every order, scope and placement that means something, and runs
 //! many rounds with other delays and other places of its locations.
 //!
-//! What an SM sends passes one switch in order, so it is the L1 that shows what is weak here: that releases wait is measured where
-//! memory is slow at will (`components/hardware/tests/timing/order.rs`).
+//! An SM's messages pass one switch in order, so the L1 alone shows weak behaviour here: that releases wait
+//! is measured where memory is slow at will (`components/hardware/tests/timing/order.rs`).
 
 mod host;
 mod kernel;
@@ -39,7 +39,7 @@ fn write(at: usize, value: u32, how: Strength) -> Op {
     Op::Write { at, value, how }
 }
 
-/// How a thread publishes: what it does instead of a plain store of 1 to a flag.
+/// A thread's way of publishing, instead of a plain store of 1 to a flag.
 fn publishing(at: usize, scope: Scope, legacy: bool) -> Vec<(&'static str, Vec<Op>)> {
     let fenced = |sc, how| vec![Op::Fence { sc, scope }, write(at, 1, how)];
     let mut all = vec![
@@ -58,7 +58,7 @@ fn publishing(at: usize, scope: Scope, legacy: bool) -> Vec<(&'static str, Vec<O
     all
 }
 
-/// How a thread looks at a flag.
+/// A thread's look at a flag.
 fn looking(at: usize, into: usize, scope: Scope, legacy: bool) -> Vec<(&'static str, Vec<Op>)> {
     let mut all = vec![
         ("volatile", vec![read(at, into, Strength::Volatile)]),
@@ -81,7 +81,7 @@ fn thread((block, warp): (u32, u32), ops: Vec<Op>) -> Thread {
     Thread { block, warp, ops }
 }
 
-/// The places of two threads: warps of a block, and blocks of which some share an SM.
+/// The places of two threads: warps of a block, and blocks, on the same SM or not.
 const PAIRS: [[(u32, u32); 2]; 3] = [[(0, 0), (0, 1)], [(0, 0), (1, 1)], [(0, 0), (2, 0)]];
 
 fn program(name: String, threads: Vec<Thread>, locations: usize, registers: usize) -> Program {
@@ -107,7 +107,7 @@ fn message_passing(legacy: bool) -> Vec<Program> {
     all
 }
 
-/// What stands between two accesses of a thread.
+/// The operations between two accesses of a thread.
 fn fences(scope: Scope) -> [(&'static str, Vec<Op>); 3] {
     [
         ("", vec![]),
@@ -195,7 +195,7 @@ fn coherence() -> Vec<Program> {
     all
 }
 
-/// What a thread has seen, or a barrier has put before it, goes on with what it publishes.
+/// A value that a thread has seen, or a barrier has put before it, is ordered before its own publication.
 fn chains() -> Vec<Program> {
     let mut all = Vec::new();
     let apart = [(0, 0), (1, 0), (2, 0)];
@@ -205,7 +205,7 @@ fn chains() -> Vec<Program> {
         for (publish, first) in publishing(1, scope, false) {
             for (look, seen) in looking(1, 0, scope, false) {
                 for places in [apart, mixed, back] {
-                    // The middle one passes on what it saw, the last one looks by an acquire.
+                    // The middle one passes on its observation, the last one looks by an acquire.
                     let middle = [seen.clone(), vec![write(2, 1, Strength::Release(scope))]].concat();
                     let last = vec![read(2, 1, Strength::Acquire(scope)), read(0, 2, Strength::Weak)];
                     let threads = vec![
@@ -240,7 +240,8 @@ fn chains() -> Vec<Program> {
     all
 }
 
-/// Runs programs, asserts that they show nothing that is forbidden, and gives those that show what no interleaving does.
+/// Runs programs, asserts that they show no forbidden outcome, and gives those with outcomes of no
+/// interleaving.
 #[track_caller]
 fn check(programs: &[Program], machine: Machine, target: u32) -> Vec<String> {
     let observed = observe(programs, machine, (target, ROUNDS), false);

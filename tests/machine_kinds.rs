@@ -1,5 +1,5 @@
-//! Which machines follow what: the twins of GPGPU-Sim its files, cards their data sheets, machines of papers the papers. What a twin
-//! has alone must not come to the others by a file that they share.
+//! The sources that machines follow: the twins of GPGPU-Sim its files, cards their data sheets, machines of
+//! papers the papers. A part of a twin alone must not reach the others by a file that they share.
 
 use counterpoint_framework::topology::{Follows, Machine};
 use counterpoint_simulation::find::{Sort, list};

@@ -1,5 +1,5 @@
-//! What is configured is what programs see: latencies, conflicts, rates and bandwidths of small kernels follow from the
-//! machine's parameters by formulas. No number here was recorded.
+//! Programs see the configured values: latencies, conflicts, rates and bandwidths of small kernels follow
+//! from the machine's parameters by formulas. No number here was recorded.
 
 mod bandwidth;
 mod model_costs;
@@ -11,7 +11,7 @@ use counterpoint_tests::probe::{Probe, latencies, lines};
 #[test]
 fn memory_takes_as_long_as_configured() {
     let before = latencies(&[]);
-    // A miss passes the L1, and what DRAM holds passes the L2.
+    // A miss passes the L1, and data from DRAM passes the L2.
     let l1 = latencies(&["gpu.sm.l1d.latency=45 cycles"]);
     follows(&before, &l1, &[("chase L1", 10.0), ("chase L2", 10.0), ("chase DRAM", 10.0)]);
     let rop = latencies(&["gpu.rop_latency=132 cycles"]);
@@ -23,7 +23,7 @@ fn memory_takes_as_long_as_configured() {
     follows(&before, &column, &[("chase L2", 0.0), ("chase DRAM", 25.0)]);
 }
 
-/// Asserts by how many cycles probes take longer: to 1 % of what they take.
+/// Asserts the additional cycles of probes: to 1 % of their time.
 fn follows(before: &[(&str, f64)], after: &[(&str, f64)], more: &[(&str, f64)]) {
     let of = |found: &[(&str, f64)], name: &str| found.iter().find(|(known, _)| *known == name).unwrap().1;
     for (name, more) in more {
@@ -66,8 +66,8 @@ fn chains_take_as_long_as_configured() {
         let hop = |sets: &[&str]| longer("", &chain, 0, sets) / CHAIN as f64;
         let (before, after) = (hop(&[]), hop(&[&format!("gpu.sm.{parameter}={other}")]));
         assert_eq!(after - before, f64::from(other - usual), "{parameter}: {before}, then {after}");
-        // What is added to the configured latency is the way through the pipeline, six cycles, and a cycle for each operand
-        // but the first, as all of them are the same register.
+        // The addition to the configured latency is the way through the pipeline, six cycles, and a cycle for
+        // each operand but the first, as all of them are the same register.
         let pipeline = before - f64::from(usual);
         assert_eq!(pipeline, 6.0 + f64::from(operands - 1), "{parameter}: {pipeline} cycles more");
     }
@@ -105,7 +105,7 @@ fn with_locks_a_shared_atomic_takes_a_round_for_each_lane_of_its_most_wanted_wor
     for degree in [2, 4, 8, 16, 32] {
         let more = f64::from(degree - 1);
         assert_eq!(hop(degree, &[]) - native, more, "{degree} lanes take turns of a cycle");
-        // A round is a load of shared memory, which takes 26 cycles, and what follows it.
+        // A round is a load of shared memory, which takes 26 cycles, and the instructions behind it.
         assert_eq!(hop(degree, &locks) - free, more * (26.0 + 20.0), "{degree} lanes take rounds");
     }
 }

@@ -52,8 +52,8 @@ ret;
 const BUMP: [&str; 2] =
     ["  - { launch: a.bump, grid: 1, block: 1 }\n", "  - { launch: b.bump, grid: 1, block: 1 }\n"];
 
-/// Runs kernels of two modules that differ in their constant, 7 and 9, with time or without; `before` are launches before
-/// the run. What they leave is compared with `expected`: variable and constant of either.
+/// Runs kernels of two modules that differ in their constant, 7 and 9, with time or without; `before` are
+/// launches before the run. Their results are compared with `expected`: variable and constant of either.
 fn run(
     functional: bool,
     before: &str,

@@ -1,4 +1,4 @@
-//! What system tests read from a run: statistics, phases, and blocks on SMs.
+//! Observations of system tests on a run: statistics, phases, and blocks on SMs.
 
 use counterpoint_framework::model::StatValue;
 use counterpoint_framework::telemetry::{Attribute, Level, Recording, Span};
@@ -19,7 +19,7 @@ pub fn total(summary: &RunSummary, kind: &str, name: &str) -> u64 {
     first + counts.sum::<u64>()
 }
 
-/// How many values a distribution of one component has, and their mean.
+/// Number of values of one component's distribution, and their mean.
 pub fn mean(summary: &RunSummary, name: &str) -> (u64, f64) {
     let row = summary.report.stats.iter().find(|row| row.label.name == name);
     let row = row.unwrap_or_else(|| panic!("nobody counts {name}"));
@@ -32,13 +32,13 @@ pub fn mean(summary: &RunSummary, name: &str) -> (u64, f64) {
 pub struct Block {
     /// The SM.
     pub sm: u64,
-    /// When it began.
+    /// Its beginning.
     pub start: SimTime,
-    /// When it ended.
+    /// Its end.
     pub end: SimTime,
-    /// Of which launch.
+    /// Its launch.
     pub launch: u64,
-    /// Of which kernel.
+    /// Its kernel.
     pub kernel: String,
 }
 

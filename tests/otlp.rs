@@ -15,7 +15,7 @@ use receiver::{Answer, Receiver, number, take, text};
 #[allow(dead_code, reason = "the framework's tests have more trouble with servers than these")]
 mod receiver;
 
-/// What a reader looks for.
+/// The services that a reader looks for.
 const SERVICES: [&str; 4] = ["host", "pcie", "gpu", "memory"];
 
 /// The file of spans that were not sent.
@@ -204,7 +204,7 @@ fn who_requires_the_export_learns_of_its_failure() {
     );
     assert!(folder.path().join("out").join(UNSENT).exists());
 
-    // Wrong results are not made right by an export that arrives, nor told by one that does not.
+    // Wrong results are not made right by an export that arrives, nor hidden by one that does not.
     let app = folder.path().join("vecadd.yaml");
     let wrong =
         std::fs::read_to_string(&app).unwrap().replace("reference: vecadd", "fnv64: \"0123456789abcdef\"");
@@ -285,7 +285,7 @@ fn the_summary_says_how_many_spans_are_in_sums() {
         .map(|(_, span)| number(&span.attributes, "sim.aggregated"))
         .sum();
     assert!(sums > 100, "{sums} spans are in sums");
-    // Thousands stand apart.
+    // Thousands are separated.
     let out = called.out.replace(' ', "");
     let line = format!("otlp{}spanssent,0failed,{sums}beyond--span-limit\n", all.len());
     assert!(out.contains(&line), "{line}{}", called.out);

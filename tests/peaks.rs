@@ -1,5 +1,5 @@
-//! `counterpoint validate --peaks`: cards and machines of papers reach what is stated of them, and atomics cost what contention makes
-//! them cost.
+//! `counterpoint validate --peaks`: cards and machines of papers reach their stated peaks, and the cost of
+//! atomics follows from contention.
 
 use std::sync::Arc;
 
@@ -97,7 +97,7 @@ fn the_command_prints_a_line_a_figure_and_json_has_limits_and_sources() {
 
 #[test]
 fn what_no_machine_reaches_is_missed() {
-    // A folder whose file states what no machine reaches.
+    // A folder whose file states a value that no machine reaches.
     let folder = tempfile::tempdir().unwrap();
     let own = folder.path().join("experiments/validation");
     std::fs::create_dir_all(&own).unwrap();

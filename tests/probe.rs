@@ -1,4 +1,4 @@
-//! Kernels that are written for one measurement, and what the machine that runs them is configured to do.
+//! Kernels that are written for one measurement, and the configuration of the machine that runs them.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use counterpoint_simulation::run::{RunRequest, RunSummary, load_machine};
 
 use crate::support::{request, root, run_request};
 
-/// The machine whose SMs are stepped, and the one where a model of throughput stands for them.
+/// The machine whose SMs are stepped, and the one where a model of throughput replaces them.
 pub const STEPPED: &str = "titanx-maxwell";
 /// See `STEPPED`.
 pub const MODEL: &str = "titanx-maxwell-model";
@@ -42,11 +42,11 @@ impl Default for Probe<'_> {
     }
 }
 
-/// What had been counted when a run ended.
+/// Counts at the end of a run.
 pub struct Counts(RunSummary);
 
 impl Counts {
-    /// When the run ended.
+    /// The end of the run.
     pub fn end(&self) -> SimTime {
         self.0.report.outcome.time()
     }
@@ -89,7 +89,8 @@ impl Probe<'_> {
         );
         let path = folder.path().join("probe.yaml");
         std::fs::write(&path, application).unwrap();
-        // Code and parameters are waited for once, and bodies are longer than what the caches hold of them. The model has neither.
+        // Code and parameters are waited for once, and bodies are longer than the caches' part of them. The
+        // model has neither.
         let perfect: &[&str] = &["gpu.sm.l1i.perfect=on", "gpu.sm.l1c.perfect=on"];
         let sets = [if self.machine == MODEL { &[] } else { perfect }, self.sets].concat();
         let request = request(self.machine, &path.display().to_string(), &sets);
@@ -100,7 +101,7 @@ impl Probe<'_> {
         counts
     }
 
-    /// What is counted between two times, while the kernel runs: neither its beginning nor its end is in it.
+    /// Counts between two times, while the kernel runs: neither its beginning nor its end is in it.
     pub fn between<const N: usize>(
         &self,
         [from, to]: [SimTime; 2],
@@ -111,7 +112,7 @@ impl Probe<'_> {
     }
 }
 
-/// So many lines of a body, each of its number.
+/// `count` lines of a body, each from its number.
 pub fn lines(count: u64, line: impl Fn(u64) -> String) -> String {
     (0..count).fold(String::new(), |mut body, number| {
         let _ = writeln!(body, "{}", line(number));
@@ -178,7 +179,7 @@ impl Configured {
     }
 }
 
-/// Asserts that what was found is what is expected, to 1 %.
+/// Asserts that the found value is the expected one, to 1 %.
 #[track_caller]
 pub fn close(what: &str, found: f64, expected: f64) {
     assert!((found / expected - 1.0).abs() <= 0.01, "{what}: {found}, not {expected}");
@@ -194,7 +195,7 @@ pub fn micros(number: f64) -> SimTime {
     SimTime::from_ps((number * 1e6) as u64)
 }
 
-/// What the tests of latencies measure: probes of `experiments` on a GTX 480 with settings.
+/// The measurements of the tests of latencies: probes of `experiments` on a GTX 480 with settings.
 pub fn latencies(sets: &[&str]) -> Vec<(&'static str, f64)> {
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
     let found =

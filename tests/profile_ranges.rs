@@ -1,5 +1,5 @@
-//! What the profilers of a kernel tell when they run is what the analysis says of each block, and kernels that release
-//! compute what they did: every application, every dialect.
+//! Ranges that the profilers of a kernel report when they run equal those of the analysis for each block, and
+//! kernels that release compute the same results: every application, every dialect.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -13,7 +13,7 @@ use counterpoint_ptx::{Kernel, RangeAction, RangeCall, VariableBases, parser};
 
 use crate::launches::{Arguments, DIALECTS, Device, applications, load_application};
 
-/// A regular kernel, with and without what was added.
+/// A regular kernel, with and without the additions.
 struct Regular {
     accesses: KernelAccesses,
     profiled: ProfiledKernel,
@@ -37,7 +37,7 @@ fn kernels(text: &str) -> BTreeMap<String, Regular> {
         .collect()
 }
 
-/// Runs all blocks, and gives what they told and how many instructions they executed.
+/// Runs all blocks, and gives the ranges reported and the number of instructions executed.
 fn execute(
     kernel: &Kernel,
     (grid, block): ([u32; 3], [u32; 3]),
@@ -53,7 +53,7 @@ fn execute(
     (run.ranges().to_vec(), run.statistics().warp_instructions)
 }
 
-/// What calls of an action tell, block by block.
+/// The ranges that calls of an action report, block by block.
 fn by_block(told: &[ToldRange], action: RangeAction) -> BTreeMap<[u32; 3], Vec<RangeCall>> {
     let mut found: BTreeMap<[u32; 3], Vec<RangeCall>> = BTreeMap::new();
     for range in told {
@@ -70,7 +70,7 @@ fn clip(range: Option<Range<u64>>, array: &Range<u64>) -> Option<Range<u64>> {
     (clipped.start < clipped.end).then_some(clipped)
 }
 
-/// What was looked at.
+/// Sums over the cases.
 #[derive(Default)]
 struct Sums {
     blocks: u64,
@@ -80,7 +80,7 @@ struct Sums {
     instructions: u64,
 }
 
-/// Runs a pre-profiler and compares what it tells with the analysis.
+/// Runs a pre-profiler and compares its ranges with the analysis.
 fn check_pre(
     kernel: &Regular,
     launch: &LaunchStep,
@@ -124,8 +124,8 @@ fn check_pre(
             let told = clip(Some(call.low..call.high), allocation);
             let words = || format!("{} {ctaid:?} {}: {call:x?}", launch.kernel.name(), array.name);
             assert_eq!(told, both(&whole), "{}", words());
-            // The analysis may leave out an access that lies outside of the array as a whole; what the profilers
-            // tell is one range with it.
+            // The analysis may leave out an access that lies outside of the array as a whole; the profilers
+            // report one range with it.
             let (told, least) = (told.unwrap_or_default(), both(&ended).unwrap_or_default());
             sums.wider += u64::from(told != least);
             let inside = least.is_empty() || told.start <= least.start && least.end <= told.end;

@@ -14,7 +14,7 @@ use counterpoint_simulation::run::{Forecast, Progress, RunRequest, Snapshot, loa
 
 use crate::support::{request, root};
 
-/// Runs of which there are records: machine, application and settings.
+/// Recorded runs: machine, application and settings.
 const RUNS: &[(&str, &str, &[&str])] = &[
     ("crcs-64sm-pcie3-ssd", "hotspot", &["app.n=192"]),
     ("tiny", "matmul-tiled", &[]),

@@ -1,4 +1,4 @@
-//! `counterpoint ptx`: what it shows of a kernel, and what it says when it is asked for the wrong thing.
+//! `counterpoint ptx`: its view of a kernel, and its errors.
 
 use counterpoint::{FAILURE, SUCCESS};
 
@@ -151,7 +151,7 @@ fn slices_are_printed() {
     ] {
         assert!(called.out.contains(part), "{part} is missing in\n{}", called.out);
     }
-    // What is printed is a module like any other.
+    // The output is a module like any other.
     let folder = tempfile::tempdir().unwrap();
     let sliced = folder.path().join("sliced.ptx");
     std::fs::write(&sliced, &called.out).unwrap();

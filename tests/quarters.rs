@@ -4,7 +4,7 @@ use counterpoint_simulation::run::{RunRequest, RunSummary};
 
 use crate::support::{request, root, run_request};
 
-/// Four tasks, each of which adds a quarter of two vectors, and a kernel behind them that reads what all have left.
+/// Four tasks that add a quarter of two vectors each, and a kernel behind them that reads all their results.
 const TASKS: &str = r#"counterpoint: 1
 application: quarters
 code: { add: KERNEL }
@@ -69,7 +69,7 @@ impl Quarters {
         run_request(&self.request("tiny", sets))
     }
 
-    /// What a run without time finds of races.
+    /// The races that a run without time finds.
     pub fn races(&self) -> Vec<String> {
         let request = RunRequest { functional: true, racecheck: true, ..self.request("tiny", &[]) };
         run_request(&request).found.iter().map(ToString::to_string).collect()

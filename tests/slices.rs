@@ -12,7 +12,7 @@ use crate::launches::{DIALECTS, Device, applications, load_application};
 /// Kernels that cannot be sliced, with the reason. No application has any: none knows launches from each other.
 const REFUSED: [(&str, &str); 0] = [];
 
-/// The kernels of a module that run slices of grids of so many dimensions, by the names of those that they stand for.
+/// The kernels of a module that run slices of grids of these dimensions, by the names of the original ones.
 fn sliced(text: &str, dimensions: Dimensions, carry: Carry) -> BTreeMap<String, Kernel> {
     let module = parser::parse(text).unwrap();
     let made = slice(&module, &slice::Options { dimensions, carry, kernel: None }).unwrap();

@@ -1,4 +1,4 @@
-//! Speeds of whole programs: what is counted, and that it is the simulation's time alone.
+//! Speeds of whole programs: the quantities counted, and that the time is the simulation's alone.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a run says of the whole machine, and how its numbers stand in files.
+//! Statistics of the whole machine, and the form of its numbers in files.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Streams and events on a whole machine: what overlaps, what waits, and that the values are right.
+//! Streams and events on a whole machine: the overlap, the waits, and that the values are right.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -40,7 +40,7 @@ expect:
   - { buffer: e, file: expected.f32 }
 "#;
 
-/// What `a` and `b` hold.
+/// Contents of `a` and `b`.
 fn inputs() -> [Vec<f32>; 2] {
     let ramp = |start: f32, step: f32| (0..256_u16).map(|index| start + step * f32::from(index)).collect();
     [ramp(1.0, 1.0), ramp(0.0, 0.5)]
@@ -55,7 +55,7 @@ fn add(left: &str, right: &str, sum: &str, stream: Option<&str>) -> String {
 }
 
 impl Steps {
-    /// Steps after which `e` holds a and so many times b.
+    /// Steps after which `e` holds a and `times` times b.
     fn new(steps: &str, times: f32) -> Self {
         let [a, b] = inputs();
         Steps::with_result(steps, &a.iter().zip(b).map(|(a, b)| a + times * b).collect::<Vec<_>>())
@@ -284,7 +284,7 @@ fn launches_and_streams_beyond_the_limit_are_added_up() {
     // By statistic, and which of its rows: of launches, or of streams.
     let sums = |summary: &RunSummary, part: &str| {
         let mut sums: BTreeMap<(String, &str), u64> = BTreeMap::new();
-        // What is the same of each launch is not added up.
+        // A value that is the same for each launch is not added up.
         let facts = ["stream", "cta_threads", "ctas_per_sm"];
         for row in summary.report.stats.iter().filter(|row| !facts.contains(&row.label.name)) {
             if let (Some((path, behind)), StatValue::Count(count)) = (row.path.split_once(part), row.value) {
@@ -337,7 +337,7 @@ fn registers_of_a_launch_decide_what_fits() {
     assert!(text.contains("it needs 33792 registers, an SM has 32768"), "{text}");
 }
 
-/// Launches and copies on random streams, as many events as their buffers need, and what comes of them.
+/// Launches and copies on random streams, as many events as their buffers need, and the results.
 fn random_steps(seed: u64) -> Steps {
     const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
     const STREAMS: [Option<&str>; 4] = [None, Some("p"), Some("q"), Some("r")];
@@ -402,7 +402,7 @@ fn programs_with_the_events_that_they_need_compute_the_same_however_they_overlap
     }
 }
 
-/// What is found of these steps without time.
+/// The findings in these steps, without time.
 fn races(steps: &str) -> Vec<String> {
     let steps = Steps::new(steps, 1.0);
     let request = RunRequest { functional: true, racecheck: true, ..steps.request(&[]) };
@@ -418,7 +418,7 @@ fn kernels_of_two_streams_that_nothing_orders_race() {
                 byte 0x0 (0x1";
     assert!(race.starts_with(told), "{race}");
     assert!(race.ends_with(") of `c` (1024 bytes) and 1023 more (once)"), "{race}");
-    // Every pair counts, and is told once for its kernels, streams and buffer.
+    // Every pair counts, and is reported once for its kernels, streams and buffer.
     let found = races(&format!("{first}{second}").repeat(3));
     assert!(found[0].ends_with(" more (6 times in all)"), "{found:?}");
     assert_eq!(found.len(), 2, "and the other way round, between rounds: {found:?}");
@@ -454,7 +454,7 @@ fn copies_race_with_kernels_and_with_copies() {
     let told =
         "vecadd#1 on stream `s` reads what the copy in of `b` on stream `t` writes, in no order: byte 0x0";
     assert!(race.contains(told), "{race}");
-    // A copy out reads what the kernel reads, and writes to the host only.
+    // A copy out reads the kernel's input, and writes to the host only.
     let none: [String; 0] = [];
     assert_eq!(races(&format!("{kernel}  - {{ copy_out: b, stream: t }}\n")), none);
     let both = "  - { copy_out: d, stream: s }\n  - { copy_in: d, stream: t }\n";
@@ -463,7 +463,7 @@ fn copies_race_with_kernels_and_with_copies() {
     assert!(found.iter().any(|race| race.ends_with("of `d` on the host and 1023 more (once)")), "{found:?}");
 }
 
-/// What the CPU computes goes the way of what it reads, as fast as it is said to be.
+/// A result of the CPU goes the way of its inputs, at the given speed.
 #[test]
 fn a_prelude_may_compute_what_no_file_holds() {
     let steps = Steps::new(&add("a", "b", "e", None), 1.0);

@@ -1,4 +1,4 @@
-//! Studies: what is run, what is kept, what is reckoned, what is drawn, and what is said of wrong ones.
+//! Studies: the runs, the records, the computed values, the figures, and the errors of wrong ones.
 
 use std::path::{Path, PathBuf};
 
@@ -93,7 +93,7 @@ fn a_study_runs_every_combination_once_and_reckons_its_columns() {
     assert_eq!(number(3, "time"), alone.report.outcome.time().as_ps() as f64 * 1e-12);
     assert_eq!(number(3, "cycles"), alone.figures.count("cycles").unwrap() as f64);
 
-    // Nothing is run twice, also when the study asks for more of what is there.
+    // Nothing is run twice, also when the study asks for more of the existing runs.
     let speeds = folder.text("speeds.csv");
     let again = folder.study(&TRIAL.replace("share:", "# told apart\n  part:"), &["--jobs", "1"]);
     assert!(again.out.contains("0 have run, 8 were there"), "{}", again.out);
@@ -212,7 +212,7 @@ figures:
     ] {
         assert!(called.err.contains(expected), "{expected} in {}", called.err);
     }
-    // What is wrong with a point is told before any is run.
+    // The problem with a point is reported before any is run.
     let called = folder.study("runs: { a: { gpu.smz: 3 }, b: { app.m: 3 } }\n", &[]);
     assert_eq!(called.status, FAILURE);
     assert!(called.err.contains("gpu.smz") && called.err.contains("app.m"), "{}", called.err);
@@ -342,7 +342,7 @@ figures:
     let drawn = folder.text("figures/1-blocks.svg");
     assert!(drawn.contains("a: vecadd#1") && drawn.contains("Blocks that have ended"), "{drawn}");
 
-    // Without such figures the points are others: what is kept of them differs.
+    // Without such figures the points are others: their records differ.
     let called =
         folder.study("scales: { small: { size: small } }\nruns: { a: {}, b: { gpu.sms: 1 } }\n", &[]);
     assert!(called.out.contains("4 have run, 0 were there"), "{}", called.out);
@@ -454,7 +454,7 @@ fn a_report_has_figures_with_the_papers_values_and_means_and_stands_alone() {
     assert!((value("lrr", "geomean").powi(2) - ours[0] * ours[1]).abs() < 1e-12);
     let stacks = table(&folder.text("figures/2-parts.csv"));
     assert_eq!(stacks.len(), 2 * 2 * 2);
-    // Two points fall together at each x: the mean and both ends are told.
+    // Two points fall together at each x: the mean and both ends are printed.
     let lines = table(&folder.text("figures/3-over-sms.csv"));
     assert_eq!(lines.len(), 2 * 2);
     assert!(lines.iter().all(|row| row["least"].parse::<f64>().unwrap() <= row["y"].parse::<f64>().unwrap()));
@@ -494,11 +494,15 @@ fn damage(path: &Path) {
 fn the_figure_of_the_readme_is_the_studys() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out").display().to_string();
-    for command in [vec!["study", "sm-scaling", "--quiet", "--jobs", "2", "--out", &out], vec!["report", &out]] {
+    for command in
+        [vec!["study", "sm-scaling", "--quiet", "--jobs", "2", "--out", &out], vec!["report", &out]]
+    {
         let called = call(&command);
         assert_eq!(called.status, SUCCESS, "{}", called.err);
     }
-    let read = |path: PathBuf| std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let read = |path: PathBuf| {
+        std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    };
     let drawn = read(folder.path().join("out/figures/3-where-the-time-goes-on-15-sms.svg"));
     assert!(drawn == read(root().join("experiments/studies/sm-scaling.svg")));
 }

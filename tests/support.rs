@@ -1,4 +1,4 @@
-//! What the system tests share: runs by name, and small machines made from the real ones.
+//! The common part of the system tests: runs by name, and small machines made from the real ones.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub fn root() -> PathBuf {
 /// A run of a named application on a named machine.
 pub fn request(machine: &str, application: &str, sets: &[&str]) -> RunRequest {
     let sets = sets.iter().map(|set| (*set).to_owned()).collect();
-    // Who asks for threads looks at them.
+    // A test that asks for threads is about them.
     let sharing = Sharing::Always;
     RunRequest { folder: root(), sets, sharing, ..RunRequest::new(machine, application) }
 }
@@ -30,7 +30,7 @@ pub fn kernels(application: &str, dialect: &str) -> PathBuf {
     if beside.is_file() { beside } else { root().join("tests/corpus").join(file) }
 }
 
-/// A named machine with overlays and settings, of what a registry has.
+/// A named machine with overlays and settings, from a registry.
 pub fn machine(name: &str, overlays: &[&str], sets: &[&str], registry: &Registry) -> Machine {
     let overlays = overlays.iter().map(|overlay| (*overlay).to_owned()).collect();
     load_machine(&RunRequest { overlays, ..request(name, "", sets) }, registry).unwrap().machine
@@ -56,7 +56,7 @@ pub fn application(folder: &Path, name: &str) -> String {
     folder.join(format!("{name}.yaml")).to_string_lossy().into_owned()
 }
 
-/// Runs with what is registered for everybody.
+/// Runs with the common registry.
 pub fn run_request(request: &RunRequest) -> RunSummary {
     run_with(request, registry())
 }
@@ -66,7 +66,7 @@ pub fn run_with(request: &RunRequest, registry: Registry) -> RunSummary {
     attempt_with(request, registry).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
-/// Runs with what is registered for everybody, or says why the run does not begin.
+/// Runs with the common registry, or gives the reason why the run does not begin.
 pub fn attempt(request: &RunRequest) -> Result<RunSummary, String> {
     attempt_with(request, registry())
 }
@@ -77,7 +77,7 @@ pub fn attempt_with(request: &RunRequest, registry: Registry) -> Result<RunSumma
     run(request, &Arc::new(registry), &Progress::default()).map_err(told)
 }
 
-/// Why a run does not begin.
+/// The reason why a run does not begin.
 pub fn refusal(request: &RunRequest) -> String {
     match attempt(request) {
         Ok(summary) => panic!("it began, and {}", summary.ending()),
@@ -85,7 +85,7 @@ pub fn refusal(request: &RunRequest) -> String {
     }
 }
 
-/// Asserts that the run finished and computed what it should.
+/// Asserts that the run finished and computed the right results.
 #[track_caller]
 pub fn assert_verified(summary: &RunSummary) {
     assert!(!summary.checks.is_empty(), "nothing was compared");

@@ -1,4 +1,4 @@
-//! What a run records: spans as one tree, no more of them than it may have, time series, and what it waited for.
+//! Records of a run: spans as one tree, no more of them than it may have, time series, and the waits.
 
 use std::collections::BTreeMap;
 
@@ -103,11 +103,11 @@ fn a_run_is_one_tree_down_to_its_warps() {
         assert!(own().count() > 0);
         assert_eq!(own().map(|warp| amount(warp, "warp_insn")).sum::<u64>(), amount(cta, "warp_insn"));
     }
-    // Whatever a scheduler does with a cycle belongs to one block.
+    // A scheduler's use of a cycle belongs to one block.
     let all: u64 = ctas.iter().map(|cta| slots(cta)).sum();
     let cycles = count(&summary, "gpu.sm[", "active_cycles");
     assert_eq!(all, 2 * cycles, "two schedulers");
-    // A block's share of an SM's time comes to all of it: 48 places for warps.
+    // A block's share of an SM's time is all of it: 48 places for warps.
     assert_eq!(count(&summary, "gpu.sm[", "warp_slots"), 48 * cycles);
     let warp_cycles = count(&summary, "gpu.sm[", "warp_cycles");
     assert!(0 < warp_cycles && warp_cycles < 48 * cycles, "{warp_cycles}");
@@ -195,7 +195,7 @@ fn time_series_add_up_to_the_statistics() {
     }
     for row in &summary.report.stats {
         let StatValue::Count(total) = row.value else { continue };
-        // What is given and not counted.
+        // A given value, not a count.
         if row.label.name == "peak_bandwidth" {
             continue;
         }

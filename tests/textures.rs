@@ -1,4 +1,5 @@
-//! Textures of an application: with time and without, by reference and by handle, and after what launches before wrote.
+//! Textures of an application: with time and without, by reference and by handle, and after writes of earlier
+//! launches.
 
 use counterpoint_framework::model::StatValue;
 use counterpoint_simulation::run::{RunRequest, RunSummary};
@@ -98,7 +99,7 @@ expect:
 #[test]
 fn fetches_give_what_launches_before_wrote() {
     assert_verified(&run("image", true, &[]));
-    // One SM, so that its cache holds what the second painting makes old.
+    // One SM, so that its cache holds the texels that the second painting makes old.
     let timed = run("image", false, &["gpu.sms=1"]);
     assert_verified(&timed);
     let count = |name: &str| {

@@ -1,5 +1,5 @@
-//! The model of throughput (`gpu/throughput-model`) as a machine: what programs compute on it is right, and it knows its SMs as the machine
-//! does on which they are stepped.
+//! The model of throughput (`gpu/throughput-model`) as a machine: programs compute correct results on it, and
+//! it knows its SMs as the machine does on which they are stepped.
 
 use crate::support::{assert_verified, request, root, run_request};
 
@@ -23,7 +23,7 @@ fn what_the_model_looks_at_of_a_gpu_is_what_its_generation_has() {
     let map = machine.lines().map(str::trim).filter(|line| map.iter().any(|key| line.starts_with(key)));
     lines.extend(map);
     assert!(lines.contains(&"slices: 2"), "{lines:?}");
-    // What cards have otherwise, and the steps of the network.
+    // The parameters of cards otherwise, and the steps of the network.
     let cards = machine.lines().map(str::trim).filter_map(|line| line.strip_prefix("model."));
     let cards: Vec<&str> = cards.filter(|line| *line != "sm:").collect();
     assert_eq!(cards.len(), 5, "{cards:?}");

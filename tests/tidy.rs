@@ -91,7 +91,8 @@ fn layers_do_not_reach_upwards() {
     }
 }
 
-/// The crates, from the lowest row on. Those in a row stand beside each other; papers are a row of their own folder.
+/// The crates, from the lowest row on. Those in a row are beside each other; papers are a row of their own
+/// folder.
 const CRATES: [&[&str]; 9] = [
     &["counterpoint-macros"],
     &["counterpoint-framework", "counterpoint-ptx"],
@@ -104,7 +105,7 @@ const CRATES: [&[&str]; 9] = [
     &["counterpoint-xtask"],
 ];
 
-/// Stands for any crate below `experiments/papers`.
+/// Any crate below `experiments/papers`.
 const PAPERS: &str = "a paper";
 
 #[test]
@@ -136,7 +137,7 @@ fn crates_depend_on_those_below() {
     }
 }
 
-/// A crate's storeys, from the lowest one on. Those in a row stand beside each other.
+/// A crate's layers, from the lowest one on. Those in a row are beside each other.
 struct House {
     source: &'static str,
     name: &'static str,
@@ -178,7 +179,7 @@ fn storeys_import_only_those_below() {
         let mut seen = 0;
         for (path, text) in sources("rs") {
             let place = path.strip_prefix(root()).unwrap().to_string_lossy().replace('\\', "/");
-            // The root itself shows what the storeys have.
+            // The root itself exports the content of the layers.
             let Some(place) = place.strip_prefix(source).filter(|place| *place != "lib.rs") else { continue };
             let own = place.split(['/', '.']).next().unwrap_or_default();
             let at = level(own).unwrap_or_else(|| panic!("{source}{place} is in no storey"));
@@ -195,7 +196,7 @@ fn storeys_import_only_those_below() {
     }
 }
 
-/// Names of what papers propose.
+/// Names from papers' proposals.
 const OF_PAPERS: [&str; 9] =
     ["crcs", "ppcs", "dka", "pagoda", "gemtc", "hyperq", "pthreads", "masterkernel", "superkernel"];
 

@@ -1,8 +1,8 @@
 //! Memory components under random traffic and random back-pressure: nothing is lost, every request is answered once, the
 //! values are those of a memory without caches and networks, and a repetition is the same to the last event.
 //!
-//! Two kinds of components make the traffic. A client asks for lines of its own and knows what each answer must be; a
-//! server answers late and out of order, and sometimes does not listen.
+//! Two kinds of components make the traffic. A client asks for lines of its own and knows each right answer;
+//! a server answers late and out of order, and sometimes does not listen.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use counterpoint_protocols::memory::{
     MemRequest, MemResult, MemoryClient, MemoryServer, Tag, merge, sectors,
 };
 
-/// What a client asks for.
+/// Parameters of a client.
 #[derive(Clone, Debug, Params)]
 struct ClientParams {
     /// Requests to send.
@@ -40,7 +40,7 @@ struct ClientPorts {
     memory: MemoryClient,
 }
 
-/// What a client counts.
+/// Statistics of a client.
 #[derive(Default, Stats)]
 struct ClientStats {
     /// Answers taken.
@@ -56,7 +56,7 @@ struct Model {
     known: ByteMask,
 }
 
-/// What the answer to a request must be.
+/// The expected answer to a request.
 enum Expected {
     Line(ByteMask, Model),
     Written,
@@ -70,7 +70,7 @@ struct Client {
 }
 
 impl Client {
-    /// Makes a request of random numbers, and what its answer must be.
+    /// Makes a request of random numbers, and its expected answer.
     fn request(&mut self, tag: u32, mut random: impl FnMut() -> u64) -> MemRequest {
         let line = self.params.first + random() % self.params.lines * LINE_BYTES;
         let model = self.lines.entry(line).or_insert(Model { line: [0; LINE_BYTES as usize], known: 0 });
@@ -86,7 +86,7 @@ impl Client {
                 model.known |= mask;
                 (MemAccess::Write(mask, values), Expected::Written)
             }
-            // What an atomic makes of bytes that nobody wrote is not known.
+            // The result of an atomic on bytes that nobody wrote is unknown.
             2 if model.known == ByteMask::MAX => {
                 let lanes: Box<[AtomicLane]> = (0..3)
                     .map(|lane| AtomicLane {
@@ -107,7 +107,7 @@ impl Client {
         MemRequest { line, tag: Tag(tag), client: 0, label: Label::default(), access }
     }
 
-    /// Compares an answer with what it must be.
+    /// Compares an answer with the expected one.
     fn check(&mut self, reply: &MemReply, stats: &ClientStats) -> Result<(), Fault> {
         let tag = reply.tag.0;
         let (line, expected) =

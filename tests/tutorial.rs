@@ -1,4 +1,5 @@
-//! `components/TUTORIAL.md`: its component compiles, runs in its machine, and is what the page says, word for word.
+//! `components/TUTORIAL.md`: its component compiles, runs in its machine, and is that of the page, word for
+//! word.
 
 #[allow(unreachable_pub, reason = "the file stands as it would in the crate that it is written for")]
 mod retimer;
@@ -26,7 +27,7 @@ fn blocks(language: &str) -> Vec<String> {
     page.split(&fence).skip(1).filter_map(|rest| Some(rest.split_once("```")?.0.to_owned())).collect()
 }
 
-/// What everybody has, and the retimer; who followed the page has it already.
+/// The common registry, and the retimer; a reader who followed the page has it already.
 fn with_retimer() -> Registry {
     let mut registry = registry();
     if registry.catalogue.get(Retimer::KIND).is_none() {

@@ -1,4 +1,4 @@
-//! `counterpoint validate`: the table, the page, and what it says where nothing was measured.
+//! `counterpoint validate`: the table, the page, and its message where nothing was measured.
 
 use counterpoint::{FAILURE, SUCCESS};
 

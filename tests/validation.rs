@@ -1,5 +1,5 @@
-//! Timing beside other measurements: what GPGPU-Sim says of the reference kernels, within limits, and what this simulator said
-//! of small runs before, to the cycle.
+//! Timing beside other measurements: GPGPU-Sim's figures for the reference kernels, within limits, and this
+//! simulator's earlier figures for small runs, to the cycle.
 //!
 //! `BLESS=1 cargo test -p counterpoint-tests validation` writes the cycles of today into `experiments/validation/pinned.txt`.
 //! Read the difference before you commit it: a change of timing has a reason.

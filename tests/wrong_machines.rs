@@ -15,7 +15,7 @@ use counterpoint_simulation::registry;
 use crate::cli::call;
 use crate::support::{assert_verified, assert_wrong, request, root, run_request, run_with};
 
-/// Asserts that the command tells the first wrong element and exits with the status for that.
+/// Asserts that the command reports the first wrong element and exits with the status for that.
 fn assert_command_says(machine: &str, application: &str, sets: &[&str], first: u64) {
     let path =
         |folder: &str, name: &str| root().join(folder).join(format!("{name}.yaml")).display().to_string();
@@ -32,12 +32,13 @@ fn assert_command_says(machine: &str, application: &str, sets: &[&str], first: u
     assert!(called.err.contains(&format!("elements differ, first [{first}]: expected ")), "{}", called.err);
 }
 
-/// An L1 that holds all that a launch reads, so that what it should have forgotten is still there.
+/// An L1 that holds all that a launch reads, so that lines which it should have forgotten are still there.
 const LARGE_L1: [&str; 2] = ["gpu.sm.l1d.capacity=256 KiB", "gpu.sm.l1d.set_index=linear"];
 
 #[test]
 fn without_the_flush_between_launches_stale_lines_are_read() {
-    // With two SMs, blocks half a line wide alternate: each SM writes to every line and so drops what it has of it.
+    // With two SMs, blocks half a line wide alternate: each SM writes to every line and so drops its part of
+    // it.
     let sets = ["gpu.sms=4", "app.n=128", "app.launches=4", LARGE_L1[0], LARGE_L1[1]];
     assert_verified(&run_request(&request("tiny", "hotspot", &sets)));
     let never = [&sets[..], &["gpu.sm.l1d.flush=never"]].concat();

@@ -1,4 +1,5 @@
-//! Where two runs part: narrowing the interval of their first difference, pass by pass, to a clock cycle.
+//! The point at which two runs part: narrowing the interval of their first difference, pass by pass, to a
+//! clock cycle.
 
 use counterpoint_framework::kernel::SnapshotTimes;
 use counterpoint_framework::time::{Clock, Hertz, SimTime};
@@ -7,10 +8,10 @@ use counterpoint_simulation::hashes::Hashes;
 /// Snapshots of a pass that narrows.
 const SNAPSHOTS: u64 = 64;
 
-/// One pass: what both runs note, and when they stop.
+/// One pass: the notes of both runs, and the time at which they stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pass {
-    /// When hashes are noted.
+    /// Times of the hashes.
     pub times: SnapshotTimes,
     /// Nothing after it is of interest.
     pub stop_at: Option<SimTime>,
@@ -19,13 +20,13 @@ pub struct Pass {
 /// A component that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Differing {
-    /// Where it is.
+    /// Its path.
     pub path: String,
     /// The cycle of its clock in the interval.
     pub cycle: u64,
 }
 
-/// What came of a comparison.
+/// Result of a comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Every component saw the same; the outcome.
@@ -48,7 +49,7 @@ pub enum Verdict {
 /// Runs both sides again and again until the first difference is known to a cycle of the fastest clock.
 ///
 /// # Errors
-/// What a side says when it cannot run.
+/// The error of a side that cannot run.
 pub fn bisect<E>(first: Pass, sides: [&mut dyn FnMut(Pass) -> Result<Hashes, E>; 2]) -> Result<Verdict, E> {
     let mut pass = first;
     loop {

@@ -1,15 +1,15 @@
-//! What kernels are like: how much they compute for each access to memory, for how long both take, and of how many warps an SM
-//! has need to wait for neither.
+//! Character of kernels: the computation per access to memory, the latency of both, and the number of warps
+//! that an SM needs to wait for neither.
 //!
 //! The measures are those of Awatramani, Zambreno and Rover ("Increasing GPU throughput using kernel interleaved thread block
-//! scheduling", ICCD 2013, section II), taken from what the SMs of a run have counted and not from constants:
+//! scheduling", ICCD 2013, section II), taken from the counts of a run's SMs and not from constants:
 //!
 //! * *MEM* instructions are loads, stores and atomics of global, shared, local and constant memory, and texture fetches; *ALU*
 //!   instructions are all others, loads of kernel parameters included. Both are counted by the warp.
 //! * A latency is the mean number of cycles from the issue of an instruction to the write of its result. Instructions without a
 //!   result, such as stores and branches, and loads of parameters have no part in it.
-//! * The *ideal warp count* is the sum of both latencies by ALU instructions per MEM instruction: with so many warps another one can
-//!   issue while one waits.
+//! * The *ideal warp count* is the sum of both latencies by ALU instructions per MEM instruction: with that
+//!   many warps another one can issue while one waits.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -20,10 +20,10 @@ use serde::Serialize;
 
 /// The kind whose statistics tell of launches.
 const SCHEDULER: &str = "gpu/cta-scheduler";
-/// The kind that stands for SMs that are not stepped.
+/// The kind of SMs that are not stepped.
 const MODEL: &str = "gpu/throughput-model";
 
-/// What a kernel waits for first when its warps are too few.
+/// The first bottleneck of a kernel whose warps are too few.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Bound {
@@ -42,13 +42,13 @@ pub fn density(alu_insn: u64, mem_insn: u64) -> Option<f64> {
     (mem_insn > 0).then(|| alu_insn as f64 / mem_insn as f64)
 }
 
-/// Warps of which an SM has need to hide both latencies, in cycles, at a density. A kernel that never accesses memory has need of none,
-/// and one of no density, which does nothing else, of infinitely many.
+/// Number of warps that an SM needs to hide both latencies, in cycles, at a density. A kernel that never
+/// accesses memory needs none, and one of no density, which does nothing else, infinitely many.
 pub fn ideal_warps(density: Option<f64>, alu_latency: f64, mem_latency: f64) -> f64 {
     density.map_or(0.0, |density| (alu_latency + mem_latency) / density)
 }
 
-/// What a kernel of this ideal warp count is bound by: below the threshold, computing.
+/// The bound of a kernel of this ideal warp count: below the threshold, computing.
 pub fn bound(ideal_warps: f64, threshold: f64) -> Bound {
     if ideal_warps < threshold { Bound::Compute } else { Bound::Memory }
 }
@@ -76,7 +76,7 @@ pub struct Character {
     pub mem_latency: Option<f64>,
     /// The ideal warp count. A latency that was never measured counts as none.
     pub ideal_warps: f64,
-    /// What it is bound by.
+    /// Its bound.
     #[serde(rename = "type")]
     pub bound: Bound,
     /// Blocks that an SM holds at most, by the machine's rules of occupancy; of launches that differ, the fewest.
@@ -85,7 +85,8 @@ pub struct Character {
     pub l1_miss_rate: Option<f64>,
 }
 
-/// The component of a machine that measures no latencies because it stands for SMs that are not stepped, if there is one.
+/// The component of a machine that measures no latencies because it models SMs without stepping them, if
+/// there is one.
 pub fn unmeasured(machine: &Machine) -> Option<&str> {
     machine.instances.iter().find(|one| one.kind == MODEL).map(|one| one.path.as_str())
 }
@@ -112,17 +113,17 @@ pub fn kernels(kinds: &BTreeMap<String, String>, stats: &[StatRow], threshold: f
     kernels.into_iter().map(|(name, launches)| character(name, &launches, threshold)).collect()
 }
 
-/// Writes a line for each kernel, below the names of what it has; what a kernel does not have is empty.
+/// Writes a line for each kernel, below the names of its properties; a missing property is empty.
 ///
 /// # Errors
-/// What `out` reports.
+/// Those of `out`.
 pub fn write_csv(kernels: &[Character], out: &mut dyn io::Write) -> io::Result<()> {
     let mut table = csv::Writer::from_writer(out);
     kernels.iter().try_for_each(|kernel| table.serialize(kernel))?;
     table.flush()
 }
 
-/// What one launch has counted.
+/// Counts of one launch.
 #[derive(Default)]
 struct Launch<'a> {
     kernel: &'a str,

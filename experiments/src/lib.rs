@@ -1,4 +1,4 @@
-//! Experiments: many runs and what they say together, or beside a paper, a card or another simulator.
+//! Experiments: many runs and their joint results, or results beside a paper, a card or another simulator.
 
 pub mod bisect;
 pub mod characterise;

@@ -1,6 +1,6 @@
 //! Names of statistics with a `*` in them, as studies and comparisons choose by.
 
-/// Whether a path is one of a pattern, in which `*` stands for anything but a point.
+/// Whether a path is one of a pattern, in which `*` matches anything but a point.
 pub(crate) fn matches(pattern: &str, path: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == path,

@@ -1,4 +1,4 @@
-//! What a run has recorded as tables, read again.
+//! Tables recorded by a run, read again.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ pub(crate) struct Statistic {
 /// A line of `exposure.csv`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ExposedSpan {
-    /// Which activity it belongs to.
+    /// Its activity.
     pub(crate) activity: String,
     /// The time that was exposed, in picoseconds.
     pub(crate) exposed: f64,
@@ -39,7 +39,7 @@ pub(crate) fn statistics(folder: &Path) -> Result<Vec<Statistic>, String> {
     })
 }
 
-/// What was exposed in the run in a folder.
+/// Exposed time of the run in a folder.
 ///
 /// # Errors
 /// If it cannot be read, or is damaged.
@@ -50,7 +50,7 @@ pub(crate) fn exposure(folder: &Path) -> Result<Vec<ExposedSpan>, String> {
     })
 }
 
-/// The lines of a table, of which some columns are wanted.
+/// The lines of a table, of some columns only.
 fn read<T, const COLUMNS: usize>(
     folder: &Path,
     name: &str,

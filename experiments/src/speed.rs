@@ -1,4 +1,5 @@
-//! How fast the simulator is: processor seconds of whole programs, beside those of a loop that tells computers apart.
+//! The simulator's speed: processor seconds of whole programs, beside those of a loop that distinguishes
+//! computers.
 
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
@@ -28,7 +29,7 @@ pub fn calibration_loop() -> f64 {
 const ENOUGH: f64 = 1.0;
 const MOST_RUNS: u32 = 100;
 
-/// What simulating a program cost.
+/// Cost of simulating a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Speed {
     /// Cycles in which the SM that was busy for longest had a block: cycles of an idle GPU cost nothing and do not count.
@@ -55,7 +56,7 @@ impl Speed {
     ) -> Result<Self, Vec<RunError>> {
         let request = RunRequest { folder: PathBuf::from(folder), ..RunRequest::new(machine, application) };
         let mut speed = Speed::default();
-        // Where the system tells no processor seconds, a few must do.
+        // Where the system gives no processor seconds, a few must do.
         for _ in 0..MOST_RUNS {
             let summary = verified(&request, registry)?;
             let count = |name| summary.figures.count(name).unwrap_or_default() as f64;
@@ -70,7 +71,7 @@ impl Speed {
         Ok(speed)
     }
 
-    /// What most of the work is: requests to the L2 where there are more of them than instructions.
+    /// The main part of the work: requests to the L2 where there are more of them than instructions.
     pub fn bound(&self) -> &'static str {
         if self.l2_accesses > self.warp_instructions { "L2" } else { "instructions" }
     }
@@ -90,7 +91,7 @@ mod tests {
 
     #[test]
     fn the_loop_takes_processor_time() {
-        // Where there is no `/proc` nothing can be told.
+        // Without `/proc` nothing is known.
         assert_eq!(calibration_loop() > 0.0, Path::new("/proc/self/stat").exists());
     }
 }

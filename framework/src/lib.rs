@@ -30,8 +30,8 @@
 //! assert_eq!(report.outcome.to_string(), "finished at 206 ns");
 //! ```
 //!
-//! The storeys, each of which imports only those before it: [`time`] has clocks without drift and the units that people
-//! write; [`kernel`] runs processes and links; [`telemetry`] keeps what happened; [`model`] says what a component is;
+//! The layers; each imports only those before it: [`time`] has clocks without drift and the units that people
+//! write; [`kernel`] runs processes and links; [`telemetry`] records events; [`model`] defines components;
 //! [`topology`] makes machines of YAML; [`testing`] drives a single component and checks its timing.
 //!
 //! The [`guide`] goes on from here: eight short chapters for who writes components.

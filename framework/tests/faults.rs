@@ -1,4 +1,4 @@
-//! Faults on links: exactly what happens, when, and how often; the same however the machine is cut.
+//! Faults on links: the exact effect, its time, and its number; the same for every cut of the machine.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -11,11 +11,11 @@ use counterpoint_framework::testing::toys;
 use counterpoint_framework::time::SimTime;
 use counterpoint_framework::topology::{self, RunReport};
 
-/// When which number came, in picoseconds.
+/// Arrivals of numbers, in picoseconds.
 #[derive(Default)]
 struct Log(Mutex<Vec<(u64, u64)>>);
 
-/// What is recorded.
+/// Parameters of a recorder.
 #[derive(Params)]
 struct RecorderParams {
     /// Numbers after which it is enough.

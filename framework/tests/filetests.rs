@@ -1,8 +1,8 @@
-//! Machines and what loading them says, side by side in one file each.
+//! Machines and the reports of loading them, side by side in one file each.
 //!
 //! A file of `filetests/` has parts that begin with `=== name`: YAML files (the first is the machine, those whose name
 //! begins with `overlay` are applied), `set` with one setting a line, and `expect` with the resolved machine or the
-//! report. `BLESS=1 cargo test` writes what came out into `expect`; read the difference before you commit it.
+//! report. `BLESS=1 cargo test` writes the result into `expect`; read the difference before you commit it.
 
 mod machines;
 

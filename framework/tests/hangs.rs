@@ -170,14 +170,14 @@ fn a_deadlock_before_the_stop_is_a_deadlock() {
     let Outcome::Deadlock(hang) = &expected else { panic!("{expected}") };
     assert_eq!(hang.time, SimTime::from_ns(20_008));
     assert_eq!(hang.blocked.iter().map(|process| process.path.as_str()).collect::<Vec<_>>(), ["talker"]);
-    // The message is there at this time, which belongs to what is left out.
+    // The message is there at this time, which belongs to the part left out.
     for ps in [1, 20_008_000] {
         assert_eq!(end(alone, &stop_at(ps)), Outcome::Stopped(SimTime::from_ps(ps)));
     }
     for ps in [20_008_001, u64::MAX - 1] {
         assert_eq!(end(alone, &stop_at(ps)), expected, "stop at {ps} ps");
     }
-    // Whoever goes on for ever always has something to do.
+    // A component that goes on for ever always has something to do.
     let outcome = end(mute, &stop_at(40_000_000));
     assert_eq!(outcome, Outcome::Stopped(SimTime::from_ps(40_000_000)));
 }

@@ -1,4 +1,4 @@
-//! What a machine takes of memory: nothing per message or wake-up once it runs, and little per component that waits.
+//! Memory use of a machine: nothing per message or wake-up once it runs, and little per component that waits.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,5 +1,5 @@
-//! What holds for any machine text: the order of lines changes nothing, what is printed loads to the same machine, and
-//! no text makes the loader panic.
+//! Properties of any machine text: the order of lines changes nothing, the printed text loads to the same
+//! machine, and no text makes the loader panic.
 
 mod machines;
 

@@ -1,4 +1,4 @@
-//! Variants with ports, parameters and statistics of their own: what they bring along joins their component.
+//! Variants with ports, parameters and statistics of their own, which join their component's.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -14,7 +14,7 @@ use counterpoint_framework::model::{
 use counterpoint_framework::testing::{run_text, toys};
 use counterpoint_framework::topology;
 
-/// Decides what a picker does with a number.
+/// Decides the use of a number in a picker.
 trait Taste {
     fn likes(&mut self, number: u64) -> bool;
 }
@@ -42,7 +42,7 @@ struct TellingParams {
     /// Whose taste it is in truth.
     #[param(default = "even")]
     of: Slot<dyn Taste>,
-    /// Numbers that it tells of at most.
+    /// Numbers sent at most.
     #[param(default = 100)]
     most: u64,
 }
@@ -55,11 +55,11 @@ struct TellingPorts {
 
 #[derive(Default, Stats)]
 struct TellingStats {
-    /// Numbers that it has told of.
+    /// Numbers sent.
     told: Counter,
 }
 
-/// Tells of the numbers that another variant likes.
+/// Sends the numbers that another variant likes.
 struct Telling {
     of: Box<dyn Taste>,
     most: u64,
@@ -103,10 +103,10 @@ impl Equipped<dyn Taste> for Telling {
 
 #[derive(Params)]
 struct PickerParams {
-    /// What it picks.
+    /// Its pick.
     #[param(default = "even")]
     taste: Slot<dyn Taste>,
-    /// How many of them it builds.
+    /// Number of copies that it builds.
     #[param(default = 1)]
     copies: u32,
 }
@@ -149,10 +149,10 @@ impl Component for Picker {
     }
 }
 
-/// Has no place for what a variant brings along.
+/// Has no place for a variant's equipment.
 #[derive(Params)]
 struct PlainParams {
-    /// What it likes.
+    /// Its taste.
     #[param(default = "even")]
     taste: Choose<dyn Taste>,
 }
@@ -182,7 +182,7 @@ impl Component for Plain {
 /// Has all tastes at once.
 #[derive(Params)]
 struct CrowdParams {
-    /// What they like.
+    /// Their tastes.
     tastes: Every<dyn Taste>,
 }
 

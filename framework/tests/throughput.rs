@@ -1,4 +1,4 @@
-//! What is said of the throughput of a link is what it carries.
+//! The reported throughput of a link is the measured one.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -8,8 +8,8 @@ use counterpoint_framework::kernel::{LinkOptions, RunOptions, Throughput};
 use counterpoint_framework::testing::pair;
 use counterpoint_framework::time::{BytesPerSecond, Hertz, Latency};
 
-/// What is said of a link from a sender to a receiver of these frequencies, and the cycle in which a sender that sends
-/// whenever it may sends its last of a thousand messages.
+/// The reported throughput of a link from a sender to a receiver of these frequencies, and the cycle in which
+/// a sender that sends whenever it may sends its last of a thousand messages.
 fn both(mhz: [u64; 2], latency: &str, capacity: u32) -> (Throughput, u64) {
     let last = Arc::new(Mutex::new(0));
     let told = Arc::clone(&last);

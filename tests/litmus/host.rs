@@ -1,4 +1,4 @@
-//! What the host and its copy engine write, seen by a kernel that runs: scope `.sys`.
+//! Writes of the host and its copy engine, seen by a kernel that runs: scope `.sys`.
 
 use crate::support::{request, run_request};
 
@@ -27,7 +27,8 @@ ret;
 }
 ";
 
-/// What the kernel loads before and behind the flag, which the host copies behind the datum while the kernel runs.
+/// The kernel's loads before and behind the flag, which the host copies behind the datum while the kernel
+/// runs.
 fn loaded(acquire: &str, fence: &str, target: u32) -> [u32; 2] {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).unwrap();

@@ -1,9 +1,9 @@
-//! Litmus programs as one PTX kernel, and what a machine makes of them.
+//! Litmus programs as one PTX kernel, and their outcomes on a machine.
 //!
-//! A thread of a program is the first lane of a warp. Warps meet before each round at a counter of the round, wait for a number of
-//! steps that differs from round to round, and do what their threads do. Each round has locations of its own: in one
-//! line, in two lines of one slice of the L2 or of two. Before they meet, threads load the locations that they read weakly, so that the
-//! L1 may have their lines.
+//! A thread of a program is the first lane of a warp. Warps meet before each round at a counter of the round,
+//! wait for a number of steps that differs from round to round, and do their threads' operations. Each round
+//! has locations of its own: in one line, in two lines of one slice of the L2 or of two. Before they meet,
+//! threads load the locations that they read weakly, so that the L1 may have their lines.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -13,7 +13,7 @@ use counterpoint_simulation::run::RunRequest;
 use super::model::{Op, Outcome, Scope, Strength, Thread};
 use crate::support::{request, run_request};
 
-/// A program, and what it has.
+/// A program, and the numbers of its parts.
 #[derive(Clone, Debug)]
 pub(super) struct Program {
     pub(super) name: String,

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-/// How strong an access is.
+/// The strength of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Strength {
     Weak,
@@ -15,7 +15,7 @@ pub(super) enum Strength {
     AcqRel(Scope),
 }
 
-/// Who takes part.
+/// The participants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
     Cta,
@@ -23,7 +23,7 @@ pub(super) enum Scope {
     Sys,
 }
 
-/// What a thread does. Locations are numbered; so are registers, over all threads.
+/// An operation of a thread. Locations are numbered; so are registers, over all threads.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Op {
     Read {
@@ -36,7 +36,7 @@ pub(super) enum Op {
         value: u32,
         how: Strength,
     },
-    /// Adds; the register takes what was there before.
+    /// Adds; the register takes the old value.
     Add {
         at: usize,
         value: u32,
@@ -60,7 +60,7 @@ pub(super) struct Thread {
     pub(super) ops: Vec<Op>,
 }
 
-/// What registers hold at the end, and then locations.
+/// Final values of registers, and then of locations.
 pub(super) type Outcome = Vec<u32>;
 
 #[derive(Clone, Copy)]
@@ -216,7 +216,7 @@ impl Fixed<'_> {
         a != b && (x.thread == y.thread || includes(x.scope()) && includes(y.scope()))
     }
 
-    /// What a candidate execution comes to, if the model allows it.
+    /// The outcome of a candidate execution, if the model allows it.
     fn outcome(
         &self,
         reads: &[usize],
@@ -230,7 +230,7 @@ impl Fixed<'_> {
         let source = |read: usize| reads.iter().position(|&found| found == read).map(|index| from[index]);
         let place = |write: usize| coherence[events[write].at().unwrap()].iter().position(|&w| w == write);
         let rf = Relation::of(count, |w, r| w != r && source(r) == Some(Some(w)));
-        // An atomic does not read what it writes.
+        // An atomic does not read its own write.
         if reads.iter().zip(from).any(|(read, from)| *from == Some(*read)) {
             return None;
         }
@@ -260,12 +260,12 @@ impl Fixed<'_> {
         if !strong(&communication).or(&po_loc).closed().is_irreflexive() {
             return None;
         }
-        // Atomicity: nothing strong comes between what an atomic reads and what it writes.
+        // Atomicity: no strong write comes between an atomic's read and its write.
         let between = strong(&fr).then(&strong(&co));
         if (0..count).any(|e| matches!(events[e].op, Op::Add { .. }) && between.has(e, e)) {
             return None;
         }
-        // An atomic's value is in coherence order behind what it read.
+        // An atomic's value is in coherence order behind the one that it read.
         if (0..count).any(|e| matches!(events[e].op, Op::Add { .. }) && fr.then(&co).or(&fr).has(e, e)) {
             return None;
         }
@@ -331,7 +331,8 @@ impl Fixed<'_> {
         });
         let synchronises =
             Relation::of(count, |a, b| through.has(a, b) && self.morally_strong(a, b)).or(sc).or(&barrier);
-        // Both sides of a barrier are one moment: what is before either is before what is behind the other.
+        // Both sides of a barrier are one moment: an event before either is before all events behind the
+        // other.
         let step = Relation::of(count, |a, b| {
             let is = |e: usize| matches!(events[e].op, Op::Barrier);
             if is(a) && is(b) {
@@ -343,7 +344,7 @@ impl Fixed<'_> {
         base.or(&observed.then(&base))
     }
 
-    /// The values of registers and locations, if every atomic adds to what it reads.
+    /// The values of registers and locations, if every atomic adds to the value that it reads.
     fn values(
         &self,
         reads: &[usize],
@@ -411,7 +412,7 @@ fn for_each_choice(below: &[usize], call: &mut dyn FnMut(&[usize])) {
     }
 }
 
-/// The outcomes of all interleavings, which is what sequential consistency allows.
+/// The outcomes of all interleavings: those of sequential consistency.
 pub(super) fn interleaved(threads: &[Thread], locations: usize, registers: usize) -> BTreeSet<Outcome> {
     fn go(
         threads: &[Thread],

@@ -1,4 +1,4 @@
-//! Bytes a second of every level of memory, against what the machine is configured to move.
+//! Bytes a second of every level of memory, against the configured bandwidth.
 
 use std::collections::BTreeSet;
 
@@ -67,7 +67,7 @@ struct Loads<'a> {
     from: Source,
 }
 
-/// Whose lines they load.
+/// The lines that they load.
 #[derive(Clone, Copy, PartialEq)]
 enum Source {
     /// All those of one slice.
@@ -78,7 +78,7 @@ enum Source {
     AllSlices,
 }
 
-/// What these loads come to.
+/// Results of these loads.
 struct Found {
     /// Bytes a cycle of the L2.
     bytes: f64,
@@ -93,7 +93,7 @@ impl Loads<'_> {
         let sets = [self.sets, &[count.as_str()]].concat();
         let machine = Configured::of(self.machine, &sets);
         let slices = machine.count("gpu.l2[") as u64;
-        // After so many bytes the slices come in the same order again.
+        // After this number of bytes the slices come in the same order again.
         let whole = slices * 256;
         let offset = |n: u64| match self.from {
             Source::AllSlices => n * 7 % (2 * slices) * 128,
@@ -128,7 +128,7 @@ impl Loads<'_> {
     }
 }
 
-/// How many bytes lie between a line of a slice and one of the next slice: lines, or pairs of them, go round.
+/// Number of bytes between a line of a slice and one of the next slice: lines, or pairs of them, go round.
 fn apart(machine: &Configured, slices: u64) -> u64 {
     let map = AddressMap::new(&machine.group::<AddressMapParams>("gpu.network", "map")).unwrap();
     let all = |bytes: &u64| {
@@ -165,14 +165,14 @@ fn an_sm_receives_what_its_port_of_the_crossbar_passes() {
     for sets in settings {
         let loads = Loads { machine: "gtx480", sets, sms: 1, from: Source::AllSlices };
         let expected = LINE / reply_cycles(&Configured::of("gtx480", sets));
-        // What has passed: queues behind a slow port may still be filling.
+        // Traffic that has passed: queues behind a slow port may still be filling.
         close(&format!("{sets:?}"), loads.run().replies * LINE, expected);
     }
 }
 
 #[test]
 fn what_all_sms_lose_between_all_slices_they_lose_at_the_heads_of_queues() {
-    // What the slices deliver of what they could, with settings.
+    // The share of the slices' possible throughput that they deliver, with settings.
     let share = |sets: &[&str]| {
         let machine = Configured::of("gtx480", sets);
         let (slices, sms) = (machine.count("gpu.l2["), machine.count("gpu.sm["));
@@ -208,7 +208,7 @@ impl Dram {
         Dram { machine, timing, channels }
     }
 
-    /// Bytes a microsecond of all channels, where a channel brings so many bytes in so many cycles.
+    /// Bytes a microsecond of all channels, where a channel brings `bytes` bytes in `cycles` cycles.
     fn speed(&self, bytes: u64, cycles: u64) -> f64 {
         self.channels * bytes as f64 / cycles as f64 * self.machine.megahertz("gpu.dram[0]")
     }

@@ -1,5 +1,5 @@
-//! What the pipeline and memory of stepped SMs add to the latencies of their parameters: the model of throughput reckons with these
-//! (`components/hardware/src/gpu/model/costs.rs`).
+//! Additional latency from the pipeline and memory of stepped SMs, over that of their parameters: the model
+//! of throughput computes with it (`components/hardware/src/gpu/model/costs.rs`).
 
 use counterpoint_tests::probe::{Configured, MODEL, Probe, STEPPED, cycles, lines};
 
@@ -11,7 +11,7 @@ fn step(chain: &str) -> f64 {
     step_of(chain, 32)
 }
 
-/// The same of so many threads.
+/// The same for `threads` threads.
 fn step_of(chain: &str, threads: u32) -> f64 {
     let [short, long] = [1, 2].map(|times| {
         let body = format!("mov.u32 %r5, 0;\n{}", chain.repeat(times * STEPS));
@@ -75,19 +75,19 @@ fn loops_of_a_warp_take_as_long_as_on_stepped_sms() {
 
 #[test]
 fn blocks_begin_and_end_as_fast_as_on_stepped_sms() {
-    // On one SM, blocks of four instructions, besides what it takes to launch them.
+    // On one SM, blocks of four instructions, besides the time to launch them.
     let of = |machine, blocks| {
         let probe = Probe { machine, sets: &["gpu.sms=1"], blocks, ..Probe::default() };
         cycles(probe.run(None).end())
     };
     let [stepped, model] = [STEPPED, MODEL].map(|machine| [1, 2001].map(|blocks| of(machine, blocks)));
-    // What the model does not have is the way of a warp's last instruction through the pipeline.
+    // The model lacks the way of a warp's last instruction through the pipeline.
     assert!((0.0..8.0).contains(&(stepped[0] - model[0])), "{stepped:?} {model:?}");
     let ratio = (model[1] - model[0]) / (stepped[1] - stepped[0]);
     assert!((0.97..1.03).contains(&ratio), "{ratio}");
 }
 
-/// Which sectors the loads of a probe want.
+/// The sectors that the loads of a probe want.
 #[derive(Clone, Copy, Debug)]
 enum Wanted {
     /// All the same one.
@@ -100,7 +100,8 @@ enum Wanted {
     OneOrAny,
 }
 
-/// Cycles of 48 blocks, two on each SM of a Titan X, whose warps load eight times and then look at what came.
+/// Cycles of 48 blocks, two on each SM of a Titan X, whose warps load eight times and then look at the
+/// values.
 fn loads(machine: &str, threads: u32, wanted: Wanted) -> f64 {
     let load = |number: u64| {
         let line = match wanted {

@@ -1,4 +1,5 @@
-//! What an open row, a closed bank and another row cost: walks through one channel of the DRAM, load after load.
+//! Cost of an open row, a closed bank and another row: walks through one channel of the DRAM, load after
+//! load.
 
 use counterpoint_hardware::memory::address_map::{AddressMap, AddressMapParams};
 use counterpoint_hardware::memory::dram::place::{Layout, Place};
@@ -16,7 +17,7 @@ const SETS: [&str; 5] = [
     "gpu.slice_hash=none",
 ];
 
-/// Where a hop leads, within an L2 slice and its channel.
+/// The target of a hop, within an L2 slice and its channel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum To {
     /// The next line of the same row.

@@ -1,8 +1,9 @@
-//! How often the units of an SM take an instruction: as often as their number and initiation intervals say.
+//! Throughput of an SM's units: it follows from their number and initiation intervals.
 //!
-//! Operands are immediate, so that no bank of the register file is read twice in a cycle; what banks cost is measured by
-//! itself. Counts are taken while all warps run: schedulers are served in a fixed order (as GPGPU-Sim's are), so where there are
-//! more of them than units the last one's warps would go on alone at the end.
+//! Operands are immediate, so that no bank of the register file is read twice in a cycle; the cost of banks
+//! is measured by itself. Counts are taken while all warps run: schedulers are served in a fixed order (as
+//! GPGPU-Sim's are), so where there are more of them than units the last one's warps would go on alone at the
+//! end.
 
 use counterpoint_tests::probe::{Configured, Probe, close, lines, micros};
 
@@ -137,13 +138,14 @@ fn a_scheduler_issues_two_instructions_where_they_may_be_paired() {
             expected,
         );
     };
-    // Six integer units of Kepler take what four schedulers issue in pairs, if that passes the ports of their collectors, two
-    // in each of two turns of the register file; what they issue one by one they take as well.
+    // Six integer units of Kepler take the instructions that four schedulers issue in pairs, if those pass
+    // the ports of their collectors, two in each of two turns of the register file; they take single ones as
+    // well.
     rates("kepler-titan", &["gpu.sm.sp.inputs=3", "gpu.sm.sp.outputs=3"], &[INTEGER], 6.0);
     rates("kepler-titan", &[], &[INTEGER], 4.0);
     rates("kepler-titan", &["gpu.sm.pairing=different-units"], &[INTEGER], 4.0);
     rates("kepler-titan", &["gpu.sm.issue_width=1"], &[INTEGER], 4.0);
-    // Two doubles a cycle are what four units take every other cycle; twice as many integers go beside them.
+    // Four units, each every other cycle, take two doubles a cycle; twice as many integers go beside them.
     rates("kepler-titan", &[], &[INTEGER, INTEGER, DOUBLE], 6.0);
     rates("kepler-titan", &["gpu.sm.issue_width=1"], &[INTEGER, INTEGER, DOUBLE], 4.0);
     // On Pascal pairs go to different units: an approximation a cycle beside four integers.

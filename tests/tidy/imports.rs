@@ -1,10 +1,12 @@
-//! What a file of a crate takes from the crate's root, read from its tokens: by `use`, and by paths in expressions and macros.
+//! Imports of a crate's file from the crate's root, read from its tokens: by `use`, and by paths in
+//! expressions and macros.
 //!
 //! Comments are no tokens, so documentation may point to whatever it likes.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// Where a path begins: the module of the file, and the name that the crate has for itself besides `crate`.
+/// The beginning of a path: the module of the file, and the name that the crate has for itself besides
+/// `crate`.
 #[derive(Clone, Copy)]
 pub(super) struct Origin<'a> {
     /// Modules between the crate's root and the file's own code: 0 in `lib.rs`, 2 in `program/decode.rs`.
@@ -57,7 +59,7 @@ fn root(trees: &[TokenTree], Origin { depth, name }: Origin<'_>) -> Option<usize
     (supers > 0 && supers == depth).then(|| 3 * supers - 2)
 }
 
-/// What is named behind the root.
+/// The names behind the root.
 fn heads(trees: &[TokenTree], found: &mut Vec<String>) {
     if is_word(trees.first(), "as") {
         found.push("self".to_owned());

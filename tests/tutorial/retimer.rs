@@ -5,7 +5,7 @@ use counterpoint_framework::model::{Component, Context, Counter, Invalid, Params
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::bus::{BusMessage, BusSocket};
 
-/// What can be set.
+/// Parameters of a retimer.
 #[derive(Clone, Debug, Params)]
 pub struct RetimerParams {
     /// From a message's arrival to its leaving.
@@ -22,7 +22,7 @@ pub struct RetimerPorts {
     device: BusSocket,
 }
 
-/// What it counts.
+/// Statistics of a retimer.
 #[derive(Default, Stats)]
 pub struct RetimerStats {
     /// Messages passed on, both ways.
@@ -71,7 +71,7 @@ mod tests {
         let clock = Hertz::new(1_000_000_000);
         let mut bench = Bench::reading::<Retimer>(clock, Environment::default(), |_| {}, "{ delay: 20 ns }");
         let done = |id| BusMessage::Done(CommandId(id));
-        // What goes in at one end, by the cycle in which it can be received, and how much must come out there.
+        // Inputs at one end, by the cycle in which they can be received, and the number of outputs due there.
         let host = bench.client::<BusMessage, BusMessage>("host", None, vec![(5, done(1)), (6, done(2))], 1);
         let device = bench.client::<BusMessage, BusMessage>("device", None, vec![(6, done(3))], 2);
         let report = bench.run();

@@ -1,4 +1,5 @@
-//! What crosses the bus between host and device: commands, completions, and the device's accesses to host memory.
+//! Messages of the bus between host and device: commands, completions, and the device's accesses to host
+//! memory.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -23,9 +24,9 @@ pub struct Command {
     pub id: CommandId,
     /// Commands of one stream are done one after another; streams are independent of each other.
     pub stream: u32,
-    /// What to do.
+    /// The work.
     pub work: Work,
-    /// How a copy is recorded.
+    /// The recording of a copy.
     pub title: Option<Title>,
 }
 
@@ -35,7 +36,7 @@ pub struct Command {
 pub struct Title {
     /// Its name.
     pub name: Arc<str>,
-    /// What it is part of.
+    /// The span that it is part of.
     pub parent: Option<SpanId>,
 }
 
@@ -43,10 +44,10 @@ impl Hash for Title {
     fn hash<H: Hasher>(&self, _state: &mut H) {}
 }
 
-/// What a command does.
+/// The work of a command.
 #[derive(Clone, Debug, Hash)]
 pub enum Work {
-    /// Asks what the device is.
+    /// Asks for the device's description.
     Describe,
     /// Copies between host and device memory.
     Copy(Copy),
@@ -71,7 +72,7 @@ pub enum Work {
 /// A copy between host and device memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Copy {
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
     /// Address in host memory.
     pub host: u64,
@@ -79,11 +80,11 @@ pub struct Copy {
     pub device: u64,
     /// Length in bytes.
     pub bytes: u64,
-    /// What an extension marks its requests to device memory with.
+    /// The extension's mark on requests to device memory.
     pub tag: LineTag,
 }
 
-/// Which way a copy goes.
+/// The direction of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
     /// Host memory to device memory.
@@ -92,16 +93,16 @@ pub enum Direction {
     DeviceToHost,
 }
 
-/// What a device says of itself.
+/// A device's description of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Description {
     /// Bytes of device memory.
     pub memory: u64,
-    /// How many warps it holds at once.
+    /// Maximum number of resident warps.
     pub capacity: Capacity,
-    /// What each of its SMs offers to thread blocks at least.
+    /// The least resources that any of its SMs offers to thread blocks.
     pub sm: SmResources,
-    /// What the paths of the device's parts begin with, such as `gpu[0]`; nothing if it is the whole machine.
+    /// The prefix of the paths of the device's parts, such as `gpu[0]`; empty if it is the whole machine.
     pub path: String,
 }
 
@@ -112,7 +113,7 @@ pub enum BusMessage {
     Command(Command),
     /// Host to device: a page of a copy that was prepared is complete in host memory and is to be fetched.
     Page(Copy),
-    /// Device to host: a page of a copy that was prepared has come to host memory.
+    /// Device to host: a page of a prepared copy has reached host memory.
     PageCopied(Copy),
     /// Device to host: a command is done.
     Done(CommandId),
@@ -124,21 +125,21 @@ pub enum BusMessage {
     Read {
         /// Names the access to the device.
         tag: Tag,
-        /// Where.
+        /// The address.
         address: u64,
-        /// How many bytes.
+        /// Number of bytes.
         bytes: u32,
     },
     /// Device to host: write host memory.
     Write {
         /// Names the access to the device.
         tag: Tag,
-        /// Where.
+        /// The address.
         address: u64,
         /// The values.
         data: Box<[u8]>,
     },
-    /// Host to device: what was read.
+    /// Host to device: the values read.
     Values {
         /// The device's name for the access.
         tag: Tag,
@@ -200,7 +201,7 @@ impl Message for BusMessage {
 /// An end of the bus; both ends are alike.
 pub type BusSocket = Socket<BusMessage, BusMessage>;
 
-/// To the copy engine: work, and what the host answers to it.
+/// To the copy engine: work, and the host's answers to it.
 #[derive(Clone, Debug, Hash)]
 pub enum ToCopyEngine {
     /// A copy to be made.
@@ -209,9 +210,9 @@ pub enum ToCopyEngine {
         id: CommandId,
         /// Its stream.
         stream: u32,
-        /// What is copied.
+        /// The copy.
         copy: Copy,
-        /// How it is recorded.
+        /// Its recording.
         title: Option<Title>,
     },
     /// A page of a copy that goes page by page.

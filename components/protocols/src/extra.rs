@@ -1,4 +1,4 @@
-//! What an extension adds to messages: opaque to all that pass them on, and part of their hashes.
+//! Additions of an extension to messages: opaque to all that pass them on, and part of their hashes.
 
 use std::any::Any;
 use std::fmt;
@@ -12,7 +12,7 @@ pub trait Payload: Any + fmt::Debug + Send + Sync {
     /// Feeds the hash of the message that carries it.
     fn feed(&self, state: &mut dyn Hasher);
 
-    /// What the span of the launch shows of it.
+    /// Its attributes on the span of the launch.
     fn attributes(&self) -> Attributes {
         Attributes::new()
     }
@@ -24,11 +24,12 @@ pub trait Payload: Any + fmt::Debug + Send + Sync {
 pub struct LineTag(pub u16);
 
 impl LineTag {
-    /// The tag of what no extension has marked.
+    /// The tag of requests that no extension has marked.
     pub const NONE: LineTag = LineTag(0);
 }
 
-/// What an extension adds to a launch: a value for components that ask for its type, and the tag of the launch's requests.
+/// The addition of an extension to a launch: a value for components that ask for its type, and the tag of the
+/// launch's requests.
 #[derive(Clone, Debug, Default)]
 pub struct Extra {
     payload: Option<Arc<dyn Payload>>,
@@ -48,7 +49,7 @@ impl Extra {
         payload.downcast_ref()
     }
 
-    /// What the span of the launch shows of the value.
+    /// The value's attributes on the span of the launch.
     pub fn attributes(&self) -> Attributes {
         self.payload.as_ref().map_or_else(Attributes::new, |payload| payload.attributes())
     }

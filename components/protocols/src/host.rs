@@ -9,9 +9,9 @@ use crate::memory::Tag;
 /// To or from a device.
 #[derive(Clone, Debug, Hash)]
 pub struct DeviceMessage {
-    /// Which device.
+    /// The device.
     pub device: u32,
-    /// What is said.
+    /// The message.
     pub message: BusMessage,
 }
 
@@ -35,23 +35,23 @@ pub enum HostAccess {
     Track {
         /// The device.
         device: u32,
-        /// Where the range lies, and where it goes.
+        /// The place of the range, and its destination.
         copy: Copy,
     },
     /// Reads.
     Read {
         /// Names the access.
         tag: Tag,
-        /// Where.
+        /// The address.
         address: u64,
-        /// How many bytes.
+        /// Number of bytes.
         bytes: u32,
     },
     /// Writes.
     Write {
         /// Names the access.
         tag: Tag,
-        /// Where.
+        /// The address.
         address: u64,
         /// The values.
         data: Box<[u8]>,
@@ -61,7 +61,7 @@ pub enum HostAccess {
 /// From host memory to the CPU.
 #[derive(Clone, Debug, Hash)]
 pub enum HostReply {
-    /// What was read.
+    /// The values read.
     Values {
         /// The CPU's name for the access.
         tag: Tag,
@@ -107,20 +107,20 @@ pub enum StorageRequest {
     Read {
         /// Names the request.
         tag: Tag,
-        /// Which file.
+        /// The file.
         file: FileIndex,
         /// From where.
         offset: u64,
-        /// How many bytes.
+        /// Number of bytes.
         bytes: u32,
     },
     /// Writes part of a file.
     Write {
         /// Names the request.
         tag: Tag,
-        /// Which file.
+        /// The file.
         file: FileIndex,
-        /// Where to.
+        /// The destination.
         offset: u64,
         /// The values.
         data: Box<[u8]>,
@@ -130,7 +130,7 @@ pub enum StorageRequest {
 /// From a storage device to the CPU.
 #[derive(Clone, Debug, Hash)]
 pub enum StorageReply {
-    /// What was read.
+    /// The values read.
     Values {
         /// The CPU's name for the request.
         tag: Tag,

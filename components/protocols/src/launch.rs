@@ -18,10 +18,10 @@ use crate::memory::Label;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LaunchId(pub u32);
 
-/// What a launch waits for, and what waits for it.
+/// Predecessors and successors of a launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Precedence {
-    /// It begins when everything before it on its stream has ended, and holds what is behind it.
+    /// It begins when everything before it on its stream has ended, and holds everything behind it.
     #[default]
     Stream,
     /// It works for a later launch of the same device. It holds only copies behind it.
@@ -45,15 +45,15 @@ pub struct Launch {
     pub id: LaunchId,
     /// The stream that it belongs to.
     pub stream: u32,
-    /// What it waits for.
+    /// Its predecessors and successors.
     pub precedence: Precedence,
-    /// What an extension adds.
+    /// The addition of an extension.
     pub extra: Extra,
     /// The kernel.
     pub kernel: Arc<Kernel>,
-    /// Where its instructions lie, [`Kernel::INSTRUCTION_BYTES`] each.
+    /// Address of its instructions, [`Kernel::INSTRUCTION_BYTES`] each.
     pub code: u64,
-    /// Where the `.global` and `.const` variables of its module begin.
+    /// Addresses of the `.global` and `.const` variables of its module.
     pub variables: VariableBases,
     /// The textures that it may fetch from.
     pub textures: Arc<Textures>,
@@ -69,11 +69,11 @@ pub struct Launch {
     pub registers: u32,
     /// The values of the kernel's parameters, laid out as PTX declares them.
     pub params: Arc<[u8]>,
-    /// Where constant caches look for them.
+    /// Their address for constant caches.
     pub parameters: u64,
     /// The device memory that the kernel may touch.
     pub memory: Arc<Allocations>,
-    /// What the launch is part of.
+    /// The span that the launch is part of.
     pub span: Option<SpanId>,
 }
 
@@ -90,7 +90,7 @@ impl LaunchName {
         LaunchName { id, kernel: kernel.into() }
     }
 
-    /// Which launch it is.
+    /// The launch.
     pub fn id(&self) -> LaunchId {
         self.id
     }
@@ -108,7 +108,7 @@ impl Launch {
         Label { kernel: self.id.0, stream: self.stream, tag: self.extra.tag }
     }
 
-    /// What records, statistics and messages call the launch.
+    /// The launch's name in records, statistics and messages.
     pub fn name(&self) -> LaunchName {
         LaunchName::new(self.id, self.kernel.name())
     }
@@ -154,7 +154,7 @@ pub enum ToScheduler {
 /// From the CTA scheduler.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum LaunchEvent {
-    /// Sent once, at the start: how much the SMs hold, and what each of them offers at least.
+    /// Sent once, at the start: the capacity of the SMs, and the least resources of any of them.
     Capacity(Capacity, SmResources),
     /// Every block of the launch has ended and its stores are visible.
     Done(LaunchId),
@@ -178,13 +178,13 @@ pub type LaunchServer = Socket<LaunchEvent, ToScheduler>;
 /// To an SM: run a thread block.
 #[derive(Clone, Debug)]
 pub struct RunCta {
-    /// Of which launch.
+    /// Its launch.
     pub launch: Arc<Launch>,
-    /// Which block, counting x first.
+    /// Index of the block, counting x first.
     pub index: u32,
     /// The number of the SM that runs it (`%smid`).
     pub sm: u32,
-    /// How many SMs there are (`%nsmid`).
+    /// Number of SMs (`%nsmid`).
     pub sms: u32,
     /// The launch's span. Nothing that happens depends on it, so it has no part in hashes.
     pub span: SpanId,
@@ -199,20 +199,20 @@ impl Hash for RunCta {
 /// From an SM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SmEvent {
-    /// Sent once, at the start: what the SM offers.
+    /// Sent once, at the start: the resources of the SM.
     Resources(SmResources),
     /// A block has ended and its stores are visible.
     CtaDone {
-        /// Of which launch.
+        /// Its launch.
         launch: LaunchId,
-        /// Which block.
+        /// Index of the block.
         index: u32,
-        /// What it came to.
+        /// Its counts.
         counts: CtaCounts,
     },
 }
 
-/// On a launch: its end comes with the sum of what its blocks came to, as a profiler reads it.
+/// On a launch: its end comes with the sum of its blocks' counts, as a profiler reads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counted;
 
@@ -222,7 +222,7 @@ impl Payload for Counted {
     }
 }
 
-/// What a block came to on its SM.
+/// Counts of a block on its SM.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CtaCounts {
     /// Warp instructions issued.
@@ -244,7 +244,7 @@ pub struct CtaCounts {
     pub global_insn: u64,
     /// Of these, the uncoalesced ones: they touch more than one line beyond those that hold as many bytes in a row.
     pub uncoalesced_insn: u64,
-    /// Requests of these that left the SM: misses of the L1, what passes it by, and stores.
+    /// Requests of these that left the SM: misses of the L1, bypasses, and stores.
     pub global_requests: u64,
     /// Bytes that memory behind the caches moved for these: sectors that were fetched, and those that were written.
     pub memory_bytes: u64,
@@ -306,7 +306,7 @@ impl AddAssign for CtaCounts {
     }
 }
 
-/// What became of a warp scheduler's turn in a cycle with a block on its SM.
+/// The use of a warp scheduler's issue slot in a cycle with a block on its SM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IssueSlot {
     /// An instruction was issued.
@@ -331,12 +331,12 @@ pub enum IssueSlot {
     Idle,
 }
 
-/// Issue slots by what became of them.
+/// Issue slots by use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SlotCounts([u64; 10]);
 
 impl SlotCounts {
-    /// As many, of which so many more became that.
+    /// The same counts, plus `amount` slots of this use.
     pub const fn with(mut self, slot: IssueSlot, amount: u64) -> Self {
         self.0[slot as usize] += amount;
         self
@@ -356,14 +356,14 @@ impl SlotCounts {
         self.0.iter().sum()
     }
 
-    /// How many slots became that.
+    /// Number of slots of this use.
     #[inline]
     pub fn get(&self, slot: IssueSlot) -> u64 {
         self.0[slot as usize]
     }
 }
 
-/// What an SM offers to thread blocks.
+/// Resources of an SM for thread blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SmResources {
     /// Threads, in whole warps.

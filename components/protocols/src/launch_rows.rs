@@ -1,4 +1,4 @@
-//! Which launches and streams have rows of their own in the statistics, and what launches are called there.
+//! The launches and streams with rows of their own in the statistics, and their names there.
 //!
 //! A run of thousands of launches would leave megabytes of rows that nobody reads: those with the lowest numbers have rows of
 //! their own, the others are added up in one, so that the sum over all rows is that of all launches.
@@ -28,9 +28,9 @@ impl fmt::Display for Row {
     }
 }
 
-/// The limit of rows, and the names of the launches below it; a run has it as a resource. Memory knows launches by their number
-/// alone. Who launches gives the name before the launch leaves the host, and statistics ask for it when the run is over, so
-/// that the lock cannot show in a result.
+/// The limit of rows, and the names of the launches below it; a run has it as a resource. Memory knows
+/// launches by their number alone. The sender of a launch gives the name before the launch leaves the host,
+/// and statistics ask for it when the run is over, so that the lock cannot show in a result.
 #[derive(Debug)]
 pub struct LaunchRows {
     limit: u32,

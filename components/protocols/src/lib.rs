@@ -1,4 +1,4 @@
-//! What components say to each other: messages and roles, and no behaviour.
+//! Interfaces between components: messages and roles, and no behaviour.
 //!
 //! Hardware and host never name each other; they meet here. A role is a socket type: the two ends of a link line take
 //! the two sides of one.

@@ -1,10 +1,11 @@
 //! Local memory of kernels: where each thread's part lies in device memory.
 //!
-//! A device has room for the local memory of all threads that it can hold at once, whichever kernels they belong to: what a
-//! warp uses depends on its SM and its slot there, and warps that run at the same time never share. The words of a
-//! warp's 32 lanes lie side by side, so that lanes which all access the same word of theirs access one line, as NVIDIA's
-//! GPUs do it (CUDA C programming guide, "Local Memory"). Lines of the same word of all warps lie together, so that a
-//! kernel of few warps meets all sets of the caches (GPGPU-Sim):
+//! A device has room for the local memory of all threads that it can hold at once, regardless of their
+//! kernels: the place of a warp depends on its SM and its slot there, and warps that run at the same time
+//! never share. The words of a warp's 32 lanes lie side by side, so that lanes which all access the same word
+//! of theirs access one line, as NVIDIA's GPUs do it (CUDA C programming guide, "Local Memory"). Lines of the
+//! same word of all warps lie together, so that a kernel of few warps meets all sets of the caches
+//! (GPGPU-Sim):
 //!
 //! ```text
 //! base + ((word * warps + slot) * sms + sm) * 128 + lane * 4
@@ -14,7 +15,7 @@
 const LANES: u64 = 32;
 const WORD: u64 = 4;
 
-/// How many warps a device holds at once.
+/// Maximum number of resident warps of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Capacity {
     /// SMs.
@@ -33,11 +34,12 @@ impl Capacity {
 /// The local memory of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LocalMemory {
-    /// Where it begins, at a multiple of 128.
+    /// Its beginning, at a multiple of 128.
     pub base: u64,
-    /// Bytes of a thread, a multiple of 4: what the kernel of the device that needs most needs; 0 if none needs any.
+    /// Bytes of a thread, a multiple of 4: the need of the most demanding kernel of the device; 0 if none
+    /// needs any.
     pub bytes_per_thread: u32,
-    /// For whom there is room.
+    /// The threads for which there is room.
     pub capacity: Capacity,
 }
 

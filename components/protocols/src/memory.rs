@@ -1,7 +1,7 @@
 //! Memory accesses: whole lines with byte masks, and the values with them.
 //!
 //! Every request is answered exactly once, stores included: fences, kernel ends and copies wait for the answers.
-//! Replies may overtake each other; the requester tells them apart by its tag.
+//! Replies may overtake each other; the requester distinguishes them by its tag.
 
 use std::hash::{Hash, Hasher};
 
@@ -13,7 +13,7 @@ use crate::extra::LineTag;
 /// Bytes of a line, the unit of all memory messages.
 pub const LINE_BYTES: u64 = 128;
 
-/// Bytes of a sector: what the L2 looks up at once, and what a packet of the network carries.
+/// Bytes of a sector: the unit of an L2 lookup and of a packet of the network.
 pub const SECTOR_BYTES: u64 = 32;
 
 /// The values of a line.
@@ -22,7 +22,7 @@ pub type Line = [u8; LINE_BYTES as usize];
 /// One bit for each byte of a line.
 pub type ByteMask = u128;
 
-/// How many sectors these bytes touch.
+/// Number of sectors that these bytes touch.
 #[inline]
 pub fn sectors(mask: ByteMask) -> u32 {
     mask.to_le_bytes().chunks_exact(SECTOR_BYTES as usize / 8).map(|sector| u32::from(sector != [0; 4])).sum()
@@ -41,7 +41,7 @@ pub struct Label {
     pub kernel: u32,
     /// The stream of the launch or of the copy.
     pub stream: u32,
-    /// What an extension marks the launch's or the copy's requests with.
+    /// The extension's mark on requests of the launch or the copy.
     pub tag: LineTag,
 }
 
@@ -56,15 +56,15 @@ pub struct MemRequest {
     pub line: u64,
     /// Names the request to its requester.
     pub tag: Tag,
-    /// Which client of the network asks; the network sets it and returns the reply there.
+    /// The requesting client of the network; the network sets it and returns the reply there.
     pub client: u32,
     /// On whose behalf.
     pub label: Label,
-    /// What is to be done.
+    /// The access.
     pub access: MemAccess,
 }
 
-/// What a request does.
+/// The access of a request.
 #[derive(Clone, Debug)]
 pub enum MemAccess {
     /// Reads these bytes.
@@ -82,13 +82,13 @@ pub struct AtomicLane {
     pub lane: u8,
     /// Offset within the line.
     pub offset: u8,
-    /// What is done.
+    /// The operation.
     pub operation: AtomicOperation,
     /// In which type.
     pub kind: AtomicType,
-    /// The operand; for a compare-and-swap what is compared.
+    /// The operand; for a compare-and-swap, the value compared.
     pub operand: u64,
-    /// What a compare-and-swap stores.
+    /// The value that a compare-and-swap stores.
     pub swap: u64,
 }
 
@@ -106,26 +106,26 @@ pub struct MemReply {
     pub line: u64,
     /// The requester's name for the request.
     pub tag: Tag,
-    /// Which client of the network asked.
+    /// The requesting client of the network.
     pub client: u32,
-    /// What came of it.
+    /// The result.
     pub result: MemResult,
     /// Sectors that memory behind the caches moves for it: those that were fetched, or those that are written and will be some time.
     pub far: u8,
 }
 
-/// What came of a request.
+/// Result of a request.
 #[derive(Clone, Debug)]
 pub enum MemResult {
     /// The values of these bytes; the others are unspecified.
     Line(ByteMask, Line),
-    /// The store, of so many sectors, is visible to every later access.
+    /// The store, of this number of sectors, is visible to every later access.
     Written(u8),
-    /// What each lane of an atomic found.
+    /// The value that each lane of an atomic found.
     Old(Box<[(u8, u64)]>),
 }
 
-/// What a message is to a network that cuts it into packets.
+/// A message as seen by a network that cuts it into packets.
 pub trait Packets {
     /// The sectors that it is about, and whether it carries their values.
     fn sectors(&self) -> (u32, bool);

@@ -1,5 +1,5 @@
-//! What a run notes of gated launches, for a check of their order that has no part in making it: when each
-//! launch first touched each page, and when each block was behind its last store.
+//! A run's record of gated launches, for a check of their order that is independent of the ordering: the
+//! first touch of each page by each launch, and the time at which each block was behind its last store.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -9,14 +9,14 @@ use counterpoint_framework::time::SimTime;
 
 use crate::launch::{Launch, LaunchId};
 
-/// The notes of a run, given as a resource if they are wanted. What is noted is the least of several times, or stands alone, so
-/// that the order in which threads note it cannot show.
+/// The record of a run, given as a resource if it is wanted. An entry is the least of several times, or
+/// independent of others, so that the order in which threads record it cannot show.
 #[derive(Debug, Default)]
 pub struct PageLog {
     notes: Mutex<PageNotes>,
 }
 
-/// What has been noted.
+/// The entries of the record.
 #[derive(Clone, Debug, Default)]
 pub struct PageNotes {
     /// The launches, and the device of each by the path of its CTA scheduler.
@@ -28,7 +28,8 @@ pub struct PageNotes {
 }
 
 impl PageLog {
-    /// Bytes of a page in these notes: the smallest that an MMU has. What is in order by larger pages is so by smaller ones.
+    /// Bytes of a page in these notes: the smallest of any MMU. An order by larger pages holds for smaller
+    /// ones, too.
     pub const PAGE: u64 = 4096;
 
     /// The pages of a range of bytes that is not empty.
@@ -45,7 +46,7 @@ impl PageLog {
         self.notes().launches.insert(launch.id, (Arc::clone(launch), scheduler.to_owned()));
     }
 
-    /// Notes accesses of a launch to addresses, so many bytes at each.
+    /// Notes accesses of a launch to addresses, `width` bytes at each.
     pub fn accessed(
         &self,
         launch: LaunchId,
@@ -68,7 +69,7 @@ impl PageLog {
         self.notes().ends.entry((launch, block)).or_insert(time);
     }
 
-    /// What has been noted so far.
+    /// All notes so far.
     pub fn take(&self) -> PageNotes {
         std::mem::take(&mut self.notes())
     }

@@ -1,4 +1,5 @@
-//! Between the command processor and an authority over pages: what it is told of copies and launches, and what it says of pages.
+//! Between the command processor and an authority over pages: announcements of copies and launches, and
+//! answers about pages.
 //!
 //! An authority is a component in the place of the MMU which decides when a launch may access a page.
 

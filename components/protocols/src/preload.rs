@@ -1,5 +1,5 @@
-//! What device memory holds before time 0: states that were made without time, for studies that begin on the device, and
-//! the variables, constants and code of modules.
+//! Contents of device memory before time 0: states made without time, for studies that begin on the device,
+//! and the variables, constants and code of modules.
 
 use std::sync::{PoisonError, RwLock};
 
@@ -7,12 +7,13 @@ use bytes::Bytes;
 
 use crate::memory::{LINE_BYTES, Line, line_of};
 
-/// What allocations hold, by their number: that of the buffer, or the one that the application gives a module's variables.
+/// Contents of allocations by number: that of the buffer, or the one that the application gives a module's
+/// variables.
 pub type Contents = Vec<(u32, Bytes)>;
 
-/// Contents of device memory, given to a run as a resource. Who allocates says where each piece lies; memories take from
-/// here what lines hold that nobody has written yet. All is placed before anybody asks for it, and holds for the whole run,
-/// so that the lock cannot show in a result.
+/// Contents of device memory, given to a run as a resource. The allocator places each piece; memories read
+/// from here the lines that nobody has written yet. All is placed before the first read, and holds for the
+/// whole run, so that the lock cannot show in a result.
 #[derive(Debug, Default)]
 pub struct Preloaded {
     contents: Contents,
@@ -24,7 +25,7 @@ struct Placed {
     device: String,
     address: u64,
     bytes: Bytes,
-    /// What a program would have copied, and not part of a module.
+    /// A buffer that a program would have copied, and not part of a module.
     is_buffer: bool,
 }
 
@@ -34,7 +35,7 @@ impl Preloaded {
         Preloaded { contents, placed: RwLock::default() }
     }
 
-    /// What an allocation holds, if that was made before the run.
+    /// Contents of an allocation, if they were made before the run.
     pub fn contents(&self, number: u32) -> Option<&Bytes> {
         self.contents.iter().find(|(known, _)| *known == number).map(|(_, bytes)| bytes)
     }
@@ -55,7 +56,8 @@ impl Preloaded {
         self.placed.write().unwrap_or_else(PoisonError::into_inner).push(placed);
     }
 
-    /// Puts what lies in the line at `address`, of the memory at `path`, over what it would hold otherwise.
+    /// Puts the preloaded bytes of the line at `address`, of the memory at `path`, over those that it would
+    /// hold otherwise.
     pub fn fill(&self, path: &str, address: u64, line: &mut Line) {
         let all = self.placed.read().unwrap_or_else(PoisonError::into_inner);
         for Placed { address: begin, bytes, .. } in all.iter().filter(|placed| is_part(path, &placed.device))
@@ -83,7 +85,7 @@ impl Preloaded {
     }
 }
 
-/// Whether a component is a part of what has the other path.
+/// Whether a component is a part of the one with the other path.
 pub(crate) fn is_part(path: &str, whole: &str) -> bool {
     whole.is_empty() || path.strip_prefix(whole).is_some_and(|rest| rest.starts_with('.'))
 }

@@ -1,5 +1,5 @@
-//! Between an SM and the MMU, or an authority over pages in its place: where pages lie, which of them a launch may access, and what
-//! its blocks claim.
+//! Between an SM and the MMU, or an authority over pages in its place: where pages lie, which of them a
+//! launch may access, and its blocks' claims.
 
 use counterpoint_framework::kernel::{Message, Socket};
 
@@ -21,7 +21,7 @@ pub enum MmuRequest {
     Claim(RangeClaim),
 }
 
-/// What a block says of a range of device memory.
+/// A block's claim on a range of device memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RangeClaim {
     /// The launch that the block belongs to or works for.
@@ -40,7 +40,7 @@ pub struct RangeClaim {
     pub tag: u32,
 }
 
-/// What becomes of a claim.
+/// The change of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Change {
     /// A block that has not begun makes it.
@@ -56,7 +56,7 @@ pub enum MmuReply {
     Page {
         /// The page's number.
         page: u64,
-        /// Who asked.
+        /// The requester.
         launch: LaunchId,
         /// Whether it may access the page now.
         granted: bool,

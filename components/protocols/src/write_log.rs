@@ -1,5 +1,5 @@
-//! What a run notes of writes to buffers that somebody watches: what was written, when, and in which memory. It has no part in what
-//! happens.
+//! A run's record of writes to watched buffers: the values, the time, and the memory. It has no effect on the
+//! run.
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -8,7 +8,7 @@ use counterpoint_framework::time::SimTime;
 use crate::memory::{ByteMask, LINE_BYTES, Line};
 use crate::preload::is_part;
 
-/// Where a write arrived.
+/// The memory at which a write arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
     /// Host memory.
@@ -20,31 +20,31 @@ pub enum Place {
 /// A write to a watched buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// When it was done.
+    /// Its time.
     pub time: SimTime,
-    /// Where.
+    /// Its place.
     pub place: Place,
     /// The name of the buffer.
     pub buffer: Arc<str>,
-    /// Where it begins, in bytes from the buffer's beginning.
+    /// Its beginning, in bytes from the buffer's beginning.
     pub offset: u64,
-    /// What is there since.
+    /// The new bytes.
     pub bytes: Box<[u8]>,
 }
 
-/// Where a watched buffer lies.
+/// The place of a watched buffer.
 #[derive(Debug)]
 struct Watched {
     place: Place,
-    /// What the paths of the device's components begin with.
+    /// The prefix of the paths of the device's components.
     device: String,
     buffer: Arc<str>,
     begin: u64,
     end: u64,
 }
 
-/// The notes of a run, given as a resource if they are wanted. Who allocates says where buffers lie before anybody writes, so that the
-/// lock of the places cannot show.
+/// The record of a run, given as a resource if it is wanted. The allocator places buffers before the first
+/// write, so that the lock of the places cannot show.
 #[derive(Debug, Default)]
 pub struct WriteLog {
     wanted: Vec<String>,
@@ -63,7 +63,8 @@ impl WriteLog {
         &self.wanted
     }
 
-    /// Says where a buffer of so many bytes lies on the host, and on the device whose components' paths begin with `path`.
+    /// Places a buffer of `bytes` bytes on the host, and on the device whose components' paths begin with
+    /// `path`.
     pub fn place(&self, buffer: &str, bytes: u64, host: u64, (path, device): (&str, u64)) {
         let buffer: Arc<str> = buffer.into();
         let watched = |place, begin| Watched {
@@ -107,8 +108,8 @@ impl WriteLog {
         }
     }
 
-    /// What has been noted so far, in the order of time, and at the same time by place: the order in which threads note it cannot
-    /// show, because one component writes all of a line and notes it in its own order.
+    /// All notes so far, in the order of time, and at the same time by place: the order in which threads note
+    /// them cannot show, because one component writes all of a line and notes it in its own order.
     pub fn take(&self) -> Vec<Written> {
         let mut notes = std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner));
         notes.sort_by(|a, b| {
@@ -129,7 +130,7 @@ mod tests {
         log.place("a", 200, 4096, ("gpu[1]", 1024));
         let at = SimTime::from_ps;
         let values = std::array::from_fn(|byte| byte as u8);
-        // Two pieces of a line; a line of which the buffer has the first bytes; another device.
+        // Two pieces of a line; a line whose first bytes are the buffer's; another device.
         log.on_device(at(9), "gpu[1].l2[0]", 1024, 0b1101, &values);
         log.on_device(at(7), "gpu[1].l2[1]", 1152, 0b11 << 71, &values);
         log.on_device(at(8), "gpu[10].l2[0]", 1024, 1, &values);

@@ -7,17 +7,17 @@
 //!
 //! The way of a kernel: [`lexer`] → [`parser`] → [`ast`] → [`decode`](decode::decode) → [`Kernel`] → [`Warp`].
 //!
-//! The crate has storeys, a folder each, and each imports only those below it, which `tests/tidy.rs` checks:
-//! `syntax` → [`isa`] → [`analysis`] → `program` → `execute` → [`functional`]. [`profile`] and
-//! [`mod@slice`] stand beside `program`.
+//! The crate has layers, a folder each, and each imports only those below it, which `tests/tidy.rs` checks:
+//! `syntax` → [`isa`] → [`analysis`] → `program` → `execute` → [`functional`]. [`profile`] and [`mod@slice`]
+//! are beside `program`.
 //!
 //! - `syntax`: tokens, the module as it is written, errors of the text, and printing it back.
 //! - [`isa`]: the instruction table, operations on lanes, state spaces.
 //! - [`analysis`]: control flow, liveness, values, and the addresses of accesses.
-//! - [`profile`]: modules whose kernels tell what their blocks may touch.
+//! - [`profile`]: modules whose kernels report the bytes that their blocks may touch.
 //! - [`mod@slice`]: kernels that run a part of a grid.
 //! - `program`: decoding, and kernels as it leaves them.
-//! - `execute`: a warp, what it accesses, and what is said of one that cannot go on.
+//! - `execute`: a warp, its accesses, and reports on one that cannot continue.
 //! - [`functional`]: whole launches on a flat memory.
 //!
 //! This crate makes no promise from version 0.2 on: all of it is public because other crates of the repository need it, and may

@@ -44,7 +44,7 @@ struct Ran {
     end: Result<(), Failure>,
     findings: Vec<Finding>,
     source: String,
-    /// Where the buffers lie: `a` has 128 bytes that are written, `b` has 100 that are not.
+    /// Addresses of the buffers: `a` has 128 bytes that are written, `b` has 100 that are not.
     a: u64,
     b: u64,
 }

@@ -1,4 +1,4 @@
-//! More of what compilers emit: every kernel of `mixed/` must decode, and its control flow be sound.
+//! More output of compilers: every kernel of `mixed/` must decode, and its control flow be sound.
 
 use counterpoint_ptx::{NO_PC, decode, parser};
 

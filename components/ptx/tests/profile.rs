@@ -1,4 +1,4 @@
-//! Kernels with profilers: their text, how they end, what they refuse.
+//! Kernels with profilers: their text, their ends, their refusals.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -92,7 +92,8 @@ fn kernel(body: &str) -> String {
     )
 }
 
-/// Runs a kernel with and without profilers: it must do the same, and release once for each block what it set.
+/// Runs a kernel with and without profilers: it must do the same, and release once for each block the range
+/// that it set.
 #[track_caller]
 fn assert_releases(body: &str, block: [u32; 3]) {
     let text = kernel(body);

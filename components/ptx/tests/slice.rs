@@ -1,4 +1,4 @@
-//! Kernels with slices: their text, all forms of reading the index, what is refused.
+//! Kernels with slices: their text, all forms of reading the index, and refusals.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -197,7 +197,7 @@ fn one_kernel_alone_has_a_twin_when_it_is_asked_for() {
     assert_eq!(only("none").text, text);
 }
 
-/// Why a kernel with this body, and these items before it, has no slices; the line, too.
+/// The reason why a kernel with this body, and these items before it, has no slices; the line, too.
 fn reason(before: &str, body: &str) -> (u32, String) {
     let text = format!(
         "{HEAD}{before}.visible .entry k()\n{{\n.reg .pred %p<2>; .reg .b32 %r<8>; .reg .b64 %rd<4>;\n{body}\nret;\n}}\n"

@@ -84,8 +84,8 @@ fn slices_of_all_kernels_take_at_most_one_register_more() {
     }
 }
 
-/// With the assembler that `PTXAS` names: it accepts all slices, and prints how many registers they take more than it gives plain
-/// kernels, and what we estimate.
+/// With the assembler that `PTXAS` names: it accepts all slices. Prints the number of additional registers
+/// over plain kernels, its own and our estimate.
 #[test]
 #[ignore = "needs ptxas: cargo xtask ptxas --ptxas PROGRAM --slices"]
 fn ptxas_accepts_slices() {

@@ -1,4 +1,4 @@
-//! Texture fetches as instructions: by reference and by handle, floats and integers, and what is refused.
+//! Texture fetches as instructions: by reference and by handle, floats and integers, and refusals.
 
 use std::sync::Arc;
 

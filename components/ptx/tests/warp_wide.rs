@@ -63,7 +63,7 @@ fn votes_of_partial_and_diverged_warps() {
     assert_eq!([ask("vote.all.pred %p3, %p2"), ask("vote.all.pred %p3, %p1")], [1, 0]);
     assert_eq!([ask("vote.sync.any.pred %p3, %p1, -1"), ask("vote.any.pred %p3, !%p2")], [1, 0]);
     assert_eq!([ask("vote.uni.pred %p3, %p2"), ask("vote.sync.uni.pred %p3, %p1, -1")], [1, 0]);
-    // Diverged: only the lanes of the path vote, and the others keep what they had.
+    // Diverged: only the lanes of the path vote, and the others keep their values.
     let branch = format!("{odd} mov.u32 %r3, 9; @!%p1 bra MEET; vote.ballot.b32 %r3, %p2; MEET:");
     assert_eq!(words(&branch, 32)[..2], [9, 0xaaaa_aaaa]);
     // Guarded, the lanes whose guard is false take no part.

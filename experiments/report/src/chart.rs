@@ -18,14 +18,15 @@ pub enum FigureKind {
     Scatter,
     /// For each series, which share of its points has at most this value of `y`.
     Cdf,
-    /// A line for each launch whose name matches `y`, such as `step#*`: how many of its thread blocks have ended, over time.
+    /// A line for each launch whose name matches `y`, such as `step#*`: the number of its thread blocks that
+    /// have ended, over time.
     Curves,
 }
 
 /// A figure, ready to be drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chart {
-    /// What it shows.
+    /// Its title.
     pub title: String,
     /// How.
     pub kind: FigureKind,
@@ -35,11 +36,11 @@ pub struct Chart {
     pub y_title: String,
     /// The categories along the x axis; empty where it is a scale.
     pub categories: Vec<String>,
-    /// What is drawn in a colour of its own. Of stacks, their parts.
+    /// The series, each in a colour of its own. Of stacks, their parts.
     pub series: Vec<Series>,
-    /// Of stacks, how many stand side by side at each category, and their names.
+    /// Of stacks, the number side by side at each category, and their names.
     pub stacks: Vec<String>,
-    /// Vertical lines: what they stand for, and where.
+    /// Vertical lines: their labels and positions.
     pub marks: Vec<(String, f64)>,
 }
 
@@ -81,7 +82,7 @@ impl Chart {
     /// The numbers as lines `series,x,y,least,largest`, of stacks with the stack's name in front; a mark has nothing behind x.
     ///
     /// # Errors
-    /// What `out` reports.
+    /// Those of `out`.
     pub fn write_csv(&self, out: &mut dyn std::io::Write) -> std::io::Result<()> {
         let mut table = csv::Writer::from_writer(out);
         table.write_record(["stack", "series", "x", "y", "least", "largest"])?;

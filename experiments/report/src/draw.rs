@@ -1,7 +1,7 @@
 //! Draws charts, as SVG for pages and as PNG for slides.
 //!
-//! Colours are those of Okabe and Ito, which people with any colour vision tell apart; what the paper says has the colour
-//! of ours and no filling. Text is measured before it is placed, so that no two labels meet.
+//! Colours are those of Okabe and Ito, which people with any colour vision tell apart; the paper's values
+//! have the colour of ours and no filling. Text is measured before it is placed, so that no two labels meet.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -154,7 +154,7 @@ fn wrapped<B: DrawingBackend>(area: &Area<'_, B>, text: &str, width: i32) -> Vec
     lines
 }
 
-/// Draws what colours mean, in as many lines as it takes, and gives where they end.
+/// Draws the key of the colours, in as many lines as it takes, and gives its end.
 fn legend<B: DrawingBackend>(
     chart: &Chart,
     area: &Area<'_, B>,

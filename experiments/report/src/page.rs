@@ -9,7 +9,7 @@ use crate::draw;
 pub const WIDE: (u32, u32) = (960, 480);
 const NARROW: (u32, u32) = (380, 420);
 
-/// What the page looks like: one column, tables that scroll by themselves, the figure that fits the screen.
+/// The style of the page: one column, tables that scroll by themselves, the figure that fits the screen.
 const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:62rem;margin:0 auto;padding:1rem;color:#1a1a1a;\
     background:#fff}h1{font-size:1.6rem}h2{font-size:1.25rem;margin-top:2.5rem}svg{max-width:100%;height:auto}\
     .scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.85rem;font-variant-numeric:tabular-nums}\
@@ -31,7 +31,7 @@ pub struct Page<'a> {
     pub charts: &'a [Chart],
     /// All numbers.
     pub table: &'a Table,
-    /// What was run: titles and texts.
+    /// The documents run: titles and texts.
     pub documents: &'a [(String, String)],
 }
 

@@ -8,13 +8,13 @@ use counterpoint_framework::topology::{flow, natural};
 /// An entry that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Its path; `[*]` stands for all the indices at which the same has changed.
+    /// Its path; `[*]` covers all the indices with the same change.
     pub name: String,
-    /// What it is in A, if it is there.
+    /// Its value in A, if it is there.
     pub a: Option<String>,
-    /// What it is in B, if it is there.
+    /// Its value in B, if it is there.
     pub b: Option<String>,
-    /// How many entries this stands for.
+    /// Number of entries covered.
     pub times: usize,
 }
 
@@ -46,7 +46,7 @@ fn collect(node: &Node, path: String, found: &mut BTreeMap<String, String>) {
     }
 }
 
-/// A path and what is below it; either may be nothing.
+/// A path and the part below it; either may be nothing.
 pub(super) fn dotted(path: &str, below: &str) -> String {
     let dot = if path.is_empty() || below.is_empty() { "" } else { "." };
     format!("{path}{dot}{below}")

@@ -10,17 +10,17 @@ use counterpoint_simulation::verify::fnv64;
 
 use crate::recorded::{ExposedSpan, Statistic, exposure, statistics};
 
-/// What a comparison needs of a run.
+/// The parts of a run that a comparison needs.
 pub(super) struct RunFolder {
     pub(super) manifest: Node,
     pub(super) machine: Node,
-    /// What the application wrote: by name, the hash of each file that is still there.
+    /// Output of the application: by name, the hash of each file that is still there.
     pub(super) outputs: BTreeMap<String, String>,
     /// Missing where the run says so: a component that hangs was left behind with them.
     pub(super) records: Option<Records>,
 }
 
-/// What a run has recorded.
+/// Records of a run.
 pub(super) struct Records {
     pub(super) statistics: Vec<Statistic>,
     pub(super) exposed: Vec<ExposedSpan>,

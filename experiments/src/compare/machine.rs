@@ -1,4 +1,5 @@
-//! Two machines as they were resolved: components, links and faults by path, and what differs within those that both have.
+//! Two machines as they were resolved: components, links and faults by path, and the differences within those
+//! that both have.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,7 @@ use super::change::{Change, differences, dotted, grouped, leaves};
 /// Compares two resolved machines.
 pub(super) fn compare(a: &Node, b: &Node) -> Vec<Change> {
     let (a, b) = (parts(a), parts(b));
-    // What only one has is told once, not with all that is within.
+    // A part that only one has is listed once, without its content.
     let only = |own: &BTreeMap<String, Part>, other: &BTreeMap<String, Part>| {
         let lacking = own.iter().filter(|(name, _)| !other.contains_key(*name));
         lacking.map(|(name, part)| (name.clone(), part.sort.clone())).collect()
@@ -24,7 +25,7 @@ pub(super) fn compare(a: &Node, b: &Node) -> Vec<Change> {
     }
     changes.sort_by(|x, y| natural(&x.name, &y.name));
     let mut lacking = differences(&only(&a, &b), &only(&b, &a));
-    // Links come and go with what they join.
+    // Links come and go with their ends.
     lacking.sort_by_key(|change| change.name.contains(ARROW));
     changes.extend(lacking);
     grouped(changes)
@@ -33,9 +34,9 @@ pub(super) fn compare(a: &Node, b: &Node) -> Vec<Change> {
 /// Between the ends of a link.
 const ARROW: &str = " -> ";
 
-/// A component, a link, a fault, or what else a machine has.
+/// A component, a link, a fault, or another part of a machine.
 struct Part {
-    /// What it is: of a component its kind.
+    /// Its sort: of a component its kind.
     sort: String,
     entries: BTreeMap<String, String>,
 }
@@ -60,7 +61,7 @@ fn parts(machine: &Node) -> BTreeMap<String, Part> {
                     found.insert(numbered(&name, number), part);
                 }
             }
-            // The manifest has the name, and nothing depends on what a machine says of itself.
+            // The manifest has the name, and nothing depends on a machine's description of itself.
             "counterpoint" | "machine" | "description" => {}
             other => {
                 let own = leaves(node).into_iter().map(|(path, text)| (dotted(other, &path), text));

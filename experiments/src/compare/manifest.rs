@@ -1,13 +1,13 @@
-//! Two manifests: what was run and how it ended, apart from how the computer went about it.
+//! Two manifests: inputs and outcome of the runs, apart from how the computer went about it.
 
 use counterpoint_framework::model::Node;
 
 use super::change::{Change, any_index, differences, leaves};
 
-/// What differs between two manifests.
+/// Differences between two manifests.
 #[derive(Clone, Debug)]
 pub struct ManifestChanges {
-    /// What was simulated, and what came of it.
+    /// Inputs of the simulation, and its results.
     pub results: Vec<Change>,
     /// How it was asked for and computed. No result depends on it but through something else that differs as well: a
     /// setting through the machine or a parameter, a version through the statistics.

@@ -1,7 +1,7 @@
-//! Two runs, or two studies, beside each other: what was asked of them, what their machines are, and what came out.
+//! Two runs, or two studies, beside each other: their settings, their machines, and their results.
 //!
-//! A comparison reads what runs have left and nothing else, so it works without the machines and applications that they
-//! came from, and for runs of another version.
+//! A comparison reads the folders of runs and nothing else, so it works without the machines and applications
+//! that they came from, and for runs of another version.
 
 mod change;
 mod exposure;
@@ -25,7 +25,7 @@ use crate::study::index::INDEX;
 use counterpoint_simulation::output::MANIFEST;
 use folder::RunFolder;
 
-/// What is in a folder.
+/// Contents of a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contents {
     /// A run.
@@ -53,18 +53,19 @@ impl Contents {
     }
 }
 
-/// What differs between two runs.
+/// Differences between two runs.
 #[derive(Clone, Debug)]
 pub struct RunChanges {
     /// In their manifests.
     pub manifest: ManifestChanges,
-    /// In the hashes of what their applications wrote.
+    /// In the hashes of their applications' output.
     pub outputs: Vec<Change>,
     /// In their machines.
     pub machine: Vec<Change>,
-    /// In what they counted; missing where one of them has left no statistics behind.
+    /// In their statistics; missing where one of them has left none behind.
     pub statistics: Option<StatisticChanges>,
-    /// In what was exposed, in picoseconds by activity, those that are the same included; missing as the statistics are.
+    /// In their exposed time, in picoseconds by activity, those that are the same included; missing as the
+    /// statistics are.
     pub exposure: Option<Vec<Shift>>,
 }
 

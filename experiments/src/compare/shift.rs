@@ -7,7 +7,7 @@ use counterpoint_framework::topology::natural;
 /// A number on both sides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shift {
-    /// What it is of.
+    /// The name of its quantity.
     pub name: String,
     /// Its value in A.
     pub a: f64,

@@ -7,16 +7,16 @@ use super::shift::Shift;
 use crate::pattern::matches;
 use crate::recorded::Statistic;
 
-/// What differs between the statistics of two runs.
+/// Differences between the statistics of two runs.
 #[derive(Clone, Debug)]
 pub struct StatisticChanges {
-    /// How many both have.
+    /// Number of statistics in both.
     pub common: usize,
     /// Those of them that differ, the largest relative difference first.
     pub shifts: Vec<Shift>,
-    /// What only A counts: patterns of names, and how many statistics have such a name.
+    /// Statistics of A alone: patterns of names, and the number of statistics with such a name.
     pub only_a: Vec<(String, usize)>,
-    /// What only B counts.
+    /// Statistics of B alone.
     pub only_b: Vec<(String, usize)>,
 }
 

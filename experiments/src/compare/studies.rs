@@ -12,18 +12,18 @@ use crate::study::store::result;
 use crate::study::table::{Results, Row};
 use crate::study::values::PointResult;
 
-/// What differs between two studies.
+/// Differences between two studies.
 #[derive(Clone, Debug)]
 pub struct StudyChanges {
-    /// In what the studies are.
+    /// In the studies themselves.
     pub study: Vec<Change>,
-    /// How many points both have.
+    /// Number of points in both.
     pub common: usize,
     /// The points that only A has.
     pub only_a: Vec<String>,
     /// The points that only B has.
     pub only_b: Vec<String>,
-    /// In what is no number: how points ended, and values that only one has.
+    /// In values that are no numbers: how points ended, and values that only one has.
     pub points: Vec<Change>,
     /// The values of points that differ, the largest relative difference first; named by point and value.
     pub values: Vec<Shift>,
@@ -64,7 +64,7 @@ pub fn compare_studies(a: &Path, b: &Path, only: &[String]) -> Result<StudyChang
         let sides = (texts(row, ended, only), texts(other, other_ended, only));
         let numbers: BTreeSet<&String> =
             row.values.keys().filter(|value| other.values.contains_key(*value)).collect();
-        // Numbers that both have are told by how much they differ.
+        // Numbers in both are compared by their difference.
         let plain =
             differences(&sides.0, &sides.1).into_iter().filter(|change| !numbers.contains(&change.name));
         let named = plain.map(|change| Change { name: format!("{name}: {}", change.name), ..change });
@@ -86,7 +86,7 @@ fn chosen(value: &str, only: &[String]) -> bool {
     only.is_empty() || only.iter().any(|pattern| matches(pattern, value))
 }
 
-/// What there is to say of a point, as texts.
+/// The texts of a point.
 fn texts(row: &Row, ended: &PointResult, only: &[String]) -> BTreeMap<String, String> {
     let values = row.values.iter().filter(|(name, _)| chosen(name, only));
     let values = values.map(|(name, value)| (name.clone(), value.to_string()));
@@ -118,7 +118,7 @@ impl Side {
         rows.map(|((name, row), ended)| (name, row, ended))
     }
 
-    /// What tells the studies themselves apart.
+    /// The distinguishing properties of the studies themselves.
     fn describe(&self) -> BTreeMap<String, String> {
         let Study { name, chosen, dimensions, points, columns, statistics, .. } = &self.study;
         let statistics = statistics.iter().map(|(name, pattern)| format!("{name} ({pattern})"));
@@ -137,8 +137,8 @@ impl Side {
     }
 }
 
-/// A point as what it is in each dimension, in the order of the dimensions' names: two studies may have them in another
-/// order.
+/// A point by its place in each dimension, in the order of the dimensions' names: two studies may have them
+/// in another order.
 fn name(dimensions: &[String], row: &Row) -> String {
     let mut labels: Vec<String> =
         dimensions.iter().zip(&row.labels).map(|(dimension, label)| format!("{dimension}={label}")).collect();

@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use super::{request, verified};
 
-/// A kernel, and what the other simulator says of it.
+/// A kernel, and the other simulator's figures for it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Kernel {
@@ -25,9 +25,9 @@ pub struct Kernel {
     /// Settings of machine and application.
     #[serde(default)]
     pub sets: Vec<String>,
-    /// What was counted, by the names of [`QUANTITIES`] and `cycles`.
+    /// Counts, by the names of [`QUANTITIES`] and `cycles`.
     pub figures: BTreeMap<String, f64>,
-    /// Why some of these are further apart than they may be, by name.
+    /// Reasons why some of these are further apart than they may be, by name.
     #[serde(default)]
     pub causes: BTreeMap<String, String>,
     /// Processor seconds that it took.
@@ -60,7 +60,7 @@ pub static QUANTITIES: [Quantity; 9] = [
     quantity("dram_activates", "memory/dram-controller", &["n_act"]),
 ];
 
-/// What a run of a kernel came to.
+/// Result of a run of a kernel.
 #[derive(Clone, Debug)]
 pub struct KernelRun {
     /// Cycles first, then the counts.
@@ -113,7 +113,7 @@ pub fn kernel(
     Ok(KernelRun { figures, cpu_seconds: seconds - seconds_before })
 }
 
-/// When each launch ended.
+/// The end of each launch.
 fn ends(summary: &RunSummary) -> Vec<SimTime> {
     let launches = summary.report.trace.spans.iter().filter(|span| is_launch(span));
     let mut ends: Vec<SimTime> = launches.map(|span| span.end).collect();

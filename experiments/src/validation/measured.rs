@@ -17,7 +17,7 @@ pub struct Measured {
     pub machines: Vec<Machine>,
 }
 
-/// What was measured of a machine.
+/// Measurements of a machine.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
@@ -28,14 +28,14 @@ pub struct Machine {
     pub kernels: Vec<Kernel>,
     /// Core cycles, by name of the probe.
     pub latencies: BTreeMap<String, f64>,
-    /// Why some of these are further apart than they may be, by name of the probe.
+    /// Reasons why some of these are further apart than they may be, by name of the probe.
     #[serde(default)]
     pub causes: BTreeMap<String, String>,
 }
 
 impl Measured {
-    /// Keeps the figures of one application, or those of latencies if it is `latency`. Where there are none, everything stays,
-    /// and the result is what there are figures of.
+    /// Keeps the figures of one application, or those of latencies if it is `latency`. Where there are none,
+    /// everything stays, and the result lists the available ones.
     pub fn keep(&mut self, only: &str) -> Vec<String> {
         const LATENCY: &str = "latency";
         let known = |machine: &Machine| -> Vec<String> {

@@ -28,15 +28,15 @@ pub struct Row {
     pub machine: String,
     /// The application, or `latency`.
     pub of: String,
-    /// What was counted or timed.
+    /// The quantity counted or timed.
     pub quantity: String,
     /// Ours.
     pub ours: f64,
     /// Theirs.
     pub theirs: f64,
-    /// How far they may be apart.
+    /// The allowed difference.
     pub limit: f64,
-    /// Why they are further apart, if that is known.
+    /// The reason for a larger one, if it is known.
     pub cause: Option<String>,
 }
 
@@ -59,8 +59,8 @@ impl Row {
 }
 
 /// How far a figure may be apart, where `accesses` of the L2 belong to it: latencies of steps and cycles of kernels by their
-/// share, instructions and accesses of the L1 not at all, and what goes to memory by its share or by a hundredth of the
-/// accesses, which is nothing where all find their data in the L2.
+/// share, instructions and accesses of the L1 not at all, and traffic to memory by its share or by a
+/// hundredth of the accesses, which is nothing where all find their data in the L2.
 fn limit(quantity: &str, theirs: f64, accesses: f64) -> f64 {
     match quantity {
         "cycles" => 0.15 * theirs,
@@ -71,7 +71,7 @@ fn limit(quantity: &str, theirs: f64, accesses: f64) -> f64 {
     }
 }
 
-/// What a run of a kernel cost.
+/// Cost of a run of a kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Speed {
     /// The machine.

@@ -1,4 +1,4 @@
-//! Latencies that programs see: what one more step of a chain, a walk, a loop or a stream takes.
+//! Latencies that programs see: the time of one more step of a chain, a walk, a loop or a stream.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use counterpoint_simulation::run::RunError;
 
 use super::{request, verified};
 
-/// What a probe's buffer `cycles` holds.
+/// The contents of a probe's buffer `cycles`.
 #[derive(Debug)]
 pub struct Probe {
     /// The application.
     pub application: &'static str,
-    /// What is set of it and of the machine.
+    /// Its settings, and those of the machine.
     sets: &'static [&'static str],
     /// Names, where the shorter of the two launches is, and by how many steps the longer one exceeds it.
     names: &'static [(&'static str, usize, u32)],

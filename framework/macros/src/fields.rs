@@ -1,4 +1,4 @@
-//! What the derives have in common: named fields and their doc comments.
+//! The common input of the derives: named fields and their doc comments.
 
 use syn::{Attribute, Data, DeriveInput, Error, Expr, ExprLit, Field, Fields, Lit, LitStr, Meta, Result};
 

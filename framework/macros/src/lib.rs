@@ -13,8 +13,8 @@ mod stats;
 /// Every field has a doc comment. `#[param(…)]` takes `default`, `min` and `max`, as YAML would write them
 /// (`default = "4 KiB"`), and `name`, where YAML's word is not the field's. A field without a default must be given.
 ///
-/// `#[params(moved("labels", "`labels: flush` is now `tags: all`"))]` on the struct declares that a parameter is no longer
-/// under its former name: whoever writes that name reads the sentence.
+/// `#[params(moved("labels", "`labels: flush` is now `tags: all`"))]` on the struct declares that a parameter
+/// is no longer under its former name: a file with that name gets the sentence.
 #[proc_macro_derive(Params, attributes(param, params))]
 pub fn derive_params(input: TokenStream) -> TokenStream {
     params::derive(syn::parse_macro_input!(input as syn::DeriveInput))
@@ -23,7 +23,7 @@ pub fn derive_params(input: TokenStream) -> TokenStream {
 }
 
 /// Implements `counterpoint_framework::model::Ports` for a struct whose fields are ports, sockets, or `Vec` or
-/// `Option` of these. A field's doc comment is what users read of the port.
+/// `Option` of these. A field's doc comment is the port's text for users.
 #[proc_macro_derive(Ports)]
 pub fn derive_ports(input: TokenStream) -> TokenStream {
     ports::derive(syn::parse_macro_input!(input as syn::DeriveInput))

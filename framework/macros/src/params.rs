@@ -9,7 +9,7 @@ use syn::{
 
 use crate::fields::doc;
 
-/// What `#[param(…)]` says.
+/// The content of `#[param(…)]`.
 #[derive(Default)]
 struct Declared {
     name: Option<String>,
@@ -159,7 +159,7 @@ fn declared(attributes: &[Attribute]) -> Result<Declared> {
     Ok(declared)
 }
 
-/// What `#[params(moved("name", "sentence"))]` says, for a struct with parameters of these names.
+/// The content of `#[params(moved("name", "sentence"))]`, for a struct with parameters of these names.
 fn moved(attributes: &[Attribute], names: &[String]) -> Result<Vec<TokenStream>> {
     let mut moved = Vec::new();
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("params")) {

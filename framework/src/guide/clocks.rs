@@ -55,7 +55,7 @@
 //! }
 //! ```
 //!
-//! What follows for components:
+//! Consequences for components:
 //!
 //! - "k cycles later" is edge n + k, not a time plus k periods: use [`cycles`](crate::kernel::Process::cycles) and
 //!   [`span`](crate::kernel::Process::span), and keep no period of your own.

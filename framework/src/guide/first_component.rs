@@ -18,10 +18,10 @@
 //! use counterpoint_framework::testing::{run_text, toys};
 //! use counterpoint_framework::time::Cycles;
 //!
-//! /// What can be set.
+//! /// Parameters of a scaler.
 //! #[derive(Params)]
 //! struct ScaleParams {
-//!     /// What each number is multiplied by.
+//!     /// The factor of each number.
 //!     #[param(default = "2", min = "1")]
 //!     factor: u64,
 //!     /// Time that each number takes.
@@ -38,7 +38,7 @@
 //!     out: Out<u64>,
 //! }
 //!
-//! /// What it counts.
+//! /// Statistics of a scaler.
 //! #[derive(Default, Stats)]
 //! struct ScaleStats {
 //!     /// Numbers multiplied.
@@ -103,10 +103,10 @@
 //!
 //! Three rules hold for all components.
 //!
-//! - **Only messages.** A component knows of others what came through its ports. No globals, no shared cells.
+//! - **Only messages.** A component knows of others only through its ports. No globals, no shared cells.
 //! - **`await` is the only thing that takes simulated time.** Code between two `await`s happens at one instant, however
 //!   long it takes to run.
-//! - **`Err` for what a user can cause, panic for bugs.** [`Component::new`](crate::model::Component::new) refuses
-//!   parameters that contradict each other: the user is told when the machine is loaded, with the place in the file.
-//!   `run` returns a [`Fault`](crate::kernel::Fault) when it cannot go on: the run ends, and says with which component
-//!   and when.
+//! - **`Err` for a user's mistakes, panic for bugs.** [`Component::new`](crate::model::Component::new)
+//!   refuses parameters that contradict each other: the user sees it when the machine is loaded, with the
+//!   place in the file. `run` returns a [`Fault`](crate::kernel::Fault) when it cannot go on: the run ends,
+//!   and says with which component and when.

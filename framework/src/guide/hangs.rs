@@ -1,15 +1,16 @@
 //! Chapter 7: when a run hangs.
 //!
-//! A run ends when all components that count (those that are no daemons) have returned. When nothing can happen any
-//! more and some have not, that is a **deadlock**, and the run ends with a report: who waits for what at which port,
-//! how full the buffer is, and how old its oldest message. When time passes and components run, but nobody has taken a
-//! message for [`livelock_after`](crate::kernel::RunOptions::livelock_after) or a quarter longer, that is a **livelock**,
-//! with the same report (`counterpoint run --livelock-after "2 ms"`). Whoever computes for longer than that without messages says that it
-//! goes on ([`progress`](crate::kernel::Process::progress)). A component that computes for ever without an
-//! `await` stops the simulation itself; the [`Watchdog`](crate::kernel::Watchdog) then says which one it is, while it
-//! hangs.
+//! A run ends when all components that count (those that are no daemons) have returned. When nothing can
+//! happen any more and some have not, that is a **deadlock**, and the run ends with a report: the waiting
+//! components, their ports and messages, how full the buffer is, and how old its oldest message. When time
+//! passes and components run, but nobody has taken a message for
+//! [`livelock_after`](crate::kernel::RunOptions::livelock_after) or a quarter longer, that is a **livelock**,
+//! with the same report (`counterpoint run --livelock-after "2 ms"`). A component that computes for longer
+//! than that without messages reports progress ([`progress`](crate::kernel::Process::progress)). A component
+//! that computes for ever without an `await` stops the simulation itself; the
+//! [`Watchdog`](crate::kernel::Watchdog) then says which one it is, while it hangs.
 //!
-//! # Somebody waits for a message that nobody sends
+//! # A wait for a message that nobody sends
 //!
 //! ```
 //! use counterpoint_framework::kernel::RunOptions;

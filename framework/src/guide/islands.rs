@@ -1,16 +1,18 @@
 //! Chapter 6: islands and threads.
 //!
-//! A message takes at least its link's latency. So for that long, what happens at one end of a link cannot reach the
-//! other end. The kernel makes use of this. It cuts the machine into *islands* at its long links; the shortest latency
-//! between two islands is the **lookahead**. Each island runs on its own through a *window* of simulated time that is
-//! no longer than the lookahead. Then islands swap messages, and the next window begins. On one thread this keeps each
-//! island's state in the processor's cache; on several threads islands run side by side.
+//! A message takes at least its link's latency. For that long, an event at one end of a link cannot reach the
+//! other end. The kernel makes use of this. It cuts the machine into *islands* at its long links; the
+//! shortest latency between two islands is the **lookahead**. Each island runs on its own through a *window*
+//! of simulated time that is no longer than the lookahead. Then islands swap messages, and the next window
+//! begins. On one thread this keeps each island's state in the processor's cache; on several threads islands
+//! run side by side.
 //!
-//! **What a latency buys.** A window costs the same whether it is a nanosecond or a microsecond long. A machine whose
-//! islands are 100 ns apart synchronises a hundred times less often than one whose islands are 1 ns apart. So put the
-//! latency that the hardware has on the links between its large parts, not inside a component: a link of 50 cycles, and
-//! not a link of one cycle after a `send_after` of 49. The messages arrive at the same time; the lookahead is 50 cycles
-//! or one. `counterpoint check` prints it, with the link that limits it.
+//! **The value of a latency.** A window costs the same whether it is a nanosecond or a microsecond long. A
+//! machine whose islands are 100 ns apart synchronises a hundred times less often than one whose islands are
+//! 1 ns apart. So put the latency that the hardware has on the links between its large parts, not inside a
+//! component: a link of 50 cycles, and not a link of one cycle after a `send_after` of 49. The messages
+//! arrive at the same time; the lookahead is 50 cycles or one. `counterpoint check` prints it, with the link
+//! that limits it.
 //!
 //! **Why results never depend on it.** Links are never instantaneous; an input orders messages by (arrival, sender,
 //! sequence), not by when a thread delivered them; components share nothing; random numbers belong to a component; the

@@ -1,15 +1,15 @@
 //! How to write components, in eight short chapters.
 //!
-//! You know Rust; you need to know nothing of simulation. Every example is a test that runs, and every time in it is
-//! asserted: what you read here is what happens.
+//! You know Rust; you need to know nothing of simulation. Every example is a test that runs, and every time
+//! in it is asserted: the text agrees with the code.
 //!
 //! 1. [`first_component`]: parameters, ports, statistics and `run`, in a machine of three components.
-//! 2. [`ports`]: sending, receiving, credits, and what a full buffer does.
+//! 2. [`ports`]: sending, receiving, credits, and the effect of a full buffer.
 //! 3. [`clocks`]: two clocks, edges, and why nothing drifts.
 //! 4. [`waiting`]: waiting for several things at once.
 //! 5. [`testing`]: a single component on a bench, with exact times.
-//! 6. [`islands`]: threads, what a link's latency buys, and why no result depends on either.
-//! 7. [`hangs`]: what a run says that cannot go on.
+//! 6. [`islands`]: threads, the value of a link's latency, and why no result depends on either.
+//! 7. [`hangs`]: the report of a run that cannot go on.
 //! 8. [`scaling`]: how far threads help, measured and predicted.
 //!
 //! The words: a *component* is an independent process with parameters, ports and statistics. A *link* joins an output

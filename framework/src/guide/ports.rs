@@ -8,8 +8,9 @@
 //!
 //! A sender needs a credit for each message. It gets the credit back one latency after the receiver has *taken* the
 //! message. So that a link of any latency can carry a message a cycle, a link has as many credits as the buffer is
-//! deep, plus what is on its way there and back: `capacity + 2 × latency in cycles`. A receiver with a slower clock may keep
-//! a credit for longer than that; `counterpoint check` tells what every link carries, and what keeps it from more.
+//! deep, plus those in flight there and back: `capacity + 2 × latency in cycles`. A receiver with a slower
+//! clock may keep a credit for longer than that; `counterpoint check` prints the throughput of every link,
+//! and its limit.
 //!
 //! - [`send`](crate::kernel::Out::send) waits for a credit, and then takes no time itself: a component that sends once
 //!   a cycle says so with `tick`.
@@ -17,7 +18,8 @@
 //! - [`reserve`](crate::kernel::Out::reserve) waits for a credit and keeps it: sending on the
 //!   [`Permit`](crate::kernel::Permit) cannot fail. A permit that is dropped gives its credit back.
 //!
-//! A full buffer loses nothing. It stops the sender, and so, in time, whoever sends to that one.
+//! A full buffer loses nothing. It stops the sender, and so, in time, every component upstream: this is
+//! backpressure.
 //!
 //! ```
 //! use counterpoint_framework::kernel::{In, LinkOptions, Out, RunOptions};
@@ -68,8 +70,8 @@
 //!
 //! A unit with a latency of ten cycles that takes a new input every cycle must not sleep for ten cycles: that would let
 //! one in per ten cycles. It sends with a delay: [`send_after`](crate::kernel::Out::send_after) takes the credit now,
-//! and the message leaves later. [`span`](crate::kernel::Process::span) gives so many cycles as a time. A message with
-//! a shorter delay may overtake one that was sent before.
+//! and the message leaves later. [`span`](crate::kernel::Process::span) gives a number of cycles as a time. A
+//! message with a shorter delay may overtake one that was sent before.
 //!
 //! ```
 //! use counterpoint_framework::kernel::{In, LinkOptions, Out, RunOptions};

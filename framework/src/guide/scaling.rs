@@ -6,9 +6,9 @@
 //!
 //! with p threads, n islands, e events an island has in a window, h the cost of an event, I that of running an island for a
 //! window, b the share by which the slowest thread has more than its part, and M(p) the meeting at the end: a report to
-//! write, p − 1 to read, and the lists of what goes to other threads.
+//! write, p − 1 to read, and the lists of messages to other threads.
 //!
-//! # What was measured
+//! # Measurements
 //!
 //! `cargo bench -p counterpoint-framework -- islands` runs rings of relays, every relay an island of its own, a token on
 //! every cycle of every link: the least work per event, and so the hardest case. Million hops per second on one and on two
@@ -22,17 +22,18 @@
 //! | 256 | 10 cycles | 42.9 | 56.0 | 1.3 |
 //! | 4,096 | 10 cycles | 14.4 | 59.5 | 4.1 |
 //!
-//! From the first three rows: h is about 15 ns and I about 100 ns; M(2) is about 0.6 µs, what two threads have left over at a
-//! lookahead of 1. Two rows gain more or less than the formula says. A machine of 4,096 islands is six megabytes that pass
-//! through a core's caches once a window, so h is four times as much there, and two cores have twice the cache: half the
-//! machine is as fast on one thread. The other way, cores are shared: rates of two threads scatter by a tenth from sample
-//! to sample and more from run to run, and b is what the slower core makes of it.
+//! From the first three rows: h is about 15 ns and I about 100 ns; M(2) is about 0.6 µs, the time left over
+//! with two threads at a lookahead of 1. Two rows gain more or less than the formula says. A machine of 4,096
+//! islands is six megabytes that pass through a core's caches once a window, so h is four times as much
+//! there, and two cores have twice the cache: half the machine is as fast on one thread. The other way, cores
+//! are shared: rates of two threads scatter by a tenth from sample to sample and more from run to run, and b
+//! follows from the slower core.
 //!
 //! Idle islands cost nothing: `cargo bench -p counterpoint-framework -- idle` has a ring of 64 beside none, 1,000 and 10,000 islands
 //! that wait for a message that never comes: 43.8, 43.6 and 37.6 million hops per second. The last has 160 times as many
 //! components to start and to end as it has at work.
 //!
-//! # What it predicts
+//! # Predictions
 //!
 //! More cores than these were not to be had. M grows with the reports that each thread must read, a cache line from another
 //! core each, about 0.1 µs; the rest of the formula is arithmetic:

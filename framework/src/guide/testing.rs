@@ -1,9 +1,9 @@
 //! Chapter 5: testing a component.
 //!
-//! A [`Bench`](crate::testing::Bench) holds one component; scripts take the place of the machine around it. Times are
-//! cycles of the component's clock *as the component sees them*: what is driven at cycle n can be received at its edge
-//! n, and what is logged at cycle n was sent at its edge n. Timing tests can therefore say exactly what the data sheet
-//! says.
+//! A [`Bench`](crate::testing::Bench) holds one component; scripts take the place of the machine around it.
+//! Times are cycles of the component's clock *as the component sees them*: a message driven at cycle n can be
+//! received at its edge n, and one logged at cycle n was sent at its edge n. Timing tests can therefore state
+//! the numbers of the data sheet exactly.
 //!
 //! # One-way ports: `drive` and `probe`
 //!
@@ -12,7 +12,7 @@
 //! use counterpoint_framework::testing::{Bench, toys::Relay};
 //! use counterpoint_framework::time::Hertz;
 //!
-//! // Parameters as a machine file gives them: defaults, units and ranges are part of what is tested.
+//! // Parameters as a machine file gives them: defaults, units and ranges are part of the test.
 //! let clock = Hertz::new(1_000_000_000);
 //! let mut bench = Bench::reading::<Relay>(clock, Environment::default(), |_| {}, "{ work: 4 cycles }");
 //! bench.drive::<u64>("input", None, vec![(5, 100), (6, 101), (20, 102)]);
@@ -29,8 +29,9 @@
 //!
 //! # Sockets: `client` and `server`
 //!
-//! A [`Socket`](crate::kernel::Socket) is a pair of ports to one peer. A client drives a socket and logs the replies;
-//! the run lasts until it has all of them. A server answers, so many cycles after a request has arrived.
+//! A [`Socket`](crate::kernel::Socket) is a pair of ports to one peer. A client drives a socket and logs the
+//! replies; the run lasts until it has all of them. A server answers a number of cycles after a request has
+//! arrived.
 //!
 //! ```
 //! use counterpoint_framework::kernel::{Fault, Socket};
@@ -88,9 +89,9 @@
 //! assert_eq!(report.count("requests"), 2);
 //! ```
 //!
-//! What a script cannot say, [`Bench::script`](crate::testing::Bench::script) can: it takes an async closure that sees
-//! the socket from the other side. [`Bench::capacity`](crate::testing::Bench::capacity) makes the buffers shallow, for
-//! tests of back-pressure.
+//! [`Bench::script`](crate::testing::Bench::script) is for all that a script cannot express: it takes an
+//! async closure that sees the socket from the other side.
+//! [`Bench::capacity`](crate::testing::Bench::capacity) makes the buffers shallow, for tests of backpressure.
 //!
 //! # A whole machine
 //!

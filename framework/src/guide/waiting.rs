@@ -17,7 +17,7 @@
 //!     urgent: In<u64>,
 //!     /// Goes when there is nothing urgent.
 //!     normal: In<u64>,
-//!     /// What went.
+//!     /// The served messages.
 //!     out: Out<u64>,
 //! }
 //!
@@ -46,7 +46,7 @@
 //! }
 //!
 //! let mut bench = Bench::new(Hertz::new(1_000_000_000), || Priority);
-//! // (cycle, message): what is there at cycle 5 goes in three cycles, the urgent ones first.
+//! // (cycle, message): messages there at cycle 5 go in three cycles, the urgent ones first.
 //! bench.drive::<u64>("normal", None, vec![(5, 10), (9, 11)]);
 //! bench.drive::<u64>("urgent", None, vec![(5, 1), (5, 2)]);
 //! let out = bench.probe::<u64>("out", None);
@@ -70,7 +70,7 @@
 //! struct TurnPorts {
 //!     /// Served in turn.
 //!     inputs: Vec<In<u64>>,
-//!     /// What was served.
+//!     /// The served messages.
 //!     out: Out<u64>,
 //! }
 //!
@@ -118,7 +118,7 @@
 //! comes first. An input is a source of messages, an output one of credits. `when(condition)` leaves a source out if
 //! there is no use for it now. The wait takes nothing: look afterwards with `try_recv` or `try_reserve`.
 //!
-//! At least one cycle passes in a `wait`. This is what makes the usual loop right: do all that can be done in this
+//! At least one cycle passes in a `wait`. This makes the usual loop right: do all that can be done in this
 //! cycle, then wait, then look again.
 //!
 //! ```

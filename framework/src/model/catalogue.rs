@@ -9,18 +9,18 @@ use super::node::Node;
 use super::params::{Field, Reader};
 use super::ports::PortInfo;
 
-/// What is known of one component kind.
+/// Description of a component kind.
 #[derive(Clone, Copy, Debug)]
 pub struct KindInfo {
     /// The name by which YAML chooses it.
     pub name: &'static str,
-    /// What it models.
+    /// The model that it is.
     pub doc: &'static str,
     /// Its parameters.
     pub fields: fn() -> Vec<Field>,
     /// The names that parameters had before.
     pub moved: &'static [Moved],
-    /// Reads the parameters and reports what is wrong with them.
+    /// Reads the parameters and reports problems with them.
     pub check: fn(&Node, &mut Reader<'_>),
     /// Its own ports; [`Catalogue::ports`] has those of chosen variants, too.
     pub ports: fn() -> Vec<PortInfo>,

@@ -1,4 +1,4 @@
-//! What a component is: an independent process with parameters, ports and statistics, of a named kind.
+//! Components: independent processes with parameters, ports and statistics, of a named kind.
 
 use std::future::Future;
 use std::rc::Rc;
@@ -26,26 +26,26 @@ impl<T: Into<String>> From<T> for Invalid {
 
 /// An independent part of a machine.
 ///
-/// A component owns its state; what it knows of others came through a port. It is built from its parameters and then
-/// runs as an asynchronous process in simulated time.
+/// A component owns its state; its knowledge of others came through a port. It is built from its parameters
+/// and then runs as an asynchronous process in simulated time.
 pub trait Component: Sized + 'static {
     /// The name by which YAML chooses it, such as `memory/l2-slice`.
     const KIND: &'static str;
-    /// What it models, in a sentence or more.
+    /// The model that it is, in a sentence or more.
     const DOC: &'static str;
     /// It serves others for ever: a run does not wait for it to return.
     const DAEMON: bool = false;
-    /// Nanoseconds of computing per cycle when it is busy, roughly: what it weighs when the machine is cut into islands
-    /// and given to threads. Results do not depend on it.
+    /// Nanoseconds of computing per busy cycle, roughly: its weight when the machine is cut into islands and
+    /// given to threads. Results do not depend on it.
     const WEIGHT: u32 = DEFAULT_WEIGHT;
-    /// What it weighs more with every link that begins or ends at it: for a component that looks at all its ports in every
-    /// cycle.
+    /// Additional weight per link that begins or ends at it: for a component that looks at all its ports in
+    /// every cycle.
     const LINK_WEIGHT: u32 = 0;
-    /// What can be set: a struct with `derive(Params)`, or `()`.
+    /// Parameters: a struct with `derive(Params)`, or `()`.
     type Params: Params;
-    /// How it is connected: a struct with `derive(Ports)`.
+    /// Ports: a struct with `derive(Ports)`.
     type Ports: Ports;
-    /// What it counts: a struct with `derive(Default, Stats)`, or `()`.
+    /// Statistics: a struct with `derive(Default, Stats)`, or `()`.
     type Stats: Stats;
 
     /// Builds the component.
@@ -54,8 +54,8 @@ pub trait Component: Sized + 'static {
     /// When parameters contradict each other.
     fn new(params: Self::Params) -> Result<Self, Invalid>;
 
-    /// What the component does, from time zero on. It waits with `.await`, in simulated time; between two waits no time
-    /// passes. A component that is no daemon keeps the run going until it returns.
+    /// The component's process, from time zero on. It waits with `.await`, in simulated time; between two
+    /// waits no time passes. A component that is no daemon keeps the run going until it returns.
     ///
     /// # Errors
     /// When it cannot go on: the run ends, with this component's path and the time.
@@ -66,25 +66,25 @@ pub trait Component: Sized + 'static {
     ) -> impl Future<Output = Result<(), Fault>>;
 }
 
-/// What all components of a run share: none of it changes while the run lasts.
+/// State shared by all components of a run: none of it changes while the run lasts.
 #[derive(Clone, Default)]
 pub struct Environment {
-    /// What the surroundings give to the run, one of each type; see [`Context::resource`].
+    /// Resources of the run, one of each type; see [`Context::resource`].
     pub resources: Arc<Resources>,
-    /// Which spans are kept.
+    /// The spans that are kept.
     pub recording: Recording,
-    /// Components say what samples of them are of: only a run that takes samples needs it.
+    /// Components name their samples: only a run that takes samples needs it.
     pub sampled: bool,
     /// Seed of all random numbers; each component draws from a stream of its own.
     pub seed: u64,
 }
 
-/// What a component leaves behind.
+/// The state that a component leaves behind.
 #[derive(Default)]
 pub struct Remains {
     /// Its statistics.
     pub stats: Vec<StatRow>,
-    /// What its samples are of, if that was asked for.
+    /// Names of its samples, if they were requested.
     pub counters: Vec<CounterName>,
     /// Its spans.
     pub spans: Vec<Span>,
@@ -100,7 +100,7 @@ pub fn process<C: Component>(
     equipped_process(path, clock, environment, move || (make(), Vec::new()))
 }
 
-/// The same of a component whose parameters have slots, with what the chosen variants bring along.
+/// The same of a component whose parameters have slots, with the equipment of the chosen variants.
 pub(crate) fn equipped_process<C: Component>(
     path: String,
     clock: Clock,

@@ -1,4 +1,4 @@
-//! What a component's `run` sees of the simulation besides its ports.
+//! The simulation as a component's `run` sees it, besides its ports.
 
 use std::any::{Any, TypeId};
 use std::borrow::Cow;
@@ -25,8 +25,8 @@ fn is_logged() -> bool {
     tracing::enabled!(target: LOG, tracing::Level::DEBUG)
 }
 
-/// What the surroundings give to a run: the program to execute, the files of the host. Immutable or an edge to the
-/// outside world, never a channel between components.
+/// Resources of a run: the program to execute, the files of the host. Immutable or an edge to the outside
+/// world, never a channel between components.
 #[derive(Clone, Default)]
 pub struct Resources(BTreeMap<TypeId, Arc<dyn Any + Send + Sync>>);
 
@@ -75,18 +75,18 @@ impl<S: Stats> Context<S> {
         self.equipment.visit(visitor);
     }
 
-    /// Where the component is in the machine.
+    /// The component's place in the machine.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// What the surroundings give to the run, if it is there.
+    /// The run's resource of this type, if there is one.
     pub fn resource<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         self.resources.get()
     }
 
-    /// The next random number, 64 uniform bits, of this component's own stream, seeded by the run's seed and the
-    /// component's path. What other components draw does not change it.
+    /// The next random number, 64 uniform bits, of this component's own stream, seeded by the run's seed and
+    /// the component's path. Draws of other components do not change it.
     pub fn random(&self) -> u64 {
         // SplitMix64.
         let state = self.random.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -124,7 +124,7 @@ impl<S: Stats> Context<S> {
         self.spans.open(Beginning { level, parent, name, lane, start: self.process.now() })
     }
 
-    /// Ends a span now; `attributes` are what else is known of it, by name.
+    /// Ends a span now; `attributes` are its other properties, by name.
     pub fn close_span(&self, id: SpanId, attributes: Attributes) {
         if is_logged()
             && let Some(name) = self.spans.name(id)
@@ -134,7 +134,7 @@ impl<S: Stats> Context<S> {
         self.spans.close(id, self.process.now(), attributes);
     }
 
-    /// A track for the busy periods of a part of this component, with what is counted in each, by name.
+    /// A track for the busy periods of a part of this component, with the counts of each, by name.
     pub fn busy_track(&self, name: &'static str, counts: &'static [&'static str]) -> Rc<BusyTrack> {
         self.spans.track(name, counts)
     }

@@ -1,10 +1,10 @@
-//! The plain counters of a component, in an order that stays while it runs: what a time series is made of. Those by
-//! key, which come up as the run goes on, are left out.
+//! The plain counters of a component, in an order that stays while it runs: the columns of a time series.
+//! Those by key, which come up as the run goes on, are left out.
 
 use super::stats::{StatLabel, StatValue, StatVisitor};
 pub use crate::telemetry::CounterName;
 
-/// What a component has counted so far.
+/// A component's counts so far.
 pub(super) fn values(show: impl FnOnce(&mut dyn StatVisitor), into: &mut Vec<u64>) {
     show(&mut Walk { part: String::new(), each: &mut |_, _, value| into.push(value) });
 }

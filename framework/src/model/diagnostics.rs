@@ -1,4 +1,4 @@
-//! What is wrong with a configuration, with its places: collected, ordered and rendered.
+//! Problems of a configuration, with their places: collected, ordered and rendered.
 //!
 //! A pass reports everything it finds and goes on, so that a user mends a file once and not once per error.
 
@@ -12,9 +12,9 @@ use super::node::{SourceMap, Span};
 pub struct Diagnostic {
     /// The offending text.
     pub span: Span,
-    /// What is wrong with it.
+    /// The problem.
     pub message: String,
-    /// What was expected, or what to do.
+    /// The expectation, or the remedy.
     pub help: Option<String>,
     /// The nearest valid name.
     pub suggestion: Option<String>,
@@ -28,13 +28,13 @@ impl Diagnostic {
         Diagnostic { span, message: message.into(), help: None, suggestion: None, notes: Vec::new() }
     }
 
-    /// Adds what was expected.
+    /// Adds the expectation.
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// Suggests the valid name that is nearest to what was written, if one is near; otherwise lists a few.
+    /// Suggests the valid name that is nearest to the written one, if one is near; otherwise lists a few.
     pub fn suggest<'a>(mut self, written: &str, valid: impl IntoIterator<Item = &'a str>) -> Self {
         let valid: Vec<&str> = valid.into_iter().collect();
         self.suggestion = nearest(written, valid.iter().copied()).map(str::to_owned);
@@ -113,7 +113,7 @@ impl Diagnostics {
         self.found.is_empty()
     }
 
-    /// How often a problem was reported so far, repetitions included: what reports nothing leaves it as it was.
+    /// Number of reports so far, repetitions included: a call that reports nothing leaves it unchanged.
     pub fn reports(&self) -> usize {
         self.reports
     }
@@ -129,7 +129,7 @@ impl Diagnostics {
     }
 }
 
-/// Problems together with the texts they speak of: what a failed load returns.
+/// Problems together with their texts: the error of a failed load.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// The problems by place.

@@ -21,7 +21,7 @@ use crate::kernel::Fault;
 pub trait Variant<F: ?Sized + 'static>: 'static {
     /// The name by which YAML chooses it.
     const NAME: &'static str;
-    /// What it does, in a sentence or more.
+    /// Its effect, in a sentence or more.
     const DOC: &'static str;
     /// Its own parameters.
     type Params: Params + Send + Sync + 'static;
@@ -29,11 +29,11 @@ pub trait Variant<F: ?Sized + 'static>: 'static {
     /// Builds one.
     ///
     /// # Errors
-    /// A sentence that says what is wrong with the parameters taken together; the user sees it with its place.
+    /// A sentence about the problem with the parameters taken together; the user sees it with its place.
     fn build(params: &Self::Params) -> Result<Box<F>, String>;
 }
 
-/// Which trait a family belongs to.
+/// The trait of a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FamilyId(TypeId);
 
@@ -48,7 +48,7 @@ impl FamilyId {
 pub struct VariantInfo {
     /// The name by which YAML chooses it.
     pub name: &'static str,
-    /// What it does.
+    /// Its effect.
     pub doc: &'static str,
     /// Its own parameters.
     pub fields: fn() -> Vec<Field>,
@@ -66,11 +66,11 @@ pub struct VariantInfo {
 pub(super) enum Make<F: ?Sized> {
     /// Without anything.
     Plain(Arc<dyn Fn() -> Result<Box<F>, String> + Send + Sync>),
-    /// With what it has brought into its component.
+    /// With the equipment that it has brought into its component.
     Equipped(Arc<Equip<F>>),
 }
 
-/// Builds a variant with what it has brought into its component.
+/// Builds a variant with the equipment that it has brought into its component.
 type Equip<F> = dyn Fn(&Equipment) -> Result<Box<F>, Fault> + Send + Sync;
 
 impl<F: ?Sized> Clone for Make<F> {
@@ -82,7 +82,7 @@ impl<F: ?Sized> Clone for Make<F> {
     }
 }
 
-/// Reads a variant's parameters, and says what is wrong with them taken together.
+/// Reads a variant's parameters, and reports problems with them taken together.
 type ReadVariant<F> = fn(&Node, &mut Reader<'_>) -> Option<Result<Make<F>, String>>;
 
 /// All registered families.
@@ -331,7 +331,7 @@ fn chosen<'n>(node: &'n Node, none: &'n Node) -> Option<(&'n str, Span, &'n Node
 pub struct Lacking {
     /// The parameter.
     pub parameter: &'static str,
-    /// Where it is set, unless it has its default.
+    /// The place where it is set, unless it has its default.
     pub place: Option<Span>,
     /// The chosen variant.
     pub chosen: String,
@@ -388,7 +388,7 @@ pub(super) fn every<F: ?Sized + 'static>(
     made.into_iter().collect()
 }
 
-/// Reads a variant's parameters; what is wrong with them taken together is reported at `span`.
+/// Reads a variant's parameters; a problem with them taken together is reported at `span`.
 fn read<F: ?Sized + 'static>(
     variant: &VariantInfo,
     params: &Node,

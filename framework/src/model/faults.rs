@@ -1,4 +1,4 @@
-//! Faults on a link: what can be asked for, and the component that does it to the messages that pass.
+//! Faults on a link: their parameters, and the component that applies them to the messages that pass.
 //!
 //! An [`Injector`] sits in the middle of a link, between an output and an input that know nothing of it. It exists for
 //! every type of message ([`MessageType::injector`](super::MessageType::injector) builds it), so no kind has to be
@@ -20,7 +20,7 @@ use super::{Choice, Params, Stats};
 use crate::kernel::{Fault, In, Message, Out, ProcessSpec, Source, Wiring};
 use crate::time::{Clock, Edge, Latency, SimTime};
 
-/// What is done to a message.
+/// The fault applied to a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum FaultKind {
     /// The message disappears.
@@ -38,18 +38,18 @@ pub enum FaultKind {
 /// One fault of a link, and when it happens. Without `nth`, `every` or `probability` it happens to every message.
 #[derive(Clone, Debug, PartialEq, Params)]
 pub struct FaultParams {
-    /// The port whose messages it meets, such as `gpu.sm[0].memory`; `[*]` stands for every index.
+    /// The port whose messages it meets, such as `gpu.sm[0].memory`; `[*]` matches every index.
     pub(crate) from: Option<String>,
     /// The port to which the messages go that it meets. One of `from` and `to` is enough.
     pub(crate) to: Option<String>,
-    /// What is done to a message.
+    /// The fault applied to a message.
     pub(crate) fault: FaultKind,
     /// How much later a delayed message arrives.
     pub(crate) by: Option<SimTime>,
     /// The message that it happens to, counted from 1.
     #[param(min = 1)]
     pub(crate) nth: Option<u64>,
-    /// It happens to every so many-th message.
+    /// It happens to every n-th message.
     #[param(min = 1)]
     pub(crate) every: Option<u64>,
     /// Messages that arrive before this time are not counted.
@@ -63,7 +63,7 @@ pub struct FaultParams {
 }
 
 impl FaultParams {
-    /// What was given besides the link, as YAML writes it.
+    /// Settings given besides the link, as YAML writes them.
     pub(crate) fn settings(&self) -> Vec<(&'static str, String)> {
         let FaultParams { from: _, to: _, fault, by, nth, every, after, probability, count } = self;
         let all = [
@@ -78,7 +78,7 @@ impl FaultParams {
         all.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
     }
 
-    /// What is wrong with the parameters taken together, and what to do about it.
+    /// A contradiction between the parameters, and its remedy.
     pub(crate) fn contradiction(&self) -> Option<(&'static str, &'static str)> {
         let conditions = [self.nth.is_some(), self.every.is_some(), self.probability.is_some()];
         match self {
@@ -102,27 +102,27 @@ impl FaultParams {
 /// The faults of one link.
 #[derive(Clone, Debug, Params)]
 pub struct InjectorParams {
-    /// What happens to messages, in this order; a message that is dropped meets no further fault.
+    /// The faults that messages meet, in this order; a message that is dropped meets no further fault.
     pub(crate) faults: Vec<FaultParams>,
     /// The part of the link's latency that lies behind its first half.
     pub(crate) rest: Latency,
 }
 
-/// What building an injector takes.
+/// The site of an injector to be built.
 pub struct InjectorSite {
     /// The injector's path.
     pub path: String,
     /// The sender's clock.
     pub clock: Clock,
-    /// What all components of the run share.
+    /// The environment shared by all components of the run.
     pub environment: Environment,
     /// Its faults.
     pub params: InjectorParams,
 }
 
 impl InjectorParams {
-    /// Divides a link's latency between what lies before an injector and what lies behind it. The last cycle is the
-    /// way from the injector to the receiver; if there is one more, the injector uses it to round to its clock.
+    /// Divides a link's latency between the parts before and behind an injector. The last cycle is the way
+    /// from the injector to the receiver; if there is one more, the injector uses it to round to its clock.
     pub(crate) fn split(latency: Latency, clock: Clock, bandwidth: bool) -> (Latency, Latency) {
         match latency {
             Latency::Cycles(cycles) => {
@@ -131,7 +131,7 @@ impl InjectorParams {
                 if !bandwidth {
                     return (Latency::Cycles(first), Latency::Cycles(rest));
                 }
-                // What leaves a wire leaves between two edges: its latency is a time.
+                // A message leaves a wire between two edges: its latency is a time.
                 let behind = clock.cycles(first + rest).floor() - clock.cycles(first).floor();
                 (Latency::Cycles(first), Latency::Time(behind))
             }
@@ -169,7 +169,7 @@ pub(crate) const INPUT: &str = "input";
 /// The name of an injector's output.
 pub(crate) const OUTPUT: &str = "out";
 
-/// What an injector counts.
+/// Statistics of an injector.
 #[derive(Default, Stats)]
 pub(crate) struct InjectorStats {
     /// Messages that were taken from the sender.
@@ -215,13 +215,13 @@ impl Armed {
     }
 }
 
-/// What the faults of a link make of one message.
+/// The effect of a link's faults on one message.
 #[derive(Default)]
 struct Fate {
     dropped: bool,
     withheld: bool,
     duplicated: bool,
-    /// How many times a bit is flipped.
+    /// Number of bit flips.
     corrupted: u64,
     delay: SimTime,
 }
@@ -256,7 +256,7 @@ impl<M: Message> Injector<M> {
         fate
     }
 
-    /// When a message that arrived here is to arrive at the receiver.
+    /// The time at which a message that arrived here is due at the receiver.
     fn target(&self, arrived: SimTime, clock: Clock) -> SimTime {
         match self.rest {
             Latency::Time(time) => arrived + time,
@@ -288,7 +288,7 @@ impl<M: Message> Component for Injector<M> {
         let mut order = SimTime::ZERO;
         loop {
             io.input.ready().await;
-            // The exact time, of which the clock edge is a rounding.
+            // The exact time; the clock edge is its rounding.
             let arrived = io.input.due().unwrap_or_else(|| sim.now());
             let fate = self.fate(arrived, sim);
             if fate.withheld {

@@ -1,17 +1,17 @@
-//! Statistics in parts, and by key: the same numbers for each kernel, for each stream, for whatever a component tells
-//! apart.
+//! Statistics in parts, and by key: the same numbers for each kernel, for each stream, for all that a
+//! component distinguishes.
 //!
 //! ```
 //! use counterpoint_framework::model::{Counter, Keyed, Stats};
 //!
-//! /// What is counted of a kernel.
+//! /// Statistics of a kernel.
 //! #[derive(Default, Stats)]
 //! struct KernelStats {
 //!     /// Instructions executed.
 //!     instructions: Counter,
 //! }
 //!
-//! /// What a processor counts.
+//! /// Statistics of a processor.
 //! #[derive(Default, Stats)]
 //! struct ProcessorStats {
 //!     /// By number of the kernel.
@@ -25,7 +25,8 @@
 //! ```
 //!
 //! `stats.txt` has them as `processor.kernels[3].instructions`, behind the component's other numbers and in the order of
-//! the keys. A component that counts often keeps what [`Keyed::of`] gives: it then counts without looking anything up.
+//! the keys. A component that counts often keeps the result of [`Keyed::of`]: it then counts without looking
+//! anything up.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;

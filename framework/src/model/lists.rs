@@ -1,7 +1,7 @@
-//! Lists of what a crate registers: one file and one line each.
+//! Lists of a crate's registrations: one file and one line each.
 //!
-//! The line declares the file as a module and registers what is in it, so neither can be forgotten. `cargo fmt` does not
-//! follow modules that a macro declares; `cargo xtask fmt` does.
+//! The line declares the file as a module and registers its content, so neither can be forgotten. `cargo fmt`
+//! does not follow modules that a macro declares; `cargo xtask fmt` does.
 
 /// Declares the modules of component kinds, and a function that registers these.
 ///

@@ -1,4 +1,4 @@
-//! What a component is made of: parameters, ports, statistics, and the kind under which YAML names it.
+//! The parts of a component: parameters, ports, statistics, and the kind under which YAML names it.
 //!
 //! A set of parameters is a struct. Its doc comments, types and attributes are all there is to write:
 //!

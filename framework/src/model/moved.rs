@@ -1,4 +1,4 @@
-//! Names that parameters had: whoever still writes one is told where it is now.
+//! Former names of parameters: a file that still uses one gets the new place.
 
 use super::diagnostics::Diagnostic;
 use super::node::Span;
@@ -8,19 +8,19 @@ use super::node::Span;
 pub struct Moved {
     /// The name that it had.
     pub name: &'static str,
-    /// A sentence that says what to write.
+    /// A sentence with the remedy.
     pub hint: &'static str,
 }
 
 impl Moved {
-    /// The report on a former name that stands at a place, if it is one.
+    /// The report on a former name at a place, if it is one.
     pub fn report(list: &[Moved], name: &str, span: Span) -> Option<Diagnostic> {
         let moved = list.iter().find(|moved| moved.name == name)?;
         Some(has_moved(name, span, moved.hint))
     }
 }
 
-/// The report on a former name, with the sentence that says what to write.
+/// The report on a former name, with the sentence about the remedy.
 pub(crate) fn has_moved(name: &str, span: Span, hint: &str) -> Diagnostic {
     Diagnostic::new(span, format!("`{name}` has moved")).help(hint)
 }
@@ -30,12 +30,12 @@ mod tests {
     use super::*;
     use crate::model::Params;
 
-    /// Parameters of which two have had other names.
+    /// Two of these parameters have had other names.
     #[derive(Params)]
     #[params(moved("labels", "write `tags`"), moved("size", "write `capacity`"))]
     #[params(moved("way", "write `ways`"))]
     struct Cache {
-        /// What is kept.
+        /// The ways kept.
         #[param(default = 4)]
         _ways: u32,
     }

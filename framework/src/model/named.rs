@@ -49,7 +49,7 @@ impl<T: Parameter> Parameter for Named<T> {
     }
 }
 
-/// A value as it is written, for those who know what it means.
+/// A value as it is written, for readers who know its meaning.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Raw(pub Node);
 

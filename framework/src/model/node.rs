@@ -1,6 +1,6 @@
 //! A configuration text as a tree in which every value and every key knows its place.
 //!
-//! The tree has no types beyond its shape: what a scalar means is decided by whoever reads it, because only the
+//! The tree has no types beyond its shape: the meaning of a scalar is decided by its reader, because only the
 //! parameter's declaration knows whether `12` is a count or lacks a unit.
 
 use std::fmt;
@@ -34,16 +34,16 @@ impl Span {
 pub struct Key {
     /// The text of the key.
     pub name: String,
-    /// Where it stands.
+    /// Its place.
     pub span: Span,
 }
 
 /// A value with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Where it stands.
+    /// Its place.
     pub span: Span,
-    /// What it is.
+    /// Its value.
     pub value: Value,
 }
 
@@ -56,7 +56,7 @@ pub enum Value {
     Scalar {
         /// The text, without quotes.
         text: String,
-        /// Whether it stood in quotes.
+        /// Whether it was in quotes.
         quoted: bool,
     },
     /// A list.
@@ -107,7 +107,7 @@ impl Node {
         self.as_map()?.iter().find(|(key, _)| key.name == name).map(|(_, node)| node)
     }
 
-    /// Equality of what is written, wherever it stands and whatever the order of a map's keys.
+    /// Equality of the text written, regardless of its place and of the order of a map's keys.
     pub fn same(&self, other: &Node) -> bool {
         match (&self.value, &other.value) {
             (Value::Null, Value::Null) => true,
@@ -192,7 +192,7 @@ impl SourceMap {
         Span { file, start: 0, end: self.text(file).len() as u32 }
     }
 
-    /// Where a span begins.
+    /// The beginning of a span.
     pub fn place(&self, span: Span) -> Place<'_> {
         let Some(source) = self.files.get(span.file.0 as usize) else {
             return Place { name: "", line: 1, column: 1 };

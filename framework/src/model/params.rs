@@ -1,7 +1,7 @@
 //! Parameters of a component, declared once: a struct whose fields have types with units, and whose doc comments,
 //! defaults and ranges give the reader, the messages, the documentation and the schema.
 //!
-//! `derive(Params)` writes the [`Params`] implementation; [`Parameter`] is what a field's type must be able to do.
+//! `derive(Params)` writes the [`Params`] implementation; [`Parameter`] is the interface of a field's type.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -43,7 +43,7 @@ pub trait Parameter: Sized {
     /// The type in words and in detail.
     fn describe() -> TypeInfo;
 
-    /// Reads a value; reports what is wrong, and then returns nothing.
+    /// Reads a value; reports a problem with it, and then returns nothing.
     fn from_node(node: &Node, reader: &mut Reader<'_>) -> Option<Self>;
 
     /// The value when the key is missing and no default is declared: nothing means that the key is required.
@@ -93,7 +93,7 @@ impl TypeInfo {
 }
 
 impl TypeInfo {
-    /// A nested set of which nothing must be given may be left out as a whole.
+    /// A nested set without required parameters may be left out as a whole.
     fn when_absent(&self) -> Option<&'static str> {
         let optional = !self.fields.is_empty() && self.fields.iter().all(|field| !field.required);
         ((optional || self.every) && !self.list).then_some("{}")
@@ -118,7 +118,7 @@ pub struct Bounds {
     pub max: Option<&'static str>,
 }
 
-/// What is declared of one parameter besides its type.
+/// The declaration of one parameter besides its type.
 #[derive(Clone, Copy, Debug)]
 pub struct FieldSpec {
     /// As YAML writes it.
@@ -158,11 +158,11 @@ impl Field {
     }
 }
 
-/// What reading parameters needs beside the tree: the families to choose from, and a place for problems.
+/// The state of reading parameters beside the tree: the families to choose from, and a place for problems.
 pub struct Reader<'a> {
     families: &'a Families,
     diagnostics: &'a mut Diagnostics,
-    /// What the variants that were chosen bring along.
+    /// The gear of the chosen variants.
     gear: Vec<Gear>,
 }
 
@@ -172,13 +172,13 @@ impl<'a> Reader<'a> {
         Reader { families, diagnostics, gear: Vec::new() }
     }
 
-    /// Notes what a variant brings into its component; the result is its place there.
+    /// Notes the equipment that a variant brings into its component; the result is its place there.
     pub(super) fn equip(&mut self, gear: Gear) -> usize {
         self.gear.push(gear);
         self.gear.len() - 1
     }
 
-    /// What the variants that were chosen bring into the component.
+    /// The gear that the chosen variants bring into the component.
     pub fn into_gear(self) -> Vec<Gear> {
         self.gear
     }
@@ -193,7 +193,8 @@ impl<'a> Reader<'a> {
         self.diagnostics.report(diagnostic);
     }
 
-    /// How many problems were reported so far: a caller that compares two of them knows whether a reading was clean.
+    /// Number of problems reported so far: a caller that compares two of them knows whether a reading was
+    /// clean.
     pub fn problems(&self) -> usize {
         self.diagnostics.reports()
     }
@@ -245,7 +246,7 @@ pub struct MapReader<'n> {
 }
 
 impl MapReader<'_> {
-    /// Reads one parameter: what is written, or its default, within its range.
+    /// Reads one parameter: the written value, or its default, within its range.
     pub fn field<T: Parameter>(&self, spec: &FieldSpec, reader: &mut Reader<'_>) -> Option<T> {
         let written = self.entries.iter().find(|(key, _)| key.name == spec.name);
         let Some((_, node)) = written else {
@@ -423,10 +424,10 @@ mod tests {
         /// A line.
         #[param(default = "{}")]
         line: Line,
-        /// What is thrown out.
+        /// The victim.
         #[param(default = "not-recent")]
         replacement: Replacement,
-        /// Who goes first.
+        /// The first to go.
         #[param(default = "{ pace: { guard: off } }")]
         policy: Choose<dyn Policy>,
         /// Sizes of the banks.
@@ -482,9 +483,9 @@ mod tests {
     fn a_nested_set_written_in_part_has_the_rest_from_its_default() {
         #[derive(Params)]
         struct Unit {
-            /// How many.
+            /// Their number.
             count: u32,
-            /// What one takes.
+            /// Cycles of one.
             cycles: Cycles,
         }
         #[derive(Params)]

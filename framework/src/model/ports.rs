@@ -1,4 +1,4 @@
-//! A component's ports: what they look like from outside, and how the fields of its `Ports` struct get connected.
+//! A component's ports: their outside view, and the connection of the fields of its `Ports` struct.
 
 use std::any::TypeId;
 
@@ -12,7 +12,7 @@ pub struct MessageType {
     pub id: TypeId,
     /// Its name without the path, for people.
     pub name: &'static str,
-    /// Builds what does faults to messages of this type in the middle of a link.
+    /// Builds the injector of faults on messages of this type in the middle of a link.
     pub injector: fn(InjectorSite) -> ProcessSpec,
     duplicates: bool,
     corrupts: bool,
@@ -58,15 +58,15 @@ pub enum PortShape {
     Out(MessageType),
     /// A pair of ports, one each way, joined to exactly one other socket.
     Socket {
-        /// What this side sends.
+        /// The message type that this side sends.
         sends: MessageType,
-        /// What this side receives.
+        /// The message type that this side receives.
         receives: MessageType,
     },
 }
 
 impl PortShape {
-    /// What leaves through the port.
+    /// The message type that leaves through the port.
     pub fn sends(&self) -> Option<MessageType> {
         match self {
             PortShape::In(_) => None,
@@ -92,7 +92,7 @@ pub struct PortInfo {
 
 /// The ports of a component, as `derive(Ports)` implements it.
 pub trait Ports: 'static {
-    /// What the ports look like, in the order of their declaration.
+    /// The outside view of the ports, in the order of their declaration.
     fn info() -> Vec<PortInfo>;
     /// Takes the ports from the wiring.
     fn wire(wiring: &mut Wiring<'_>) -> Self;
@@ -158,7 +158,7 @@ impl<S: Message, R: Message> Port for Socket<S, R> {
 
 /// A field of a `Ports` struct: a port, a `Vec` of ports, or an `Option` of a port.
 pub trait PortField: Sized {
-    /// What the field looks like from outside.
+    /// The outside view of the field.
     fn info(name: &'static str, doc: &'static str) -> PortInfo;
     /// Takes the field's ports from the wiring.
     fn wire(wiring: &mut Wiring<'_>, name: &str) -> Self;

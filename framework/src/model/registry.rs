@@ -17,10 +17,10 @@ use crate::time::Clock;
 
 type Build = fn(&Arc<Registry>, String, Clock, Environment, Node) -> ProcessSpec;
 
-/// The registered kinds and families, and what else extensions add for tools.
+/// The registered kinds and families, and further additions of extensions for tools.
 #[derive(Default)]
 pub struct Registry {
-    /// What the configuration needs to know of them.
+    /// Their descriptions for the configuration.
     pub catalogue: Catalogue,
     builds: BTreeMap<&'static str, Build>,
     /// By type, in the order in which they were added: each a value of the type.

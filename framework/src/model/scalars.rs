@@ -8,7 +8,7 @@ use super::node::Node;
 use super::params::{Bounds, Parameter, Params, Reader, TypeInfo};
 use crate::time::{Bytes, BytesPerSecond, Cycles, Hertz, Latency, Quantity, SimTime};
 
-/// The text of a scalar, or a report that says what was expected.
+/// The text of a scalar, or a report with the expectation.
 fn scalar<'n>(node: &'n Node, expected: &str, reader: &mut Reader<'_>) -> Option<&'n str> {
     let text = node.as_scalar();
     if text.is_none() {

@@ -1,8 +1,8 @@
 //! Variants with ports and statistics of their own, and the parameters that take them.
 //!
-//! A [`Choose`](super::Choose) takes a variant that only computes. A [`Slot`] also takes one that is [`Equipped`]: its ports and
-//! statistics join those of the component whose parameters have the slot, under the component's path. So a policy can bring a
-//! link to a component that the family's host does not know of.
+//! A [`Choose`](super::Choose) takes a variant that only computes. A [`Slot`] also takes one that is
+//! [`Equipped`]: its ports and statistics join those of the component whose parameters have the slot, under
+//! the component's path. A policy can thus bring a link to a component that is unknown to the family's host.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -21,7 +21,7 @@ use crate::kernel::{Fault, Wiring};
 pub trait Equipped<F: ?Sized + 'static>: 'static {
     /// The name by which YAML chooses it.
     const NAME: &'static str;
-    /// What it does, in a sentence or more.
+    /// Its effect, in a sentence or more.
     const DOC: &'static str;
     /// Its own parameters.
     type Params: Params + Send + Sync + 'static;
@@ -33,7 +33,7 @@ pub trait Equipped<F: ?Sized + 'static>: 'static {
     /// Looks at the parameters taken together, when a machine is loaded.
     ///
     /// # Errors
-    /// A sentence that says what is wrong with them; the user sees it with its place.
+    /// A sentence about the problem with them; the user sees it with its place.
     fn check(_params: &Self::Params) -> Result<(), String> {
         Ok(())
     }
@@ -45,7 +45,7 @@ pub trait Equipped<F: ?Sized + 'static>: 'static {
     fn build(params: &Self::Params, site: Site<'_, Self::Ports, Self::Stats>) -> Result<Box<F>, Fault>;
 }
 
-/// What a variant finds in its slot.
+/// The site of a variant in its slot.
 pub struct Site<'a, P, S> {
     /// Its ports.
     pub ports: P,
@@ -55,7 +55,7 @@ pub struct Site<'a, P, S> {
 }
 
 impl<P, S> Site<'_, P, S> {
-    /// Builds what a slot among the variant's own parameters has chosen.
+    /// Builds the variant that a slot among the variant's own parameters has chosen.
     ///
     /// # Errors
     /// As [`Slot::build`].
@@ -127,8 +127,9 @@ impl<F: ?Sized + 'static> Parameter for Slot<F> {
     }
 }
 
-/// A parameter that holds every variant of a family, equipped or not: what is registered is there, and YAML gives parameters only, each
-/// variant's under its name. For families whose members do not exclude one another, such as those that serve different messages.
+/// A parameter that holds every variant of a family, equipped or not: all registered ones are there, and YAML
+/// gives parameters only, each variant's under its name. For families whose members do not exclude one
+/// another, such as those that serve different messages.
 pub struct Every<F: ?Sized>(Vec<Slot<F>>);
 
 impl<F: ?Sized + 'static> Every<F> {
@@ -200,7 +201,7 @@ impl Outfit {
     }
 }
 
-/// What the variants in a component's slots have brought, in the order in which the parameters were read.
+/// The equipment from the variants in a component's slots, in the order in which the parameters were read.
 #[derive(Default)]
 pub(super) struct Equipment(Vec<Outfit>);
 
@@ -215,7 +216,7 @@ impl Equipment {
         self.0.iter().for_each(|outfit| outfit.shown.visit(visitor));
     }
 
-    /// What the variant at a place finds.
+    /// The site of the variant at a place.
     ///
     /// # Errors
     /// If its ports are not here any more, or it is outside a run.

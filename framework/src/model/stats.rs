@@ -12,7 +12,7 @@ pub trait Stats: Default + 'static {
     /// Shows every statistic.
     fn visit(&self, visitor: &mut dyn StatVisitor);
 
-    /// Adds what another set has counted.
+    /// Adds the counts of another set.
     fn absorb(&self, other: &Self);
 }
 
@@ -27,8 +27,8 @@ pub trait StatVisitor {
     /// A statistic and its value.
     fn stat(&mut self, label: StatLabel, value: StatValue);
 
-    /// Whether everything is to be shown: not only counters that are there from the beginning, but also distributions and
-    /// what comes up while the component runs, such as the statistics of a kernel.
+    /// Whether everything is to be shown: not only counters that are there from the beginning, but also
+    /// distributions and statistics that come up while the component runs, such as those of a kernel.
     fn wants_everything(&self) -> bool {
         true
     }
@@ -42,7 +42,7 @@ pub trait Stat {
     /// Shows the statistic under its label.
     fn visit(&self, label: StatLabel, visitor: &mut dyn StatVisitor);
 
-    /// Adds what another one has counted.
+    /// Adds the counts of another one.
     fn absorb(&self, other: &Self);
 }
 
@@ -93,19 +93,19 @@ impl Stat for Setting {
         }
     }
 
-    /// What is given stays.
+    /// A given value stays.
     fn absorb(&self, other: &Self) {
         self.0.set(self.0.get().or(other.0.get()));
     }
 }
 
-/// What one counter of a set is by another: `#[stat(part = "misses", whole = "accesses")]`. It is shown if the other is not
-/// zero.
+/// The ratio of one counter of a set to another: `#[stat(part = "misses", whole = "accesses")]`. It is shown
+/// if the other is not zero.
 #[derive(Default)]
 pub struct Ratio;
 
 impl Ratio {
-    /// Shows it, for what `derive(Stats)` writes.
+    /// Shows it, for the code of `derive(Stats)`.
     pub fn visit_of(&self, label: StatLabel, part: &Counter, whole: &Counter, visitor: &mut dyn StatVisitor) {
         let (part, whole) = (part.get(), whole.get());
         if whole > 0 {
@@ -123,7 +123,7 @@ pub struct Distribution {
     values: Local<Histogram<u64>>,
 }
 
-/// Decimal digits of a value that a histogram tells apart.
+/// Decimal digits of a value that a histogram distinguishes.
 const DIGITS: u8 = 2;
 
 impl Default for Distribution {
@@ -174,7 +174,7 @@ impl Stat for Distribution {
     }
 }
 
-/// Collects the rows of one component. Those of its parts come last, so that the rows of a path stand together.
+/// Collects the rows of one component. Those of its parts come last, so that the rows of a path are together.
 pub(crate) struct Rows<'a> {
     path: &'a str,
     own: Vec<StatRow>,
@@ -182,7 +182,7 @@ pub(crate) struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// What `show` shows, as rows of this path.
+    /// The output of `show`, as rows of this path.
     pub(crate) fn of(path: &'a str, show: &mut dyn FnMut(&mut dyn StatVisitor)) -> Vec<StatRow> {
         let mut rows = Rows { path, own: Vec::new(), parts: Vec::new() };
         show(&mut rows);
@@ -205,7 +205,7 @@ impl StatVisitor for Rows<'_> {
 mod tests {
     use super::*;
 
-    /// What a distribution shows.
+    /// The shown value of a distribution.
     fn value(distribution: &Distribution) -> StatValue {
         let label = StatLabel { name: "wait", unit: "", doc: "" };
         let rows = Rows::of("sm", &mut |visitor| distribution.visit(label, visitor));

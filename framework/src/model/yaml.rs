@@ -1,7 +1,8 @@
 //! YAML text to a [`Node`] tree.
 //!
-//! A configuration is one document of maps with textual keys, lists and scalars. What YAML has beyond that (anchors,
-//! aliases, tags, several documents) is an error: modules and parameters say the same with checked names.
+//! A configuration is one document of maps with textual keys, lists and scalars. Anything beyond that in YAML
+//! (anchors, aliases, tags, several documents) is an error: modules and parameters say the same with checked
+//! names.
 
 use granit_parser::{Event, Parser, ScalarStyle, ScanError, Span as Range};
 
@@ -11,7 +12,7 @@ use super::node::{FileId, Key, Node, SourceMap, Span, Value};
 /// Deeper trees are refused, so that no walk over a tree can exhaust the stack.
 const DEEPEST: usize = 64;
 
-/// Reads a text of the source map; reports what is wrong and returns what could be read, if anything.
+/// Reads a text of the source map; reports problems and returns the readable part, if any.
 pub fn parse(file: FileId, sources: &SourceMap, diagnostics: &mut Diagnostics) -> Option<Node> {
     let text = sources.text(file);
     let mut builder =

@@ -7,7 +7,7 @@ use super::fold::Fold;
 use super::span::{Attribute, Level, Span, SpanId};
 use crate::time::SimTime;
 
-/// The share of the limit that is for spans which stand for others.
+/// The share of the limit that is for spans which represent others.
 const FOR_SUMS: usize = 10;
 
 /// The spans of a run, by start.
@@ -15,7 +15,7 @@ const FOR_SUMS: usize = 10;
 pub struct Trace {
     /// The spans: parents before their parts, which lie within them.
     pub spans: Vec<Span>,
-    /// How many of the fine ones are not there themselves but added up in others.
+    /// Number of the fine ones that are absent themselves but added up in others.
     pub left_out: u64,
 }
 
@@ -54,7 +54,8 @@ fn whole(spans: &[Span]) -> Option<usize> {
     spans.iter().position(|span| span.parent.is_none() && span.level == Level::Phases)
 }
 
-/// Puts what is part of nothing below the whole run, if it lies within: a link does not know for what it carries.
+/// Puts spans without a parent below the whole run, if they lie within: a link does not know the owner of its
+/// messages.
 fn adopt(spans: &mut [Span]) {
     let Some(whole) = whole(spans) else { return };
     let Span { id, start, end, .. } = spans[whole];

@@ -1,4 +1,4 @@
-//! When a part of a component is busy: a direction of a link, a channel of memory, a disk.
+//! Busy periods of a part of a component: a direction of a link, a channel of memory, a disk.
 //!
 //! Periods that touch are one. They become spans of level [`Level::Ctas`]; a run that keeps coarser ones has all of
 //! them as one, with the time that they take together.
@@ -102,7 +102,7 @@ impl BusyTrack {
             attributes,
         };
         self.done.with(|done| {
-            // What has not ended cannot be added up: its end is the run's, which others know.
+            // A period that has not ended cannot be added up: its end is the run's, which others know.
             if period.busy || one_by_one && done.periods.len() < self.recording.limit {
                 done.periods.push(span);
             } else {

@@ -10,12 +10,12 @@ use super::span::{Attributes, Lane, Level, Span, SpanId};
 use crate::kernel::Local;
 use crate::time::SimTime;
 
-/// Which spans a run keeps.
+/// The spans that a run keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recording {
     /// The finest.
     pub level: Level,
-    /// How many of them at most; those beyond are added up by component, and nothing is lost without a number.
+    /// Maximum number of them; those beyond are added up by component, and nothing is lost without a number.
     pub limit: usize,
 }
 
@@ -33,7 +33,7 @@ impl Default for Recording {
     }
 }
 
-/// What is to be known of a span at its beginning.
+/// Properties of a span at its beginning.
 pub(crate) struct Beginning {
     pub(crate) level: Level,
     pub(crate) parent: Option<SpanId>,
@@ -62,7 +62,7 @@ struct Spans {
 
 struct Open {
     span: Span,
-    /// It began after so many that the run cannot keep it.
+    /// It began beyond the number that the run can keep.
     beyond: bool,
 }
 
@@ -154,7 +154,7 @@ impl Spans {
             self.closed.push(span);
             return;
         }
-        // A part of what is not kept itself is shown below what that is part of.
+        // A child of a span that is not kept is shown below that span's parent.
         let mut parent = span.parent;
         while let Some(open) = self.open.iter().rfind(|open| open.beyond && Some(open.span.id) == parent) {
             parent = open.span.parent;

@@ -1,17 +1,17 @@
-//! Spans beyond the limit: those of one sort, place and parent become one that says how many it stands for.
+//! Spans beyond the limit: those of one sort, place and parent become one, with their number.
 
 use std::collections::BTreeMap;
 
 use super::{Attribute, Lane, Span, SpanId};
 
-/// What spans that are shown as one have in common.
+/// The common properties of spans that are shown as one.
 type Key = (String, String, Option<SpanId>);
 
 /// Sums of spans.
 #[derive(Default)]
 pub(crate) struct Fold(BTreeMap<Key, Span>);
 
-/// The sum of the durations of the spans that one stands for.
+/// The sum of the durations of the spans that one represents.
 const BUSY: &str = "busy_ps";
 
 impl Fold {
@@ -40,12 +40,12 @@ impl Fold {
         }
     }
 
-    /// How many spans they have become.
+    /// Number of resulting spans.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// The spans that they have become, named by what they have in common, in an order that depends on nothing else.
+    /// The resulting spans, named by their common properties, in an order that depends on nothing else.
     pub(crate) fn sums(self) -> impl Iterator<Item = Span> {
         self.0.into_iter().map(|((_, stem, _), span)| Span { name: stem.into(), ..span })
     }

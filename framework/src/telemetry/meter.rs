@@ -1,9 +1,9 @@
-//! How much work has been done, for someone who watches a run from outside.
+//! The amount of work done, for an observer of a run from outside.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Units of work (thread blocks, on a GPU) that have begun and ended so far. An edge to the outside world, given as a resource:
-/// components add to it and never read it, so it cannot change what they do.
+/// components add to it and never read it, so it cannot change their behaviour.
 #[derive(Default)]
 pub struct Meter {
     begun: AtomicU64,
@@ -11,12 +11,12 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// So many units begin.
+    /// `units` units begin.
     pub fn begin(&self, units: u64) {
         self.begun.fetch_add(units, Ordering::Relaxed);
     }
 
-    /// So many units have ended.
+    /// `units` units have ended.
     pub fn end(&self, units: u64) {
         self.ended.fetch_add(units, Ordering::Relaxed);
     }

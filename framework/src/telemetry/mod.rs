@@ -1,4 +1,4 @@
-//! What a run records: spans of simulated time and statistics, and the files that they become.
+//! Records of a run: spans of simulated time and statistics, and the files that they become.
 
 mod assemble;
 mod busy;

@@ -25,7 +25,7 @@ pub fn natural(a: &str, b: &str) -> Ordering {
     }
 }
 
-/// The leading number without leading zeros, and what follows it.
+/// The leading number without leading zeros, and the rest.
 fn digits(text: &str) -> (&str, &str) {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     (text[..end].trim_start_matches('0'), &text[end..])

@@ -9,9 +9,9 @@ use crate::time::SimTime;
 pub struct Series {
     /// The time from one sample to the next.
     pub every: SimTime,
-    /// What is counted.
+    /// The counters.
     pub counters: Vec<CounterName>,
-    /// What has changed, by time and counter.
+    /// Changes, by time and counter.
     pub points: Vec<Point>,
 }
 
@@ -20,14 +20,14 @@ pub struct Series {
 pub struct Point {
     /// The end of the interval.
     pub time: SimTime,
-    /// Which counter.
+    /// The counter.
     pub counter: usize,
-    /// How much was added within the interval.
+    /// The increase within the interval.
     pub increase: u64,
 }
 
 impl Series {
-    /// Names what the samples of processes are of; `counters` has those of each process.
+    /// Names the samples of processes; `counters` has those of each process.
     pub(crate) fn new(every: SimTime, counters: Vec<Vec<CounterName>>, samples: &[Sample]) -> Self {
         let starts: Vec<usize> = counters
             .iter()
@@ -47,10 +47,10 @@ impl Series {
     }
 }
 
-/// What a machine did over time, as a curve.
+/// A machine's activity over time, as a curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// What it is of.
+    /// The name of its quantity.
     pub name: &'static str,
     /// In which unit.
     pub unit: &'static str,

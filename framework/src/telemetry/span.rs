@@ -1,11 +1,11 @@
-//! Spans of simulated time: what happened from when to when, as a tree.
+//! Spans of simulated time: events with a beginning and an end, as a tree.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use crate::time::SimTime;
 
-/// How fine a span is; a run keeps those up to a chosen level.
+/// The level of a span; a run keeps those up to a chosen one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Nothing.
@@ -22,7 +22,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// Whether there are so many of it that a run may not keep all.
+    /// Whether its spans are so numerous that a run may not keep all.
     pub fn is_fine(self) -> bool {
         self > Level::Kernels
     }
@@ -75,9 +75,9 @@ pub struct Span {
     pub id: SpanId,
     /// The span that it is part of.
     pub parent: Option<SpanId>,
-    /// How fine it is.
+    /// Its level.
     pub level: Level,
-    /// What happened.
+    /// The event.
     pub name: Cow<'static, str>,
     /// The component on whose track it is shown.
     pub path: String,
@@ -89,14 +89,14 @@ pub struct Span {
     pub end: SimTime,
     /// It was still open when the run ended.
     pub partial: bool,
-    /// It stands for so many spans that the limit left out; 0 for what it says itself.
+    /// Number of spans that the limit left out and that it represents; 0 for a span of its own.
     pub aggregated: u64,
-    /// What else is known of it.
+    /// Its other attributes.
     pub attributes: Attributes,
 }
 
 impl Span {
-    /// What it has in common with others of its sort: `cta 17` is a `cta`, `step#3` a `step`.
+    /// The common stem of its sort: `cta 17` is a `cta`, `step#3` a `step`.
     pub fn stem(&self) -> &str {
         match self.name.rsplit_once([' ', '#']) {
             Some((stem, number)) if is_number(number) => stem,
@@ -104,7 +104,7 @@ impl Span {
         }
     }
 
-    /// How long it lasted.
+    /// Its duration.
     pub fn duration(&self) -> SimTime {
         self.end.saturating_sub(self.start)
     }

@@ -1,13 +1,13 @@
-//! A statistic as it leaves the run: its place, what it is called, and its value. How components count is not here.
+//! A statistic as it leaves the run: its place, its name, and its value. Counting in components is not here.
 
-/// What a statistic is called and what it means.
+/// Name and meaning of a statistic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatLabel {
-    /// The field's name, or what `#[stat(name = "…")]` says.
+    /// The field's name, or that of `#[stat(name = "…")]`.
     pub name: &'static str,
     /// Unit as `#[stat(unit = "…")]` says, empty for plain counts.
     pub unit: &'static str,
-    /// The field's doc comment: what is counted.
+    /// The field's doc comment: the quantity counted.
     pub doc: &'static str,
 }
 
@@ -23,7 +23,7 @@ pub enum StatValue {
         /// The other.
         whole: u64,
     },
-    /// What many values come to.
+    /// Summary of many values.
     Distribution {
         /// Number of values.
         count: u64,
@@ -33,13 +33,12 @@ pub enum StatValue {
         min: u64,
         /// The largest.
         max: u64,
-        /// In the order of [`PERCENTILES`], the values that so many of a hundred do not exceed: exact below 256, beyond
-        /// it at most 1 % too large.
+        /// Percentiles in the order of [`PERCENTILES`]: exact below 256, beyond it at most 1 % too large.
         percentiles: [u64; PERCENTILES.len()],
     },
 }
 
-/// The percentiles of a distribution that are shown, and what they are called.
+/// The percentiles of a distribution that are shown, and their names.
 pub const PERCENTILES: [(&str, f64); 4] = [("p50", 50.0), ("p90", 90.0), ("p99", 99.0), ("p99.9", 99.9)];
 
 /// A statistic with its place and value, as it leaves the run.

@@ -34,7 +34,7 @@ pub fn params<P: Params>(families: &Families, text: &str) -> P {
     read(families, text).0
 }
 
-/// The same with what the variants in their slots bring along.
+/// The same with the equipment of the variants in their slots.
 #[track_caller]
 fn read<P: Params>(families: &Families, text: &str) -> (P, Vec<Gear>) {
     let (mut sources, mut diagnostics) = (SourceMap::default(), Diagnostics::default());
@@ -70,7 +70,7 @@ impl<M> Probe<M> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push((cycle, message));
     }
 
-    /// What has been sent, with the cycle of each message.
+    /// The messages sent, each with its cycle.
     pub fn take(&self) -> Vec<(u64, M)> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -222,7 +222,7 @@ impl Bench {
         self.attach(body, port, index, true, false);
     }
 
-    /// Takes and logs what leaves an output.
+    /// Takes and logs the messages of an output.
     pub fn probe<M: Message>(&mut self, port: &str, index: Option<u32>) -> Probe<M> {
         let probe = Probe::default();
         let log = probe.clone();
@@ -239,7 +239,7 @@ impl Bench {
         probe
     }
 
-    /// Drives a socket with a script and logs what comes back. The run lasts until `replies` messages have come.
+    /// Drives a socket with a script and logs the replies. The run lasts until `replies` messages have come.
     pub fn client<S: Message, R: Message>(
         &mut self,
         port: &str,
@@ -277,8 +277,8 @@ impl Bench {
         probe
     }
 
-    /// Answers a socket: `answer` gives for each message what to send back, and how many cycles after its arrival the
-    /// answer can be received. The log holds what the component sent.
+    /// Answers a socket: `answer` gives for each message the answer, and the number of cycles from its
+    /// arrival until the answer can be received. The log holds the component's messages.
     pub fn server<S: Message, R: Message + Clone>(
         &mut self,
         port: &str,
@@ -318,7 +318,7 @@ impl Bench {
     }
 }
 
-/// How a bench ended.
+/// The end of a bench.
 pub struct BenchReport {
     /// The end.
     pub outcome: Outcome,

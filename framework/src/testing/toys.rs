@@ -24,7 +24,7 @@ pub struct ProducerPorts {
     out: Out<u64>,
 }
 
-/// What a producer counts.
+/// Statistics of a producer.
 #[derive(Default, Stats)]
 pub struct ProducerStats {
     /// Numbers sent.
@@ -114,7 +114,7 @@ pub struct ConsumerPorts {
     input: In<u64>,
 }
 
-/// What a consumer counts.
+/// Statistics of a consumer.
 #[derive(Default, Stats)]
 pub struct ConsumerStats {
     /// Numbers taken.

@@ -12,7 +12,7 @@ const PICOSECONDS_PER_SECOND: u64 = 1_000_000_000_000;
 pub struct Clock {
     /// Whole picoseconds of a period.
     quotient: u64,
-    /// What is left of a period, in units of 1/`divisor` ps.
+    /// The remainder of a period, in units of 1/`divisor` ps.
     remainder: u64,
     divisor: u64,
 }
@@ -34,12 +34,12 @@ pub struct Span {
 }
 
 impl Edge {
-    /// When the edge happens.
+    /// The time of the edge.
     pub const fn time(self) -> SimTime {
         SimTime::from_ps(self.time)
     }
 
-    /// How many edges came before it.
+    /// Number of edges before it.
     pub const fn index(self) -> u64 {
         self.index
     }

@@ -1,21 +1,22 @@
 //! Quantities as people write them: `4 KiB`, `700 MHz`, `15.75 GB/s`, `12 cycles`, `500 ns`.
 //!
-//! Every quantity is a whole number of its base unit. Text is read with exact decimal arithmetic, so what cannot be
-//! held exactly (`0.5 B`) is an error and never a rounded value; what is printed reads back to the same value.
+//! Every quantity is a whole number of its base unit. Text is read with exact decimal arithmetic, so a value
+//! that cannot be held exactly (`0.5 B`) is an error and never rounded; printed text reads back to the same
+//! value.
 
 use std::fmt;
 
 use super::SimTime;
 
-/// A unit's symbol and how many base units it stands for.
+/// A unit's symbol and its value in base units.
 pub type Unit = (&'static str, u64);
 
-/// Why a text is not a quantity: a sentence for the user, without a place.
+/// The reason why a text is not a quantity: a sentence for the user, without a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnitError {
-    /// What is wrong.
+    /// The problem.
     pub message: String,
-    /// What would be right.
+    /// The correct form.
     pub help: String,
 }
 
@@ -27,7 +28,7 @@ impl fmt::Display for UnitError {
 
 impl std::error::Error for UnitError {}
 
-/// A number with a dimension: what all unit types have in common.
+/// A number with a dimension: the common interface of all unit types.
 pub trait Quantity: Copy + Ord + fmt::Display {
     /// The dimension with its article, as an error message names it: "a size".
     const DIMENSION: &'static str;
@@ -37,7 +38,7 @@ pub trait Quantity: Copy + Ord + fmt::Display {
     /// The quantity of that many base units.
     fn from_base(base: u64) -> Self;
 
-    /// How many base units it is.
+    /// Its number of base units.
     fn base(self) -> u64;
 
     /// Reads a number and its unit, such as `4 KiB`; both are needed.

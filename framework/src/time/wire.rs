@@ -6,7 +6,8 @@ const PICOSECONDS_PER_SECOND: u128 = 1_000_000_000_000;
 
 /// Something that carries one thing at a time: a link, a bus, a disk.
 ///
-/// What a transfer leaves of a picosecond is kept for the next one, so back-to-back transfers do not drift.
+/// The remainder of a transfer below a picosecond is kept for the next one, so back-to-back transfers do not
+/// drift.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wire {
     free: SimTime,
@@ -16,7 +17,7 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// When the wire is free again.
+    /// The time at which the wire is free again.
     pub const fn free(&self) -> SimTime {
         self.free
     }

@@ -14,15 +14,15 @@ use crate::time::{Clock, Latency, SimTime};
 /// Depth of a receiver's buffer where the link gives none.
 const DEFAULT_CAPACITY: u32 = 4;
 
-/// What a run leaves.
+/// Report of a run.
 pub struct RunReport {
-    /// How it ended.
+    /// Its outcome.
     pub outcome: Outcome,
     /// The statistics of all components, in the order of their paths.
     pub stats: Vec<StatRow>,
     /// The spans of all components.
     pub trace: Trace,
-    /// What they counted over time, if asked for.
+    /// Their counts over time, if requested.
     pub series: Option<Series>,
     /// The hash of all events, if asked for.
     pub hash: Option<u64>,
@@ -37,7 +37,7 @@ pub struct RunReport {
 }
 
 impl RunReport {
-    /// The report of a run of which nothing is known but how it ended.
+    /// The report of a run known only by its outcome.
     pub fn of(outcome: Outcome) -> Self {
         RunReport {
             outcome,

@@ -21,7 +21,7 @@ use crate::telemetry::natural;
 /// The clock of a component that names none.
 const DEFAULT_CLOCK: Hertz = Hertz::new(1_000_000_000);
 
-/// Checks a flat machine. What it returns is a machine only if nothing was reported.
+/// Checks a flat machine. The result is a machine only if nothing was reported.
 pub(super) fn check(flat: &Flat, catalogue: &Catalogue, diagnostics: &mut Diagnostics) -> Machine {
     let mut order: Vec<usize> = (0..flat.instances.len()).collect();
     order.sort_by(|&a, &b| natural(&flat.instances[a].path, &flat.instances[b].path));
@@ -85,10 +85,10 @@ fn instance(flat: &FlatInstance, catalogue: &Catalogue, diagnostics: &mut Diagno
             let before = diagnostics.reports();
             let mut found = Diagnostics::default();
             (kind.check)(&params, &mut Reader::new(&catalogue.families, &mut found));
-            // What is said of a map as a whole would be false of one that lost a parameter on the way.
+            // A message about a map as a whole would be false for one that lost a parameter on the way.
             let valid = |problem: &Diagnostic| !flat.incomplete || problem.span != params.span;
             found.sorted().into_iter().filter(valid).for_each(|problem| diagnostics.report(problem));
-            // Only what was read without a problem has a complete form.
+            // Only a map that was read without a problem has a complete form.
             if diagnostics.reports() == before {
                 params = complete(&params, &(kind.fields)(), &catalogue.families);
             }
@@ -107,7 +107,8 @@ fn instance(flat: &FlatInstance, catalogue: &Catalogue, diagnostics: &mut Diagno
     }
 }
 
-/// A map with every declared parameter, in the order of declaration; what has no value at all stays away.
+/// A map with every declared parameter, in the order of declaration; a parameter without any value is left
+/// out.
 fn complete(node: &Node, fields: &[Field], families: &Families) -> Node {
     let mut entries = Vec::new();
     for field in fields {
@@ -171,12 +172,12 @@ struct Checker<'a> {
     diagnostics: &'a mut Diagnostics,
     /// For each port, by index: the texts that join it to something.
     uses: BTreeMap<(usize, &'a str), Uses>,
-    /// Where the two ends of a link were joined first.
+    /// The place where the two ends of a link were joined first.
     joined: BTreeMap<(End<'a>, End<'a>), Span>,
     /// Lines that are there twice, and lines whose ends do not suit each other: one report serves all their elements.
     repeated: BTreeSet<Span>,
     mismatched: BTreeSet<Span>,
-    /// Where overlays put components that do not suit a link.
+    /// The places where overlays put components that do not suit a link.
     unsuited: BTreeSet<Span>,
 }
 

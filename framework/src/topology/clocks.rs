@@ -24,7 +24,8 @@ pub(super) struct ClockUse {
 /// The clocks of a module by name; nothing where the frequency is faulty.
 pub(super) type Clocks = BTreeMap<String, Option<ClockUse>>;
 
-/// The clocks of a module at a path, with what is set of them. `around` are those of the module that it is part of.
+/// The clocks of a module at a path, with the settings of them. `around` are those of the module that it is
+/// part of.
 pub(super) fn unfold(
     module: &Module,
     path: &str,

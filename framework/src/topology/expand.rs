@@ -26,22 +26,23 @@ const DEEPEST: usize = 64;
 pub(super) struct Flat {
     /// The machine's name.
     pub name: String,
-    /// What it says of itself.
+    /// Its description of itself.
     pub description: Option<String>,
-    /// What it follows.
+    /// The source that it follows.
     pub follows: Option<Follows>,
     /// Its components.
     pub instances: Vec<FlatInstance>,
-    /// What joins them.
+    /// The links between them.
     pub wires: Vec<Wire>,
-    /// What goes wrong on them: the machine's entries, then those of the overlays.
+    /// Faults on them: the machine's entries, then those of the overlays.
     pub faults: Vec<Node>,
     /// Ports that a faulty link names: whether they are connected cannot be said.
     pub doubtful: Vec<(usize, String)>,
-    /// What is to be said of names that are not there, each with the path that was written, unless it is for an overlay
-    /// whose own place is not there.
+    /// Messages for missing names, each with the path that was written, unless it is for an overlay whose own
+    /// place is missing.
     pub missing: Vec<(String, Diagnostic)>,
-    /// Where overlays put components that do not suit a link: their ports are not called unconnected.
+    /// The places where overlays put components that do not suit a link: their ports are not called
+    /// unconnected.
     pub unsuited: BTreeSet<Span>,
 }
 
@@ -52,11 +53,11 @@ pub(super) struct FlatInstance {
     pub path: String,
     /// The name of its kind.
     pub kind: String,
-    /// Where the kind is named.
+    /// The place of the kind's name.
     pub kind_span: Span,
-    /// Where the component is named.
+    /// The place of the component's name.
     pub span: Span,
-    /// Who wrote it.
+    /// Its author.
     pub origin: Origin,
     /// Its clock.
     pub clock: Option<ClockUse>,
@@ -64,7 +65,7 @@ pub(super) struct FlatInstance {
     pub parameters: Node,
     /// Whether the arithmetic of a parameter failed, so that it is missing.
     pub incomplete: bool,
-    /// Which of them were set from elsewhere.
+    /// Those that were set from elsewhere.
     pub overridden: Vec<Overridden>,
     /// Its ports.
     pub ports: Vec<PortInfo>,
@@ -79,12 +80,13 @@ pub(super) struct Scope {
     pub exports: BTreeMap<String, module::Text>,
     /// The parameters.
     pub environment: Environment,
-    /// What is no longer here, each with a sentence that says where it is.
+    /// Moved names, each with a sentence about the new place.
     pub moved: Vec<(Key, String)>,
 }
 
 impl Scope {
-    /// Where an overlay put a component in the place of the one that an end of a link names, if one did.
+    /// The place where an overlay put a component in the place of the one that an end of a link names, if one
+    /// did.
     pub(super) fn replaced(&self, end: &module::Text) -> Option<Span> {
         let named = self.parts.iter().filter(|(name, _)| is_below(&end.text, name));
         named.max_by_key(|(name, _)| name.len())?.1.replaced
@@ -100,7 +102,7 @@ pub(super) struct Part {
     pub elements: Vec<Element>,
     /// Whether something about it is wrong, so that its length is not known.
     pub faulty: bool,
-    /// Where an overlay put it in the place of another, if one did.
+    /// The place where an overlay put it in the place of another, if one did.
     pub replaced: Option<Span>,
 }
 
@@ -175,14 +177,14 @@ struct Expander<'a> {
     /// The paths of modules so far, and of parts about which something is wrong, if overlays speak of single instances.
     seen: Vec<String>,
     faulty: Vec<String>,
-    /// Names that are missing because what would bring them was reported.
+    /// Names that are missing because the part that would bring them was reported.
     lost: Vec<String>,
     /// Components and modules unfolded so far.
     unfolded: usize,
 }
 
 impl Expander<'_> {
-    /// Unfolds a module that `span` uses, at a path, with what is set in it from outside.
+    /// Unfolds a module that `span` uses, at a path, with the settings from outside.
     /// Unfolds a module. `around` are the clocks of the module that it is part of: its own may be set to one of them.
     fn module(
         &mut self,
@@ -210,7 +212,7 @@ impl Expander<'_> {
             self.diagnostics
                 .report(Diagnostic::new(one.key, "a module cannot set its own parameter").help(help));
         }
-        // What is set from outside comes last and wins.
+        // A setting from outside comes last and wins.
         settings.clocks.splice(0..0, own.clocks);
         for (name, mut inner) in own.parts {
             let outer = settings.parts.remove(&name).unwrap_or_default();
@@ -238,7 +240,7 @@ impl Expander<'_> {
         scope
     }
 
-    /// Sorts settings by what they set.
+    /// Sorts settings by target.
     fn sort(&mut self, module: &Module, overrides: Vec<Override>) -> Settings {
         let mut settings = Settings::default();
         for one in overrides {
@@ -316,7 +318,8 @@ impl Expander<'_> {
                 continue;
             };
             let is_right = self.parameter(entry, &value, &environment);
-            // In place of a wrong value there is a right one, so that what depends on it is not reported as well.
+            // In place of a wrong value there is a right one, so that its dependents are not reported as
+            // well.
             let instead = || default(&mut Diagnostics::default()).or_else(|| entry.min.clone());
             if let Some(value) = if is_right { Some(value) } else { instead() } {
                 environment.values.insert(entry.key.name.clone(), value);
@@ -529,8 +532,8 @@ impl Expander<'_> {
         ports
     }
 
-    /// Reports names that are not there, and overlays' instances. What would have been there with an instance or a module
-    /// that is not there itself was caused by that.
+    /// Reports missing names, and overlays' instances. A name within a missing instance or module is missing
+    /// because of it.
     fn missing(&mut self) {
         let mut lost = self.parts.single.nowhere(&self.seen, &self.faulty, self.diagnostics);
         lost.append(&mut self.lost);

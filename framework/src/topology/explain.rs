@@ -6,7 +6,7 @@ use crate::model::families::Described;
 use crate::model::ports::{PortInfo, PortShape};
 use crate::model::{Catalogue, Families, Field, KindInfo};
 
-/// The documentation of a kind: what it models, its parameters and its ports.
+/// The documentation of a kind: its model, its parameters and its ports.
 pub fn explain(kind: &KindInfo, families: &Families) -> String {
     let mut out = format!("{}\n", kind.name);
     paragraph(&mut out, 1, kind.doc);

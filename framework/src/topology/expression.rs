@@ -17,7 +17,11 @@ const DEEPEST: usize = 64;
 pub(super) const FUNCTIONS: [KeyDoc; 6] = [
     KeyDoc { name: "min", holds: "(a, b, …)", doc: "The smallest." },
     KeyDoc { name: "max", holds: "(a, b, …)", doc: "The largest." },
-    KeyDoc { name: "ceil", holds: "(x)", doc: "x rounded up. Quotients in x are exact: `ceil(n / 16)` blocks of 16 cover n." },
+    KeyDoc {
+        name: "ceil",
+        holds: "(x)",
+        doc: "x rounded up. Quotients in x are exact: `ceil(n / 16)` blocks of 16 cover n.",
+    },
     KeyDoc { name: "log2", holds: "(x)", doc: "The logarithm of a power of two." },
     KeyDoc { name: "sqrt", holds: "(x)", doc: "The root of the square of a whole number." },
     KeyDoc {
@@ -27,14 +31,14 @@ pub(super) const FUNCTIONS: [KeyDoc; 6] = [
     },
 ];
 
-/// What is wrong with an expression, and where in its text.
+/// An error in an expression, and its place in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExpressionError {
     /// First byte of the offending part.
     pub start: usize,
     /// Its length in bytes.
     pub length: usize,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
     /// The nearest valid name.
     pub suggestion: Option<String>,
@@ -95,7 +99,7 @@ impl Expression {
     /// Parses the text between the braces.
     ///
     /// # Errors
-    /// What was not understood, with its place in the text.
+    /// The part that was not understood, with its place in the text.
     pub fn parse(text: &str) -> Result<Self, ExpressionError> {
         let mut parser = Parser { text, at: 0, depth: 0 };
         let root = parser.sum()?;
@@ -124,10 +128,11 @@ impl Expression {
         names
     }
 
-    /// The value, where `names` says what names stand for.
+    /// The value, with the values of names from `names`.
     ///
     /// # Errors
-    /// What has no value, with its place in the text: an unknown name, a division by zero, a number that is too large.
+    /// The part without a value, with its place in the text: an unknown name, a division by zero, a number
+    /// that is too large.
     pub fn evaluate(&self, names: &dyn Names) -> Result<Number, ExpressionError> {
         self.root.evaluate(names, false)
     }
@@ -149,7 +154,7 @@ pub fn random(seed: u64, index: u64, count: u64) -> u64 {
 }
 
 impl Expression {
-    /// The value in floating-point numbers, where every quotient is exact: for what was measured, not counted.
+    /// The value in floating-point numbers, where every quotient is exact: for measured values, not counts.
     ///
     /// # Errors
     /// As [`Expression::evaluate`]; a division by zero is none, and gives no finite value.
@@ -432,7 +437,7 @@ impl Parser<'_> {
     }
 }
 
-/// What `${name}` alone stands for: any value, not only a number.
+/// The value of `${name}` alone: any value, not only a number.
 pub trait Scope: Names {
     /// The value that a name was given, as it was written.
     fn node(&self, name: &str) -> Option<&Node>;

@@ -54,7 +54,7 @@ fn to(link: &Link, instances: &[Instance]) -> String {
     port_path(&instances[link.to.instance].path, &link.to.port, link.to.index)
 }
 
-/// Whether a path is the pattern, in which `[*]` stands for every index.
+/// Whether a path matches the pattern, in which `[*]` matches every index.
 fn matches(pattern: &str, path: &str) -> bool {
     let mut rest = path;
     for (number, part) in pattern.split("[*]").enumerate() {

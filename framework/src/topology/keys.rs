@@ -22,12 +22,17 @@ pub(super) fn names<'k>(keys: impl IntoIterator<Item = &'k KeyDoc>) -> Vec<&'sta
 
 const VERSION: KeyDoc = key("counterpoint", "1", "Version of the format.");
 const DESCRIPTION: KeyDoc = key("description", "a text", "A sentence for people.");
-const PARAMETERS: KeyDoc =
-    key("parameters", "a map from names to parameters", "Parameters, for `${…}` and for users of the module.");
-const CLOCKS: KeyDoc = key("clocks", "a map from names to frequencies", "Clocks of the parts: `counterpoint explain clock`.");
+const PARAMETERS: KeyDoc = key(
+    "parameters",
+    "a map from names to parameters",
+    "Parameters, for `${…}` and for users of the module.",
+);
+const CLOCKS: KeyDoc =
+    key("clocks", "a map from names to frequencies", "Clocks of the parts: `counterpoint explain clock`.");
 const COMPONENTS: KeyDoc =
     key("components", "a map from names to parts", "Components of a kind, and modules, by name.");
-const LINKS: KeyDoc = key("links", "a list of links", "Connections between ports of the parts: `counterpoint explain link`.");
+const LINKS: KeyDoc =
+    key("links", "a list of links", "Connections between ports of the parts: `counterpoint explain link`.");
 const MOVED: KeyDoc = key(
     "moved",
     "a map from names to texts",
@@ -69,7 +74,11 @@ pub(super) const MODULE: [KeyDoc; 11] = [
     VERSION,
     key("module", "a name", "Name of the module."),
     DESCRIPTION,
-    key("include", "a file or a list of files", "Files of modules that this one uses, relative to this file."),
+    key(
+        "include",
+        "a file or a list of files",
+        "Files of modules that this one uses, relative to this file.",
+    ),
     PARAMETERS,
     CLOCKS,
     COMPONENTS,
@@ -104,7 +113,8 @@ pub(super) const COMPONENT: [KeyDoc; 3] = [
     COUNT,
 ];
 
-const COUNT: KeyDoc = key("count", "a number", "Length, for an array: its elements are `name[0]`, `name[1]` and so on.");
+const COUNT: KeyDoc =
+    key("count", "a number", "Length, for an array: its elements are `name[0]`, `name[1]` and so on.");
 
 /// The keys of a module as a part.
 pub(super) const USE: [KeyDoc; 3] = [
@@ -121,15 +131,31 @@ pub(super) const USE: [KeyDoc; 3] = [
 pub(super) const LINK: [KeyDoc; 7] = [
     key("from", "a port", "The sending port, `part.port`; either end of two sockets."),
     key("to", "a port", "The receiving port."),
-    key("latency", "cycles or a time", "Time from send to arrival, in cycles of the sender's clock or as a time; 1 cycle without it."),
-    key("back", "cycles or a time", "Latency of the other direction of a socket; without it that of `latency`."),
+    key(
+        "latency",
+        "cycles or a time",
+        "Time from send to arrival, in cycles of the sender's clock or as a time; 1 cycle without it.",
+    ),
+    key(
+        "back",
+        "cycles or a time",
+        "Latency of the other direction of a socket; without it that of `latency`.",
+    ),
     key(
         "capacity",
         "a number",
         "Buffer of the receiver, in messages. The sender has credits for it and for the messages of a round trip.",
     ),
-    key("bandwidth", "a rate", "Rate at which bytes pass, such as `16 GB/s`; without it a message takes the latency alone."),
-    key("count", "a number", "Range of an index between two arrays of ports, neither of which has a length of its own."),
+    key(
+        "bandwidth",
+        "a rate",
+        "Rate at which bytes pass, such as `16 GB/s`; without it a message takes the latency alone.",
+    ),
+    key(
+        "count",
+        "a number",
+        "Range of an index between two arrays of ports, neither of which has a length of its own.",
+    ),
 ];
 
 /// The keys of an overlay, [`PATCH`] aside.
@@ -165,7 +191,11 @@ pub(super) const OVERLAY: [KeyDoc; 8] = [
 pub(super) const PATCH: [KeyDoc; 7] = [
     key("parameters", "a map, as in a module", "Parameters to add."),
     key("clocks", "a map from names to frequencies", "Clocks to add."),
-    key("components", "a map from names to parts", "Components and modules to add, by names that are not taken."),
+    key(
+        "components",
+        "a map from names to parts",
+        "Components and modules to add, by names that are not taken.",
+    ),
     key(
         "links",
         "a list of links",
@@ -178,5 +208,9 @@ pub(super) const PATCH: [KeyDoc; 7] = [
          has none of its own; its parameters are those written here.",
     ),
     key("unlink", "a list of links", "Links to remove, by their two ends as the module writes them."),
-    key("exports", "a map from names to ports", "Ports of parts to offer as the module's own; not for the machine."),
+    key(
+        "exports",
+        "a map from names to ports",
+        "Ports of parts to offer as the module's own; not for the machine.",
+    ),
 ];

@@ -1,9 +1,9 @@
-//! What configuration ends in: component instances with their parameters, and links between their ports.
+//! The result of configuration: component instances with their parameters, and links between their ports.
 
 use crate::model::{FaultParams, Node, Span};
 use crate::time::{BytesPerSecond, Hertz, Latency};
 
-/// What a machine follows where sources differ: who judges its times.
+/// The source that a machine follows where sources differ: the judge of its times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Follows {
     /// Another simulator's configuration, quirks included; its figures judge it.
@@ -28,7 +28,7 @@ impl Follows {
     }
 }
 
-/// Who wrote a component of a module.
+/// The author of a module's component.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Origin {
     /// The module itself.
@@ -45,9 +45,9 @@ pub enum Origin {
 pub struct Machine {
     /// Its name.
     pub name: String,
-    /// What it says of itself.
+    /// Its description of itself.
     pub description: Option<String>,
-    /// What decides between its parameters, if it says so.
+    /// The source that decides between its parameters, if it names one.
     pub follows: Option<Follows>,
     /// Its components in the natural order of their paths, whatever the order of the lines.
     pub instances: Vec<Instance>,
@@ -70,11 +70,11 @@ pub struct Instance {
     pub clock_overridden: Option<Span>,
     /// All its parameters, defaults included, in the order of their declaration.
     pub params: Node,
-    /// Which parameters were set from outside the component's own entry, and the text that did it.
+    /// The parameters that were set from outside the component's own entry, and the text that did it.
     pub overridden: Vec<(String, Span)>,
-    /// Where the component is named.
+    /// The place of the component's name.
     pub span: Span,
-    /// Who wrote it.
+    /// Its author.
     pub origin: Origin,
 }
 
@@ -108,7 +108,7 @@ pub struct Link {
     pub sender_index: u32,
     /// Whether the ends are sockets: then the same line made the link back.
     pub socket: bool,
-    /// What goes wrong on it, in this order.
+    /// Faults on it, in this order.
     pub faults: Vec<FaultParams>,
     /// The line of the overlay that added it, if one did.
     pub added: Option<Span>,
@@ -138,7 +138,8 @@ pub struct Endpoint {
 }
 
 impl Machine {
-    /// Path and clock of every process of a run, in its order: the components, then what does faults to links.
+    /// Path and clock of every process of a run, in its order: the components, then the injectors of faults
+    /// on links.
     pub fn processes(&self) -> impl Iterator<Item = (String, Hertz)> {
         let components = self.instances.iter().map(|instance| (instance.path.clone(), instance.clock));
         let faulty = self.links.iter().filter(|link| !link.faults.is_empty());
@@ -146,7 +147,7 @@ impl Machine {
         components.chain(faulty.map(injector))
     }
 
-    /// The path of what does faults to a link.
+    /// The path of the injector of faults on a link.
     pub(super) fn injector(&self, link: &Link) -> String {
         format!("{}!fault", self.path(&link.from))
     }

@@ -1,4 +1,4 @@
-//! What a link says of itself beside its ends: how long messages take, how many wait, how fast bytes pass.
+//! Properties of a link beside its ends: the latency of messages, the number that wait, the bandwidth.
 
 use crate::model::{Catalogue, Diagnostic, Diagnostics, Node, Parameter, Reader, Span};
 use crate::time::{BytesPerSecond, Latency};
@@ -8,7 +8,7 @@ use super::expression;
 use super::module::LinkEntry;
 use super::wire::{Leaf, Wire};
 
-/// What a link says of itself beside its ends.
+/// Properties of a link beside its ends.
 pub(super) struct Medium {
     latency: Latency,
     back: Option<(Latency, Span)>,

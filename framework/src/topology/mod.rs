@@ -1,7 +1,9 @@
 //! From YAML to a machine, one pass a file, each with one input and one output:
-//! `source` (files to trees), `module` and `overlay` (trees to parts), `patch` (what overlays add and replace, into the
-//! others), `expand` with `overrides`, `clocks`, `wire` and `medium` (parts to a flat list), `check` with `faults` (a flat list to a [`Machine`]), `build` (a machine to one that runs); `resolve`, `explain`, `language` and `schema` print, from `keys`.
-//! Every pass reports all it finds; only a load without a problem is a machine.
+//! `source` (files to trees), `module` and `overlay` (trees to parts), `patch` (additions and replacements of
+//! overlays, into the others), `expand` with `overrides`, `clocks`, `wire` and `medium` (parts to a flat
+//! list), `check` with `faults` (a flat list to a [`Machine`]), `build` (a machine to one that runs);
+//! `resolve`, `explain`, `language` and `schema` print, from `keys`. Every pass reports all it finds; only a
+//! load without a problem is a machine.
 
 mod build;
 mod check;

@@ -1,4 +1,5 @@
-//! Second pass: the tree of a machine or module to its parts. Checks which keys stand where, and nothing about values.
+//! Second pass: the tree of a machine or module to its parts. Checks the places of keys, and nothing about
+//! values.
 
 use crate::model::diagnostics::nearest;
 use crate::model::{Diagnostic, Diagnostics, Key, Node, Span, Value, has_moved};
@@ -12,11 +13,11 @@ use super::source::Document;
 pub(super) struct Module {
     /// Its name.
     pub name: String,
-    /// Where the name stands.
+    /// The place of the name.
     pub span: Span,
-    /// What it says of itself.
+    /// Its description of itself.
     pub description: Option<String>,
-    /// What it follows; a machine's alone.
+    /// The source that it follows; a machine's alone.
     pub follows: Option<Follows>,
     /// Its parameters, in order: a default may use those before it.
     pub parameters: Vec<ParameterEntry>,
@@ -24,13 +25,13 @@ pub(super) struct Module {
     pub clocks: Vec<(Key, Node)>,
     /// Its parts.
     pub components: Vec<ComponentEntry>,
-    /// What joins them.
+    /// The links between them.
     pub links: Vec<LinkEntry>,
     /// The ports of its parts that it offers as its own.
     pub exports: Vec<(Key, Node)>,
-    /// What it sets in its parts.
+    /// Settings of its parts.
     pub set: Vec<(Key, Node)>,
-    /// What goes wrong on its links; a machine's alone.
+    /// Faults on its links; a machine's alone.
     pub faults: Vec<Node>,
     /// Parameters and parts that are no longer here, each with a sentence that says where they are.
     pub moved: Vec<(Key, String)>,
@@ -73,15 +74,15 @@ pub(super) struct ParameterEntry {
 pub(super) struct ComponentEntry {
     /// Its name.
     pub key: Key,
-    /// What it is made of.
+    /// Its body.
     pub body: Body,
-    /// How many there are, if it is an array.
+    /// Its length, if it is an array.
     pub count: Option<Node>,
-    /// Who wrote it.
+    /// Its author.
     pub origin: Origin,
 }
 
-/// What an entry of `components:` is made of.
+/// The body of an entry of `components:`.
 #[derive(Clone, Debug)]
 pub(super) enum Body {
     /// A component of a kind.
@@ -99,7 +100,7 @@ pub(super) enum Body {
     Module {
         /// Its name.
         module: Node,
-        /// What is set in it.
+        /// Settings in it.
         set: Vec<(Key, Node)>,
     },
     /// Not known: the entry is faulty, which was reported.
@@ -121,7 +122,7 @@ pub(super) struct LinkEntry {
     pub capacity: Option<Node>,
     /// The rate at which bytes pass.
     pub bandwidth: Option<Node>,
-    /// How far an index ranges that stands in no array of parts.
+    /// The range of an index that belongs to no array of parts.
     pub count: Option<Node>,
     /// The whole entry.
     pub span: Span,
@@ -148,7 +149,7 @@ impl LinkEntry {
 pub(super) struct Text {
     /// The text, without blanks around it.
     pub text: String,
-    /// Where it stands.
+    /// Its place.
     pub span: Span,
 }
 
@@ -224,7 +225,8 @@ impl Parser<'_> {
         found
     }
 
-    /// The map with each misspelt key under the name that was meant: what it holds is read, too, and not missed elsewhere.
+    /// The map with each misspelt key under the name that was meant: its content is read, too, and not missed
+    /// elsewhere.
     pub(super) fn mended(&mut self, node: &Node, keys: &[&str]) -> Node {
         self.known_keys(node, keys);
         let meant = |(key, value): &(Key, Node)| {
@@ -269,7 +271,7 @@ impl Parser<'_> {
         entries.iter().map(|(key, node)| self.component(key, node)).collect()
     }
 
-    /// What has moved; `keys` are those of what is here.
+    /// Moved names; `keys` are those of the present ones.
     fn moved(&mut self, node: &Node, keys: &[&Key]) -> Vec<(Key, String)> {
         let mut moved = Vec::new();
         for (key, hint) in self.entries(node, "moved") {
@@ -341,7 +343,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Names are words joined by dots, each with an index at most: what an instance path looks like, so that a
+    /// Names are words joined by dots, each with an index at most: the form of an instance path, so that a
     /// resolved machine can be written without modules.
     fn name(&mut self, key: &Key) -> Option<()> {
         let word = |word: &str| {

@@ -61,7 +61,7 @@ impl Number {
         self.denominator == 1
     }
 
-    /// What is left after whole multiples of `other`, with the sign of `other`: an index stays in range.
+    /// The remainder after whole multiples of `other`, with the sign of `other`: an index stays in range.
     pub(super) fn remainder(self, other: Self) -> Option<Self> {
         let whole = self.divide(other)?.floor();
         self.add(whole.multiply(other)?.negate()?)

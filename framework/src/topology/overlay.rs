@@ -1,5 +1,5 @@
-//! Second pass, for overlays: the tree of an overlay to what it sets, adds and replaces. Checks which keys stand where;
-//! whether machine and modules have what it speaks of is for `patch`.
+//! Second pass, for overlays: the tree of an overlay to its settings, additions and replacements. Checks the
+//! places of keys; whether machine and modules have the parts that it names is for `patch`.
 
 use crate::model::{Diagnostics, Key, Node, Span};
 
@@ -12,21 +12,21 @@ use super::source::Document;
 pub(super) struct Overlay {
     /// Its name.
     pub name: String,
-    /// Where the name stands.
+    /// The place of the name.
     pub span: Span,
-    /// What it sets.
+    /// Its settings.
     pub set: Vec<(Key, Node)>,
-    /// What goes wrong with it.
+    /// Its faults.
     pub faults: Vec<Node>,
-    /// What it changes of the machine's own parts.
+    /// Its changes of the machine's own parts.
     pub machine: Patch,
-    /// What it changes in every instance of a module, by its name.
+    /// Its changes in every instance of a module, by the module's name.
     pub modules: Vec<(Key, Patch)>,
-    /// What it changes in one instance of a module, by its path.
+    /// Its changes in one instance of a module, by the instance's path.
     pub instances: Vec<(Key, Patch)>,
 }
 
-/// What an overlay changes of a machine or a module.
+/// Changes of a machine or a module by an overlay.
 #[derive(Clone, Debug)]
 pub(super) struct Patch {
     /// Parameters to add.
@@ -61,7 +61,7 @@ pub(super) fn parse(document: &Document, diagnostics: &mut Diagnostics) -> Overl
     }
 }
 
-/// What is changed of each module or instance under a key.
+/// The changes of each module or instance under a key.
 fn patches(node: &Node, name: &str, parser: &mut Parser<'_>) -> Vec<(Key, Patch)> {
     let mut patches = Vec::new();
     for (key, node) in parser.entries(node, name) {

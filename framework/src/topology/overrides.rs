@@ -1,4 +1,4 @@
-//! What `set:`, overlays and `--set` say, on its way to the place it speaks of.
+//! Settings from `set:`, overlays and `--set`, on their way to the place that they name.
 
 use crate::model::diagnostics::nearest;
 use crate::model::{Catalogue, Diagnostic, Diagnostics, Field, Key, Moved, Node, Span, Value};
@@ -8,20 +8,20 @@ use crate::model::{Catalogue, Diagnostic, Diagnostics, Field, Key, Moved, Node, 
 pub(super) struct Segment {
     /// The word.
     pub name: String,
-    /// Where it stands.
+    /// Its place.
     pub span: Span,
 }
 
 /// A value for the place that a path names.
 #[derive(Clone, Debug)]
 pub(super) struct Override {
-    /// What is left of the path.
+    /// The rest of the path.
     pub path: Vec<Segment>,
     /// The value.
     pub value: Node,
     /// The key that it was written under.
     pub key: Span,
-    /// The element of an array that it is for, and where that stands; all of them if there is none.
+    /// The element of an array that it is for, and its place; all of them if there is none.
     pub element: Option<(usize, Span)>,
 }
 
@@ -102,9 +102,9 @@ pub(super) struct Declared<'a> {
 pub(super) struct Setter<'a> {
     /// The kinds and families.
     pub catalogue: &'a Catalogue,
-    /// Where problems go.
+    /// The collection of problems.
     pub diagnostics: &'a mut Diagnostics,
-    /// What was set so far.
+    /// Settings so far.
     pub overridden: &'a mut Vec<Overridden>,
 }
 
@@ -146,7 +146,7 @@ impl Setter<'_> {
             let message = format!("`{}` has no parameters of its own", first.name);
             self.diagnostics.error(rest.first().map_or(first.span, |segment| segment.span), message);
         } else if rest.is_empty() {
-            // A map for a nested set changes what it names and leaves the rest as it was.
+            // A map for a nested set changes the parameters that it names and leaves the rest as it was.
             for (inner, value) in value.as_map().unwrap_or_default() {
                 let one = Override::new(inner, value.clone());
                 self.set(opened(slot(map, first)), &one.path, value, inside, &place, inner.span);
@@ -200,7 +200,7 @@ fn empty(span: Span) -> Node {
     Node::map(Vec::new(), span)
 }
 
-/// The node as a map: what is not one gives way.
+/// The node as a map: anything else gives way.
 fn opened(node: &mut Node) -> &mut Node {
     if !matches!(node.value, Value::Map(_)) {
         *node = empty(node.span);

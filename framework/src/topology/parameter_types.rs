@@ -19,7 +19,7 @@ pub(super) const TYPES: [(&str, Check); 9] = [
     ("rate", check::<BytesPerSecond>),
 ];
 
-/// How a type of this name is checked.
+/// The check of a type of this name.
 pub(super) fn check_of(name: &str) -> Option<Check> {
     TYPES.iter().find(|(known, _)| *known == name).map(|(_, check)| *check)
 }

@@ -1,8 +1,10 @@
-//! Third pass: what overlays add, replace and unlink, put into the machine and its modules before they are unfolded.
+//! Third pass: additions, replacements and unlinks of overlays, put into the machine and its modules before
+//! they are unfolded.
 //!
-//! Overlays apply in their order: first those that the machine includes, then those of the command line. Each replaces and
-//! unlinks first and adds then. What one overlay has replaced or unlinked, no other may; what one has added, a later one may
-//! build on. Every part keeps its place, so what is wrong with it later is reported in the file of the overlay.
+//! Overlays apply in their order: first those that the machine includes, then those of the command line. Each
+//! replaces and unlinks first and adds then. A part that one overlay has replaced or unlinked is closed to
+//! all others; a later one may build on an added part. Every part keeps its place, so a later problem with it
+//! is reported in the file of the overlay.
 
 use std::collections::BTreeMap;
 
@@ -23,20 +25,22 @@ pub(super) struct Parts {
     pub modules: BTreeMap<String, Module>,
     /// Whether these are all that it means to include.
     pub complete: bool,
-    /// What the overlays of the command line and the command line itself set, in the order in which it applies.
+    /// Settings from the overlays of the command line and from the command line itself, in the order in which
+    /// they apply.
     pub set: Vec<(Key, Node)>,
-    /// What goes wrong with the overlays of the command line.
+    /// Faults of the overlays of the command line.
     pub faults: Vec<Node>,
-    /// What single instances of modules have that others have not.
+    /// Parts that single instances of modules have and others lack.
     pub single: Single,
-    /// Names that are missing because what would bring them was reported: they are not reported as well.
+    /// Names that are missing because the part that would bring them was reported: they are not reported as
+    /// well.
     pub lost: Vec<String>,
 }
 
-/// What overlays change in single instances of modules.
+/// Changes of overlays in single instances of modules.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Single {
-    /// By path: the places that name it, and what changes.
+    /// By path: the places that name it, and the changes.
     patches: BTreeMap<String, Vec<(Key, Patch)>>,
     authors: Authors,
 }
@@ -44,7 +48,7 @@ pub(super) struct Single {
 /// The names of overlays by their files.
 type Authors = BTreeMap<FileId, String>;
 
-/// Takes machine, modules and overlays apart, and merges what overlays say into the others.
+/// Takes machine, modules and overlays apart, and merges the overlays into the others.
 pub(super) fn merge(sources: &Sources, diagnostics: &mut Diagnostics) -> Parts {
     let mut machine = module::parse(&sources.machine, diagnostics);
     let mut modules = BTreeMap::new();
@@ -54,7 +58,7 @@ pub(super) fn merge(sources: &Sources, diagnostics: &mut Diagnostics) -> Parts {
     let bases: Vec<Overlay> = sources.bases.iter().map(|base| overlay::parse(base, diagnostics)).collect();
     let overlays: Vec<Overlay> =
         sources.overlays.iter().map(|overlay| overlay::parse(overlay, diagnostics)).collect();
-    // What the machine sets itself wins over what it builds on.
+    // The machine's own settings win over those that it builds on.
     machine.set.splice(0..0, bases.iter().flat_map(|base| base.set.clone()));
     machine.faults.splice(0..0, bases.iter().flat_map(|base| base.faults.clone()));
     let set = overlays.iter().flat_map(|overlay| overlay.set.clone()).chain(sources.sets.iter().cloned());
@@ -111,7 +115,7 @@ impl Single {
     }
 
     /// The module as the instance at a path has it, if overlays change that one. Names go to `lost` that are missing because
-    /// what would bring them was reported.
+    /// the part that would bring them was reported.
     pub(super) fn at(
         &self,
         path: &str,
@@ -126,8 +130,8 @@ impl Single {
         Some(module)
     }
 
-    /// Reports every path at which there is no instance, and returns the names that are missing for it. `faulty` are paths
-    /// of which something is wrong, so that nothing is known of what is below.
+    /// Reports every path at which there is no instance, and returns the names that are missing for it.
+    /// `faulty` are paths with a problem, so that nothing is known of the parts below.
     pub(super) fn nowhere(
         &self,
         paths: &[String],
@@ -155,7 +159,7 @@ impl Single {
 }
 
 impl Patch {
-    /// What it brings, by name.
+    /// The parts that it brings, by name.
     fn names(&self) -> impl Iterator<Item = String> {
         let parts = self.components.iter().chain(&self.replace).map(|entry| &entry.key);
         let parts = parts.chain(self.parameters.iter().map(|entry| &entry.key));
@@ -168,8 +172,8 @@ pub(super) fn is_below(path: &str, other: &str) -> bool {
     path.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
-/// What is wrong with a module's own link, if an overlay has put a component in the place of one of its ends: then that is
-/// where it is mended.
+/// The problem with a module's own link, if an overlay has put a component in the place of one of its ends:
+/// then it is mended there.
 pub(super) fn caused(problem: Diagnostic, replaced: Option<Span>) -> Diagnostic {
     let Some(span) = replaced else { return problem };
     let message = format!("this replacement does not fit a link: {}", problem.message);
@@ -180,7 +184,7 @@ pub(super) fn caused(problem: Diagnostic, replaced: Option<Span>) -> Diagnostic 
 /// Merges into one module after the other.
 struct Merger<'a> {
     authors: &'a Authors,
-    /// Names that are missing because what would bring them was reported.
+    /// Names that are missing because the part that would bring them was reported.
     lost: &'a mut Vec<String>,
     diagnostics: &'a mut Diagnostics,
 }
@@ -255,7 +259,7 @@ impl Merger<'_> {
             return;
         }
         let mut new = ComponentEntry { origin: Origin::Replaced, ..entry.clone() };
-        // A place in the machine has a length and a clock, whatever stands there.
+        // A place in the machine has a length and a clock, regardless of its occupant.
         new.count = new.count.or(old.count.take());
         if let (Body::Kind { clock: new @ None, .. }, Body::Kind { clock, .. }) =
             (&mut new.body, &mut old.body)
@@ -387,7 +391,7 @@ impl Merger<'_> {
         }
     }
 
-    /// The name of the overlay in which a text stands.
+    /// The name of the overlay that contains a text.
     fn author(&self, span: Span) -> Option<&str> {
         self.authors.get(&span.file).map(String::as_str)
     }

@@ -1,6 +1,6 @@
 //! A machine back to YAML: everything filled in, no modules left, and beside each overridden value the text that set it,
 //! beside each part of an overlay the line that brought it.
-//! What is printed is a machine file that loads to an equal machine.
+//! The output is a machine file that loads to an equal machine.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -18,7 +18,7 @@ pub fn resolve(machine: &Machine, sources: &SourceMap) -> String {
     printer.out
 }
 
-/// Prints a machine without saying who set what: two machines that are the same give the same text.
+/// Prints a machine without the authors of settings: two machines that are the same give the same text.
 pub fn resolve_plain(machine: &Machine, sources: &SourceMap) -> String {
     let mut printer = Printer { out: String::new(), sources, comments: false };
     printer.machine(machine);
@@ -142,7 +142,7 @@ impl Printer<'_> {
         (instance, map): (&Instance, Span),
     ) {
         let by = instance.overridden.iter().rev().find(|(overridden, _)| overridden == path);
-        // A value that stands neither in the component's own entry nor, as a default, for the whole map came
+        // A value that is neither in the component's own entry nor, as a default, for the whole map came
         // through a parameter of the module.
         let own = instance.params.span;
         let inside =
@@ -163,7 +163,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Who wrote a text that did something: file and line, or the setting itself.
+    /// The author of a text that had an effect: file and line, or the setting itself.
     fn who(&self, did: &str, span: Span) -> String {
         let place = self.sources.place(span);
         if place.name == COMMAND_LINE {

@@ -1,8 +1,8 @@
 //! JSON Schema of machine and module files, for editors: the same declarations that read a parameter complete and
 //! describe it while it is typed.
 //!
-//! The schema is a guide, not a judge: it accepts what it cannot know (settings by path, arithmetic) and leaves ranges
-//! to the loader, whose messages say more.
+//! The schema is a guide, not a judge: it accepts all that it cannot know (settings by path, arithmetic) and
+//! leaves ranges to the loader, whose messages say more.
 
 use serde_json::{Map, Value, json};
 
@@ -16,7 +16,9 @@ use crate::model::{Catalogue, Families, FaultParams, Field, KindInfo, Params, Ty
 pub fn schema(catalogue: &Catalogue) -> Value {
     let kinds: Vec<Value> =
         catalogue.kinds().map(|kind| component(kind, &Described::new(&catalogue.families))).collect();
-    let clock = text("A frequency, such as 700 MHz, or in a module's `set` the name of a clock of the module around it.");
+    let clock = text(
+        "A frequency, such as 700 MHz, or in a module's `set` the name of a clock of the module around it.",
+    );
     let part = json!({ "anyOf": [module(), { "oneOf": kinds }] });
     let shape = |name: &str| match name {
         "counterpoint" => json!({ "const": 1 }),
@@ -34,7 +36,9 @@ pub fn schema(catalogue: &Catalogue) -> Value {
             json!({ "type": "array", "items": fault })
         }
         "moved" => map(string()),
-        "modules" | "instances" => map(keys(&PATCH, |name| json!({ "$ref": format!("#/properties/{name}") }))),
+        "modules" | "instances" => {
+            map(keys(&PATCH, |name| json!({ "$ref": format!("#/properties/{name}") })))
+        }
         _ => json!({ "type": "object" }),
     };
     let mut schema = keys(MACHINE.iter().chain(&MODULE).chain(&OVERLAY).chain(&PATCH), shape);
@@ -81,7 +85,7 @@ pub fn schema_of_file(title: &str, keys: &[Field]) -> Value {
     })
 }
 
-/// A value of which the schema knows no more than that it is single.
+/// A value known to the schema only as single.
 fn scalar() -> Value {
     json!({ "type": ["string", "number", "boolean"] })
 }
@@ -183,7 +187,7 @@ fn value(kind: &TypeInfo, families: &Described<'_>) -> Value {
         return json!({ "anyOf": choices });
     }
     if !kind.units.is_empty() {
-        // Arithmetic may stand for the number or for all of it.
+        // Arithmetic may replace the number or all of it.
         let pattern = format!("^[0-9][0-9._]* *({})$|\\$\\{{", kind.units.join("|"));
         return json!({ "type": "string", "pattern": pattern });
     }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use crate::model::{Diagnostic, Diagnostics, FileId, Key, Node, SourceMap, Span, yaml};
 
-/// Where texts come from: the disk, or a table in a test.
+/// The origin of texts: the disk, or a table in a test.
 pub trait Files {
     /// The text of a file.
     ///
     /// # Errors
-    /// Why it cannot be read: a sentence for the user.
+    /// The reason why it cannot be read: a sentence for the user.
     fn read(&self, path: &str) -> Result<String, String>;
 }
 
@@ -33,20 +33,20 @@ impl Files for BTreeMap<String, String> {
 pub(super) struct Document {
     /// Its name: the value of `machine:`, `module:` or `overlay:`.
     pub name: String,
-    /// Where the name stands.
+    /// The place of the name.
     pub span: Span,
     /// The whole map.
     pub node: Node,
 }
 
-/// What the passes start from.
+/// The input of the passes.
 #[derive(Clone, Debug)]
 pub(super) struct Sources {
     /// The machine.
     pub machine: Document,
     /// All modules that it and its overlays include, however indirectly.
     pub modules: BTreeMap<String, Document>,
-    /// The overlays that the machine includes: what it sets itself wins over them.
+    /// The overlays that the machine includes: its own settings win over them.
     pub bases: Vec<Document>,
     /// The overlays, in the order in which they apply.
     pub overlays: Vec<Document>,
@@ -62,7 +62,7 @@ pub const COMMAND_LINE: &str = "--set";
 /// Deeper chains of includes are refused, so that following them cannot exhaust the stack.
 const DEEPEST: usize = 64;
 
-/// Reads a machine file, what it includes, overlay files and settings `path=value`.
+/// Reads a machine file, its includes, overlay files and settings `path=value`.
 pub(super) fn read(
     path: &str,
     overlays: &[String],
@@ -106,7 +106,7 @@ struct Reader<'a> {
     complete: bool,
 }
 
-/// How a file came to be read.
+/// The reason for reading a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Seen {
     /// It is the machine.
@@ -259,7 +259,7 @@ impl Reader<'_> {
             return None;
         };
         let (path, value) = (text[..equals].trim_end(), &text[equals + 1..]);
-        // The value is parsed where it stands, so that its places are those of the argument.
+        // The value is parsed in place, so that its places are those of the argument.
         let blank = " ".repeat(equals + 1);
         let mut scratch = SourceMap::default();
         let shifted = scratch.add(COMMAND_LINE, format!("{blank}{value}"));

@@ -86,7 +86,7 @@ impl Index {
     }
 }
 
-/// What a port looks like from the module in which a link is written.
+/// The outside view of a port, from the module in which a link is written.
 #[derive(Clone, Copy)]
 struct Shape {
     array: bool,
@@ -94,13 +94,13 @@ struct Shape {
     length: Option<usize>,
 }
 
-/// What passes and tables a walk needs.
+/// The tables that a walk needs.
 struct Tables<'a> {
     catalogue: &'a Catalogue,
     instances: &'a [FlatInstance],
 }
 
-/// Why a port has no shape; nothing where the reason was reported elsewhere.
+/// The reason why a port has no shape; nothing where it was reported elsewhere.
 type Fault = Option<Box<Diagnostic>>;
 
 /// Checks that the exports of a module name ports that exist.
@@ -214,7 +214,7 @@ fn pattern<'s>(text: &'s Text, scope: &'s Scope) -> Result<Pattern<'s>, Fault> {
     }
 }
 
-/// The report on a name that no part has; what reaches into a module is told what the module offers.
+/// The report on a name that no part has; a path into a module gets the module's exports.
 fn unknown_part(name: &Text, scope: &Scope) -> Diagnostic {
     let moved = module::moved(&scope.moved, &name.text, name.span);
     if let Some(moved) = moved {
@@ -415,7 +415,7 @@ impl Tables<'_> {
         }
     }
 
-    /// The shape of an export: an array if it ranges over an array of parts or stands for an array of ports.
+    /// The shape of an export: an array if it ranges over an array of parts or exports an array of ports.
     fn export(&self, scope: &Scope, text: &Text) -> Result<Shape, Fault> {
         let pattern = pattern(text, scope)?;
         if pattern.part.faulty {
@@ -535,7 +535,7 @@ impl Tables<'_> {
     }
 }
 
-/// How far each free index ranges.
+/// The range of each free index.
 fn ranges<'a>(
     ends: &'a [(&'a Pattern<'a>, Shape); 2],
     count: Option<u32>,

@@ -26,7 +26,7 @@ impl Message for Launch {
 impl Message for Request {}
 impl Message for Reply {}
 
-/// Who goes first.
+/// The order of service.
 pub(crate) trait Policy {}
 
 struct Fifo;
@@ -72,7 +72,7 @@ impl Variant<dyn Policy> for Pace {
     }
 }
 
-/// What is thrown out.
+/// The victim.
 #[derive(Choice)]
 pub(crate) enum Replacement {
     /// The line that was not used for the longest time.
@@ -91,7 +91,7 @@ pub(crate) struct L1Params {
     /// Ways of a set.
     #[param(default = 4, min = 1)]
     ways: u32,
-    /// What is thrown out.
+    /// The victim.
     #[param(default = "least-recent")]
     replacement: Replacement,
 }
@@ -111,7 +111,7 @@ pub(crate) struct CoreParams {
 /// Parameters of a scheduler.
 #[derive(Params)]
 pub(crate) struct SchedulerParams {
-    /// Who goes first.
+    /// The order of service.
     #[param(default = "fifo")]
     policy: Choose<dyn Policy>,
 }

@@ -97,7 +97,8 @@ proptest! {
     #![proptest_config(config(100))]
 
     /// Senders are numbered in the links themselves, so the order of the list of links says nothing: the hash stays,
-    /// too. The order of processes belongs to the machine and enters its hash; what they do does not depend on it.
+    /// too. The order of processes belongs to the machine and enters its hash; their actions do not depend on
+    /// it.
     #[test]
     fn the_order_of_construction_changes_nothing((plan, actors, joints) in shuffled()) {
         let plain = Order::plain(&plan);
@@ -129,7 +130,7 @@ fn snapshot_times() -> impl Strategy<Value = SnapshotTimes> {
 proptest! {
     #![proptest_config(config(150))]
 
-    /// The same snapshots on any number of threads; each says what a run has seen that stops there.
+    /// The same snapshots on any number of threads; each is the state of a run that stops there.
     #[test]
     fn snapshots_are_the_hashes_of_runs_that_stop_there(
         plan in plan::small(),

@@ -18,9 +18,9 @@ impl Message for Parcel {
 
 /// In which order a plan's processes and links are handed to the kernel.
 pub(crate) struct Order {
-    /// Per place in the machine, which actor stands there.
+    /// Per place in the machine, the actor there.
     pub(crate) actors: Vec<usize>,
-    /// Per place in the list of links, which joint stands there.
+    /// Per place in the list of links, the joint there.
     pub(crate) joints: Vec<usize>,
 }
 
@@ -31,10 +31,10 @@ impl Order {
     }
 }
 
-/// What a run of the kernel leaves, in the plan's own order.
+/// Result of a run of the kernel, in the plan's own order.
 pub(crate) struct Ran {
     pub(crate) end: End,
-    /// The same in words, with who waits for whom.
+    /// The same in words, with who waits for which process.
     pub(crate) report: String,
     pub(crate) logs: Vec<Vec<Entry>>,
     pub(crate) hash: Option<u64>,
@@ -88,7 +88,7 @@ pub(crate) fn options(plan: &Plan, (threads, islands): Cut) -> RunOptions {
     RunOptions { threads, sharing: Sharing::Always, islands, stop_at, hash: true, ..RunOptions::default() }
 }
 
-/// Runs a plan for what the kernel itself says of it.
+/// Runs a plan for the kernel's own report of it.
 pub(crate) fn finish(plan: &Plan, options: &RunOptions) -> Finished {
     let logs: Vec<Log> = plan.actors.iter().map(|_| Log::default()).collect();
     machine(plan, &Order::plain(plan), &logs).run(options)
@@ -282,7 +282,7 @@ impl Actor {
         }
     }
 
-    /// Does an act of which nothing comes but that time passes.
+    /// Does an act whose only effect is that time passes.
     async fn wait(&mut self, act: &Act, process: &Process) {
         match act {
             Act::Ready(port) => {

@@ -1,13 +1,14 @@
-//! Random machines as plain data: what the naive simulator and the kernel both run, and what a failing test prints.
+//! Random machines as plain data: the input of the naive simulator and of the kernel, and the output of a
+//! failing test.
 //!
-//! Every number that names something is taken modulo what there is, so that any part can be left out while a failing
-//! machine shrinks and the rest keeps its meaning.
+//! Every number that names something is taken modulo the number of parts, so that any part can be left out
+//! while a failing machine shrinks and the rest keeps its meaning.
 
 use std::fmt;
 
 use proptest::prelude::*;
 
-/// What a process does at one step of its program. Ports are numbers among the process's inputs or outputs.
+/// The act of a process at one step of its program. Ports are numbers among the process's inputs or outputs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Act {
     /// Waits for a message.
@@ -56,7 +57,7 @@ pub(crate) enum Act {
     Sleep(u64),
     /// Waits until a time in picoseconds.
     Until(u64),
-    /// Waits for a deadline so many picoseconds from now, messages on inputs, or credits on outputs.
+    /// Waits for a deadline that many picoseconds from now, messages on inputs, or credits on outputs.
     Wait(Option<u64>, Vec<u8>, Vec<u8>),
     /// Ends with a fault.
     Fail,
@@ -73,7 +74,7 @@ pub(crate) enum Op {
     IfOdd(Vec<Op>),
 }
 
-/// A program without loops: what both simulators read.
+/// A program without loops: the input of both simulators.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// One step.
@@ -129,7 +130,7 @@ pub(crate) struct Joint {
     pub(crate) bandwidth: Option<u64>,
 }
 
-/// What is travelling.
+/// The message under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Parcel(pub(crate) u64);
 
@@ -140,28 +141,28 @@ impl Parcel {
     }
 }
 
-/// One line of what a process did.
+/// One entry of a process's log.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) ps: u64,
     pub(crate) cycle: u64,
     /// The step; the length of the program when it has ended.
     pub(crate) step: usize,
-    /// What came of it.
+    /// The result.
     pub(crate) value: u64,
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Finished(u64),
     Stopped(u64),
-    /// When, and the processes that count and have not returned.
+    /// The time, and the processes that count and have not returned.
     Deadlock(u64, Vec<usize>),
     Failed(u64, usize),
 }
 
-/// Mixes a value into what a process has seen.
+/// Mixes a value into a process's observations.
 pub(crate) fn mix(seen: u64, value: u64) -> u64 {
     (seen.rotate_left(17) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

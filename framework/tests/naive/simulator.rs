@@ -1,8 +1,8 @@
 //! The naive simulator: one loop over time, plain vectors, no windows, no queue, no code of the kernel.
 //!
 //! Whenever something happened it asks every process anew when it can go on, goes to the earliest answer, and lets all
-//! processes go on that can by then. What counts as "can go on" is written out per operation, as the documentation of
-//! the kernel says it.
+//! processes go on that can by then. The meaning of "can go on" is written out per operation, as the kernel's
+//! documentation has it.
 
 use super::plan::{Act, Delay, End, Entry, Joint, Parcel, Plan, Step, mix};
 
@@ -18,7 +18,7 @@ fn edge_at_or_after(hertz: u64, time: u64) -> u64 {
     (u128::from(time) * u128::from(hertz)).div_ceil(SECOND) as u64
 }
 
-/// A message on its way or waiting, with what orders it.
+/// A message on its way or waiting, with its order.
 struct Letter {
     arrival: u64,
     sender: u32,
@@ -29,11 +29,11 @@ struct Letter {
 
 struct Link {
     joint: Joint,
-    /// What a message takes at least, and a credit always.
+    /// The least latency of a message, and the latency of a credit.
     latency: u64,
     total: u64,
     taken: u64,
-    /// When credits come or came back, all of them.
+    /// Times at which credits come or came back, all of them.
     back: Vec<u64>,
     sent: u64,
     /// Since when the wire has been busy without a gap, and the bytes that it has passed since.
@@ -57,7 +57,7 @@ impl Link {
         self.total + back - self.taken
     }
 
-    /// When there is a credit, if nothing else is known.
+    /// The time at which there is a credit, if nothing else is known.
     fn credit_due(&self, now: u64) -> u64 {
         if self.credits(now) > 0 {
             return now;
@@ -66,7 +66,7 @@ impl Link {
     }
 }
 
-/// Where a process is.
+/// The state of a process.
 struct Worker {
     hertz: u64,
     daemon: bool,
@@ -76,7 +76,7 @@ struct Worker {
     cycle: u64,
     /// The edge at which it came to the current step.
     since: u64,
-    /// Within a step of two parts: what has been done of the first and the second.
+    /// Within a step of two parts: the finished part of the first and the second.
     sent: Option<u64>,
     received: Option<u64>,
     seen: u64,
@@ -88,10 +88,10 @@ struct Worker {
     log: Vec<Entry>,
 }
 
-/// What a run of the naive simulator leaves.
+/// Result of a run of the naive simulator.
 pub(crate) struct Naive {
     pub(crate) end: End,
-    /// What each process did.
+    /// The log of each process.
     pub(crate) logs: Vec<Vec<Entry>>,
 }
 
@@ -198,7 +198,7 @@ impl World {
         (due != u64::MAX).then(|| edge_at_or_after(worker.hertz, due.max(self.now)).max(worker.cycle))
     }
 
-    /// When the first message of an input arrives.
+    /// The arrival of the first message of an input.
     fn arrival(&self, worker: &Worker, input: usize) -> u64 {
         worker.inputs[input].iter().map(|letter| letter.arrival).min().unwrap_or(u64::MAX)
     }
@@ -207,7 +207,7 @@ impl World {
         self.links[worker.outputs[output]].credit_due(self.now)
     }
 
-    /// When an act that has begun can be done, or a part of it.
+    /// The time at which an act that has begun can be done, or a part of it.
     fn due(&self, worker: &Worker, act: &Act) -> u64 {
         let (inputs, outputs) = (worker.inputs.len(), worker.outputs.len());
         let began = edge(worker.hertz, worker.since);
@@ -433,7 +433,7 @@ impl World {
         Some((letter.parcel.0, letter.sender))
     }
 
-    /// Sends what the process has seen so far; the value.
+    /// Sends the process's observations so far; the value.
     fn send(&mut self, number: usize, port: usize, delay: u64) -> u64 {
         let (now, worker) = (self.now, &self.workers[number]);
         let joint = worker.outputs[port];

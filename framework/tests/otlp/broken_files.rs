@@ -1,4 +1,4 @@
-//! Files that are not, or no longer, what was saved: every one is told apart, and nothing of it is sent.
+//! Files that are not, or no longer, the saved ones: every kind is recognised, and nothing of it is sent.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use counterpoint_framework::telemetry::sinks::otlp::{Outbox, Saved, save};
 
 use crate::{trace, tree};
 
-/// What is said of a file with this text.
+/// The error for a file with this text.
 fn problem(text: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("spans");

@@ -1,4 +1,4 @@
-//! What arrives: every field of every span, all spans, in their order.
+//! Arrivals: every field of every span, all spans, in their order.
 
 use std::collections::BTreeMap;
 

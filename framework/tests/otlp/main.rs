@@ -1,4 +1,4 @@
-//! Spans on their way to a server, which is a real one: what arrives, and what becomes of the rest when it does not.
+//! Spans on their way to a server, which is a real one: arrivals, and the fate of the rest on failure.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

@@ -26,12 +26,12 @@ use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
 use tonic::{Code, Request, Response, Status};
 
-/// What the receiver does with a request.
+/// The receiver's answer to a request.
 #[derive(Clone, Copy)]
 pub(crate) enum Answer {
     /// Takes it, after a while.
     Take(Duration),
-    /// Takes it, but says that so many of its spans are no good.
+    /// Takes it, but rejects this number of its spans.
     Reject(i64),
     /// Does not take it. HTTP has another word for it: 503 for `Unavailable`, 400 for everything else.
     Refuse(Code),
@@ -44,7 +44,7 @@ pub(crate) fn take(_: usize) -> Answer {
     Answer::Take(Duration::ZERO)
 }
 
-/// What the receiver says with a refusal or a rejection.
+/// The receiver's reason for a refusal or a rejection.
 pub(crate) const REASON: &str = "the shelf is full";
 
 #[derive(Clone)]
@@ -122,7 +122,7 @@ impl Receiver {
                 }
             });
             let routes = axum::Router::new().route("/v1/traces", traces);
-            // Batches are larger than what axum takes by itself.
+            // Batches are larger than axum's own limit.
             let routes = routes.layer(axum::extract::DefaultBodyLimit::max(64 << 20));
             axum::serve(listener, routes).await.unwrap();
         })
@@ -148,7 +148,7 @@ impl Receiver {
         Receiver { address, shelf, end: Some(end), thread: Some(thread) }
     }
 
-    /// Where it is.
+    /// Its address.
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -158,12 +158,12 @@ impl Receiver {
         self.shelf.taken.lock().unwrap().clone()
     }
 
-    /// How many requests have come, the refused ones included.
+    /// Number of requests so far, the refused ones included.
     pub(crate) fn requests(&self) -> usize {
         *self.shelf.requests.lock().unwrap()
     }
 
-    /// The services, with what they say of themselves in the order of the keys, and their spans in the order of arrival.
+    /// The services, with their attributes in the order of the keys, and their spans in the order of arrival.
     pub(crate) fn services(&self) -> Vec<(Resource, Vec<Span>)> {
         let mut services: Vec<(Resource, Vec<Span>)> = Vec::new();
         for of_service in self.taken().into_iter().flat_map(|request| request.resource_spans) {

@@ -1,4 +1,4 @@
-//! Servers that are slow, busy, deaf or away: nothing is lost, and what has not arrived can be sent another time.
+//! Servers that are slow, busy, deaf or away: nothing is lost, and the rest can be sent another time.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use tonic::Code;
 use crate::receiver::{Answer, REASON, Receiver, take};
 use crate::{quick, send_to, trace, tree};
 
-/// Writes what has not arrived to a file and looks at it.
+/// Writes the unsent rest to a file and looks at it.
 fn saved(outbox: &dyn Outbox, skip: usize, path: &Path) -> Saved {
     let mut out = std::fs::File::create(path).unwrap();
     save(outbox, skip, &mut out).unwrap();
@@ -29,7 +29,7 @@ fn nowhere(protocol: Protocol) -> Endpoint {
     Endpoint::new(&url, protocol).unwrap()
 }
 
-/// An outbox that counts what has been taken from it.
+/// An outbox that counts the batches taken from it.
 struct Counted<'a> {
     outbox: RunTrace<'a>,
     made: Arc<AtomicUsize>,
@@ -123,7 +123,7 @@ fn what_a_failing_server_has_not_taken_is_sent_another_time() {
     let exported = send_to(&second, &rest);
     assert!(exported.is_complete() && exported.sent == rest.spans(), "{exported:?}");
 
-    // Both servers together have what one has that takes everything.
+    // Both servers together have the content of one that takes everything.
     let mut together = failing.services();
     for (resource, spans) in second.services() {
         match together.iter_mut().find(|(known, _)| *known == resource) {
@@ -170,7 +170,7 @@ fn without_a_server_a_file_brings_the_same_spans() {
     assert_eq!(exported, Exported { sent: 5_000, batches: outbox.len(), ..Exported::default() });
     assert_eq!(later.services(), direct.services());
 
-    // What is saved from a file is that file.
+    // A file saved from a file is that file.
     let again = folder.path().join("again");
     saved(&file, 0, &again);
     assert_eq!(std::fs::read(&path).unwrap(), std::fs::read(&again).unwrap());

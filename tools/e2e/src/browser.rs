@@ -7,10 +7,10 @@ use std::process::{Command, Output};
 /// Names under which it may be installed.
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
-/// A screen, and what is seen of a page on it: width and height in pixels.
+/// A screen, and the visible part of a page on it: width and height in pixels.
 pub(crate) type Screen = (u32, u32);
 
-/// Milliseconds of the page's own time after which it has drawn what it draws.
+/// Milliseconds of the page's own time after which it has drawn everything.
 const PATIENCE: u32 = 20_000;
 
 /// The browser of this computer.
@@ -27,7 +27,7 @@ impl Browser {
             .ok_or_else(|| format!("there is no browser; one of {} is needed", NAMES.join(", ")))
     }
 
-    /// What can be read on a page when its scripts have made it.
+    /// The readable text of a page when its scripts have made it.
     pub(crate) fn text(&self, url: &str, screen: Screen) -> Result<String, String> {
         let output = self.open(url, screen, ["--dump-dom"])?;
         Ok(readable(&String::from_utf8_lossy(&output.stdout)))
@@ -71,7 +71,7 @@ impl Browser {
     }
 }
 
-/// What is no text though no mark either: how it begins, behind its `<`, and how it ends.
+/// Parts that are neither text nor marks: the beginning, behind its `<`, and the end.
 const HIDDEN: [(&str, &str); 3] = [("!--", "-->"), ("script", "</script>"), ("style", "</style>")];
 
 /// The text of a document without its marks and scripts. Jaeger breaks names into pieces where a line may end, so marks leave

@@ -33,12 +33,12 @@ impl Jaeger {
         Ok(Jaeger { runtime, state, pages: addresses.0, otlp: addresses.1 })
     }
 
-    /// Where the pages are.
+    /// The address of the pages.
     pub(crate) fn pages(&self) -> String {
         format!("http://{}", self.pages)
     }
 
-    /// Where spans are taken.
+    /// The address for spans.
     pub(crate) fn otlp(&self) -> String {
         format!("http://{}", self.otlp)
     }

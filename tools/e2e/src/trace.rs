@@ -6,7 +6,7 @@ use crate::browser::{Browser, Screen};
 use crate::jaeger::Jaeger;
 use crate::{call, folder};
 
-/// A run, and what a reader of its page looks for.
+/// A run, and the parts that a reader of its page looks for.
 struct Shown {
     application: &'static str,
     arguments: &'static [&'static str],

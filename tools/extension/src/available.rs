@@ -1,4 +1,4 @@
-//! A value of studies: how many SMs the governor has made available.
+//! A value of studies: the number of SMs that the governor has made available.
 use counterpoint_framework::model::StatValue;
 use counterpoint_simulation::run::RunSummary;
 use counterpoint_simulation::run_value::RunValue;

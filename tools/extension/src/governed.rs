@@ -9,7 +9,7 @@ use crate::governor::Limit;
 /// The port that the policy brings into the CTA scheduler.
 #[derive(Ports)]
 pub struct GovernedPorts {
-    /// How many SMs may have blocks.
+    /// The number of SMs that may have blocks.
     governor: In<Limit>,
 }
 

@@ -27,7 +27,7 @@ pub struct GovernorPorts {
     limits: Out<Limit>,
 }
 
-/// What a governor counts.
+/// Statistics of a governor.
 #[derive(Default, Stats)]
 pub struct GovernorStats {
     /// SMs that it has made available.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use counterpoint::{Console, PAPERS, SUCCESS, main_with};
 use counterpoint_framework::model::Extension;
 
-/// Calls the command with extensions; its exit status and what it prints.
+/// Calls the command with extensions, and returns its exit status and output.
 fn call(extensions: &[Extension], arguments: &[&str]) -> (u8, String) {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut console = Console {

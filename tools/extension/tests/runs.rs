@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-/// Calls the command in a folder below the repository; what it prints.
+/// Calls the command in a folder below the repository, and returns its output.
 fn call(arguments: &[&str]) -> String {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let called =
@@ -38,7 +38,7 @@ fn the_command_knows_what_the_extension_brings_along() {
     ] {
         assert!(call(&["list", what]).contains(name), "{name}");
     }
-    assert!(call(&["explain", "gpu/cta-scheduler"]).contains("How many SMs may have blocks."));
+    assert!(call(&["explain", "gpu/cta-scheduler"]).contains("The number of SMs that may have blocks."));
     assert!(call(&["check", "eight", "hotspot", "--with", "governed"]).contains("1 example/governor"));
     let resolved = call(&["resolve", "eight", "--with", "governed"]);
     assert!(resolved.contains("from: \"gpu.governor.limits\", to: \"gpu.scheduler.governor\""), "{resolved}");

@@ -1,4 +1,4 @@
-//! Whatever can be decoded can be analysed, in the end and within 64-bit addresses.
+//! Any kernel that can be decoded can be analysed, in finite time and within 64-bit addresses.
 #![no_main]
 
 use std::collections::BTreeMap;

@@ -1,4 +1,5 @@
-//! Any text is read and decoded, or refused with a reason; what can be decoded with all others can be decoded alone.
+//! Any text is read and decoded, or refused with a reason; a kernel that decodes with all others decodes
+//! alone.
 #![no_main]
 
 use counterpoint_ptx::{Kernel, decode, parser};

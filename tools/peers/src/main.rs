@@ -82,7 +82,7 @@ fn measure(kernels: &[Kernel], workload: Workload, share: u64) -> Result<Vec<Vec
     Ok(rates)
 }
 
-/// Compares what was done with the hand-written loop.
+/// Compares the work with that of the hand-written loop.
 fn verify(kernel: &Kernel, workload: Workload, size: u64, run: &Run) -> Result<(), String> {
     let expected = kernels::expected(workload, size);
     let same = if kernel.own_times && workload == Workload::Phold {

@@ -1,4 +1,4 @@
-//! What is measured: a workload, how much of it, and what came of it.
+//! Measurements: a workload, its size, and the result.
 
 use cpu_time::ProcessTime;
 
@@ -7,7 +7,7 @@ use crate::graph::{PROCESSES, RING, STAGES, TOKENS, Work};
 /// Components of the clocked workload.
 pub(crate) const COMPONENTS: usize = 256;
 
-/// A workload; `graph.rs` says what each one is.
+/// A workload; each is described in `graph.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Workload {
     /// Tokens in a ring.
@@ -67,7 +67,7 @@ impl Workload {
 /// One run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run {
-    /// What it did.
+    /// The work done.
     pub(crate) work: Work,
     /// Processor time of the process, in seconds.
     pub(crate) seconds: f64,

@@ -1,6 +1,6 @@
 //! The table: medians, ratios of our kernel to the others, and the machine that they were measured on.
 //!
-//! A ratio is the median of the ratios of each round, not a ratio of medians: what slows the machine down for a while
+//! A ratio is the median of the ratios of each round, not a ratio of medians: a disturbance of the machine
 //! slows both sides of it.
 
 use std::fmt::Write;
@@ -12,7 +12,7 @@ use crate::measure::Workload;
 /// Rates by kernel and workload.
 pub(crate) struct Table {
     names: Vec<String>,
-    /// Why a kernel has no rates.
+    /// The reason why a kernel has no rates.
     missing: Vec<Option<String>>,
     /// The row that ratios are taken of.
     reference: usize,

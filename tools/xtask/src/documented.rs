@@ -1,8 +1,9 @@
 //! `cargo xtask documented [COUNTERPOINT]`: every command line of the README and its like works, prints something, and prints the lines
 //! that the page shows behind it.
 //!
-//! A study of hours is run at its small scale. An application that a page shows is a file for its commands. The tutorial's
-//! commands need its component, and what a server says of spans needs a server: tests of their own have them.
+//! A study of hours is run at its small scale. An application that a page shows is a file for its commands.
+//! The tutorial's commands need its component, and a server's answers about spans need a server: tests of
+//! their own have them.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -24,7 +25,7 @@ const PAGES: &[&str] = &[
     "topologies/README.md",
 ];
 
-/// How command lines begin, and what they begin with here.
+/// The beginnings of command lines, and their replacements here.
 const STARTS: [(&str, &str); 2] =
     [("counterpoint ", "counterpoint "), ("cargo run --release -- ", "counterpoint ")];
 
@@ -75,7 +76,7 @@ pub(crate) fn run(counterpoint: Option<&str>) -> Result<(), String> {
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
 }
 
-/// Runs a command line and gives what it printed.
+/// Runs a command line and gives its output.
 fn execute(folder: &Path, command: &str) -> Result<String, String> {
     let begun = Instant::now();
     let path = format!("{}:{}", folder.join("bin").display(), std::env::var("PATH").unwrap_or_default());
@@ -97,10 +98,10 @@ fn execute(folder: &Path, command: &str) -> Result<String, String> {
     Ok(format!("{out}{err}"))
 }
 
-/// The commands of a page, and what it shows of their output.
+/// The commands of a page, and the output shown there.
 fn parts(text: &str) -> Vec<Part> {
     let mut parts = Vec::new();
-    // The language of the block that a line is in, whether commands stood in the one before, and its YAML.
+    // The language of the block around a line, whether commands were in the one before, and its YAML.
     let (mut block, mut follows, mut yaml) = (None, false, String::new());
     for (line, number) in text.lines().zip(1..) {
         match (block, line.strip_prefix("```")) {
@@ -136,7 +137,8 @@ fn parts(text: &str) -> Vec<Part> {
 
 /// The name of a file that a page shows: it begins with a comment that says so, or is an application.
 fn name_of(yaml: &str) -> Option<String> {
-    let first = yaml.lines().next().and_then(|line| line.strip_prefix("# ")).filter(|name| name.ends_with(".yaml"));
+    let first =
+        yaml.lines().next().and_then(|line| line.strip_prefix("# ")).filter(|name| name.ends_with(".yaml"));
     let application = || yaml.lines().find_map(|line| line.strip_prefix("application: "));
     first.map(str::to_owned).or_else(|| application().map(|name| format!("{name}.yaml")))
 }

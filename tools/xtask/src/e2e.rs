@@ -6,10 +6,10 @@
 use std::path::Path;
 use std::process::Command;
 
-/// Where the pictures of the pages lie afterwards.
+/// The folder of the pictures of the pages.
 const PICTURES: &str = "target/e2e/pictures";
 
-/// Has `tools/e2e` look at what the command exports: the one that is given, or one that is built for it.
+/// Has `tools/e2e` look at the command's exports: the given command, or one that is built for it.
 pub(crate) fn run(counterpoint: Option<&str>) -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     if counterpoint.is_none() {

@@ -1,4 +1,4 @@
-//! Formats every source file, or checks it: what `cargo fmt` does, and the files that it does not find.
+//! Formats every source file, or checks it: those of `cargo fmt`, and the files that it does not find.
 //!
 //! `cargo fmt` follows `mod` lines as they are written and expands no macro, so it misses the modules that `components!` and
 //! `variants!` declare. Their lines are read here.
@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The edition of every crate, which `rustfmt` has to be told.
+/// The edition of every crate, which `rustfmt` needs.
 const EDITION: &str = "2024";
 
 /// The macros whose lines declare modules, `pub mod file::Kind;`.

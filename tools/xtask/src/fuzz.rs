@@ -7,7 +7,7 @@ use std::process::Command;
 const USAGE: &str = "usage: cargo xtask fuzz TARGET [--minutes N]";
 /// Seconds after which one text counts as a hang.
 const HANG: u32 = 25;
-/// Where the committed PTX files lie.
+/// The folder of the committed PTX files.
 const SOURCES: [&str; 3] = ["components/ptx/tests", "experiments/applications", "tests/corpus"];
 
 /// Runs the target that the arguments behind `fuzz` name, for ten minutes if they do not say.

@@ -17,7 +17,7 @@ mod ptxas;
 mod speeds;
 mod tutorial;
 
-/// What `check` runs after the formatting, in the order in which a failure is cheapest to see.
+/// The commands of `check` after the formatting, in the order in which a failure is cheapest to see.
 const CHECKS: &[(&str, &[&str])] = &[
     ("lints", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]),
     ("documentation", &["doc", "--workspace", "--no-deps", "--quiet"]),
@@ -53,7 +53,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The one gate: what continuous integration runs and what a person runs before a commit.
+/// The one gate: the command of continuous integration, and of a person before a commit.
 fn check() -> Result<(), String> {
     report("-- formatting: cargo xtask fmt --check");
     format::run(true)?;

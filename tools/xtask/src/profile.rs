@@ -1,4 +1,5 @@
-//! Where the host's time goes: counts instructions with Valgrind and writes them by component, `cargo xtask profile`.
+//! The use of the host's time: counts instructions with Valgrind and writes them by component, `cargo xtask
+//! profile`.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -11,11 +12,11 @@ mod callgrind;
 /// The page that is written.
 const PAGE: &str = "experiments/benches/profile.md";
 
-/// The programs, on one machine: its parts do most of what other machines' parts do.
+/// The programs, on one machine: its parts do most of the work of other machines' parts.
 const MACHINE: &str = "gtx480";
 const PROGRAMS: [&str; 3] = ["reference-vecadd", "reference-matmul", "reference-stencil"];
 
-/// Groups, and what the paths of their files begin with; a file belongs to the first that names it.
+/// Groups, and the prefixes of their files' paths; a file belongs to the first that names it.
 const GROUPS: [(&str, &[&str]); 19] = [
     ("SM: issue", &["components/hardware/src/gpu/sm/issue.rs"]),
     ("SM: steps and sleep", &["components/hardware/src/gpu/sm/mod.rs"]),
@@ -92,7 +93,7 @@ pub(crate) fn run(mut arguments: impl Iterator<Item = String>) -> Result<(), Str
     std::fs::write(root.join(PAGE), page).map_err(|error| format!("{PAGE}: {error}"))
 }
 
-/// What a program cost.
+/// Cost of a program.
 struct Profile {
     /// Instructions of the host, in the order of the groups.
     by_group: [u64; GROUPS.len()],

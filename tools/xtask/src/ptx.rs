@@ -1,15 +1,17 @@
 //! Compiles every `kernel.cu` of `experiments/applications` and of papers' `applications` to PTX again, in the dialects of the compilers at hand. The dialect
 //! that an application names in its YAML lies beside it, the others in `tests/corpus`.
 //!
-//! Neither compiler is part of this repository: the user names a clang, NVRTC libraries, or both. What a dialect is,
-//! and which versions made the committed files, stands in `experiments/applications/README.md`.
+//! Neither compiler is part of this repository: the user names a clang, NVRTC libraries, or both. The
+//! dialects, and the versions that made the committed files, are described in
+//! `experiments/applications/README.md`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const USAGE: &str = "usage: cargo xtask ptx [--clang PROGRAM] [--nvrtc LIBRARY]... [--only APPLICATION]";
 
-/// No part of the CUDA SDK is needed: `cuda.h` beside the applications declares what the kernels use.
+/// No part of the CUDA SDK is needed: `cuda.h` beside the applications has the declarations that the kernels
+/// use.
 const CLANG_FLAGS: [&str; 9] = [
     "-x",
     "cuda",
@@ -22,13 +24,13 @@ const CLANG_FLAGS: [&str; 9] = [
     "-ffp-contract=fast",
 ];
 
-/// What clang is asked for; newer versions refuse the older one, which is then left as it is.
+/// Architectures for clang; newer versions refuse the older one, which is then left as it is.
 const CLANG_ARCHITECTURES: [&str; 2] = ["sm_20", "sm_35"];
 
 /// Reaches NVRTC through ctypes, so that nothing has to be linked.
 const NVRTC_SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/nvrtc.py");
 
-/// What the command line asks for.
+/// The request on the command line.
 #[derive(Default)]
 struct Request {
     clang: Option<String>,
@@ -112,7 +114,7 @@ fn folders(only: Option<&str>) -> Result<Vec<PathBuf>, String> {
     Ok(folders)
 }
 
-/// What is in a folder.
+/// The contents of a folder.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let entries = std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     Ok(entries.filter_map(|entry| Some(entry.ok()?.path())).collect())

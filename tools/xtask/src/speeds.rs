@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: impl Iterator<Item = String>) -> Result<(), String>
     Ok(())
 }
 
-/// What a command prints; its messages go where ours go.
+/// The output of a command; its messages go where ours go.
 pub(crate) fn output(command: &mut Command) -> Result<String, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.stderr(Stdio::inherit()).output().map_err(|error| format!("{name}: {error}"))?;

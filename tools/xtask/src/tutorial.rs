@@ -10,7 +10,7 @@ const CHECKOUT: &str = "../counterpoint/";
 /// Makes the crate, tests it, and runs its command on the page's machine. `target` has the libraries built if the extension has been.
 pub(crate) fn run(root: &Path, target: &Path) -> Result<(), String> {
     let page = std::fs::read_to_string(root.join(PAGE)).map_err(|error| format!("{PAGE}: {error}"))?;
-    // The same folder each time for a checkout, so that what is built of the crate takes the place of what was.
+    // The same folder each time for a checkout, so that a build of the crate replaces the one before.
     let name = format!("counterpoint-tutorial{}", root.display().to_string().replace('/', "-"));
     let folder = std::env::temp_dir().join(name);
     let result = make(&page, root, &folder).and_then(|()| {
@@ -62,7 +62,8 @@ fn make(page: &str, root: &Path, folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs cargo from the repository; what it prints. Its profile is the extension's, for the same reason as its versions.
+/// Runs cargo from the repository and returns its output. Its profile is the extension's, for the same reason
+/// as its versions.
 fn cargo(root: &Path, target: &Path, arguments: &[&str]) -> Result<String, String> {
     let mut command = Command::new("cargo");
     command.current_dir(root).args(arguments).stderr(std::process::Stdio::inherit());

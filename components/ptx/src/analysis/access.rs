@@ -15,7 +15,7 @@ use crate::isa::memory::modifiers;
 use crate::isa::{RangeAction, Space};
 use crate::syntax::ast::{Function, Module};
 
-/// How much of an address is known before a kernel runs; the worse, the larger.
+/// Static knowledge of an address; the worse, the larger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
     /// A polynomial.
@@ -36,7 +36,7 @@ impl fmt::Display for Class {
     }
 }
 
-/// Where an address begins.
+/// The array or base of an address.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Array {
     /// A pointer that is a parameter, by its index.
@@ -68,7 +68,7 @@ pub struct MemoryAccess {
     pub addresses: Vec<Polynomial>,
     /// Its class.
     pub class: Class,
-    /// Why it is not regular.
+    /// The reason why it is not regular.
     pub reason: Option<String>,
 }
 
@@ -83,7 +83,7 @@ pub struct KernelAccesses {
     pub accesses: Vec<MemoryAccess>,
     /// The worst class of accesses to global memory.
     pub class: Class,
-    /// Which line makes it so, and why, if it is not regular.
+    /// The line that makes it so, and the reason, if it is not regular.
     pub reason: Option<(u32, String)>,
     /// A call of a function whose accesses are not looked at.
     pub calls: Option<(u32, String)>,
@@ -211,7 +211,7 @@ fn common_array(addresses: &[Polynomial]) -> Option<Array> {
     if arrays.len() == 1 { arrays.into_iter().next().flatten() } else { None }
 }
 
-/// The class of a set of addresses, and what keeps it from being regular.
+/// The class of a set of addresses, and the reason why it is not regular.
 fn classify(affine: &Affine, addresses: &[Polynomial]) -> (Class, Option<String>) {
     let mut worst = (Class::Regular, None);
     let mut note = |class, reason: String| {
@@ -261,7 +261,7 @@ fn uncounted(affine: &Affine, header: u32) -> Option<(Class, String)> {
     })
 }
 
-/// Whether a condition bounds the rounds: it compares what is known.
+/// Whether a condition bounds the rounds: it compares known values.
 fn is_counted(condition: &Condition) -> bool {
     let known = |polynomial: &Polynomial| {
         !has_data(polynomial) && !polynomial.atoms().iter().any(|atom| matches!(atom, Atom::Unknown { .. }))

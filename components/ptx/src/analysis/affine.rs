@@ -51,7 +51,7 @@ impl Condition {
     }
 }
 
-/// How two numbers compare.
+/// Comparison of two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are PTX's")]
 pub enum Relation {
@@ -135,7 +135,7 @@ pub struct Affine {
     values: Vec<Set>,
 }
 
-/// How a value of a loop's header goes on.
+/// The continuation of a value of a loop's header.
 enum Solution {
     /// It grows by one of these; zero is a value that stays.
     Step(Polynomial),
@@ -255,7 +255,7 @@ impl Affine {
         grown.unwrap_or_else(|| self.unknown(id, start.iter().any(has_data), line))
     }
 
-    /// How the values of all headers go on, inner loops first.
+    /// The continuations of the values of all headers, inner loops first.
     fn solve(&self, loops: &[Loop]) -> BTreeMap<ValueId, Solution> {
         let mut solutions: BTreeMap<ValueId, Solution> = BTreeMap::new();
         let mut starts: BTreeMap<ValueId, (u32, Vec<Polynomial>)> = BTreeMap::new();
@@ -377,7 +377,7 @@ impl Affine {
         }
     }
 
-    /// Whether what an instruction writes depends on memory.
+    /// Whether the result of an instruction depends on memory.
     fn reads_data(&self, step: &Step) -> bool {
         let name = step.opcode.split('.').next().unwrap_or("");
         let loads =

@@ -7,7 +7,7 @@
 /// A pc that is never reached: the branch's paths meet only at the end of the kernel.
 pub const NO_PC: u32 = u32::MAX;
 
-/// How control leaves an instruction.
+/// Successors of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
     /// The instruction it may jump to.
@@ -94,7 +94,7 @@ impl ControlFlow {
         ControlFlow { blocks, block_of }
     }
 
-    /// Where the paths of a branch at `pc` meet again, or `NO_PC`.
+    /// The reconvergence point of a branch at `pc`, or `NO_PC`.
     pub fn reconvergence(&self, pc: u32) -> u32 {
         let block = &self.blocks[self.block_of[pc as usize] as usize];
         block.post_dominator.map_or(NO_PC, |index| self.blocks[index as usize].first)

@@ -18,7 +18,7 @@ pub struct Loop {
 pub struct Dominators {
     /// The blocks that are reached, each before those that it dominates.
     pub order: Vec<u32>,
-    /// Immediate dominator; `None` for the first block and for what is not reached.
+    /// Immediate dominator; `None` for the first block and for unreached ones.
     pub parent: Vec<Option<u32>>,
     /// Blocks that may come before.
     pub predecessors: Vec<Vec<u32>>,

@@ -1,4 +1,4 @@
-//! Which registers live where; from it the register estimate and the sharing of rows.
+//! Live registers by place; from them the register estimate and the sharing of rows.
 //!
 //! Liveness is that of one thread. It holds for a warp too, because a write touches only the lanes
 //! that execute it. A register that a load has yet to fill counts as living until something reads or
@@ -62,7 +62,7 @@ pub(crate) struct Allocation {
 const LARGEST_SHARED: usize = 8192;
 
 /// Finds rows. `class_of` puts registers that must not share with others in classes of their own;
-/// `weights` is what each counts for in the pressure.
+/// `weights` gives each register's weight in the pressure.
 pub(crate) fn allocate(
     flow: &ControlFlow,
     effects: &[Effects],

@@ -1,4 +1,4 @@
-//! Polynomials with whole coefficients over what a thread's addresses are made of.
+//! Polynomials with whole coefficients over the variables of a thread's addresses.
 //!
 //! Arithmetic is that of whole numbers: an index that wraps around its 32 bits is not modelled, as no address of a
 //! correct program depends on one.
@@ -45,7 +45,7 @@ pub enum Atom {
     },
     /// The address of a variable.
     Symbol(String),
-    /// How often control has come back to a loop's header, given by its block.
+    /// Number of returns of control to a loop's header, given by its block.
     Counter(u32),
     /// The value of a loop's header while it is being solved; not in results.
     Phi(u32),
@@ -153,7 +153,7 @@ impl Polynomial {
         found
     }
 
-    /// How deep operations are nested in it.
+    /// Nesting depth of operations in it.
     pub fn depth(&self) -> u32 {
         let of = |atom: &Atom| match atom {
             Atom::Derived(_, a, b) => 1 + a.depth().max(b.depth()),

@@ -21,7 +21,7 @@ pub struct Launch<'a> {
     pub block: [u32; 3],
     /// The parameters' values by index: pointers as addresses, integers with their sign.
     pub params: &'a BTreeMap<u32, i128>,
-    /// Where the arrays of pointer parameters lie; ranges end there.
+    /// Addresses of the arrays of pointer parameters; ranges end there.
     pub allocations: &'a BTreeMap<u32, Range<u64>>,
 }
 
@@ -160,7 +160,7 @@ impl Variables {
     }
 }
 
-/// The variables of what bounds the rounds of a loop. If a thread's index is among those that are not linear, the
+/// The variables of the bound on a loop's rounds. If a thread's index is among those that are not linear, the
 /// corners of a block say nothing of the rounds.
 pub(crate) fn bound_variables(affine: &Affine, at: usize) -> Variables {
     let mut found = Variables::default();
@@ -346,12 +346,12 @@ impl Corners<'_> {
         }
         let start = left - right;
         let fails = fails_at(relation, start, next_left - next_right - start);
-        // A loop that would not end has not been come to.
+        // A loop that would not end has not been reached.
         fails.or_else(|| self.affine.loops[at].ends_at_equality().then_some(-1))
     }
 }
 
-/// The smallest k ≥ 0 for which `start + k * step` does not compare with zero as told.
+/// The smallest k ≥ 0 for which the given comparison of `start + k * step` with zero does not hold.
 pub(crate) fn fails_at(relation: Relation, start: i128, step: i128) -> Option<i128> {
     // k at which a falling number of this start is negative no more.
     let rises = |start: i128, step: i128| match (start >= 0, step > 0) {

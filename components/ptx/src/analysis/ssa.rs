@@ -10,7 +10,7 @@ use super::cfg::{ControlFlow, Flow};
 use super::dominance::Dominators;
 use crate::syntax::ast::{Function, Instruction, OperandKind, Statement, StatementKind, StorageSpace};
 
-/// A value; `UNDEFINED` is what was never written.
+/// A value; `UNDEFINED` is one that was never written.
 pub type ValueId = u32;
 
 /// The value of a register that nothing has written.
@@ -69,7 +69,7 @@ pub struct Step {
 pub struct Phi {
     /// The value.
     pub result: ValueId,
-    /// Predecessor and what it brings.
+    /// Predecessor and the value from it.
     pub arguments: Vec<(u32, ValueId)>,
 }
 
@@ -294,7 +294,7 @@ impl Ssa {
         self.flow.block_of[pc as usize]
     }
 
-    /// Whether control can come to a block.
+    /// Whether control can reach a block.
     pub fn is_reached(&self, block: u32) -> bool {
         block == 0 || self.dominators.parent[block as usize].is_some()
     }

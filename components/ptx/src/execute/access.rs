@@ -38,7 +38,7 @@ pub struct Access {
     pub kind: AccessKind,
     /// Must not be answered from a cache that others do not see.
     pub volatile: bool,
-    /// How far it acquires.
+    /// The scope of its acquire.
     pub acquires: Reach,
     /// Its cache operator.
     pub cache: CacheOperator,

@@ -23,7 +23,7 @@ pub(super) struct Frame {
     returned: u32,
     frame_row: usize,
     local_base: u64,
-    /// Where the saved rows and predicates begin, if the function was running already.
+    /// The beginnings of the saved rows and predicates, if the function was running already.
     saved: Option<(usize, usize)>,
 }
 

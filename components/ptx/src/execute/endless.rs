@@ -1,10 +1,11 @@
 //! Loops that provably do not end.
 //!
-//! A copy of a warp runs ahead without time, on copies of its block's shared memory and of its own local memory. Where it comes
-//! back to a state in which it was, and has meanwhile neither read what somebody else or time can change nor done what others see,
-//! it goes round forever. Words of shared memory can be changed by the other warps of the block, so a warp that reads them is
-//! endless if all others have ended, wait at barriers, or go round forever themselves, and none of them writes what another one
-//! reads. Whatever touches global memory, a clock, a barrier or a texture proves nothing: somebody may come and change it.
+//! A copy of a warp runs ahead without time, on copies of its block's shared memory and of its own local
+//! memory. Where it comes back to a state in which it was, and has meanwhile neither read values that others
+//! or time can change nor had an effect that others see, it goes round forever. Words of shared memory can be
+//! changed by the other warps of the block, so a warp that reads them is endless if all others have ended,
+//! wait at barriers, or go round forever themselves, and none of them writes a word that another one reads.
+//! An access to global memory, a clock, a barrier or a texture proves nothing: others may change it.
 //!
 //! This costs nothing until it is requested. The executor of a warp requests it when the warp has executed a
 //! power of two of instructions, [`FIRST_LOOK`] or more, with a budget that is a part of them ([`budget`]).
@@ -19,7 +20,7 @@ use round::{Round, lanes_of};
 /// Instructions after which a warp is looked at for the first time.
 pub const FIRST_LOOK: u64 = 1 << 16;
 
-/// How far a copy runs ahead of a warp that has executed `executed` instructions.
+/// Number of instructions that a copy runs ahead of a warp that has executed `executed`.
 pub fn budget(executed: u64) -> u64 {
     (executed / 16).max(4096)
 }
@@ -70,7 +71,7 @@ pub enum Verdict {
     Later,
 }
 
-/// Why nothing is proven of a warp.
+/// The reason why nothing is proven of a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unproven {
     /// It may end.
@@ -182,7 +183,7 @@ impl Moment<'_> {
         }
     }
 
-    /// Why the other warps of a block change nothing.
+    /// The reason why the other warps of a block change nothing.
     fn company(&self, warp: usize, looping: &[usize]) -> String {
         let which = |wanted: &dyn Fn(&Doing) -> bool| -> Vec<usize> {
             (0..self.warps.len()).filter(|index| *index != warp && wanted(&self.warps[*index])).collect()

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::execute::texture::Textures;
 
-/// Where shared and local memory appear among generic addresses.
+/// Windows of shared and local memory among generic addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Windows {
     /// First generic address of the shared window.

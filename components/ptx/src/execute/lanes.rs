@@ -12,7 +12,7 @@ use crate::isa::float::{self, Mode};
 use crate::isa::{LaneOp, integer, table};
 use crate::program::{Action, CONSTANT, Instruction, Row};
 
-/// Where operands are.
+/// Places of operands.
 #[derive(Clone, Copy)]
 pub(crate) struct Operands {
     /// The warp's rows.
@@ -73,7 +73,7 @@ unsafe fn with_avx2(operands: Operands, instruction: &Instruction, mask: u32) ->
     unsafe { body(operands, instruction, mask) }
 }
 
-/// How an operand is read.
+/// The source of an operand.
 trait Source {
     type Value;
     type Place: Copy;
@@ -81,7 +81,7 @@ trait Source {
     unsafe fn get(place: Self::Place, lane: usize) -> Self::Value;
 }
 
-/// How a result is written to scratch.
+/// The destination of a result, by way of scratch.
 trait Sink {
     type Value;
     unsafe fn put(scratch: *mut u32, lane: usize, value: Self::Value);
@@ -107,9 +107,8 @@ macro_rules! integers {
             type Value = $ty;
             #[inline(always)]
             unsafe fn put(scratch: *mut u32, lane: usize, value: $ty) {
-                // Narrow results fill their row with zeros or the sign, so that a register wider than
-                // the type holds what PTX says.
-                // SAFETY: scratch has 32 words of either size.
+                // Narrow results fill their row with zeros or the sign, so that a register wider than the
+                // type holds the value that PTX requires. SAFETY: scratch has 32 words of either size.
                 unsafe { *scratch.cast::<$word>().add(lane) = value as $widen as $word }
             }
         }

@@ -1,4 +1,4 @@
-//! The storey of execution: a warp, what it sees around it, and what can be said of warps that do not go on.
+//! The execution layer: a warp, its environment, and reports on warps that do not continue.
 //!
 //! A warp has its registers and its SIMT stack, and executes an instruction at a time.
 //! Divergence follows GPGPU-Sim: the taken side runs first, and a branch leaves an entry for its
@@ -55,7 +55,7 @@ pub enum Issue {
     Branch,
     /// The warp reached a barrier. Its owner lets it continue with [`Warp::pass_barrier`].
     Barrier {
-        /// Which of the CTA's barriers.
+        /// The barrier, among the CTA's.
         id: u32,
         /// Threads that the barrier waits for; all of the CTA if not given.
         count: Option<u32>,
@@ -64,7 +64,7 @@ pub enum Issue {
         /// For `bar.red`, how the warp's threads vote.
         votes: Option<Votes>,
     },
-    /// Later accesses must wait until earlier ones can be seen, and see what the order says.
+    /// Later accesses must wait until earlier ones are visible, and see all that the order requires.
     Fence(Order),
     /// The access is filled in. A load's registers wait for [`Warp::complete_load`].
     Memory,
@@ -121,7 +121,7 @@ pub struct Warp {
     exited: u32,
     poll: Poll,
     index: u32,
-    /// How often `bar.warp.sync` was executed.
+    /// Number of `bar.warp.sync` executed.
     meetings: u32,
     predicates: Vec<u32>,
     lanes: LaneFunction,
@@ -140,7 +140,7 @@ pub struct Warp {
     /// Parameters of calls: those of the function that runs begin at `frame_row`.
     frame: Vec<Row>,
     frame_row: usize,
-    /// Where its local memory begins.
+    /// Address of its local memory.
     local_base: u64,
     saved_rows: Vec<Row>,
     saved_predicates: Vec<u32>,
@@ -459,7 +459,7 @@ impl Warp {
         }
     }
 
-    /// Where the addresses of a space begin.
+    /// The base address of a space.
     fn base_of(&self, base: Base, env: &CtaEnvironment) -> u64 {
         match base {
             Base::Shared => env.windows.shared,

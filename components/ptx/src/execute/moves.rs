@@ -43,7 +43,7 @@ impl Warp {
         }
     }
 
-    /// Whether a generic address lies in a window; global memory is what lies in none.
+    /// Whether a generic address lies in a window; an address in none is global memory.
     pub(super) fn in_space(
         &mut self,
         kernel: &Kernel,

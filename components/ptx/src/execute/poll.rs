@@ -72,7 +72,8 @@ impl Warp {
         Some(step)
     }
 
-    /// The word that a [`PollStep::Load`] has loaded. If it is another one, what follows is executed.
+    /// The word that a [`PollStep::Load`] has loaded. If it is another one, the following instructions are
+    /// executed.
     ///
     /// # Panics
     /// If the kernel is not the one the warp was made for.

@@ -1,8 +1,8 @@
 //! The text that `vprintf` writes: a format and a buffer of arguments, as CUDA lays them out.
 //!
-//! Every argument lies at a multiple of its own size: 4 bytes for what is an `int` or smaller, 8 for `long`
-//! and `long long`, `double` and pointers. Conversions are those of CUDA's `printf`; `%s` follows a pointer
-//! into memory. A conversion that is none is written as it stands, as CUDA does.
+//! Every argument lies at a multiple of its own size: 4 bytes for an `int` or smaller, 8 for `long` and `long
+//! long`, `double` and pointers. Conversions are those of CUDA's `printf`; `%s` follows a pointer into
+//! memory. An invalid conversion is written unchanged, as CUDA does.
 
 use crate::execute::Access;
 
@@ -12,7 +12,7 @@ pub type ReadByte<'a> = &'a mut dyn FnMut(usize, u64) -> Option<u8>;
 /// No string or format is longer; a missing end must not run through all of memory.
 const LONGEST: usize = 1 << 16;
 
-/// Appends what the lanes of a `vprintf` write, lowest lane first, and gives the number of arguments of each;
+/// Appends the output of a `vprintf`'s lanes, lowest lane first, and gives the number of arguments of each;
 /// the error is the lane and the address that could not be read.
 pub fn print(access: &Access, read: ReadByte<'_>, output: &mut String) -> Result<[u32; 32], (usize, u64)> {
     let mut counts = [0; 32];
@@ -37,7 +37,7 @@ pub fn print(access: &Access, read: ReadByte<'_>, output: &mut String) -> Result
 struct Line<'r, 'f> {
     lane: usize,
     read: &'r mut (dyn FnMut(usize, u64) -> Option<u8> + 'f),
-    /// Where the next argument lies.
+    /// Address of the next argument.
     next: u64,
     count: u32,
 }

@@ -21,7 +21,7 @@ pub struct RangeCall {
 }
 
 impl Access {
-    /// The call that [`Issue::Range`] told of.
+    /// The call of an [`Issue::Range`].
     pub fn range(&self) -> RangeCall {
         let [array, low, high, flags, ..] = self.addresses;
         RangeCall { array, low, high, reads: flags & 1 != 0, writes: flags & 2 != 0 }

@@ -1,4 +1,4 @@
-//! Whether a warp is where it was before: the same paths, and the same values in all registers that decide what it does.
+//! Whether a warp is where it was before: the same paths, and the same values in all deciding registers.
 //!
 //! Registers that decide are those that a branch, a guard of one, an address or a stored value depends on, by way of any of the
 //! instructions in question. A register that only counts beside them never decides, so it may differ.
@@ -12,7 +12,7 @@ use crate::program::{Action, Kernel, RegisterPlace, Special};
 pub(crate) enum Part {
     /// It computes registers from registers.
     Computes,
-    /// It decides where the warp goes, or what it accesses.
+    /// It decides the warp's path, or an address.
     Decides,
     /// It depends on time or on others, or they see it.
     Outside,
@@ -92,7 +92,7 @@ impl Warp {
         self.poll = Poll::NONE;
     }
 
-    /// Whether what it does from here on is what it did from an earlier state on, as far as registers say.
+    /// Whether its behaviour from here on is that from an earlier state on, as far as registers say.
     pub(crate) fn repeats(&self, earlier: &Warp, deciding: &Deciding) -> bool {
         let path = |warp: &Warp| {
             let Warp { pc, reconvergence, mask, exited, function, floor, returned, voting, .. } = warp;

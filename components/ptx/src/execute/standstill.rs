@@ -7,14 +7,14 @@ use crate::program::Kernel;
 /// The barrier at which a warp waits, and the instruction that made it wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Waiting {
-    /// Which of the block's barriers.
+    /// The barrier, among the block's.
     pub barrier: u32,
     /// The instruction.
     pub pc: u32,
 }
 
-/// Says which warps wait where. Those that are nowhere in `warps` have ended; `arrived` tells of a barrier how many
-/// threads have come and how many it waits for.
+/// Says which warps wait where. Those that are nowhere in `warps` have ended; `arrived` gives for a barrier
+/// the number of threads that have come and the number that it waits for.
 ///
 /// # Panics
 /// If an instruction is none of the kernel's.

@@ -1,4 +1,4 @@
-//! Runs of instructions that only compute, without a word to the outside between them: most of what a kernel executes.
+//! Runs of instructions that only compute, without interaction between them: most of a kernel's execution.
 
 use super::Warp;
 use crate::program::{Action, Kernel};

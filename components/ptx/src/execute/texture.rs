@@ -17,7 +17,7 @@ pub enum AddressMode {
     Wrap,
 }
 
-/// How a channel is stored.
+/// The format of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the names are the types")]
 pub enum Channel {
@@ -52,13 +52,13 @@ pub struct Texture {
     pub channel: Channel,
     /// Integers of 8 or 16 bits are read as fractions: 0 to 1, or -1 to 1 if they have a sign.
     pub fractions: bool,
-    /// Interpolates between texels; only what is read as floats can be.
+    /// Interpolates between texels; only textures that are read as floats can be.
     pub linear: bool,
     /// Coordinates run from 0 to 1 instead of to the size.
     pub normalized: bool,
     /// The texels beyond the edge in x, y and z.
     pub address: [AddressMode; 3],
-    /// Where the texels begin in device memory: x fastest, channels of a texel together, little endian.
+    /// Address of the texels in device memory: x fastest, channels of a texel together, little endian.
     pub texels: u64,
 }
 
@@ -147,7 +147,7 @@ impl Texture {
     /// The texel of a whole coordinate, which may lie beyond an edge.
     fn inside(&self, x: f32, axis: usize) -> u32 {
         let size = i64::from(self.size[axis].max(1));
-        // Rust's conversion saturates, and makes 0 of what is no number.
+        // Rust's conversion saturates, and makes 0 of NaN.
         let index = x as i64;
         let wraps = self.normalized && self.address[axis] == AddressMode::Wrap;
         (if wraps { index.rem_euclid(size) } else { index.clamp(0, size - 1) }) as u32
@@ -186,7 +186,7 @@ impl Texture {
 mod tests {
     use super::*;
 
-    /// Where texels begin.
+    /// Address of the texels.
     const BASE: u64 = 4096;
 
     /// Every texel is its own number.

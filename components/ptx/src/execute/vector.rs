@@ -19,7 +19,7 @@ macro_rules! twice {
                     body($($argument),*)
                 }
                 if has_avx2() {
-                    // SAFETY: the host has what the function was compiled for.
+                    // SAFETY: the host has the features that the function was compiled for.
                     return unsafe { with_avx2($($argument),*) };
                 }
             }

@@ -9,7 +9,7 @@ use super::{ExecError, Issue, Warp, blend, fault};
 use crate::isa::warp::{self, Reduction, WarpOp};
 use crate::program::{Action, Instruction, Kernel, NONE, Row};
 
-/// How the threads of a CTA answered at a barrier that counts predicates.
+/// Answers of a CTA's threads at a barrier that counts predicates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Votes {
     /// Threads whose predicate was true.
@@ -26,8 +26,8 @@ impl Votes {
     }
 }
 
-/// A barrier that a part of a warp executes. The manual (PTX ISA 9.7.13.1) leaves undefined what comes of it, except for
-/// barriers that are not `.aligned`, from sm_70 on.
+/// A barrier that a part of a warp executes. The manual (PTX ISA 9.7.13.1) leaves its result undefined,
+/// except for barriers that are not `.aligned`, from sm_70 on.
 #[cold]
 fn alone(kernel: &Kernel, instruction: &Instruction, lanes: u32, absent: u32) -> Box<ExecError> {
     let why = if instruction.aligned || kernel.target() < 70 {

@@ -1,4 +1,4 @@
-//! One CTA after another: warps in turns, barriers, and what an access finds in flat memories.
+//! One CTA after another: warps in turns, barriers, and accesses to flat memories.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
@@ -444,7 +444,7 @@ impl<'a> Cta<'a> {
         Box::new(ExecError { line: self.kernel.instructions()[*pc as usize].line, lane, message })
     }
 
-    /// Notes that lanes have read what nobody has written.
+    /// Notes that lanes have read unwritten bytes.
     #[cold]
     fn unwritten(
         &mut self,

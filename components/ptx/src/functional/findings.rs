@@ -44,7 +44,8 @@ pub(super) struct Findings {
 }
 
 impl Findings {
-    /// Counts a mistake of several threads; not if it is the first of its sort, which [`Findings::begin`] tells.
+    /// Counts a mistake of several threads; not if it is the first of its sort, as [`Findings::begin`]
+    /// reports.
     #[cold]
     pub(super) fn count(&mut self, check: Check, lines: [u32; 2], threads: u32) -> bool {
         let known = self.places.get(&(check, lines)).copied();
@@ -65,7 +66,7 @@ impl Findings {
     }
 }
 
-/// A warp that did what a message says.
+/// A warp whose mistake the message describes.
 pub(super) fn mistake(
     kernel: &Kernel,
     ctaid: [u32; 3],

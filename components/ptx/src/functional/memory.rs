@@ -23,7 +23,7 @@ pub struct FlatMemory {
     /// Accessible pieces, in ascending order.
     pieces: Vec<Piece>,
     freed: Vec<Allocation>,
-    /// Note what is touched.
+    /// Note touched bytes.
     watched: bool,
 }
 
@@ -31,7 +31,7 @@ pub struct FlatMemory {
 #[derive(Clone, Debug)]
 struct Piece {
     name: String,
-    /// Where it lies in the bytes.
+    /// Its offset in the bytes.
     range: Range<usize>,
     /// Absent where every byte has been written.
     shadow: Option<Shadow>,
@@ -46,7 +46,7 @@ pub(super) struct Found<'a> {
     pub(super) start: u64,
     pub(super) bytes: &'a mut [u8],
     pub(super) shadow: &'a mut Option<Shadow>,
-    /// Where what is touched is noted, if it is.
+    /// The record of touched bytes, if it is kept.
     pub(super) touched: Option<&'a mut Touched>,
     pub(super) rights: Rights,
 }
@@ -94,9 +94,9 @@ impl FlatMemory {
         })
     }
 
-    /// Memory that begins at address 0 and has no allocations: those of a device whose addresses somebody else gives out come with
-    /// [`FlatMemory::map`]. `make` gives the bytes that nobody has written; a direct reader of the bytes
-    /// touches them first.
+    /// Memory that begins at address 0 and has no allocations: those of a device whose addresses are given
+    /// out elsewhere come with [`FlatMemory::map`]. `make` gives the bytes that nobody has written; a direct
+    /// reader of the bytes touches them first.
     pub fn of_device(make: FirstBytes) -> Self {
         FlatMemory { base: 0, first: Some(FirstTouch::new(make)), ..FlatMemory::new(0) }
     }
@@ -189,7 +189,7 @@ impl FlatMemory {
         self.base + start as u64
     }
 
-    /// Somebody has written a range of the allocation that begins at an address.
+    /// A range of the allocation that begins at an address has been written.
     pub fn written(&mut self, address: u64, range: Range<usize>) {
         if let Some(piece) = self.piece(address) {
             let shadow = &mut self.pieces[piece].shadow;
@@ -207,7 +207,7 @@ impl FlatMemory {
         }
     }
 
-    /// From now on notes what kernels touch.
+    /// From now on, notes the bytes that kernels touch.
     pub fn watch(&mut self) {
         self.watched = true;
     }

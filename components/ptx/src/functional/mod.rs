@@ -1,4 +1,5 @@
-//! The storey of launches: a whole grid on a flat memory, without time: for tests, and to see what a program computes.
+//! The layer of launches: a whole grid on a flat memory, without time: for tests, and to see a program's
+//! results.
 //!
 //! CTAs run one after another, the warps of a CTA in turns, so a CTA that waits for another one never
 //! ends; [`Options::limit`] and [`Options::interrupt`] stop it.
@@ -33,7 +34,7 @@ pub use touched::{Conflict, Touched};
 /// thousandth of them; a hardware SM would work on it for several seconds.
 pub const DEFAULT_LIMIT: u64 = 10_000_000_000;
 
-/// How to run.
+/// Options of a run.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Shared memory that the launch adds.
@@ -47,7 +48,7 @@ pub struct Options {
     pub baseline: bool,
     /// Keep the ranges that the kernel sets and releases; they mean nothing otherwise.
     pub ranges: bool,
-    /// Where shared and local memory appear among generic addresses: where no allocation lies.
+    /// Windows of shared and local memory among generic addresses: outside of all allocations.
     pub windows: Windows,
     /// Textures for fetches.
     pub textures: Arc<Textures>,
@@ -86,7 +87,7 @@ pub struct Statistics {
 pub struct ToldRange {
     /// `%ctaid` of the block.
     pub ctaid: [u32; 3],
-    /// Which of the two.
+    /// The function called.
     pub action: RangeAction,
     /// The call.
     pub call: RangeCall,
@@ -103,7 +104,7 @@ impl<'a> Grid<'a> {
     /// Prepares a launch of a kernel whose module is loaded.
     ///
     /// # Errors
-    /// When the launch cannot be, whatever its kernel does.
+    /// If the launch is impossible, regardless of its kernel.
     pub fn new(
         kernel: &'a Kernel,
         grid: [u32; 3],
@@ -133,7 +134,7 @@ impl<'a> Grid<'a> {
     /// Runs a CTA, from its first instruction to its last; breaks if it was interrupted.
     ///
     /// # Errors
-    /// When the kernel does what it must not.
+    /// If the kernel makes a mistake.
     pub fn run_cta(
         &mut self,
         ctaid: [u32; 3],
@@ -142,10 +143,10 @@ impl<'a> Grid<'a> {
         self.run_observed(ctaid, memory, &mut ())
     }
 
-    /// The same, with somebody who looks on.
+    /// The same, with an observer.
     ///
     /// # Errors
-    /// When the kernel does what it must not.
+    /// If the kernel makes a mistake.
     pub fn run_observed(
         &mut self,
         ctaid: [u32; 3],
@@ -181,7 +182,7 @@ pub fn ctas(grid: [u32; 3]) -> impl Iterator<Item = [u32; 3]> {
 /// Loads a kernel's module and runs every CTA of a grid, or those up to an interruption.
 ///
 /// # Errors
-/// When the launch cannot be, or the kernel does what it must not.
+/// If the launch is impossible, or the kernel makes a mistake.
 pub fn run(
     kernel: &Kernel,
     grid: [u32; 3],

@@ -8,10 +8,10 @@
 //! sm_70 on only `bar.warp.sync` does (of any mask, so as to accuse nobody wrongly). Within one instruction,
 //! threads that store different values to one place race.
 //!
-//! Atomics do not race with each other. Neither do writes that leave what another thread wrote as it is. A volatile access is
-//! like any other. Of the threads that have read a byte, or changed it by atomics, two warps are remembered: enough for
-//! barriers of a whole block; among partial ones a race with a third may be missed. No order is ever assumed away, so what is
-//! reported is a race.
+//! Atomics do not race with each other. Neither do writes that leave what another thread wrote as it is. A
+//! volatile access is like any other. Of the threads that have read a byte, or changed it by atomics, two
+//! warps are remembered: enough for barriers of a whole block; among partial ones a race with a third may be
+//! missed. No order is ever assumed away, so every report is a race.
 
 use crate::execute::{Access, AccessKind};
 
@@ -82,7 +82,7 @@ pub(super) struct Race {
     /// The lane of the access under way, and the byte.
     pub(super) lane: u32,
     pub(super) byte: u64,
-    /// The other access, and what it does.
+    /// The other access, and its kind.
     pub(super) other: Mark,
     pub(super) did: &'static str,
 }
@@ -97,7 +97,7 @@ pub(super) struct Races {
     /// Clocks of the warps that have arrived at each barrier, and of those that have ended.
     arrived: [Clock; 16],
     ended: Clock,
-    /// How often the threads of each warp have met.
+    /// Number of meetings of each warp's threads.
     met: [u32; WARPS],
     found: Vec<Race>,
 }
@@ -154,14 +154,14 @@ impl Races {
         learn(&mut self.ended, &self.clocks[warp]);
     }
 
-    /// How often the threads of a warp have met up to now.
+    /// Number of meetings of a warp's threads until now.
     pub(super) fn meet(&mut self, warp: usize, meetings: u32) {
         let before = std::mem::replace(&mut self.met[warp], meetings);
         self.clocks[warp][warp] += meetings.wrapping_sub(before);
     }
 
-    /// Learns of an access of a warp to shared memory, which still holds what it held before. Gives its races, one a lane
-    /// at most.
+    /// Records an access of a warp to shared memory, which still holds the old bytes. Gives its races, one a
+    /// lane at most.
     pub(super) fn note(&mut self, access: &Access, warp: usize, shared: &[u8]) -> &[Race] {
         self.found.clear();
         if access.kind == AccessKind::Store && !access.contiguous {
@@ -227,7 +227,7 @@ impl Races {
         atomic.and_then(|&atomic| by(atomic, "changes it"))
     }
 
-    /// Whether an access comes before what this lane does now.
+    /// Whether an access comes before this lane's current one.
     fn is_ordered(&self, mark: Mark, warp: usize, lane: u32) -> bool {
         let known = self.clocks[warp][mark.warp()];
         if mark.is_none() {
@@ -240,7 +240,7 @@ impl Races {
     }
 }
 
-/// Takes over what another one knows.
+/// Takes over another one's knowledge.
 fn learn(clock: &mut Clock, other: &Clock) {
     for (known, more) in clock.iter_mut().zip(other) {
         *known = (*known).max(*more);

@@ -1,4 +1,4 @@
-//! Which bytes of a memory somebody has written: one bit a byte, forgotten once there is nothing left to find.
+//! The written bytes of a memory: one bit a byte, forgotten once there is nothing left to find.
 
 use std::ops::Range;
 
@@ -74,8 +74,8 @@ impl Shadow {
         (!self.is_complete()).then_some(self)
     }
 
-    /// Learns of an access by those lanes, which lie in a memory that begins at `base`, a multiple of 16. Gives the
-    /// lanes that read what nobody has written.
+    /// Records an access by those lanes, which lie in a memory that begins at `base`, a multiple of 16. Gives
+    /// the lanes that read unwritten bytes.
     #[inline]
     pub(super) fn note(&mut self, access: &Access, lanes: u32, base: u64) -> u32 {
         if access.contiguous && lanes != 0 {

@@ -1,4 +1,4 @@
-//! Bytes that are zero and cost memory only where somebody has written: pages of the operating system.
+//! Bytes that are zero and cost memory only where they have been written: pages of the operating system.
 
 use std::fmt;
 use std::io;
@@ -43,7 +43,8 @@ impl Space {
         self.grow_with(length, std::iter::once(0..self.length));
     }
 
-    /// Grows to a length with zero bytes, and keeps these ranges of what was there: where it moves, the rest is zero again.
+    /// Grows to a length with zero bytes, and keeps these ranges of the old bytes: where it moves, the rest
+    /// is zero again.
     ///
     /// # Panics
     /// As [`Space::grow`].

@@ -1,4 +1,4 @@
-//! Which bytes of an allocation a launch has read, written and changed by atomics.
+//! Bytes of an allocation that a launch has read, written and changed by atomics.
 
 use std::ops::Range;
 

@@ -1,6 +1,6 @@
 //! The rest of the instruction table: instructions that are no function of one lane alone.
 //!
-//! A row gives what the instruction is, its operands as the manual prints them, the unit and latency class
+//! A row gives the instruction's meaning, its operands as the manual prints them, the unit and latency class
 //! that a timing model books it on, the manual's section and its spellings, as in [`table`](super::table).
 //! The modifiers of loads, stores and atomics multiply to thousands of spellings: their rows name the first
 //! word only, and `isa/memory.rs` reads the others.

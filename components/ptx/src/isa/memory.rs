@@ -264,7 +264,8 @@ pub(crate) fn modifiers(opcode: &str) -> Result<Modifiers, String> {
     Ok(found)
 }
 
-/// Whether a word says what an instruction orders, or that its access is performed once and as it is written.
+/// Whether a word gives the order of an instruction, or says that its access is performed once and as it is
+/// written.
 fn is_strong(name: &str, word: &str) -> bool {
     match name {
         "ld" => matches!(word, "relaxed" | "acquire" | "mmio"),

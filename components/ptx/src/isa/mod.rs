@@ -1,4 +1,5 @@
-//! The storey of the instruction set: the table, the units and spaces that instructions use, and the lane-wise helpers.
+//! The layer of the instruction set: the table, the units and spaces that instructions use, and the lane-wise
+//! helpers.
 
 pub(crate) mod conversions;
 pub(crate) mod float;
@@ -77,7 +78,7 @@ pub enum Latency {
     Exit,
 }
 
-/// How a lane-wise operation reads an operand.
+/// The reading of an operand by a lane-wise operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LaneType {
     /// A number of this many bits; up to 32 live in one row, 64 in two.

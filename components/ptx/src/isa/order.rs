@@ -1,9 +1,10 @@
 //! The order that an instruction imposes on its thread's memory accesses (PTX ISA 8, memory consistency
 //! model).
 //!
-//! A release makes the accesses before it visible to those that see it; an acquire makes what a release has made visible, visible to
-//! the accesses behind it. Both reach as far as their scope. The model holds for modules whose `.target` is `sm_70` or later; in
-//! those for earlier GPUs nothing acquires or releases, and a fence only waits for the accesses of its own warp.
+//! A release makes the accesses before it visible to those that see it; an acquire makes the accesses that a
+//! release has made visible, visible to the accesses behind it. Both reach as far as their scope. The model
+//! holds for modules whose `.target` is `sm_70` or later; in those for earlier GPUs nothing acquires or
+//! releases, and a fence only waits for the accesses of its own warp.
 
 /// The first target for which the memory consistency model holds.
 pub(crate) const FIRST_TARGET: u32 = 70;
@@ -34,7 +35,7 @@ impl Reach {
 /// The order of an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Order {
-    /// Accesses behind it see what a release that it saw has made visible.
+    /// Accesses behind it see the accesses that a release which it saw has made visible.
     pub acquires: Reach,
     /// Accesses before it are performed before it is.
     pub releases: Reach,

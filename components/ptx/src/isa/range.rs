@@ -1,9 +1,9 @@
-//! The two functions by which a kernel says what a thread block may touch: `__claim_range` before the block runs, and
-//! `__release_range` when it has ended.
+//! The two functions by which a kernel announces the bytes that a thread block may touch: `__claim_range`
+//! before the block runs, and `__release_range` when it has ended.
 //!
 //! They are known by name, as `vprintf` is. Their effect on pages is outside this crate.
 
-/// Which of the two functions is called.
+/// The function called, of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RangeAction {
     /// The block will touch the range.

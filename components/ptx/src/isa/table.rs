@@ -1,14 +1,14 @@
 //! The instruction table (PTX ISA 9.7): every lane-wise operation in one row.
 //!
-//! A row gives the operation's name, its operands and result, what it computes in one lane, the unit
-//! and latency class that a timing model books it on, the manual's section and its spellings. The
-//! enumeration, the decoder's dictionary and the executor's dispatch are all made from these rows, so
-//! an operation that one of them lacks does not compile.
+//! A row gives the operation's name, its operands and result, its computation in one lane, the unit and
+//! latency class that a timing model books it on, the manual's section and its spellings. The enumeration,
+//! the decoder's dictionary and the executor's dispatch are all made from these rows, so an operation that
+//! one of them lacks does not compile.
 //!
 //! Operand types say how a register's bits are read: `F` and `D` are `f32` and `f64`, `Z` is `f32` with
-//! subnormals flushed to zero, `P` a predicate; a result of type `F`, `Z` or `D` makes every NaN
-//! the canonical one, so that hosts agree. In a spelling, `{a|b}` stands for
-//! either text; an alternative may be empty.
+//! subnormals flushed to zero, `P` a predicate; a result of type `F`, `Z` or `D` makes every NaN the
+//! canonical one, so that hosts agree. In a spelling, `{a|b}` matches either text; an alternative may be
+//! empty.
 //!
 //! Known deviations: `.approx` and `.full` operations are rounded correctly, or nearly so, where the hardware
 //! is off by up to a few units in the last place; its tables are not published. The payload of a NaN in double

@@ -1,10 +1,10 @@
-//! The bounds of what a block may touch of an array, as values of the graph.
+//! The bounds of a block's accesses to an array, as values of the graph.
 //!
 //! They are those of [`ranges`](crate::analysis::ranges::ranges), made shorter where that changes nothing: addresses
-//! that differ by what is the same in the whole block are one evaluation, and a variable that is multiplied with no
-//! other one gives the smaller and the larger of its two ends by itself. Only variables that are multiplied with each
-//! other, or bound each other, are looked at together, corner by corner. Those inside of a division or the like are
-//! counted through by a loop.
+//! that differ by a value common to the whole block are one evaluation, and a variable that is multiplied
+//! with no other one gives the smaller and the larger of its two ends by itself. Only variables that are
+//! multiplied with each other, or bound each other, are looked at together, corner by corner. Those inside of
+//! a division or the like are counted through by a loop.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::analysis::affine::Affine;
 use crate::analysis::polynomial::{Atom, Polynomial};
 use crate::analysis::ranges::{MOST_POINTS, Variable, Variables, is_behind};
 
-/// A step of what a profiler does, before the values that depend on it are there.
+/// A step of a profiler, before the values that depend on it are there.
 #[derive(Debug)]
 pub(super) struct CountedThrough {
     /// The slot of the variable, which takes every value from zero on.
@@ -24,7 +24,7 @@ pub(super) struct CountedThrough {
     pub(super) last: Number,
     /// Variables counted through within.
     pub(super) inner: Vec<CountedThrough>,
-    /// Slots that keep the least and the largest of what is found.
+    /// Slots that keep the least and the largest of the values found.
     pub(super) results: [(u32, Op, Number); 2],
 }
 
@@ -155,7 +155,7 @@ impl<'a> Boundaries<'a> {
         (self.values.graph.as_known(unknown) != Some(true)).then(|| self.encode(extent))
     }
 
-    /// Bounds in which what is unknown lies far on both sides, and what is nothing in the contrary order.
+    /// Bounds in which an unknown range lies far on both sides, and an empty one in the contrary order.
     fn encode(&mut self, extent: Extent) -> (Number, Number) {
         let graph = &mut self.values.graph;
         let (before, behind) = (graph.constant(-FAR), graph.constant(FAR));

@@ -61,7 +61,7 @@ pub(super) fn of_one_thread(scope: &str) -> String {
     format!("{barrier}{{\n{registers}{test}{scope}$claim_released:\n\tret;\n}}\n")
 }
 
-/// How often each number is an operand.
+/// Number of uses of each number as an operand.
 fn uses(plan: &Plan) -> BTreeMap<Number, u32> {
     let mut uses = BTreeMap::new();
     let mut open = plan.roots();
@@ -102,7 +102,7 @@ struct Code<'a> {
     site: &'a Site<'a>,
     uses: BTreeMap<Number, u32>,
     text: String,
-    /// The registers that hold what has been computed.
+    /// The registers that hold computed values.
     numbers: BTreeMap<Number, String>,
     truths: BTreeMap<Truth, String>,
     slots: BTreeMap<u32, String>,
@@ -300,7 +300,7 @@ impl Code<'_> {
         let _ = writeln!(self.text, "$claim_done{label}:");
     }
 
-    /// Computes what a number is made of, but for what depends on slots; gives whether it does.
+    /// Computes the parts of a number, but for those that depend on slots; gives whether any does.
     fn hoist(&mut self, number: Number, own: &BTreeSet<u32>, inside: &mut BTreeMap<Number, bool>) -> bool {
         if let Some(depends) = inside.get(&number) {
             return *depends;

@@ -72,7 +72,7 @@ fn region(ssa: &Ssa, block: u32) -> BTreeSet<u32> {
     found
 }
 
-/// Which values may differ between the threads of a block.
+/// Values that may differ between the threads of a block.
 fn varying(ssa: &Ssa) -> Vec<bool> {
     let mut varies = vec![false; ssa.definitions.len()];
     loop {

@@ -27,7 +27,7 @@ pub(super) enum Leaf {
     Nctaid(u8),
     /// A parameter, by index, and how many of its bytes are read.
     Param(u32, u8),
-    /// The variable of a loop, or what a loop has found.
+    /// The variable of a loop, or the result of a loop.
     Slot(u32),
 }
 
@@ -47,7 +47,7 @@ pub(super) enum Op {
     Xor,
 }
 
-/// How a value comes about.
+/// The origin of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Node {
     Constant(i64),
@@ -146,12 +146,12 @@ impl Graph {
         self.facts[number.0 as usize].near
     }
 
-    /// How a number comes about.
+    /// The origin of a number.
     pub(super) fn number(&self, number: Number) -> Node {
         self.nodes[number.0 as usize]
     }
 
-    /// How a truth comes about.
+    /// The origin of a truth.
     pub(super) fn truth(&self, truth: Truth) -> Node {
         self.nodes[truth.0 as usize]
     }
@@ -338,7 +338,7 @@ impl Graph {
         Truth(self.make(Node::Equal(a.min(b), a.max(b))))
     }
 
-    /// How a number compares with zero.
+    /// The comparison of a number with zero.
     pub(super) fn compares(&mut self, relation: Relation, a: Number) -> Truth {
         let zero = self.constant(0);
         let (truth, contrary) = match relation {

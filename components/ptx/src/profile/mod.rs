@@ -30,7 +30,7 @@ use crate::syntax::types::check_room;
 use code::{Site, scope};
 use plan::Plan;
 
-/// How semi-regular kernels are taken, whose addresses are independent of data but no polynomials.
+/// Treatment of semi-regular kernels, whose addresses are independent of data but no polynomials.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Semi {
     /// As irregular ones.
@@ -40,7 +40,7 @@ pub enum Semi {
     Enumerate,
 }
 
-/// How to profile.
+/// Options of profiling.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Treatment of semi-regular kernels.
@@ -67,13 +67,13 @@ pub struct ProfiledKernel {
     pub pre: Option<String>,
     /// Its class.
     pub class: Class,
-    /// Why it has none.
+    /// The reason why it has none.
     pub irregular: Option<Irregularity>,
     /// The arrays that its profilers report, in the order of their calls.
     pub arrays: Vec<ProfiledArray>,
 }
 
-/// The reason for which a kernel has no profilers.
+/// The reason why a kernel has no profilers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Irregularity {
     /// Line of the instruction.

@@ -10,8 +10,8 @@ use crate::analysis::ranges::{Variable, Variables, bound_variables, is_behind};
 /// Values of variables.
 pub(super) type Assignment = BTreeMap<Variable, Number>;
 
-/// A value, and what may be wrong with it: no launch that is in order divides by zero, but a bound must not depend
-/// on that.
+/// A value, and whether it may be invalid: no launch that is in order divides by zero, but a bound must not
+/// depend on that.
 #[derive(Clone, Copy)]
 pub(super) struct Value {
     pub(super) number: Number,
@@ -25,7 +25,7 @@ pub(super) struct Values<'a> {
 }
 
 impl Values<'_> {
-    /// A polynomial; `None` if it holds what no value is known of.
+    /// A polynomial; `None` if it holds an unknown value.
     pub(super) fn evaluate(&mut self, polynomial: &Polynomial, values: &Assignment) -> Option<Value> {
         let mut invalid = self.graph.known(false);
         let mut terms = Vec::new();
@@ -150,7 +150,7 @@ impl Values<'_> {
         let found = bound_variables(affine, at);
         let is_tid = |variable: &&Variable| matches!(variable, Variable::Tid(_));
         if found.every.iter().any(|variable| is_tid(&variable)) {
-            // Corners say nothing of what is no polynomial of the thread's index.
+            // Corners say nothing of a value that is no polynomial of the thread's index.
             return self.graph.constant(FAR);
         }
         let threads: Vec<Variable> = found.all.iter().filter(is_tid).copied().collect();
@@ -268,7 +268,8 @@ fn growth(polynomial: &Polynomial, affine: &Affine, variable: Variable) -> Optio
     Some(growth)
 }
 
-/// The smallest k ≥ 0 for which `start + k * step` does not compare with zero as told; far if there is none.
+/// The smallest k ≥ 0 for which the given comparison of `start + k * step` with zero does not hold; far if
+/// there is none.
 fn fails_at(graph: &mut Graph, relation: Relation, start: Number, step: Number) -> Number {
     let (zero, one, far) = (graph.constant(0), graph.constant(1), graph.constant(FAR));
     match relation {

@@ -1,4 +1,4 @@
-//! Classes of instructions, as a profiler's instruction mix tells them apart.
+//! Classes of instructions, as in a profiler's instruction mix.
 
 use super::{Action, Instruction};
 use crate::isa::{Latency, Space};

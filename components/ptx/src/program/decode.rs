@@ -99,7 +99,7 @@ fn origin(module: &Module) -> Origin {
 }
 
 /// Gives the variables of a function that outlive it their place beside those of the module: every kernel of the module has
-/// them at the same offset. Only what a kernel declares in shared memory is its own.
+/// them at the same offset. Only a kernel's declarations in shared memory are its own.
 fn hoist(function: &Function, statements: &[Statement], storage: &mut Storage, errors: &mut Vec<PtxError>) {
     for statement in statements {
         match &statement.kind {
@@ -318,7 +318,7 @@ impl<'m> Decoder<'m> {
         self.effects.push(effects);
     }
 
-    /// Prototypes may stand behind the calls that name them.
+    /// Prototypes may be behind the calls that name them.
     fn declare_prototypes(&mut self, statements: &[Statement]) {
         for statement in statements {
             match &statement.kind {

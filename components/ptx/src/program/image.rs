@@ -5,7 +5,7 @@
 
 use crate::program::{Kernel, Symbol};
 
-/// Where the variables of a module begin.
+/// Addresses of the variables of a module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VariableBases {
     /// Those in global memory.
@@ -39,8 +39,8 @@ impl Kernel {
         image(&self.global_symbols, bases)
     }
 
-    /// Puts the addresses among the first values of the `.global` variables over what these hold, which came about where
-    /// the variables lay elsewhere.
+    /// Puts the addresses among the first values of the `.global` variables over the present ones, which were
+    /// made with the variables elsewhere.
     pub fn point(&self, bytes: &mut [u8], bases: VariableBases) {
         for symbol in &self.global_symbols {
             let initial = symbol.initial_bytes(bases.globals, bases.constants);

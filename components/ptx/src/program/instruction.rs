@@ -14,7 +14,7 @@ pub(crate) const NONE: u16 = u16::MAX;
 /// Marks an operand as a row of the kernel's constants.
 pub(crate) const CONSTANT: u16 = 0x8000;
 
-/// How a comparison's truth is combined with a third predicate.
+/// The combination of a comparison's truth with a third predicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Combine {
     None,
@@ -187,9 +187,9 @@ pub struct Instruction {
     pub order: Order,
     /// The branch of a loop that waits for a word of shared memory.
     pub(crate) polls: bool,
-    /// Where a branch goes; `NO_PC` for others.
+    /// The target of a branch; `NO_PC` for others.
     pub target: u32,
-    /// Where the paths of a branch meet again; `NO_PC` if only at the end.
+    /// The reconvergence point of a branch; `NO_PC` if only at the end.
     pub reconvergence: u32,
     /// The unit it occupies.
     pub unit: Unit,

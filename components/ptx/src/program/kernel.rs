@@ -1,9 +1,9 @@
 //! A decoded kernel: all that an SM and the executor need, and text for messages only.
 //!
 //! Operands are indices of rows: a register's row in the warp, or, with the top bit set, a constant's
-//! row in the kernel. Registers share rows where liveness allows, because the footprint of a warp in
-//! the host's cache is what execution costs most; the scoreboard's ids stay those of the registers as
-//! written, so that sharing cannot show in the timing.
+//! row in the kernel. Registers share rows where liveness allows, because the footprint of a warp in the
+//! host's cache is the main cost of execution; the scoreboard's ids stay those of the registers as written,
+//! so that sharing cannot show in the timing.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ pub(crate) struct Callable {
     pub(crate) predicates: std::ops::Range<u16>,
 }
 
-/// Where a register lies among the rows, or among the predicates, of a warp.
+/// The place of a register among the rows, or among the predicates, of a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RegisterPlace {
     Predicate(u16),
@@ -79,7 +79,7 @@ pub struct Kernel {
     pub(crate) rows: u16,
     pub(crate) predicates: u16,
     pub(crate) scoreboard_registers: u16,
-    /// Where each register of the scoreboard lies.
+    /// The place of each register of the scoreboard.
     pub(crate) places: Vec<RegisterPlace>,
 }
 
@@ -96,7 +96,7 @@ impl Kernel {
         self
     }
 
-    /// A line of the PTX text for people: its file and number, and what stands there.
+    /// A line of the PTX text for people: its file and number, and its text.
     pub fn quote(&self, line: u32) -> String {
         let Origin { path, text, .. } = &self.origin;
         let place = if path.is_empty() { format!("PTX line {line}") } else { format!("{path}:{line}") };

@@ -1,4 +1,4 @@
-//! The storey of decoded kernels: from a module as written to instructions that run.
+//! The layer of decoded kernels: from a module as written to instructions that run.
 
 mod class;
 mod compile;

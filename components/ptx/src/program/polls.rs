@@ -17,7 +17,8 @@ pub(crate) fn mark(instructions: &mut [Instruction]) {
     }
 }
 
-/// Whether instructions are such a loop: none of them reads what it or a later one writes, so a round hands nothing to the next.
+/// Whether instructions are such a loop: none of them reads a register that it or a later one writes, so a
+/// round hands nothing to the next.
 fn polls(round: &[Instruction]) -> bool {
     let [load, compares @ .., branch] = round else { return false };
     let form = &load.memory;

@@ -55,7 +55,7 @@ pub struct FileAccesses {
 }
 
 impl FileAccesses {
-    /// Accesses with these numbers; those beyond what an instruction of PTX can have are left out.
+    /// Accesses with these numbers; those beyond the limit of a PTX instruction are left out.
     pub fn new(reads: impl IntoIterator<Item = u8>, writes: impl IntoIterator<Item = u8>) -> Self {
         let mut accesses = FileAccesses::default();
         accesses.all = accesses.put(reads);

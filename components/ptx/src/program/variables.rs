@@ -42,7 +42,7 @@ pub struct InitialAddress {
 }
 
 impl Symbol {
-    /// Whether an offset in its space lies in it; in what has no size lies all that follows.
+    /// Whether an offset in its space lies in it; one without a size contains all that follows.
     pub(crate) fn holds(&self, offset: u64) -> bool {
         offset.checked_sub(self.offset).is_some_and(|inside| inside < self.size || self.size == 0)
     }

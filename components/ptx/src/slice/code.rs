@@ -12,7 +12,7 @@ use crate::syntax::rewrite::{Edit, print_part};
 
 const AXES: [&str; 3] = ["x", "y", "z"];
 
-/// How twins are written.
+/// The style in which twins are written.
 pub(super) struct Style<'a> {
     pub(super) reads: &'a Reads<'a>,
     pub(super) options: &'a Options,
@@ -32,7 +32,7 @@ impl Style<'_> {
     }
 }
 
-/// The text that stands behind a function: its twin, in a kernel with the code that finds the index.
+/// The text behind a function: its twin, in a kernel with the code that finds the index.
 pub(super) fn twin(module: &Module, function: &Function, style: &Style<'_>) -> Result<String, PtxError> {
     let twin = Twin { module, function, style };
     let mut edits = vec![twin.parameters()];
@@ -182,7 +182,7 @@ impl Twin<'_> {
                 }
             }
         }
-        // Labels stand at the margin.
+        // Labels are at the margin.
         format!("{}\n\t", code.trim_end().replace("\t$", "$"))
     }
 

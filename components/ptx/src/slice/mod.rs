@@ -4,8 +4,8 @@
 //! launched with `[n, 1, 1]` blocks and six more numbers of 32 bits behind its own parameters: the index of the slice's first
 //! block (x, y, z) and the size of the grid (x, y, z), see [`Slice::arguments`]. In the twin every read of `%ctaid` gives the index that
 //! the block has in the grid, and every read of `%nctaid` the size of the grid. Functions that read them, or call others that do, have
-//! twins, too, which take what they need as further arguments. All else is the same text: shared memory, barriers, atomics,
-//! textures and variables of the module are those of `K`.
+//! twins, too, which take the needed values as further arguments. All else is the same text: shared memory,
+//! barriers, atomics, textures and variables of the module are those of `K`.
 //!
 //! The index is worked out once, in front of the kernel's first instruction (Zhong and He, TPDS 2014, section 3, "index
 //! rectification"). Blocks count x first; `first` is the slice's first block.
@@ -32,7 +32,7 @@
 //! The loop is the default because slices are short: a block lies at most `1 + n / grid.x` rows behind. In machine code of two
 //! dimensions (ptxas 11.8, `sm_35` and `sm_80`, text in steps of 8 instructions) it adds 8 instructions, and a division 16. Division is
 //! for grids that are much narrower than a slice. By [our estimate](crate::Kernel::registers_per_thread) no committed kernel takes more
-//! than one register more; `cargo xtask ptxas --slices` shows what the assembler gives them.
+//! than one register more; `cargo xtask ptxas --slices` shows the assembler's numbers.
 //!
 //! [Refused](Refusal) are kernels that know launches from each other: those that read `%gridid`, belong to clusters, or meet all of their
 //! grid at a barrier of the runtime. Blocks that wait for each other in some other way, through memory, cannot be recognised; those
@@ -83,7 +83,7 @@ impl Dimensions {
     }
 }
 
-/// How an index that lies behind the end of its row is brought back.
+/// The correction of an index that lies behind the end of its row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Carry {
     /// Row by row, in a loop.
@@ -93,7 +93,7 @@ pub enum Carry {
     Divide,
 }
 
-/// How to slice.
+/// Options of slicing.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Of the grids.
@@ -120,11 +120,11 @@ pub struct SlicedKernel {
     pub name: String,
     /// The name of the twin that runs slices, if it has one.
     pub slice: Option<String>,
-    /// Why it can have none.
+    /// The reason why it has none.
     pub refused: Option<Refusal>,
 }
 
-/// The reason for which a kernel is not sliced.
+/// The reason why a kernel is not sliced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// Line of the instruction.

@@ -1,4 +1,4 @@
-//! Which slices a grid is cut into, and what each of them is launched with.
+//! The slices of a grid, and their launch arguments.
 
 use std::num::NonZeroU32;
 
@@ -11,12 +11,13 @@ pub struct Slice {
     pub blocks: u32,
 }
 
-/// Cuts a grid of `blocks` blocks into slices of `slice` blocks, in order. The last one has what is left. Every block is in exactly one.
+/// Cuts a grid of `blocks` blocks into slices of `slice` blocks, in order. The last one has the rest. Every
+/// block is in exactly one.
 pub fn plan(blocks: u64, slice: NonZeroU32) -> impl Iterator<Item = Slice> {
     let step = u64::from(slice.get());
     let of = move |index: u64| {
         let first = index * step;
-        // A slice has 32 bits, and so has what is left of one.
+        // A slice has 32 bits, and so has the rest of one.
         Slice { first, blocks: step.min(blocks - first) as u32 }
     };
     (0..blocks.div_ceil(step)).map(of)

@@ -1,4 +1,5 @@
-//! Which functions of a module read where their block lies, and what keeps a kernel from being sliced.
+//! The functions of a module that read where their block lies, and the reasons why a kernel is not
+//! sliced.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,7 +49,7 @@ pub(super) enum Special {
 pub(super) struct Reads<'a> {
     pub(super) module: &'a Module,
     dimensions: Dimensions,
-    /// By function, what it and those that it calls directly read.
+    /// By function, the numbers that it and those that it calls directly read.
     numbers: BTreeMap<&'a str, BTreeSet<Number>>,
     /// Functions with an address: indirect calls may go to them.
     with_address: BTreeSet<&'a str>,
@@ -130,7 +131,7 @@ impl<'a> Reads<'a> {
         found
     }
 
-    /// Why a kernel cannot be sliced.
+    /// The reason why a kernel is not sliced.
     pub(super) fn refusal(&self, kernel: &'a Function) -> Option<Refusal> {
         let functions = self.reachable(kernel);
         [kernel].into_iter().chain(functions).find_map(|function| {
@@ -157,7 +158,7 @@ impl<'a> Reads<'a> {
         Refusal { line: span.place.line, instruction: words.join(" "), reason }
     }
 
-    /// Why no slice can have an instruction.
+    /// The reason why no slice can have an instruction.
     fn reason(&self, span: Span, instruction: &Instruction) -> Option<String> {
         let opcode = instruction.opcode.as_str();
         let mut words = opcode.split('.');
@@ -206,7 +207,7 @@ impl<'a> Reads<'a> {
     }
 }
 
-/// The numbers among what a special register holds.
+/// The numbers in a special register.
 pub(super) fn numbers(special: Special) -> impl Iterator<Item = Number> {
     let values = match special {
         Special::One(value) => vec![value],
@@ -269,7 +270,7 @@ fn statements(function: &Function) -> Vec<&Statement> {
     found
 }
 
-/// Functions whose names stand where no call is: in variables and in moves.
+/// Functions whose names occur outside of calls: in variables and in moves.
 fn functions_with_address(module: &Module) -> BTreeSet<&str> {
     let all: Vec<(Span, &Instruction)> = module.functions.iter().flat_map(instructions).collect();
     let called = all.iter().filter(|(_, instruction)| callee(instruction).is_none());

@@ -56,7 +56,7 @@ pub enum StorageSpace {
 /// One declaration: `.reg .b32 %r<21>`, `.shared .align 4 .b8 tile[1024]`, `.param .u64 p`.
 #[derive(Clone, Debug)]
 pub struct Variable {
-    /// Where it lives.
+    /// Its state space.
     pub space: StorageSpace,
     /// Declared `.extern`: its size is not known here.
     pub external: bool,
@@ -74,7 +74,7 @@ pub struct Variable {
     pub dimensions: Vec<Option<u64>>,
     /// Values after `=`, flattened.
     pub initial: Vec<Operand>,
-    /// Where the declaration stands.
+    /// The place of the declaration.
     pub span: Span,
 }
 
@@ -104,7 +104,7 @@ pub struct Function {
 pub struct Statement {
     /// Its kind.
     pub kind: StatementKind,
-    /// Where it stands.
+    /// Its place.
     pub span: Span,
 }
 
@@ -152,16 +152,16 @@ pub struct Guard {
     pub name: String,
     /// `@!p`.
     pub negated: bool,
-    /// Where the name stands.
+    /// The place of the name.
     pub span: Span,
 }
 
-/// An operand and where it stands.
+/// An operand and its place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operand {
     /// Its kind.
     pub kind: OperandKind,
-    /// Where it stands.
+    /// Its place.
     pub span: Span,
 }
 

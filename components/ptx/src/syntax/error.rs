@@ -22,7 +22,7 @@ impl PtxError {
         PtxError { line: place.line, column: place.column, message: message.into(), expected: None }
     }
 
-    /// The same error with what would have been right.
+    /// The same error with the correct form.
     pub(crate) fn expecting(mut self, expected: impl Into<String>) -> Self {
         self.expected = Some(expected.into());
         self

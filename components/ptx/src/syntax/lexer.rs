@@ -2,7 +2,7 @@
 //!
 //! A word carries its dots (`add.s32`, `%tid.x`, `.param`): PTX allows no blank inside an opcode, so
 //! cutting it here would only make the parser glue it together again. Comments and blanks are not
-//! tokens; they are what lies between two tokens' spans, so the text can be printed back exactly.
+//! tokens; they lie between two tokens' spans, so the text can be printed back exactly.
 
 use crate::syntax::error::{Place, PtxError};
 
@@ -21,7 +21,7 @@ pub enum TokenKind {
     End,
 }
 
-/// A token and where it stands.
+/// A token and its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
     /// Its kind.

@@ -1,4 +1,4 @@
-//! The storey of text: tokens, the module as it is written, and what can be wrong with it.
+//! The text layer: tokens, the module as it is written, and errors in it.
 
 pub mod ast;
 pub mod error;

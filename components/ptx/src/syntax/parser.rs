@@ -1,7 +1,7 @@
 //! Tokens to a module, by recursive descent (PTX ISA 4 and 5; directives, section 11).
 //!
-//! The parser knows the shape of statements and nothing of what opcodes mean. After an error it
-//! continues behind the next `;` or at the next closing brace, so that one run reports what it can.
+//! The parser knows the shape of statements and nothing of the meaning of opcodes. After an error it
+//! continues behind the next `;` or at the next closing brace, so that one run reports all it can.
 
 mod functions;
 mod operands;
@@ -158,7 +158,7 @@ impl<'a> Parser<'a> {
         Span { start: start.start, end: last.end, place: start.place }
     }
 
-    /// Moves behind the next `;`, or to a brace that may close what is open.
+    /// Moves behind the next `;`, or to a brace that may close an open one.
     fn recover(&mut self) {
         loop {
             match self.kind() {
@@ -209,7 +209,7 @@ impl<'a> Parser<'a> {
                 }
                 Ok(())
             }
-            // Debug information says nothing about what the program does.
+            // Debug information says nothing about the program's behaviour.
             ".file" | ".loc" => {
                 self.skip_line(line);
                 Ok(())
@@ -408,7 +408,7 @@ impl<'a> Parser<'a> {
                 }
                 ".v2" => variable.vector = 2,
                 ".v4" => variable.vector = 4,
-                // `.ptr` describes what a pointer parameter points to; the value is a plain address.
+                // `.ptr` describes the target of a pointer parameter; the value is a plain address.
                 ".ptr" | ".global" | ".shared" | ".const" | ".local" => {}
                 text => match element_size(&text[1..]) {
                     Some(_) if variable.element.is_empty() => variable.element = text[1..].to_owned(),

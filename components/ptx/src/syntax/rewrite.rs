@@ -1,4 +1,4 @@
-//! Printing a module back: its own text, token by token with what lies between, changed only where asked.
+//! Printing a module back: its own text, token by token with the text between, changed only on request.
 //!
 //! Blanks, comments and debug directives are kept because they are never read into the tree: they are the gaps
 //! between two tokens.
@@ -66,8 +66,7 @@ pub(crate) fn print_part(module: &Module, part: Span, edits: &[Edit]) -> Result<
 
 /// The text of a module whose loads of global memory bypass the L1 where they name no cache operator: the
 /// effect of `ptxas -dlcm=cg` (NVIDIA, CUDA compiler driver, `--def-load-cache`). Loads whose space is known
-/// only when they run are among them; in other spaces the
-/// operator means nothing.
+/// only when they run are among them; in other spaces the operator means nothing.
 pub fn loads_past_l1(module: &Module) -> String {
     let mut out = String::with_capacity(module.source.len());
     let mut at = 0;

@@ -23,7 +23,7 @@ impl Assembler {
     }
 
     /// Assembles a text for a module's own architecture, or the oldest that there is; gives the registers a thread of each
-    /// kernel, or what the assembler says against it.
+    /// kernel, or the assembler's errors.
     pub(crate) fn assemble(&self, module: &Module, text: &str) -> Result<BTreeMap<String, u32>, String> {
         let number = module.target.split(',').next().unwrap().trim().trim_start_matches("sm_");
         let architecture = format!("sm_{}", number.parse::<u32>().unwrap().max(self.oldest));

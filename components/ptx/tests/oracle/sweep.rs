@@ -7,12 +7,12 @@ use Bound::{Absolute, Relative, Units};
 use crate::alone::{alone, run_alone};
 use crate::scalar::Opcode;
 
-/// How far a result may be from the exact value.
+/// Tolerance of a result, from the exact value.
 #[derive(Clone, Copy)]
 enum Bound {
     /// Times the exact value.
     Relative(f64),
-    /// As it stands.
+    /// Unchanged.
     Absolute(f64),
     /// Units in the last place of single precision.
     Units(f64),
@@ -112,7 +112,7 @@ fn approximations_are_as_near_as_the_manual_says() {
         let (opcode, _, _, exact_of, bound, _) = sweep;
         for (source, value) in results(sweep, false) {
             let exact = match opcode.starts_with("div") {
-                // The dividend is what single precision makes of it.
+                // The dividend is rounded to single precision.
                 true => exact_of(f64::from(source)) / DIVIDEND * f64::from(DIVIDEND as f32),
                 false => exact_of(f64::from(source)),
             };

@@ -1,7 +1,7 @@
-//! Value tables: `values/*.txt` say what each instruction gives at the edges that the manual speaks of.
+//! Value tables: `values/*.txt` give the result of each instruction at the edges that the manual names.
 //!
-//! Both the executor, with and without vector extensions, and the interpreter must give what a row says, and every
-//! spelling of the instruction table must have a row.
+//! Both the executor, with and without vector extensions, and the interpreter must give a row's result, and
+//! every spelling of the instruction table must have a row.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,7 +52,7 @@ struct Row {
     sources: Vec<u64>,
     carry: bool,
     result: u64,
-    /// The carry afterwards, or what `p|q` writes second.
+    /// The carry afterwards, or the second result of `p|q`.
     second: Option<u64>,
 }
 

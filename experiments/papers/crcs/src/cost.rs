@@ -1,5 +1,5 @@
-//! What CRCS and PPCS cost in storage, computed as the paper does (Kim et al., PACT 2016, section 5.4): bits that entries of TLBs
-//! and of the CTA scheduler's table get, beside the caches and the shared memory of the GPU.
+//! Storage cost of CRCS and PPCS, computed as the paper does (Kim et al., PACT 2016, section 5.4): additional
+//! bits of TLB entries and of the CTA scheduler's table, against the caches and the shared memory of the GPU.
 //!
 //! The paper's numbers do not fit the machine that it evaluates, so both are here. Five bits do not count 64 SMs, nor do eleven bits
 //! the pages of its largest program, which has 40 MB; and its Table 1 has 16 KB of shared memory and no read-only cache, while
@@ -26,7 +26,7 @@ fn has_owners(mmu: &Node) -> bool {
     authority.is_some_and(|chosen| chosen.as_scalar() == Some("owners") || chosen.get("owners").is_some())
 }
 
-/// What an entry of a TLB gets.
+/// Additional fields of a TLB entry.
 pub const TLB_FIELDS: [FieldBits; 6] = [
     ("ready", 1),
     ("goes to the host", 1),
@@ -36,10 +36,10 @@ pub const TLB_FIELDS: [FieldBits; 6] = [
     ("place of the page's list", 32),
 ];
 
-/// What the CTA scheduler keeps of a kernel, as printed.
+/// The CTA scheduler's fields per kernel, as printed.
 pub const KERNEL_FIELDS: [FieldBits; 3] = [("kernel", 10), ("SMs", 5), ("pages", 11)];
 
-/// What the share of section 5.4 assumes of an SM, besides its L1.
+/// The SM assumed by the share of section 5.4, besides its L1.
 const ASSUMED_SHARED: u64 = 32 << 10;
 const ASSUMED_READ_ONLY: u64 = 48 << 10;
 
@@ -56,7 +56,7 @@ pub struct Storage {
     pub l2: u64,
 }
 
-/// What CRCS and PPCS add to a machine.
+/// Additional storage of CRCS and PPCS in a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cost {
     /// Its SMs.
@@ -67,12 +67,12 @@ pub struct Cost {
     pub kernels: u64,
     /// Pages of the device memory.
     pub pages: u64,
-    /// What it has besides.
+    /// Its other storage.
     pub storage: Storage,
 }
 
 impl Storage {
-    /// The bytes of a GPU with so many SMs.
+    /// The bytes of a GPU with `sms` SMs.
     pub fn bytes(&self, sms: u64) -> u64 {
         sms * (self.l1 + self.shared + self.read_only) + self.l2
     }
@@ -87,7 +87,7 @@ impl Cost {
     /// Of a machine with one GPU whose SMs have TLBs.
     ///
     /// # Errors
-    /// A sentence that says what the machine lacks.
+    /// A sentence about the part that the machine lacks.
     pub fn of(machine: &Machine) -> Result<Self, String> {
         let [sm, scheduler, mmu] = ["gpu/sm", "gpu/cta-scheduler", "gpu/mmu"].map(|kind| one(machine, kind));
         let (sm, scheduler, mmu) = (sm?, scheduler?, mmu?);
@@ -132,7 +132,7 @@ impl Cost {
         self.sms * self.tlb() + self.scheduler(fields)
     }
 
-    /// What that is of a GPU with this storage.
+    /// Its share of a GPU with this storage.
     pub fn share(&self, fields: &[FieldBits], storage: &Storage) -> f64 {
         self.bytes(fields) as f64 / storage.bytes(self.sms) as f64
     }
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(assumed.bytes(cost.sms), (64 * (32 + 32 + 48) + 1536) * 1024);
         let percent = 100.0 * cost.share(&KERNEL_FIELDS, &assumed);
         assert!((percent - 0.7726).abs() < 5e-5, "{percent}");
-        // What the paper's counters cannot hold: 64 SMs, and the pages of 1 GiB.
+        // Cases beyond the paper's counters: 64 SMs, and the pages of 1 GiB.
         assert_eq!(cost.needed().map(|(_, bits)| bits), [10, 7, 19]);
         assert!(cost.share(&cost.needed(), &cost.storage) > percent / 100.0);
     }

@@ -1,4 +1,4 @@
-//! What the parts of CRCS say to each other beyond the generic messages.
+//! Messages between the parts of CRCS, beyond the generic ones.
 
 use std::hash::{Hash, Hasher};
 
@@ -6,8 +6,9 @@ use counterpoint_framework::kernel::Message;
 use counterpoint_protocols::extra::Payload;
 use counterpoint_protocols::launch::{Launch, LaunchId};
 
-/// From the MMU to the CTA scheduler: an available page has another owner. Pages are available when what the host copies has
-/// come, and if the host copies nothing there, when their first owner has handed them over.
+/// From the MMU to the CTA scheduler: an available page has another owner. Pages are available when the
+/// host's copies have arrived, and if the host copies nothing there, when their first owner has handed them
+/// over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PageMoved {
     /// The owner before; nobody, if the page has become available now.
@@ -22,7 +23,7 @@ impl Message for PageMoved {
     const DUPLICATE: Option<fn(&Self) -> Self> = Some(Clone::clone);
 }
 
-/// How far the host is, to MMU and CTA scheduler.
+/// The progress of the host, to MMU and CTA scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Progress {
     /// No kernel whose pages are tracked will be launched any more.

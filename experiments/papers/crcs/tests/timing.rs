@@ -35,10 +35,11 @@ fn note(progress: Progress) -> ToScheduler {
     ToScheduler::Note(Note::new(progress))
 }
 
-/// What an SM was given: launch and block, with the cycle.
+/// Blocks given to an SM: launch and block, with the cycle.
 type Given = Vec<(u64, (u32, u32))>;
 
-/// Runs kernels under a policy on SMs for two blocks each. A block ends in the cycle that `ends` says; pages move as told.
+/// Runs kernels under a policy on SMs for two blocks each. `ends` gives the cycle in which a block ends, and
+/// pages move as given.
 fn schedule(
     policy: &str,
     sms: usize,
@@ -151,7 +152,7 @@ fn no_sm_holds_blocks_of_two_kernels() {
         let (given, _) = schedule(policy, 2, figure_8(), pages, ends_of_figure_8);
         for blocks in given {
             for (cycle, (launch, _)) in &blocks {
-                // Whatever was given before and is not of this launch has ended.
+                // Anything given before that is not of this launch has ended.
                 let others = blocks.iter().filter(|(at, (other, _))| at < cycle && other != launch);
                 for (_, (other, index)) in others {
                     assert!(ends_of_figure_8(*other, *index) < *cycle, "{policy}: {blocks:?}");
@@ -229,7 +230,7 @@ fn page(page: u64, kernel: u32, granted: bool) -> MmuReply {
 /// From a request to device memory to the answer.
 const MEMORY: u64 = 50;
 
-/// What an MMU says to two SMs, the scheduler and the command processor.
+/// The messages of an MMU to two SMs, the scheduler and the command processor.
 struct Said {
     sms: [Vec<(u64, MmuReply)>; 2],
     moved: Vec<(u64, PageMoved)>,

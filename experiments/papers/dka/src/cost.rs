@@ -1,5 +1,5 @@
-//! What DKA and the labelled L2 cost in storage, computed as the paper does (Mu et al., IEICE 2013, section 3.3): tables of the
-//! allocator, and labels of L2 lines.
+//! Storage cost of DKA and the labelled L2, computed as the paper does (Mu et al., IEICE 2013, section 3.3):
+//! tables of the allocator, and labels of L2 lines.
 //!
 //! Two things of the paper's sum do not hold here. Its 12 K lines of 768 KB have 64 bytes; lines have 128 bytes here. And its labels
 //! begin as -1, for which eight kernels and 32 streams leave no room in eight bits: a ninth says whether a label means anything.
@@ -24,7 +24,7 @@ pub(crate) const REPORT: CostReport = CostReport {
 
 const ALLOCATOR: &str = <Allocator as Component>::KIND;
 
-/// What a line of the L2 gets, as published.
+/// Additional fields of an L2 line, as published.
 pub const LABEL_FIELDS: [FieldBits; 2] =
     [("kernel", TaskLabel::KERNEL_BITS as u64), ("stream", TaskLabel::STREAM_BITS as u64)];
 
@@ -34,12 +34,12 @@ pub const LINE: u64 = LINE_BYTES;
 /// Bytes of a line in the paper's sum.
 pub const PUBLISHED_LINE: u64 = 64;
 
-/// What DKA adds to a machine.
+/// Additional storage of DKA in a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cost {
     /// Its SMs.
     pub sms: u64,
-    /// Tables of the allocator, besides the one that holds what is interpolated.
+    /// Tables of the allocator, besides the one with interpolated values.
     pub tables: u64,
     /// Bytes of the whole L2.
     pub l2: u64,
@@ -49,7 +49,7 @@ impl Cost {
     /// Of a machine with one GPU that has an allocator.
     ///
     /// # Errors
-    /// A sentence that says what the machine lacks.
+    /// A sentence about the part that the machine lacks.
     pub fn of(machine: &Machine) -> Result<Self, String> {
         let allocator = one(machine, ALLOCATOR)?;
         Ok(Cost {
@@ -74,12 +74,12 @@ impl Cost {
         (self.tables + 1) * self.entries() * bits(&self.entry())
     }
 
-    /// Bytes of the labels of lines of so many bytes, with so many bits each.
+    /// Bytes of the labels of lines of `line` bytes, with `bits` bits each.
     pub fn labels(&self, line: u64, bits: u64) -> u64 {
         (self.l2 / line * bits).div_ceil(8)
     }
 
-    /// What labels are of the L2, as published.
+    /// The labels' share of the L2, as published.
     pub fn published(&self) -> (u64, f64) {
         let bytes = self.labels(PUBLISHED_LINE, bits(&LABEL_FIELDS));
         (bytes, bytes as f64 / self.l2 as f64)

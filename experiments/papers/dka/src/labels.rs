@@ -1,7 +1,9 @@
-//! Labels of L2 lines: which kernel and which batch wrote to a line last, and what the L2 makes of it (section 3.2).
+//! Labels of L2 lines: the kernel and the batch that wrote to a line last, and their effect in the L2
+//! (section 3.2).
 //!
-//! A label is the tag of a launch's requests. The CTA scheduler reports when a kernel has ended ([`Flush`]): nobody reads any more
-//! what bears the label of the kernel before, and these lines are written back and dropped. Until then lines may be kept longer.
+//! A label is the tag of a launch's requests. The CTA scheduler reports when a kernel has ended ([`Flush`]):
+//! nobody reads lines with the label of the kernel before any more, and these are written back and dropped.
+//! Until then lines may be kept longer.
 
 use counterpoint_framework::kernel::{Fault, In, Message, Source};
 use counterpoint_framework::model::{Choice, Equipped, Params, Ports, Registry, Site};
@@ -21,9 +23,9 @@ pub struct TaskLabel(u16);
 impl TaskLabel {
     /// Bits of a kernel's number.
     pub const KERNEL_BITS: u32 = 3;
-    /// Bits of a stream's number, which is that of a batch, modulo what fits.
+    /// Bits of a stream's number, which is that of a batch, modulo their range.
     pub const STREAM_BITS: u32 = 5;
-    /// The label of what no pipeline wrote.
+    /// The label of lines that no pipeline wrote.
     pub const NONE: TaskLabel = TaskLabel(0);
     const VALID: u16 = 1 << (Self::KERNEL_BITS + Self::STREAM_BITS);
     const LAST: u16 = Self::VALID << 1;
@@ -35,13 +37,14 @@ impl TaskLabel {
         TaskLabel(Self::VALID | (kernel << Self::STREAM_BITS | stream) as u16)
     }
 
-    /// The same of a pipeline's last kernel. Requests say so; a line that keeps it as one more bit protects what a kernel reads.
+    /// The same of a pipeline's last kernel. Requests say so; a line that keeps it as one more bit protects
+    /// lines that a kernel reads.
     #[must_use]
     pub const fn last(self) -> Self {
         TaskLabel(self.0 | Self::LAST)
     }
 
-    /// Whether a kernel will read what bears it.
+    /// Whether a kernel will read lines with it.
     pub fn is_produced(self) -> bool {
         self.0 & (Self::VALID | Self::LAST) == Self::VALID
     }
@@ -83,7 +86,7 @@ enum Keep {
     Produced,
 }
 
-/// What is done with labelled lines.
+/// Treatment of labelled lines.
 #[derive(Clone, Debug, Params)]
 pub(crate) struct LabelParams {
     /// Which of them are kept longer than others.

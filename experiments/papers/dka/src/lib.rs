@@ -1,9 +1,10 @@
 //! The dynamic kernel allocator and the labelled L2 (Mu et al., "Exploiting the Task-Pipelined Parallelism of Stream Programs on
 //! Many-Core GPUs", IEICE Transactions E96-D(10), 2013).
 //!
-//! Kernels of a task pipeline run two at a time, on different batches of data. A runtime sends the pairs (`runtime`), the CTA
-//! scheduler splits the SMs between them (`policy`) as the allocator decides by how long they took (`allocator`). What one
-//! kernel writes for the next stays in the L2 longer, by labels of lines (`labels`). `overlays/` brings the parts into a machine.
+//! Kernels of a task pipeline run two at a time, on different batches of data. A runtime sends the pairs
+//! (`runtime`), the CTA scheduler splits the SMs between them (`policy`) as the allocator decides by how long
+//! they took (`allocator`). Data that one kernel writes for the next stays in the L2 longer, by labels of
+//! lines (`labels`). `overlays/` brings the parts into a machine.
 //!
 //! # How it works
 //!

@@ -1,4 +1,4 @@
-//! Task pipelines: what a launch of one carries, and the messages between CTA scheduler and allocator.
+//! Task pipelines: the addition to a launch of one, and the messages between CTA scheduler and allocator.
 
 use std::hash::{Hash, Hasher};
 
@@ -11,29 +11,29 @@ use crate::labels::TaskLabel;
 /// A launch as part of a task pipeline: a kernel on a batch of data, which the paper calls a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Task {
-    /// Which kernel of the pipeline, from 0.
+    /// The kernel's place in the pipeline, from 0.
     pub kernel: u32,
-    /// How many kernels the pipeline has.
+    /// Number of kernels of the pipeline.
     pub kernels: u32,
-    /// Which batch, from 0.
+    /// The batch, from 0.
     pub batch: u32,
     /// In which step it runs, from 0.
     pub step: u32,
-    /// How many launches run in that step.
+    /// Number of launches in that step.
     pub members: u32,
     /// Of two launches that run together, the kernel whose successor the other one is.
     pub first: u32,
 }
 
 impl Task {
-    /// What L2 lines that it writes are labelled with.
+    /// The label of L2 lines that it writes.
     pub fn label(&self) -> TaskLabel {
         let label = TaskLabel::new(self.kernel, self.batch);
         if self.kernel + 1 == self.kernels { label.last() } else { label }
     }
 
-    /// The labels of lines that nobody reads any more when it has ended: what the kernel before it wrote for this batch, and
-    /// what it wrote itself if it was the last (section 3.2, example of Fig. 7).
+    /// The labels of lines that nobody reads any more when it has ended: those that the kernel before it
+    /// wrote for this batch, and its own if it was the last (section 3.2, example of Fig. 7).
     pub fn read(&self) -> impl Iterator<Item = TaskLabel> + use<> {
         let before = self.kernel.checked_sub(1).map(|kernel| TaskLabel::new(kernel, self.batch));
         let own = (self.kernel + 1 == self.kernels).then(|| self.label());
@@ -41,7 +41,7 @@ impl Task {
     }
 }
 
-/// How long the kernels of a pair took when they ran last, in cycles.
+/// Times of a pair's kernels in their last run, in cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Measured {
     /// One after the other, each on all SMs.
@@ -69,7 +69,7 @@ pub struct Round {
     pub table: u32,
     /// SMs that the two share.
     pub sms: u32,
-    /// How it went last.
+    /// Its last times.
     pub measured: Measured,
 }
 

@@ -1,4 +1,4 @@
-//! L2 lines with the labels of task pipelines: who wrote last, what is written back and dropped, and what is kept.
+//! L2 lines with the labels of task pipelines: the last writer, and the lines written back, dropped and kept.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -24,7 +24,7 @@ fn by_last(kernel: u32, batch: u32, request: MemRequest) -> MemRequest {
     MemRequest { label, ..request }
 }
 
-/// What went to memory, and what came back.
+/// Requests to memory, and replies.
 struct Ran {
     memory: Vec<(u64, MemRequest)>,
     replies: Vec<(u64, MemReply)>,

@@ -1,5 +1,5 @@
-//! Task pipelines on whole machines: DKA, what is left over, and the labelled L2 (Mu et al., IEICE 2013), by the facts that the
-//! paper states. How single components keep its rules is in `timing` and `labels`.
+//! Task pipelines on whole machines: DKA, the left-over policy, and the labelled L2 (Mu et al., IEICE 2013),
+//! by the facts that the paper states. How single components keep its rules is in `timing` and `labels`.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -50,7 +50,7 @@ fn run_request(request: &RunRequest) -> RunSummary {
     run_with(request, registry_with(&[counterpoint_dka::register]))
 }
 
-/// How long kernels run.
+/// Times of kernels.
 fn kernels(summary: &RunSummary) -> f64 {
     let (start, end) = phase(summary, "kernels");
     end.saturating_sub(start).as_ps() as f64
@@ -90,7 +90,7 @@ fn threads_change_nothing() {
     }
 }
 
-/// A launch of a pipeline, as its span tells.
+/// A launch of a pipeline, from its span.
 struct Ran {
     kernel: String,
     batch: u64,
@@ -166,7 +166,7 @@ fn pairs_of_three_kernels_take_turns_and_no_sm_changes_within_a_step() {
     }
 }
 
-/// Sets of the pipeline of known work: six SMs, and so many blocks of its kernels.
+/// Sets of the pipeline of known work: six SMs, and the numbers of blocks of its kernels.
 fn synthetic(first: u32, second: u32, more: &[&str]) -> Vec<String> {
     let sets = ["sms=6", "controllers=2", "app.batches=8", "app.threads=64"];
     let blocks = [format!("app.first_blocks={first}"), format!("app.second_blocks={second}")];
@@ -292,7 +292,7 @@ fn labelled_lines_keep_what_the_next_kernel_reads() {
         reads("dka", "pattern-match", &["app.size=small"]),
         reads("dka-l2", "pattern-match", &["app.size=small"]),
     );
-    // What is written back early is fetched again by the copy to the host, a few lines of so little.
+    // Lines written back early are fetched again by the copy to the host, a few lines of so little.
     assert!((protect as f64 - off as f64).abs() < 0.1 * off as f64, "{protect} of {off}");
 }
 

@@ -1,5 +1,5 @@
-//! Task pipelines: the policies `dka` and `task-split` of the CTA scheduler, what it asks and tells, the kernel allocator, and the
-//! left-over policy that DKA is compared with.
+//! Task pipelines: the policies `dka` and `task-split` of the CTA scheduler, its messages, the kernel
+//! allocator, and the left-over policy that DKA is compared with.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -18,7 +18,7 @@ use counterpoint_protocols::launch::{CtaCounts, Launch, LaunchEvent, SmResources
 const ONE: SmResources = SmResources { threads: 32, ctas: 1, registers: 1 << 20, shared: 1 << 20 };
 const POLICY: &str = "{ policy: { labelled: { of: dka } } }";
 
-/// A launch of so many blocks; a block takes ten times the launch's number of cycles.
+/// A launch of `grid` blocks; a block takes ten times the launch's number of cycles.
 fn plain(id: u32, grid: u32) -> Arc<Launch> {
     launch(id, &kernel("st.shared.u32 [scratch], %r1;"), grid, 32)
 }
@@ -37,7 +37,7 @@ fn of_task(id: u32, grid: u32, task: Task) -> Arc<Launch> {
     Arc::new(Launch { extra, ..Launch::clone(&plain(id, grid)) })
 }
 
-/// What came of a schedule.
+/// Result of a schedule.
 struct Ran {
     /// By SM, launches and blocks, and when they were given to it.
     given: Vec<Vec<(u64, (u32, u32))>>,
@@ -46,7 +46,8 @@ struct Ran {
     report: BenchReport,
 }
 
-/// Runs launches on so many SMs with an allocator that gives the first kernel `split` SMs, two cycles after it was asked.
+/// Runs launches on `sms` SMs with an allocator that gives the first kernel `split` SMs, two cycles after the
+/// request.
 fn run(params: &str, sms: u32, split: Option<u32>, launches: Vec<(u64, Arc<Launch>)>) -> Ran {
     let mut bench = bench_with::<CtaScheduler>(counterpoint_dka::register, params);
     let count = launches.len() + 1;
@@ -95,7 +96,8 @@ fn no_sm_changes_kernels_within_a_step_and_steps_are_barriers() {
         [vec![1, 2, 3, 4, 6, 8], vec![1, 2, 3, 4, 5, 7], vec![1, 2, 3, 4, 5, 7], vec![1, 2, 3, 4, 5]];
     let all: Vec<Vec<u32>> = ran.given.iter().map(|given| served(given)).collect();
     assert_eq!(all, expected);
-    // Launch 5 has its last block long before launch 6, which has one SM for six blocks of 60 cycles: what is idle stays idle.
+    // Launch 5 has its last block long before launch 6, which has one SM for six blocks of 60 cycles: an idle
+    // SM stays idle.
     let last = |launch: u32| {
         let of = |(cycle, (it, _)): &(u64, (u32, u32))| (*it == launch).then_some(*cycle + duration(launch));
         ran.given.iter().flatten().filter_map(of).max().unwrap()
@@ -126,7 +128,7 @@ fn each_pair_has_its_table_and_is_asked_for_with_what_it_took_last() {
     let alone = |launch: u32| duration(launch) + 2;
     let rounds: Vec<Measured> = ran.asked.iter().map(|(_, round)| round.measured).collect();
     let expected = [
-        // Kernel 0 ran alone twice: the newest stands.
+        // Kernel 0 ran alone twice: the newest wins.
         Measured::Alone { first: alone(4), second: alone(2) },
         Measured::Alone { first: alone(2), second: alone(3) },
         Measured::Alone { first: alone(3), second: alone(4) },
@@ -140,7 +142,7 @@ fn each_pair_has_its_table_and_is_asked_for_with_what_it_took_last() {
 fn the_scheduler_tells_what_nobody_will_read() {
     let ran = run(POLICY, 4, Some(1), two_pairs());
     let labels: Vec<TaskLabel> = ran.flushed.iter().map(|(_, Flush(label))| *label).collect();
-    // What kernel 0 wrote for batch 0 when kernel 1 has ended, and so on; the last kernel's own as well.
+    // The output of kernel 0 for batch 0 when kernel 1 has ended, and so on; the last kernel's own as well.
     let expected = [(0, 0), (1, 0), (2, 0), (0, 1), (1, 1), (2, 1), (0, 2)];
     let label = |(kernel, batch)| match TaskLabel::new(kernel, batch) {
         label if kernel == 2 => label.last(),
@@ -245,7 +247,7 @@ fn the_allocator_answers_in_its_latency_and_keeps_tables_apart() {
         let (answers, report) = ask(&params, rounds.clone());
         assert_finished(&report);
         let split = |table, sms| Allotted { table, sms };
-        // What converged stays, whatever comes after.
+        // A converged split stays, regardless of later times.
         let expected =
             [(8, split(0, 10)), (13, split(1, 1)), (18, split(0, 8)), (23, split(0, 8)), (28, split(0, 8))];
         assert_eq!(answers, expected, "{arithmetic}");

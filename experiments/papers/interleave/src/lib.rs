@@ -2,12 +2,12 @@
 //! Thread Block Scheduling", ICCD 2013).
 //!
 //! Kernels that run at the same time have disjoint SMs (`spatial`), or all of them have all SMs and about half of their blocks on
-//! each (`interleaved`). `applications/` has the kernels, after Rodinia, and `references` what they compute.
+//! each (`interleaved`). `applications/` has the kernels, after Rodinia, and `references` their results.
 //!
 //! # How it works
 //!
-//! Both policies stand on one pure structure, the paper's kernel and core status blocks (`policy/tables.rs`). A policy feeds it with launches,
-//! their ends and blocks on SMs, and asks it for the next block.
+//! Both policies use one pure structure, the paper's kernel and core status blocks (`policy/tables.rs`). A
+//! policy feeds it with launches, their ends and blocks on SMs, and asks it for the next block.
 
 pub mod policy;
 mod references;

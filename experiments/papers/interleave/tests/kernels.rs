@@ -1,4 +1,4 @@
-//! The kernels: how many instructions their warps execute, beside the counts of the paper.
+//! The kernels: the instructions that their warps execute, beside the counts of the paper.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -24,7 +24,7 @@ struct Counts {
     parameters: u64,
 }
 
-/// Counts what warps execute.
+/// Counts the instructions of warps.
 struct Counting<'a> {
     code: &'a [Instruction],
     counts: Counts,
@@ -55,7 +55,7 @@ impl Observer for Counting<'_> {
     fn opened(&mut self, _barrier: u32) {}
 }
 
-/// What the launch of an application came to.
+/// Result of an application's launch.
 struct Launched {
     counts: Counts,
     blocks: u64,
@@ -148,7 +148,7 @@ fn is_near(ratio: u64) -> bool {
 #[test]
 fn kernels_execute_about_what_the_papers_do() {
     // Counts; then whether ALU and MEM are within 15 % of the paper's where loads of parameters count as ALU, and where they count as
-    // MEM, as in the paper. What is not has its cause in KERNELS.md.
+    // MEM, as in the paper. The causes of the others are in KERNELS.md.
     let expected = [
         ([2122392, 525968, 25928], [false, false], [false, false]),
         ([3448832, 544768, 163840], [true, false], [false, true]),
@@ -179,7 +179,7 @@ fn kernels_execute_about_what_the_papers_do() {
 
 #[test]
 fn described_kernels_have_the_mix_of_the_paper() {
-    // Instructions of a warp: ALU, of which the loads of parameters are a part, and MEM.
+    // Instructions of a warp: ALU, with the loads of parameters among them, and MEM.
     let expected = [
         ("path", 1032, 187),
         ("bp-1", 128, 21),

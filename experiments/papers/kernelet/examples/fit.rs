@@ -1,11 +1,11 @@
-//! Fits the constants of the linear latency model to what kernels come to alone.
+//! Fits the constants of the linear latency model to the IPC of kernels alone.
 //!
 //! `cargo run --release -p counterpoint-kernelet --example fit -- KERNELS.csv c2050`
 //!
 //! `L0` and the slope `a0` are searched for that give the least sum of squares of the logarithm of predicted by measured IPC: slices and
 //! profits (Eqs. 8 and 1) depend on ratios of IPC, and a kernel of low IPC counts as much as one of high IPC. Both kinds of access have the same `L0`: an
-//! uncoalesced one has more requests outstanding. A fitted `L0` holds `b0`, and what the model does not know: a warp of the model waits for each access, and one of the
-//! machine for the first result that it needs.
+//! uncoalesced one has more requests outstanding. A fitted `L0` holds `b0`, and effects outside the model: a
+//! warp of the model waits for each access, and one of the machine for the first result that it needs.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the result, and what is wrong")]
 
@@ -18,7 +18,7 @@ use counterpoint_kernelet::model::{Latency, Memory, Unit};
 use counterpoint_kernelet::replay::{Kernel, Text};
 use counterpoint_kernelet::schedule::{Card, Machine};
 
-/// Fits the constants of the linear latency model to what kernels come to alone.
+/// Fits the constants of the linear latency model to the IPC of kernels alone.
 #[derive(Parser)]
 struct Arguments {
     /// Kernels with their profiles and their rates alone.

@@ -21,7 +21,7 @@ struct Arguments {
     pairs: PathBuf,
     /// The machine, as these studies call it.
     machine: String,
-    /// Where `kernels.csv`, `pairs.csv` and `tails.csv` go.
+    /// The folder for `kernels.csv`, `pairs.csv` and `tails.csv`.
     folder: PathBuf,
 }
 

@@ -1,4 +1,4 @@
-//! IPC of kernels and pairs as the model predicts them beside what was measured: Figs. 7 to 12.
+//! Predicted IPC of kernels and pairs beside the measured one: Figs. 7 to 12.
 //!
 //! ```text
 //! cargo run --release -p counterpoint-kernelet --example predictions -- kernels.csv pairs.csv --machine c2050
@@ -37,7 +37,7 @@ struct Arguments {
     schedulers: Option<u32>,
 }
 
-/// What is predicted beside what was measured.
+/// Errors of predictions against measurements.
 #[derive(Default)]
 struct Errors(Vec<f64>);
 
@@ -88,7 +88,7 @@ impl Model {
         Ok(self.ipc([(kernel, slices::most(&self.whole.offer, &kernel.resources))])?[0])
     }
 
-    /// The IPC of so many blocks in a millisecond.
+    /// The IPC at this rate of blocks per millisecond.
     fn measured(&self, kernel: &Kernel, rate: f64) -> f64 {
         rate * kernel.profile.instructions_per_block / self.cycles
     }

@@ -50,7 +50,7 @@ struct Arguments {
     /// Prints how many pairs are pruned by thresholds from 0.1 to 1 and 0.015 to 0.15, instead of queues: Table 6.
     #[arg(long)]
     pruned: bool,
-    /// Prints what was decided how often, too.
+    /// Prints the decisions with their counts, too.
     #[arg(long)]
     decisions: bool,
 }
@@ -139,7 +139,7 @@ fn print(
     Ok(())
 }
 
-/// How many pairs are pruned, as in Table 6.
+/// Number of pruned pairs, as in Table 6.
 fn pruned(measured: &Measured) {
     let uses: Vec<Use> = measured
         .kernels()
@@ -164,7 +164,7 @@ fn more(longer: &Outcome, shorter: &Outcome) -> f64 {
     100.0 * (longer.total / shorter.total - 1.0)
 }
 
-/// What was decided how often, for how long.
+/// The decisions, with their counts and durations.
 fn list(outcome: &Outcome, measured: &Measured) {
     let name = |kernel: usize| measured.kernels()[kernel].name.as_str();
     for used in &outcome.decisions {

@@ -3,8 +3,8 @@
 //!
 //! Kernels that wait are cut into slices, and slices of the two run together that a Markov model says fit best.
 //! [`model`] is that model, [`schedule`] chooses by it, the runtimes run queues of kernels, [`replay`] runs them by measured rates, and
-//! [`paper`] has the numbers that the paper prints. `applications/` has its kernels, and `references` what those compute that no general
-//! application does.
+//! [`paper`] has the numbers that the paper prints. `applications/` has its kernels, and `references` the
+//! results of those that no general application has.
 //!
 //! # How it works
 //!

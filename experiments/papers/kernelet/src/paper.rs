@@ -1,6 +1,6 @@
 //! The numbers that the paper prints: Tables 2 to 6 (arXiv version), as they are printed. Misprints are named beside them.
 
-/// A GPU of Table 2, and what sections 5.1 and 5.4 say of it.
+/// A GPU of Table 2, and its description in sections 5.1 and 5.4.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gpu {
     /// Its name.
@@ -68,7 +68,8 @@ pub const GTX680: Gpu = Gpu {
 /// A row of Table 4 on one GPU.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Characteristics {
-    /// Pipeline utilisation ratio. Those above 1 of the GTX680 contradict the definition; the paper does not say what they are.
+    /// Pipeline utilisation ratio. Those above 1 of the GTX680 contradict the definition; the paper does not
+    /// explain them.
     pub pur: f64,
     /// Memory bandwidth utilisation ratio.
     pub mur: f64,

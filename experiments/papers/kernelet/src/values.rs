@@ -1,4 +1,5 @@
-//! What studies read of runs with a queue: decisions and profiles from their spans, and what two kernels came to while both ran.
+//! Values of studies from runs with a queue: decisions and profiles from their spans, and the rates of two
+//! kernels while both ran.
 
 use counterpoint_framework::telemetry::{Attribute, Level, Span};
 use counterpoint_simulation::launches::is_launch;
@@ -10,9 +11,9 @@ use crate::schedule::Card;
 
 /// All of them.
 pub(crate) const ALL: [RunValue; 29] = [
-    // What PUR is measured against: warp instructions that all SMs issue at most in a cycle of the machine's.
+    // The reference of PUR: the most warp instructions that all SMs issue in a cycle of the machine's.
     RunValue { name: "kernelet_peak", unit: "instructions/cycle", of: |run| Some(known(&run.machine)?.peak) },
-    // What IPC is measured against.
+    // The reference of IPC.
     RunValue { name: "kernelet_cycles", unit: "cycles/s", of: |run| Some(known(&run.machine)?.cycles) },
     RunValue { name: "queue_time", unit: "s", of: |run| seconds(named(run, QUEUE)?) },
     RunValue { name: "slice_1", unit: "CTAs", of: |run| shown(decision(run)?, "slice_1") },
@@ -87,7 +88,7 @@ pub(crate) const ALL: [RunValue; 29] = [
     RunValue { name: "minimum_slice", unit: "CTAs", of: |run| shown(named(run, PROFILES)?, "minimum_slice") },
 ];
 
-/// What is known of a machine of Table 2.
+/// Constants of a machine of Table 2.
 #[derive(Debug, PartialEq)]
 struct Known {
     /// Warp instructions that all SMs issue at most in a cycle of the machine's.
@@ -96,7 +97,7 @@ struct Known {
     cycles: f64,
 }
 
-/// The C2050's cycles in Table 2 are those of its hot clock, two of which are one of the machine's.
+/// The C2050's cycles in Table 2 are those of its hot clock, two for one of the machine's.
 fn known(machine: &str) -> Option<Known> {
     let card = Card::named(machine).ok()?;
     let hot = if card == Card::C2050 { 2.0 } else { 1.0 };
@@ -134,7 +135,7 @@ fn number(launch: &Span) -> Option<u64> {
     launch.name.rsplit_once('#')?.1.parse().ok()
 }
 
-/// What a kernel of the first decision came to in a second, while both ran.
+/// The rates per second of a kernel of the first decision, while both ran.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Side {
     ctas: f64,

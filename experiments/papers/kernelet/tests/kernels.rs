@@ -1,4 +1,4 @@
-//! The kernels: what they compute, in time and without, that they do the same again, and how many of their blocks an SM has.
+//! The kernels: their results, with time and without, their repeatability, and their blocks per SM.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

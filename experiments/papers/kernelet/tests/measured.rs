@@ -1,4 +1,4 @@
-//! What the page says of queues and predictions, from the committed rates of the C2050.
+//! The page's statements about queues and predictions, from the committed rates of the C2050.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

@@ -1,4 +1,4 @@
-//! Queues under each runtime, on a small machine: what is computed, what is launched and in which slices, and what is refused.
+//! Queues under each runtime, on a small machine: results, launches and their slices, and refusals.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -17,7 +17,7 @@ use counterpoint_tests::support::{assert_verified, attempt_with, request, run_wi
 /// Blocks of an instance of each kernel, by the kernel's name.
 const BLOCKS: [(&str, u64); 2] = [("chase", 19), ("tea", 25)];
 
-/// What [`BLOCKS`] has.
+/// The pair in [`BLOCKS`].
 const PAIR: &str = "kernelet-pc + kernelet-tea";
 
 fn registry() -> Registry {
@@ -78,8 +78,8 @@ fn decisions(summary: &RunSummary) -> Vec<(&Span, Vec<Side>)> {
     decisions.into_iter().map(|decision| (decision, sides(decision))).collect()
 }
 
-/// Plays the decisions of a run on so many instances of each kernel: every block of each runs once, a decision's slices have one size but
-/// the last, and it lasts until an instance has no blocks left.
+/// Plays the decisions of a run on `instances` instances of each kernel: every block of each runs once, a
+/// decision's slices have one size but the last, and it lasts until an instance has no blocks left.
 fn assert_sound(summary: &RunSummary, instances: usize) {
     let mut left: BTreeMap<&str, Vec<u64>> =
         BLOCKS.iter().map(|&(kernel, blocks)| (kernel, vec![blocks; instances])).collect();
@@ -143,7 +143,7 @@ fn a_co_schedule_lasts_until_a_kernel_ends_while_others_arrive() {
         numbers[arrival.kernel] += 1;
         let name = format!("{} {}", ["kernelet-pc", "kernelet-tea"][arrival.kernel], numbers[arrival.kernel]);
         let instance = spans.iter().find(|span| span.name == *name).unwrap();
-        // What comes during a decision is looked at behind it.
+        // An arrival during a decision is looked at behind it.
         assert!(instance.start >= time && !within(instance.start), "{name}");
         assert!(instance.start == time || within(time), "{name}: {} {time}", instance.start);
         waited += usize::from(within(time));
@@ -202,7 +202,7 @@ fn other_seeds_have_other_arrivals_and_other_plans() {
     assert!((2..6).any(|seed| plan(seed) != one));
 }
 
-/// Why a run does not begin.
+/// The reason why a run does not begin.
 fn refusal(request: &RunRequest) -> String {
     match attempt_with(request, registry()) {
         Ok(summary) => panic!("{}", summary.ending()),
@@ -228,12 +228,14 @@ fn a_kernel_without_measured_rates_is_refused() {
     );
 }
 
-/// The file of ST gives its registers, 32, where our estimate is 35 of the kernel and of what runs its slices.
+/// The file of ST gives its registers, 32, where our estimate is 35, for the kernel and for the twin that
+/// runs its slices.
 #[test]
 fn slices_have_as_many_blocks_on_an_sm_as_the_kernel_whole() {
-    for (runtime, kernel) in
-        [("{consolidation: {}}", "stencil3d#1"), ("{slices: {blocks: [1], streams: 16}}", "stencil3d__slice#1")]
-    {
+    for (runtime, kernel) in [
+        ("{consolidation: {}}", "stencil3d#1"),
+        ("{slices: {blocks: [1], streams: 16}}", "stencil3d__slice#1"),
+    ] {
         let runtime = format!("host.cpu.runtime={runtime}");
         let sets = ["app.size=small", "gpu.scheduler.policy=concurrent", &runtime];
         let summary = run_with(&request("c2050", "kernelet-st", &sets), registry());

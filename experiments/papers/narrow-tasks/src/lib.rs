@@ -1,19 +1,22 @@
-//! Narrow tasks: kernels of a few warps each, far too small to fill a GPU, of which an application has thousands.
+//! Narrow tasks: kernels of a few warps each, far too small to fill a GPU; an application has thousands of
+//! them.
 //!
-//! Pagoda (Yeh et al., "Pagoda: Fine-Grained GPU Resource Virtualization for Narrow Tasks", PPoPP 2017) keeps one kernel on the GPU, which
-//! takes tasks from a table in memory. It was compared with GeMTC (Krieder et al., "Design and Evaluation of the GeMTC Framework for
-//! GPU-enabled Many-Task Computing", HPDC 2014), with a kernel for each task in 32 streams (Hyper-Q), with static fusion, and with threads
-//! of the CPU. Each of them is a runtime (`runtimes`). Where a model of throughput stands for SMs, the kernels that stay on the GPU are state
-//! machines (`model`). What host and kernels say to each other lies in memory (`task_entry`). `overlays/` chooses a runtime and a CTA
-//! policy for any machine.
+//! Pagoda (Yeh et al., "Pagoda: Fine-Grained GPU Resource Virtualization for Narrow Tasks", PPoPP 2017) keeps
+//! one kernel on the GPU, which takes tasks from a table in memory. It was compared with GeMTC (Krieder et
+//! al., "Design and Evaluation of the GeMTC Framework for GPU-enabled Many-Task Computing", HPDC 2014), with
+//! a kernel for each task in 32 streams (Hyper-Q), with static fusion, and with threads of the CPU. Each of
+//! them is a runtime (`runtimes`). Where a model of throughput replaces SMs, the kernels that stay on the GPU
+//! are state machines (`model`). The messages between host and kernels lie in memory (`task_entry`).
+//! `overlays/` chooses a runtime and a CTA policy for any machine.
 //!
 //! # How it works
 //!
-//! Under `pagoda` tasks are entries of a table, of which host memory and device memory each have a copy. The MasterKernel (`cuda/pagoda.h`) is
-//! CUDA C like any other kernel: its polling, its placing of warps and its allocator are instructions on the SMs. An application's module includes
-//! it behind a table of its task functions, which it calls through pointers; the runtime finds a function's number in that table's first
-//! values. `task_entry.rs` has entries and their states, `runtimes/pagoda/` the host's table, `model/pagoda/` pure twins of the MasterKernel's
-//! structures; both ends are tested against them.
+//! Under `pagoda` tasks are entries of a table, with one copy in host memory and one in device memory. The
+//! MasterKernel (`cuda/pagoda.h`) is CUDA C like any other kernel: its polling, its placing of warps and its
+//! allocator are instructions on the SMs. An application's module includes it behind a table of its task
+//! functions, which it calls through pointers; the runtime finds a function's number in that table's first
+//! values. `task_entry.rs` has entries and their states, `runtimes/pagoda/` the host's table, `model/pagoda/`
+//! pure twins of the MasterKernel's structures; both ends are tested against them.
 //!
 //! The start of a task travels with the entry of the next one. Where the bus lets answers to reads pass one another (`relaxed-ordering`), the
 //! reason shows: with `protocol: single-copy` tasks meet parameters of others. All blocks of the MasterKernel must be resident, so devices

@@ -1,10 +1,11 @@
-//! The TaskTable that a host and the MasterKernel on its device share (Pagoda, PPoPP 2017, section 4.2): the states of an entry, its bytes,
-//! and what a task asks for.
+//! The TaskTable that a host and the MasterKernel on its device share (Pagoda, PPoPP 2017, section 4.2): the
+//! states of an entry, its bytes, and the demand of a task.
 //!
 //! An entry's state is (ready, sched): (0, 0) free; (id, 0) just copied, where `id` names the task spawned before, whose parameters
 //! are surely there; (-1, 0) the parameters are there; (1, 1) may be scheduled; (1, 0) is scheduled or runs. The CPU writes entries
 //! whose ready field is 0 in its own copy, and the GPU those whose ready field is not 0 in its. The copies may disagree, and nothing
-//! is compared or changed atomically across the bus: the CPU learns what the GPU has done when it copies entries back.
+//! is compared or changed atomically across the bus: the CPU learns of the GPU's changes when it copies
+//! entries back.
 //!
 //! The bytes are those of `TaskEntry` in `cuda/pagoda.h`. The paper gives the fields but not their
 //! sizes; an entry is a line of memory here, with 96 bytes of arguments.
@@ -77,13 +78,13 @@ pub const ENABLED: State = State { ready: 1, sched: 1 };
 pub const RUNNING: State = State { ready: 1, sched: 0 };
 
 impl State {
-    /// What an entry becomes whose task is spawned behind another one.
+    /// The state of an entry whose task is spawned behind another one.
     pub fn behind(last: Option<TaskId>) -> State {
         last.map_or(PRESENT, |id| State { ready: id.0, sched: 0 })
     }
 }
 
-/// What a task asks of a block of the MasterKernel.
+/// The demand of a task on a block of the MasterKernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Demand {
     /// Its blocks.
@@ -102,7 +103,7 @@ impl Demand {
         self.shared > 0 || self.barrier
     }
 
-    /// What is wrong with it, for a block with so many slots and bytes of memory.
+    /// Refuses it if a block with `slots` slots and `pool` bytes of memory cannot hold it.
     ///
     /// # Errors
     /// If it could never be placed.
@@ -127,19 +128,19 @@ impl Demand {
 pub const BYTES: u64 = 128;
 /// Bytes of the arguments of a task at most.
 pub const ARGUMENTS: usize = 96;
-/// What the module calls the table of task functions.
+/// The name of the table of task functions in the module.
 pub const FUNCTIONS: &str = "task_functions";
-/// What it calls the MasterKernel.
+/// The name of the MasterKernel.
 pub const MASTER_KERNEL: &str = "master_kernel";
-/// What it calls that whose scheduler warp looks at all rows of its column at once.
+/// The name of the MasterKernel whose scheduler warp looks at all rows of its column at once.
 pub const MASTER_KERNEL_BY_LANES: &str = "master_kernel_by_lanes";
-/// What it calls the SuperKernel of GeMTC, whose queue holds entries of the same bytes.
+/// The name of GeMTC's SuperKernel, whose queue holds entries of the same bytes.
 pub const SUPER_KERNEL: &str = "super_kernel";
 
 /// A task as the table holds it, but for its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameters {
-    /// What it asks of a block of the MasterKernel.
+    /// Its demand on a block of the MasterKernel.
     pub demand: Demand,
     /// Its function, as a position in the module's table.
     pub function: u32,
@@ -171,7 +172,7 @@ pub fn state(bytes: &[u8]) -> State {
     State { ready: word(bytes, 0) as i32, sched: word(bytes, 1) as i32 }
 }
 
-/// What is in the entry of a task, from its bytes.
+/// The contents of a task's entry, from its bytes.
 pub fn parameters(bytes: &[u8]) -> Parameters {
     let [barrier, shared, threads, blocks, function] = [2, 3, 4, 5, 6].map(|at| word(bytes, at));
     let demand = Demand { blocks, warps: threads / 32, shared, barrier: barrier != 0 };
@@ -187,10 +188,10 @@ const WORDS: usize = 8;
 
 /// Bytes of the smallest piece of task memory.
 pub const LEAF: u32 = 512;
-/// Bytes of task memory of a block of the MasterKernel at most: its tree has nodes for so many pieces.
+/// Bytes of task memory of a block of the MasterKernel at most: the capacity of its tree's nodes.
 pub const LARGEST_POOL: u32 = 32 << 10;
 
-/// What is wrong with the task memory of a block of the MasterKernel, in bytes.
+/// Refuses an unsuitable size of the task memory of a block of the MasterKernel, in bytes.
 ///
 /// # Errors
 /// If it is no power of two or smaller than a piece.

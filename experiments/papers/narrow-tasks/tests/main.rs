@@ -1,5 +1,5 @@
-//! Pagoda and what it was compared with: that every way to run tasks computes what it should, and the facts that the papers state. One
-//! binary.
+//! Pagoda and its competitors: every way to run tasks computes the right results, and the facts that the
+//! papers state hold. One binary.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -22,7 +22,7 @@ use counterpoint_simulation::registry_with;
 use counterpoint_simulation::run::{RunRequest, RunSummary};
 use counterpoint_tests::support::{attempt_with, run_with};
 
-/// What is registered for everybody, and this crate.
+/// The common registry, and this crate.
 fn registry() -> Registry {
     registry_with(&[counterpoint_narrow_tasks::register])
 }
@@ -37,7 +37,7 @@ fn attempt(request: &RunRequest) -> Result<RunSummary, String> {
     attempt_with(request, registry())
 }
 
-/// Why a run does not begin.
+/// The reason why a run does not begin.
 fn refusal(request: &RunRequest) -> String {
     match attempt(request) {
         Ok(summary) => panic!("it began, and {}", summary.ending()),

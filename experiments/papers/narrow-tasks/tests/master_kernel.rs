@@ -29,7 +29,7 @@ fn master_kernel(dialect: &str, name: &str) -> Kernel {
     Kernel::compile(&text, Some(name)).unwrap_or_else(|errors| panic!("{dialect}: {errors:?}"))
 }
 
-/// What a task exchanges, and what should come of it.
+/// Input and output of a task, and its expected result.
 struct Work {
     demand: Demand,
     rounds: u32,

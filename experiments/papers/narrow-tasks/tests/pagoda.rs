@@ -24,12 +24,12 @@ fn verified(request: &RunRequest) -> RunSummary {
     summary
 }
 
-/// What the CPU counts.
+/// A statistic of the CPU.
 fn count(summary: &RunSummary, name: &str) -> u64 {
     total(summary, "host/cpu", name)
 }
 
-/// When the spans of a name began.
+/// The beginnings of the spans of a name.
 fn starts(summary: &RunSummary, name: &str) -> Vec<SimTime> {
     let spans = summary.report.trace.spans.iter().filter(|span| span.name == name);
     let mut starts: Vec<SimTime> = spans.map(|span| span.start).collect();
@@ -233,7 +233,7 @@ fn both_tables_go_through_the_states_of_the_walk_through() {
         [(0, 0), (0, 0), (0, 0), (0, 0)],
     ];
     assert_eq!(states(&summary), figure);
-    // Whoever watches changes nothing.
+    // A watched buffer changes nothing.
     let blind = verified(&RunRequest { watch: Vec::new(), hash: true, ..request.clone() });
     let watched = verified(&RunRequest { hash: true, threads: 2, ..request });
     assert_eq!((blind.report.hash, blind.writes.len()), (watched.report.hash, 0));
@@ -246,8 +246,8 @@ fn a_buffer_that_is_not_there_cannot_be_watched() {
     assert!(why.contains("no buffer `tabel` to watch") && why.contains("`given`, `exchanged`"), "{why}");
 }
 
-/// A run of tasks whose arguments lie in two packets, on a bus that keeps their order or does not. Entries are used again and again, and
-/// few warps poll, so that what is in an entry is read soon.
+/// A run of tasks whose arguments lie in two packets, on a bus that keeps their order or does not. Entries
+/// are used again and again, and few warps poll, so that the content of an entry is read soon.
 fn on_bus(protocol: &str, reordering: &str, seed: u64) -> RunSummary {
     let runtime = format!("host.cpu.runtime={{ pagoda: {{ protocol: {protocol}, rows: 2, threads: 128 }} }}");
     let reordering = format!("pcie.reordering={reordering}");
@@ -271,7 +271,7 @@ fn a_task_that_starts_with_its_own_entry_meets_parameters_of_another_where_packe
     }
 }
 
-/// Why a run ended.
+/// The reason why a run ended.
 fn fault(request: &RunRequest) -> String {
     format!("{:?}", run_request(request).report.outcome)
 }

@@ -221,7 +221,8 @@ fn a_thread_is_busy_for_the_cycles_of_its_instructions() {
     let [one, two, four] = [1, 2, 4].map(|issue| run(1, &format!("lanes: 8, issue: {issue}")));
     assert_eq!(one.len(), 5);
     assert!(one.windows(2).all(|pair| pair[0].1 <= pair[1].0), "one thread has one task at a time");
-    // What memory takes is the same; of the rest, the second step saves half of what the first one does, but for cycles begun.
+    // The time of memory is the same; of the rest, the second step saves half the first one's, but for cycles
+    // begun.
     let saved =
         |from: &[(SimTime, SimTime)], to: &[(SimTime, SimTime)]| (length(&from[0]) - length(&to[0])).as_ps();
     let (first, second) = (saved(&one, &two), saved(&two, &four));

@@ -1,4 +1,5 @@
-//! GeMTC's SuperKernel on the model of throughput, to the cycle: what a task takes, what the lock adds, and what is left in memory.
+//! GeMTC's SuperKernel on the model of throughput, to the cycle: the time of a task, that of the lock, and
+//! the final memory.
 
 use std::sync::Arc;
 
@@ -15,11 +16,11 @@ use counterpoint_ptx::Kernel;
 
 const PARAMS: &str = "{ state_machines: { gemtc: { begin: 10 cycles, take: 100 cycles, empty: 50 cycles, enter: 80 cycles, again: 5 cycles, \
                       around: 200 cycles, block: 20 cycles, end: 7 cycles, spin: 40 cycles } } }";
-/// Where the list of what is done lies.
+/// The place of the list of finished tasks.
 const DONE: u64 = BUFFER + 0x1000;
 
-/// A SuperKernel of so many blocks of a warp each. The model knows what it does; what it must find is the table of task
-/// functions, which a kernel has that calls one.
+/// A SuperKernel of `blocks` blocks of a warp each. The model has its behaviour; it must find the table of
+/// task functions, which belongs to a kernel that calls one.
 fn super_kernel(blocks: u32) -> Arc<Launch> {
     let source = format!(
         ".version 7.8
@@ -68,12 +69,12 @@ fn put(tag: u32, line: u64, bytes: &[u8]) -> MemRequest {
 struct Run {
     /// When blocks ended, and which.
     ends: Vec<(u64, u32)>,
-    /// The counts of the queue, and the list of what is done.
+    /// The counts of the queue, and the list of finished tasks.
     queue: [u32; 4],
     done: [u32; 4],
 }
 
-/// So many blocks with a queue of tasks, each of which has so many blocks.
+/// `blocks` blocks with a queue of tasks, each with its number of blocks.
 fn run(blocks: u32, tasks: &[u32]) -> Run {
     let entry = |&blocks: &u32| {
         let demand = Demand { blocks, warps: 1, shared: 0, barrier: false };
@@ -103,7 +104,7 @@ fn run(blocks: u32, tasks: &[u32]) -> Run {
     Run { ends: ends.collect(), queue: first(100), done: first(101) }
 }
 
-/// When a block ends that finds the queue empty, and what a task function takes that does nothing.
+/// The end of a block that finds the queue empty, and the time of a task function that does nothing.
 fn known() -> (u64, u64) {
     let empty = run(1, &[]).ends[0].0;
     let one = run(1, &[1]).ends[0].0 - empty;

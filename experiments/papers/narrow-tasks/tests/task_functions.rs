@@ -1,5 +1,5 @@
-//! The task functions of narrow tasks: found in the table of their module, they compute in a part of a block what the plain
-//! kernel computes in a launch. Every application with tasks, every dialect.
+//! The task functions of narrow tasks: found in the table of their module, they compute in a part of a block
+//! the results of the plain kernel in a launch. Every application with tasks, every dialect.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use counterpoint_tests::support::root;
 const TOGETHER: usize = 4;
 /// Shared memory of each, in bytes.
 const SHARED: u32 = 8192;
-/// What a block of a task is handed: where the function stands in the table, which block it is of how many, and from byte 16 on the
-/// arguments.
+/// Inputs of a task's block: the function's place in the table, its index and the number of blocks, and the
+/// arguments from byte 16 on.
 const SLOT: usize = 256;
 
 /// A kernel whose block is several blocks of tasks side by side. Each has its own warps, a barrier and a part of shared memory.
@@ -79,7 +79,7 @@ fn tasks(steps: &[Step]) -> Vec<Arc<[Task]>> {
     steps.iter().flat_map(of).collect()
 }
 
-/// Where the function of a kernel stands in its module's table.
+/// The place of a kernel's function in its module's table.
 fn place_in_table(text: &str, kernel: &str) -> usize {
     let table = text.lines().find(|line| line.contains(" task_functions[")).expect("a table of functions");
     let functions = table.split(['{', '}']).nth(1).expect("functions");
@@ -108,7 +108,7 @@ fn run(
     assert_eq!(run.findings(), []);
 }
 
-/// What the buffers hold when all tasks have run as launches.
+/// The buffers when all tasks have run as launches.
 fn launched(loaded: &LoadedApplication) -> Vec<u8> {
     let mut device = Device::new(loaded);
     let end = device.memory.bytes.len();

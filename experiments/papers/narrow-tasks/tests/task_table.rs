@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 const TWO: Shape = Shape { columns: 2, rows: 1 };
 
-/// Both copies, and what is under way between them.
+/// Both copies, and the messages in flight between them.
 struct Tables {
     cpu: HostTable,
     gpu: DeviceTable,
@@ -190,7 +190,7 @@ fn the_titan_x_has_1536_entries() {
     assert!((f64::from(shape.columns * 31) / (24.0 * 64.0) - 0.96875).abs() < 1e-12);
 }
 
-/// What is under way on the stream of the table's copies.
+/// The copy in flight on the stream of the table's copies.
 enum Copying {
     Entry(TaskId, State),
     Back,

@@ -1,5 +1,5 @@
-//! Narrow tasks on the model of throughput (`gpu/throughput-model`): what programs compute on it is right, and it takes as long as the
-//! machine whose SMs are stepped.
+//! Narrow tasks on the model of throughput (`gpu/throughput-model`): programs compute correct results on it,
+//! and take as long as on the machine whose SMs are stepped.
 
 use std::ops::Range;
 
@@ -59,7 +59,7 @@ fn threads_change_nothing() {
     }
 }
 
-/// How long something takes on the model, of what it takes where SMs are stepped: the whole run, and its tasks.
+/// Time on the model over the time where SMs are stepped: of the whole run, and of its tasks.
 fn ratios(overlay: &str, application: &str, sets: &[&str]) -> [f64; 2] {
     let [model, stepped] = [MODEL, STEPPED].map(|machine| {
         let summary = verified(&on(machine, overlay, application, sets));
@@ -69,8 +69,9 @@ fn ratios(overlay: &str, application: &str, sets: &[&str]) -> [f64; 2] {
     [model[0] / stepped[0], model[1] / stepped[1]]
 }
 
-/// Asserts what part of the time of stepped SMs the model takes for 8 tasks of every program of narrow tasks on two SMs: of the run, and of the
-/// tasks. How many tasks `narrow-lu` has follows from its matrix, so it is left out.
+/// Asserts the ratio of the model's time to that of stepped SMs for 8 tasks of every program of narrow tasks
+/// on two SMs: of the run, and of the tasks. The number of tasks of `narrow-lu` follows from its matrix, so
+/// it is left out.
 #[track_caller]
 fn agrees(overlay: &str, sets: &[&str], whole_within: Range<f64>, kernels_within: Range<f64>) {
     let entries = std::fs::read_dir(root().join("experiments/applications")).unwrap();
@@ -111,7 +112,8 @@ fn the_model_counts_the_instructions_that_stepped_sms_count() {
 fn the_model_takes_as_long_as_stepped_sms_for_tasks_of_a_table() {
     // The host looks often, so that it is the tasks that are timed rather than when it happens to look.
     let with = |scan: &str| format!("host.cpu.runtime={{ pagoda: {{ scan: {scan}, timeout: 5 us }} }}");
-    // What is missing is told in DEVIATIONS.md: the largest differences are those of mandelbrot and of the beam-former.
+    // The gaps are explained in DEVIATIONS.md: the largest differences are those of mandelbrot and of the
+    // beam-former.
     agrees("pagoda", &[&with("rows")], 0.9..1.09, 0.85..1.15);
     agrees("pagoda", &[&with("lanes")], 0.85..1.09, 0.78..1.15);
 }

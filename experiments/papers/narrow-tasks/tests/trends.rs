@@ -1,5 +1,5 @@
-//! What Pagoda's figures say of how times grow (Yeh et al., PPoPP 2017, section 6), on the model of throughput and with fewer tasks than the
-//! studies have: `README.md` has these.
+//! Trends in Pagoda's figures (Yeh et al., PPoPP 2017, section 6), on the model of throughput and with fewer
+//! tasks than the studies have: `README.md` has these.
 
 use counterpoint_simulation::run::{RunRequest, RunSummary};
 
@@ -95,7 +95,8 @@ fn with_irregular_inputs_pagoda_is_ahead_of_kernels_and_of_one_for_all() {
 
 #[test]
 fn a_table_of_fewer_rows_is_scanned_faster() {
-    // A task is ready when the scheduler warp of the next one's column has come to its row, up to a scan later.
+    // A task is ready when the scheduler warp of the next one's column has reached its row, up to a scan
+    // later.
     let of = |rows: &str| {
         tasks_us("pagoda", rows, "narrow-convolution", &["app.tasks=96", "app.n=16", "app.threads=128"])
     };

@@ -1,5 +1,6 @@
-//! What a machine reaches of what its sources state: bandwidths of DRAM and caches, rates of units and atomics, latencies. The
-//! programs are our own (`probe-rates`, `probe-chains`, `probe-chase`), the stated values lie in `experiments/validation/peaks.yaml`.
+//! Measured peaks of a machine against the values that its sources state: bandwidths of DRAM and caches,
+//! rates of units and atomics, latencies. The programs are our own (`probe-rates`, `probe-chains`,
+//! `probe-chase`), the stated values lie in `experiments/validation/peaks.yaml`.
 
 mod rates;
 mod stated;
@@ -19,13 +20,13 @@ use super::{latencies, request};
 pub use rates::{QUANTITIES, Quantity};
 pub use stated::{Figure, Known, Limit, Stated};
 
-/// How a measured value compares with what is stated.
+/// The measured value compared with the stated one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// It is as near as it should be.
     Met,
-    /// It is not, for a reason that is known, and is what it was.
+    /// It is not, for a known reason, and is unchanged.
     Known,
     /// It is not.
     Missed,
@@ -36,25 +37,25 @@ pub enum Verdict {
 pub struct Peak {
     /// The machine.
     pub machine: String,
-    /// What the machine follows, if it says so.
+    /// The source that the machine follows, if it names one.
     pub follows: Option<&'static str>,
-    /// What was measured.
+    /// The quantity measured.
     pub of: &'static str,
     /// In which unit.
     pub unit: &'static str,
     /// Ours.
     #[serde(serialize_with = "short")]
     pub ours: f64,
-    /// What the source states.
+    /// The source's value.
     #[serde(serialize_with = "short")]
     pub stated: f64,
-    /// How near ours should be.
+    /// The required agreement.
     pub limit: Limit,
-    /// How they compare.
+    /// Their comparison.
     pub verdict: Verdict,
-    /// Where the stated value comes from.
+    /// The source of the stated value.
     pub source: String,
-    /// Why ours is different, where that is known.
+    /// The reason for the difference, where it is known.
     pub reason: Option<String>,
 }
 
@@ -64,7 +65,7 @@ fn short<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
 }
 
 impl Peak {
-    /// Ours as a share of what is stated.
+    /// Ours as a share of the stated value.
     pub fn share(&self) -> f64 {
         self.ours / self.stated
     }
@@ -73,12 +74,12 @@ impl Peak {
 /// The figures of one machine, or why its run failed.
 type Measured = Result<Vec<Peak>, Vec<RunError>>;
 
-/// Which part of the figures is measured.
+/// The part of the figures that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     /// All of them.
     All,
-    /// Rates of one SM and latencies: what takes no stream through memory.
+    /// Rates of one SM and latencies: peaks that take no stream through memory.
     Units,
 }
 

@@ -1,4 +1,4 @@
-//! Rates that programs see: what a launch of twice the length does more, over what it takes longer.
+//! Rates that programs see: the additional work of a launch of twice the length, over its additional time.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use counterpoint_simulation::run::RunError;
 use super::super::{request, verified};
 use super::Extent;
 
-/// What is measured.
+/// A measured quantity.
 #[derive(Debug)]
 pub struct Quantity {
     /// Its name in the file of stated values.
@@ -64,11 +64,12 @@ pub static QUANTITIES: [Quantity; 24] = [
     latency("latency dram", "chase DRAM"),
 ];
 
-/// Launches of a kernel: one that fills what it uses, one of a length, and one of twice that.
+/// Launches of a kernel: one that fills its resource, one of a length, and one of twice that.
 const TURNS: usize = 3;
 /// Threads of a block where the whole GPU is kept busy.
 const THREADS: u64 = 256;
-/// Bytes of a stream at least: what the L2 still has to write at the end of a launch differs by some of its capacity.
+/// Bytes of a stream at least: the dirty data in the L2 at the end of a launch differs by some of its
+/// capacity.
 const STREAM: u64 = 8 << 20;
 /// Bytes that such a block reads in a round of a stream.
 const ROUND: u64 = 16 * 1024;
@@ -110,7 +111,8 @@ impl Sizes {
         .to_vec()
     }
 
-    /// What the longest launch of a kernel does more than the one before it: bytes, lanes of instructions, or atomics.
+    /// The additional work of the longest launch of a kernel over the one before it: bytes, lanes of
+    /// instructions, or atomics.
     fn more(&self, kernel: &str) -> u64 {
         let (many, one) = (self.blocks * THREADS, self.threads);
         match kernel {

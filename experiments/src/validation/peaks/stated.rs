@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use super::QUANTITIES;
 
-/// How near a measured value should be.
+/// The required agreement of a measured value.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Limit {
     /// It is apart by this share at most.
     Within(f64),
-    /// It is at least this share, and not more than a twentieth beyond what is stated.
+    /// It is at least this share, and not more than a twentieth beyond the stated value.
     AtLeast(f64),
     /// It lies between this share and that one.
     Between(f64, f64),
@@ -35,20 +35,20 @@ impl Limit {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Known {
-    /// What was measured.
+    /// Our measurement.
     pub ours: f64,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
 impl Known {
-    /// Whether a value is still what it was, to a tenth.
+    /// Whether a value is unchanged, to a tenth.
     pub fn holds(&self, ours: f64) -> bool {
         (ours / self.ours - 1.0).abs() <= 0.1
     }
 }
 
-/// What a source states of some machines.
+/// A source's value for some machines.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Figure {
@@ -56,12 +56,12 @@ pub struct Figure {
     pub of: String,
     /// Values by machine, in the quantity's unit.
     pub stated: BTreeMap<String, f64>,
-    /// How near ours should be.
+    /// The required agreement.
     pub limit: Limit,
     /// Differences by machine that are known.
     #[serde(default)]
     pub known: BTreeMap<String, Known>,
-    /// Where the values come from.
+    /// The source of the values.
     pub source: String,
 }
 
@@ -77,7 +77,7 @@ impl Stated {
     /// Reads the file of the project that a folder lies in.
     ///
     /// # Errors
-    /// When it cannot be read or understood, or names what is not measured.
+    /// If it cannot be read or understood, or names an unmeasured quantity.
     pub fn read(folder: &Path) -> Result<Self, String> {
         const FILE: &str = "experiments/validation/peaks.yaml";
         let found = folder.ancestors().map(|folder| folder.join(FILE)).find(|path| path.is_file());
@@ -103,7 +103,7 @@ impl Stated {
         Ok(stated)
     }
 
-    /// The machines of which something is stated, by name.
+    /// The machines with a stated value, by name.
     pub fn machines(&self) -> Vec<String> {
         let mut names: Vec<String> =
             self.figures.iter().flat_map(|figure| figure.stated.keys().cloned()).collect();
@@ -112,12 +112,12 @@ impl Stated {
         names
     }
 
-    /// What is stated of a machine.
+    /// The stated values of a machine.
     pub fn of<'a>(&'a self, machine: &'a str) -> impl Iterator<Item = &'a Figure> {
         self.figures.iter().filter(move |figure| figure.stated.contains_key(machine))
     }
 
-    /// Keeps what is stated of one machine.
+    /// Keeps the stated values of one machine.
     pub fn retain(&mut self, machine: &str) {
         for figure in &mut self.figures {
             figure.stated.retain(|name, _| name == machine);

@@ -13,7 +13,7 @@ use crate::time::SimTime;
 /// `stats.txt`.
 ///
 /// # Errors
-/// What `out` reports.
+/// Those of `out`.
 pub fn write_stats(statistics: &Statistics<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut table = Writer::from_writer(out);
     table.write_record(["path", "statistic", "value", "unit", "description"])?;
@@ -27,11 +27,11 @@ pub fn write_stats(statistics: &Statistics<'_>, out: &mut dyn Write) -> io::Resu
     table.flush()
 }
 
-/// Writes `time_ps,path,statistic,increase,unit`: what was added within the interval that ends at that time. A counter
-/// that did not grow has no line.
+/// Writes `time_ps,path,statistic,increase,unit`: the increase within the interval that ends at that time. A
+/// counter that did not grow has no line.
 ///
 /// # Errors
-/// What `out` reports.
+/// Those of `out`.
 pub fn write_series(series: &Series, out: &mut dyn Write) -> io::Result<()> {
     let mut table = Writer::from_writer(out);
     table.write_record(["time_ps", "path", "statistic", "increase", "unit"])?;
@@ -53,7 +53,7 @@ fn fixed(value: f64) -> String {
 /// a curve has none the field is empty.
 ///
 /// # Errors
-/// What `out` reports.
+/// Those of `out`.
 pub fn write_curves(curves: &[Curve], out: &mut dyn Write) -> io::Result<()> {
     let mut table = Writer::from_writer(out);
     let titles = curves.iter().map(|curve| format!("{} ({})", curve.name, curve.unit));

@@ -1,4 +1,4 @@
-//! Numbers as they stand in files and tables: what is derived has as many digits as mean something, and there is no `-0`.
+//! Numbers in files and tables: a derived one has only significant digits, and there is no `-0`.
 
 /// Decimal digits of a derived number: a picosecond of a second, and more than any of them is right to.
 const DIGITS: usize = 12;

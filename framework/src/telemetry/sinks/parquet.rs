@@ -15,10 +15,10 @@ use parquet::schema::types::Type;
 use super::stats::{Number, Statistics, numbers, one_line, unit};
 use crate::telemetry::Series;
 
-/// Rows that are written together: so many are in memory twice.
+/// Number of rows that are written together: twice that many are in memory.
 const GROUP: usize = 1 << 16;
 
-/// What the values of a column are.
+/// The type of a column's values.
 #[derive(Clone, Copy)]
 enum Sort {
     /// UTF-8.
@@ -33,7 +33,7 @@ enum Sort {
 /// the value is a double.
 ///
 /// # Errors
-/// What `out` reports.
+/// Those of `out`.
 pub fn write_stats(statistics: &Statistics<'_>, out: &mut dyn Write) -> io::Result<()> {
     let columns = [
         ("path", Sort::Text),
@@ -64,7 +64,7 @@ pub fn write_stats(statistics: &Statistics<'_>, out: &mut dyn Write) -> io::Resu
 /// are whole numbers of 64 bits without a sign.
 ///
 /// # Errors
-/// What `out` reports.
+/// Those of `out`.
 pub fn write_series(series: &Series, out: &mut dyn Write) -> io::Result<()> {
     let columns = [
         ("time_ps", Sort::Count),

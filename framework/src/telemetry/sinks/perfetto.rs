@@ -1,9 +1,9 @@
 //! Spans as the trace event JSON that Perfetto and Chrome's tracing page read.
 //!
-//! A top-level component is a process, a (component, lane) is a thread. `ts` and `dur` are microseconds by the format's
-//! definition; the exact picoseconds stand in `args`. Events of one thread must nest or follow each other, so a span that
-//! overlaps another one half is shown on a further thread of the same component and lane. What changes over time is a
-//! counter track.
+//! A top-level component is a process, a (component, lane) is a thread. `ts` and `dur` are microseconds by
+//! the format's definition; the exact picoseconds are in `args`. Events of one thread must nest or follow
+//! each other, so a span that overlaps another one half is shown on a further thread of the same component
+//! and lane. A quantity that changes over time is a counter track.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -16,7 +16,7 @@ use crate::time::SimTime;
 /// Writes spans and curves as one JSON document.
 ///
 /// # Errors
-/// What `out` reports.
+/// Those of `out`.
 pub fn write(spans: &[Span], curves: &[Curve], out: &mut dyn Write) -> io::Result<()> {
     let mut order: Vec<usize> = (0..spans.len()).collect();
     // Of those that begin together the longest comes first: it holds the others.
@@ -100,7 +100,7 @@ struct Track {
     thread: usize,
 }
 
-/// Where every span is shown.
+/// The place of every span.
 struct Tracks {
     processes: Vec<(String, usize)>,
     threads: Vec<Track>,

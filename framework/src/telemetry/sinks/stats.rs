@@ -11,7 +11,7 @@ use crate::telemetry::{PERCENTILES, StatLabel, StatRow, StatValue};
 pub struct Statistics<'a> {
     /// The run ended before everything was done.
     pub partial: bool,
-    /// What the whole run came to, drawn from the components'.
+    /// Statistics of the whole run, drawn from the components'.
     pub run: &'a [StatRow],
     /// The components'.
     pub components: &'a [StatRow],
@@ -24,7 +24,7 @@ impl<'a> Statistics<'a> {
     }
 }
 
-/// Which statistics the text has. The files for programs have all of them.
+/// The statistics in the text. The files for programs have all of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shown {
     /// Those that are not zero.
@@ -48,7 +48,7 @@ impl Shown {
 /// no other file has them, so that the same run leaves the same bytes there.
 ///
 /// # Errors
-/// What `out` reports.
+/// Those of `out`.
 pub fn write_text(
     statistics: &Statistics<'_>,
     shown: Shown,
@@ -83,7 +83,7 @@ pub fn write_text(
 /// Writes `{ partial, run: { path: { name: { value, unit, doc } } }, components: { … } }`, in the order of the rows.
 ///
 /// # Errors
-/// What `out` reports.
+/// Those of `out`.
 pub fn write_json(statistics: &Statistics<'_>, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "{{\n  \"partial\": {}", statistics.partial)?;
     for (name, rows) in [("run", statistics.run), ("components", statistics.components)] {
@@ -114,15 +114,15 @@ fn write_paths(rows: &[StatRow], out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// The unit of what has no other.
+/// The unit of a statistic without another.
 const COUNT: &str = "count";
 
-/// What a statistic is counted in.
+/// The unit of a statistic.
 pub(super) fn unit(label: &StatLabel) -> &'static str {
     if label.unit.is_empty() { COUNT } else { label.unit }
 }
 
-/// A number of a statistic: what is put behind the statistic's name, the number as text, its unit.
+/// A number of a statistic: the suffix of the statistic's name, the number as text, its unit.
 pub(super) struct Number {
     pub(super) suffix: String,
     pub(super) value: String,

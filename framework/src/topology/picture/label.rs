@@ -1,4 +1,4 @@
-//! What the links between two parts of a picture are, in words.
+//! The links between two parts of a picture, in words.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::topology::machine::{Link, Machine};
 #[derive(Default)]
 pub(super) struct Joint {
     links: Vec<usize>,
-    /// How many there are of each sort.
+    /// Number of each sort.
     sorts: BTreeMap<Sort, usize>,
 }
 
@@ -60,7 +60,7 @@ impl Sort {
         Sort { latencies: [back, there], ..self }
     }
 
-    /// In words; the way is told where the arrow's heads leave it open.
+    /// In words; the direction is named where the arrow's heads leave it open.
     fn text(&self, count: usize, both_ways: bool) -> String {
         let times = if count == 1 { String::new() } else { format!("{count} × ") };
         let latency = match self.latencies {

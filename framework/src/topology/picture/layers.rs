@@ -1,8 +1,9 @@
 //! The inside of one module in layers from left to right: each child in the layer of the longest way to it, labels and bends of
 //! arrows in the layers that they pass, so that nothing lies over anything else.
 //!
-//! Children have the odd layers, what passes between them the even ones. An arrow to somewhere outside ends at a port in
-//! the first layer or the last. Crossings are avoided by sweeps that order each layer by the middle of its neighbours.
+//! Children have the odd layers, arrows between them the even ones. An arrow to somewhere outside ends at a
+//! port in the first layer or the last. Crossings are avoided by sweeps that order each layer by the middle
+//! of its neighbours.
 
 use std::collections::BTreeMap;
 
@@ -24,12 +25,12 @@ pub(super) struct Way {
     pub(super) label: Option<[f64; 2]>,
 }
 
-/// What lies where.
+/// The items of a level.
 pub(super) struct Level {
     vertices: Vec<Vertex>,
     layers: Vec<Vec<usize>>,
     segments: Vec<Segment>,
-    /// Where the labels of arrows are.
+    /// Places of the labels of arrows.
     labels: BTreeMap<usize, usize>,
     /// Of each layer its left and right edge.
     edges: Vec<[f64; 2]>,
@@ -43,7 +44,7 @@ struct Vertex {
     ports: Ports,
 }
 
-/// How far down an arrow meets a vertex.
+/// Distance from a vertex's upper edge at which an arrow meets it.
 enum Ports {
     /// Spread over the side of a box, in the order of where the arrows come from.
     Spread,
@@ -60,15 +61,15 @@ struct Segment {
 const SPACE: f64 = 14.0;
 /// Between arrows that leave a box on one side.
 const SPREAD: f64 = 16.0;
-/// The height of what has only a line in it.
+/// The height of a layer with only a line in it.
 const LINE: f64 = 4.0;
 /// Between layers: at least, and how much more for lines that climb.
 const GAP: [f64; 2] = [18.0, 0.10];
-/// How often the layers are gone through; after fewer the pictures of all machines stay as they are.
+/// Number of sweeps over the layers; after fewer the pictures of all machines stay as they are.
 const SWEEPS: usize = 12;
 
 impl Level {
-    /// Lays children out, of which each comes before those that it leads to.
+    /// Lays children out; each comes before those that it leads to.
     pub(super) fn new(children: Vec<Child>, ways: &[Way]) -> Self {
         let mut own = vec![0; children.len()];
         let mut inner: Vec<[usize; 2]> =
@@ -111,7 +112,7 @@ impl Level {
         self.vertices.len() - 1
     }
 
-    /// Adds what an arrow has in each layer that it passes.
+    /// Adds the vertices of an arrow in each layer that it passes.
     fn chain(&mut self, way: &Way, last: usize) {
         let layer = |end: Option<usize>, level: &Level| end.map(|end| level.vertices[end].layer);
         let first = layer(way.ends[0], self).map_or(0, |layer| layer + 1);
@@ -149,7 +150,7 @@ impl Level {
         positions
     }
 
-    /// The place of a segment's end in its layer; what leaves a module lower comes later.
+    /// The place of a segment's end in its layer; an arrow that leaves a module lower comes later.
     fn position(&self, segment: &Segment, end: usize, positions: &[f64]) -> f64 {
         let vertex = segment.ends[end];
         let within = match &self.vertices[vertex].ports {
@@ -188,7 +189,7 @@ impl Level {
         self.layers = best.1;
     }
 
-    /// How many pairs of arrows cross.
+    /// Number of pairs of arrows that cross.
     fn crossings(&self) -> usize {
         let positions = self.positions();
         let lines: Vec<(usize, f64, f64)> = self
@@ -204,7 +205,7 @@ impl Level {
         lines.iter().enumerate().map(|(index, a)| lines[..index].iter().filter(|b| cross(a, b)).count()).sum()
     }
 
-    /// How far down its vertex a segment's end is.
+    /// Distance of a segment's end from the upper edge of its vertex.
     fn down(&self, segment: &Segment, end: usize, positions: &[f64]) -> f64 {
         let vertex = segment.ends[end];
         match &self.vertices[vertex].ports {
@@ -279,7 +280,7 @@ impl Level {
         self.size[0] = self.edges.last().map_or(0.0, |edges| edges[1]);
     }
 
-    /// Where a child lies: its left and upper edge, and its size.
+    /// The place of a child: its left and upper edge, and its size.
     pub(super) fn child(&self, child: usize) -> ([f64; 2], [f64; 2]) {
         let Vertex { layer, size, top, .. } = &self.vertices[child];
         let [left, right] = self.edges[*layer];

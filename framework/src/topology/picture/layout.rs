@@ -1,20 +1,21 @@
-//! Where everything of a picture is: boxes within boxes, arrows around them.
+//! The places of a picture's parts: boxes within boxes, arrows around them.
 //!
-//! Each module is laid out for itself, the innermost first, and is a box in the module around it. An arrow leaves a module
-//! to the side on which its other end is, and every stretch of it leads from left to right. So boxes, labels and arrows have
-//! places of their own by construction: only arrows cross each other, and only between the layers.
+//! Each module is laid out for itself, the innermost first, and is a box in the module around it. An arrow
+//! leaves a module to the side on which its other end is, and every stretch of it leads from left to right.
+//! Boxes, labels and arrows thus have places of their own by construction: only arrows cross each other, and
+//! only between the layers.
 
 use super::Graph;
 use super::layers::{Child, Level, Way};
 
-/// How large text is, in the picture's units.
+/// The size of text, in the picture's units.
 #[derive(Clone, Copy, Debug)]
 pub struct Metrics {
     /// Width of a character of a title, and height of its line.
     pub title: [f64; 2],
     /// Width of a character of any other text, and height of its line.
     pub text: [f64; 2],
-    /// How far the further elements of an array look out behind its box, to the right and below.
+    /// The offset at which the further elements of an array look out behind its box, to the right and below.
     pub stack: f64,
 }
 
@@ -31,29 +32,29 @@ pub struct Rect {
     pub height: f64,
 }
 
-/// Where an arrow is.
+/// The place of an arrow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Route {
-    /// From left to right; empty for what joins elements of one array, which stands in their box.
+    /// From left to right; empty for an arrow between elements of one array, which is in their box.
     pub points: Vec<[f64; 2]>,
     /// Whether messages arrive at the first point, and at the last.
     pub heads: [bool; 2],
-    /// Where its label stands.
+    /// The place of its label.
     pub label: Rect,
 }
 
-/// Where everything is.
+/// The places of all parts.
 #[derive(Clone, Debug)]
 pub struct Layout {
     /// Of each group; the first is the whole picture.
     pub groups: Vec<Rect>,
-    /// Of each part, with what an array has behind it.
+    /// Of each part, with the stack behind it for an array.
     pub parts: Vec<Rect>,
     /// Of each arrow.
     pub routes: Vec<Route>,
 }
 
-/// Between the edge of a module and what is in it; above there is its title, too.
+/// Between the edge of a module and its content; above there is its title, too.
 const MARGIN: f64 = 16.0;
 /// Between the edge of a component and its text.
 const PADDING: f64 = 10.0;
@@ -135,7 +136,7 @@ impl Builder<'_> {
         self.graph.around(own).find(|&inner| self.graph.groups[inner].parent == Some(group)).map(Item::Group)
     }
 
-    /// What orders the children of a module: the rank of their part that is nearest to a root.
+    /// The order of a module's children: the rank of their part that is nearest to a root.
     fn rank(&self, item: Item) -> ((usize, usize), Item) {
         let rank = |part: usize| self.graph.parts[part].rank(self.graph.degree(part));
         let nearest = match item {
@@ -164,7 +165,7 @@ impl Builder<'_> {
         [longest as f64 * character + PADDING, labels.len() as f64 * line + 4.0]
     }
 
-    /// The size of a component's box: name, kind, rates, and what joins its own elements.
+    /// The size of a component's box: name, kind, rates, and the arrows between its own elements.
     fn part(&self, part: usize) -> [f64; 2] {
         let found = &self.graph.parts[part];
         let own = self.graph.arrows.iter().filter(|arrow| arrow.ends == [part, part]);
@@ -196,7 +197,7 @@ impl Builder<'_> {
             let [a, b] = ends;
             let left = self.left_end(arrow);
             let ends = if left == 0 { [place(a), place(b)] } else { [place(b), place(a)] };
-            // What is within one child is the affair of that child.
+            // An arrow within one child is left to that child.
             if ends[0] != ends[1] {
                 let label = (ends[0].is_some() && ends[1].is_some()).then(|| self.label(arrow));
                 ways.push(Way { arrow, ends, label });

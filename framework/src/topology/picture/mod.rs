@@ -1,7 +1,8 @@
 //! A machine as something to draw: modules as nested groups, components in them, arrays once, and one arrow between two
 //! that are linked.
 //!
-//! [`Graph`] is what there is to draw, [`Layout`] where it is drawn. What it is drawn with is somebody else's business.
+//! [`Graph`] is the content of the drawing, [`Layout`] its places. The means of drawing are outside this
+//! module.
 
 mod label;
 mod layers;
@@ -16,20 +17,20 @@ use crate::time::{BytesPerSecond, Quantity};
 use label::{Joint, joints};
 pub use layout::{Layout, Metrics, Rect, Route};
 
-/// What there is to draw of a machine.
+/// The picture of a machine.
 #[derive(Clone, Debug)]
 pub struct Graph {
     /// The machine's name.
     pub name: String,
-    /// The modules; the first is the machine itself, and whoever is within another comes after it.
+    /// The modules; the first is the machine itself, and a nested one comes after the one around it.
     pub groups: Vec<Group>,
     /// The components, those of an array together, in the order of their paths.
     pub parts: Vec<Part>,
-    /// What joins them; there is one arrow at most between two.
+    /// The arrows between them; there is one arrow at most between two.
     pub arrows: Vec<Arrow>,
 }
 
-/// What becomes of arrays.
+/// Treatment of arrays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrays {
     /// All elements are one part.
@@ -66,21 +67,21 @@ pub struct Part {
     pub distance: usize,
 }
 
-/// What joins two parts, or the elements of one.
+/// The joint between two parts, or the elements of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arrow {
     /// The parts, the one that is nearer to a root first.
     pub ends: [usize; 2],
     /// Whether messages arrive at each end.
     pub heads: [bool; 2],
-    /// What links there are, a line for each sort, such as `16 × 8 cycles`.
+    /// Its links, a line for each sort, such as `16 × 8 cycles`.
     pub labels: Vec<String>,
     /// Indices into [`Machine::links`]; a socket has two.
     pub links: Vec<usize>,
 }
 
 impl Part {
-    /// What it is called: `sm × 16` for an array.
+    /// Its title: `sm × 16` for an array.
     pub fn title(&self) -> String {
         match self.instances.len() {
             1 => self.name.clone(),
@@ -96,7 +97,7 @@ impl Part {
 }
 
 impl Graph {
-    /// What there is to draw of a machine, beginning from the components that are roots, such as its hosts.
+    /// The picture of a machine, beginning from the components that are roots, such as its hosts.
     pub fn new(machine: &Machine, arrays: Arrays, is_root: impl Fn(&Instance) -> bool) -> Self {
         let mut graph = Graph {
             name: machine.name.clone(),
@@ -155,8 +156,8 @@ impl Graph {
         group
     }
 
-    /// Notes how far each part is from the roots, along links on which both ends speak: who merely tells something is no nearer to
-    /// whom it tells. What is not linked with any begins at its first component.
+    /// Notes how far each part is from the roots, along links on which both ends speak: a part that only
+    /// sends to another is no nearer to it. A part without links begins at its first component.
     fn measure(
         &mut self,
         machine: &Machine,
@@ -178,7 +179,8 @@ impl Graph {
                     let talks = joints.iter().filter(|(_, joint)| joint.goes_both_ways());
                     self.reach(part, talks.map(|(ends, _)| *ends), &mut queue);
                 }
-                // What nobody who has a place speaks with is behind the first who tells it something, or is told.
+                // A part that speaks with none of the placed ones is behind the first that sends to it or
+                // receives from it.
                 for part in 0..self.parts.len() {
                     if self.parts[part].distance != usize::MAX && queue.is_empty() {
                         self.reach(part, joints.keys().copied(), &mut queue);
@@ -216,7 +218,7 @@ impl Graph {
         joints.into_iter().map(arrow).collect()
     }
 
-    /// How many arrows meet in a part.
+    /// Number of arrows that meet in a part.
     fn degree(&self, part: usize) -> usize {
         self.arrows.iter().filter(|arrow| arrow.ends.contains(&part)).count()
     }

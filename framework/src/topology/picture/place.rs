@@ -1,11 +1,11 @@
-//! Where the things of each layer lie in it: each as near as possible to the middle of what it is joined with, none over
-//! another, in the order that they have.
+//! Where the things of each layer lie in it: each as near as possible to the middle of its neighbours, none
+//! over another, in the order that they have.
 
 /// A thing of a layer.
 pub(super) struct Slot {
-    /// Where its upper edge would be if it were alone.
+    /// Its upper edge if it were alone.
     pub(super) wanted: f64,
-    /// How much it insists on it.
+    /// Its weight.
     pub(super) weight: f64,
     /// Its height with the space to the next.
     pub(super) height: f64,

@@ -10,7 +10,7 @@ mod ours;
 mod systemc;
 mod tokio;
 
-/// What became of a request for a run.
+/// The answer to a request for a run.
 pub(crate) type Answer = Result<Option<Run>, String>;
 
 /// Runs a workload of a size. `None` where the kernel has no version of it.
@@ -58,7 +58,7 @@ pub(crate) fn all() -> Vec<Kernel> {
     kernels
 }
 
-/// What every kernel must have done after a workload of a size.
+/// The work that every kernel must have done after a workload of a size.
 pub(crate) fn expected(workload: Workload, size: u64) -> Work {
     ours::wheel(workload, size).work
 }

@@ -31,7 +31,7 @@ pub(crate) fn run(workload: Workload, size: u64) -> Run {
     }
 }
 
-/// What a model has done. Each model has its own and is its only writer: no atomic read-modify-write is needed.
+/// The work of a model. Each model has its own and is its only writer: no atomic read-modify-write is needed.
 #[derive(Default)]
 struct Tally {
     operations: AtomicU64,

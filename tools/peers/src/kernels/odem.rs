@@ -1,4 +1,4 @@
-//! odem-rs: agents as futures over a calendar, channels, and jobs inside an agent for what it does at once.
+//! odem-rs: agents as futures over a calendar, channels, and jobs inside an agent for its concurrent work.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -14,7 +14,7 @@ use crate::graph::{
 };
 use crate::measure::{COMPONENTS, Run, Workload};
 
-/// Ticks as model time, and the sum of what the agents have done.
+/// Ticks as model time, and the sum of the agents' work.
 #[derive(Config, Default)]
 #[time(u64)]
 struct Model {
@@ -176,7 +176,7 @@ async fn phold(sim: &Sim<Model>, events: u64) {
         sim.spawn(Holder { process, input, outs, end });
     }
     sim.advance(end).await;
-    // Every process looks up once more, sees the end and says what it has done.
+    // Every process looks up once more, sees the end and reports its work.
     for sender in &senders {
         let _ = sender.send(0).await;
     }

@@ -28,7 +28,7 @@ fn kernel(name: String, runner: Result<Runner, String>) -> Kernel {
     Kernel { name, runner, share: 1, own_times: false }
 }
 
-/// The library's version and the compiled program, or what is missing.
+/// The library's version and the compiled program, or the missing part.
 fn compile() -> Result<(String, PathBuf), String> {
     let macros =
         call(Command::new("g++").args(["-E", "-dM", "-x", "c++", "-include", "systemc.h", "/dev/null"]));

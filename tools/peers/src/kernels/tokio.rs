@@ -88,7 +88,7 @@ fn pipeline(tasks: &mut JoinSet<Work>, items: u64) {
     });
 }
 
-/// What a process of PHOLD waits for: a token's arrival or the end of its hold.
+/// The timers of a PHOLD process: a token's arrival or the end of its hold.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Timer {
     Arrive,

@@ -1,4 +1,4 @@
-//! What goes wrong, and when.
+//! Faults, and their times.
 
 use std::time::Duration;
 
@@ -18,12 +18,12 @@ impl Random {
     }
 }
 
-/// What goes wrong.
+/// The fault.
 #[derive(Clone, Debug)]
 pub(super) enum Fault {
     /// A signal after some time.
     Signal(&'static str, Duration),
-    /// A disk with so many bytes for the results.
+    /// A disk with this number of bytes for the results.
     Full(u64),
     /// Nothing can be created in the folders of the results from some time on.
     Revoked(Duration),

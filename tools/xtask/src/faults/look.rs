@@ -1,4 +1,4 @@
-//! What is left behind a fault, and what must hold of it.
+//! The files left behind by a fault, and their required properties.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use super::scene::{Ended, Whole};
 /// The manifest of a run, which comes last.
 const MANIFEST: &str = "manifest.yaml";
 
-/// What a line of `stats.txt` begins with that tells how long the simulation took.
+/// The beginning of the line of `stats.txt` with the duration of the simulation.
 const SECONDS: &[u8] = b"host_seconds ";
 
-/// The files of a folder with their contents, but for speeds and what else depends on the computer.
+/// The files of a folder with their contents, but for speeds and other properties of the computer.
 pub(super) fn files(folder: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>, String> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
@@ -40,7 +40,7 @@ pub(super) fn succeeded(ended: &Ended) -> Result<(), String> {
     if *status == Some(0) { Ok(()) } else { Err(format!("status {status:?}: {err}")) }
 }
 
-/// That a command said what is wrong, and did not panic.
+/// That a command reported its error, and did not panic.
 pub(super) fn ended_in_order(ended: &Ended, fault: &Fault) -> Result<(), String> {
     let Ended { status, err } = ended;
     let expected: &[Option<i32>] = match fault {
@@ -70,7 +70,7 @@ pub(super) fn same(found: &BTreeMap<PathBuf, Vec<u8>>, whole: &Whole) -> Result<
     }
 }
 
-/// That each file of a run under its own name is whole, and that the manifest says what is missing.
+/// That each file of a run under its own name is whole, and that the manifest lists the missing ones.
 pub(super) fn run(
     folder: &Path,
     ended: &Ended,

@@ -1,5 +1,6 @@
 //! `cargo xtask faults [TIMES [SEED]]`: runs and studies that are killed, asked to end, out of disk space or deprived of their
-//! permissions at random moments. What is left must be whole or marked, and the same command once more must give all of it.
+//! permissions at random moments. The files left must be whole or marked, and the same command once more must
+//! give all of them.
 //!
 //! Needs to be root: the disks that fill are small file systems in memory, and permissions mean nothing to root, so that runs belong to
 //! another user.

@@ -13,14 +13,14 @@ use super::look;
 /// The user and group of the runs: not root.
 const USER: u32 = 65534;
 
-/// What is run.
+/// The job.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Job {
     Run,
     Study,
 }
 
-/// What comes of a job when nothing goes wrong.
+/// The files of a job without faults.
 pub(super) struct Whole {
     pub(super) time: Duration,
     /// Bytes of its files.
@@ -28,7 +28,7 @@ pub(super) struct Whole {
     pub(super) files: BTreeMap<PathBuf, Vec<u8>>,
 }
 
-/// How a process ended.
+/// The end of a process.
 pub(super) struct Ended {
     pub(super) status: Option<i32>,
     pub(super) err: String,
@@ -49,7 +49,7 @@ impl Drop for Scene {
 }
 
 impl Scene {
-    /// Copies what is needed.
+    /// Copies the files needed.
     pub(super) fn new(root: &Path) -> Result<Self, String> {
         let folder = std::env::temp_dir().join(format!("counterpoint-faults-{}", std::process::id()));
         let mut scene = Scene { folder: folder.clone(), mounts: true };
@@ -84,12 +84,12 @@ impl Scene {
         Ok(scene)
     }
 
-    /// Where the file system of the results is mounted.
+    /// The mount point of the file system of the results.
     fn disk(&self) -> PathBuf {
         self.folder.join("disk")
     }
 
-    /// Where results go.
+    /// The folder of the results.
     fn out(&self) -> PathBuf {
         self.disk().join("out")
     }
@@ -116,7 +116,7 @@ impl Scene {
         command
     }
 
-    /// A new disk of so many bytes, or an empty folder where there can be none.
+    /// A new disk of `bytes` bytes, or an empty folder where there can be none.
     fn mount(&self, bytes: u64) -> Result<(), String> {
         if !self.mounts {
             return Ok(());
@@ -153,7 +153,8 @@ impl Scene {
         Ok(Whole { time, bytes, files })
     }
 
-    /// Runs a job with a fault, looks at what is left, and does it once more without. Gives what came of it, in a word.
+    /// Runs a job with a fault, looks at the files left, and does it once more without. Gives the result, in
+    /// a word.
     pub(super) fn try_out(&self, job: Job, fault: &Fault, whole: &Whole) -> Result<&'static str, String> {
         let disk = if let Fault::Full(bytes) = fault { *bytes } else { 1 << 30 };
         self.mount(disk)?;
@@ -202,11 +203,11 @@ impl Scene {
         Ok(Ended { status: output.status.code(), err })
     }
 
-    /// Sets what may be done in the folders of the results.
+    /// Sets the permissions of the folders of the results.
     fn allow(&self, mode: u32) {
         let mut folders = vec![self.out()];
         while let Some(folder) = folders.pop() {
-            // What goes away meanwhile needs no permissions.
+            // A file that goes away meanwhile needs no permissions.
             let _ = std::fs::set_permissions(&folder, PermissionsExt::from_mode(mode));
             let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
             folders.extend(entries.map(|entry| entry.path()).filter(|path| path.is_dir()));

@@ -1,19 +1,19 @@
-//! Reads what Valgrind's callgrind counted: instructions by the file that they come from. The format is described in Valgrind's
-//! manual, "Callgrind Format Specification".
+//! Reads the counts of Valgrind's callgrind: instructions by the file that they come from. The format is
+//! described in Valgrind's manual, "Callgrind Format Specification".
 
 use std::collections::BTreeMap;
 
 /// The library that comes with the compiler, by a part of its files' paths.
 const STANDARD: &str = "/rustc/";
 
-/// Instructions by file. Files below `root` are named from there; what the standard library does inside of one of their functions
-/// counts for the file of this function.
+/// Instructions by file. Files below `root` are named from there; instructions of the standard library inside
+/// of one of their functions count for the file of this function.
 pub(super) fn by_file(text: &str, root: &str) -> BTreeMap<String, u64> {
     let mut names: BTreeMap<u32, String> = BTreeMap::new();
     let mut counts = BTreeMap::new();
     // The file of the function, and that of the lines, which another function may have been inlined from.
     let (mut function, mut current) = (String::new(), String::new());
-    // The line behind a call has what the called function cost, which is counted there.
+    // The line behind a call has the cost of the called function, which is counted there.
     let mut call = false;
     for line in text.lines() {
         if let Some((kind, value)) = line.split_once('=')

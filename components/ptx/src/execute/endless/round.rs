@@ -67,7 +67,7 @@ struct Local {
     known: Vec<bool>,
 }
 
-/// A warp that runs ahead, with copies of what it touches.
+/// A warp that runs ahead, with copies of the memory it touches.
 struct Ahead {
     warp: Warp,
     shared: Vec<u8>,
@@ -180,7 +180,7 @@ pub(super) fn find(
 }
 
 impl Ahead {
-    /// Does what an access asks of shared memory, and notes the words that it reads and those that it changes.
+    /// Performs an access to shared memory, and notes the words that it reads and those that it changes.
     fn shared(
         &mut self,
         access: &Access,

@@ -91,7 +91,7 @@ fn a_loop_that_ends_or_may_end_is_open() {
     for body in [
         // It counts.
         "A: add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, 1000000; @%p1 bra A;",
-        // Somebody else or time may change what it reads.
+        // Others or time may change the values that it reads.
         "ld.param.u64 %rd1, [p]; A: ld.global.u32 %r2, [%rd1]; setp.eq.u32 %p1, %r2, 0; @%p1 bra A;",
         "A: mov.u32 %r2, %clock; bra A;",
         "A: mov.u64 %rd2, %clock64; bra A;",
@@ -145,7 +145,7 @@ fn a_warp_that_may_still_write_leaves_it_open() {
         let verdict = judged(&kernel, 12, running(&kernel), 4096);
         assert_eq!(matches!(verdict, Verdict::Endless(_)), is_endless, "{place}: {verdict:?}");
     }
-    // It ends one day, or does what nobody can foresee.
+    // It ends one day, or does something unpredictable.
     for other in [
         "B: add.u32 %r5, %r5, 1; setp.lt.u32 %p1, %r5, 99999; @%p1 bra B; st.shared.u32 [words+8], %r5;",
         "B: ld.param.u64 %rd1, [p]; ld.global.u32 %r2, [%rd1]; bra B;",

@@ -34,7 +34,7 @@ pub(super) struct Formal {
     element: String,
 }
 
-/// Lays out what a function takes or gives.
+/// Lays out the parameters or results of a function.
 fn layout(variables: &[Variable], bytes: &mut u32) -> Result<Vec<Formal>, PtxError> {
     let formal = |variable: &Variable| {
         Ok(Formal { part: frame_part(variable, bytes)?, element: variable.element.clone() })
@@ -99,7 +99,7 @@ pub(super) fn frame_part(variable: &Variable, bytes: &mut u32) -> Result<FramePa
 }
 
 impl Decoder<'_> {
-    /// Declares what a function takes and gives; `.reg` parameters are moved into their registers.
+    /// Declares the parameters and results of a function; `.reg` parameters are moved into their registers.
     pub(super) fn formals(&mut self, function: &Function) -> Result<(), PtxError> {
         for (takes, variable) in
             function.results.iter().map(|v| (false, v)).chain(function.params.iter().map(|v| (true, v)))

@@ -1,4 +1,4 @@
-//! Branches, barriers, and what the lanes of a warp do together.
+//! Branches, barriers, and operations of a warp's lanes together.
 
 use super::instruction::Line;
 use super::operands::Wanted;

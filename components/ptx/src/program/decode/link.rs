@@ -195,7 +195,7 @@ fn shift(operand: u16, rows: u16, constants: u16) -> u16 {
     }
 }
 
-/// Whether some function can come to call itself. Without recursion: a file may have many functions.
+/// Whether some function can call itself. Without recursion: a file may have many functions.
 fn has_cycle(edges: &[Vec<usize>]) -> bool {
     // Functions without callees are taken away until none is left, or only cycles.
     let mut waits: Vec<usize> = edges.iter().map(Vec::len).collect();

@@ -252,7 +252,7 @@ pub(crate) fn operands(op: &Opcode<'_>, choose: &mut Chooser<'_>) -> String {
     format!("{} {};", op.text, texts.join(", "))
 }
 
-/// Where a thread's own bytes lie: the space as it is written, and the address.
+/// The place of a thread's own bytes: the space as it is written, and the address.
 const PLACES: [(&str, &str, bool); 9] = [
     (".local", "mine", true),
     (".local", "%a4", true),

@@ -7,7 +7,7 @@ use counterpoint_ptx::ast::{Module, StorageSpace};
 use super::Launch;
 use super::code::size;
 
-/// Where shared and local memory lie among generic addresses. Programs must not look at the numbers.
+/// Windows of shared and local memory among generic addresses. Programs must not look at the numbers.
 pub(crate) const SHARED_WINDOW: u64 = 1 << 48;
 pub(crate) const LOCAL_WINDOW: u64 = 2 << 48;
 

@@ -69,7 +69,7 @@ impl<'m> Code<'m> {
         None
     }
 
-    /// Where a label of a scope or one around it leads.
+    /// The target of a label of a scope or one around it.
     pub(crate) fn label(&self, scope: usize, name: &str) -> usize {
         let mut next = Some(scope);
         while let Some(scope) = next {

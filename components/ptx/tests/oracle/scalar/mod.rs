@@ -1,7 +1,8 @@
 //! A slow interpreter of PTX: one thread and one instruction at a time, from the module as it is written.
 //!
-//! It is what the executor is compared with, so it shares the parser with it and nothing else: no decoding, no
-//! instruction table, no host floats. Threads of a CTA run one after another from barrier to barrier, and the lanes of a warp meet where they work together.
+//! It is the reference of the executor, so it shares the parser with it and nothing else: no decoding, no
+//! instruction table, no host floats. Threads of a CTA run one after another from barrier to barrier, and the
+//! lanes of a warp meet where they work together.
 
 mod access;
 mod code;

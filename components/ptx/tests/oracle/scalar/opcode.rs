@@ -109,12 +109,13 @@ impl<'a> Opcode<'a> {
         self.words.get(index).copied().unwrap_or("")
     }
 
-    /// How a comparison is combined with a predicate.
+    /// The combination of a comparison with a predicate.
     pub(crate) fn combination(&self) -> Option<&'static str> {
         if matches!(self.head, "setp" | "set") { self.one_of(&["and", "or", "xor"]) } else { None }
     }
 
-    /// The types of result and sources; `None` for what is no function of a thread's registers.
+    /// The types of result and sources; `None` for an instruction that is no function of a thread's
+    /// registers.
     pub(crate) fn signature(&self) -> Option<(Type, Vec<Type>)> {
         let first = *self.types.first()?;
         let last = *self.types.last()?;

@@ -1,4 +1,4 @@
-//! One thread: its frames, and what an instruction does to them.
+//! One thread: its frames, and the effect of an instruction on them.
 
 use std::collections::BTreeMap;
 

@@ -15,7 +15,7 @@ pub(super) fn is_together(op: &Opcode<'_>) -> bool {
     matches!(op.head, "vote" | "shfl" | "match" | "redux")
 }
 
-/// Executes the instruction that all threads of a warp have come to, if they have.
+/// Executes the instruction that all threads of a warp have reached, if they have.
 pub(super) fn meet(warp: &mut [Thread], functions: &[Code<'_>], memories: &Memories<'_>) {
     let live: Vec<usize> = (0..warp.len()).filter(|lane| warp[*lane].state != State::Ended).collect();
     if live.is_empty() || live.iter().any(|lane| warp[*lane].state != State::Meets) {

@@ -1,10 +1,11 @@
-//! Where reference counts lie in device memory, and which lines of them the MMU has at hand.
+//! The places of reference counts in device memory, and the lines of them that the MMU has at hand.
 //!
-//! What a page's owner has left lies in the page's entry of the page tables, 8 bytes; what the kernels behind it have lies in the
-//! page's list, in blocks of 4 entries of 4 bytes (a kernel's number and two counts, of 10 bits each: section 5.4) that are taken
-//! from a pool as kernels count their blocks. Neighbours of the same kernel so lie in one line. The MMU keeps the lines that
-//! it used last, changes some in a cycle, and writes them back. It knows all counts by itself, so the bytes need no meaning;
-//! what is modelled is the traffic, and when a change is done.
+//! The owner's remaining counts lie in the page's entry of the page tables, 8 bytes; those of the kernels
+//! behind it lie in the page's list, in blocks of 4 entries of 4 bytes (a kernel's number and two counts, of
+//! 10 bits each: section 5.4) that are taken from a pool as kernels count their blocks. Neighbours of the
+//! same kernel so lie in one line. The MMU keeps the lines that it used last, changes some in a cycle, and
+//! writes them back. It knows all counts by itself, so the bytes need no meaning; the model covers the
+//! traffic, and the time at which a change is done.
 
 use counterpoint_protocols::launch::LaunchId;
 use counterpoint_protocols::memory::line_of;
@@ -23,7 +24,7 @@ struct List {
     blocks: Vec<u64>,
 }
 
-/// What a change costs.
+/// The cost of a change.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Cost {
     /// Lines changed.
@@ -49,7 +50,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// With entries of pages at one place, a pool of so many bytes at another, and room for some lines.
+    /// With entries of pages at one place, a pool of `bytes` bytes at another, and room for some lines.
     pub(super) fn new(entries: u64, (pool, bytes): (u64, u64), most: usize) -> Self {
         let room = bytes / (BLOCK as u64 * ENTRY);
         Counts { entries, pool, room, taken: 0, lists: Vec::new(), at_hand: Vec::new(), most }
@@ -91,7 +92,7 @@ impl Counts {
         }
     }
 
-    /// Where a kernel's entry in a page's list lies.
+    /// The place of a kernel's entry in a page's list.
     fn place(&mut self, page: u64, kernel: LaunchId) -> Result<u64, String> {
         if page as usize >= self.lists.len() {
             self.lists.resize_with(page as usize + 1, List::default);

@@ -26,7 +26,7 @@ pub(crate) fn register(registry: &mut Registry) {
     registry.equipped::<dyn Authority, Owners>();
 }
 
-/// What can be set of it.
+/// Parameters.
 #[derive(Clone, Debug, Params)]
 pub(super) struct OwnersParams {
     /// Bytes of device memory, behind the page tables, for the lists of reference counts.
@@ -35,8 +35,8 @@ pub(super) struct OwnersParams {
     /// Lines of counts that the MMU keeps at hand.
     #[param(default = "64", min = "1", max = "4096")]
     count_lines: u32,
-    /// Lines of counts of one range that it changes in a cycle. The paper gives no figure; what it does to results is measured in
-    /// DEVIATIONS.md.
+    /// Lines of counts of one range that it changes in a cycle. The paper gives no figure; its effect on
+    /// results is measured in DEVIATIONS.md.
     #[param(default = "8", min = "1", max = "1024")]
     count_rate: u32,
     /// Which counts change when a block ends that may have accessed a page of an older kernel. Anything but `table` is wrong,
@@ -193,7 +193,7 @@ impl Owners {
         Ok(())
     }
 
-    /// Sends on what follows from a change of pages.
+    /// Sends the messages that follow from a change of pages.
     fn follow(&mut self, consequences: Vec<Consequence>, outbox: &mut Outbox) {
         let stats = &self.stats;
         for consequence in consequences {

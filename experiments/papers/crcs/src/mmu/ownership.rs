@@ -6,9 +6,10 @@
 //! last one to the host, if it is to go there (Kim et al., "Automatically Exploiting Implicit Pipeline Parallelism from Multiple
 //! Dependent Kernels for GPUs", PACT 2016, section 4.1).
 //!
-//! What the paper leaves open, and how it is here: entries without blocks are skipped as often as they follow each other; a
-//! page never passes a kernel whose pre-profiler is not done, nor to the host before the last kernel has been launched; pages
-//! that hold no input of the host are ready from the start. Pure: no time, no messages.
+//! Open in the paper, and decided here: entries without blocks are skipped as often as they follow each
+//! other; a page never passes a kernel whose pre-profiler is not done, nor to the host before the last kernel
+//! has been launched; pages that hold no input of the host are ready from the start. Pure: no time, no
+//! messages.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::RangeInclusive;
@@ -20,7 +21,7 @@ use counterpoint_protocols::translation::{Change, RangeClaim};
 
 use crate::messages::PageMoved;
 
-/// What a block's end does to a page that an older kernel still owns.
+/// The effect of a block's end on a page that an older kernel still owns.
 #[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EarlyRelease {
     /// It changes the block's own kernel's entry in the list, as it must.
@@ -38,12 +39,12 @@ pub enum Available {
     Always,
 }
 
-/// What follows from a change.
+/// Consequences of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Consequence {
     /// An SM that waits for a page may access it.
     Grant {
-        /// Which SM.
+        /// The SM.
         sm: usize,
         /// The page's number.
         page: u64,
@@ -64,7 +65,7 @@ struct Entry {
     writes: u32,
 }
 
-/// What is known of a page.
+/// The state of a page.
 #[derive(Clone, Debug, Default)]
 struct Page {
     /// Bytes that the host copies here and that have not come: the ready bit, counted.
@@ -85,7 +86,7 @@ struct Page {
     waiting: Vec<(usize, LaunchId)>,
 }
 
-/// How often what happened.
+/// Number of each event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Blocks counted, once for each page.
@@ -120,7 +121,7 @@ pub struct Ownership {
     outputs: Vec<Copy>,
     /// Questions for pages that have not been granted.
     waiting: usize,
-    /// What has happened.
+    /// Counts of events.
     pub tally: Tally,
 }
 
@@ -237,7 +238,7 @@ impl Ownership {
         }
     }
 
-    /// Whether a launch may access a page now; if not, the SM will be told when it may.
+    /// Whether a launch may access a page now; if not, the SM gets a message when it may.
     pub fn ask(&mut self, page: u64, launch: LaunchId, sm: usize) -> bool {
         let granted = self.is_granted(page, launch);
         if !granted {
@@ -264,7 +265,7 @@ impl Ownership {
         }
     }
 
-    /// Tells those who wait for a page and may access it now.
+    /// Notifies the waiters for a page that may access it now.
     fn grant(&mut self, number: u64, out: &mut Vec<Consequence>) {
         let waiting = std::mem::take(&mut self.pages[number as usize].waiting);
         let (granted, rest): (Vec<_>, Vec<_>) =
@@ -370,7 +371,7 @@ impl Ownership {
         self.leave(number, out);
     }
 
-    /// Tells the scheduler of a page that has become available.
+    /// Notifies the scheduler of a page that has become available.
     fn count_in(&mut self, number: u64, out: &mut Vec<Consequence>) {
         let always = self.available == Available::Always;
         let page = &mut self.pages[number as usize];
@@ -400,7 +401,7 @@ impl Ownership {
         }
     }
 
-    /// What a page's owner, its remaining counts for reading and writing, and the entries behind it are, for reports.
+    /// A page's owner, its remaining counts for reading and writing, and the entries behind it, for reports.
     pub fn describe(&self, page: u64) -> String {
         let of = |entry: &Entry| format!("launch {} (R {}, W {})", entry.kernel.0, entry.reads, entry.writes);
         let Some(page) = self.pages.get(page as usize) else { return "nobody".to_owned() };
@@ -409,7 +410,7 @@ impl Ownership {
         std::iter::once(owner).chain(behind).collect()
     }
 
-    /// Who waits for which page, and whose it is; the SMs are given by number.
+    /// The pages waited for, their waiters and owners; the SMs are given by number.
     pub fn reasons(&self) -> Vec<String> {
         let mut reasons = Vec::new();
         for (number, page) in self.pages.iter().enumerate() {

@@ -6,7 +6,7 @@ use counterpoint_protocols::launch::{Launch, LaunchId, LaunchName, Precedence};
 
 use crate::messages::{Irregular, PageMoved, Progress};
 
-/// What is known of kernels that track their pages.
+/// Kernels that track their pages.
 #[derive(Debug, Default)]
 pub(super) struct Dependences {
     /// Kernels whose pre-profilers have not ended.
@@ -19,7 +19,7 @@ pub(super) struct Dependences {
     irregular: BTreeSet<LaunchId>,
     /// The oldest kernel of all.
     first: Option<LaunchId>,
-    /// How many there have been.
+    /// Number of launches so far.
     launched: u32,
     /// One of them was irregular.
     serialises: bool,

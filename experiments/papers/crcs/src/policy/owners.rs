@@ -1,4 +1,5 @@
-//! What both policies know and hear: kernels, owners of pages, and how far the host is. Where blocks go is a [`Rule`] of each.
+//! The common state of both policies: kernels, owners of pages, and the progress of the host. The placement
+//! of blocks is a [`Rule`] of each.
 
 use counterpoint_framework::kernel::{In, Source};
 use counterpoint_framework::model::Ports;
@@ -16,7 +17,7 @@ pub(super) struct OwnerPorts {
     pages: Option<In<PageMoved>>,
 }
 
-/// What is known.
+/// The state.
 pub(super) struct Owners {
     ports: OwnerPorts,
     pub(super) dependences: Dependences,
@@ -43,9 +44,9 @@ impl Owners {
     }
 }
 
-/// Where the next block goes, by what is known.
+/// The place of the next block, from the state.
 pub(super) trait Rule {
-    /// How many SMs there are.
+    /// The run begins, with this number of SMs.
     fn begin(&mut self, _sms: usize) {}
 
     /// As [`CtaPolicy::place`]; SMs are asked in turn.

@@ -4,10 +4,11 @@
 //! the kernel whose share of the pages exceeds its share of the SMs by most; an idle SM counts for nobody. The first kernel
 //! begins on all SMs. When the prelude has ended, and for a program of a single kernel, blocks go as under `crcs-fifo`.
 //!
-//! What the paper leaves open: only kernels with blocks left to place are considered, and of equals the oldest. And as it is
-//! described the rule can lead to a deadlock, when blocks of younger kernels have all SMs and wait for pages of an older one
-//! that has blocks left to place and no SM. The guard gives the last idle SM to the oldest kernel that has blocks left if that
-//! runs nowhere; how often it had to is counted.
+//! Open in the paper, and decided here: only kernels with blocks left to place are considered, and of equals
+//! the oldest. And as it is described the rule can lead to a deadlock, when blocks of younger kernels have
+//! all SMs and wait for pages of an older one that has blocks left to place and no SM. The guard gives the
+//! last idle SM to the oldest kernel that has blocks left if that runs nowhere; how often it had to is
+//! counted.
 
 use std::rc::Rc;
 
@@ -18,7 +19,7 @@ use counterpoint_protocols::launch::LaunchId;
 
 use super::owners::{OwnerPorts, Owners, Rule, Tracked, kernels, on_its_own, waiting_profiler};
 
-/// What can be set of PPCS.
+/// Parameters of PPCS.
 #[derive(Clone, Debug, Params)]
 pub(super) struct PpcsParams {
     /// Keep an SM for the oldest kernel that has blocks left to place. Without, the paper's rule can lead to a deadlock.
@@ -37,7 +38,7 @@ pub(super) struct PpcsStats {
 pub(super) struct Ppcs {
     guard: bool,
     stats: Rc<PpcsStats>,
-    /// The SM that is being filled, and with blocks of which launch.
+    /// The SM being filled, and the launch whose blocks fill it.
     filling: Option<(usize, LaunchId)>,
     /// The SMs that have served a kernel.
     used: Vec<bool>,

@@ -43,7 +43,7 @@ enum Order {
     Random,
 }
 
-/// What becomes of kernels whose addresses are independent of data but no polynomials of thread and block.
+/// Treatment of kernels whose addresses are independent of data but no polynomials of thread and block.
 #[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Semi {
     /// They count as irregular.
@@ -52,7 +52,7 @@ pub(super) enum Semi {
     Enumerate,
 }
 
-/// What can be set of overlapped execution.
+/// Parameters of overlapped execution.
 #[derive(Clone, Debug, Params)]
 pub(super) struct OverlappedParams {
     /// In which order the prelude fills the arrays.
@@ -61,7 +61,7 @@ pub(super) struct OverlappedParams {
     /// Arrays up to this size are small, for `order: small-first`.
     #[param(default = "64 KiB")]
     small: Bytes,
-    /// What becomes of kernels whose addresses are independent of data but no polynomials of thread and block.
+    /// Treatment of kernels whose addresses are independent of data but no polynomials of thread and block.
     #[param(default = "irregular")]
     semi: Semi,
 }
@@ -171,7 +171,7 @@ fn in_turn(arrays: &[Vec<Move>]) -> Vec<Move> {
     (0..longest).flat_map(|page| arrays.iter().filter_map(move |array| array.get(page).copied())).collect()
 }
 
-/// What names mean when all steps have been done; their buffers are named by what they meant before.
+/// The meaning of names when all steps have been done; their buffers are named by the meaning before.
 fn final_meaning(application: &Application, names: &[BufferId]) -> Result<Vec<BufferId>, Fault> {
     let mut meaning: Vec<BufferId> = (0..application.buffers.len() as u32).map(BufferId).collect();
     exchange(&application.steps, &mut meaning)?;
@@ -222,10 +222,10 @@ fn check(application: &Application) -> Result<(), Fault> {
     Ok(())
 }
 
-/// What sends the steps.
+/// The sender of the steps.
 struct Sender {
     profilers: Profilers,
-    /// What kernels are part of.
+    /// The parent span of kernels.
     parent: SpanId,
 }
 
@@ -282,7 +282,7 @@ impl Walks for Sender {
     }
 }
 
-/// What names a kernel of an application.
+/// The key of a kernel of an application.
 pub(super) fn key(launch: &LaunchStep) -> String {
     format!("{}.{}", launch.code, launch.kernel.name())
 }

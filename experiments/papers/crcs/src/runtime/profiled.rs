@@ -16,7 +16,7 @@ pub(super) type Profilers = BTreeMap<String, Arc<Kernel>>;
 /// Kernels that have been rewritten.
 #[derive(Default)]
 struct Rewritten {
-    /// By kernel what it has become.
+    /// By kernel, its profiled form.
     kernels: BTreeMap<String, Arc<Kernel>>,
     profilers: Profilers,
 }

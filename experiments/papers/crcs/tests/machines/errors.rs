@@ -1,4 +1,4 @@
-//! What cannot be run under CRCS is refused, in words that say why and what to do.
+//! Cases that CRCS cannot run are refused, with the reason and the remedy.
 
 use std::path::Path;
 

@@ -1,5 +1,6 @@
-//! CRCS and PPCS on whole machines, by the facts that the paper states (Kim et al., PACT 2016): kernels that depend on each
-//! other and run side by side compute what they compute one after another, and each rule that makes it so is needed.
+//! CRCS and PPCS on whole machines, by the facts that the paper states (Kim et al., PACT 2016): kernels that
+//! depend on each other and run side by side compute the same results as one after another, and each rule
+//! that makes it so is needed.
 //!
 //! How single components keep these rules is in `timing`.
 
@@ -37,7 +38,8 @@ fn with_blocks(request: RunRequest) -> RunSummary {
     run_request(&of_blocks(request))
 }
 
-/// Asserts that a run computed what it should, and that the race checker looked at its launches and found nothing.
+/// Asserts that a run computed the right results, and that the race checker looked at its launches and found
+/// nothing.
 #[track_caller]
 fn assert_right(summary: &RunSummary, launches: usize) {
     let found: Vec<String> = summary.found.iter().map(ToString::to_string).collect();

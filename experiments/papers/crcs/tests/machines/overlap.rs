@@ -1,4 +1,4 @@
-//! What overlaps with what, and what that can gain.
+//! The overlap of steps, and its possible gain.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! Each rule of CRCS is needed: a machine without it computes wrong values or comes to stand still, and where it breaks the
-//! order of accesses, the race checker names them.
+//! Each rule of CRCS is needed: a machine without it computes wrong values or deadlocks, and where it breaks
+//! the order of accesses, the race checker names them.
 
 use std::fmt::Write;
 
@@ -8,9 +8,10 @@ use counterpoint_simulation::run::{RunRequest, RunSummary};
 use super::{FIFO, PPCS, SMALL, assert_right, on_crcs, run_request};
 use counterpoint_tests::support::assert_wrong;
 
-/// `spin`: each thread of a block reads its element, turns as many rounds as `counts` says for the block, and writes 3 x + 1. A block that turns none may touch its elements, for all that anybody can tell, and
-/// does not. `scatter`: each thread writes its number to the beginning of a row of 32 words. `gather`: each thread reads what stands
-/// there, the first thread in the last row.
+/// `spin`: each thread of a block reads its element, turns as many rounds as `counts` says for the block, and
+/// writes 3 x + 1. A block that turns none may touch its elements, as far as is known, and does not.
+/// `scatter`: each thread writes its number to the beginning of a row of 32 words. `gather`: each thread
+/// reads the value there, the first thread in the last row.
 const KERNELS: &str = ".version 7.8
 .target sm_35
 .address_size 64
@@ -71,7 +72,7 @@ fn run_own(application: &str, files: &[(&str, Vec<u32>)], overlay: &str, sets: &
     run_request(&RunRequest { watchdog: None, ..on_crcs(Some(overlay), &file, sets) })
 }
 
-/// What the race checker found, a line each.
+/// The findings of the race checker, a line each.
 fn races(summary: &RunSummary) -> String {
     summary.found.iter().fold(String::new(), |mut all, found| {
         writeln!(all, "{found}").expect("memory takes all");
@@ -112,8 +113,9 @@ fn an_l1_that_is_not_flushed_between_launches_gives_wrong_values() {
 
 #[test]
 fn a_release_that_changes_an_older_owners_count_lets_its_readers_go_too_early() {
-    // Eight blocks share a page. Those of the first launch change it, the last of them late. Of the second launch seven do
-    // nothing, end at once and give back a page that is not theirs yet; the last one changes what the first launch leaves.
+    // Eight blocks share a page. Those of the first launch change it, the last of them late. Of the second
+    // launch seven do nothing, end at once and give back a page that is not theirs yet; the last one changes
+    // the result of the first launch.
     let application = "
 buffers:
   values: { type: u32, elements: 1024 }

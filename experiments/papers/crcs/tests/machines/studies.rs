@@ -1,4 +1,4 @@
-//! The studies: a few points of each, and what their columns compute.
+//! The studies: a few points of each, and the values in their columns.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -44,7 +44,7 @@ fn the_stages_of_two_programs_on_the_m2050_are_all_of_their_time() {
         let stages = ["prelude", "h2d", "kernels", "d2h", "postlude", "other"].map(number);
         assert!((stages.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{stages:?}");
         assert!(stages.iter().all(|share| *share > 0.0), "{stages:?}");
-        // 500 MB/s, and what the disks take besides.
+        // 500 MB/s, and the disks' additional time.
         let least = f64::from(files) / 500e6;
         let found = number("files_percent") / 100.0 * number("time");
         assert!(found > least && found < 1.1 * least, "{found} s, {least} s without latencies");
@@ -65,8 +65,9 @@ fn bandwidths() -> [f64; 3] {
     )
 }
 
-/// What the study of a name computes from runs of HSP that last as long as the paper's numbers say: files and copies at the
-/// machine's bandwidths, and kernels of which five take 9.0 % of the baseline. By number of launches.
+/// The values of a study, by its name, from runs of HSP that last as long as the paper's numbers say: files
+/// and copies at the machine's bandwidths, and kernels, five of which take 9.0 % of the baseline. By number
+/// of launches.
 fn reckoned(study: &str, machine: [f64; 3]) -> BTreeMap<u32, Row> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let hotspot = folder.join("../../applications/hotspot/hotspot.yaml").display().to_string();

@@ -1,4 +1,5 @@
-//! The dynamic kernel allocator: tells the CTA scheduler how many SMs each of two kernels gets (Mu et al., IEICE 2013, Fig. 8).
+//! The dynamic kernel allocator: gives the CTA scheduler the number of SMs of each of two kernels (Mu et al.,
+//! IEICE 2013, Fig. 8).
 //!
 //! It has a table for each pair of neighbouring kernels of a task pipeline. The scheduler names the table and says how long
 //! the pair took last; the table is brought up to date, and the answer is the split that it decides for.
@@ -20,7 +21,7 @@ use crate::pipeline::{AllocatorServer, Allotted, Measured, Round};
 pub use arithmetic::Real;
 pub use table::Table;
 
-/// What the allocator computes in.
+/// The allocator's number format.
 #[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
 enum Arithmetic {
     /// 16 bits (section 3.3).
@@ -35,7 +36,7 @@ pub struct AllocatorParams {
     /// Tables: pairs of kernels, which are as many as a pipeline has kernels (section 3.3).
     #[param(default = "8", min = "1")]
     tables: u32,
-    /// What it computes in.
+    /// The number format.
     #[param(default = "half")]
     arithmetic: Arithmetic,
     /// From a question to its answer. The paper neglects it.
@@ -50,7 +51,7 @@ pub struct AllocatorPorts {
     scheduler: AllocatorServer,
 }
 
-/// What a kernel allocator counts.
+/// Statistics of a kernel allocator.
 #[derive(Default, Stats)]
 pub struct AllocatorStats {
     /// Questions: pairs that were about to run.
@@ -65,7 +66,7 @@ pub struct AllocatorStats {
     pairs: Keyed<u32, PairStats>,
 }
 
-/// What is counted of a pair.
+/// Statistics of a pair.
 #[derive(Default, Stats)]
 struct PairStats {
     /// Questions.
@@ -93,7 +94,7 @@ enum Tables {
     Double(BTreeMap<u32, Table<f64>>),
 }
 
-/// What a round came to.
+/// The decision of a round.
 struct Decided {
     sms: u32,
     decisions: u32,

@@ -1,10 +1,10 @@
-//! The table of a pair of kernels, and how it decides: how many SMs each should have so that the slower one is as fast as
-//! possible (Mu et al., IEICE 2013, sections 3.1 and 3.3).
+//! The table of a pair of kernels, and its decision: the number of SMs of each at which the slower one is as
+//! fast as possible (Mu et al., IEICE 2013, sections 3.1 and 3.3).
 //!
-//! What is measured are times T; what is computed with is performance P = 1 / T. Each entry holds, for a number of SMs of the
-//! first kernel, the performance of both, the newest that was measured. Between entries performance is interpolated linearly,
-//! and a kernel without SMs has none. Where the two curves cross, one of the two whole numbers of SMs beside is chosen: that at
-//! which the slower kernel is faster.
+//! Measurements are times T; computations use the performance P = 1 / T. Each entry holds, for a number of
+//! SMs of the first kernel, the performance of both, the newest that was measured. Between entries
+//! performance is interpolated linearly, and a kernel without SMs has none. Where the two curves cross, one
+//! of the two whole numbers of SMs beside is chosen: that at which the slower kernel is faster.
 
 use super::arithmetic::Real;
 
@@ -32,7 +32,8 @@ pub struct Table<R> {
 const UNITS: i32 = 7;
 
 impl<R: Real> Table<R> {
-    /// The table of two kernels, at least one cycle long each, that took so many cycles each alone on all SMs.
+    /// The table of two kernels, at least one cycle long each, that took `first` and `second` cycles alone on
+    /// all SMs.
     pub fn new(sms: u32, first: u64, second: u64) -> Self {
         let longest = first.max(second).max(1);
         let bits = (u64::BITS - longest.leading_zeros()) as i32;
@@ -51,7 +52,7 @@ impl<R: Real> Table<R> {
         table
     }
 
-    /// What a time comes to.
+    /// The performance of a time.
     fn performance(&self, cycles: u64) -> R {
         let units = cycles.max(1) as f64 * f64::from(-self.scale).exp2();
         R::nearest(1.0) / R::nearest(units)
@@ -62,7 +63,8 @@ impl<R: Real> Table<R> {
         self.entries.len() as u32 - 1
     }
 
-    /// The kernels took so many cycles together, the first on so many SMs: the newest measurement stands.
+    /// The kernels took `first` and `second` cycles together, the first on `sms` SMs: the newest measurement
+    /// wins.
     pub fn measured(&mut self, sms: u32, first: u64, second: u64) {
         let (first, second) = (self.performance(first), self.performance(second));
         if let Some(entry) = self.entries.get_mut(sms as usize) {
@@ -70,8 +72,8 @@ impl<R: Real> Table<R> {
         }
     }
 
-    /// How many SMs the first kernel gets, at least one and at most all but one. When it is the same as the time before, the
-    /// pair has converged, and it stays so.
+    /// Number of SMs of the first kernel, at least one and at most all but one. When it is the same as the
+    /// time before, the pair has converged, and it stays so.
     pub fn decide(&mut self) -> u32 {
         if let Some(last) = self.last
             && self.has_converged
@@ -99,7 +101,7 @@ impl<R: Real> Table<R> {
         if slower(above) > slower(below) { above } else { below }
     }
 
-    /// A kernel's performance at every split: what was measured, and straight lines between.
+    /// A kernel's performance at every split: the measurements, and straight lines between.
     fn curve(&self, of: impl Fn(&Entry<R>) -> Option<R>) -> Vec<R> {
         let known: Vec<(usize, R)> =
             self.entries.iter().enumerate().filter_map(|(sms, entry)| Some((sms, of(entry)?))).collect();
@@ -113,7 +115,7 @@ impl<R: Real> Table<R> {
         curve
     }
 
-    /// How often it has decided until it had converged, or so far.
+    /// Number of decisions until it had converged, or so far.
     pub fn decisions(&self) -> u32 {
         self.decisions
     }
@@ -123,7 +125,8 @@ impl<R: Real> Table<R> {
         self.has_converged
     }
 
-    /// The performance of both kernels with so many SMs for the first, in cycles again: measured or interpolated.
+    /// The performance of both kernels with `sms` SMs for the first, in cycles again: measured or
+    /// interpolated.
     pub fn predicted(&self, sms: u32) -> (f64, f64) {
         let cycles = |curve: Vec<R>| f64::from(self.scale).exp2() / curve[sms as usize].into();
         (cycles(self.curve(|entry| entry.first)), cycles(self.curve(|entry| entry.second)))
@@ -157,7 +160,7 @@ mod tests {
         steps
     }
 
-    /// Times by split of the first kernel; what a kernel without SMs takes is never asked.
+    /// Times by split of the first kernel; the time of a kernel without SMs is never asked for.
     fn times(sms: u64, first: impl Fn(u64) -> u64, second: impl Fn(u64) -> u64) -> Vec<(u64, u64)> {
         (0..=sms).map(|n| (first(n.max(1)), second((sms - n).max(1)))).collect()
     }
@@ -237,7 +240,7 @@ mod tests {
             }
         }
 
-        /// Half precision chooses a split whose slower kernel is as fast, to what eleven bits can tell.
+        /// Half precision chooses a split whose slower kernel is as fast, to the precision of eleven bits.
         #[test]
         fn half_precision_is_as_good_to_its_last_bits(
             sms in 2_u32..=24, first in 1_u64..=40_000_000, ratio in 0.05_f64..20.0,

@@ -1,5 +1,6 @@
-//! Any policy, whose scheduler reports to the slices of the L2 what nobody will read any more (section 3.2): when a kernel of a
-//! task pipeline has ended, the lines with the labels that it has read ([`Task::read`]).
+//! Any policy, whose scheduler reports to the slices of the L2 the lines that nobody will read any more
+//! (section 3.2): when a kernel of a task pipeline has ended, the lines with the labels that it has read
+//! ([`Task::read`]).
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -13,7 +14,7 @@ use counterpoint_protocols::launch::Launch;
 use crate::labels::Flush;
 use crate::pipeline::Task;
 
-/// Whose blocks go where.
+/// Parameters: the policy that places blocks.
 #[derive(Clone, Debug, Params)]
 pub(super) struct LabelledParams {
     /// The policy that places blocks.
@@ -21,7 +22,7 @@ pub(super) struct LabelledParams {
     of: Slot<dyn CtaPolicy>,
 }
 
-/// Who is told.
+/// The receivers.
 #[derive(Ports)]
 pub(super) struct LabelledPorts {
     /// The slices of the L2.
@@ -32,7 +33,7 @@ pub(super) struct LabelledPorts {
 pub(super) struct Labelled {
     of: Box<dyn CtaPolicy>,
     ports: LabelledPorts,
-    /// What the slices are to be told, all of them in one cycle.
+    /// Messages for the slices, all of them in one cycle.
     flushes: VecDeque<Flush>,
 }
 

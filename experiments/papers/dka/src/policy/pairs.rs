@@ -1,8 +1,9 @@
 //! The dynamic kernel allocator's share of the CTA scheduler (Mu et al., IEICE 2013, sections 3.1 and 3.3): two neighbouring
 //! kernels of a task pipeline run together on whole SMs, as many for each as the allocator says.
 //!
-//! Before a pair runs, the allocator is asked, with how long its kernels took last: at first each alone on all SMs, then together.
-//! Launches wait for the answer. What is measured goes from the placement of a kernel's first block to the end of its last.
+//! Before a pair runs, the allocator is asked, with how long its kernels took last: at first each alone on
+//! all SMs, then together. Launches wait for the answer. A measurement goes from the placement of a kernel's
+//! first block to the end of its last.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,7 +16,7 @@ use counterpoint_protocols::launch::Launch;
 use super::steps::Steps;
 use crate::pipeline::{AllocatorClient, Allotted, Measured, Round, Task};
 
-/// How a pair ran last, as far as it is known.
+/// The last run of a pair, as far as it is known.
 #[derive(Clone, Copy, Default)]
 struct Last {
     sms: u32,
@@ -23,7 +24,7 @@ struct Last {
     second: Option<u64>,
 }
 
-/// What the policy asks.
+/// The policy's link to the allocator.
 #[derive(Ports)]
 pub(super) struct PairPorts {
     /// The kernel allocator.

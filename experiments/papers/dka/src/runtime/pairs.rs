@@ -13,7 +13,7 @@ use counterpoint_host_model::runtimes::Runtime;
 use super::pipelined::{self, Plan};
 use super::schedule::Width;
 
-/// How many kernels run together.
+/// Number of kernels that run together.
 #[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Together {
     /// Two.
@@ -22,10 +22,10 @@ pub(super) enum Together {
     All,
 }
 
-/// What can be set of the pair schedule.
+/// Parameters of the pair schedule.
 #[derive(Clone, Debug, Params)]
 pub(super) struct PairParams {
-    /// How many kernels run together.
+    /// Number of kernels that run together.
     #[param(default = "pair")]
     together: Together,
     /// Whether the first batch goes through all kernels alone.

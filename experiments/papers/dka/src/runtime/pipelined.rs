@@ -14,10 +14,10 @@ use counterpoint_protocols::extra::Extra;
 
 use super::schedule::{self, Width};
 
-/// How pipelines are executed.
+/// The execution of pipelines.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
-    /// How many kernels run together.
+    /// Number of kernels that run together.
     pub(super) width: Width,
     /// Whether the first batch goes through all kernels alone.
     pub(super) alone: bool,
@@ -25,7 +25,7 @@ pub(super) struct Plan {
     pub(super) barriers: bool,
 }
 
-/// Sends what is no pipeline as the runtime `serial` does.
+/// Sends steps outside of pipelines as the runtime `serial` does.
 struct Pipelined {
     others: Sender,
     plan: Plan,

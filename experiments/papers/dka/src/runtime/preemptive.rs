@@ -1,6 +1,6 @@
-//! Task pipelines in steps of two kernels, as Fermi and Kepler run them: what the first leaves over is the second one's (Mu et al.,
-//! IEICE 2013, section 4). Nothing is ever preempted; the name is the paper's. The policy `leftover` of the CTA scheduler is what it
-//! is for.
+//! Task pipelines in steps of two kernels, as Fermi and Kepler run them: the second gets the SMs that the
+//! first leaves over (Mu et al., IEICE 2013, section 4). Nothing is ever preempted; the name is the paper's.
+//! The CTA scheduler's policy for it is `leftover`.
 
 use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
@@ -12,7 +12,7 @@ use counterpoint_host_model::runtimes::Runtime;
 use super::pipelined::{self, Plan};
 use super::schedule::Width;
 
-/// What can be set of the left-over execution of pipelines.
+/// Parameters of the left-over execution of pipelines.
 #[derive(Clone, Debug, Params)]
 pub(super) struct PreemptiveParams {
     /// Whether a step waits for the whole one before it, as those of DKA do, and not for its own batches alone.

@@ -1,11 +1,11 @@
-//! Which kernels of a task pipeline run together: steps, one after another, of kernels on different batches.
+//! The joint runs of a task pipeline's kernels: steps, one after another, of kernels on different batches.
 //!
 //! Two at a time, they are neighbours in the pipeline, the older batch one kernel ahead of the younger one, and at its end the
 //! last kernel runs beside the first one of the next batch: K1-K2, K2-K3, K3-K1 (Mu et al., IEICE 2013, section 3).
 
 use crate::pipeline::Task;
 
-/// How many run together.
+/// Number of kernels that run together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Width {
     /// Two.
@@ -123,8 +123,8 @@ mod tests {
     }
 
     proptest! {
-        /// Every batch goes through all kernels in order; what runs together are different kernels on different batches, and
-        /// of two they are neighbours.
+        /// Every batch goes through all kernels in order; different kernels run together, on different
+        /// batches, and two that do are neighbours.
         #[test]
         fn every_batch_goes_through_all_kernels(
             kernels in 1_u32..=8, batches in 0_u32..=20, all in any::<bool>(), alone in any::<bool>(),

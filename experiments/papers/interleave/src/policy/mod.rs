@@ -1,4 +1,4 @@
-//! The policies `spatial` and `interleaved`: the tables, fed with what the CTA scheduler sees.
+//! The policies `spatial` and `interleaved`: the tables, fed with the CTA scheduler's events.
 
 pub mod tables;
 
@@ -29,7 +29,7 @@ pub(crate) struct MappedParams {
     among: u32,
 }
 
-/// What the policies count.
+/// Statistics of the policies.
 #[derive(Default, Stats)]
 pub(crate) struct MappingStats {
     /// Mappings computed: one whenever a kernel comes or ends and another one runs.

@@ -7,7 +7,7 @@
 use counterpoint_hardware::gpu::cta_scheduler::occupancy::blocks;
 use counterpoint_protocols::launch::SmResources;
 
-/// How kernels are mapped to cores.
+/// The mapping of kernels to cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mapping {
     /// Each core has one kernel, the kernels in turn; another kernel's blocks end first.
@@ -25,7 +25,7 @@ pub struct Kernel {
     pub grid: [u32; 3],
     /// The next block.
     pub next: [u32; 3],
-    /// What a block needs of a core.
+    /// The needs of a block on a core.
     pub resources: SmResources,
 }
 
@@ -45,7 +45,7 @@ pub struct Entry {
 /// A row of the core status block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Core {
-    /// What it offers to blocks.
+    /// Its resources for blocks.
     offer: SmResources,
     /// Kernels that are assigned to it, or have blocks on it.
     queue: Vec<Entry>,
@@ -89,8 +89,8 @@ pub struct Tables {
 }
 
 /// The blocks of each kernel on every core under interleaving, if the kernels pass the occupancy test: over the whole GPU each has at
-/// least as many as under spatial scheduling, and a core has room for those of all. `offers` are what cores offer, `demands` what a
-/// block of each kernel needs.
+/// least as many as under spatial scheduling, and a core has room for those of all. `offers` are the cores'
+/// resources, `demands` the needs of a block of each kernel.
 pub fn interleaved_blocks(offers: &[SmResources], demands: &[SmResources]) -> Option<Vec<u32>> {
     let (cores, kernels) = (offers.len() as u32, demands.len());
     if cores == 0 || kernels == 0 {

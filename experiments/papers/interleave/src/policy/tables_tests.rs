@@ -1,4 +1,5 @@
-//! The tables against the paper's examples, and against what must hold of any sequence of launches and blocks.
+//! The tables against the paper's examples, and against the invariants of any sequence of launches and
+//! blocks.
 
 use proptest::prelude::*;
 
@@ -7,12 +8,12 @@ use super::*;
 /// An SM of the M2090.
 const SM: SmResources = SmResources { threads: 1536, ctas: 8, registers: 32768, shared: 48 << 10 };
 
-/// A block of so many threads with so many registers each.
+/// A block of `threads` threads with `registers` registers each.
 fn block(threads: u32, registers: u32) -> SmResources {
     SmResources { threads, ctas: 1, registers: threads * registers, shared: 0 }
 }
 
-/// A kernel of the paper: its name, what a block needs, and the blocks that fit an SM.
+/// A kernel of the paper: its name, the needs of a block, and the blocks that fit an SM.
 type Paper = (&'static str, SmResources, u32);
 
 /// The kernels whose registers are published (Perf-Sat, ICPPW 2014, Table II).
@@ -161,8 +162,9 @@ fn actions() -> impl Strategy<Value = Vec<Action>> {
 }
 
 proptest! {
-    /// Whatever comes and goes: no kernel has more blocks on a core than the mapping in force when they were placed allowed, every
-    /// valid kernel is assigned to a core, and under spatial scheduling a core has blocks of one kernel only.
+    /// For any arrivals and ends: no kernel has more blocks on a core than the mapping in force when they
+    /// were placed allowed, every valid kernel is assigned to a core, and under spatial scheduling a core has
+    /// blocks of one kernel only.
     #[test]
     fn limits_hold_through_any_sequence(actions in actions(), spatial in any::<bool>()) {
         let mapping = if spatial { Mapping::Spatial } else { Mapping::Interleaved };

@@ -1,7 +1,8 @@
-//! `mix-*`: what a described kernel leaves behind, from a run without time.
+//! `mix-*`: the results of a described kernel, from a run without time.
 //!
-//! A description says how much a kernel does and not what, so there is nothing to be written more plainly: the same PTX runs on a flat
-//! memory, which has no caches, no order of warps and no messages to be wrong.
+//! A description gives the amount of a kernel's work and not its meaning, so there is nothing to be written
+//! more plainly: the same PTX runs on a flat memory, which has no caches, no order of warps and no messages
+//! to be wrong.
 
 use counterpoint_host_model::program::{LaunchStep, Step};
 use counterpoint_ptx::functional::{FlatMemory, Options, run};

@@ -1,4 +1,5 @@
-//! `rodinia-cfd`: what flows into the cells of a mesh through their faces, by Euler's equations, in double precision.
+//! `rodinia-cfd`: the flow into the cells of a mesh through their faces, by Euler's equations, in double
+//! precision.
 
 use counterpoint_simulation::references::ReferenceInput;
 
@@ -10,7 +11,7 @@ const FACES: usize = 4;
 const VARIABLES: usize = 5;
 /// Heat capacities of air at constant pressure and at constant volume: their ratio.
 const GAMMA: f64 = 1.4;
-/// How viscous the air is made, so that the solution stays smooth.
+/// The viscosity given to the air, so that the solution stays smooth.
 const SMOOTHING: f64 = 0.2;
 
 /// The reference as applications name it: parameters `cells`, `faces` and `copies`, input buffers `distances`, `normals` and
@@ -60,7 +61,7 @@ impl State {
         State { variables, velocity, pressure, sound: (GAMMA * pressure / density).sqrt() }
     }
 
-    /// What this cell's state moves in a direction.
+    /// The amounts that this cell's state moves in a direction.
     fn moved(&self, direction: [f64; 3]) -> [f64; VARIABLES] {
         let along = dot(self.velocity, direction);
         let mut moved = self.variables.map(|value| value * along);
@@ -71,7 +72,7 @@ impl State {
         moved
     }
 
-    /// What flows through a face, to a neighbour or against a wall.
+    /// The flow through a face, to a neighbour or against a wall.
     fn through(&self, normal: [f64; 3], neighbour: Option<&State>) -> [f64; VARIABLES] {
         let Some(other) = neighbour else {
             let [x, y, z] = normal.map(|component| component * self.pressure);

@@ -8,7 +8,7 @@ use super::bytes_of_f32s;
 const TOGETHER: usize = 16;
 
 /// The reference as applications name it: parameters `inputs`, `hidden` and `copies`, input buffers `input` and `weights`, results
-/// `partial` (the sums) and `products` (what the tree leaves of the products).
+/// `partial` (the sums) and `products` (the products as the tree leaves them).
 pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     let (inputs, hidden, copies) = (input.size("inputs")?, input.size("hidden")?, input.size("copies")?);
     let (units, width) = (inputs + 1, hidden + 1);
@@ -34,7 +34,7 @@ pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     }
 }
 
-/// A tree of sums in place: that of all is in front, and behind it what has been added last to each place.
+/// A tree of sums in place: that of all is in front, and behind it the last addition to each place.
 fn tree(mut values: [f32; TOGETHER]) -> [f32; TOGETHER] {
     for half in [1, 2, 4, 8] {
         for place in (0..TOGETHER).step_by(2 * half) {

@@ -1,4 +1,4 @@
-//! What the kernels compute, written plainly: one file each, one line here.
+//! The results of the kernels, written plainly: one file each, one line here.
 
 mod adjust_weights;
 mod align;

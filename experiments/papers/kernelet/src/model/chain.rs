@@ -17,7 +17,7 @@ pub struct Chain<const N: usize> {
     transposed: DMatrix<f64>,
 }
 
-/// A round: what an SM does in a state.
+/// A round: the work of an SM in a state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Round<const N: usize> {
     /// Instructions that each kernel issues: one for each ready warp.

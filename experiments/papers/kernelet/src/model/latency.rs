@@ -5,18 +5,19 @@
 pub struct Latency {
     /// `L0`: cycles of a request without contention, from the specification.
     pub base: f64,
-    /// `a0`: cycles are this many times those in which the bandwidth serves what is outstanding; fitted. The paper counts the warps
-    /// of one SM against the bandwidth of the GPU, so that it holds the number of SMs, too.
+    /// `a0`: cycles are this many times those in which the bandwidth serves the outstanding requests; fitted.
+    /// The paper counts the warps of one SM against the bandwidth of the GPU, so that it holds the number of
+    /// SMs, too.
     pub slope: f64,
     /// `b0`: further cycles; fitted.
     pub offset: f64,
 }
 
-/// What the model knows of the memory.
+/// The model's knowledge of the memory.
 ///
-/// `S`, of which the latency depends, is the number of requests outstanding: one for each warp that is idle on a coalesced access, and
-/// [`requests`](Memory::requests) for each one that is idle on an uncoalesced access. It is the same for both latencies, because
-/// both wait for the same bandwidth.
+/// `S`, on which the latency depends, is the number of outstanding requests: one for each warp that is idle
+/// on a coalesced access, and [`requests`](Memory::requests) for each one that is idle on an uncoalesced
+/// access. It is the same for both latencies, because both wait for the same bandwidth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Memory {
     /// `B`: requests per cycle.

@@ -1,4 +1,4 @@
-//! What holds of all chains.
+//! Properties of all chains.
 
 use proptest::prelude::*;
 

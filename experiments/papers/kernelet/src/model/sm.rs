@@ -30,7 +30,7 @@ pub struct Resident {
     pub uncoalesced: f64,
 }
 
-/// What gets idle and ready as a whole.
+/// The unit that gets idle and ready as a whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unit {
     /// A warp: the chain that the paper describes, and the reference.

@@ -16,7 +16,7 @@ pub struct Warps {
     pub uncoalesced: f64,
 }
 
-/// A state of a kernel's warps: how many units wait for what. The others are ready.
+/// A state of a kernel's warps: the number of units waiting for each kind of access. The others are ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Idle {
     /// Units that are idle on a coalesced access.

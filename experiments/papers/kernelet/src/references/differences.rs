@@ -4,7 +4,7 @@ use counterpoint_simulation::references::ReferenceInput;
 
 /// Pixels of a macroblock, in each direction.
 const MACROBLOCK: usize = 16;
-/// Pixels of what is compared, in each direction.
+/// Pixels of the compared part, in each direction.
 const PART: usize = 4;
 
 /// The reference as applications name it: parameters `columns` and `rows` (of macroblocks) and `range`, input buffers `frame` and
@@ -49,7 +49,8 @@ impl Frame<'_> {
     }
 }
 
-/// Of the part at a place and what lies in the other frame a displacement further.
+/// Sum of absolute differences between the part at a place and the one in the other frame, a displacement
+/// further.
 fn sum(frame: Frame<'_>, other: Frame<'_>, [x, y]: [usize; 2], [right, down]: [isize; 2]) -> u16 {
     let places = (y..y + PART).flat_map(|y| (x..x + PART).map(move |x| (x as isize, y as isize)));
     places.map(|(x, y)| frame.at(x, y).abs_diff(other.at(x + right, y + down))).sum()

@@ -19,7 +19,7 @@ pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     Ok(sums.flat_map(u16::to_le_bytes).collect())
 }
 
-/// The quarters of which parts are made: 0 and 1 are above, 0 and 2 on the left.
+/// The quarters that make up parts: 0 and 1 are above, 0 and 2 on the left.
 fn parts(of: &str) -> Result<&'static [&'static [usize]], String> {
     match of {
         "upright" => Ok(&[&[0, 2], &[1, 3]]),

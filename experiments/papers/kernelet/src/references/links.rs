@@ -1,4 +1,4 @@
-//! `kernelet-pc`: where a thread ends that follows links, each of which it reads its own way.
+//! `kernelet-pc`: the end of a thread that follows links, each read in its own way.
 
 use counterpoint_simulation::references::ReferenceInput;
 

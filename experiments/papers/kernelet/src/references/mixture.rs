@@ -1,4 +1,4 @@
-//! `kernelet-test`: sums of vectors of four words after so many multiply-adds each.
+//! `kernelet-test`: sums of vectors of four words after a number of multiply-adds each.
 
 use counterpoint_simulation::references::ReferenceInput;
 

@@ -1,4 +1,4 @@
-//! The greedy choices: by the model, and by what was measured.
+//! The greedy choices: by the model, and by measurements.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ impl<'a> ByModel<'a> {
     }
 
     pub(super) fn choose(&mut self, pending: &Pending) -> Result<Option<Selected>, Unsolvable> {
-        // Two instances of a kernel stand for all of them: further ones add no other pair.
+        // Two instances of a kernel represent all of them: further ones add no other pair.
         let kernels: Vec<usize> =
             pending.kernels().flat_map(|(kernel, count)| vec![kernel; count.min(2)]).collect();
         let found = self.choices.choose(&kernels)?;

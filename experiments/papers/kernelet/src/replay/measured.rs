@@ -1,4 +1,4 @@
-//! What was measured: the rate of each kernel alone, of each pair together, and the time of two in streams.
+//! Measurements: the rate of each kernel alone, of each pair together, and the time of two in streams.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub struct Kernel {
     pub blocks: u32,
     /// Blocks per millisecond.
     pub rate: f64,
-    /// What the scheduler knows of it.
+    /// The scheduler's knowledge of it.
     pub profile: Profile,
 }
 
@@ -68,7 +68,7 @@ impl Together {
 }
 
 impl Measured {
-    /// The kernels. Their places in this list stand for them elsewhere.
+    /// The kernels. Their places in this list identify them elsewhere.
     pub fn kernels(&self) -> &[Kernel] {
         &self.kernels
     }
@@ -143,8 +143,9 @@ impl Measured {
         rows.reduce(|best, row| if row.1 > best.1 { row } else { best })
     }
 
-    /// Milliseconds by which whole kernels overlap when the second is launched in another stream behind the first: what both take less than
-    /// one after the other; at most the shorter one. Below 0 if they take longer. 0 if nobody measured it.
+    /// Milliseconds by which whole kernels overlap when the second is launched in another stream behind the
+    /// first: the time that both save against one after the other; at most the shorter one. Below 0 if they
+    /// take longer. 0 if nobody measured it.
     ///
     /// # Panics
     /// If a kernel is not of the table.

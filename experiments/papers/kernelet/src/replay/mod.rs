@@ -6,7 +6,7 @@
 //!
 //! Time is in milliseconds. A rate holds for as long as two kernels run together: neither the start of a co-schedule nor its end has a
 //! cost of its own. Blocks are whole: when one kernel of a co-schedule has none left, those of the other that have run are rounded to the
-//! nearest. What is left of it waits for the next decision.
+//! nearest. The rest of it waits for the next decision.
 //!
 //! ```
 //! use counterpoint_kernelet::replay::{Arrival, Measured, Policy, Queue, Source, replay};

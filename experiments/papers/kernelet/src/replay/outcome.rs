@@ -1,13 +1,13 @@
-//! What a replay gives: the total time, and what was decided how often.
+//! Result of a replay: the total time, and the decisions with their counts.
 
 use std::collections::BTreeMap;
 
 /// A queue that has run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// When the last instance ends, in milliseconds of the queue's time.
+    /// The end of the last instance, in milliseconds of the queue's time.
     pub total: f64,
-    /// What was decided, in the order of the kernels' places; each decision once.
+    /// The decisions, in the order of the kernels' places; each decision once.
     pub decisions: Vec<Used>,
 }
 
@@ -16,7 +16,7 @@ pub struct Outcome {
 pub struct Used {
     /// The decision.
     pub choice: Choice,
-    /// How often.
+    /// Number of times.
     pub count: u64,
     /// Milliseconds for which it held. Whole kernels whose tails overlap count their time alone.
     pub time: f64,
@@ -24,7 +24,7 @@ pub struct Used {
     pub blocks: [u64; 2],
 }
 
-/// What runs next. Kernels are places in [`Measured::kernels`](super::Measured::kernels).
+/// The next to run. Kernels are places in [`Measured::kernels`](super::Measured::kernels).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Choice {
     /// A kernel until it ends.

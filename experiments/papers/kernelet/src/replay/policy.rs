@@ -1,4 +1,4 @@
-//! Who decides what runs next.
+//! Policies: the decision about the next to run.
 
 use std::convert::Infallible;
 
@@ -13,7 +13,7 @@ use super::{base, run::run};
 use crate::model::Unsolvable;
 use crate::schedule::{Machine, Options};
 
-/// How a queue runs.
+/// The policy of a queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Policy {
     /// BASE: whole instances in the order of arrival. Their tails overlap ([`Measured::overlap`]).
@@ -23,7 +23,7 @@ pub enum Policy {
     Kernelet {
         /// The GPU as the model knows it.
         machine: Machine,
-        /// How pairs are pruned and predicted.
+        /// The pruning and prediction of pairs.
         options: Options,
     },
     /// OPT: the pair and the slices with the highest measured profit of all; nothing is pruned.
@@ -38,8 +38,8 @@ pub enum Policy {
 /// Runs a queue under a policy.
 ///
 /// All but BASE follow Algorithm 1. Decisions are about kernels; among instances of one the first to arrive runs first. Two instances of a
-/// kernel are a pair as well. What was chosen runs until one of the two has no blocks left. What arrives meanwhile waits for the next
-/// decision. An instance that is the only one pending runs alone until it ends.
+/// kernel are a pair as well. The chosen pair runs until one of the two has no blocks left. Arrivals in the
+/// meantime wait for the next decision. An instance that is the only one pending runs alone until it ends.
 ///
 /// # Errors
 /// If the model cannot predict a pair that Kernelet looks at.

@@ -1,4 +1,4 @@
-//! What holds of all queues.
+//! Properties of all queues.
 
 use proptest::prelude::*;
 

@@ -5,7 +5,7 @@ use counterpoint_simulation::generate::SplitMix;
 /// An instance of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Arrival {
-    /// When it arrives, in milliseconds.
+    /// Time of its arrival, in milliseconds.
     pub time: f64,
     /// The place of the kernel in [`Measured::kernels`](super::Measured::kernels).
     pub kernel: usize,

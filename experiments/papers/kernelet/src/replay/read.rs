@@ -1,4 +1,4 @@
-//! Tables of what was measured, from CSV texts.
+//! Tables of measurements, from CSV texts.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ const PAIRS: [&str; 6] = ["first", "second", "slice_first", "slice_second", "rat
 const TAILS: [&str; 3] = ["first", "second", "both"];
 
 impl Measured {
-    /// What three CSV texts have.
+    /// The measurements in three CSV texts.
     ///
     /// - `kernels`: `kernel,blocks,rate,instructions_per_block,memory_fraction,uncoalesced_fraction,warps_per_block,threads,registers,`
     ///   `shared,pur,mur,minimum_slice`. A row a kernel: blocks of an instance, blocks per millisecond alone on the whole GPU, and what
@@ -88,7 +88,7 @@ impl Kernel {
     }
 }
 
-/// The kernels that are known so far, and what is wrong.
+/// The kernels that are known so far, and the errors.
 struct Reading {
     errors: Diagnostics,
     names: BTreeMap<String, usize>,
@@ -170,7 +170,7 @@ impl Reading {
         pairs
     }
 
-    /// Reports two different kernels of which there is no row.
+    /// Reports pairs of different kernels without a row.
     fn all_are_there(
         &mut self,
         pairs: &BTreeMap<[usize; 2], Vec<Together>>,

@@ -1,4 +1,4 @@
-//! Algorithm 1: decide, run until one of the two kernels ends, take in what has arrived, and decide again.
+//! Algorithm 1: decide, run until one of the two kernels ends, take in the arrivals, and decide again.
 
 use super::measured::{Measured, Together};
 use super::outcome::{Choice, Decisions, Outcome};

@@ -34,7 +34,7 @@ pub(super) fn kernelet() -> Policy {
     Policy::Kernelet { machine: MACHINE, options: Options::default() }
 }
 
-/// What texts without their first lines have; `tails` has none if it is empty.
+/// The measurements in texts without their first lines; `tails` has none if it is empty.
 pub(super) fn read(kernels: &str, pairs: &str, tails: &str) -> Result<Measured, Box<Report>> {
     let texts = [(KERNELS, kernels), (PAIRS, pairs), ("first,second,both\n", tails)];
     let [kernels, pairs, both] = texts.map(|(head, rows)| format!("{head}{rows}"));
@@ -43,7 +43,7 @@ pub(super) fn read(kernels: &str, pairs: &str, tails: &str) -> Result<Measured, 
     Measured::read(source("kernels.csv", &kernels), source("pairs.csv", &pairs), both)
 }
 
-/// What texts that are right have.
+/// The measurements in correct texts.
 #[track_caller]
 pub(super) fn measured(kernels: &str, pairs: &str, tails: &str) -> Measured {
     read(kernels, pairs, tails).unwrap()

@@ -1,4 +1,4 @@
-//! A CSV text with named columns, and what is wrong with it by line.
+//! A CSV text with named columns, and its errors by line.
 
 use std::path::Path;
 

@@ -69,7 +69,7 @@ fn a_co_schedule_ends_with_one_kernel_and_the_other_keeps_its_rest() {
     }
 }
 
-/// The rest of an instance goes on before the next one of its kernel, and beside what it fits best.
+/// The rest of an instance goes on before the next one of its kernel, and beside the best partner.
 #[test]
 fn the_rest_of_an_instance_runs_first() {
     let table = measured(TWO, "computes,loads,8,8,8,4\n", "");

@@ -1,6 +1,6 @@
 //! Kernel consolidation (Ravi et al., HPDC 2011), the paper's BASE: whole kernels in the order of their arrival, each on a stream of its
-//! own. The next one gets what the one before leaves over of the SMs, which is something only when that one has placed its last
-//! block.
+//! own. The next one gets the room that the one before leaves on the SMs, and there is none before its last
+//! block is placed.
 
 use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
@@ -13,10 +13,10 @@ use super::program::Program;
 use super::queue::{Instance, QueueParams};
 use super::queued::{Policy, Queued};
 
-/// What comes.
+/// Parameters.
 #[derive(Clone, Debug, Params)]
 pub(super) struct ConsolidationParams {
-    /// What comes, and when.
+    /// The arrivals, and their times.
     queue: QueueParams,
 }
 
@@ -43,7 +43,7 @@ impl Policy for ConsolidationParams {
     }
 }
 
-/// What decides.
+/// The decider.
 struct InOrder;
 
 impl Scheduler for InOrder {

@@ -1,4 +1,4 @@
-//! Runs the queue: admits what has come, asks what runs next, and sends it slice by slice.
+//! Runs the queue: admits arrivals, asks for the next to run, and sends it slice by slice.
 //!
 //! A decision holds until one of its kernels has no blocks left to send, and arrivals meanwhile wait for the next one. Each kernel of a
 //! pair has a stream, and a slice is sent when the one before it on its stream has ended. The next decision's slices follow right behind
@@ -22,7 +22,7 @@ use super::queued::Policy;
 
 /// The span of the queue: from its beginning to the end of the last kernel.
 pub(crate) const QUEUE: &str = "queue";
-/// How spans of decisions begin.
+/// The prefix of spans of decisions.
 pub(crate) const CO_SCHEDULE: &str = "co-schedule ";
 
 /// A kernel's part of a decision.
@@ -36,14 +36,14 @@ pub(super) struct Share {
     pub(super) streams: u32,
 }
 
-/// What runs next.
+/// The next to run.
 #[derive(Clone, Debug)]
 pub(super) struct Decision {
     /// The kernels that run together: one or two.
     pub(super) shares: Vec<Share>,
     /// The next decision waits until all of it has ended.
     pub(super) waits: bool,
-    /// What its span shows.
+    /// Attributes of its span.
     pub(super) attributes: Attributes,
 }
 
@@ -65,13 +65,13 @@ impl Decision {
     }
 }
 
-/// Decides what runs next.
+/// Decides which runs next.
 pub(super) trait Scheduler {
-    /// What runs next of these, in the order of their arrival; there is at least one.
+    /// The next of these to run, in the order of their arrival; there is at least one.
     fn decide(&mut self, pending: &[Instance], random: &mut dyn FnMut() -> u64) -> Result<Decision, Fault>;
 }
 
-/// An instance of which something is under way.
+/// An instance with blocks in flight.
 struct Started {
     span: SpanId,
     kernel: usize,
@@ -81,14 +81,14 @@ struct Started {
     sent: bool,
 }
 
-/// What runs a queue.
+/// The executor of a queue.
 struct Executor<'d, 'a> {
     driver: &'d mut Driver<'a>,
     programs: Vec<Program>,
     /// Commands of a stream that are under way at a time.
     ahead: usize,
     started: Vec<Started>,
-    /// By stream, what is under way.
+    /// By stream, the slices in flight.
     streams: BTreeMap<u32, Vec<CommandId>>,
 }
 
@@ -190,7 +190,7 @@ impl<'d, 'a> Executor<'d, 'a> {
         let span = self.driver.begin(Some(parent), Level::Phases, title);
         let kernels = self.programs.len() as u32;
         let side = |(at, &share): (usize, &Share)| {
-            // Streams of their own for both sides, whatever they run, and for what ran before.
+            // Streams of their own for both sides, regardless of their kernels, and for earlier ones.
             let own = queue.pending[share.place].kernel as u32 + 1 + at as u32 * kernels;
             let further = (1..share.streams).map(|turn| 2 * kernels + turn);
             Side { share, streams: std::iter::once(own).chain(further).collect(), turn: 0, has_begun: false }

@@ -1,4 +1,4 @@
-//! What a runtime knows of the GPU: constants of a card, and what the device says of itself.
+//! A runtime's knowledge of the GPU: constants of a card, and the device's description of itself.
 
 use std::collections::BTreeMap;
 
@@ -22,8 +22,8 @@ pub(super) enum Like {
     Gtx680,
 }
 
-/// What the model knows of the GPU. Constants that are not given are the card's. SMs, and what they offer to blocks, are those of the
-/// device.
+/// The model's knowledge of the GPU. Constants that are not given are the card's. SMs, and their resources
+/// for blocks, are those of the device.
 #[derive(Clone, Debug, Params)]
 pub(super) struct GpuParams {
     /// The card; without it, the one of Table 2 with as many threads on an SM as the device has.
@@ -60,7 +60,7 @@ pub(super) struct GpuParams {
 /// The GPU of a run.
 #[derive(Clone, Debug)]
 pub(super) struct Gpu {
-    /// What the model knows of it.
+    /// The model's knowledge of it.
     pub(super) machine: Machine,
     /// The clock of its cycles, in Hz.
     pub(super) clock: f64,
@@ -92,7 +92,7 @@ impl Like {
 }
 
 impl GpuParams {
-    /// The GPU with what the device says of itself.
+    /// The GPU with the device's description of itself.
     ///
     /// # Errors
     /// If there is more than one device.
@@ -137,7 +137,7 @@ impl GpuParams {
 }
 
 impl Gpu {
-    /// What a block of a kernel is allotted.
+    /// The resources of a kernel's block.
     pub(super) fn demand(&self, program: &Program) -> SmResources {
         let launch = &program.whole;
         let shared = launch.kernel.shared_bytes() + launch.shared;

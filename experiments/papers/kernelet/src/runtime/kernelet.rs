@@ -17,10 +17,10 @@ use crate::model::{Unit, Unsolvable};
 use crate::schedule::prune::Thresholds;
 use crate::schedule::{Choices, Options, Profile};
 
-/// The span of all profiles; of one kernel it shows what was found, and of two what they use of the GPU.
+/// The span of all profiles; of one kernel it shows the profile, and of two their use of the GPU.
 pub(crate) const PROFILES: &str = "profiles";
 
-/// What gets idle and ready as a whole in the model.
+/// The unit that gets idle and ready as a whole in the model.
 #[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
 enum UnitParam {
     /// A thread block.
@@ -32,9 +32,9 @@ enum UnitParam {
 /// How pairs are chosen.
 #[derive(Clone, Debug, Params)]
 pub(super) struct KerneletParams {
-    /// What comes, and when.
+    /// The arrivals, and their times.
     queue: QueueParams,
-    /// What the model knows of the GPU.
+    /// The model's knowledge of the GPU.
     gpu: GpuParams,
     /// How kernels are profiled.
     profile: ProfilerParams,
@@ -102,7 +102,7 @@ impl Policy for KerneletParams {
     }
 }
 
-/// What the span of a profile shows.
+/// The attributes of a profile's span.
 fn shown(profile: &Profile) -> Attributes {
     vec![
         ("instructions_per_block", real(profile.instructions_per_block)),
@@ -118,7 +118,7 @@ fn shown(profile: &Profile) -> Attributes {
     ]
 }
 
-/// What decides.
+/// The decider.
 struct ByModel(Choices);
 
 impl Scheduler for ByModel {

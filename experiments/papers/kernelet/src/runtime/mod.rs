@@ -3,14 +3,15 @@
 //! | runtime | decides |
 //! | --- | --- |
 //! | `kernelet` | by the Markov model, from profiles that it takes itself |
-//! | `consolidation` | whole kernels in the order of their arrival; what is left over of the SMs is the next one's |
-//! | `optimal` | as `kernelet`, by what all pairs came to when they ran |
+//! | `consolidation` | whole kernels in the order of their arrival; the room left on the SMs is the next
+//! one's |
+//! | `optimal` | as `kernelet`, by the measured rates of all pairs |
 //! | `monte-carlo` | at random |
 //! | `slices` | always in the slices that it is given |
 //!
 //! The applications that run together are the kernels, each a launch of one kernel. Instances of a kernel write the same results into
 //! the same buffers, which are looked at when all have ended. A runtime is one file with its parameters and one line in the list;
-//! [`queued`] has what they have in common, and [`executor`] runs the queue.
+//! [`queued`] is their common part, and [`executor`] runs the queue.
 
 mod executor;
 mod gpu;

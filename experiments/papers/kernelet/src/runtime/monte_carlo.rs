@@ -17,12 +17,12 @@ use super::waiting::Waiting;
 use crate::replay::random_kernels;
 use crate::schedule::slices::Fill;
 
-/// What comes, and where.
+/// Parameters.
 #[derive(Clone, Debug, Params)]
 pub(super) struct MonteCarloParams {
-    /// What comes, and when.
+    /// The arrivals, and their times.
     queue: QueueParams,
-    /// What is known of the GPU: of it only how SMs allot their resources counts.
+    /// The GPU; only the SMs' allocation of resources counts.
     gpu: GpuParams,
 }
 
@@ -50,7 +50,7 @@ impl Policy for MonteCarloParams {
     }
 }
 
-/// What decides.
+/// The decider.
 struct ByChance(Room);
 
 impl ByChance {

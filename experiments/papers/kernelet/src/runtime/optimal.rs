@@ -1,4 +1,5 @@
-//! The paper's OPT: the pair that saves most time, as Kernelet chooses it, but by what all pairs came to when they ran.
+//! The paper's OPT: the pair that saves most time, chosen as Kernelet does, but by the measured rates of all
+//! pairs.
 
 use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
@@ -80,7 +81,7 @@ fn of_table(name: &str) -> &str {
     APPLICATIONS.iter().find(|(application, _)| *application == name).map_or(name, |(_, kernel)| kernel)
 }
 
-/// What decides.
+/// The decider.
 struct ByRates {
     best: ByMeasurement,
     /// The kernels of the table.

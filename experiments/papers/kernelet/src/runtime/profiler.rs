@@ -24,8 +24,8 @@ pub(super) struct ProfilerParams {
     /// Blocks of a profile, in those that all SMs hold at a time.
     #[param(default = "3", min = "1", max = "1000")]
     waves: u32,
-    /// What slices may cost at most, in the time of the kernel as a whole: the smallest slice that costs no more is searched for. With 0 it
-    /// is not, and a slice has a block for each SM at least.
+    /// The cost of slices at most, in the time of the kernel as a whole: the smallest slice that costs no
+    /// more is searched for. With 0 it is not, and a slice has a block for each SM at least.
     #[param(default = "0.02", min = "0", max = "10")]
     overhead: f64,
     /// Streams over which the slices of a kernel alone are spread while that is measured.
@@ -65,7 +65,7 @@ impl Profiler<'_, '_, '_> {
         let long = self.alone(program, Slice { first, blocks: many as u32 }, span).await?;
         let per_block = |of: fn(&CtaCounts) -> u64| of(&long.counts) as f64 / many as f64;
         let instructions = per_block(|counts| counts.warp_insn);
-        // What the longer launch has more; a grid of one wave has no more than that.
+        // The longer launch's excess; a grid of one wave has no more than that.
         let (further, time) = match many - few {
             0 => (many, long.time),
             further => (further, long.time.saturating_sub(short.time)),
@@ -103,8 +103,8 @@ impl Profiler<'_, '_, '_> {
         Ok(Measured { counts, time: self.driver.now() - since })
     }
 
-    /// The smallest slice that costs no more than it may. What slices cost falls with their size, so that half of the sizes that are
-    /// left are ruled out at a time. If all cost more, the largest.
+    /// The smallest slice that costs no more than it may. The cost of slices falls with their size, so that
+    /// half of the sizes that are left are ruled out at a time. If all cost more, the largest.
     async fn minimum(&mut self, program: &Program, blocks: Slice, span: SpanId) -> Result<u32, Fault> {
         let machine = self.gpu.machine;
         let unsliced = self.alone(program, blocks, span).await?.time.as_ps() as f64;

@@ -15,7 +15,7 @@ pub(super) struct Program {
     pub(super) name: String,
     /// The launch of all its blocks.
     pub(super) whole: LaunchStep,
-    /// What runs slices of it.
+    /// The kernel that runs slices of it.
     twin: Arc<Kernel>,
     /// Results that are copied back when the queue is empty.
     pub(super) copy_out: Vec<BufferId>,
@@ -64,10 +64,10 @@ fn only_step(steps: &[Step]) -> Option<&Step> {
     }
 }
 
-/// What an application is called, its launch and its results.
+/// An application's name, its launch and its results.
 type Launched<'a> = (&'a str, &'a LaunchStep, &'a [BufferId]);
 
-/// The launch of each application, with what it is called and its results.
+/// The launch of each application, with its name and its results.
 ///
 /// # Errors
 /// If one does something else.

@@ -5,7 +5,7 @@ use counterpoint_framework::time::SimTime;
 
 use crate::replay::{Arrival, Queue as Arrivals};
 
-/// What comes, and when.
+/// The arrivals, and their times.
 #[derive(Clone, Debug, Params)]
 pub(super) struct QueueParams {
     /// Instances of each kernel.
@@ -32,7 +32,7 @@ pub(super) struct Instance {
     pub(super) kernel: usize,
     /// Counted from 1 among those of its kernel.
     pub(super) number: u32,
-    /// When it comes, from the beginning of the queue.
+    /// Time of its arrival, from the beginning of the queue.
     pub(super) arrival: SimTime,
     /// Blocks that have not been sent.
     pub(super) left: u64,
@@ -47,7 +47,7 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// Instances of kernels with so many blocks.
+    /// Instances of kernels with these numbers of blocks.
     pub(super) fn new(params: &QueueParams, blocks: &[u64]) -> Self {
         let kernels: Vec<usize> = (0..blocks.len()).collect();
         let instances = params.instances as usize;
@@ -65,7 +65,7 @@ impl Queue {
         Queue { coming, pending: Vec::new() }
     }
 
-    /// Takes in what has come until now; gives what that is.
+    /// Takes in the arrivals until now, and returns them.
     pub(super) fn admit(&mut self, now: SimTime) -> &[Instance] {
         let before = self.pending.len();
         while let Some(instance) = self.coming.pop_if(|instance| instance.arrival <= now) {
@@ -74,7 +74,7 @@ impl Queue {
         &self.pending[before..]
     }
 
-    /// When the next instance comes, if one does.
+    /// Time of the next arrival, if there is one.
     pub(super) fn next_arrival(&self) -> Option<SimTime> {
         self.coming.last().map(|instance| instance.arrival)
     }

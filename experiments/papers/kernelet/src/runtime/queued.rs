@@ -1,5 +1,5 @@
-//! What all runtimes of queues have in common: kernels that run slices, and a run from prelude to postlude. A runtime has parameters, and
-//! a scheduler that it makes of them.
+//! The common part of all runtimes of queues: kernels that run slices, and a run from prelude to postlude. A
+//! runtime has parameters, and a scheduler that it makes of them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,23 +22,23 @@ use super::queue::QueueParams;
 pub(super) trait Policy: Params + Clone + Send + Sync + 'static {
     /// The runtime's name.
     const NAME: &'static str;
-    /// What it does.
+    /// Its effect.
     const DOC: &'static str;
 
-    /// What is wrong with parameters taken together.
+    /// Refuses parameters that contradict each other.
     fn check(&self) -> Result<(), String> {
         Ok(())
     }
 
-    /// Why it cannot run these kernels.
+    /// The reason why it cannot run these kernels.
     fn accept(&self, _programs: &[Program]) -> Result<(), Fault> {
         Ok(())
     }
 
-    /// What comes, and when.
+    /// The arrivals, and their times.
     fn queue(&self) -> &QueueParams;
 
-    /// The scheduler of these kernels, on a device on which nothing runs. What it does there is part of the span `run`.
+    /// The scheduler of these kernels, on an idle device. Its actions there are part of the span `run`.
     async fn scheduler(
         &self,
         driver: &mut Driver<'_>,

@@ -1,4 +1,4 @@
-//! What SMs have room for.
+//! Room on SMs.
 
 use counterpoint_protocols::launch::SmResources;
 
@@ -6,12 +6,12 @@ use super::gpu::Gpu;
 use super::program::Program;
 use crate::schedule::slices::{Fill, feasible, most};
 
-/// The SMs of a run, and what blocks of its kernels need of them.
+/// The SMs of a run, and the needs of its kernels' blocks on them.
 #[derive(Clone, Debug)]
 pub(super) struct Room {
     /// SMs.
     pub(super) sms: u32,
-    /// What an SM offers.
+    /// The resources of an SM.
     pub(super) offer: SmResources,
     /// Of a block of each kernel.
     pub(super) demands: Vec<SmResources>,

@@ -1,5 +1,5 @@
-//! Slices of given sizes: the first two kernels that are pending run together, with the blocks on an SM that the file says. For
-//! measurements, and as what a scheduler without a model does.
+//! Slices of given sizes: the first two kernels that are pending run together, with the blocks on an SM that
+//! the file says. For measurements, and as a scheduler without a model.
 
 use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
@@ -18,9 +18,9 @@ use crate::schedule::slices::Fill;
 /// Which slices.
 #[derive(Clone, Debug, Params)]
 pub(super) struct SlicesParams {
-    /// What comes, and when.
+    /// The arrivals, and their times.
     queue: QueueParams,
-    /// What is known of the GPU.
+    /// The GPU.
     gpu: GpuParams,
     /// Blocks of a slice on an SM, of each kernel in their order. Without them they are found by `part` or `even`.
     blocks: Option<Vec<u32>>,
@@ -67,7 +67,7 @@ impl Policy for SlicesParams {
     }
 }
 
-/// What decides.
+/// The decider.
 struct Given {
     params: SlicesParams,
     room: Room,

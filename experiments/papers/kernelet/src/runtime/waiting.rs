@@ -7,12 +7,12 @@ use crate::replay::Pending;
 pub(super) struct Waiting {
     /// By place of an instance, its kernel.
     kernels: Vec<usize>,
-    /// What a replay chooses from.
+    /// The choices of a replay.
     pub(super) pending: Pending,
 }
 
 impl Waiting {
-    /// Of this many kernels. `kernel` tells that of an instance.
+    /// Of this many kernels. `kernel` gives that of an instance.
     pub(super) fn new(instances: &[Instance], count: usize, kernel: impl Fn(&Instance) -> usize) -> Self {
         let kernels: Vec<usize> = instances.iter().map(kernel).collect();
         let mut pending = Pending::new(count);

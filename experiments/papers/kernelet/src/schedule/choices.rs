@@ -1,4 +1,4 @@
-//! Choices among many instances of few kernels: what is known of a pair of kernels is worked out once.
+//! Choices among many instances of few kernels: results for a pair of kernels are computed once.
 
 use std::collections::BTreeMap;
 
@@ -22,13 +22,13 @@ impl Choices {
         Choices { machine, options, profiles, predictions: BTreeMap::new() }
     }
 
-    /// [`choose`](super::choose) among instances, of each of which the place of its kernel is given. The result names places of instances, of
-    /// a kernel those that come first.
+    /// [`choose`](super::choose) among instances, each given by the place of its kernel. The result names
+    /// places of instances, the first ones of a kernel.
     ///
     /// # Errors
     /// As [`choose`](super::choose).
     pub fn choose(&mut self, instances: &[usize]) -> Result<Option<CoSchedule>, Unsolvable> {
-        // Two instances of a kernel stand for all of them: further ones add no other pair.
+        // Two instances of a kernel represent all of them: further ones add no other pair.
         let mut seen = vec![0; self.profiles.len()];
         let mut is_needed = |place: &usize| {
             let seen: &mut u32 = &mut seen[instances[*place]];
@@ -67,7 +67,7 @@ impl Choices {
 }
 
 impl CoSchedule {
-    /// The slices and what they come to, the other way round.
+    /// The slices and their values, the other way round.
     fn turned(mut self) -> Self {
         self.slices.reverse();
         self.predicted.reverse();

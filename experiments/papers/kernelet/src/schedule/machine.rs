@@ -1,4 +1,4 @@
-//! What the scheduler knows of a GPU.
+//! The scheduler's knowledge of a GPU.
 
 use counterpoint_protocols::launch::SmResources;
 
@@ -10,7 +10,8 @@ use crate::paper;
 /// Threads of a warp.
 const WARP: u32 = 32;
 
-/// Memory of a card in cycles of its model: so many requests of 128 bytes in a cycle, of which an uncoalesced access has one for each lane.
+/// Memory of a card in cycles of its model: requests of 128 bytes per cycle; an uncoalesced access has one
+/// for each lane.
 const fn memory(latency: f64, slope: f64, bytes_per_second: f64, clock: f64) -> Memory {
     let latency = Latency { base: latency, slope, offset: 0.0 };
     let bandwidth = bytes_per_second / clock / 128.0;
@@ -20,12 +21,12 @@ const fn memory(latency: f64, slope: f64, bytes_per_second: f64, clock: f64) -> 
 /// A card of Table 2 as the model knows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Card {
-    /// What the paper prints of it.
+    /// The paper's description of it.
     pub gpu: paper::Gpu,
     /// The clock of the model's cycles, in Hz.
     pub clock: f64,
-    /// What the scheduler knows of it. Latency and slope are fitted to the IPC of the paper's kernels alone on the machine of the same
-    /// name (example `fit`).
+    /// The scheduler's knowledge of it. Latency and slope are fitted to the IPC of the paper's kernels alone
+    /// on the machine of the same name (example `fit`).
     pub machine: Machine,
 }
 
@@ -75,23 +76,24 @@ pub struct Machine {
     pub schedulers: u32,
     /// Warp instructions per cycle that an SM issues at most: PUR is measured against it. The model does not know it.
     pub peak_ipc: f64,
-    /// What an SM offers to blocks.
+    /// Resources of an SM for blocks.
     pub offer: SmResources,
     /// Latencies in cycles, and the bandwidth of the GPU in requests per cycle: MUR is measured against it.
     pub memory: Memory,
 }
 
 impl Machine {
-    /// A C2050. Its two schedulers, of half a warp per cycle each, are one for the model. What an SM offers is that of compute
-    /// capability 2.0 (CUDA C Programming Guide, appendix of compute capabilities); the paper's latencies are not known.
+    /// A C2050. Its two schedulers, of half a warp per cycle each, are one for the model. The resources of an
+    /// SM are those of compute capability 2.0 (CUDA C Programming Guide, appendix of compute capabilities);
+    /// the paper's latencies are not known.
     pub const fn c2050(memory: Memory) -> Self {
         let offer = SmResources { threads: 1536, ctas: 8, registers: 32768, shared: 49152 };
         let paper::Gpu { sms, peak_ipc, .. } = paper::C2050;
         Machine { sms, schedulers: 1, peak_ipc, offer, memory }
     }
 
-    /// A GTX680. What an SM offers is that of compute capability 3.0. Its schedulers issue one instruction per cycle in the model, two
-    /// at most in the peak IPC.
+    /// A GTX680. The resources of an SM are those of compute capability 3.0. Its schedulers issue one
+    /// instruction per cycle in the model, two at most in the peak IPC.
     pub const fn gtx680(memory: Memory) -> Self {
         let offer = SmResources { threads: 2048, ctas: 16, registers: 65536, shared: 49152 };
         let paper::Gpu { sms, schedulers, peak_ipc, .. } = paper::GTX680;
@@ -140,7 +142,8 @@ mod tests {
         }
     }
 
-    /// Threads and block slots limit six of them; MM and MRIQ are limited by what the paper does not print, here by registers.
+    /// Threads and block slots limit six of them; MM and MRIQ are limited by a resource that the paper does
+    /// not print, here by registers.
     #[test]
     fn resources_allow_as_many_blocks_as_the_occupancy_implies() {
         let machine = Machine::c2050(Memory::constant(400.0));

@@ -1,9 +1,10 @@
 //! The scheduler's arithmetic: which two of the waiting kernels run together next, and in which slices (Algorithm 1,
 //! `FindCoSchedule`). It knows no time, and no launch.
 //!
-//! All pairs of kernels that fit on an SM are pruned by what each uses alone. The Markov model predicts the others: each in the slices that
-//! end together, and the pair that saves most time is chosen. With blocks as units all 28 pairs of eight kernels take 4 to 40 ms as tests are
-//! built; with warps as units the 18 that are not pruned take 2 s on a C2050, without uncoalesced accesses.
+//! All pairs of kernels that fit on an SM are pruned by the use of each alone. The Markov model predicts the
+//! others: each in the slices that end together, and the pair that saves most time is chosen. With blocks as
+//! units all 28 pairs of eight kernels take 4 to 40 ms as tests are built; with warps as units the 18 that
+//! are not pruned take 2 s on a C2050, without uncoalesced accesses.
 
 mod choices;
 mod machine;
@@ -20,7 +21,7 @@ use crate::paper::C2050;
 use prune::{Thresholds, Use};
 use slices::{Candidate, Fill};
 
-/// What is known of a kernel from a run of a few of its blocks alone.
+/// The profile of a kernel from a run of a few of its blocks alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Profile {
     /// Warp instructions of a block.
@@ -31,7 +32,7 @@ pub struct Profile {
     pub uncoalesced_fraction: f64,
     /// Warps of a block.
     pub warps_per_block: u32,
-    /// What a block needs of an SM.
+    /// The needs of a block on an SM.
     pub resources: SmResources,
     /// Pipeline utilisation ratio at full occupancy ([`Machine::pur`]).
     pub pur: f64,
@@ -41,12 +42,12 @@ pub struct Profile {
     pub minimum_slice: u32,
 }
 
-/// How pairs are pruned and predicted.
+/// The pruning and prediction of pairs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
     /// Pairs that are alike by less are pruned.
     pub thresholds: Thresholds,
-    /// Which slices are compared.
+    /// The slices compared.
     pub fill: Fill,
     /// The unit of the model.
     pub unit: Unit,
@@ -80,8 +81,8 @@ impl Default for Options {
 
 /// The co-scheduling profit of kernels with these IPCs, each alone and all together (Eq. 1): `1 - 1 / sum(cIPC / IPC)`.
 ///
-/// It is the time saved in that of one after the other, if all end together. Each kernel alone has all the SM can hold of it, not what it
-/// has of it together with others.
+/// It is the time saved in that of one after the other, if all end together. Each kernel alone has all the
+/// blocks that the SM can hold, not only those that it has together with others.
 pub fn profit<const N: usize>(alone: [f64; N], together: [f64; N]) -> f64 {
     let speeds = together.iter().zip(&alone).map(|(together, alone)| together / alone);
     1.0 - 1.0 / speeds.sum::<f64>()

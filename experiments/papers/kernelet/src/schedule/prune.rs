@@ -1,6 +1,6 @@
 //! Pruning: pairs of kernels that use pipeline and memory alike are not worth the model (section 4.3).
 
-/// What a kernel alone uses of the GPU.
+/// A kernel's use of the GPU, alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Use {
     /// Pipeline utilisation ratio: instructions, in those that the time allows.
@@ -24,7 +24,7 @@ pub const LOWERED: f64 = 0.5;
 /// Thresholds are lowered this many times at most; kernels that are still alike then are the same, and no pair is pruned.
 const TIMES: i32 = 16;
 
-/// PUR or MUR: what was counted, in the peak per cycle times the cycles.
+/// PUR or MUR: the count over the peak per cycle times the cycles.
 pub fn ratio(count: f64, cycles: f64, peak: f64) -> f64 {
     count / (cycles * peak)
 }
@@ -86,7 +86,7 @@ mod tests {
         pruned(|first, second| (first.pur - second.pur).abs() < pur || (first.mur - second.mur).abs() < mur)
     }
 
-    /// The cells of Table 6, each with what a rule gives for it.
+    /// The cells of Table 6, each with the result of a rule for it.
     fn cells(rule: impl Fn(f64, f64) -> usize) -> Vec<(usize, usize)> {
         let rows = ALPHA_M.iter().zip(&PRUNED);
         let cells =

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use counterpoint_hardware::gpu::cta_scheduler::occupancy;
 use counterpoint_protocols::launch::SmResources;
 
-/// `p`: what slices may cost, in the time of the kernel as a whole.
+/// `p`: the maximum cost of slices, in the time of the kernel as a whole.
 pub const OVERHEAD: f64 = 0.02;
 
 /// A kernel's time in slices of one size, as measured.
@@ -17,7 +17,7 @@ pub struct Sliced {
     pub time: f64,
 }
 
-/// Which slices of two kernels are compared.
+/// The slices of two kernels that are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fill {
     /// Those beside which an SM has no room for another block of either kernel.
@@ -35,7 +35,7 @@ pub fn sizes(sms: u32, blocks_per_sm: u32) -> impl Iterator<Item = u32> {
     (1..=blocks_per_sm).map(move |blocks| blocks * sms)
 }
 
-/// What slices cost, in the time of the kernel as a whole: `Ts / Tns - 1`.
+/// The cost of slices, in the time of the kernel as a whole: `Ts / Tns - 1`.
 pub fn overhead(sliced: f64, unsliced: f64) -> f64 {
     sliced / unsliced - 1.0
 }
@@ -46,8 +46,8 @@ pub fn minimum(measured: &[Sliced], unsliced: f64, limit: f64) -> Option<u32> {
     cheap.map(|sliced| sliced.blocks).min()
 }
 
-/// Blocks of two kernels that an SM holds together, of each at least one. `offer` is what the SM has, `demands` what a block of each
-/// kernel needs.
+/// Blocks of two kernels that an SM holds together, at least one of each. `offer` gives the SM's resources,
+/// `demands` the needs of a block of each kernel.
 pub fn feasible(offer: &SmResources, demands: [&SmResources; 2], fill: Fill) -> Vec<[u32; 2]> {
     let [first, second] = demands.map(of_one_block);
     let all = (1..=occupancy::blocks(offer, &first)).flat_map(|blocks| {

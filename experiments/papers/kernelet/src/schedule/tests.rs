@@ -109,7 +109,8 @@ fn identical_kernels_share_a_full_sm_evenly() {
     }
 }
 
-/// Why slices that fill the SMs are compared: with smaller ones the difference of Eq. 8 is smaller, too.
+/// The reason for comparing slices that fill the SMs: with smaller ones the difference of Eq. 8 is smaller,
+/// too.
 #[test]
 fn eq_8_to_the_letter_prefers_small_slices() {
     let computes = kernel(1000.0, 0.05, 0.9, 0.05);

@@ -31,7 +31,8 @@ impl Tasks {
         Ok(bytes.rev().fold(0, |word, &byte| word << 8 | u64::from(byte)))
     }
 
-    /// Executes the task whose entry lies at an address. Gives what it asked for, and the warps of each of its blocks.
+    /// Executes the task whose entry lies at an address. Gives its demand, and the warps of each of its
+    /// blocks.
     pub(super) fn execute(
         &mut self,
         entry: u64,

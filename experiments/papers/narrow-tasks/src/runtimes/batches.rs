@@ -1,6 +1,6 @@
-//! Narrow tasks in batches, each of which is one launch of a kernel: what the tasks of a batch read is copied to the GPU, the kernel
-//! does them, and what they have made is copied back. Nothing of the next batch is sent before. Everything else is done as the runtime
-//! `serial` does it.
+//! Narrow tasks in batches of one launch each: the inputs of a batch are copied to the GPU, the kernel does
+//! the tasks, and their results are copied back. Nothing of the next batch is sent before. Everything else is
+//! done as the runtime `serial` does it.
 //!
 //! Nobody knows that a task has ended before the whole batch has: that is the latency of each.
 
@@ -14,11 +14,11 @@ use counterpoint_protocols::bus::Direction;
 
 use super::narrow::{self, Copies, Key, copied, copy_all};
 
-/// What a kernel of a batch is given, and how it is launched.
+/// The arguments and the launch of a batch's kernel.
 pub(super) struct Batch {
-    /// Where it finds its tasks.
+    /// The place of its tasks.
     pub(super) queue: BufferId,
-    /// What lies there.
+    /// Their contents.
     pub(super) bytes: Vec<u8>,
     /// The kernel.
     pub(super) launch: LaunchStep,
@@ -30,13 +30,13 @@ pub(super) trait DoesBatches {
     /// Tasks of a step in a batch; 0 are all of them.
     fn size(&self, step: &[Task]) -> u32;
 
-    /// When inputs and results of tasks are copied.
+    /// The times at which inputs and results of tasks are copied.
     fn copies(&self) -> Copies;
 
     /// The kernel for some tasks of a step.
     fn batch(&self, driver: &Driver<'_>, key: &Key, step: &[Task], tasks: &[Task]) -> Result<Batch, Fault>;
 
-    /// Looks at what the kernel of a batch has left, besides the results of tasks.
+    /// Looks at the memory that the kernel of a batch has left, besides the results of tasks.
     async fn check(
         &self,
         _driver: &mut Driver<'_>,
@@ -48,7 +48,7 @@ pub(super) trait DoesBatches {
     }
 }
 
-/// The tasks of a step as batches of so many; 0 are all of them.
+/// The tasks of a step as batches of `size`; 0 means all of them.
 pub(super) fn divided(tasks: &[Task], size: u32) -> impl Iterator<Item = &[Task]> {
     tasks.chunks(if size == 0 { tasks.len().max(1) } else { size as usize })
 }
@@ -102,7 +102,7 @@ impl Batches<'_> {
         Ok(())
     }
 
-    /// Copies what tasks need or have made, if it is copied now.
+    /// Copies inputs or results of tasks, if they are copied now.
     async fn copies(
         &self,
         driver: &mut Driver<'_>,

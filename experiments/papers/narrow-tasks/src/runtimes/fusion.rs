@@ -1,8 +1,10 @@
-//! Static fusion (Yeh et al., PPoPP 2017, section 6.3): many narrow tasks are one kernel, of which each block is a task.
+//! Static fusion (Yeh et al., PPoPP 2017, section 6.3): many narrow tasks are one kernel, each of whose
+//! blocks is a task.
 //!
 //! The kernel (`cuda/fusion.h`) is part of the application's module. All its blocks have as many threads, and
-//! each has as many registers and as much shared memory as the largest task needs: a small task leaves of its block idle what it does
-//! not need. The kernel ends with its longest task, so a task's latency is the kernel's, however short it is itself.
+//! each has as many registers and as much shared memory as the largest task needs: a small task leaves the
+//! rest of its block idle. The kernel ends with its longest task, so a task's latency is the kernel's,
+//! however short it is itself.
 //!
 //! A block executes a task with all its threads, as the paper's sub-tasks of 256 threads do: a task that was written for any number
 //! of threads and blocks does its work in one block then. With `threads: 0` each block of a task is one of the kernel's, with the
@@ -25,12 +27,12 @@ use super::batches::{self, Batch, DoesBatches, divided};
 use super::narrow::{self, Copies, Key, Loads};
 use super::pagoda::entry;
 
-/// What the module calls the kernel.
+/// The kernel's name in the module.
 const FUSED_KERNEL: &str = "fused_kernel";
-/// Where an entry says which of the task's blocks it is for.
+/// The offset in an entry of the block's index in its task.
 const BLOCK: std::ops::Range<usize> = 28..32;
 
-/// What can be set of static fusion.
+/// Parameters of static fusion.
 #[derive(Clone, Debug, Params)]
 pub(super) struct FusionParams {
     /// Threads of a block, whole warps, with which it executes a task; 0 are those, and as many blocks, as each task has itself.
@@ -63,7 +65,7 @@ impl Variant<dyn Runtime> for Fusion {
     }
 }
 
-/// What the blocks of a kernel have, and how many there are.
+/// Shape and number of a kernel's blocks.
 struct Shape {
     blocks: u32,
     threads: u32,
@@ -72,7 +74,7 @@ struct Shape {
 }
 
 impl Fusion {
-    /// What a task is in the kernel.
+    /// The demand of a task in the kernel.
     fn demand(&self, task: &Task) -> Result<Demand, Fault> {
         let own = entry::demand(task)
             .map_err(|error| Fault::new(format!("task `{}`: {error}", task.launch.kernel.name())))?;

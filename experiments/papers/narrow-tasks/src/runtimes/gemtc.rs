@@ -1,9 +1,9 @@
 //! GeMTC (Krieder et al., HPDC 2014) as Pagoda was compared with it (Yeh et al., PPoPP 2017, section 6.1): batches of narrow tasks
 //! in one queue, from which the blocks of a SuperKernel take them.
 //!
-//! The SuperKernel (`cuda/gemtc.h`) is part of the application's module. Of each batch the inputs and the queue
-//! are copied to the GPU, the SuperKernel runs until the queue is empty, and the list of what is done and the results are copied
-//! back: a batch takes as long as its longest task.
+//! The SuperKernel (`cuda/gemtc.h`) is part of the application's module. Of each batch the inputs and the
+//! queue are copied to the GPU, the SuperKernel runs until the queue is empty, and the list of finished tasks
+//! and the results are copied back: a batch takes as long as its longest task.
 //!
 //! Neither paper says how many tasks a batch has. GeMTC's own host collects 100 before it sends them; Pagoda's paper says that a batch has
 //! a fixed number of threads in all (section 6.3), and its tasks have 128. Its Fig. 6, where times grow with the number of tasks from
@@ -31,7 +31,7 @@ use super::pagoda::entry;
 
 /// Bytes before the tasks of a queue: the lock and the counts.
 const HEADER: u64 = 128;
-/// Where the list of what is done is counted.
+/// The counter of the list of finished tasks.
 const DONE: u64 = 12;
 /// Bytes of a task's number in that list.
 const NUMBER: u64 = 4;
@@ -41,7 +41,7 @@ const BATCH_THREADS: u32 = 100 * 128;
 /// (PPoPP 2017, section 6.1).
 const FEWEST_THREADS: u32 = 64;
 
-/// What can be set of GeMTC.
+/// Parameters of GeMTC.
 #[derive(Clone, Debug, Params)]
 pub(super) struct GemtcParams {
     /// Tasks of a batch; 0 are as many as have 12,800 threads in all.
@@ -64,7 +64,7 @@ impl GemtcParams {
         tasks.into_iter().map(|task| task.launch.block[0]).fold(FEWEST_THREADS, u32::max)
     }
 
-    /// Blocks of the SuperKernel on a device, with so many threads each.
+    /// Blocks of the SuperKernel on a device, with `threads` threads each.
     fn blocks(&self, kernel: &Kernel, device: &Description, threads: u32) -> Result<u32, Fault> {
         let each = narrow::blocks(kernel, device.sm, threads, self.registers, 0, self.blocks)?;
         Ok(device.capacity.sms * each)
@@ -132,12 +132,13 @@ impl Runtime for Gemtc {
     }
 }
 
-/// The names of a module's queue and of its list of what is done: no buffer of an application has a space in its name.
+/// The names of a module's queue and of its list of finished tasks: no buffer of an application has a space
+/// in its name.
 fn names((code, device): &Key) -> [String; 2] {
     [format!("queue of {code} on device {device}"), format!("done of {code} on device {device}")]
 }
 
-/// What is wrong with a task.
+/// Refuses an unsuitable task.
 fn check(task: &Task) -> Result<(), String> {
     match entry::demand(task)?.shared {
         0 => Ok(()),
@@ -188,7 +189,7 @@ impl DoesBatches for Gemtc {
         Ok(Batch { queue, bytes, launch })
     }
 
-    /// All tasks are in the list of what is done, each once.
+    /// All tasks are in the list of finished ones, each once.
     async fn check(
         &self,
         driver: &mut Driver<'_>,

@@ -1,5 +1,5 @@
-//! A kernel for each narrow task, over as many streams as the GPU has hardware queues: what a CUDA program does where Hyper-Q is
-//! (the baseline of Yeh et al., PPoPP 2017, section 6.1).
+//! A kernel for each narrow task, over as many streams as the GPU has hardware queues: the way of a CUDA
+//! program with Hyper-Q (the baseline of Yeh et al., PPoPP 2017, section 6.1).
 //!
 //! Each task's copies and its kernel go into one stream, streams take turns, and the host waits for nothing before the end of
 //! the step. Everything else is done as the runtime `serial` does it.
@@ -15,10 +15,10 @@ use counterpoint_protocols::bus::Direction;
 
 use super::narrow::{Copies, copy_all};
 
-/// What can be set of it.
+/// Parameters.
 #[derive(Clone, Debug, Params)]
 pub(super) struct HyperQParams {
-    /// Streams. The GPU's command processor has hardware queues for so many (`queues`).
+    /// Streams. The GPU's command processor has a hardware queue for each (`queues`).
     #[param(default = "32", min = "1", max = "1024")]
     streams: u32,
     /// When inputs and results of tasks are copied.
@@ -58,7 +58,7 @@ struct Tasks<'a> {
 }
 
 impl Tasks<'_> {
-    /// Sends what each task copies one way, in its stream.
+    /// Sends each task's copies in one direction, in its stream.
     async fn copies(
         &self,
         driver: &mut Driver<'_>,
@@ -80,7 +80,7 @@ impl Walks for Tasks<'_> {
     }
 
     async fn tasks(&mut self, driver: &mut Driver<'_>, tasks: &[Task]) -> Result<(), Fault> {
-        // Stream 0 is the default one, for which all others wait. What was sent before is on that.
+        // Stream 0 is the default one, for which all others wait. Earlier commands are on it.
         driver.drain().await?;
         let (streams, parent) = (1..self.params.streams + 1, self.parent);
         if self.params.copies == Copies::Apart {

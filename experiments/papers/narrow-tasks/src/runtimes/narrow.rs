@@ -1,4 +1,5 @@
-//! What runtimes of narrow tasks share: when copies are made, and kernels that stay on the GPU and take tasks from memory.
+//! The common part of runtimes of narrow tasks: the times of copies, and kernels that stay on the GPU and
+//! take tasks from memory.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,7 +26,8 @@ use super::pagoda::entry;
 pub(super) enum Copies {
     /// With each task, or with the tasks that are sent together.
     Beside,
-    /// All inputs before the first task, all results when the last one is done: what lies between is what the tasks take alone.
+    /// All inputs before the first task, all results when the last one is done: the time between is that of
+    /// the tasks alone.
     Apart,
 }
 
@@ -157,7 +159,7 @@ pub(super) fn find<const N: usize>(
     Ok((Arc::clone(found), places))
 }
 
-/// What is wrong with a task that is to lie in memory for a kernel.
+/// Refuses a task that cannot lie in memory for a kernel.
 pub(super) fn check(task: &Task, kernel: &Kernel) -> Result<(), Fault> {
     let name = task.launch.kernel.name();
     let fits = entry::function(kernel, name).and_then(|_| entry::check_arguments(task));
@@ -176,7 +178,8 @@ pub(super) fn queued(
     Ok(task_entry::bytes(FREE, &parameters))
 }
 
-/// Blocks of a resident kernel that an SM holds, with so many threads, registers a thread and bytes of shared memory besides the kernel's own.
+/// Blocks of a resident kernel that an SM holds, with these threads, registers a thread and bytes of shared
+/// memory besides the kernel's own.
 pub(super) fn most_blocks(
     kernel: &Kernel,
     sm: SmResources,
@@ -217,7 +220,7 @@ pub(super) fn blocks(
     Ok(if wanted == 0 { most } else { wanted })
 }
 
-/// Copies what tasks need, or what they have made, in streams that take turns, and waits for it.
+/// Copies inputs or results of tasks in streams that take turns, and waits for it.
 ///
 /// # Errors
 /// If a buffer has been freed.

@@ -19,7 +19,7 @@ use counterpoint_protocols::bus::Direction;
 use counterpoint_ptx::VariableBases;
 use counterpoint_ptx::functional::{FlatMemory, Grid, Options, Statistics, ctas};
 
-/// What can be set of it.
+/// Parameters.
 #[derive(Clone, Debug, Params)]
 pub(super) struct PthreadsParams {
     /// Threads; 0 are as many as the CPU has cores.
@@ -70,7 +70,7 @@ impl Runtime for Pthreads {
     }
 }
 
-/// What tasks see: all buffers, and the variables of all modules.
+/// The memory that tasks see: all buffers, and the variables of all modules.
 struct Image {
     memory: FlatMemory,
     /// By buffer.
@@ -215,7 +215,7 @@ impl Walks for OnCpu {
         let mut running: BTreeMap<usize, Running> = BTreeMap::new();
         let mut coming = tasks.iter().enumerate();
         loop {
-            // What has ended leaves before anything new begins, in the order of its end.
+            // Finished tasks leave before any new one begins, in the order of their ends.
             let due = running.iter().map(|(&thread, running)| (running.end, thread)).min();
             if let Some((end, thread)) = due
                 && end <= driver.now()

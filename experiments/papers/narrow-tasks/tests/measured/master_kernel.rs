@@ -1,5 +1,5 @@
-//! What Pagoda's MasterKernel takes where SMs are stepped, measured from the times of its writes to the TaskTable: the costs with
-//! which the model of throughput reckons are these (`src/model/pagoda/costs.rs`).
+//! Times of Pagoda's MasterKernel where SMs are stepped, measured from its writes to the TaskTable: these are
+//! the costs of the model of throughput (`src/model/pagoda/costs.rs`).
 //!
 //! The MasterKernel is launched as an ordinary kernel, one block on one SM, on a table that is full before it begins. Its tasks read
 //! the clock when they begin and when they store it; the last one writes the stop word.
@@ -17,8 +17,8 @@ use counterpoint_tests::probe::{Configured, MODEL, STEPPED, cycles};
 
 use super::{Resident, amount, block};
 
-/// What a task does: each warp keeps its clock at the beginning and at its store. Its arguments are where the clocks go and where
-/// the stop word is or 0, from the arguments on.
+/// The work of a task: each warp keeps its clock at the beginning and at its store. Its arguments are the
+/// places of the clocks and of the stop word or 0, from the arguments on.
 const TASK: &str = "{
 .reg .pred %p<4>;
 .reg .b32 %r<8>;
@@ -69,7 +69,7 @@ fn in_state(state: State) -> Entry {
     Entry { state, ..task(ONE) }
 }
 
-/// What was seen of a MasterKernel. Times are in cycles, of the arrival of a store at the L2.
+/// Observations of a MasterKernel. Times are in cycles, of the arrival of a store at the L2.
 struct Seen {
     /// By row, when the scheduler warp took the task and when its entry was freed.
     taken: BTreeMap<u32, f64>,
@@ -89,8 +89,8 @@ struct Seen {
 /// Warps of a task at most.
 const WARPS: u64 = 64;
 
-/// Runs a MasterKernel of one block with so many executor warps and rows. The last row has the task that ends it, and may be scheduled if
-/// the entries do not say otherwise.
+/// Runs a MasterKernel of one block with `executors` executor warps and `rows` rows. The last row has the
+/// task that ends it, and may be scheduled if the entries do not say otherwise.
 fn run(executors: u32, rows: u32, entries: &[(u32, Entry)]) -> Seen {
     run_kernel(MASTER_KERNEL, executors, rows, entries)
 }
@@ -183,7 +183,7 @@ impl Seen {
 /// Executor warps of the blocks that are measured: few, so that they hardly take turns from the scheduler warp, or all.
 const FEW: u32 = 4;
 const ALL: u32 = 31;
-/// Where the tasks lie that follow each other; the first of them waits for what the caches of nobody hold yet.
+/// The places of consecutive tasks; the first of them waits for bytes that no cache holds yet.
 const ROW: u32 = 9;
 
 /// A task that waits for the one of an entry.
@@ -197,13 +197,13 @@ fn between(demand: Demand) -> f64 {
     run(ALL, 32, &tasks).gap(ROW, ROW + 1)
 }
 
-/// Asserts that a cost of the model is what was found, to a part of it.
+/// Asserts that a cost of the model equals the measurement, to a part of it.
 #[track_caller]
 fn costs(name: &str, found: f64, tolerance: f64) {
     super::costs(&format!("pagoda.{name}"), found, tolerance);
 }
 
-/// A look at a row, and the work at one whose task may be scheduled, in a block with so many executors.
+/// A look at a row, and the work at one whose task may be scheduled, in a block with `executors` executors.
 fn look_and_one(executors: u32) -> [f64; 2] {
     let seen = run(executors, 32, &[8, ROW, ROW + 1, 20].map(|row| (row, task(ONE))));
     let one = seen.gap(ROW, ROW + 1);
@@ -258,7 +258,8 @@ fn a_sweep_by_lanes_takes_what_the_model_reckons_with() {
 fn scheduling_takes_what_the_model_reckons_with() {
     let [look, one] = look_and_one(ALL);
     let of = |blocks, shared, barrier| between(Demand { blocks, shared, barrier, ..ONE }) - look;
-    // A block with a barrier takes that and a counter; what is not done for each block is done for the task.
+    // A block with a barrier takes that and a counter; work that is not done for each block is done for the
+    // task.
     let (single, double) = (of(1, 0, true), of(2, 0, true));
     let block = double - single;
     let schedule = single - block;
@@ -298,7 +299,7 @@ fn executors_take_what_the_model_reckons_with() {
     let acknowledged = Configured::of(MODEL, &[]).number("gpu.model", "costs.global");
     let end = mean(&|row| seen.freed[&row] - seen.ran[&(row, 0)][1]) - acknowledged;
     costs("end", end, 0.03);
-    // One executor, with more tasks to do: what it issues beside its turns around the slot.
+    // One executor, with more tasks to do: its instructions besides its turns around the slot.
     let [few, many] = [3, 13].map(|count| {
         let tasks: Vec<_> = (0..count).map(|number| (2 * number + 1, task(ONE))).collect();
         run(1, 32, &tasks)

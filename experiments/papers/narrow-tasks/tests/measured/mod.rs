@@ -1,5 +1,5 @@
-//! Kernels that stay on a GPU and take tasks from memory, launched as ordinary ones on a memory that is full before they begin: what they
-//! take where SMs are stepped is what the model of throughput reckons with.
+//! Kernels that stay on a GPU and take tasks from memory, launched as ordinary ones on a memory that is full
+//! before they begin: their times where SMs are stepped are the costs of the model of throughput.
 
 mod master_kernel;
 mod super_kernel;
@@ -19,7 +19,7 @@ struct Resident<'a> {
     kernel: &'a str,
     /// The body of its one task function, `exchange_task`.
     task: &'a str,
-    /// What is in its one buffer, `memory`.
+    /// The contents of its one buffer, `memory`.
     memory: &'a [u8],
     blocks: u32,
     threads: u32,
@@ -65,7 +65,7 @@ fn block(summary: &RunSummary) -> &Span {
     summary.report.trace.spans.iter().find(|span| span.name == "cta 0").unwrap()
 }
 
-/// What a span has counted.
+/// A count of a span.
 fn amount(span: &Span, name: &str) -> f64 {
     match span.attributes.iter().find(|(known, _)| *known == name) {
         Some((_, Attribute::Amount(amount))) => *amount as f64,
@@ -78,7 +78,7 @@ fn reckoned(name: &str) -> f64 {
     Configured::with(&registry(), MODEL, &[]).number("gpu.model", &format!("state_machines.{name}"))
 }
 
-/// Asserts that a cost of the model is what was found, to a part of it.
+/// Asserts that a cost of the model equals the measurement, to a part of it.
 #[track_caller]
 fn costs(name: &str, found: f64, tolerance: f64) {
     let known = reckoned(name);

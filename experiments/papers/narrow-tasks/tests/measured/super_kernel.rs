@@ -1,5 +1,5 @@
-//! What GeMTC's SuperKernel takes where SMs are stepped, measured from its writes to the queue, among which are its looks at the lock: the
-//! costs with which the model of throughput reckons are these (`src/model/gemtc/costs.rs`).
+//! Times of GeMTC's SuperKernel where SMs are stepped, measured from its writes to the queue, its looks at
+//! the lock included: these are the costs of the model of throughput (`src/model/gemtc/costs.rs`).
 //!
 //! The SuperKernel is launched as an ordinary kernel on a queue that is full before it begins. Its tasks do next
 //! to nothing.
@@ -12,13 +12,14 @@ use counterpoint_tests::probe::{MODEL, STEPPED, cycles};
 
 use super::{Resident, amount, block};
 
-/// Threads of a block, two warps of it, and bytes of what each block of a task reads and writes.
+/// Threads of a block, two warps of it, and bytes that each block of a task reads and writes.
 const THREADS: u32 = 64;
 const NUMBERS: u32 = 4 * THREADS;
 /// Blocks of a task at most.
 const MOST: u32 = 4;
 
-/// What a task does: each thread reads a number, adds one and writes it. Its arguments are how far from themselves both lie.
+/// The work of a task: each thread reads a number, adds one and writes it. Its arguments are the offsets of
+/// both from themselves.
 const TASK: &str = "{
 .reg .b32 %r<4>;
 .reg .b64 %rd<7>;
@@ -55,14 +56,15 @@ impl Hold {
     }
 }
 
-/// A run of a SuperKernel of so many blocks, with so many tasks of so many blocks each.
+/// A run of a SuperKernel of `blocks` blocks, with `tasks` tasks of `of` blocks each.
 fn run(machine: &str, blocks: u32, tasks: u32, of: u32) -> RunSummary {
     run_on(machine, &[], blocks, tasks, of)
 }
 
 /// The same on a machine with settings.
 fn run_on(machine: &str, sets: &[&str], blocks: u32, tasks: u32, of: u32) -> RunSummary {
-    // The queue, its tasks, what each block of a task reads and writes, and the list of what is done.
+    // The queue, its tasks, the bytes that each block of a task reads and writes, and the list of finished
+    // tasks.
     let numbers = BYTES * u64::from(1 + tasks);
     let results = numbers + u64::from(tasks * MOST * NUMBERS);
     let done = results + u64::from(tasks * MOST * NUMBERS);
@@ -120,7 +122,7 @@ fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Asserts that a cost of the model is what was found, to a part of it.
+/// Asserts that a cost of the model equals the measurement, to a part of it.
 #[track_caller]
 fn costs(name: &str, found: f64, tolerance: f64) {
     super::costs(&format!("gemtc.{name}"), found, tolerance);

@@ -1,4 +1,4 @@
-//! What the exporter says in its log only: why a server refused, and how many spans it took but threw away.
+//! Facts that the exporter only logs: why a server refused, and how many spans it took but threw away.
 
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +12,7 @@ use tracing::{Event, Metadata, Subscriber};
 /// The exporter's log.
 const TARGET: &str = "opentelemetry-otlp";
 
-/// What has been heard since somebody asked.
+/// Log entries since the last request.
 #[derive(Default)]
 pub(super) struct Heard {
     /// Spans of a batch that the server acknowledged, but did not want.
@@ -31,7 +31,7 @@ impl Ear {
         tracing::subscriber::set_default(self.clone())
     }
 
-    /// What has been heard, which is forgotten.
+    /// The log entries, which are then forgotten.
     pub(super) fn take(&self) -> Heard {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -1,10 +1,10 @@
-//! Where spans are sent to: a URL that has been looked at before anything is simulated, and a protocol.
+//! The destination of spans: a URL that has been checked before anything is simulated, and a protocol.
 
 use std::fmt;
 
 use tonic::transport::Uri;
 
-/// How spans travel.
+/// The protocol of spans.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Protocol {
     /// OTLP/gRPC, usually on port 4317.
@@ -36,7 +36,7 @@ impl fmt::Display for BadEndpoint {
 
 impl std::error::Error for BadEndpoint {}
 
-/// Where OTLP/HTTP takes spans if the URL names no path of its own.
+/// The path at which OTLP/HTTP takes spans if the URL names none of its own.
 const TRACES: &str = "/v1/traces";
 
 impl Endpoint {
@@ -82,7 +82,7 @@ impl Endpoint {
         &self.uri
     }
 
-    /// How to speak to it.
+    /// Its protocol.
     pub fn protocol(&self) -> Protocol {
         self.protocol
     }

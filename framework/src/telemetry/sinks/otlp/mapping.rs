@@ -10,8 +10,8 @@ use opentelemetry_sdk::trace::{SpanData, SpanEvents, SpanLinks};
 use crate::telemetry::{Attribute, Level, Span};
 use crate::time::SimTime;
 
-/// How many times longer than in the simulation a span is shown. Jaeger knows microseconds only, in which most of what
-/// a machine does would take no time.
+/// Ratio of a span's shown duration to the simulated one. Jaeger knows microseconds only, in which most
+/// actions of a machine would take no time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scale(NonZeroU64);
 
@@ -19,18 +19,18 @@ pub struct Scale(NonZeroU64);
 pub const DEFAULT_SCALE: u64 = 1000;
 
 impl Scale {
-    /// So many times longer; not 0.
+    /// `times` times longer; not 0.
     pub fn new(times: u64) -> Option<Self> {
         NonZeroU64::new(times).map(Scale)
     }
 
-    /// How many times.
+    /// The ratio.
     pub fn get(self) -> u64 {
         self.0.get()
     }
 
     /// How long after the epoch an instant is shown, rounded down; `None` if no clock goes so far. The order of instants
-    /// is that of their pictures, so what lies within a span does so in the picture, too.
+    /// is that of their pictures, so an instant within a span is within it in the picture, too.
     pub(super) fn shown(self, time: SimTime) -> Option<Duration> {
         let nanos = u128::from(time.as_ps()) * u128::from(self.get()) / 1000;
         u64::try_from(nanos).ok().map(Duration::from_nanos)
@@ -43,7 +43,7 @@ impl Default for Scale {
     }
 }
 
-/// What all spans of a trace have in common.
+/// The common part of all spans of a trace.
 pub(super) struct Common {
     pub(super) trace: TraceId,
     pub(super) epoch: SystemTime,
@@ -51,7 +51,7 @@ pub(super) struct Common {
     pub(super) scope: InstrumentationScope,
 }
 
-/// Who wrote a span: tells our files from those of others.
+/// The author of a span: distinguishes our files from those of others.
 pub(super) const SCOPE: &str = "counterpoint";
 
 /// The scope of all our spans.
@@ -65,7 +65,7 @@ pub(super) fn span_id(id: crate::telemetry::SpanId) -> SpanId {
     SpanId::from(id.0.wrapping_add(1 << 32))
 }
 
-/// A whole number, which OpenTelemetry signs: what does not fit is a text.
+/// A whole number, which OpenTelemetry signs: one that does not fit is a text.
 fn number(value: u64) -> Value {
     i64::try_from(value).map_or_else(|_| Value::from(value.to_string()), Value::from)
 }
@@ -80,8 +80,8 @@ fn level(level: Level) -> &'static str {
     }
 }
 
-/// The span as OpenTelemetry has it. Of its parent only what is known is given: the name, and whether another service
-/// has it.
+/// The span as OpenTelemetry has it. Its parent is given as far as it is known: the name, and whether another
+/// service has it.
 pub(super) fn span_data(span: &Span, parent: Option<(SpanId, bool)>, common: &Common) -> SpanData {
     let at = |time| common.epoch + common.scale.shown(time).unwrap_or(Duration::MAX);
     let duration = span.end.saturating_sub(span.start);
@@ -116,7 +116,7 @@ pub(super) fn context(trace: TraceId, span: SpanId) -> SpanContext {
     SpanContext::new(trace, span, TraceFlags::SAMPLED, false, TraceState::NONE)
 }
 
-/// A span of which nothing is known yet.
+/// A span of unknown properties.
 pub(super) fn bare(scope: InstrumentationScope) -> SpanData {
     SpanData {
         span_context: SpanContext::NONE,

@@ -1,12 +1,12 @@
 //! Spans as OTLP, for Jaeger and whatever else reads OpenTelemetry.
 //!
-//! A [`RunTrace`] turns spans of simulated time into spans of wall-clock time: times are scaled, every component belongs to
-//! a service, ids are the run's own. [`send`] hands them to a server batch by batch; what it could not send, [`save`]
-//! writes to a file, which [`Saved`] reads, to be sent another time.
+//! A [`RunTrace`] turns spans of simulated time into spans of wall-clock time: times are scaled, every
+//! component belongs to a service, ids are the run's own. [`send`] hands them to a server batch by batch;
+//! [`save`] writes the unsent ones to a file, which [`Saved`] reads, to be sent another time.
 //!
-//! Nothing here drops a span in silence, which is why the SDK's batch processor has no part in it: that one discards
-//! what its queue does not hold. Here a batch waits until the server has acknowledged the one before, the queue before it
-//! is short, and whoever fills it waits.
+//! Nothing here drops a span in silence. The SDK's batch processor therefore has no part in it: it discards
+//! anything beyond its queue. Here a batch waits until the server has acknowledged the one before, the queue
+//! before it is short, and its producer waits.
 
 mod ear;
 mod endpoint;
@@ -27,7 +27,7 @@ pub use trace::{Identity, RunTrace, Service, Setting, Unshowable};
 /// Spans of one service that travel together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch {
-    /// Whose they are: an index into [`Outbox::services`].
+    /// Their service: an index into [`Outbox::services`].
     pub service: usize,
     /// The spans.
     pub spans: Vec<SpanData>,
@@ -38,10 +38,10 @@ pub trait Outbox {
     /// The services, as a server knows them.
     fn services(&self) -> &[Resource];
 
-    /// How many spans there are.
+    /// Number of spans.
     fn spans(&self) -> u64;
 
-    /// How many batches there are.
+    /// Number of batches.
     fn len(&self) -> usize;
 
     /// Whether there is nothing to send.
@@ -49,6 +49,6 @@ pub trait Outbox {
         self.len() == 0
     }
 
-    /// The batches but the first so many. One that cannot be had says why.
+    /// The batches but the first `skip`. One that cannot be had gives the reason.
     fn batches(&self, skip: usize) -> Box<dyn Iterator<Item = Result<Batch, BadFile>> + '_>;
 }

@@ -1,9 +1,9 @@
 //! Spans in a file, to be sent another time.
 //!
 //! The format is that of OpenTelemetry's file exporter, so others read it, too: a line is a JSON document
-//! `{"resourceSpans": […]}`, here with the spans of one batch. In front of it stands a key of our own, which others
-//! ignore as the specification tells them to: `"counterpoint": {"format": 1, "batch": 3, "of": 12}`. It says that
-//! all spans were written by us, in which version of this format, and whether lines are missing.
+//! `{"resourceSpans": […]}`, here with the spans of one batch. In front of it is a key of our own, which
+//! others ignore as the specification requires: `"counterpoint": {"format": 1, "batch": 3, "of": 12}`. It
+//! says that all spans were written by us, in which version of this format, and whether lines are missing.
 
 use std::fmt;
 use std::fs::File;
@@ -61,10 +61,10 @@ impl fmt::Display for BadFile {
 
 impl std::error::Error for BadFile {}
 
-/// Writes all batches but the first so many.
+/// Writes all batches but the first `skip`.
 ///
 /// # Errors
-/// What `out` reports, or where the batches came from.
+/// Those of `out`, or of the source of the batches.
 pub fn save(outbox: &dyn Outbox, skip: usize, out: &mut dyn Write) -> io::Result<()> {
     let resources: Vec<_> = outbox.services().iter().map(sorted).collect();
     let of = outbox.len().saturating_sub(skip);
@@ -78,7 +78,7 @@ pub fn save(outbox: &dyn Outbox, skip: usize, out: &mut dyn Write) -> io::Result
     Ok(())
 }
 
-/// What a service says of itself, in an order that does not change from run to run.
+/// The attributes of a service, in an order that does not change from run to run.
 fn sorted(resource: &Resource) -> ResourceAttributesWithSchema {
     let mut attributes = ResourceAttributesWithSchema::from(resource);
     attributes.attributes.0.sort_by(|a, b| a.key.cmp(&b.key));

@@ -1,4 +1,4 @@
-//! Sends what is in an outbox, batch by batch, each after the one before has been acknowledged.
+//! Sends the content of an outbox, batch by batch, each after the one before has been acknowledged.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -14,18 +14,18 @@ use tonic::transport::Channel;
 use super::ear::Ear;
 use super::{Batch, Endpoint, Outbox, Protocol};
 
-/// So many batches wait before the sender; who makes more waits, too.
+/// Number of batches that wait before the sender; beyond it, their producer waits, too.
 const QUEUE: usize = 4;
 
-/// How often someone looks whether the export should stop.
+/// Interval of the checks whether the export should stop.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How patient an export is.
+/// Time limits and retries of an export.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How long a server may take for one batch, and how long a batch is tried again.
+    /// Time limit of a server for one batch, and of the retries of a batch.
     pub timeout: Duration,
-    /// How often a batch is tried again when the server is away or busy: after 0.1 s, 0.2 s, 0.4 s …
+    /// Number of retries of a batch when the server is away or busy: after 0.1 s, 0.2 s, 0.4 s …
     pub retries: usize,
     /// Set by someone else to end the export.
     pub stop: Arc<AtomicBool>,
@@ -37,7 +37,7 @@ impl Default for Options {
     }
 }
 
-/// What came of an export.
+/// Result of an export.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exported {
     /// Spans that the server has.
@@ -46,9 +46,9 @@ pub struct Exported {
     pub rejected: u64,
     /// Spans that have not arrived, as far as is known: those of the batch that failed and of all after it.
     pub failed: u64,
-    /// Batches that arrived: what to leave out when the rest is saved.
+    /// Batches that arrived: those to leave out when the rest is saved.
     pub batches: usize,
-    /// What went wrong.
+    /// The error.
     pub error: Option<String>,
 }
 
@@ -76,7 +76,7 @@ pub fn send(outbox: &dyn Outbox, endpoint: &Endpoint, options: &Options) -> Expo
                     break;
                 }
             };
-            // The sender may have given up: what is left would only be made to be thrown away.
+            // The sender may have given up: the rest would only be made to be thrown away.
             if hand_over.send(batch).is_err() {
                 break;
             }
@@ -108,7 +108,7 @@ impl Sender<'_> {
             Err(error) => Err(format!("no runtime to send with: {error}")),
         };
         drop(listening);
-        // Who logs elsewhere shall not pay for what was heard here.
+        // A logger elsewhere shall not pay for the entries heard here.
         tracing::callsite::rebuild_interest_cache();
         exported.error = result.err().or(exported.error);
         exported
@@ -192,10 +192,10 @@ impl Sender<'_> {
     }
 }
 
-/// What the exporter puts before the reason.
+/// The text that the exporter puts before the reason.
 const WRAPPING: &str = "TonicTracesClient export failed with ";
 
-/// What the exporter says, without the words in which it wraps all of it.
+/// The exporter's message, without the words that wrap all of it.
 fn said(result: OTelSdkResult) -> Result<(), String> {
     result.map_err(|error| match error {
         OTelSdkError::InternalFailure(message) => message.trim_start_matches(WRAPPING).to_owned(),

@@ -14,19 +14,20 @@ use super::{BadFile, Batch, Outbox};
 use crate::telemetry::{Span, SpanId};
 use crate::time::SimTime;
 
-/// So many spans travel together: enough that the way costs little, few enough for the 4 MiB that servers take at once.
+/// Number of spans that travel together: enough that the way costs little, few enough for the 4 MiB that
+/// servers take at once.
 const BATCH: usize = 1024;
 
-/// What a component is part of in the eyes of who reads the trace.
+/// The service of a component, as a reader of the trace sees it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Service {
     /// Its name: one for all components of a class, such as `gpu`.
     pub name: String,
-    /// Which of several, unique within the run, such as `gpu[1]`.
+    /// Its name among several, unique within the run, such as `gpu[1]`.
     pub instance: String,
 }
 
-/// What tells a trace from all others.
+/// The identity of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// Its number, not 0.
@@ -36,22 +37,22 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// A trace that nobody has seen, of a run that began at this moment. A server adds spans of a number that it knows to
-    /// what it has, so every export needs one of its own.
+    /// A trace that nobody has seen, of a run that began at this moment. A server adds spans of a known
+    /// number to those that it has, so every export needs a number of its own.
     pub fn fresh(epoch: SystemTime) -> Self {
         let trace = u128::from_be_bytes(RandomIdGenerator::default().new_trace_id().to_bytes());
         Identity { trace: trace.max(1), epoch }
     }
 }
 
-/// How a trace is made of spans.
+/// The making of a trace from spans.
 #[derive(Clone, Debug)]
 pub struct Setting {
-    /// Which trace it is.
+    /// The identity of the trace.
     pub identity: Identity,
-    /// How much longer spans are shown.
+    /// The scale of spans.
     pub scale: Scale,
-    /// What every service says of the run, such as the machine's name.
+    /// Facts about the run on every service, such as the machine's name.
     pub facts: Vec<(&'static str, String)>,
 }
 
@@ -86,10 +87,11 @@ pub struct RunTrace<'a> {
 }
 
 impl<'a> RunTrace<'a> {
-    /// Divides spans among services; `service` tells to which one a path belongs. The order of a service's spans stays.
+    /// Divides spans among services; `service` gives the service of a path. The order of a service's spans
+    /// stays.
     ///
     /// # Errors
-    /// When the scale stretches a span beyond what a calendar holds.
+    /// When the scale stretches a span beyond the range of a calendar.
     pub fn new(
         spans: &'a [Span],
         setting: &Setting,
@@ -172,7 +174,7 @@ impl Outbox for RunTrace<'_> {
     }
 }
 
-/// Whether a moment can be told in signed nanoseconds, as everybody counts who reads traces.
+/// Whether a moment fits signed nanoseconds, the unit of all readers of traces.
 fn fits(epoch: SystemTime, scale: Scale, end: SimTime) -> bool {
     let shown = scale.shown(end).and_then(|shown| epoch.checked_add(shown));
     let since = shown.and_then(|moment| moment.duration_since(UNIX_EPOCH).ok());

@@ -1,4 +1,4 @@
-//! The lists and owners of the paper's vector addition, early releases, and what waits for what.
+//! The lists and owners of the paper's vector addition, early releases, and waits.
 
 use counterpoint_protocols::extra::LineTag;
 
@@ -72,7 +72,7 @@ fn vector_addition() -> Ownership {
     pages
 }
 
-/// Section 4.3 of the specification: entries, owners, and what the fourth block's end does.
+/// Section 4.3 of the specification: entries, owners, and the effect of the fourth block's end.
 #[test]
 fn vector_addition_has_the_lists_and_owners_of_the_paper() {
     let mut pages = vector_addition();

@@ -1,4 +1,4 @@
-//! Constants of the cards, and what the device says.
+//! Constants of the cards, and the device's description.
 
 use counterpoint_framework::model::Families;
 use counterpoint_framework::testing;

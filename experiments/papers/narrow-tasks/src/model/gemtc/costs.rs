@@ -1,4 +1,4 @@
-//! What the SuperKernel's own work takes, and what spinning for its lock does.
+//! Time of the SuperKernel's own work, and of spinning for its lock.
 
 use counterpoint_framework::model::Params;
 use counterpoint_framework::time::Cycles;
@@ -9,8 +9,8 @@ use super::lock::LockCosts;
 /// The work of a SuperKernel (`cuda/gemtc.h`): cycles, seen from the part of the L2 that has the lock.
 ///
 /// Measured on `titanx-maxwell`, where SMs are stepped, with tasks that do next to nothing and one block of 64 threads unless it is said; the
-/// tests in `tests/measured/super_kernel.rs` are these measurements. With 1 to 768 blocks the whole kernel then takes 0.98 to 1.03 of
-/// what it does there.
+/// tests in `tests/measured/super_kernel.rs` are these measurements. With 1 to 768 blocks the whole kernel
+/// then takes 0.98 to 1.03 of its time there.
 #[derive(Clone, Debug, Params)]
 pub(crate) struct SuperParams {
     /// From the arrival of a block at its SM to its first look at the lock.
@@ -28,15 +28,16 @@ pub(crate) struct SuperParams {
     /// From giving back the lock, with a result entered, to the look for the next task.
     #[param(default = "19 cycles")]
     again: Cycles,
-    /// From giving back the lock, with a task taken, to the look for entering its result, without the task's blocks: what is left of 1385
-    /// cycles for a task of one block that finds everything in the L2.
+    /// From giving back the lock, with a task taken, to the look for entering its result, without the task's
+    /// blocks: the rest of 1385 cycles for a task of one block that finds everything in the L2.
     #[param(default = "269 cycles")]
     around: Cycles,
-    /// What a block of a task adds to what its warps execute: the entry is read, and the task function called. Each further block of a task
-    /// takes 1116 cycles, 653 of which the model reckons with for what it executes.
+    /// Additional cycles of a task's block over those of its warps: the entry is read, and the task function
+    /// called. Each further block of a task takes 1116 cycles, 653 of them computed by the model for its
+    /// instructions.
     #[param(default = "463 cycles")]
     block: Cycles,
-    /// Instructions of a warp around a task: 148 in two warps, of which 80 are those of its block.
+    /// Instructions of a warp around a task: 148 in two warps, 80 of them its block's.
     #[param(default = "34")]
     instructions: u32,
     /// From giving back the lock, with no task taken, to the end of the block.
@@ -54,7 +55,7 @@ pub(crate) struct SuperParams {
     path: u32,
 }
 
-/// The same, as the model reckons with it.
+/// The same, in the model's numbers.
 #[derive(Clone, Debug)]
 pub(super) struct SuperCosts {
     pub(super) begin: f64,
@@ -103,7 +104,7 @@ impl SuperCosts {
         self.look.rates(period as f64)
     }
 
-    /// What a warp of the SuperKernel does for a task whose blocks it executes one after another.
+    /// The work of a SuperKernel's warp for a task whose blocks it executes one after another.
     pub(super) fn task(&self, blocks: &[Warp]) -> (f64, Demands) {
         let (mut cycles, mut demands) = (self.around, self.of_around.clone());
         for block in blocks {

@@ -1,10 +1,11 @@
-//! The lock of GeMTC's queue: who has it, who spins for it, and how long each has it.
+//! The lock of GeMTC's queue: its holder, the blocks that spin for it, and how long each holds it.
 //!
-//! This is what `atomicCAS` in a loop comes to, on which `cuda/gemtc.h` spins. Every waiting block looks at the lock once
-//! in a period, and the L2 answers one look a cycle: with more blocks than cycles in a period, that becomes longer. Whose look is the first
-//! behind a release follows from when each block looks, to the cycle, and from when exactly the lock is given back, which the model does not
-//! know: it draws one of those that wait. What the holder asks memory for lies in the same part of the L2 as the lock, and comes to it past
-//! the looks that its path holds.
+//! This models the `atomicCAS` in a loop on which `cuda/gemtc.h` spins. Every waiting block looks at the lock
+//! once in a period, and the L2 answers one look a cycle: with more blocks than cycles in a period, the
+//! period becomes longer. The first look behind a release depends on the cycle at which each block looks, and
+//! on the exact time of the release, which the model does not know: it draws one of those that wait. The
+//! holder's data lies in the same part of the L2 as the lock, and its requests pass the looks that their path
+//! holds.
 
 /// The purpose for which a block takes the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +18,7 @@ pub(super) enum Section {
     Enter,
 }
 
-/// How long things take at the lock, in cycles; `costs` says what each is.
+/// Times of actions at the lock, in cycles; each is described in `costs`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LockCosts {
     pub(super) take: u64,
@@ -55,13 +56,13 @@ pub(super) struct Lock {
     /// By SM, how many of them are there.
     waiting: Vec<u32>,
     holder: Option<Spinner>,
-    /// When the holder has it, and when it gives it back.
+    /// Times at which the holder gets it and gives it back.
     since: u64,
     until: Option<u64>,
 }
 
 impl Lock {
-    /// A lock that nobody has, on a device with so many SMs.
+    /// A free lock, on a device with `sms` SMs.
     pub(super) fn new(costs: LockCosts, sms: usize) -> Self {
         Lock { costs, spinners: Vec::new(), waiting: vec![0; sms], holder: None, since: 0, until: None }
     }
@@ -76,18 +77,18 @@ impl Lock {
         true
     }
 
-    /// The holder knows what it does with it.
+    /// Sets the end of the holder's section, whose kind is now known.
     pub(super) fn hold(&mut self, section: Section) {
         let (alone, trips) = self.costs.section(section);
         self.until = Some(self.since + alone.max(trips * self.looks()));
     }
 
-    /// Who has it.
+    /// Its holder.
     pub(super) fn holder(&self) -> Option<Spinner> {
         self.holder
     }
 
-    /// When it is given back.
+    /// Time of its release.
     pub(super) fn due(&self) -> Option<u64> {
         self.until
     }
@@ -97,7 +98,7 @@ impl Lock {
     pub(super) fn release(&mut self, again: bool, cycle: u64, random: u64) -> Option<Spinner> {
         let before = self.holder.take();
         self.until = None;
-        // The first of so many evenly spread looks.
+        // The first of the evenly spread looks.
         let gap = (self.period() / (self.spinners.len() as u64 + 1)).max(1);
         let before = before.filter(|_| again);
         if self.spinners.is_empty() || before.is_some() && self.costs.again < gap {
@@ -141,7 +142,7 @@ mod tests {
 
     const COSTS: LockCosts = LockCosts { take: 475, empty: 331, enter: 476, again: 30, spin: 171, path: 16 };
 
-    /// A lock that block 0 holds from cycle 1000 on, and so many others wait for on each of so many SMs.
+    /// A lock that block 0 holds from cycle 1000 on, and `each` others wait for on each of `sms` SMs.
     fn held(sms: usize, each: u32) -> Lock {
         let mut lock = Lock::new(COSTS, sms);
         assert!(lock.ask(Spinner { block: 0, sm: 0 }, 1000));

@@ -1,11 +1,12 @@
-//! GeMTC's SuperKernel (Krieder et al., HPDC 2014; as in Yeh et al., PPoPP 2017, section 6.1) as state machines: what its blocks do to the
-//! queue of tasks, and when.
+//! GeMTC's SuperKernel (Krieder et al., HPDC 2014; as in Yeh et al., PPoPP 2017, section 6.1) as state
+//! machines: the actions of its blocks on the queue of tasks, and their times.
 //!
 //! A block takes the lock, takes the next task, gives the lock back, executes the task, and takes the lock again to enter the result; it ends
-//! when no task is left. Who has the lock and for how long is the business of [`lock`]. A task is executed when it is taken, on the memory
-//! as it is then; its warps then share the SM like any others, but that their accesses to memory wait behind looks at the lock. Blocks of a
-//! task come one after another in the same warps. Queue, tasks and the list of what is done are in device memory and are changed as
-//! `cuda/gemtc.h` does.
+//! when no task is left. The holder of the lock, and its time, are determined in [`lock`]. A task is executed
+//! when it is taken, on the memory as it is then; its warps then share the SM like any others, but that their
+//! accesses to memory wait behind looks at the lock. Blocks of a task come one after another in the same
+//! warps. Queue, tasks and the list of finished ones are in device memory and are changed as `cuda/gemtc.h`
+//! does.
 
 mod costs;
 mod lock;
@@ -23,7 +24,7 @@ use crate::task_entry::{self, SUPER_KERNEL};
 use costs::{SuperCosts, SuperParams};
 use lock::{Lock, LockCosts, Section, Spinner};
 
-/// Where the queue has the next task, how many there are, and how many are done (`TaskQueue`).
+/// Offsets of the next task, of the number of tasks, and of the number done in the queue (`TaskQueue`).
 const FRONT: u64 = 4;
 const REAR: u64 = 8;
 const DONE: u64 = 12;
@@ -32,7 +33,7 @@ const DONE: u64 = 12;
 struct Super {
     tasks: Tasks,
     lock: Lock,
-    /// Where the queue, its entries and the list of what is done lie.
+    /// The places of the queue, its entries and the list of finished tasks.
     queue: u64,
     entries: u64,
     done: u64,
@@ -40,7 +41,7 @@ struct Super {
     blocks: u32,
 }
 
-/// What a block does.
+/// The state of a block.
 #[derive(Clone, Copy, Debug)]
 enum Doing {
     /// It begins.
@@ -49,7 +50,7 @@ enum Doing {
     Takes,
     /// It has taken a task, and gives the lock back.
     Taken(u32),
-    /// So many of its warps are at work on a task.
+    /// This number of its warps are at work on a task.
     Runs(u32, u32),
     /// It has the lock to enter a task's result, or waits for it.
     Enters(u32),
@@ -113,7 +114,7 @@ impl Super {
         Some(front)
     }
 
-    /// Enters a task in the list of what is done.
+    /// Enters a task in the list of finished ones.
     fn enter(&self, task: u32, device: &mut Device<'_>) {
         let place = self.word(DONE, device);
         device.put(self.done + 4 * u64::from(place), &task.to_le_bytes());
@@ -167,7 +168,7 @@ impl StateMachine for Supers {
         Ok(None)
     }
 
-    /// When a lock is given back.
+    /// Time of a lock's release.
     fn due(&self) -> Option<u64> {
         self.all.values().filter_map(|it| it.lock.due()).min()
     }
@@ -276,12 +277,12 @@ impl Block {
     }
 }
 
-/// What a block of this number does.
+/// The work of a block of this number.
 fn work(block: u32) -> Work {
     Work(block.into())
 }
 
-/// What tasks ask of memory waits behind the looks at a lock, as what its holder asks does.
+/// Tasks' requests to memory wait behind the looks at a lock, as the holder's do.
 fn delay(lock: &Lock, device: &mut Device<'_>) {
     for sm in 0..device.sms() {
         let delay = lock.looks_before(sm).saturating_sub(device.global_latency());

@@ -1,9 +1,9 @@
 //! The allocator of a MasterKernel block's task memory: a binary buddy tree in an array (Pagoda, PPoPP 2017, section 5.1).
 //!
 //! This is the pure twin of the tree in `cuda/pagoda.h`, which the scheduler warp keeps in shared memory, 32 lanes
-//! at a time. A node is marked if it is allocated, lies within what is allocated, or contains something that is: so a marked node's
-//! parent is marked. Executors only mark what they give back; the scheduler frees it before it allocates again, and is the only one
-//! who touches the tree, which therefore needs no lock.
+//! at a time. A node is marked if it is allocated, lies within an allocated one, or contains one: so a marked
+//! node's parent is marked. Executors only mark the pieces that they give back; the scheduler frees them
+//! before it allocates again, and is the only one to touch the tree, which therefore needs no lock.
 //!
 //! The paper's text says that node sizes "no smaller than the request" are searched, and that there are 128 nodes: 64 leaves of 512
 //! bytes under 32 KiB are 127, and slot 0 of the array is not used. It frees by the place in memory; a place is that of several
@@ -16,7 +16,7 @@ use crate::task_entry::{LEAF, check_pool};
 pub struct Node(pub u32);
 
 impl Node {
-    /// How many levels it lies below the root.
+    /// Number of levels below the root.
     fn depth(self) -> u32 {
         self.0.ilog2()
     }
@@ -33,12 +33,12 @@ impl Node {
 pub struct Buddy {
     pool: u32,
     marked: Vec<bool>,
-    /// What executors have given back and the scheduler has not freed.
+    /// Pieces that executors have given back and the scheduler has not freed.
     returned: Vec<bool>,
 }
 
 impl Buddy {
-    /// The tree of a pool of so many bytes: a power of two, at least a leaf.
+    /// The tree of a pool of `pool` bytes: a power of two, at least a leaf.
     ///
     /// # Errors
     /// If there is no tree of that size.
@@ -48,13 +48,13 @@ impl Buddy {
         Ok(Buddy { pool, marked: vec![false; slots], returned: vec![false; slots] })
     }
 
-    /// Where a piece begins, and how many bytes it has.
+    /// The beginning and the bytes of a piece.
     pub fn place(&self, node: Node) -> (u32, u32) {
         let bytes = self.pool >> node.depth();
         ((node.0 - (1 << node.depth())) * bytes, bytes)
     }
 
-    /// Takes the lowest free piece of the smallest size that holds so many bytes.
+    /// Takes the lowest free piece of the smallest size that holds `bytes` bytes.
     pub fn allocate(&mut self, bytes: u32) -> Option<Node> {
         let size = bytes.max(LEAF).checked_next_power_of_two()?;
         if size > self.pool {
@@ -73,7 +73,7 @@ impl Buddy {
         self.returned[node.0 as usize] = true;
     }
 
-    /// The scheduler frees what has been given back.
+    /// The scheduler frees the pieces given back.
     pub fn free_returned(&mut self) {
         for node in 1..self.returned.len() as u32 {
             if std::mem::take(&mut self.returned[node as usize]) {
@@ -82,7 +82,7 @@ impl Buddy {
         }
     }
 
-    /// Frees a piece, and every larger one around it of which the other half is free.
+    /// Frees a piece, and every larger one around it whose other half is free.
     fn free(&mut self, node: Node) {
         for other in node.0..self.marked.len() as u32 {
             if node.overlaps(Node(other)) {
@@ -112,7 +112,7 @@ mod tests {
         Buddy::new(pool).unwrap()
     }
 
-    /// Offset and size of the marked pieces down to so many bytes, the largest first.
+    /// Offset and size of the marked pieces of at least `smallest` bytes, the largest first.
     fn marks(tree: &Buddy, smallest: u32) -> Vec<(u32, u32)> {
         tree.marked().map(|node| tree.place(node)).filter(|&(_, bytes)| bytes >= smallest).collect()
     }
@@ -195,7 +195,8 @@ mod tests {
     }
 
     proptest! {
-        /// The tree gives what a list of intervals gives, whatever is asked for and given back, and a marked node's parent is marked.
+        /// The tree gives the same pieces as a list of intervals, for all requests and returns, and a marked
+        /// node's parent is marked.
         #[test]
         fn the_tree_is_an_allocator_of_aligned_intervals(
             log in 0_u32..=6, actions in prop::collection::vec((any::<bool>(), 0_u32..40_000, any::<u16>()), 1..120),

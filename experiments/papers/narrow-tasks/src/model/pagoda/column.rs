@@ -1,5 +1,5 @@
-//! A column of the TaskTable and the block of the MasterKernel that has it: where its scheduler warp is in its sweep, and what its executor
-//! warps are busy with.
+//! A column of the TaskTable and the block of the MasterKernel that has it: the place of its scheduler warp
+//! in its sweep, and the work of its executor warps.
 
 use counterpoint_hardware::gpu::model::state_machine::{ENDLESS, Warp};
 use counterpoint_protocols::launch::CtaCounts;
@@ -8,10 +8,10 @@ use super::costs::MasterCosts;
 use super::warp_table::MasterBlock;
 use crate::task_entry::State;
 
-/// What a scheduler warp does.
+/// The state of a scheduler warp.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Doing {
-    /// It sweeps over its rows, with so many cycles of work up to a row in which it finds something.
+    /// It sweeps over its rows, with `planned` cycles of work up to a row in which it finds something.
     Sweep { planned: f64, target: Target },
     /// It has let the task of an entry be scheduled, and goes on behind a row.
     Enable(u32),
@@ -23,7 +23,7 @@ pub(super) enum Doing {
     Stop,
 }
 
-/// Where a sweep finds something.
+/// The row in which a sweep finds something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
     Row(u32),
@@ -33,7 +33,7 @@ pub(super) enum Target {
     Nowhere,
 }
 
-/// What a row has for the scheduler warp.
+/// The work of a row for the scheduler warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Row {
     Nothing,
@@ -55,7 +55,7 @@ pub(super) struct Column {
     /// The row that the scheduler warp looks at, and the work that it has done there. Behind the last row is the stop word.
     row: u32,
     within: f64,
-    /// What each row took when the sweep was planned, and the stop word behind them.
+    /// The time of each row when the sweep was planned, and that of the stop word behind them.
     takes: Vec<f64>,
     /// By row, the warps of a task that has been scheduled.
     pub(super) warps: Vec<Vec<Warp>>,
@@ -105,7 +105,7 @@ impl Column {
         (self.row, self.within) = (row + 1, 0.0);
     }
 
-    /// So much of the planned sweep has been done.
+    /// `done` cycles of the planned sweep are over.
     pub(super) fn walk(&mut self, done: f64) {
         let whole: f64 = self.takes.iter().sum();
         let mut rest = self.within + done;
@@ -128,7 +128,7 @@ impl Column {
         let wait = |is_so: bool| if is_so { costs.wait } else { 0.0 };
         self.takes.clear();
         if self.by_lanes {
-            // All looks are one, in front of the first row; what is found there is done row by row.
+            // All looks are one, in front of the first row; the findings are processed row by row.
             self.takes.resize(rows.len(), 0.0);
             self.takes.push(costs.lanes + wait(rows.iter().any(waits)));
         } else {
@@ -138,8 +138,8 @@ impl Column {
         let (mut work, mut target) = (-self.within, Target::Nowhere);
         for step in 0..=self.takes.len() {
             let at = (self.row as usize + step) % self.takes.len();
-            // An entry is read at the middle of the look, and the one before it behind the look, when its number is known; what comes later
-            // is seen in the next sweep.
+            // An entry is read at the middle of the look, and the one before it behind the look, when its
+            // number is known; a later entry is seen in the next sweep.
             let read =
                 if matches!(rows.get(at), Some(Row::Finds(State { ready: 2.., .. }))) { 1.0 } else { 0.5 };
             let seen = step > 0 || self.within <= costs.look * read;

@@ -1,4 +1,4 @@
-//! What the MasterKernel's own work takes, alone on an SM, and what turns it takes there.
+//! Time of the MasterKernel's own work, alone on an SM, and the turns that it takes there.
 
 use counterpoint_framework::model::Params;
 use counterpoint_framework::time::Cycles;
@@ -17,25 +17,27 @@ pub(crate) struct MasterParams {
     #[param(default = "3", min = "1")]
     poll_instructions: u32,
     /// From an executor's look that finds a warp to the first instruction of the task. Where within its work the scheduler warp lets the
-    /// executor go cannot be seen from outside; it is taken to be the end of placing. What the model executes a task from (`task.rs`) sets up
-    /// a call, too, which is not taken off.
+    /// executor go cannot be seen from outside; it is taken to be the end of placing. The model's code around
+    /// a task (`task.rs`) sets up a call, too, which is not taken off.
     #[param(default = "414 cycles")]
     begin: Cycles,
     /// From the acknowledgement of a task's last store to the time at which its entry is free at the L2. The executor looks at its slot
     /// again some hundred cycles before that store arrives, which is not modelled.
     #[param(default = "279 cycles")]
     end: Cycles,
-    /// Instructions of an executor around a task. It is what its instructions grow by with each task, less what it issues
-    /// while it polls; how many turns of those there are follows from the other costs, so it is known to a tenth.
+    /// Instructions of an executor around a task. It is the increase of its instructions with each task, less
+    /// those that it issues while it polls; the number of those turns follows from the other costs, so it is
+    /// known to a tenth.
     #[param(default = "64")]
     executor_instructions: u32,
     /// The scheduler warp's look at a row that has nothing for it.
     #[param(default = "255 cycles", min = "1 cycle")]
     look: Cycles,
-    /// What is added by a row whose task waits for the one before it: a look at that one's entry, and a fence.
+    /// Additional time of a row whose task waits for the one before it: a look at that one's entry, and a
+    /// fence.
     #[param(default = "238 cycles")]
     wait: Cycles,
-    /// What is added when it has come: two entries are written, and the fence waits for that.
+    /// Additional time when it has come: two entries are written, and the fence waits for that.
     #[param(default = "155 cycles")]
     enable: Cycles,
     /// From a look that finds a task which may be scheduled until its first block can be placed.
@@ -58,7 +60,7 @@ pub(crate) struct MasterParams {
     lanes: Cycles,
 }
 
-/// The same, as the model reckons with it.
+/// The same, in the model's numbers.
 #[derive(Clone, Debug)]
 pub(super) struct MasterCosts {
     pub(super) begin: f64,
@@ -124,7 +126,7 @@ impl MasterCosts {
         }
     }
 
-    /// What scheduling a task takes where it finds all that it needs.
+    /// The time to schedule a task that finds all its needs.
     pub(super) fn schedule(&self, demand: &Demand) -> f64 {
         if !demand.by_block() {
             return self.schedule + self.place;

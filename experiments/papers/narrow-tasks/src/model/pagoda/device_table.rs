@@ -1,12 +1,12 @@
-//! The GPU's copy of the TaskTable (Pagoda, PPoPP 2017, section 4.2): the pure twin of what the scheduler and executor warps of
-//! `cuda/pagoda.h` do to the entries in device memory.
+//! The GPU's copy of the TaskTable (Pagoda, PPoPP 2017, section 4.2): the pure twin of the actions of the
+//! scheduler and executor warps of `cuda/pagoda.h` on the entries in device memory.
 //!
 //! Corrections of the printed Algorithm 1: an entry names a predecessor if its ready field is above 1, not above 0, because a task
 //! that runs has 1; and behind the predecessor's state the scheduler writes its own entry's, -1, as the text says.
 
 use crate::task_entry::{ENABLED, FREE, PRESENT, Shape, State, TaskId, UnknownTask};
 
-/// What the scheduler warp of a column does at an entry.
+/// The action of a column's scheduler warp at an entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Looked {
     /// The task before it that may be scheduled from now on.

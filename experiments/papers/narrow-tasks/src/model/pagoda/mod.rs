@@ -1,9 +1,12 @@
-//! Pagoda's MasterKernel (Yeh et al., PPoPP 2017) as state machines: what its scheduler and executor warps do to the TaskTable, and when.
+//! Pagoda's MasterKernel (Yeh et al., PPoPP 2017) as state machines: the actions of its scheduler and
+//! executor warps on the TaskTable, and their times.
 //!
-//! Entries come by DMA. The scheduler warp of a column sweeps over its rows (`column`); it is work on its SM like any warp, so its sweep is
-//! slower where others want the same turns, and executors without work poll, which is most of what they want. A task is
-//! executed when it is scheduled; its warps go to slots as [`warp_table`] has it and take what the task takes and what the executor does around it. The last
-//! one frees the entry in device memory, where the host's copy finds it. What the warps' own work takes is measured (`costs`).
+//! Entries come by DMA. The scheduler warp of a column sweeps over its rows (`column`); it is work on its SM
+//! like any warp, so its sweep is slower where others want the same turns, and executors without work poll,
+//! which is most of their demand. A task is executed when it is scheduled; its warps go to slots as
+//! [`warp_table`] has it and take the time of the task and of the executor around it. The last one frees the
+//! entry in device memory, where the host's copy finds it. The time of the warps' own work is measured
+//! (`costs`).
 //!
 //! [`device_table`], [`warp_table`] and [`buddy`] know no time.
 
@@ -45,7 +48,7 @@ struct Master {
     followers: BTreeMap<usize, usize>,
 }
 
-/// What is counted of the MasterKernels of a device.
+/// Statistics of a device's MasterKernels.
 #[derive(Default, Stats)]
 pub(super) struct MasterStats {
     /// Cycles of a task from when its scheduler warp finds that it may run until its entry is free.
@@ -75,7 +78,7 @@ impl Equipped<dyn StateMachine> for Masters {
     }
 }
 
-/// What a warp of a column is at, which is work on its SM.
+/// The work of a column's warp on its SM.
 enum Part {
     /// The scheduler warp of a column.
     Scheduler(u32),
@@ -148,7 +151,7 @@ impl Master {
         (place < self.shape.entries()).then_some(place)
     }
 
-    /// What a row of a column has for its scheduler warp.
+    /// The work of a column's row for its scheduler warp.
     fn row(&self, column: u32, row: u32) -> Row {
         let states = self.states.states();
         let state = states[(row * self.shape.columns + column) as usize];
@@ -224,7 +227,7 @@ impl StateMachine for Masters {
 }
 
 impl Masters {
-    /// An entry has changed: what its scheduler warp finds, and that of the task behind it.
+    /// An entry has changed: the new work for its scheduler warp, and for that of the task behind it.
     fn changed(&mut self, id: LaunchId, place: usize, device: &mut Device<'_>) {
         let Some(Master { first, shape, followers, .. }) = self.all.get(&id) else { return };
         let columns = shape.columns as usize;
@@ -233,11 +236,11 @@ impl Masters {
         of.into_iter().for_each(|column| self.look_again(column, device));
     }
 
-    /// The table is not what it was when a sweep was planned.
+    /// The table has changed since a sweep was planned.
     fn look_again(&mut self, number: usize, device: &mut Device<'_>) {
         let Some((_, column)) = self.columns.get_mut(number) else { return };
         let Doing::Sweep { planned, .. } = column.doing else { return };
-        // What is done is told in this cycle, and the next sweep is planned then.
+        // Finished work is announced in this cycle, and the next sweep is planned then.
         if let Some(left) = device.stop(column.sm, Part::Scheduler(number as u32).work()) {
             column.walk(planned - left);
             self.sweep(number, device);
@@ -254,7 +257,7 @@ impl Masters {
         put_to_work(column.sm, number, work, &self.costs, device);
     }
 
-    /// A scheduler warp has done what it was at. Gives the block if it has ended.
+    /// A scheduler warp has finished its work. Gives the block if it has ended.
     fn scheduler_done(&mut self, number: u32, device: &mut Device<'_>) -> Result<Option<Ended>, Fault> {
         let number = number as usize;
         let (id, column) = &mut self.columns[number];
@@ -330,8 +333,8 @@ impl Masters {
         Ok(())
     }
 
-    /// Puts warps that have been placed to work, and goes on with the sweep if all of a task are. What waited for an executor begins later:
-    /// the scheduler warp sees in its next round that one is free.
+    /// Puts warps that have been placed to work, and goes on with the sweep if all of a task are. A warp that
+    /// waited for an executor begins later: the scheduler warp sees in its next round that one is free.
     fn place(&mut self, (number, row): (usize, u32), late: f64, device: &mut Device<'_>) {
         let (_, column) = &mut self.columns[number];
         let before = column.pollers();
@@ -353,7 +356,7 @@ impl Masters {
         }
     }
 
-    /// An executor warp has ended what it was given.
+    /// An executor warp has finished its work.
     fn executor_done(&mut self, number: u32, slot: u32, device: &mut Device<'_>) -> Result<(), Fault> {
         let (id, column) = &mut self.columns[number as usize];
         let Some(master) = self.all.get_mut(id) else { return Ok(()) };
@@ -375,8 +378,8 @@ impl Masters {
     }
 }
 
-/// What an executor does with a warp of a task: until it is placed, and on average half a poll longer, it polls; then come its own work and
-/// the task.
+/// An executor's work for a warp of a task: until it is placed, and on average half a poll longer, it polls;
+/// then come its own work and the task.
 fn executor(warp: &Warp, late: f64, costs: &MasterCosts) -> (f64, Demands) {
     let polls = late + costs.poll / 2.0;
     let cycles = polls + costs.begin + warp.cycles as f64 + costs.end;

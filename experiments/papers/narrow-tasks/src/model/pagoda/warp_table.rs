@@ -1,8 +1,10 @@
-//! What a block of the MasterKernel knows of its warps: the WarpTable, counters and barrier ids (Pagoda, PPoPP 2017, sections 4.3 and 5).
+//! A MasterKernel block's knowledge of its warps: the WarpTable, counters and barrier ids (Pagoda, PPoPP
+//! 2017, sections 4.3 and 5).
 //!
-//! This is the pure twin of what `cuda/pagoda.h` keeps in shared memory. Warp 0 schedules: it places one block of a
-//! task that needs memory or a barrier before the next, and all warps of any other task at once, on whatever slots are free, and it
-//! looks at nothing else until all are placed. The other warps execute; they give barriers back at once and memory by marking it.
+//! This is the pure twin of the state of `cuda/pagoda.h` in shared memory. Warp 0 schedules: it places one
+//! block of a task that needs memory or a barrier before the next, and all warps of any other task at once,
+//! on any free slots, and it looks at nothing else until all are placed. The other warps execute; they give
+//! barriers back at once and memory by marking it.
 //!
 //! Corrections of Algorithms 1 and 2: `pSched` goes over the 31 slots and not over the rows; a slot is tested and written by the same
 //! index; a warp is placed if the counter was above zero; and a block that ends is known by a count of its own, which the paper does
@@ -17,7 +19,7 @@ pub const SLOTS: usize = 31;
 /// Named barriers of a block (PTX ISA, bar).
 pub const BARRIERS: u32 = 16;
 
-/// What a warp executes.
+/// The work of a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
     /// Its number in the task.
@@ -39,10 +41,10 @@ struct Placing {
     demand: Demand,
     /// The blocks that are placed.
     blocks: u32,
-    /// What the next one has got so far.
+    /// The barrier and the memory that the next one has so far.
     barrier: Option<u32>,
     memory: Option<Node>,
-    /// Warps to be placed of what has all it needs.
+    /// Warps still to be placed of the one whose needs are met.
     left: Option<u32>,
 }
 
@@ -68,7 +70,7 @@ pub struct MasterBlock {
 }
 
 impl MasterBlock {
-    /// A block with so many slots, rows and bytes of memory.
+    /// A block with this number of slots, rows and bytes of memory.
     ///
     /// # Errors
     /// If the memory has no tree.
@@ -92,7 +94,7 @@ impl MasterBlock {
         self.placing.is_none()
     }
 
-    /// The scheduler warp turns to the task of a row, and places what it can.
+    /// The scheduler warp turns to the task of a row, and places all that it can.
     pub fn begin(&mut self, row: u32, demand: Demand) {
         let Demand { blocks, warps, .. } = demand;
         self.running[row as usize] =
@@ -102,7 +104,7 @@ impl MasterBlock {
         self.advance();
     }
 
-    /// The scheduler warp goes on with what it is busy with; it stays with it until all is placed.
+    /// The scheduler warp goes on with its work; it stays with it until all is placed.
     pub fn advance(&mut self) {
         while let Some(mut placing) = self.placing {
             let Demand { blocks, warps, shared, barrier } = placing.demand;
@@ -285,8 +287,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever tasks come and whichever warp ends next: every warp runs once, blocks that live have barriers and memory of their
-        /// own, and when all have ended, all is there again.
+        /// For any tasks, and any order of ends: every warp runs once, blocks that live have barriers and
+        /// memory of their own, and when all have ended, all is there again.
         #[test]
         fn every_warp_runs_once_and_nothing_is_shared(
             tasks in prop::collection::vec((1_u32..6, 1_u32..=31, 0_u32..20_000, any::<bool>()), 1..20),

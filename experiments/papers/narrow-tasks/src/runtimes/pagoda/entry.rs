@@ -1,10 +1,10 @@
-//! Which tasks fit into an entry of the TaskTable.
+//! Conditions for a task to fit into an entry of the TaskTable.
 
 use crate::task_entry::{ARGUMENTS, Demand, FUNCTIONS};
 use counterpoint_host_model::program::{LaunchStep, Task};
 use counterpoint_ptx::Kernel;
 
-/// What a task asks for.
+/// The demand of a task.
 ///
 /// # Errors
 /// If it is no narrow task: blocks of whole warps in one dimension.

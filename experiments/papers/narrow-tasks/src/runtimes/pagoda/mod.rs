@@ -8,8 +8,9 @@
 //! Warps that poll are warps that issue: they take turns from tasks on their SM, and an idle MasterKernel is nearly as much work for the
 //! simulator as a busy GPU.
 //!
-//! The pure parts know no time and no bus: [`task_table`] is the CPU's table, [`entry`] says which tasks fit into it. The twins of what the
-//! MasterKernel does with its table and keeps in shared memory are in [`crate::model::pagoda`].
+//! The pure parts know no time and no bus: [`task_table`] is the CPU's table, [`entry`] says which tasks fit
+//! into it. The twins of the MasterKernel's actions on its table, and of its state in shared memory, are in
+//! [`crate::model::pagoda`].
 
 pub mod entry;
 mod prepare;
@@ -36,7 +37,7 @@ use prepare::{Master, masters};
 use spawner::Spawner;
 use task_table::Protocol;
 
-/// What can be set of Pagoda.
+/// Parameters of Pagoda.
 #[derive(Clone, Debug, Params)]
 pub(super) struct PagodaParams {
     /// Threads of a block of the MasterKernel, whole warps. One warp schedules, the others execute tasks.
@@ -71,8 +72,8 @@ pub(super) struct PagodaParams {
     /// When no task has been spawned for so long, the last one is set to be scheduled. The paper gives no number.
     #[param(default = "20 us", min = "1 ns")]
     idle: SimTime,
-    /// Who waits for tasks has their entries copied back when nothing has been spawned or copied back for so long, the last one's, too,
-    /// before it is set to be scheduled. The paper gives no number.
+    /// A wait for tasks has their entries copied back when nothing has been spawned or copied back for this
+    /// time, the last one's, too, before it is set to be scheduled. The paper gives no number.
     #[param(default = "20 us", min = "1 ns")]
     timeout: SimTime,
     /// How the program waits for its tasks.
@@ -114,7 +115,7 @@ pub(super) enum Waiting {
     Each,
 }
 
-/// What the host counts of a TaskTable.
+/// The host's statistics of a TaskTable.
 #[derive(Default, Stats)]
 pub(super) struct PagodaStats {
     /// Entries sent to devices.
@@ -196,7 +197,7 @@ struct Tasks<'a> {
     parent: SpanId,
     /// By module and device.
     masters: BTreeMap<(Arc<str>, u32), Master>,
-    /// What speaks with the MasterKernel that runs.
+    /// The link to the MasterKernel that runs.
     spawner: Option<Spawner>,
 }
 

@@ -1,4 +1,4 @@
-//! An application that has MasterKernels: their code, their tables and stop words, and what is wrong with its tasks.
+//! An application that has MasterKernels: their code, their tables and stop words, and errors in its tasks.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub(super) struct Master {
 }
 
 impl Master {
-    /// How it is launched.
+    /// Its launch.
     pub(super) fn launch(&self, params: &PagodaParams) -> LaunchStep {
         let word = |word: u32| Argument::Value(word.to_le_bytes().into());
         let pool = self.pool;
@@ -82,7 +82,8 @@ pub(super) fn with_masters(
     Ok(changed)
 }
 
-/// Bytes of task memory of a block: what is set, or else the most that does not keep other blocks off an SM, and that tasks fit into.
+/// Bytes of task memory of a block: the given number, or else the most that does not keep other blocks off an
+/// SM, and that tasks fit into.
 fn pool(tasks: &[&Task], master: &Kernel, sm: SmResources, params: &PagodaParams) -> u32 {
     let PagodaParams { threads, registers, blocks, ref pool, .. } = *params;
     if pool.get() > 0 {
@@ -116,7 +117,7 @@ pub(super) fn masters(
     narrow::tasks(application)?.into_iter().map(master).collect()
 }
 
-/// What is wrong with a task, for blocks of the MasterKernel with so many bytes of task memory.
+/// Refuses an unsuitable task, for blocks of the MasterKernel with `pool` bytes of task memory.
 fn check(task: &Task, master: &Kernel, params: &PagodaParams, pool: u32) -> Result<(), String> {
     entry::demand(task)?.check(params.threads / 32 - 1, pool)?;
     entry::function(master, task.launch.kernel.name())?;

@@ -2,8 +2,9 @@
 //!
 //! Each of the host's threads copies a task's inputs and waits for them, as the paper's example does with `cudaMemcpy` (Fig. 1a), then
 //! spawns it: one thread at a time writes an entry of the CPU's table and sends it, so that entries leave in the order in which they
-//! name each other. All copies of the table are on one stream: what is copied back has seen every entry that was sent before, and
-//! no entry is written while the table is being copied back. Results are copied when a task is known to be done, on a third stream.
+//! name each other. All copies of the table are on one stream: a table copied back has seen every entry that
+//! was sent before, and no entry is written while the table is being copied back. Results are copied when a
+//! task is known to be done, on a third stream.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -37,7 +38,7 @@ struct Spawned {
     span: Option<SpanId>,
 }
 
-/// What speaks with a MasterKernel.
+/// The link to a MasterKernel.
 pub(super) struct Spawner {
     master: Master,
     stats: Rc<PagodaStats>,

@@ -1,8 +1,8 @@
-//! The CPU's copy of the TaskTable (Pagoda, PPoPP 2017, section 4.2): what the runtime `pagoda` works with. What entries and their states
-//! are is in `task_entry`.
+//! The CPU's copy of the TaskTable (Pagoda, PPoPP 2017, section 4.2), for the runtime `pagoda`. Entries and
+//! their states are described in `task_entry`.
 //!
-//! Why it takes two entries to start a task is shown by what does without ([`Protocol::SingleCopy`]): of an entry that starts its own
-//! task the state may be there before the parameters are.
+//! The reason for two entries to start a task shows without the second ([`Protocol::SingleCopy`]): the state
+//! of an entry that starts its own task may be there before the parameters are.
 
 use std::collections::BTreeSet;
 
