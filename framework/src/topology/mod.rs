@@ -30,7 +30,7 @@ pub use explain::{explain, explain_faults, explain_file, explain_overlay, list};
 pub use machine::{Endpoint, Follows, Instance, Link, Machine, Origin};
 pub use resolve::{flow, resolve, resolve_plain};
 pub use schema::{schema, schema_of_file};
-pub use source::{COMMAND_LINE, Disk, Files, beside, endless};
+pub use source::{COMMAND_LINE, Disk, Files, Missing, beside, endless};
 
 use crate::model::{Catalogue, Diagnostics, Report, SourceMap};
 
