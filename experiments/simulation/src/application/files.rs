@@ -1,5 +1,6 @@
 //! `prelude:`, `postlude:` and `expect:`: the files that come in and go out, and what should be in them.
 
+use std::io::{Error, ErrorKind};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use counterpoint_protocols::host::FileIndex;
 use super::keys::{COMPUTE, EXPECTATION, READ, READ_STEP, WRITE, WRITE_STEP};
 use super::reader::{Reader, reason};
 use super::{Against, Expectation, Found, InputFile};
-use crate::find::Sort;
+use crate::find::{CACHE_VARIABLE, Sort};
 use crate::generate::{GENERATORS, Generator};
 use crate::output::RESERVED;
 use crate::references;
@@ -99,9 +100,10 @@ impl Reader<'_> {
             return None;
         }
         let (path, place) = self.input_place(name, span, buffer, generator.as_ref())?;
-        let found = self.files.find(&path).or_else(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => self.files.find(&place.to_string_lossy()),
-            _ => Err(error),
+        let lacks = |error: &Error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
+        let found = self.files.find(&path).or_else(|error| match lacks(&error) {
+            true => self.files.find(&place.to_string_lossy()),
+            false => Err(error),
         });
         match (found, generator) {
             (Ok(found), _) if found.bytes() == bytes => Some(InputFile::new(name, path, place, found)),
@@ -110,13 +112,19 @@ impl Reader<'_> {
                 self.diagnostics.report(Diagnostic::new(span, message).help(self.size_in_words(buffer)));
                 None
             }
-            (Err(error), Some(rule)) if error.kind() == std::io::ErrorKind::NotFound => {
+            (Err(error), Some(rule)) if lacks(&error) => {
                 let nothing = Found::Disk(0);
                 Some(InputFile::new(name, path, place, nothing).made_by(bytes, rule, element))
             }
-            (Err(error), _) => {
-                let message = format!("cannot read `{path}`: {}", reason(&error));
-                self.diagnostics.report(Diagnostic::new(span, message).help(self.size_and_rule(buffer)));
+            (Err(error), rule) => {
+                let message = format!("cannot read `{}`: {}", place.display(), reason(&error));
+                let help = match rule {
+                    Some(_) if place.as_os_str() != path.as_str() => {
+                        format!("{CACHE_VARIABLE} names another folder for it")
+                    }
+                    _ => self.size_and_rule(buffer),
+                };
+                self.diagnostics.report(Diagnostic::new(span, message).help(help));
                 None
             }
         }

@@ -28,7 +28,7 @@ fn reference(application: &str, input: &ReferenceInput<'_>) -> Result<Vec<u8>, S
         format!("{BUILT_IN}experiments/papers/interleave/applications/{application}/{application}.yaml");
     let sets: Vec<String> =
         input.parameters.iter().map(|(name, value)| format!("app.{name}={value}")).collect();
-    let registry = registry_with(&[super::register]);
+    let registry = registry_with(&[crate::register]);
     let files = ProjectFiles::here(&registry);
     let loaded = load(&path, &sets, &files, &registry).map_err(|report| report.render())?;
     let program = &loaded.application;
