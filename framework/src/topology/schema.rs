@@ -33,8 +33,8 @@ pub fn schema(catalogue: &Catalogue) -> Value {
                 "description": "What decides between a machine's parameters where sources differ.",
             },
             "include": {
-                "description": "Files with the modules that this one uses, relative to it.",
-                "anyOf": [text("A file."), { "type": "array", "items": text("A file.") }],
+                "description": "The modules that this one uses: files relative to it, or names such as `gpu`.",
+                "anyOf": [text("A file or a name."), { "type": "array", "items": text("A file or a name.") }],
             },
             "parameters": {
                 "type": "object",

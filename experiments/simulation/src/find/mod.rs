@@ -7,11 +7,13 @@
 
 mod built_in;
 mod cache;
+mod explain;
 mod project;
 mod sort;
 
 pub use built_in::{BUILT_IN, BuiltIn};
 pub use cache::CACHE_VARIABLE;
+pub use explain::explain;
 pub use project::{PATH_VARIABLE, ProjectFiles};
 pub use sort::Sort;
 

@@ -7,7 +7,7 @@ use counterpoint_experiments::study;
 use counterpoint_framework::model::Registry;
 use counterpoint_framework::model::diagnostics::nearest;
 use counterpoint_framework::topology;
-use counterpoint_simulation::{application, synthetic};
+use counterpoint_simulation::{application, find, synthetic};
 
 use crate::{Console, FAILURE, SUCCESS};
 
@@ -16,7 +16,7 @@ use crate::{Console, FAILURE, SUCCESS};
 pub(crate) struct Explain {
     /// The component kind, such as `memory/l2-slice`; or `application`, for the keys of an application file;
     /// `synthetic`, for kernels that are described in one; `study`, for those of a study; `overlay`, for those of an
-    /// overlay; or `faults`, for what can go wrong on links.
+    /// overlay; `faults`, for what can go wrong on links; or `files`, for where files are looked for.
     kind: String,
 }
 
@@ -36,6 +36,10 @@ impl Explain {
         }
         if self.kind == "faults" {
             write!(console.out, "{}", topology::explain_faults())?;
+            return Ok(SUCCESS);
+        }
+        if self.kind == "files" {
+            write!(console.out, "{}", find::explain())?;
             return Ok(SUCCESS);
         }
         if self.kind == "overlay" {

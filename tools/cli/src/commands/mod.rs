@@ -60,7 +60,7 @@ pub(crate) enum Command {
     List(list::List),
     /// Begin a machine, an application, a study or a component of your own.
     New(new::New),
-    /// Describe a component kind, the keys of application and study files, synthetic kernels, or faults of links.
+    /// Describe a component kind, the keys of application and study files, synthetic kernels, faults of links, or where files are found.
     Explain(explain::Explain),
     /// Print the JSON Schema of machine, application or study files, for editors.
     Schema(schema::Schema),
