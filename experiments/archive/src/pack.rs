@@ -14,7 +14,9 @@ pub const ARCHIVE: &str = "built-in.zip";
 pub const PACKED: [&str; 3] = ["csv", "ptx", "yaml"];
 
 /// Packs folders of a crate, for its build script. `base` is a folder relative to that of the crate, and `folders` are relative to `base`; the files
-/// have their paths below `base` as names. Cargo calls the script again when one of the files changes.
+/// have their paths below `base` as names. Cargo calls the script again when one of the files changes. It does not watch the folders: a run that
+/// generates data beside an application would have everything linked again. So a new file is packed when another one changes, or after
+/// `touch build.rs`.
 ///
 /// ```no_run
 /// fn main() -> std::io::Result<()> {

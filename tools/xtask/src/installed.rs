@@ -43,7 +43,10 @@ pub(crate) fn run() -> Result<(), String> {
 fn install(root: &Path, place: &Path) -> Result<(), String> {
     std::fs::create_dir_all(place.join("empty")).map_err(|error| format!("{}: {error}", place.display()))?;
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.current_dir(root).args(["install", "--quiet", "--locked", "--path", "tools/cli", "--root"]).arg(place);
+    cargo
+        .current_dir(root)
+        .args(["install", "--quiet", "--locked", "--path", "tools/cli", "--root"])
+        .arg(place);
     output(&mut cargo)?;
     let program = place.join("bin/counterpoint");
     let bytes = std::fs::metadata(&program).map_err(|error| format!("{}: {error}", program.display()))?.len();

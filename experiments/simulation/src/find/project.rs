@@ -126,8 +126,9 @@ impl<'a> ProjectFiles<'a> {
         let of_extensions = self.registry.all::<BuiltIn>().filter_map(own);
         let places: Vec<String> = of_extensions.chain(sort.places(name)).collect();
         let above = self.start.ancestors().flat_map(|root| places.iter().map(|place| root.join(place)));
-        let as_named = std::iter::once(name.to_owned()).chain(sort.own_place(name));
-        let in_path: Vec<String> = as_named.chain(places.iter().cloned()).collect();
+        let as_named = std::iter::once(name.to_owned());
+        let in_path: Vec<String> =
+            as_named.chain(places.iter().cloned()).chain(sort.own_place(name)).collect();
         let of_path = self.folders.iter().flat_map(|root| in_path.iter().map(|place| root.join(place)));
         if let Some(found) = above.chain(of_path).find(|path| path.is_file()) {
             return Some(short(&found));
@@ -146,7 +147,10 @@ impl<'a> ProjectFiles<'a> {
     /// Why there is no file of a name; `near` is its place beside the file that names it.
     fn missing(&self, sort: Sort, name: &str, near: Option<&str>) -> Missing {
         let known = self.list(sort);
-        let mut help = match nearest(name, known.keys().map(String::as_str)) {
+        // Whoever writes a path of a built-in file may mean its name.
+        let file = name.rsplit('/').next().unwrap_or(name);
+        let stem = file.strip_suffix(".yaml").unwrap_or(file);
+        let mut help = match nearest(stem, known.keys().map(String::as_str)) {
             Some(near) => vec![format!("did you mean `{near}`?")],
             None if known.is_empty() => Vec::new(),
             None => vec![format!("there are: {}", known.keys().cloned().collect::<Vec<_>>().join(", "))],

@@ -38,9 +38,12 @@ impl Sort {
 
     /// The places of a name in the folder of a project, in order.
     pub(super) fn places(self, name: &str) -> Vec<String> {
+        let is_path = name.contains('/') || name.ends_with(".yaml");
         let plain = match self {
             Sort::Machine => vec![format!("topologies/{name}")],
-            Sort::Module => vec![name.to_owned(), format!("topologies/{name}")],
+            // A plain name means no file that happens to be somewhere above.
+            Sort::Module if is_path => vec![name.to_owned(), format!("topologies/{name}")],
+            Sort::Module => Vec::new(),
             Sort::Overlay => vec![format!("topologies/{name}")],
             Sort::Application | Sort::Study => Vec::new(),
             Sort::Code | Sort::Data => vec![name.to_owned()],

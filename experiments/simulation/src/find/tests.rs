@@ -96,6 +96,7 @@ fn files_name_what_is_beside_them_and_what_has_a_name() {
     assert!(topology::Files::locate(&files, &own, "gpu").unwrap().ends_with("/gpu"));
     let missing = topology::Files::locate(&files, tiny, "../../../../gpu.yaml").unwrap_err();
     assert_eq!(missing.message, "there is no module `../../../../gpu.yaml`");
+    assert_eq!(missing.help[0], "did you mean `gpu`?");
     let heat = "built-in:experiments/applications/heat/heat.yaml";
     let code = application::Files::locate(&files, heat, Sort::Code, "kernel.ptx").unwrap();
     assert_eq!(files.contents(&code).unwrap(), b"its code");

@@ -29,7 +29,10 @@ fn a_machine_of_ones_own_uses_built_in_modules() {
     let called = place.call(&["check", "own.yaml"]);
     let (message, rest) = called.err.split_once("= help: ").unwrap();
     assert!(message.starts_with("own.yaml:3:16: error: there is no module `hots`"), "{message}");
-    assert!(rest.starts_with("did you mean `host`? looked for `hots`, `topologies/hots`, "), "{rest}");
+    assert!(
+        rest.starts_with("did you mean `host`? looked for `hots`, `topologies/modules/hots.yaml`, "),
+        "{rest}"
+    );
 }
 
 #[test]

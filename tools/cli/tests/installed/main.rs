@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod checkout;
 mod looked_for;
-mod points;
 mod starters;
 
 use std::path::{Path, PathBuf};
