@@ -10,7 +10,7 @@ use zip::ZipArchive;
 pub struct Archive(ZipArchive<Cursor<&'static [u8]>>);
 
 impl Archive {
-    /// The archive of what [`pack`](crate::pack) wrote.
+    /// The archive of what [`pack`](crate::pack()) wrote.
     ///
     /// # Errors
     /// If the bytes are no archive.

@@ -21,14 +21,6 @@ use std::path::Path;
 
 use counterpoint_framework::model::Registry;
 
-/// The path of a name, as [`ProjectFiles::find`] finds it from a folder.
-///
-/// # Errors
-/// A sentence with the nearest name and the places that were looked at.
-pub fn find(sort: Sort, name: &str, start: &Path, registry: &Registry) -> Result<String, String> {
-    ProjectFiles::new(start, registry).find(sort, name).map_err(|missing| missing.to_string())
-}
-
 /// The names that can be found from a folder, in order.
 pub fn list(sort: Sort, start: &Path, registry: &Registry) -> Vec<String> {
     ProjectFiles::new(start, registry).list(sort).into_keys().collect()

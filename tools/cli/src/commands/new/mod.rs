@@ -72,9 +72,8 @@ impl New {
                 starters::component(name, crates.as_deref())
             }
         };
-        match write(&starter) {
-            Ok(()) => {}
-            Err(problem) => return refuse(console, &[format!("error: {problem}")]),
+        if let Err(problem) = write(&starter) {
+            return refuse(console, &[format!("error: {problem}")]);
         }
         for (path, _) in &starter.files {
             writeln!(console.out, "wrote {path}")?;
