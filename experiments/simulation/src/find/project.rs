@@ -97,8 +97,8 @@ impl<'a> ProjectFiles<'a> {
             }
         };
         let folders: Vec<String> = sort.folders().iter().map(|&folder| folder.to_owned()).collect();
-        let own = |files: &BuiltIn| Some(joined(files.folder(), sort.own_folder()?));
-        let of_extensions: Vec<String> = self.registry.all::<BuiltIn>().filter_map(own).collect();
+        let own = |extension| Some(joined(extension, sort.own_folder()?));
+        let of_extensions: Vec<String> = self.extensions().filter_map(own).collect();
         let places: Vec<&String> = of_extensions.iter().chain(&folders).collect();
         let above = self.start.ancestors().flat_map(|root| places.iter().map(|place| root.join(place)));
         let of_path = self.folders.iter().flat_map(|root| {
@@ -122,8 +122,8 @@ impl<'a> ProjectFiles<'a> {
         if name.starts_with(BUILT_IN) || Path::new(name).is_absolute() {
             return None;
         }
-        let own = |files: &BuiltIn| Some(joined(files.folder(), &sort.own_place(name)?));
-        let of_extensions = self.registry.all::<BuiltIn>().filter_map(own);
+        let own = |extension| Some(joined(extension, &sort.own_place(name)?));
+        let of_extensions = self.extensions().filter_map(own);
         let places: Vec<String> = of_extensions.chain(sort.places(name)).collect();
         let above = self.start.ancestors().flat_map(|root| places.iter().map(|place| root.join(place)));
         let as_named = std::iter::once(name.to_owned());
@@ -135,6 +135,11 @@ impl<'a> ProjectFiles<'a> {
         }
         let carried = places.iter().find(|place| built_in::has(place, self.registry));
         carried.map(|place| format!("{BUILT_IN}{place}"))
+    }
+
+    /// The places of extensions among the built-in files. What belongs to nobody has those of a project, and no folder `machines` of its own.
+    fn extensions(&self) -> impl Iterator<Item = &'static str> {
+        self.registry.all::<BuiltIn>().map(BuiltIn::folder).filter(|folder| !folder.is_empty())
     }
 
     fn exists(&self, path: &str) -> bool {
