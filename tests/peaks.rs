@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use counterpoint::{FAILURE, SUCCESS};
 use counterpoint_experiments::validation::peaks::{Extent, Peak, QUANTITIES, Stated, Verdict, peaks};
+use counterpoint_simulation::find::ProjectFiles;
 use counterpoint_simulation::registry;
 
 use crate::cli::call;
@@ -14,7 +15,7 @@ const CARDS: [&str; 5] = ["c2050", "gtx680", "k40", "m2050", "titanx-maxwell"];
 
 /// Everything that is stated of a machine, measured.
 fn measured(machine: &str, extent: Extent) -> Vec<Peak> {
-    let mut stated = Stated::read(&root()).unwrap();
+    let mut stated = Stated::read(&ProjectFiles::new(&root(), &registry())).unwrap();
     stated.retain(machine);
     peaks(&stated, extent, &root(), &Arc::new(registry())).unwrap_or_else(|errors| panic!("{}", errors[0]))
 }
@@ -103,7 +104,7 @@ fn what_no_machine_reaches_is_missed() {
     std::fs::create_dir_all(&own).unwrap();
     let text = "figures:\n  - { of: sfu, stated: { c2050: 800 }, limit: !within 0.1, source: nobody }\n";
     std::fs::write(own.join("peaks.yaml"), text).unwrap();
-    let mut stated = Stated::read(folder.path()).unwrap();
+    let mut stated = Stated::read(&ProjectFiles::new(folder.path(), &registry())).unwrap();
     stated.retain("c2050");
     let found = peaks(&stated, Extent::Units, &root(), &Arc::new(registry())).unwrap();
     assert_eq!((found.len(), found[0].verdict), (1, Verdict::Missed));
@@ -116,7 +117,7 @@ fn what_no_machine_reaches_is_missed() {
 
 #[test]
 fn every_quantity_is_stated_of_some_machine_and_every_machine_has_bandwidths_rates_and_latencies() {
-    let stated = Stated::read(&root()).unwrap();
+    let stated = Stated::read(&ProjectFiles::new(&root(), &registry())).unwrap();
     for quantity in &QUANTITIES {
         assert!(stated.figures.iter().any(|figure| figure.of == quantity.name), "{}", quantity.name);
     }

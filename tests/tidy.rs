@@ -94,12 +94,12 @@ fn layers_do_not_reach_upwards() {
 /// The crates, from the lowest row on. Those in a row are beside each other; papers are a row of their own
 /// folder.
 const CRATES: [&[&str]; 9] = [
-    &["counterpoint-macros"],
+    &["counterpoint-archive", "counterpoint-macros"],
     &["counterpoint-framework", "counterpoint-ptx"],
     &["counterpoint-protocols", "counterpoint-report"],
     &["counterpoint-hardware", "counterpoint-host-model"],
     &["counterpoint-simulation"],
-    &["counterpoint-experiments", PAPERS],
+    &["counterpoint-experiments", "counterpoint-library", PAPERS],
     &["counterpoint"],
     &["counterpoint-tests"],
     &["counterpoint-xtask"],

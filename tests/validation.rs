@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use counterpoint_experiments::validation::{Measured, Row, spread, validate};
 use counterpoint_framework::model::StatValue;
+use counterpoint_simulation::find::ProjectFiles;
 use counterpoint_simulation::registry;
 
 use crate::support::{assert_verified, request, root, run_request};
@@ -75,7 +76,7 @@ const LONG: [&str; 12] = [
 
 /// Runs the short ones of the kernels that were measured of a machine, and its latencies: at least `least` figures.
 fn compared(machine: &str, least: usize) -> Vec<Row> {
-    let mut measured = Measured::read(&root()).unwrap();
+    let mut measured = Measured::read(&ProjectFiles::new(&root(), &registry())).unwrap();
     measured.machines.retain(|one| one.machine == machine);
     measured.machines[0].kernels.retain(|kernel| !LONG.contains(&kernel.application.as_str()));
     let validation = validate(&measured, &root(), &Arc::new(registry()));

@@ -3,7 +3,7 @@
 //! Here meet the framework, which knows no hardware, the components, and the files that users write. Studies, comparisons and reports
 //! stand on it.
 //!
-//! From version 0.2 on [`find::Folder`], [`cost::CostReport`], [`run_value::RunValue`], [`references`], [`run`] and [`registry_with`] follow semantic
+//! From version 0.2 on [`built_in!`], [`cost::CostReport`], [`run_value::RunValue`], [`references`], [`run`] and [`registry_with`] follow semantic
 //! versioning; the rest may change with any version.
 
 pub mod application;

@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use counterpoint_framework::topology::Disk;
 use counterpoint_simulation::output::{Folder, WriteError};
 use serde::{Deserialize, Serialize};
 
@@ -78,7 +79,7 @@ pub fn check(folder: &Path) -> Result<(), String> {
 pub fn read(folder: &Path) -> Result<(Study, Results), String> {
     let index = read_index(folder)?;
     let study = folder.join(STUDY);
-    let study = load(&study.to_string_lossy(), &index.chosen, folder, &index.values)
+    let study = load(&study.to_string_lossy(), &Disk, &index.chosen, folder, &index.values)
         .map_err(|report| report.render())?;
     let keys: Vec<PointKey> = index.points.into_iter().map(|entry| entry.key).collect();
     if keys.len() != study.points.len() {

@@ -19,7 +19,7 @@ use counterpoint_framework::topology;
 
 use file::StudyFile;
 pub use file::{FigureFile, Mean, Paper};
-pub use plan::{Chosen, Point, Study, find, load};
+pub use plan::{Chosen, Point, Study, load};
 
 /// The keys of a study file and the values of its points, for `counterpoint explain study`.
 pub fn explain(registry: &Registry) -> String {

@@ -1,14 +1,14 @@
 //! From a study file to its points: every combination of a machine, an application, varied settings, a seed and a run.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use counterpoint_framework::model::{
-    Diagnostic, Diagnostics, Families, Key, Named, Node, Parameter, Params, Raw, Reader, Registry, Report,
-    SourceMap, Span, Value, yaml,
+    Diagnostic, Diagnostics, Families, Key, Named, Node, Parameter, Params, Raw, Reader, Report, SourceMap,
+    Span, Value, yaml,
 };
 use counterpoint_framework::telemetry::{Level, Recording};
 use counterpoint_framework::topology::expression::Expression;
-use counterpoint_framework::topology::{COMMAND_LINE, flow};
+use counterpoint_framework::topology::{COMMAND_LINE, Files, flow};
 use counterpoint_report::FigureKind;
 use counterpoint_simulation::application::SETTING_PREFIX;
 use counterpoint_simulation::run::RunRequest;
@@ -75,14 +75,21 @@ pub struct Chosen {
     pub machine: Option<String>,
 }
 
-/// Reads a study whose points may have these values. Machines and applications are looked up from the folder `from`.
+/// Reads a study of these files whose points may have these values. Machines and applications are looked up from the folder `from`.
 ///
 /// # Errors
 /// Everything that is wrong with the file.
-pub fn load(path: &str, chosen: &Chosen, from: &Path, values: &KnownValues) -> Result<Study, Report> {
+pub fn load(
+    path: &str,
+    files: &dyn Files,
+    chosen: &Chosen,
+    from: &Path,
+    values: &KnownValues,
+) -> Result<Study, Report> {
     let mut sources = SourceMap::default();
     let mut diagnostics = Diagnostics::default();
-    let study = read(path, chosen, from, values, &mut sources, &mut diagnostics);
+    let text = files.read(path);
+    let study = read(path, text, chosen, from, values, &mut sources, &mut diagnostics);
     match study {
         Some(study) if diagnostics.is_empty() => Ok(study),
         _ => Err(Report::new(&diagnostics, sources)),
@@ -91,13 +98,14 @@ pub fn load(path: &str, chosen: &Chosen, from: &Path, values: &KnownValues) -> R
 
 fn read(
     path: &str,
+    text: Result<String, String>,
     chosen: &Chosen,
     from: &Path,
     values: &KnownValues,
     sources: &mut SourceMap,
     diagnostics: &mut Diagnostics,
 ) -> Option<Study> {
-    let text = match std::fs::read_to_string(path) {
+    let text = match text {
         Ok(text) => text,
         Err(error) => {
             let file = sources.add(path, "");
@@ -391,13 +399,4 @@ fn check_figures(
             diagnostics.error(place("mark"), "only curves have a mark");
         }
     }
-}
-
-/// The study file of a name: the file itself, `experiments/studies/NAME.yaml` here or above, or one of an extension.
-///
-/// # Errors
-/// A sentence with the places that were looked at.
-pub fn find(name: &str, from: &Path, registry: &Registry) -> Result<PathBuf, String> {
-    counterpoint_simulation::find::find(counterpoint_simulation::find::Sort::Study, name, from, registry)
-        .map(PathBuf::from)
 }

@@ -81,8 +81,9 @@ impl PointKey {
             part(name, &value.to_le_bytes());
         }
         for file in application.files() {
-            let read = |error| vec![WriteError { path: (&file.path).into(), error }.into()];
-            part(&file.path, &file.contents().map_err(read)?);
+            let read = |error| vec![WriteError { path: file.place.clone(), error }.into()];
+            // By the name that the application has for it: the same in the program and wherever else the application is.
+            part(&file.name, &file.contents().map_err(read)?);
         }
         Ok(PointKey(hasher.finalize()[..16].iter().map(|byte| format!("{byte:02x}")).collect()))
     }

@@ -1,8 +1,8 @@
 //! The figures of another simulator, as `experiments/validation` keeps them.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
+use counterpoint_simulation::find::{ProjectFiles, Sort};
 use serde::Deserialize;
 
 use super::figures::Kernel;
@@ -57,15 +57,14 @@ impl Measured {
         Vec::new()
     }
 
-    /// Reads the file of the project that a folder lies in.
+    /// Reads the file of a project, or the built-in one.
     ///
     /// # Errors
     /// When it cannot be read or understood.
-    pub fn read(folder: &Path) -> Result<Self, String> {
-        const FILE: &str = "experiments/validation/gpgpu-sim-4.2.yaml";
-        let found = folder.ancestors().map(|folder| folder.join(FILE)).find(|path| path.is_file());
-        let path = found.unwrap_or_else(|| folder.join(FILE));
-        let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        serde_yaml::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
+    pub fn read(files: &ProjectFiles<'_>) -> Result<Self, String> {
+        let found = files.find(Sort::Validation, "gpgpu-sim-4.2.yaml");
+        let path = found.map_err(|missing| missing.to_string())?;
+        let text = files.text(&path).map_err(|error| format!("{path}: {error}"))?;
+        serde_yaml::from_str(&text).map_err(|error| format!("{path}: {error}"))
     }
 }

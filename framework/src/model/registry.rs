@@ -91,7 +91,7 @@ impl Registry {
         self
     }
 
-    /// Adds something for a tool that asks for its type, such as a folder of studies or a report.
+    /// Adds something for a tool that asks for its type, such as files or a report.
     pub fn add<T: Send + Sync + 'static>(&mut self, addition: T) -> &mut Self {
         self.additions.entry(TypeId::of::<T>()).or_default().push(Box::new(addition));
         self

@@ -52,8 +52,8 @@ pub(super) const MACHINE: [KeyDoc; 12] = [
     ),
     key(
         "include",
-        "a file or a list of files",
-        "Files of modules that this one uses, and of overlays that it builds on, relative to this file.",
+        "a name or a list",
+        "Modules that this one uses, and overlays that it builds on: files relative to this one, or names such as `gpu`.",
     ),
     PARAMETERS,
     CLOCKS,
@@ -76,8 +76,8 @@ pub(super) const MODULE: [KeyDoc; 11] = [
     DESCRIPTION,
     key(
         "include",
-        "a file or a list of files",
-        "Files of modules that this one uses, relative to this file.",
+        "a name or a list",
+        "Modules that this one uses: files relative to this one, or names such as `gpu`.",
     ),
     PARAMETERS,
     CLOCKS,
@@ -165,8 +165,8 @@ pub(super) const OVERLAY: [KeyDoc; 8] = [
     DESCRIPTION,
     key(
         "include",
-        "a file or a list of files",
-        "Files of overlays that this one builds on, which apply before it, each once; and of modules that it adds parts of.",
+        "a name or a list",
+        "Overlays that this one builds on, which apply before it, each once, and modules that it adds parts of: files relative to this one, or names.",
     ),
     key(
         "set",

@@ -35,7 +35,7 @@ pub use language::{TOPICS, explain_language};
 pub use machine::{Endpoint, Follows, Instance, Link, Machine, Origin};
 pub use resolve::{flow, resolve, resolve_plain};
 pub use schema::{schema, schema_of_file};
-pub use source::{COMMAND_LINE, Disk, Files, beside, endless};
+pub use source::{COMMAND_LINE, Disk, Files, Missing, beside, endless};
 
 use crate::model::{Catalogue, Diagnostics, Report, SourceMap};
 

@@ -11,6 +11,37 @@ pub trait Files {
     /// # Errors
     /// The reason why it cannot be read: a sentence for the user.
     fn read(&self, path: &str) -> Result<String, String>;
+
+    /// The path of what the file `from` includes by a name; by default the name is a path relative to that file.
+    ///
+    /// # Errors
+    /// There is no such file.
+    fn locate(&self, from: &str, name: &str) -> Result<String, Missing> {
+        Ok(beside(from, name))
+    }
+}
+
+/// A file that is not there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// Which one: `there is no machine "x"`.
+    pub message: String,
+    /// The nearest name, and where it was looked for.
+    pub help: Vec<String>,
+}
+
+impl Missing {
+    /// The same at the place that names the file.
+    pub fn at(self, span: Span) -> Diagnostic {
+        Diagnostic::new(span, self.message).help(self.help.join("; ").replace("?; ", "? "))
+    }
+}
+
+impl std::fmt::Display for Missing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)?;
+        self.help.iter().try_for_each(|help| write!(f, "\n  help: {help}"))
+    }
 }
 
 /// The files of the machine we run on.
@@ -196,7 +227,14 @@ impl Reader<'_> {
                 self.diagnostics.error(item.span, format!("expected a file name, found {}", item.shape()));
                 continue;
             };
-            let target = beside(path, name);
+            let target = match self.files.locate(path, name) {
+                Ok(target) => target,
+                Err(missing) => {
+                    self.diagnostics.report(missing.at(item.span));
+                    self.complete = false;
+                    continue;
+                }
+            };
             if let Some(problem) = endless(chain, &target) {
                 self.diagnostics.error(item.span, problem);
             } else if self.seen.get(&target) == Some(&Seen::Machine) {

@@ -94,7 +94,8 @@ pub fn main_with(
         }
     };
     let words = arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let registry = Arc::new(registry_with(extensions));
+    let extensions = [extensions, &[counterpoint_library::register]].concat();
+    let registry = Arc::new(registry_with(&extensions));
     match parsed.command.execute(words, &registry, console) {
         Ok(status) => status,
         // The reader of our output has gone: that is its own affair.

@@ -10,7 +10,7 @@ pub mod governor;
 mod stepwise;
 mod youngest;
 
-use counterpoint_simulation::find::{Folder, Sort};
+use counterpoint_simulation::built_in;
 use counterpoint_framework::model::Registry;
 use counterpoint_hardware::gpu::cta_scheduler::CtaPolicy;
 use counterpoint_hardware::gpu::sm::WarpPolicy;
@@ -23,8 +23,5 @@ pub fn register(registry: &mut Registry) {
     registry.variant::<dyn WarpPolicy, youngest::Youngest>();
     registry.variant::<dyn Runtime, stepwise::Stepwise>();
     registry.add(available::AVAILABLE);
-    for (sort, folder) in [(Sort::Machine, "machines"), (Sort::Overlay, "overlays"), (Sort::Study, "studies")]
-    {
-        registry.add(Folder::new(sort, env!("CARGO_MANIFEST_DIR"), folder));
-    }
+    registry.add(built_in!("example-extension"));
 }

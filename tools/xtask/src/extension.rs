@@ -1,10 +1,10 @@
 //! `cargo xtask extension`: builds the crate in `tools/extension`, which is no member of the workspace, against public API alone, tests it,
-//! and looks that each of its files is short. Then the same for the crate that the tutorial makes.
+//! and looks that each of its files is short. Then the same for the crates that `counterpoint new component` writes and that the tutorial makes.
 
 use std::path::Path;
 use std::process::Command;
 
-use super::tutorial;
+use super::{starter, tutorial};
 
 /// Lines of a file at most.
 const MOST_LINES: usize = 60;
@@ -33,5 +33,6 @@ pub(crate) fn run() -> Result<(), String> {
             return Err(format!("the extension: cargo {} failed", arguments.join(" ")));
         }
     }
+    starter::run(&root, &target, &target.join("debug/example-extension"))?;
     tutorial::run(&root, &target)
 }

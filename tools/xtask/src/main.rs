@@ -1,6 +1,6 @@
 //! Checks and chores of this repository: `cargo xtask check`, `cargo xtask fmt`, `cargo xtask ptx`,
 //! `cargo xtask ptxas`, `cargo xtask fuzz`, `cargo xtask bench-peers`, `cargo xtask e2e`, `cargo xtask speeds`,
-//! `cargo xtask profile`, `cargo xtask faults`, `cargo xtask documented`, `cargo xtask extension`.
+//! `cargo xtask profile`, `cargo xtask faults`, `cargo xtask documented`, `cargo xtask extension`, `cargo xtask installed`.
 
 use std::process::{Command, ExitCode};
 
@@ -11,10 +11,12 @@ mod extension;
 mod faults;
 mod format;
 mod fuzz;
+mod installed;
 mod profile;
 mod ptx;
 mod ptxas;
 mod speeds;
+mod starter;
 mod tutorial;
 
 /// The commands of `check` after the formatting, in the order in which a failure is cheapest to see.
@@ -36,11 +38,12 @@ fn main() -> ExitCode {
         "documented" => documented::run(std::env::args().nth(2).as_deref()),
         "e2e" => e2e::run(std::env::args().nth(2).as_deref()),
         "extension" => extension::run(),
+        "installed" => installed::run(),
         "faults" => faults::run(std::env::args().skip(2)),
         "speeds" => speeds::run(std::env::args().skip(2)),
         "profile" => profile::run(std::env::args().skip(2)),
         _ => Err(
-            "usage: cargo xtask check | fmt [--check] | ptx | ptxas | fuzz | bench-peers | documented | e2e | extension | faults | speeds | profile"
+            "usage: cargo xtask check | fmt [--check] | ptx | ptxas | fuzz | bench-peers | documented | e2e | extension | installed | faults | speeds | profile"
                 .to_owned(),
         ),
     };

@@ -69,7 +69,7 @@ pub(crate) fn run(mut arguments: impl Iterator<Item = String>) -> Result<(), Str
     };
     output(&mut command("valgrind", &["--version"]))
         .map_err(|error| format!("{error} (Valgrind is needed)"))?;
-    output(&mut command(env!("CARGO"), &["build", "--release", "--quiet"]))?;
+    output(&mut command(env!("CARGO"), &["build", "--profile", "profiling", "--quiet"]))?;
     let out = root.join("target/profile");
     let mut profiles = Vec::new();
     for program in PROGRAMS {
@@ -77,7 +77,7 @@ pub(crate) fn run(mut arguments: impl Iterator<Item = String>) -> Result<(), Str
         std::fs::create_dir_all(&results).map_err(|error| format!("{}: {error}", results.display()))?;
         let mut valgrind = command("valgrind", &["--quiet", "--tool=callgrind"]);
         valgrind.arg(format!("--callgrind-out-file={}", counts.display()));
-        valgrind.args(["target/release/counterpoint", "run", MACHINE, program, "--quiet", "--out"]);
+        valgrind.args(["target/profiling/counterpoint", "run", MACHINE, program, "--quiet", "--out"]);
         output(valgrind.arg(&results))?;
         let read = |path: &Path| {
             std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
@@ -122,7 +122,7 @@ fn page(profiles: &[Profile]) -> String {
         "# Where the host's time goes\n\n\
          Instructions that the host executes for a warp instruction, by the files that they come from, wherever they were\n\
          inlined. What of Rust's own library was inlined into a function of ours counts for this function. `cargo xtask profile`\n\
-         counts them with Valgrind's callgrind, which it needs, and writes this page: whole runs of the release build on\n\
+         counts them with Valgrind's callgrind, which it needs, and writes this page: whole runs of the release build, with line tables, on\n\
          `{MACHINE}`, one thread.\n\n|"
     );
     let row = |page: &mut String, name: &str, cells: Vec<String>| {

@@ -24,7 +24,7 @@ mod policy;
 mod runtime;
 
 use counterpoint_framework::model::Registry;
-use counterpoint_simulation::find::{Folder, Sort};
+use counterpoint_simulation::built_in;
 
 /// Registers all of it.
 pub fn register(registry: &mut Registry) {
@@ -33,7 +33,5 @@ pub fn register(registry: &mut Registry) {
     labels::register(registry);
     runtime::register(registry);
     registry.add(cost::REPORT);
-    for (sort, folder) in [(Sort::Overlay, "overlays"), (Sort::Study, "studies")] {
-        registry.add(Folder::new(sort, env!("CARGO_MANIFEST_DIR"), folder));
-    }
+    registry.add(built_in!("experiments/papers/dka"));
 }

@@ -13,15 +13,11 @@ pub mod policy;
 mod references;
 
 use counterpoint_framework::model::Registry;
-use counterpoint_simulation::find::{Folder, Sort};
+use counterpoint_simulation::built_in;
 
 /// Registers all of it.
 pub fn register(registry: &mut Registry) {
     policy::register(registry);
     references::register(registry);
-    for (sort, folder) in
-        [(Sort::Application, "applications"), (Sort::Overlay, "overlays"), (Sort::Study, "studies")]
-    {
-        registry.add(Folder::new(sort, env!("CARGO_MANIFEST_DIR"), folder));
-    }
+    registry.add(built_in!("experiments/papers/interleave"));
 }

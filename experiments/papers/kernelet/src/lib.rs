@@ -23,7 +23,7 @@ pub mod schedule;
 mod values;
 
 use counterpoint_framework::model::Registry;
-use counterpoint_simulation::find::{Folder, Sort};
+use counterpoint_simulation::built_in;
 
 /// Registers all of it.
 pub fn register(registry: &mut Registry) {
@@ -32,7 +32,5 @@ pub fn register(registry: &mut Registry) {
     for value in values::ALL {
         registry.add(value);
     }
-    for (sort, folder) in [(Sort::Application, "applications"), (Sort::Study, "studies")] {
-        registry.add(Folder::new(sort, env!("CARGO_MANIFEST_DIR"), folder));
-    }
+    registry.add(built_in!("experiments/papers/kernelet"));
 }

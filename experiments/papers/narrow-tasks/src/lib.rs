@@ -36,13 +36,11 @@ pub mod runtimes;
 pub mod task_entry;
 
 use counterpoint_framework::model::Registry;
-use counterpoint_simulation::find::{Folder, Sort};
+use counterpoint_simulation::built_in;
 
 /// Registers all of it.
 pub fn register(registry: &mut Registry) {
     runtimes::register(registry);
     model::register(registry);
-    for (sort, folder) in [(Sort::Overlay, "overlays"), (Sort::Study, "studies")] {
-        registry.add(Folder::new(sort, env!("CARGO_MANIFEST_DIR"), folder));
-    }
+    registry.add(built_in!("experiments/papers/narrow-tasks"));
 }

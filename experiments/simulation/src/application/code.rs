@@ -8,6 +8,7 @@ use counterpoint_ptx::{Kernel, PtxError};
 
 use super::keys::CODE;
 use super::reader::Reader;
+use crate::find::Sort;
 use crate::synthetic::{self, Synthetic};
 
 /// A PTX file, or the text made from a description.
@@ -89,7 +90,7 @@ impl Reader<'_> {
 
     fn code(&mut self, value: &Node) -> Option<Code> {
         let name = self.text(value)?;
-        let path = self.beside(value.span, &name);
+        let path = self.locate(Sort::Code, value.span, &name)?;
         let (file, text) = self.text_file(&path, Some(value.span))?;
         if !counterpoint_ptx::parser::is_ptx(&text) {
             let message = format!("`{path}` is not PTX: it has no `.version`");

@@ -1,5 +1,7 @@
 //! `prelude:`, `postlude:` and `expect:`: the files that come in and go out, and what should be in them.
 
+use std::io::{Error, ErrorKind};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -12,6 +14,7 @@ use counterpoint_protocols::host::FileIndex;
 use super::keys::{COMPUTE, EXPECTATION, READ, READ_STEP, WRITE, WRITE_STEP};
 use super::reader::{Reader, reason};
 use super::{Against, Expectation, Found, InputFile};
+use crate::find::{CACHE_VARIABLE, Sort};
 use crate::generate::{GENERATORS, Generator};
 use crate::output::RESERVED;
 use crate::references;
@@ -48,7 +51,8 @@ impl Reader<'_> {
         let (path, file) = (format!("computed {}", place.name), FileIndex(self.inputs.len() as u32));
         let computed = Computed { values: Arc::clone(&values), rate };
         self.application.computed.insert(file, computed);
-        self.inputs.push(InputFile::new(path, Found::Held(Bytes::from_owner(values))));
+        let held = Found::Held(Bytes::from_owner(values));
+        self.inputs.push(InputFile::new(&path, path.clone(), path.clone().into(), held));
         self.application.prelude.push(Transfer { file, buffer });
     }
 
@@ -89,35 +93,76 @@ impl Reader<'_> {
         buffer: BufferId,
         generator: Option<Generator>,
     ) -> Option<InputFile> {
-        let path = self.beside(span, name);
         let bytes = self.application.buffers[buffer.0 as usize].bytes;
         let element = self.elements[buffer.0 as usize];
         if bytes == 0 {
             // The buffer itself has a problem, which has been reported.
             return None;
         }
-        match self.files.find(&path) {
-            Ok(found) if found.bytes() == bytes => Some(InputFile::new(path, found)),
-            Ok(found) => {
-                let message = format!("`{path}` has {} bytes, expected {bytes}", found.bytes());
+        let (path, place) = self.input_place(name, span, buffer, generator.as_ref())?;
+        let lacks = |error: &Error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
+        let found = self.files.find(&path).or_else(|error| match lacks(&error) {
+            true => self.files.find(&place.to_string_lossy()),
+            false => Err(error),
+        });
+        match (found, generator) {
+            (Ok(found), _) if found.bytes() == bytes => Some(InputFile::new(name, path, place, found)),
+            (Ok(found), _) => {
+                let message = format!("`{}` has {} bytes, expected {bytes}", place.display(), found.bytes());
                 self.diagnostics.report(Diagnostic::new(span, message).help(self.size_in_words(buffer)));
                 None
             }
-            Err(error) => {
-                if error.kind() == std::io::ErrorKind::NotFound
-                    && let Some(rule) = generator
-                {
-                    return Some(InputFile::made(path, bytes, rule, element));
-                }
-                let message = format!("cannot read `{path}`: {}", reason(&error));
-                let help = format!(
-                    "{}; with `generate: {{ uniform: {{ seed: 1 }} }}` beside `file` it is made",
-                    self.size_in_words(buffer)
-                );
+            (Err(error), Some(rule)) if lacks(&error) => {
+                let nothing = Found::Disk(0);
+                Some(InputFile::new(name, path, place, nothing).made_by(bytes, rule, element))
+            }
+            (Err(error), rule) => {
+                let message = format!("cannot read `{}`: {}", place.display(), reason(&error));
+                let help = match rule {
+                    Some(_) if place.as_os_str() != path.as_str() => {
+                        format!("{CACHE_VARIABLE} names another folder for it")
+                    }
+                    _ => self.size_and_rule(buffer),
+                };
                 self.diagnostics.report(Diagnostic::new(span, message).help(help));
                 None
             }
         }
+    }
+
+    /// The path of an input file and its place on disk: a made one is where it is kept, another one where it is found.
+    fn input_place(
+        &mut self,
+        name: &str,
+        span: Span,
+        buffer: BufferId,
+        generator: Option<&Generator>,
+    ) -> Option<(String, PathBuf)> {
+        let from = self.sources.name(span.file).to_owned();
+        match generator {
+            Some(rule) => {
+                let (bytes, element) =
+                    (self.application.buffers[buffer.0 as usize].bytes, self.elements[buffer.0 as usize]);
+                let made_by = format!("{rule:?} {element:?} {bytes}");
+                let made = self.files.made(&from, name, &made_by);
+                made.map_err(|problem| self.diagnostics.error(span, problem)).ok()
+            }
+            None => match self.files.locate(&from, Sort::Data, name) {
+                Ok(path) => Some((path.clone(), path.into())),
+                Err(mut missing) => {
+                    missing.help.insert(0, self.size_and_rule(buffer));
+                    self.diagnostics.report(missing.at(span));
+                    None
+                }
+            },
+        }
+    }
+
+    fn size_and_rule(&self, buffer: BufferId) -> String {
+        format!(
+            "{}; with `generate: {{ uniform: {{ seed: 1 }} }}` beside `file` it is made",
+            self.size_in_words(buffer)
+        )
     }
 
     fn size_in_words(&self, buffer: BufferId) -> String {
@@ -274,9 +319,9 @@ impl Reader<'_> {
                 found.copied().map(Against::Reference)
             }
             "file" => {
-                let path = self.beside(node.span, &text);
+                let path = self.locate(Sort::Data, node.span, &text)?;
                 match self.files.find(&path) {
-                    Ok(found) => Some(Against::File(InputFile::new(path, found))),
+                    Ok(found) => Some(Against::File(InputFile::new(&text, path.clone(), path.into(), found))),
                     Err(error) => {
                         let message = format!("cannot read `{path}`: {}", reason(&error));
                         self.diagnostics.error(node.span, message);

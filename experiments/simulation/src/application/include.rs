@@ -1,9 +1,10 @@
 //! `include:`: an application that is another one but for what it says itself.
 
 use counterpoint_framework::model::{Diagnostic, Key, Node, Span, Value, yaml};
-use counterpoint_framework::topology::{beside, endless};
+use counterpoint_framework::topology::endless;
 
 use super::reader::Reader;
+use crate::find::Sort;
 
 impl Reader<'_> {
     /// The tree of a file, over that of the file it includes. `from` is the place that names it, `chain` the files that led here.
@@ -22,7 +23,8 @@ impl Reader<'_> {
         };
         self.header(&root, head)?;
         let Some(include) = root.get("include") else { return Some(root) };
-        let target = beside(path, &self.text(include)?);
+        let name = self.text(include)?;
+        let target = self.locate(Sort::Application, include.span, &name)?;
         chain.push(path.to_owned());
         if let Some(problem) = endless(chain, &target) {
             self.diagnostics.error(include.span, problem);

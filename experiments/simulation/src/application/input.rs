@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::path::PathBuf;
 
 use bytes::Bytes;
 use counterpoint_hardware::io::storage::Stored;
@@ -13,8 +14,12 @@ use crate::verify::Fnv64;
 /// An input file.
 #[derive(Clone, Debug)]
 pub struct InputFile {
+    /// Its name, as the application has it.
+    pub name: String,
     /// Its path.
     pub path: String,
+    /// Where it is on disk, or will be when it has been made. The inputs of built-in applications are not at their path.
+    pub place: PathBuf,
     /// Its length.
     pub bytes: u64,
     /// It did not exist when it was looked for: the generator that the application names makes its contents.
@@ -52,18 +57,23 @@ impl Found {
 
 impl InputFile {
     /// A file that exists.
-    pub fn new(path: String, found: Found) -> Self {
+    pub fn new(name: &str, path: String, place: PathBuf, found: Found) -> Self {
         let bytes = found.bytes();
         let origin = match found {
             Found::Held(held) => Origin::Held(held),
             Found::Disk(_) => Origin::Disk,
         };
-        InputFile { path, bytes, generated: false, origin }
+        InputFile { name: name.to_owned(), path, place, bytes, generated: false, origin }
     }
 
-    /// A file that a generator makes.
-    pub(super) fn made(path: String, bytes: u64, rule: Generator, element: Element) -> Self {
-        InputFile { path, bytes, generated: true, origin: Origin::Rule(rule, element) }
+    /// The same file, which does not exist: a generator makes it.
+    pub(super) fn made_by(self, bytes: u64, rule: Generator, element: Element) -> Self {
+        InputFile { bytes, generated: true, origin: Origin::Rule(rule, element), ..self }
+    }
+
+    /// Whether it is kept elsewhere than at its path, among the user's caches.
+    pub fn is_cached(&self) -> bool {
+        self.generated && self.place.as_os_str() != self.path.as_str()
     }
 
     /// Its bytes.
@@ -73,8 +83,8 @@ impl InputFile {
     pub fn contents(&self) -> io::Result<Bytes> {
         let contents = match &self.origin {
             Origin::Held(bytes) => return Ok(bytes.clone()),
-            Origin::Disk => Bytes::from(std::fs::read(&self.path)?),
-            Origin::Rule(rule, element) => match std::fs::read(&self.path) {
+            Origin::Disk => Bytes::from(std::fs::read(&self.place)?),
+            Origin::Rule(rule, element) => match std::fs::read(&self.place) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     rule.fill(*element, self.bytes / element.bytes() as u64).into()
                 }
@@ -127,14 +137,15 @@ impl InputFile {
     }
 
     fn open(&self) -> io::Result<File> {
-        let file = File::open(&self.path)?;
+        let file = File::open(&self.place)?;
         if file.metadata()?.len() == self.bytes { Ok(file) } else { Err(self.changed()) }
     }
 
     fn changed(&self) -> io::Error {
         io::Error::other(format!(
             "`{}` had {} bytes before the run and has others now",
-            self.path, self.bytes
+            self.place.display(),
+            self.bytes
         ))
     }
 }

@@ -67,8 +67,8 @@ pub(super) static APPLICATION: Section = Section {
             "include",
             Single,
             "An application that this one is, but for what it says itself: maps go together key by key, a map over a list changes \
-             the elements whose positions are its keys (`kernels: { 0: { grid: 8 } }`), `~` takes out, all else is replaced. Files \
-             are found from where they are named.",
+             the elements whose positions are its keys (`kernels: { 0: { grid: 8 } }`), `~` takes out, all else is replaced. It is \
+             a file or a name (`counterpoint explain files`); files are found from where they are named.",
         ),
         key(
             "together",

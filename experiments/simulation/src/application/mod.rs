@@ -31,15 +31,20 @@ pub use keys::explain;
 pub use schema::schema;
 pub use together::SEPARATOR;
 
+pub(crate) use reader::reason;
+
 use std::collections::BTreeMap;
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use counterpoint_framework::model::{Registry, Report, SourceMap, Span};
+use counterpoint_framework::topology::{Missing, beside};
 use counterpoint_host_model::program::{Application, BufferId, LaunchStep};
 
 use crate::element::Element;
+use crate::find::Sort;
 use crate::references::Reference;
 use crate::verify::Tolerance;
 
@@ -51,6 +56,26 @@ pub trait Files {
     /// A file of data, whose contents are read when they are needed.
     fn find(&self, path: &str) -> io::Result<Found> {
         self.read(path).map(|contents| Found::Held(contents.into()))
+    }
+
+    /// The path of a file of a sort that the file `from` names; by default the name is a path relative to that file.
+    ///
+    /// # Errors
+    /// There is no such file.
+    fn locate(&self, from: &str, sort: Sort, name: &str) -> Result<String, Missing> {
+        let _ = sort;
+        Ok(beside(from, name))
+    }
+
+    /// The path of an input file that is made where it does not exist, and the place on disk where it is then kept; `made_by` is all that its
+    /// bytes depend on.
+    ///
+    /// # Errors
+    /// Why there is no place to keep it.
+    fn made(&self, from: &str, name: &str, made_by: &str) -> Result<(String, PathBuf), String> {
+        let _ = made_by;
+        let path = beside(from, name);
+        Ok((path.clone(), path.into()))
     }
 }
 

@@ -1,7 +1,6 @@
 //! The reader that all parts of the loader share: texts, problems, and small steps such as "a map with these keys".
 
 use counterpoint_framework::model::{Diagnostic, Diagnostics, FileId, Key, Node, Registry, SourceMap, Span};
-use counterpoint_framework::topology::beside;
 use counterpoint_host_model::modules::Module;
 use counterpoint_host_model::program::{Application, BufferId, Step};
 
@@ -10,6 +9,7 @@ use super::keys::{APPLICATION, Section};
 use super::streams::StreamNames;
 use super::{Expectation, Files, InputFile, Launched, LoadedApplication};
 use crate::element::Element;
+use crate::find::Sort;
 
 /// An application on its way from YAML.
 pub(super) struct Reader<'a> {
@@ -173,9 +173,10 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The path of a file that is named at a place, relative to the file in which the name stands.
-    pub(super) fn beside(&self, place: Span, name: &str) -> String {
-        beside(self.sources.name(place.file), name)
+    /// The path of a file of a sort that is named at a place; that there is none is reported.
+    pub(super) fn locate(&mut self, sort: Sort, place: Span, name: &str) -> Option<String> {
+        let located = self.files.locate(self.sources.name(place.file), sort, name);
+        located.map_err(|missing| self.diagnostics.report(missing.at(place))).ok()
     }
 
     /// A map whose keys are all known; its problems are reported.
@@ -241,7 +242,7 @@ impl<'a> Reader<'a> {
 }
 
 /// An error of the operating system without its number, which tells a user nothing.
-pub(super) fn reason(error: &std::io::Error) -> String {
+pub(crate) fn reason(error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::NotFound => "no such file".to_owned(),
         std::io::ErrorKind::PermissionDenied => "permission denied".to_owned(),

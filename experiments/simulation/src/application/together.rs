@@ -18,6 +18,7 @@ use counterpoint_protocols::host::FileIndex;
 use super::keys::MEMBER;
 use super::reader::Reader;
 use super::{Expectation, LoadedApplication, Part, SETTING_PREFIX};
+use crate::find::Sort;
 
 /// What stands between the names of applications that run together.
 pub const SEPARATOR: &str = " + ";
@@ -47,7 +48,7 @@ impl Reader<'_> {
             self.section(node, &MEMBER);
             let Some(application) = self.required(node, "application", MEMBER.name) else { continue };
             let Some(file) = self.text(application) else { continue };
-            let path = self.beside(application.span, &file);
+            let Some(path) = self.locate(Sort::Application, application.span, &file) else { continue };
             let sets = node.get("set").map(|sets| self.guest_sets(sets)).unwrap_or_default();
             guests.push(Guest { name: key.name.clone(), path, sets, span: key.span });
         }

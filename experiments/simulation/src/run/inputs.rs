@@ -1,8 +1,9 @@
 //! Input files that are not there and whose generators have made them.
 
-use std::path::Path;
+use std::io;
 
-use crate::application::LoadedApplication;
+use crate::application::{InputFile, LoadedApplication};
+use crate::find::CACHE_VARIABLE;
 use crate::output::{Lock, WriteError, parent, remove_halves, write_whole};
 
 /// Writes the input files that generators made; a user who wants others replaces them. Of runs that begin together and want the same
@@ -13,7 +14,7 @@ use crate::output::{Lock, WriteError, parent, remove_halves, write_whole};
 pub fn write_inputs(loaded: &LoadedApplication) -> Result<Vec<String>, WriteError> {
     let mut created = Vec::new();
     for input in loaded.files().filter(|input| input.generated) {
-        let path = Path::new(&input.path);
+        let path = input.place.as_path();
         let write = || {
             let folder = parent(path);
             std::fs::create_dir_all(folder)?;
@@ -27,9 +28,22 @@ pub fn write_inputs(loaded: &LoadedApplication) -> Result<Vec<String>, WriteErro
             write_whole(path, |out| out.write_all(&contents))?;
             Ok(true)
         };
-        if write().map_err(|error| WriteError { path: path.to_owned(), error })? {
-            created.push(input.path.clone());
+        if write().map_err(|error| WriteError { path: path.to_owned(), error: in_cache(error, input) })? {
+            created.push(path.display().to_string());
         }
     }
     Ok(created)
+}
+
+/// The error with the way to another folder, if the user has not chosen this one.
+fn in_cache(error: io::Error, input: &InputFile) -> io::Error {
+    match input.is_cached() {
+        true => io::Error::new(
+            error.kind(),
+            format!(
+                "{error}\n  help: inputs of built-in applications are kept there; {CACHE_VARIABLE} names another folder"
+            ),
+        ),
+        false => error,
+    }
 }

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use counterpoint_framework::model::Registry;
-use counterpoint_framework::topology::{self, Disk, Loaded};
+use counterpoint_framework::topology::{self, Loaded};
 
 use super::{RunError, RunRequest};
-use crate::application::{self, LoadedApplication, RealFiles, SEPARATOR, SETTING_PREFIX};
-use crate::find::{Sort, find};
+use crate::application::{self, LoadedApplication, SEPARATOR, SETTING_PREFIX};
+use crate::find::{ProjectFiles, Sort};
 
 /// Loads the machine of a request, with overlays, settings and shorthands applied.
 pub fn load_machine(request: &RunRequest, registry: &Registry) -> Result<Loaded, RunError> {
@@ -16,13 +16,14 @@ pub fn load_machine(request: &RunRequest, registry: &Registry) -> Result<Loaded,
 
 /// Loads the machine of a request. Where several applications run together and nothing chooses a runtime, hosts have `streams`.
 fn machine_for(request: &RunRequest, together: bool, registry: &Registry) -> Result<Loaded, RunError> {
-    let path = find(Sort::Machine, &request.machine, &request.folder, registry).map_err(RunError::Usage)?;
-    let mut overlays = Vec::new();
-    for overlay in &request.overlays {
-        overlays.push(find(Sort::Overlay, overlay, &request.folder, registry).map_err(RunError::Usage)?);
-    }
+    let files = ProjectFiles::new(&request.folder, registry);
+    let find =
+        |sort, name: &str| files.find(sort, name).map_err(|missing| RunError::Usage(missing.to_string()));
+    let path = find(Sort::Machine, &request.machine)?;
+    let overlays: Vec<String> =
+        request.overlays.iter().map(|overlay| find(Sort::Overlay, overlay)).collect::<Result<_, _>>()?;
     let (own, _) = split(&request.sets);
-    let load = |sets: &[String]| topology::load(&path, &overlays, sets, &registry.catalogue, &Disk);
+    let load = |sets: &[String]| topology::load(&path, &overlays, sets, &registry.catalogue, &files);
     let loaded = load(&own)?;
     let shorthands =
         [(&request.runtime, "host/cpu", "runtime"), (&request.policy, "gpu/cta-scheduler", "policy")];
@@ -58,11 +59,14 @@ pub fn load_application(
     registry: &Registry,
 ) -> Result<(String, LoadedApplication), RunError> {
     let (_, sets) = split(&request.sets);
-    let find = |name: &str| find(Sort::Application, name, &request.folder, registry).map_err(RunError::Usage);
+    let files = ProjectFiles::new(&request.folder, registry);
+    let find = |name: &str| {
+        files.find(Sort::Application, name).map_err(|missing| RunError::Usage(missing.to_string()))
+    };
     let names: Vec<&str> = request.application.split(SEPARATOR).map(str::trim).collect();
     let [_, _, ..] = names[..] else {
         let path = find(&request.application)?;
-        let loaded = application::load(&path, &sets, &RealFiles, registry)?;
+        let loaded = application::load(&path, &sets, &files, registry)?;
         return Ok((path, loaded));
     };
     let mut guests: Vec<(String, String)> = Vec::new();
@@ -75,7 +79,7 @@ pub fn load_application(
         let own = names.find(is_free).unwrap_or_default();
         guests.push((own, path));
     }
-    let loaded = application::load_together(&guests, &sets, &RealFiles, registry)?;
+    let loaded = application::load_together(&guests, &sets, &files, registry)?;
     let paths: Vec<&str> = guests.iter().map(|(_, path)| path.as_str()).collect();
     Ok((paths.join(SEPARATOR), loaded))
 }

@@ -1,8 +1,8 @@
 //! The stated values, as `experiments/validation/peaks.yaml` keeps them.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
+use counterpoint_simulation::find::{ProjectFiles, Sort};
 use serde::{Deserialize, Serialize};
 
 use super::QUANTITIES;
@@ -74,16 +74,14 @@ pub struct Stated {
 }
 
 impl Stated {
-    /// Reads the file of the project that a folder lies in.
+    /// Reads the file of a project, or the built-in one.
     ///
     /// # Errors
     /// If it cannot be read or understood, or names an unmeasured quantity.
-    pub fn read(folder: &Path) -> Result<Self, String> {
-        const FILE: &str = "experiments/validation/peaks.yaml";
-        let found = folder.ancestors().map(|folder| folder.join(FILE)).find(|path| path.is_file());
-        let path = found.unwrap_or_else(|| folder.join(FILE));
-        let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        Self::parse(&text).map_err(|error| format!("{}: {error}", path.display()))
+    pub fn read(files: &ProjectFiles<'_>) -> Result<Self, String> {
+        let path = files.find(Sort::Validation, "peaks.yaml").map_err(|missing| missing.to_string())?;
+        let text = files.text(&path).map_err(|error| format!("{path}: {error}"))?;
+        Self::parse(&text).map_err(|error| format!("{path}: {error}"))
     }
 
     fn parse(text: &str) -> Result<Self, String> {

@@ -73,7 +73,7 @@ impl Check {
                     loaded.expectations.len()
                 )?;
                 for input in loaded.files().filter(|input| input.generated) {
-                    writeln!(console.out, "  {} does not exist; a run makes it", input.path)?;
+                    writeln!(console.out, "  {} does not exist; a run makes it", input.place.display())?;
                 }
             }
             Some(Err(error)) => errors.push(error),

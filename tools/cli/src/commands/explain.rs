@@ -7,18 +7,18 @@ use counterpoint_experiments::study;
 use counterpoint_framework::model::Registry;
 use counterpoint_framework::model::diagnostics::nearest;
 use counterpoint_framework::topology::{self, TOPICS, explain_language};
-use counterpoint_simulation::{application, synthetic};
+use counterpoint_simulation::{application, find, synthetic};
 
 use crate::{Console, FAILURE, SUCCESS};
 
 /// Topics that are neither kinds nor the language of machines.
-const OTHERS: [&str; 3] = ["application", "synthetic", "study"];
+const OTHERS: [&str; 4] = ["application", "synthetic", "study", "files"];
 
 /// The command's arguments.
 #[derive(Args)]
 pub(crate) struct Explain {
     /// A component kind, such as `memory/l2-slice`; the language of machines: `machine`, `module`, `overlay`, `link`, `clock`,
-    /// `expressions` or `faults`; or the keys of an `application`, of a `synthetic` kernel or of a `study`.
+    /// `expressions` or `faults`; the keys of an `application`, of a `synthetic` kernel or of a `study`; or the search for `files`.
     topic: String,
 }
 
@@ -29,6 +29,7 @@ impl Explain {
             "application" => Some(application::explain()),
             "synthetic" => Some(synthetic::explain()),
             "study" => Some(study::explain(registry)),
+            "files" => Some(find::explain()),
             topic => explain_language(topic).or_else(|| {
                 let kind = registry.catalogue.get(topic)?;
                 Some(topology::explain(kind, registry.families()))

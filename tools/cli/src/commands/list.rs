@@ -5,7 +5,7 @@ use std::io;
 use clap::{Args, ValueEnum};
 use counterpoint_framework::model::{Field, Registry};
 use counterpoint_framework::topology;
-use counterpoint_simulation::find::{Sort, list};
+use counterpoint_simulation::find::{ProjectFiles, Sort};
 use counterpoint_simulation::generate::GENERATORS;
 use counterpoint_simulation::references;
 
@@ -16,11 +16,15 @@ use crate::{Console, SUCCESS};
 pub(crate) struct List {
     /// What to list; everything if nothing is named.
     what: Option<What>,
+    /// Show beside machines, modules, overlays, applications and studies the file of each.
+    #[arg(long)]
+    paths: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum What {
     Machines,
+    Modules,
     Overlays,
     Applications,
     Studies,
@@ -42,26 +46,30 @@ impl List {
                 writeln!(console.out, "{gap}{}", name.unwrap_or_default())?;
             }
             let indent = if wanted.len() > 1 { "  " } else { "" };
-            for line in text(*what, registry).lines() {
+            for line in self.text(*what, registry).lines() {
                 writeln!(console.out, "{indent}{line}")?;
             }
         }
         Ok(SUCCESS)
     }
-}
 
-fn text(what: What, registry: &Registry) -> String {
-    let here = std::env::current_dir().unwrap_or_default();
-    match what {
-        What::Machines => list(Sort::Machine, &here, registry).join("\n"),
-        What::Overlays => list(Sort::Overlay, &here, registry).join("\n"),
-        What::Applications => list(Sort::Application, &here, registry).join("\n"),
-        What::Studies => list(Sort::Study, &here, registry).join("\n"),
-        What::Kinds => topology::list(&registry.catalogue),
-        What::Policies => choices(registry, "gpu/cta-scheduler", "policy"),
-        What::Runtimes => choices(registry, "host/cpu", "runtime"),
-        What::References => columns(references::all(registry).map(|reference| (reference.name, ""))),
-        What::Generators => columns(GENERATORS.iter().map(|info| (info.name, info.doc))),
+    fn text(&self, what: What, registry: &Registry) -> String {
+        let files = |sort| {
+            let found = ProjectFiles::here(registry).list(sort);
+            columns(found.iter().map(|(name, path)| (name.as_str(), if self.paths { path } else { "" })))
+        };
+        match what {
+            What::Machines => files(Sort::Machine),
+            What::Modules => files(Sort::Module),
+            What::Overlays => files(Sort::Overlay),
+            What::Applications => files(Sort::Application),
+            What::Studies => files(Sort::Study),
+            What::Kinds => topology::list(&registry.catalogue),
+            What::Policies => choices(registry, "gpu/cta-scheduler", "policy"),
+            What::Runtimes => choices(registry, "host/cpu", "runtime"),
+            What::References => columns(references::all(registry).map(|reference| (reference.name, ""))),
+            What::Generators => columns(GENERATORS.iter().map(|info| (info.name, info.doc))),
+        }
     }
 }
 

@@ -11,6 +11,7 @@ mod export;
 mod graph;
 mod list;
 mod machine;
+mod new;
 mod profile;
 mod ptx;
 mod report;
@@ -57,7 +58,9 @@ pub(crate) enum Command {
     Cost(cost::Cost),
     /// List machines, applications, component kinds, policies and runtimes.
     List(list::List),
-    /// Describe a component kind, the keys of application and study files, synthetic kernels, or faults of links.
+    /// Begin a machine, an application, a study or a component of your own.
+    New(new::New),
+    /// Describe a component kind, the keys of application and study files, synthetic kernels, faults of links, or where files are found.
     Explain(explain::Explain),
     /// Print the JSON Schema of machine, application or study files, for editors.
     Schema(schema::Schema),
@@ -90,6 +93,7 @@ impl Command {
             Command::Resolve(command) => command.execute(registry, console),
             Command::Cost(command) => command.execute(registry, console),
             Command::List(command) => command.execute(registry, console),
+            Command::New(command) => command.execute(console),
             Command::Explain(command) => command.execute(registry, console),
             Command::Schema(command) => command.execute(registry, console),
             Command::Ptx(command) => command.execute(registry, console),

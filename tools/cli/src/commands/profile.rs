@@ -4,10 +4,11 @@ use std::io;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use counterpoint_framework::model::Registry;
 use counterpoint_ptx::parser;
 use counterpoint_ptx::profile::{self, ProfiledArray, ProfiledKernel, Semi, profile};
 
-use super::ptx::{no_kernel, refuse};
+use super::ptx::{no_kernel, refuse, source};
 use crate::{Console, SUCCESS};
 
 /// The command's arguments.
@@ -36,11 +37,10 @@ enum Taken {
 }
 
 impl Profile {
-    pub(super) fn execute(&self, console: &mut Console<'_>) -> io::Result<u8> {
-        let place = self.file.display().to_string();
-        let text = match std::fs::read_to_string(&self.file) {
-            Ok(text) => text,
-            Err(error) => return refuse(console, &[format!("error: {place}: {error}")]),
+    pub(super) fn execute(&self, registry: &Registry, console: &mut Console<'_>) -> io::Result<u8> {
+        let (place, text) = match source(&self.file, registry) {
+            Ok(source) => source,
+            Err(lines) => return refuse(console, &lines),
         };
         let semi = match self.semi {
             Taken::Irregular => Semi::Irregular,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use counterpoint_framework::model::Registry;
@@ -11,6 +11,7 @@ use counterpoint_ptx::analysis::access::{Array, KernelAccesses, MemoryAccess};
 use counterpoint_ptx::analysis::ranges::{Launch, Touched, ranges};
 use counterpoint_ptx::ast::{Function, Module};
 use counterpoint_ptx::{Kernel, NO_PC, decode, parser};
+use counterpoint_simulation::find::{ProjectFiles, Sort};
 
 use super::profile::Profile;
 use super::slice::Slice;
@@ -103,9 +104,17 @@ pub(super) fn refuse(console: &mut Console<'_>, lines: &[String]) -> io::Result<
     Ok(FAILURE)
 }
 
-fn load(file: &PathBuf, kernel: Option<&str>) -> Result<Loaded, Vec<String>> {
-    let place = file.display();
-    let text = std::fs::read_to_string(file).map_err(|error| vec![format!("error: {place}: {error}")])?;
+/// The path and the text of a PTX file, on disk or built in.
+pub(super) fn source(file: &Path, registry: &Registry) -> Result<(String, String), Vec<String>> {
+    let files = ProjectFiles::here(registry);
+    let path = files.find(Sort::Code, &file.to_string_lossy());
+    let path = path.map_err(|missing| vec![format!("error: {missing}")])?;
+    let text = files.text(&path).map_err(|error| vec![format!("error: {path}: {error}")])?;
+    Ok((path, text))
+}
+
+fn load(file: &Path, kernel: Option<&str>, registry: &Registry) -> Result<Loaded, Vec<String>> {
+    let (place, text) = source(file, registry)?;
     let read = parser::parse(&text).and_then(|module| {
         let kernels = decode::decode(&module)?;
         Ok(Loaded { module, kernels })
@@ -116,7 +125,7 @@ fn load(file: &PathBuf, kernel: Option<&str>) -> Result<Loaded, Vec<String>> {
         let names: Vec<String> = loaded.kernels.iter().map(|kernel| kernel.name().to_owned()).collect();
         loaded.kernels.retain(|kernel| kernel.name() == name);
         if loaded.kernels.is_empty() {
-            return Err(no_kernel(&place.to_string(), name, &names));
+            return Err(no_kernel(&place, name, &names));
         }
     }
     Ok(loaded)
@@ -126,12 +135,12 @@ impl Ptx {
     pub(super) fn execute(&self, registry: &Registry, console: &mut Console<'_>) -> io::Result<u8> {
         let (file, kernel, analyse) = match &self.what {
             What::Synth(synth) => return synth.execute(registry, console),
-            What::Profile(profile) => return profile.execute(console),
-            What::Slice(slice) => return slice.execute(console),
+            What::Profile(profile) => return profile.execute(registry, console),
+            What::Slice(slice) => return slice.execute(registry, console),
             What::Show { file, kernel } => (file, kernel, None),
             What::Analyse(analyse) => (&analyse.file, &analyse.kernel, Some(analyse)),
         };
-        let loaded = match load(file, kernel.as_deref()) {
+        let loaded = match load(file, kernel.as_deref(), registry) {
             Ok(loaded) => loaded,
             Err(lines) => return refuse(console, &lines),
         };

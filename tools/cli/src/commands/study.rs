@@ -11,8 +11,9 @@ use counterpoint_experiments::study::engine::{Board, Ran, Settings, StudyError, 
 use counterpoint_experiments::study::index::{self, RESULTS, write_results};
 use counterpoint_experiments::study::table::Results;
 use counterpoint_experiments::study::values::KnownValues;
-use counterpoint_experiments::study::{Chosen, Study as Plan, find, load};
+use counterpoint_experiments::study::{Chosen, Study as Plan, load};
 use counterpoint_framework::model::Registry;
+use counterpoint_simulation::find::{ProjectFiles, Sort};
 use counterpoint_simulation::run::RunError;
 
 use super::fail;
@@ -55,12 +56,13 @@ pub(crate) struct Study {
 impl Study {
     pub(super) fn execute(&self, registry: &Arc<Registry>, console: &mut Console<'_>) -> io::Result<u8> {
         let here = std::env::current_dir().unwrap_or_default();
-        let path = match find(&self.study, &here, registry) {
+        let files = ProjectFiles::new(&here, registry);
+        let path = match files.find(Sort::Study, &self.study) {
             Ok(path) => path,
-            Err(message) => return fail(&[RunError::Usage(message)], console),
+            Err(missing) => return fail(&[RunError::Usage(missing.to_string())], console),
         };
         let chosen = Chosen { scale: self.scale.clone(), machine: self.machine.clone() };
-        let plan = match load(&path.to_string_lossy(), &chosen, &here, &KnownValues::of(registry)) {
+        let plan = match load(&path, &files, &chosen, &here, &KnownValues::of(registry)) {
             Ok(plan) => plan,
             Err(report) => return fail(&[report.into()], console),
         };

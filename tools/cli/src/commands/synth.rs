@@ -1,11 +1,11 @@
 //! `counterpoint ptx synth`: the PTX of synthetic kernels.
 
 use std::io;
-use std::path::PathBuf;
 
 use clap::Args;
 use counterpoint_framework::model::Registry;
-use counterpoint_simulation::application::{self, RealFiles};
+use counterpoint_simulation::application;
+use counterpoint_simulation::find::{ProjectFiles, Sort};
 
 use super::ptx::{no_kernel, refuse};
 use crate::{Console, SUCCESS};
@@ -13,8 +13,9 @@ use crate::{Console, SUCCESS};
 /// The command's arguments.
 #[derive(Args)]
 pub(super) struct Synth {
-    /// The application's file.
-    file: PathBuf,
+    /// The application: a file, or a name that `counterpoint list applications` prints.
+    #[arg(value_name = "APPLICATION")]
+    file: String,
     /// Only this kernel.
     #[arg(long)]
     kernel: Option<String>,
@@ -25,8 +26,12 @@ pub(super) struct Synth {
 
 impl Synth {
     pub(super) fn execute(&self, registry: &Registry, console: &mut Console<'_>) -> io::Result<u8> {
-        let place = self.file.display().to_string();
-        let mut kernels = match application::load(&place, &self.sets, &RealFiles, registry) {
+        let files = ProjectFiles::here(registry);
+        let place = match files.find(Sort::Application, &self.file) {
+            Ok(place) => place,
+            Err(missing) => return refuse(console, &[format!("error: {missing}")]),
+        };
+        let mut kernels = match application::load(&place, &self.sets, &files, registry) {
             Ok(loaded) => loaded.synthetic,
             Err(report) => return refuse(console, &[report.render()]),
         };

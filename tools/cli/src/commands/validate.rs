@@ -11,6 +11,7 @@ use counterpoint_experiments::validation::{Measured, Validation, page, spread, v
 use counterpoint_framework::model::Registry;
 use counterpoint_framework::model::diagnostics::nearest;
 use counterpoint_framework::telemetry::sinks::signed_percent;
+use counterpoint_simulation::find::ProjectFiles;
 
 use super::{fail, ptx::refuse};
 use crate::{Console, FAILURE, NOT_VERIFIED, SUCCESS};
@@ -47,7 +48,7 @@ impl Validate {
         if self.peaks {
             return self.peaks(&folder, registry, console);
         }
-        let mut measured = match Measured::read(&folder) {
+        let mut measured = match Measured::read(&ProjectFiles::new(&folder, registry)) {
             Ok(measured) => measured,
             Err(message) => return refuse(console, &[format!("error: {message}")]),
         };
@@ -100,7 +101,7 @@ fn unknown(wanted: &str, known: &[String], console: &mut Console<'_>) -> io::Res
 impl Validate {
     /// What machines reach of what is stated.
     fn peaks(&self, folder: &Path, registry: &Arc<Registry>, console: &mut Console<'_>) -> io::Result<u8> {
-        let mut stated = match Stated::read(folder) {
+        let mut stated = match Stated::read(&ProjectFiles::new(folder, registry)) {
             Ok(stated) => stated,
             Err(message) => return refuse(console, &[format!("error: {message}")]),
         };

@@ -9,6 +9,7 @@ use counterpoint_experiments::study::values::KnownValues;
 use counterpoint_experiments::study::{Chosen, Point, load};
 use counterpoint_framework::model::Registry;
 use counterpoint_framework::time::BytesPerSecond;
+use counterpoint_framework::topology::Disk;
 use counterpoint_simulation::application::{self, RealFiles};
 use counterpoint_simulation::registry_with;
 use counterpoint_simulation::run::{RunRequest, load_machine};
@@ -86,6 +87,7 @@ fn reckoned(study: &str, machine: [f64; 3]) -> BTreeMap<u32, Row> {
     let path = folder.join("studies").join(study).display().to_string();
     let study = load(
         &path,
+        &Disk,
         &Chosen { scale: Some("paper".to_owned()), machine: None },
         folder,
         &KnownValues::default(),

@@ -6,7 +6,8 @@
 
 use counterpoint_host_model::program::{LaunchStep, Step};
 use counterpoint_ptx::functional::{FlatMemory, Options, run};
-use counterpoint_simulation::application::{RealFiles, load};
+use counterpoint_simulation::application::load;
+use counterpoint_simulation::find::{BUILT_IN, ProjectFiles};
 use counterpoint_simulation::references::{Reference, ReferenceInput};
 use counterpoint_simulation::registry_with;
 
@@ -24,11 +25,13 @@ pub(super) const REFERENCES: [Reference; 8] = [
 
 /// The reference as applications name it: all parameters, and the inputs.
 fn reference(application: &str, input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
-    let path = format!("{}/applications/{application}/{application}.yaml", env!("CARGO_MANIFEST_DIR"));
+    let path =
+        format!("{BUILT_IN}experiments/papers/interleave/applications/{application}/{application}.yaml");
     let sets: Vec<String> =
         input.parameters.iter().map(|(name, value)| format!("app.{name}={value}")).collect();
-    let registry = registry_with(&[super::register]);
-    let loaded = load(&path, &sets, &RealFiles, &registry).map_err(|report| report.render())?;
+    let registry = registry_with(&[crate::register]);
+    let files = ProjectFiles::here(&registry);
+    let loaded = load(&path, &sets, &files, &registry).map_err(|report| report.render())?;
     let program = &loaded.application;
     let [Step::Launch(launch)] = &program.steps[..] else {
         return Err(format!("`{application}` is not one launch"));

@@ -1,0 +1,5 @@
+//! Packs the files of the paper.
+
+fn main() -> std::io::Result<()> {
+    counterpoint_archive::pack(".", &["overlays", "studies"])
+}

@@ -1,0 +1,30 @@
+//! Where the files of a simulation are found, and how they are read: from disk, or from the program itself.
+//!
+//! A name is looked for in this order: as the path of a file; in the folder of the file that names it; in the working directory and the folders
+//! above it, at the places of its sort (`topologies/systems/NAME.yaml`); in the folders of `COUNTERPOINT_PATH`, there also at the places
+//! that extensions have (`machines/NAME.yaml`); and among the files that the program carries, those of extensions first. So
+//! whatever a user writes takes the place of a built-in file of the same name.
+
+mod built_in;
+mod cache;
+mod explain;
+mod project;
+mod sort;
+
+pub use built_in::{BUILT_IN, BuiltIn};
+pub use cache::CACHE_VARIABLE;
+pub use explain::explain;
+pub use project::{PATH_VARIABLE, ProjectFiles};
+pub use sort::Sort;
+
+use std::path::Path;
+
+use counterpoint_framework::model::Registry;
+
+/// The names that can be found from a folder, in order.
+pub fn list(sort: Sort, start: &Path, registry: &Registry) -> Vec<String> {
+    ProjectFiles::new(start, registry).list(sort).into_keys().collect()
+}
+
+#[cfg(test)]
+mod tests;

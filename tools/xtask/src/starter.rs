@@ -1,0 +1,38 @@
+//! The crate that `counterpoint new component` writes: it builds as it is, its test passes, and its machine runs.
+
+use std::path::Path;
+use std::process::Command;
+
+use super::speeds::output;
+
+/// The name of the component.
+const NAME: &str = "starter";
+
+/// Writes the crate with a command that is there, builds it on a checkout, and runs its machine. `target` has the libraries built if the
+/// extension has been.
+pub(crate) fn run(root: &Path, target: &Path, command: &Path) -> Result<(), String> {
+    // The same folder each time for a checkout, so that what is built of the crate takes the place of what was.
+    let name = format!("counterpoint-starter{}", root.display().to_string().replace('/', "-"));
+    let folder = std::env::temp_dir().join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let result = build(root, target, command, &folder);
+    let removed = std::fs::remove_dir_all(&folder);
+    result.and(removed.map_err(|error| format!("{}: {error}", folder.display())))
+}
+
+fn build(root: &Path, target: &Path, command: &Path, folder: &Path) -> Result<(), String> {
+    let mut new = Command::new(command);
+    output(new.current_dir(folder).args(["new", "component", NAME, "--checkout"]).arg(root))?;
+    let own = folder.join(NAME);
+    // With the extension's lock file the libraries are of the versions that it has.
+    std::fs::copy(root.join("tools/extension/Cargo.lock"), own.join("Cargo.lock"))
+        .map_err(|error| format!("tools/extension/Cargo.lock: {error}"))?;
+    let cargo = |arguments: &[&str]| {
+        let mut cargo = Command::new("cargo");
+        output(cargo.current_dir(&own).args(arguments).env("CARGO_TARGET_DIR", target))
+    };
+    cargo(&["test"])?;
+    let printed = cargo(&["run", "--", "run", NAME, "vecadd", "--set", "app.n=1000"])?;
+    if printed.contains("verified") { Ok(()) } else { Err(format!("the starter's machine: {printed}")) }
+}
