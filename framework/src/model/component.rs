@@ -114,7 +114,8 @@ pub(crate) fn equipped_process<C: Component>(
         let equipment = Equipment::wire(&gear, wiring);
         let context: Rc<Context<C::Stats>> =
             Rc::new(Context::new(wiring.process(), place.clone(), &environment, equipment));
-        let (sim, sampled) = (Rc::clone(&context), Rc::clone(&context));
+        let (sim, sampled, viewed) = (Rc::clone(&context), Rc::clone(&context), Rc::clone(&context));
+        let own = place.clone();
         let finish = move || {
             let stats = Rows::of(&place, &mut |visitor| context.show(visitor));
             let wanted = environment.sampled;
@@ -127,6 +128,7 @@ pub(crate) fn equipped_process<C: Component>(
             body: Box::pin(async move { component.run(&mut io, &sim).await }),
             finish: Box::new(finish),
             sampler: Some(Box::new(move |into| counters::values(|visitor| sampled.show(visitor), into))),
+            viewer: Some(Box::new(move || Box::new(Rows::of(&own, &mut |visitor| viewed.show(visitor))))),
         }
     };
     ProcessSpec {

@@ -25,7 +25,7 @@ mod source;
 mod wire;
 
 pub use crate::telemetry::natural;
-pub use build::{RunReport, build, run};
+pub use build::{RunReport, build, run, statistics};
 pub use explain::{explain, explain_faults, explain_file, explain_overlay, list};
 pub use machine::{Endpoint, Follows, Instance, Link, Machine, Origin};
 pub use resolve::{flow, resolve, resolve_plain};
