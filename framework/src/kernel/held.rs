@@ -26,6 +26,13 @@ pub enum State {
     LeftBehind(Stuck),
 }
 
+impl State {
+    /// It goes on when it is told to.
+    pub fn is_held(&self) -> bool {
+        matches!(self, State::Held(_))
+    }
+}
+
 /// A machine that runs on threads of its own, as far as it is told to. Holds change no result: statistics, snapshots,
 /// samples and hash are those of a run that was not held, for any number of threads. To drop it ends the run.
 pub struct Held {

@@ -327,10 +327,12 @@ impl<M> Outlet<M> {
         self.available(self.owner.ps());
     }
 
-    /// Credits that were back before `now`, counted or not.
-    pub(crate) fn back_before(&self, now: u64) -> usize {
-        let back = self.returning.with(|returning| returning.iter().take_while(|&&time| time < now).count());
-        self.available.get() as usize + back
+    /// Credits that were back before `now`, counted or not, and those on their way.
+    pub(crate) fn back_before(&self, now: u64) -> (usize, usize) {
+        self.returning.with(|returning| {
+            let back = returning.iter().take_while(|&&time| time < now).count();
+            (self.available.get() as usize + back, returning.len() - back)
+        })
     }
 
     /// When the next credit comes back.

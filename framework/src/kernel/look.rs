@@ -47,7 +47,7 @@ pub struct PortLook {
     pub oldest: Option<SimTime>,
 }
 
-/// Who waits for whom in a run that is held.
+/// Who waits for whom in a run that is held. A process whose message or credit is on its way waits for time to pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Waits {
     /// When.
@@ -89,8 +89,8 @@ pub(super) struct LookPart {
 pub(super) struct Level {
     /// Of the receiver: messages that wait, those on the way, and when the oldest of the first arrived.
     pub(super) messages: Option<(usize, usize, Option<u64>)>,
-    /// Of the sender: credits that it has, and all.
-    pub(super) credits: Option<(usize, usize)>,
+    /// Of the sender: credits that it has, those on their way, and all.
+    pub(super) credits: Option<(usize, usize, usize)>,
 }
 
 impl Look {
@@ -115,7 +115,7 @@ impl Look {
         }
         let ports = links.iter().zip(&levels).map(|(link, level)| {
             let (waiting, travelling, oldest) = level.messages.unwrap_or_default();
-            let (credits, capacity) = level.credits.unwrap_or_default();
+            let (credits, _, capacity) = level.credits.unwrap_or_default();
             PortLook {
                 from: port_path(paths, &link.from),
                 to: port_path(paths, &link.to),

@@ -109,8 +109,8 @@ pub(crate) trait AnyOutlet {
     fn connect_remote(self: Rc<Self>, link: &LinkSpec, figures: Figures, crossing: &Crossing<'_>) -> Side;
     /// How many credits there are in all, if the owner waits for one.
     fn starved(&self) -> Option<usize>;
-    /// Credits that were there before `now`, and all.
-    fn credits(&self, now: u64) -> (usize, usize);
+    /// Credits that were there before `now`, those on their way, and all.
+    fn credits(&self, now: u64) -> (usize, usize, usize);
 }
 
 fn travel(outlet: &Outlet<impl Message>, link: &LinkSpec) -> Travel {
@@ -151,8 +151,9 @@ impl<M: Message> AnyOutlet for Outlet<M> {
         self.waiting.get().then(|| self.capacity.get() as usize)
     }
 
-    fn credits(&self, now: u64) -> (usize, usize) {
-        (self.back_before(now), self.capacity.get() as usize)
+    fn credits(&self, now: u64) -> (usize, usize, usize) {
+        let (back, travelling) = self.back_before(now);
+        (back, travelling, self.capacity.get() as usize)
     }
 }
 

@@ -319,12 +319,21 @@ impl<'a> Worker<'a> {
             messages: inbox.as_ref().map(|inbox| inbox.level(link.sender, time)),
             credits: outlet.as_ref().map(|outlet| outlet.credits(time)),
         });
+        let levels: Vec<Level> = levels.collect();
+        let mut standstill = self.standstill();
+        for (state, level) in standstill.links.iter_mut().zip(&levels) {
+            // What is on its way is known at once on one thread, and after a window on another: whether it was waited for
+            // before must not show.
+            state.idle = state.idle.filter(|(queued, _)| *queued == 0);
+            let (credits, travelling, _) = level.credits.unwrap_or_default();
+            state.starved = state.starved.filter(|_| credits + travelling == 0);
+        }
         LookPart {
             of: self.plan.partition.threads,
             time,
             shown: self.viewers.iter().map(|(&index, viewer)| (index, viewer())).collect(),
-            levels: levels.collect(),
-            standstill: self.standstill(),
+            levels,
+            standstill,
         }
     }
 

@@ -16,7 +16,7 @@ use counterpoint_host_model::functional::Found;
 use counterpoint_ptx::functional::DEFAULT_LIMIT;
 use counterpoint_simulation::application::SEPARATOR;
 use counterpoint_simulation::run::{
-    Check, LAUNCH_ROWS, Progress, RunError, RunRequest, RunSummary, run_watched,
+    Check, LAUNCH_ROWS, Progress, RunErrors, RunRequest, RunSummary, run_watched,
 };
 use counterpoint_simulation::verify::Verdict;
 
@@ -341,7 +341,7 @@ pub(super) fn simulate(
     bar: bool,
     registry: &Arc<Registry>,
     console: &mut Console<'_>,
-) -> io::Result<Result<RunSummary, Vec<RunError>>> {
+) -> io::Result<Result<RunSummary, RunErrors>> {
     let watched = Progress::interrupted_by(Arc::clone(&console.interrupt))
         .abandoned_by(Arc::clone(&console.abandon))
         .listening_by(Arc::clone(&console.listens));
