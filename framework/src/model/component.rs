@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::context::{Context, Resources};
 use super::counters::{self, CounterName};
+use super::logs::Logs;
 use super::params::Params;
 use super::ports::Ports;
 use super::slots::{Equipment, Gear};
@@ -75,6 +76,8 @@ pub struct Environment {
     pub recording: Recording,
     /// Components say what samples of them are of: only a run that takes samples needs it.
     pub sampled: bool,
+    /// Which components log; without it the level is what `tracing` lets through when the run begins.
+    pub logs: Option<Arc<Logs>>,
     /// Seed of all random numbers; each component draws from a stream of its own.
     pub seed: u64,
 }

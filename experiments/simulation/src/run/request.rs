@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use counterpoint_framework::kernel::{Islands, RunOptions, Sharing, SnapshotTimes, Watchdog};
+use counterpoint_framework::model::Logs;
 use counterpoint_framework::telemetry::Recording;
 use counterpoint_framework::telemetry::sinks::stats::Shown;
 use counterpoint_framework::time::SimTime;
@@ -77,6 +78,8 @@ pub struct RunRequest {
     /// Names of buffers of which every write to their memory is noted, on host and device, in a run with time. Runtimes have buffers
     /// of their own.
     pub watch: Vec<String>,
+    /// Which components log; without it they log what `tracing` lets through.
+    pub logs: Option<Logs>,
     /// Seed of all random numbers.
     pub seed: u64,
     /// Wall-clock time after which a component that does not come back is named; `None` for never.
@@ -116,6 +119,7 @@ impl RunRequest {
             host_seconds: false,
             series: None,
             watch: Vec::new(),
+            logs: None,
             seed: 0,
             watchdog: Watchdog::default().after,
             folder: std::env::current_dir().unwrap_or_default(),

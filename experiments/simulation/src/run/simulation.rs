@@ -109,6 +109,10 @@ pub fn start_watched(
     let (machine, application, loaded) = load(request, registry)?;
     feasible(request, registry, &machine, &loaded)?;
     memory::suffices(&loaded.application)?;
+    if let Some(logs) = &request.logs {
+        let paths = machine.machine.instances.iter().map(|one| one.path.as_str());
+        logs.check(paths).map_err(|problem| RunErrors::usage(format!("--log: {problem}")))?;
+    }
     let machine = Arc::new(machine);
     let created = write_inputs(&loaded)?;
     progress.listen();
