@@ -104,7 +104,7 @@ fn misfit(folder: &Path, does: &str) -> RunRequest {
 fn run_misfit(folder: &Path, does: &str) -> RunSummary {
     match run(&misfit(folder, does), &kinds(), &Progress::default()) {
         Ok(summary) => summary,
-        Err(errors) => panic!("{}", errors.iter().map(ToString::to_string).collect::<String>()),
+        Err(errors) => panic!("{errors}"),
     }
 }
 

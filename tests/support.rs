@@ -73,8 +73,7 @@ pub fn attempt(request: &RunRequest) -> Result<RunSummary, String> {
 
 /// The same with components, policies and runtimes of one's own.
 pub fn attempt_with(request: &RunRequest, registry: Registry) -> Result<RunSummary, String> {
-    let told = |errors: Vec<_>| errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
-    run(request, &Arc::new(registry), &Progress::default()).map_err(told)
+    run(request, &Arc::new(registry), &Progress::default()).map_err(|errors| errors.to_string())
 }
 
 /// The reason why a run does not begin.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use counterpoint_framework::model::Registry;
 use counterpoint_simulation::cpu_time::cpu_seconds;
-use counterpoint_simulation::run::{RunError, RunRequest};
+use counterpoint_simulation::run::{RunErrors, RunRequest};
 
 use crate::validation::verified;
 
@@ -53,7 +53,7 @@ impl Speed {
         application: &str,
         folder: &Path,
         registry: &Arc<Registry>,
-    ) -> Result<Self, Vec<RunError>> {
+    ) -> Result<Self, RunErrors> {
         let request = RunRequest { folder: PathBuf::from(folder), ..RunRequest::new(machine, application) };
         let mut speed = Speed::default();
         // Where the system gives no processor seconds, a few must do.

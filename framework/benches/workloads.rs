@@ -61,6 +61,7 @@ where
             }),
             finish: Box::new(move || Box::new(result.get())),
             sampler: None,
+            viewer: None,
         }
     });
     let (path, clock) = (format!("p[{number}]"), clocks.of(number));

@@ -447,6 +447,7 @@ impl<'a> Driver<'a> {
         let is_kernel = |launch: &Launch| !matches!(launch.precedence, Precedence::Helper(_));
         let is_launch = matches!(&work, Work::Launch(launch) if is_kernel(launch));
         self.commands.insert(id, Issued { bytes, is_launch });
+        self.sim.debug(|| format!("sends command {} on stream {stream}", id.0));
         let message = BusMessage::Command(Command { id, stream, work, title });
         self.io.devices.tx.send(DeviceMessage { device, message }).await;
         id

@@ -223,6 +223,7 @@ impl Component for HostMemory {
                     }
                 };
                 sim.stats.cpu_accesses.add(1);
+                sim.trace(|| format!("access of the CPU to {bytes} bytes"));
                 sim.stats.cpu_bytes.add(bytes);
                 permit.send_after(self.transfer(now, bytes), reply);
                 if let Some((address, bytes)) = written {
@@ -252,6 +253,7 @@ impl Component for HostMemory {
                     other => return Err(Fault::new(format!("device {device} sent {other:?} to memory"))),
                 };
                 sim.stats.device_accesses.add(1);
+                sim.trace(|| format!("access of device {device} to {bytes} bytes"));
                 sim.stats.device_bytes.add(bytes);
                 permit.send_after(self.transfer(sim.now(), bytes), DeviceMessage { device, message });
             }

@@ -56,6 +56,7 @@ impl Component for RootComplex {
                         Some(permit) => {
                             if let Some(DeviceMessage { message, .. }) = socket.rx.try_recv() {
                                 sim.stats.downstream.add(1);
+                                sim.trace(|| format!("passes a message to device {device}"));
                                 permit.send(message);
                             }
                         }
@@ -77,6 +78,7 @@ impl Component for RootComplex {
                     Some(permit) => {
                         if let Some(message) = bus.rx.try_recv() {
                             sim.stats.upstream.add(1);
+                            sim.trace(|| format!("passes a message of device {device}"));
                             permit.send(DeviceMessage { device: device as u32, message });
                         }
                     }

@@ -1,11 +1,18 @@
 //! A run of an application on a machine: loading both, simulating, checking and writing what came out.
+//!
+//! [`run`] does all of it. [`start`] gives a [`Simulation`] that goes as far as it is told to and is looked at in between; its
+//! end gives the same [`RunSummary`].
 
+mod choices;
+mod conclude;
 mod context;
+mod errors;
 mod feasible;
 mod forecast;
 mod functional;
 mod inputs;
 mod loading;
+mod look;
 mod manifest;
 mod memory;
 mod page_races;
@@ -15,40 +22,39 @@ mod request;
 mod simulation;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
-use counterpoint_framework::kernel::{Cut, Outcome, RunOptions, SnapshotTimes, Stuck, Watchdog};
+pub use counterpoint_framework::kernel::State;
+use counterpoint_framework::kernel::{Cut, RunOptions, Stuck};
 use counterpoint_framework::model::{Environment, Registry};
 use counterpoint_framework::telemetry::Curve;
-use counterpoint_framework::time::{Hertz, SimTime};
 use counterpoint_framework::topology::{self, Machine, RunReport};
 use counterpoint_host_model::functional::{Found, Launched};
-use counterpoint_protocols::preload::Contents;
 use counterpoint_protocols::write_log::Written;
 use counterpoint_ptx::functional::Options;
 
-use crate::cpu_time::cpu_seconds;
-use crate::curves::curves;
-use crate::hashes::{Hashed, Hashes};
-use crate::launches::{LaunchTime, launches};
-use crate::output::{Folder, RECORDS, WriteError};
-use crate::summary::{Figures, Phase, phases};
+use crate::hashes::Hashes;
+use crate::launches::LaunchTime;
+use crate::output::WriteError;
+use crate::summary::{Figures, Phase};
 use crate::together::Together;
 use crate::verify::Verdict;
 use crate::waits::Waits;
 
-use context::{RunContext, lacks, weigh};
+use context::weigh;
+pub use errors::{Cause, CausePlace, RunError, RunErrors};
 pub use feasible::feasible;
 pub use forecast::Forecast;
 pub use inputs::write_inputs;
 use loading::load;
 pub use loading::{load_application, load_machine};
+pub use look::{Condition, Look};
 pub use progress::{Progress, Snapshot};
-pub use request::{LAUNCH_ROWS, RunError, RunRequest};
-use simulation::{Ended, Simulation};
+pub use request::{LAUNCH_ROWS, RunRequest};
+pub use simulation::{Simulation, start, start_watched};
 
 /// A buffer that was looked at.
 #[derive(Clone, Debug)]
@@ -130,7 +136,8 @@ impl RunSummary {
     }
 }
 
-/// Runs an application on a machine. Whoever watches does it through `progress`; what the watchdog says goes to the log.
+/// Runs an application on a machine: [`start`] and [`Simulation::finish`]. Whoever watches does it through `progress`; what
+/// the watchdog says goes to the log.
 ///
 /// # Errors
 /// When the run cannot begin. A run that ends badly, or whose results cannot be written, is a summary.
@@ -138,9 +145,8 @@ pub fn run(
     request: &RunRequest,
     registry: &Arc<Registry>,
     progress: &Progress,
-) -> Result<RunSummary, Vec<RunError>> {
-    let log = Watchdog::default().report;
-    run_watched(request, registry, progress, &mut |stuck| log(stuck))
+) -> Result<RunSummary, RunErrors> {
+    Ok(start_watched(request, registry, progress)?.finish())
 }
 
 /// Like [`run`], with someone who listens to the watchdog, on the thread that calls.
@@ -152,162 +158,17 @@ pub fn run_watched(
     registry: &Arc<Registry>,
     progress: &Progress,
     alarm: &mut dyn FnMut(Stuck),
-) -> Result<RunSummary, Vec<RunError>> {
-    let (machine, path, loaded) = load(request, registry)?;
-    feasible(request, registry, &machine, &loaded)?;
-    memory::suffices(&loaded.application).map_err(|error| vec![error])?;
-    let machine = Arc::new(machine);
-    let one = |error: WriteError| vec![RunError::Write(error)];
-    let created = write_inputs(&loaded).map_err(one)?;
-    progress.listen();
-    let is_other = |folder: &Path| manifest::is_other(folder, request, &path);
-    let create = |out: &PathBuf| match request.beside_others {
-        true => Folder::create_beside(out, &loaded.outputs, is_other),
-        false => Folder::create(out, &loaded.outputs),
-    };
-    let folder = request.out.as_ref().map(create).transpose();
-    let folder = folder.map_err(one)?;
-
-    let functional = Options {
-        limit: request.instruction_limit,
-        racecheck: request.racecheck,
-        interrupt: progress.interrupt_flag(),
-        ..Options::default()
-    };
-    // Devices that are too small are not filled first.
-    let asks = request.functional || loaded.application.preloads();
-    let lacking = if asks { lacks(request, registry, &machine, &loaded) } else { None };
-    let preloaded = lacking.map_or_else(|| functional::preload(&loaded, functional.clone()), Err);
-    let nothing = Contents::new();
-    let contents = preloaded.as_ref().unwrap_or(&nothing);
-    let weights = match request.functional {
-        true => None,
-        false => weigh(request, registry, &machine, &loaded, contents, progress.interrupt_flag()),
-    };
-    let RunContext { program, journal, disk, meter, page_log, write_log, environment } =
-        RunContext::new(request, &loaded, contents);
-    let options = RunOptions {
-        threads: request.threads.max(1),
-        sharing: request.sharing,
-        islands: request.islands,
-        weights,
-        stop_at: request.stop_at,
-        hash: request.hash,
-        snapshots: request.snapshots,
-        samples: request.series.map(|every| SnapshotTimes { from: SimTime::ZERO, every }),
-        livelock_after: request.livelock_after,
-        interrupt: progress.interrupt_flag(),
-        clock: progress.clock(),
-        ..RunOptions::default()
-    };
-    progress.begin(&program, &journal, &meter);
-    let (begun, cpu_before) = (Instant::now(), cpu_seconds());
-    let watchdog =
-        Watchdog { after: request.watchdog, abandon: progress.abandon_flag(), ..Watchdog::default() };
-    let simulation =
-        Simulation { machine: Arc::clone(&machine), registry: Arc::clone(registry), environment };
-    let (mut launched, mut found, mut race_checked) = (None, Vec::new(), None);
-    let (report, missing) = if let Err(outcome) = &preloaded {
-        launched = request.functional.then(Vec::new);
-        (functional::report(outcome.clone(), Vec::new()), [].as_slice())
-    } else if request.functional {
-        let ran = functional::run(
-            &loaded,
-            contents.clone(),
-            (&journal, &meter, &disk),
-            functional,
-            request.launch_rows,
-        );
-        (launched, found) = (Some(ran.launched), ran.found);
-        (ran.report, [].as_slice())
-    } else {
-        match simulation.run(options, watchdog, alarm) {
-            Ended::ByItself(report) => {
-                if let Some(log) = page_log {
-                    let noted = log.take();
-                    race_checked = Some(noted.launches.len());
-                    found = page_races::races(&program, &noted);
-                }
-                (report, [].as_slice())
-            }
-            Ended::LeftBehind(report) => (report, RECORDS),
-        }
-    };
-    let (wall, cpu_seconds) = (begun.elapsed(), cpu_seconds() - cpu_before);
-    progress.end();
-
-    let writes = write_log.map(|log| log.take());
-    let partial = !matches!(report.outcome, Outcome::Finished(_));
-    let end = report.outcome.time();
-    let waits = Waits::new(&report.trace.spans, end);
-    let curves =
-        report.series.as_ref().map(|series| curves(&machine.machine, series, end)).unwrap_or_default();
-    let checks = record::checks(&loaded, &program, &journal, partial);
-    let (outputs, unwritten) = match &folder {
-        Some(folder) => {
-            let facts = record::Facts {
-                request,
-                machine: &machine,
-                application: &path,
-                loaded: &loaded,
-                report: &report,
-                curves: &curves,
-                waits: &waits,
-                checks: &checks,
-                found: &found,
-                writes: writes.as_deref(),
-                partial,
-                missing,
-                wall,
-            };
-            record::write(folder, &facts, &disk)
-        }
-        None => Default::default(),
-    };
-    Ok(RunSummary {
-        machine: machine.machine.name.clone(),
-        application: program.name.clone(),
-        kinds: machine.machine.instances.iter().map(|one| (one.path.clone(), one.kind.clone())).collect(),
-        partial,
-        missing,
-        results: record::results(&loaded, &disk),
-        checks,
-        hashes: Hashes {
-            outcome: report.outcome.to_string().lines().next().unwrap_or_default().to_owned(),
-            components: machine.machine.processes().map(hashed).collect(),
-            snapshots: report.snapshots.clone(),
-        },
-        phases: phases(&report.trace.spans),
-        launches: launches(&machine.machine, &report.trace.spans),
-        together: Together::of(&program, &report.trace.spans),
-        figures: match &launched {
-            Some(launches) => functional::figures(launches),
-            None => Figures::new(&machine.machine, &report),
-        },
-        waits,
-        curves,
-        found,
-        race_checked,
-        writes: writes.unwrap_or_default(),
-        launched,
-        threads: report.crew.fewer(request.threads).or_else(|| report.crew.asleep()),
-        report,
-        created,
-        outputs,
-        unwritten,
-        folder: folder.map(|folder| folder.path().to_owned()),
-        wall,
-        cpu_seconds,
-    })
+) -> Result<RunSummary, RunErrors> {
+    Ok(start_watched(request, registry, progress)?.finish_watched(alarm))
 }
 
 /// How a run would cut the machine.
 ///
 /// # Errors
 /// When the run could not begin.
-pub fn cut(request: &RunRequest, registry: &Arc<Registry>) -> Result<(Machine, Cut), Vec<RunError>> {
+pub fn cut(request: &RunRequest, registry: &Arc<Registry>) -> Result<(Machine, Cut), RunErrors> {
     let (machine, weights) = if request.application.is_empty() {
-        (load_machine(request, registry).map_err(|error| vec![error])?, None)
+        (load_machine(request, registry)?, None)
     } else {
         let (machine, _, loaded) = load(request, registry)?;
         let contents = functional::preload(&loaded, Options::default()).unwrap_or_default();
@@ -318,8 +179,4 @@ pub fn cut(request: &RunRequest, registry: &Arc<Registry>) -> Result<(Machine, C
     let options = RunOptions { threads, sharing, islands, weights, ..RunOptions::default() };
     let cut = topology::build(&machine.machine, registry, &Environment::default()).cut(&options);
     Ok((machine.machine, cut))
-}
-
-fn hashed((path, clock): (String, Hertz)) -> Hashed {
-    Hashed { path, hertz: clock.get() }
 }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use counterpoint_framework::kernel::Outcome;
 use counterpoint_framework::model::Registry;
 use counterpoint_simulation::output::WriteError;
-use counterpoint_simulation::run::{Progress, RunError, RunRequest, RunSummary, run};
+use counterpoint_simulation::run::{Progress, RunError, RunErrors, RunRequest, RunSummary, run};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
@@ -104,7 +104,7 @@ pub struct Ran {
 #[derive(Debug)]
 pub enum StudyError {
     /// Points whose machine or application is wrong; nothing was run.
-    Points(Vec<RunError>),
+    Points(RunErrors),
     /// Its folder.
     Write(WriteError),
 }
@@ -190,7 +190,7 @@ fn keys(study: &Study, registry: &Arc<Registry>) -> Result<Vec<PointKey>, StudyE
             }
         }
     }
-    if problems.is_empty() { Ok(keys) } else { Err(StudyError::Points(problems)) }
+    if problems.is_empty() { Ok(keys) } else { Err(StudyError::Points(problems.into_iter().collect())) }
 }
 
 /// A run, and the points that it is for.

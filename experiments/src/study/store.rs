@@ -13,7 +13,7 @@ use counterpoint_framework::model::Registry;
 use counterpoint_framework::telemetry::Level;
 use counterpoint_framework::topology::resolve_plain;
 use counterpoint_simulation::output::{WriteError, remove_halves};
-use counterpoint_simulation::run::{RunError, RunRequest, load_application, load_machine, write_inputs};
+use counterpoint_simulation::run::{RunErrors, RunRequest, load_application, load_machine, write_inputs};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -53,7 +53,7 @@ impl PointKey {
     ///
     /// # Errors
     /// Everything that is wrong with its machine and its application, and files that cannot be written.
-    pub fn new(request: &RunRequest, registry: &Registry) -> Result<Self, Vec<RunError>> {
+    pub fn new(request: &RunRequest, registry: &Registry) -> Result<Self, RunErrors> {
         let (machine, application) = (load_machine(request, registry), load_application(request, registry));
         let (machine, application) = match (machine, application) {
             (Ok(machine), Ok((_, application))) => (machine, application),
@@ -61,7 +61,7 @@ impl PointKey {
                 return Err(machine.err().into_iter().chain(application.err()).collect());
             }
         };
-        write_inputs(&application).map_err(|error| vec![error.into()])?;
+        write_inputs(&application)?;
         let mut hasher = Sha256::new();
         let mut part = |name: &str, bytes: &[u8]| {
             hasher.update(format!("{name} {}\n", bytes.len()));
@@ -81,7 +81,7 @@ impl PointKey {
             part(name, &value.to_le_bytes());
         }
         for file in application.files() {
-            let read = |error| vec![WriteError { path: file.place.clone(), error }.into()];
+            let read = |error| WriteError { path: file.place.clone(), error };
             // By the name that the application has for it: the same in the program and wherever else the application is.
             part(&file.name, &file.contents().map_err(read)?);
         }

@@ -8,7 +8,7 @@ use counterpoint_framework::model::{Registry, StatRow, StatValue};
 use counterpoint_framework::time::SimTime;
 use counterpoint_framework::topology::Machine;
 use counterpoint_simulation::launches::{attribute, is_launch};
-use counterpoint_simulation::run::{Progress, RunError, RunSummary, load_machine, run};
+use counterpoint_simulation::run::{Progress, RunErrors, RunSummary, load_machine, run};
 use serde::Deserialize;
 
 use super::{request, verified};
@@ -85,16 +85,16 @@ pub fn kernel(
     kernel: &Kernel,
     folder: &Path,
     registry: &Arc<Registry>,
-) -> Result<KernelRun, Vec<RunError>> {
+) -> Result<KernelRun, RunErrors> {
     let mut sets = kernel.sets.clone();
     if kernel.warm > 0 {
         sets.push(format!("app.launches={}", kernel.warm + 1));
     }
     let request = request(machine, &kernel.application, &sets, folder);
-    let loaded = load_machine(&request, registry).map_err(|error| vec![error])?.machine;
+    let loaded = load_machine(&request, registry)?.machine;
     let whole = verified(&request, registry)?;
     let ends = ends(&whole);
-    let upto = |launches: usize| -> Result<(BTreeMap<&'static str, u64>, f64), Vec<RunError>> {
+    let upto = |launches: usize| -> Result<(BTreeMap<&'static str, u64>, f64), RunErrors> {
         let Some(end) = launches.checked_sub(1).and_then(|last| ends.get(last)) else {
             return Ok((BTreeMap::new(), 0.0));
         };

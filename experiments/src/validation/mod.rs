@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use counterpoint_framework::model::Registry;
-use counterpoint_simulation::run::{Progress, RunError, RunRequest, RunSummary, run};
+use counterpoint_simulation::run::{Progress, RunError, RunErrors, RunRequest, RunSummary, run};
 
 pub use figures::{Kernel, KernelRun, QUANTITIES, Quantity, kernel};
 pub use measured::{Machine, Measured};
@@ -103,7 +103,7 @@ pub fn validate(
     measured: &Measured,
     folder: &Path,
     registry: &Arc<Registry>,
-) -> Result<Validation, Vec<RunError>> {
+) -> Result<Validation, RunErrors> {
     let mut validation = Validation::default();
     for machine in &measured.machines {
         let row = |of: &str, quantity: &str, (ours, theirs), limit, cause: Option<&String>| Row {
@@ -159,11 +159,11 @@ fn request(machine: &str, application: &str, sets: &[String], folder: &Path) -> 
 }
 
 /// Runs to the end, with results as expected.
-pub(crate) fn verified(request: &RunRequest, registry: &Arc<Registry>) -> Result<RunSummary, Vec<RunError>> {
+pub(crate) fn verified(request: &RunRequest, registry: &Arc<Registry>) -> Result<RunSummary, RunErrors> {
     let summary = run(request, registry, &Progress::default())?;
     if summary.is_good() {
         return Ok(summary);
     }
     let ending = format!("{} on {}: {}", request.application, request.machine, summary.ending());
-    Err(vec![RunError::Usage(format!("{ending}; its results are not as expected"))])
+    Err(RunError::Usage(format!("{ending}; its results are not as expected")).into())
 }

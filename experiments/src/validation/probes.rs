@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use counterpoint_framework::model::Registry;
-use counterpoint_simulation::run::RunError;
+use counterpoint_simulation::run::RunErrors;
 
 use super::{request, verified};
 
@@ -76,7 +76,7 @@ fn cycles(
     probe: &Probe,
     folder: &Path,
     registry: &Arc<Registry>,
-) -> Result<Vec<u32>, Vec<RunError>> {
+) -> Result<Vec<u32>, RunErrors> {
     let own = probe.sets.iter().map(|&set| set.to_owned());
     let sets: Vec<String> = sets.iter().cloned().chain(own).collect();
     let summary = verified(&request(machine, probe.application, &sets, folder), registry)?;
@@ -94,7 +94,7 @@ pub fn latencies(
     sets: &[String],
     folder: &Path,
     registry: &Arc<Registry>,
-) -> Result<Vec<(&'static str, f64)>, Vec<RunError>> {
+) -> Result<Vec<(&'static str, f64)>, RunErrors> {
     let mut latencies = Vec::new();
     for probe in &PROBES {
         let cycles = cycles(machine, sets, probe, folder, registry)?;

@@ -101,6 +101,9 @@
 //! [`components!`](crate::components) list declares the file and registers the component in it. Policies, runtimes and other
 //! variants that a parameter chooses from are in [`variants!`](crate::variants) lists.
 //!
+//! [`Context::debug`](crate::model::Context::debug) and [`Context::trace`](crate::model::Context::trace) write lines to the
+//! log, with time and path: the first for what happens rarely, the second for every message or command.
+//!
 //! Three rules hold for all components.
 //!
 //! - **Only messages.** A component knows of others only through its ports. No globals, no shared cells.

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use super::pace::{Mode, PERIOD, Pace};
 use super::parallel::{Exchange, Report};
+use super::reins::Reins;
 use super::simulation::{Part, Plan, Sharing};
-use super::worker::Worker;
+use super::worker::{Passed, Worker};
 
 /// Windows after which [`Sharing::InTurns`] changes.
 const TURN: u32 = 5;
@@ -112,25 +113,27 @@ pub(super) fn follow<'a>(
             });
             worker = back?.0;
             meter.spent(&mut exchange);
-        } else if worker.window(&all) {
+        } else if worker.window(&all) == Passed::Over {
             return Some(worker.finish());
         }
     }
 }
 
-/// Runs the first share to the end of the run, and decides who runs the others. The result has the parts of the shares
+/// Runs the first share to the end of the run, as far as the reins let it, and decides who runs the others. The result has the parts of the shares
 /// that this thread ran last, and the wall-clock time for which it ran all.
 pub(super) fn lead<'a>(
     plan: &Plan,
     worker: Worker<'a>,
     mut exchange: Exchange,
     berths: &Berths<'a>,
+    reins: &mut Reins,
 ) -> (Vec<Part>, Duration) {
     let _dismissal = Dismissal(berths);
     let mut lead = Lead::new(plan.options.sharing, plan.partition.threads);
     let mut workers = vec![worker];
     loop {
         let mut all = workers.iter_mut().map(Worker::report).fold(Report::default(), Report::join);
+        reins.sign(&mut all);
         if workers.len() == 1 {
             lead.sign(&mut all, &mut exchange);
             all = exchange.swap(all);
@@ -148,12 +151,14 @@ pub(super) fn lead<'a>(
             lead.takes(&mut exchange, all.work);
         }
         // Every share must run its window, and all come to the same end.
-        let mut over = false;
+        let mut passed = Passed::On;
         for worker in &mut workers {
-            over |= worker.window(&all);
+            passed = worker.window(&all);
         }
-        if over {
-            return (workers.into_iter().map(Worker::finish).collect(), lead.alone());
+        match passed {
+            Passed::Over => return (workers.into_iter().map(Worker::finish).collect(), lead.alone()),
+            Passed::Held => lead.paused(reins.wait()),
+            Passed::On => {}
         }
         if workers.len() > 1 && lead.returns(&mut exchange, work) {
             for (berth, worker) in berths.0.iter().zip(workers.drain(1..)) {
@@ -248,6 +253,12 @@ impl Lead {
             self.taken = None;
         }
         returns
+    }
+
+    /// The run was held for this long: that was no time in which a thread had no core.
+    fn paused(&mut self, pause: Duration) {
+        self.begun += pause;
+        self.taken = self.taken.map(|taken| taken + pause);
     }
 
     /// How long all shares have been here.

@@ -187,6 +187,23 @@ impl<M> Inbox<M> {
             (first.map_or(0, |_| 1 + times.count()), first)
         })
     }
+
+    /// Messages of a sender that arrived before `now`, those on their way, and when the oldest of the first arrived.
+    pub(crate) fn level(&self, sender: u32, now: u64) -> (usize, usize, Option<u64>) {
+        self.queue.with(|queue| {
+            let own = queue.iter().filter(|arrival| arrival.sender == sender);
+            let (mut waiting, mut travelling, mut oldest) = (0, 0, None);
+            for arrival in own {
+                if arrival.time < now {
+                    waiting += 1;
+                    oldest = oldest.or(Some(arrival.time));
+                } else {
+                    travelling += 1;
+                }
+            }
+            (waiting, travelling, oldest)
+        })
+    }
 }
 
 /// The sending end of a link, with its credits.
@@ -308,6 +325,14 @@ impl<M> Outlet<M> {
     #[inline(never)]
     fn make_room(&self) {
         self.available(self.owner.ps());
+    }
+
+    /// Credits that were back before `now`, counted or not, and those on their way.
+    pub(crate) fn back_before(&self, now: u64) -> (usize, usize) {
+        self.returning.with(|returning| {
+            let back = returning.iter().take_while(|&&time| time < now).count();
+            (self.available.get() as usize + back, returning.len() - back)
+        })
     }
 
     /// When the next credit comes back.

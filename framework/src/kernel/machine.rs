@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::island::{Body, Cost, SPAN};
 use super::link::LinkOptions;
+use super::look::Viewer;
 use super::outcome::Fault;
 use super::partition::{Cut, Partition};
 use super::samples::Sampler;
@@ -30,6 +31,16 @@ pub struct Endpoint {
     pub index: Option<u32>,
 }
 
+impl Endpoint {
+    /// The port with its index, such as `out[2]`.
+    pub fn name(&self) -> String {
+        match self.index {
+            Some(index) => format!("{}[{index}]", self.port),
+            None => self.port.clone(),
+        }
+    }
+}
+
 /// A directed link.
 #[derive(Clone, Debug)]
 pub struct LinkSpec {
@@ -51,6 +62,8 @@ pub struct Started {
     pub finish: Box<dyn FnOnce() -> Box<dyn std::any::Any + Send>>,
     /// What it has counted, for those who sample the run.
     pub sampler: Option<Sampler>,
+    /// What it shows of itself, for those who hold the run.
+    pub viewer: Option<Viewer>,
 }
 
 /// Starts a process: takes its ports from the wiring and builds its body. What it builds may go to another thread between
@@ -89,6 +102,7 @@ impl ProcessSpec {
             body: Box::pin(body(wiring)),
             finish: Box::new(|| Box::new(())),
             sampler: None,
+            viewer: None,
         });
         ProcessSpec { path: path.into(), clock, daemon, weight: DEFAULT_WEIGHT, link_weight: 0, start }
     }

@@ -235,38 +235,46 @@ impl fmt::Display for Hang {
             }
             writeln!(f, "{first}")?;
         }
-        for process in &self.blocked {
-            if process.busy {
-                writeln!(f, "  {} has begun work that it has not finished", process.path)?;
+        self.blocked.iter().try_for_each(|process| write_waits(f, self.time, process, self.passing))
+    }
+}
+
+/// What a process waits for at a time, a line each.
+pub(super) fn write_waits(
+    f: &mut fmt::Formatter<'_>,
+    time: SimTime,
+    process: &Blocked,
+    passing: bool,
+) -> fmt::Result {
+    if process.busy {
+        writeln!(f, "  {} has begun work that it has not finished", process.path)?;
+    }
+    for reason in &process.reasons {
+        writeln!(f, "  {}: {reason}", process.path)?;
+    }
+    if process.waits.is_empty() {
+        let what = if passing { "time to pass" } else { "nothing that a port could bring" };
+        writeln!(f, "  {} waits for {what}", process.path)?;
+    }
+    for wait in &process.waits {
+        let peers = wait.peers.join(", ");
+        match wait.kind {
+            WaitKind::Credit => {
+                write!(f, "  {}.{} waits for a credit from {peers}", process.path, wait.port)?
             }
-            for reason in &process.reasons {
-                writeln!(f, "  {}: {reason}", process.path)?;
-            }
-            if process.waits.is_empty() {
-                let what = if self.passing { "time to pass" } else { "nothing that a port could bring" };
-                writeln!(f, "  {} waits for {what}", process.path)?;
-            }
-            for wait in &process.waits {
-                let peers = wait.peers.join(", ");
-                match wait.kind {
-                    WaitKind::Credit => {
-                        write!(f, "  {}.{} waits for a credit from {peers}", process.path, wait.port)?
-                    }
-                    WaitKind::Message => {
-                        write!(f, "  {}.{} waits for a message from {peers}", process.path, wait.port)?;
-                    }
-                }
-                if let Some(capacity) = wait.capacity {
-                    write!(f, " ({} of {capacity} messages in flight or queued", wait.queued)?;
-                    if let Some(oldest) = wait.oldest {
-                        let age = self.time.saturating_sub(oldest);
-                        write!(f, ", the oldest arrived at {oldest}, {age} ago")?;
-                    }
-                    write!(f, ")")?;
-                }
-                writeln!(f)?;
+            WaitKind::Message => {
+                write!(f, "  {}.{} waits for a message from {peers}", process.path, wait.port)?;
             }
         }
-        Ok(())
+        if let Some(capacity) = wait.capacity {
+            write!(f, " ({} of {capacity} messages in flight or queued", wait.queued)?;
+            if let Some(oldest) = wait.oldest {
+                let age = time.saturating_sub(oldest);
+                write!(f, ", the oldest arrived at {oldest}, {age} ago")?;
+            }
+            write!(f, ")")?;
+        }
+        writeln!(f)?;
     }
+    Ok(())
 }

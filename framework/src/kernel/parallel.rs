@@ -50,6 +50,10 @@ pub(crate) struct Report {
     pub(crate) account: bool,
     /// The first thread takes the shares of all others before it runs this window.
     pub(crate) gather: bool,
+    /// Nothing happens at or after this time until the first thread says otherwise.
+    pub(crate) hold: u64,
+    /// Every share shows what there is to see of it.
+    pub(crate) look: bool,
 }
 
 impl Default for Report {
@@ -67,6 +71,8 @@ impl Default for Report {
             work: 0,
             account: false,
             gather: false,
+            hold: u64::MAX,
+            look: false,
         }
     }
 }
@@ -87,23 +93,41 @@ impl Report {
             work: self.work + other.work,
             account: self.account || other.account,
             gather: self.gather || other.gather,
+            hold: self.hold.min(other.hold),
+            look: self.look || other.look,
         }
     }
 
     fn words(self) -> [u64; WORDS] {
-        let flags = [self.ran, self.mail, self.interrupted, self.account, self.gather];
+        let flags = [self.ran, self.mail, self.interrupted, self.account, self.gather, self.look];
         let flags = flags.iter().rev().fold(0, |word, &flag| word << 1 | u64::from(flag));
-        [self.next, self.live, self.ended, self.failed, self.moved, self.spent, self.work, flags]
+        [self.next, self.live, self.ended, self.failed, self.moved, self.spent, self.work, self.hold, flags]
     }
 
-    fn from_words([next, live, ended, failed, moved, spent, work, flags]: [u64; WORDS]) -> Self {
-        let [ran, mail, interrupted, account, gather] = [1, 2, 4, 8, 16].map(|flag| flags & flag != 0);
-        Report { next, live, ended, failed, moved, ran, mail, interrupted, spent, work, account, gather }
+    fn from_words([next, live, ended, failed, moved, spent, work, hold, flags]: [u64; WORDS]) -> Self {
+        let [ran, mail, interrupted, account, gather, look] =
+            [1, 2, 4, 8, 16, 32].map(|flag| flags & flag != 0);
+        Report {
+            next,
+            live,
+            ended,
+            failed,
+            moved,
+            ran,
+            mail,
+            interrupted,
+            spent,
+            work,
+            account,
+            gather,
+            hold,
+            look,
+        }
     }
 }
 
 /// Words of a report.
-const WORDS: usize = 8;
+const WORDS: usize = 9;
 
 /// One thread's place at the board, on cache lines of its own.
 #[repr(align(128))]
@@ -282,12 +306,15 @@ mod tests {
                             ran: own == 0,
                             mail: window % 5 == own as u64,
                             gather: window % 7 == own as u64,
+                            hold: u64::MAX - 3 * window - own as u64,
+                            look: window % 11 == own as u64,
                             ..Report::default()
                         });
                         assert_eq!((all.next, all.moved, all.live), (3 * window, 3 * window + 2, 3));
                         assert_eq!((all.ran, all.mail, all.interrupted), (true, window % 5 < 3, false));
                         assert_eq!((all.spent, all.work), (15, 3 * window));
                         assert_eq!((all.account, all.gather), (false, window % 7 < 3));
+                        assert_eq!((all.hold, all.look), (u64::MAX - 3 * window - 2, window % 11 < 3));
                     }
                 });
             }

@@ -7,10 +7,12 @@ use std::time::Instant;
 
 use super::crew::{Berths, follow, lead};
 use super::island::Cost;
+use super::look::LookPart;
 use super::machine::{LinkSpec, Machine, ProcessSpec};
 use super::outcome::{Fault, Hang, Outcome};
 use super::parallel::Exchange;
 use super::partition::{Fewer, Islands, Partition};
+use super::reins::Reins;
 use super::remote::Notice;
 use super::samples::Sample;
 use super::snapshot::{Snapshot, SnapshotTimes, combine};
@@ -144,7 +146,17 @@ impl Machine {
     /// # Panics
     /// If a link names a port that its process has not taken, or joins ports of different message types. A process that
     /// panics while it runs ends the run with [`Outcome::Failed`] instead.
-    pub fn run(mut self, options: &RunOptions) -> Finished {
+    pub fn run(self, options: &RunOptions) -> Finished {
+        self.run_with(options, Reins::free(), None)
+    }
+
+    /// Runs the machine as far as the reins let it; what there is to see of it when it is held goes to `looks`.
+    pub(super) fn run_with(
+        mut self,
+        options: &RunOptions,
+        mut reins: Reins,
+        looks: Option<mpsc::Sender<LookPart>>,
+    ) -> Finished {
         self.weigh(options.weights.as_deref());
         // Affinity and quotas count; what other processes take of the cores shows while it runs.
         let cores = std::thread::available_parallelism().map_or(usize::MAX, usize::from);
@@ -161,6 +173,7 @@ impl Machine {
             crossings: Crossings::default(),
             pulses: (0..partition.threads).map(|_| Arc::default()).collect(),
             partition,
+            looks,
             options: options.clone(),
         };
         let mut shares: Vec<Vec<(usize, ProcessSpec)>> =
@@ -175,7 +188,7 @@ impl Machine {
         let (mut parts, alone) = std::thread::scope(|scope| {
             let mut shares = shares.into_iter().enumerate();
             let own = shares.next().zip(exchanges.next());
-            let (plan, berths) = (&plan, &berths);
+            let (plan, berths, reins) = (&plan, &berths, &mut reins);
             // The watchdog ends when this end of the channel is dropped, also if a worker panics.
             let (_running, ended) = mpsc::channel();
             scope.spawn(move || watch(&plan.options.watchdog, &plan.pulses, &plan.paths, &ended));
@@ -186,7 +199,7 @@ impl Machine {
                 })
                 .collect();
             let own = own.map(|((thread, share), exchange)| {
-                lead(plan, Worker::start(plan, thread, share), exchange, berths)
+                lead(plan, Worker::start(plan, thread, share), exchange, berths, reins)
             });
             let (mut parts, alone) = own.unwrap_or_default();
             parts.extend(others.into_iter().filter_map(|thread| match thread.join() {
@@ -195,7 +208,8 @@ impl Machine {
             }));
             (parts, alone)
         });
-        let alone = alone.as_secs_f64() / begun.elapsed().as_secs_f64().max(1e-9);
+        let ran = begun.elapsed().saturating_sub(reins.waited);
+        let alone = alone.as_secs_f64() / ran.as_secs_f64().max(1e-9);
         plan.combine(&mut parts, Crew { threads, fewer, alone })
     }
 }
@@ -215,6 +229,8 @@ pub(super) struct Plan {
     pub(super) crossings: Crossings,
     /// By thread.
     pub(super) pulses: Vec<Arc<Pulse>>,
+    /// Where a look at a held run goes.
+    pub(super) looks: Option<mpsc::Sender<LookPart>>,
     pub(super) options: RunOptions,
 }
 

@@ -81,10 +81,7 @@ fn add(
     capacity: Option<usize>,
     peer: &str,
 ) {
-    let port = match end.index {
-        Some(index) => format!("{}[{index}]", end.port),
-        None => end.port.clone(),
-    };
+    let port = end.name();
     if let Some(known) = waits.iter_mut().find(|known| known.port == port && known.kind == kind) {
         known.peers.push(peer.to_owned());
         return;

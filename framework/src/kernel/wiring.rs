@@ -66,6 +66,8 @@ pub(crate) trait AnyInbox {
     fn idle(&self) -> Option<Backlog>;
     /// What is here and on its way from one sender.
     fn backlog_of(&self, sender: u32) -> Backlog;
+    /// See [`Inbox::level`].
+    fn level(&self, sender: u32, now: u64) -> (usize, usize, Option<u64>);
 }
 
 impl<M: Message> AnyInbox for Inbox<M> {
@@ -95,6 +97,10 @@ impl<M: Message> AnyInbox for Inbox<M> {
     fn backlog_of(&self, sender: u32) -> Backlog {
         self.backlog(Some(sender))
     }
+
+    fn level(&self, sender: u32, now: u64) -> (usize, usize, Option<u64>) {
+        Inbox::level(self, sender, now)
+    }
 }
 
 /// A sending end whose message type is not known here.
@@ -103,6 +109,8 @@ pub(crate) trait AnyOutlet {
     fn connect_remote(self: Rc<Self>, link: &LinkSpec, figures: Figures, crossing: &Crossing<'_>) -> Side;
     /// How many credits there are in all, if the owner waits for one.
     fn starved(&self) -> Option<usize>;
+    /// Credits that were there before `now`, those on their way, and all.
+    fn credits(&self, now: u64) -> (usize, usize, usize);
 }
 
 fn travel(outlet: &Outlet<impl Message>, link: &LinkSpec) -> Travel {
@@ -141,6 +149,11 @@ impl<M: Message> AnyOutlet for Outlet<M> {
 
     fn starved(&self) -> Option<usize> {
         self.waiting.get().then(|| self.capacity.get() as usize)
+    }
+
+    fn credits(&self, now: u64) -> (usize, usize, usize) {
+        let (back, travelling) = self.back_before(now);
+        (back, travelling, self.capacity.get() as usize)
     }
 }
 

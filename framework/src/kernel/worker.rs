@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 use super::island::{Agenda, Ending, Island, IslandState};
 use super::livelock::LivelockGuard;
 use super::local::Local;
+use super::look::{Level, LookPart, Viewer};
 use super::machine::{Endpoint, ProcessSpec};
 use super::outcome::Fault;
 use super::parallel::Report;
@@ -35,6 +36,7 @@ pub(super) struct Worker<'a> {
     processes: BTreeMap<usize, Rc<Process>>,
     finish: Vec<(usize, Finish)>,
     samplers: BTreeMap<usize, Sampler>,
+    viewers: BTreeMap<usize, Viewer>,
     /// Per link its ends, where they are here.
     ends: Vec<Ends>,
     incoming: Vec<Option<Box<dyn Incoming>>>,
@@ -54,6 +56,17 @@ pub(super) struct Worker<'a> {
 }
 
 type Finish = Box<dyn FnOnce() -> Box<dyn Any + Send>>;
+
+/// How a window went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Passed {
+    /// Others follow.
+    On,
+    /// Nothing is left to happen before the time of the hold.
+    Held,
+    /// The run is over.
+    Over,
+}
 
 impl<'a> Worker<'a> {
     /// Starts the processes of a share and connects them.
@@ -75,6 +88,7 @@ impl<'a> Worker<'a> {
             processes: BTreeMap::new(),
             finish: Vec::new(),
             samplers: BTreeMap::new(),
+            viewers: BTreeMap::new(),
             ends: Vec::new(),
             incoming: (0..2 * crossing).map(|_| None).collect(),
             outgoing: vec![None; 2 * crossing],
@@ -133,6 +147,7 @@ impl<'a> Worker<'a> {
                 let started = (spec.start)(&mut wiring);
                 self.finish.push((index, started.finish));
                 self.samplers.extend(started.sampler.map(|sampler| (index, sampler)));
+                self.viewers.extend(started.viewer.map(|viewer| (index, viewer)));
                 island.add(process, started.body, spec.daemon);
             }
         }
@@ -194,8 +209,8 @@ impl<'a> Worker<'a> {
         self.own
     }
 
-    /// Runs the next window, unless the reports of all shares say that the run is over: then it is.
-    pub(super) fn window(&mut self, all: &Report) -> bool {
+    /// Runs the next window, unless the reports of all shares say that the run is over or held.
+    pub(super) fn window(&mut self, all: &Report) -> Passed {
         let plan = self.plan;
         for &other in &self.others {
             plan.notice(other, self.thread).take(&mut self.dirty);
@@ -205,9 +220,15 @@ impl<'a> Worker<'a> {
                 }
             }
         }
-        if all.mail && all.next >= self.guard.limit().min(self.stop_at) {
+        if all.look
+            && let Some(looks) = &plan.looks
+        {
+            // Whoever asked may have gone.
+            let _ = looks.send(self.look(all.hold));
+        }
+        if all.mail && all.next >= self.guard.limit().min(self.stop_at).min(all.hold) {
             // Whether that wakes anybody must be known before anything is judged.
-            return false;
+            return Passed::On;
         }
         self.own.ran = false;
         // Every share sees the same reports, so every share decides the same.
@@ -224,19 +245,24 @@ impl<'a> Worker<'a> {
                 NEVER => (Verdict::Stopped, self.stop_at),
                 _ => (Verdict::Done, ended),
             };
-            return true;
+            return Passed::Over;
         }
         if all.interrupted {
             self.end = (Verdict::Interrupted, all.next);
-            return true;
+            return Passed::Over;
+        }
+        // Where nothing more can happen, or all that counts has, the run goes to its end: its time is known already.
+        let hold = if all.next == NEVER || ended < all.hold { NEVER } else { all.hold };
+        if all.next >= hold {
+            return Passed::Held;
         }
         if self.thread == 0 {
             plan.options.clock.store(all.next, Ordering::Relaxed);
         }
         let limit = all.next.saturating_add(plan.window);
         let looks = self.recorder.limit().min(self.samples.limit());
-        self.run_islands(limit.min(horizon).min(looks).min(self.guard.limit()));
-        false
+        self.run_islands(limit.min(horizon).min(looks).min(self.guard.limit()).min(hold));
+        Passed::On
     }
 
     fn run_islands(&mut self, limit: u64) {
@@ -287,6 +313,30 @@ impl<'a> Worker<'a> {
         Part { verdict, time, failure, results, hashes, costs, snapshots, every, samples, standstill }
     }
 
+    /// What there is to see of this share when the run is held.
+    fn look(&self, time: u64) -> LookPart {
+        let levels = self.ends.iter().zip(&self.plan.links).map(|((outlet, inbox), link)| Level {
+            messages: inbox.as_ref().map(|inbox| inbox.level(link.sender, time)),
+            credits: outlet.as_ref().map(|outlet| outlet.credits(time)),
+        });
+        let levels: Vec<Level> = levels.collect();
+        let mut standstill = self.standstill();
+        for (state, level) in standstill.links.iter_mut().zip(&levels) {
+            // What is on its way is known at once on one thread, and after a window on another: whether it was waited for
+            // before must not show.
+            state.idle = state.idle.filter(|(queued, _)| *queued == 0);
+            let (credits, travelling, _) = level.credits.unwrap_or_default();
+            state.starved = state.starved.filter(|_| credits + travelling == 0);
+        }
+        LookPart {
+            of: self.plan.partition.threads,
+            time,
+            shown: self.viewers.iter().map(|(&index, viewer)| (index, viewer())).collect(),
+            levels,
+            standstill,
+        }
+    }
+
     /// When anything last happened here.
     fn latest(&self) -> u64 {
         self.processes.values().map(|process| process.ps()).max().unwrap_or(0)
@@ -307,7 +357,7 @@ impl<'a> Worker<'a> {
         })
     }
 
-    /// What this thread knows of a run that hangs.
+    /// What this thread knows of who waits for whom.
     fn standstill(&self) -> Standstill {
         let unfinished = self.islands.iter().flat_map(Island::unfinished);
         let unfinished = unfinished.map(|(process, daemon)| Unfinished {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::context::{Context, Resources};
 use super::counters::{self, CounterName};
+use super::logs::Logs;
 use super::params::Params;
 use super::ports::Ports;
 use super::slots::{Equipment, Gear};
@@ -75,6 +76,8 @@ pub struct Environment {
     pub recording: Recording,
     /// Components name their samples: only a run that takes samples needs it.
     pub sampled: bool,
+    /// Which components log; without it the level is what `tracing` lets through when the run begins.
+    pub logs: Option<Arc<Logs>>,
     /// Seed of all random numbers; each component draws from a stream of its own.
     pub seed: u64,
 }
@@ -114,7 +117,8 @@ pub(crate) fn equipped_process<C: Component>(
         let equipment = Equipment::wire(&gear, wiring);
         let context: Rc<Context<C::Stats>> =
             Rc::new(Context::new(wiring.process(), place.clone(), &environment, equipment));
-        let (sim, sampled) = (Rc::clone(&context), Rc::clone(&context));
+        let (sim, sampled, viewed) = (Rc::clone(&context), Rc::clone(&context), Rc::clone(&context));
+        let own = place.clone();
         let finish = move || {
             let stats = Rows::of(&place, &mut |visitor| context.show(visitor));
             let wanted = environment.sampled;
@@ -127,6 +131,7 @@ pub(crate) fn equipped_process<C: Component>(
             body: Box::pin(async move { component.run(&mut io, &sim).await }),
             finish: Box::new(finish),
             sampler: Some(Box::new(move |into| counters::values(|visitor| sampled.show(visitor), into))),
+            viewer: Some(Box::new(move || Box::new(Rows::of(&own, &mut |visitor| viewed.show(visitor))))),
         }
     };
     ProcessSpec {

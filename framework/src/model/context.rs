@@ -10,6 +10,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::component::Environment;
+use super::logs::LogLevel;
 use super::slots::Equipment;
 use super::stats::{StatVisitor, Stats};
 use crate::kernel::{EventHasher, Process};
@@ -19,10 +20,13 @@ use crate::telemetry::{Attributes, BusyTrack, Lane, Level, SpanId};
 /// The target under which a simulation logs.
 const LOG: &str = "simulation";
 
-/// Whether someone listens.
-#[inline]
-fn is_logged() -> bool {
-    tracing::enabled!(target: LOG, tracing::Level::DEBUG)
+/// The level that `tracing` lets through.
+fn listened() -> LogLevel {
+    match () {
+        () if tracing::enabled!(target: LOG, tracing::Level::TRACE) => LogLevel::Trace,
+        () if tracing::enabled!(target: LOG, tracing::Level::DEBUG) => LogLevel::Debug,
+        () => LogLevel::Info,
+    }
 }
 
 /// Resources of a run: the program to execute, the files of the host. Immutable or an edge to the outside
@@ -46,6 +50,8 @@ impl Resources {
 pub struct Context<S> {
     process: Rc<Process>,
     path: String,
+    /// Fixed when the run begins.
+    log: LogLevel,
     /// The component's statistics.
     pub stats: S,
     pub(super) equipment: Equipment,
@@ -66,7 +72,8 @@ impl<S: Stats> Context<S> {
         (seed, &path).hash(&mut hasher);
         let spans = Collector::new(*recording, process.index());
         let (resources, random) = (Arc::clone(resources), Cell::new(hasher.finish()));
-        Context { process, path, stats: S::default(), equipment, spans, resources, random }
+        let log = environment.logs.as_ref().map_or_else(listened, |logs| logs.level(&path));
+        Context { process, path, log, stats: S::default(), equipment, spans, resources, random }
     }
 
     /// Shows the statistics of the component, and those of the variants in its slots.
@@ -96,14 +103,35 @@ impl<S: Stats> Context<S> {
         mixed ^ (mixed >> 31)
     }
 
-    /// Writes a line to the simulator's own log, with the component's path and the simulated time. The message is made
-    /// only if someone listens; otherwise this is a comparison.
+    /// Writes a line of level `debug` to the simulator's log, with simulated time and path: for what happens rarely, such as
+    /// the begin of a launch. The message is made only if the component logs at this level; otherwise this is a comparison.
     #[inline]
-    pub fn log(&self, message: impl FnOnce() -> String) {
-        if is_logged() {
-            let (time, path) = (self.process.now(), self.path.as_str());
-            tracing::debug!(target: LOG, %time, path, "{}", message());
+    pub fn debug(&self, message: impl FnOnce() -> String) {
+        if self.log >= LogLevel::Debug {
+            self.write_debug(message);
         }
+    }
+
+    /// The same of level `trace`: for every message, miss or command.
+    #[inline]
+    pub fn trace(&self, message: impl FnOnce() -> String) {
+        if self.log >= LogLevel::Trace {
+            self.write_trace(message);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn write_debug(&self, message: impl FnOnce() -> String) {
+        let (time, path) = (self.process.now(), self.path.as_str());
+        tracing::debug!(target: LOG, %time, path, "{}", message());
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn write_trace(&self, message: impl FnOnce() -> String) {
+        let (time, path) = (self.process.now(), self.path.as_str());
+        tracing::trace!(target: LOG, %time, path, "{}", message());
     }
 
     /// Whether spans of this level are kept; lets a component skip making names for nothing.
@@ -120,16 +148,16 @@ impl<S: Stats> Context<S> {
         lane: Lane,
     ) -> SpanId {
         let name = name.into();
-        self.log(|| format!("begin {name}"));
+        self.debug(|| format!("begin {name}"));
         self.spans.open(Beginning { level, parent, name, lane, start: self.process.now() })
     }
 
     /// Ends a span now; `attributes` are its other properties, by name.
     pub fn close_span(&self, id: SpanId, attributes: Attributes) {
-        if is_logged()
+        if self.log >= LogLevel::Debug
             && let Some(name) = self.spans.name(id)
         {
-            self.log(|| format!("end {name}"));
+            self.debug(|| format!("end {name}"));
         }
         self.spans.close(id, self.process.now(), attributes);
     }

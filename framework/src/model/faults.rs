@@ -293,7 +293,7 @@ impl<M: Message> Component for Injector<M> {
             let fate = self.fate(arrived, sim);
             if fate.withheld {
                 sim.stats.withheld.add(1);
-                sim.log(|| "withholds its credits from now on".into());
+                sim.debug(|| "withholds its credits from now on".into());
                 // The report of a hang names it.
                 sim.set_busy(true);
                 pending::<()>().await;
@@ -302,24 +302,24 @@ impl<M: Message> Component for Injector<M> {
             sim.stats.messages.add(1);
             if fate.dropped {
                 sim.stats.dropped.add(1);
-                sim.log(|| "drops a message".into());
+                sim.debug(|| "drops a message".into());
                 continue;
             }
             for _ in 0..fate.corrupted {
                 if M::CORRUPT.is_some_and(|corrupt| corrupt(&mut message, sim.random())) {
                     sim.stats.corrupted.add(1);
-                    sim.log(|| "corrupts a message".into());
+                    sim.debug(|| "corrupts a message".into());
                 }
             }
             if fate.delay > SimTime::ZERO {
                 sim.stats.delayed.add(1);
-                sim.log(|| format!("delays a message by {}", fate.delay));
+                sim.debug(|| format!("delays a message by {}", fate.delay));
                 order = order.max(self.target(arrived, sim.clock()).saturating_add(fate.delay));
             }
             let twin = M::DUPLICATE.filter(|_| fate.duplicated).map(|duplicate| duplicate(&message));
             if twin.is_some() {
                 sim.stats.duplicated.add(1);
-                sim.log(|| "duplicates a message".into());
+                sim.debug(|| "duplicates a message".into());
             }
             let target = self.target(arrived, sim.clock()).max(order);
             for message in std::iter::once(message).chain(twin) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::faults::sender;
 use super::machine::{Endpoint, Link, Machine};
-use crate::kernel::{self, Crew, LinkOptions, LinkSpec, Outcome, RunOptions, Snapshot};
+use crate::kernel::{self, Crew, Finished, LinkOptions, LinkSpec, Outcome, RunOptions, Shown, Snapshot};
 use crate::model::{
     Environment, INJECTOR_INPUT, INJECTOR_OUTPUT, InjectorParams, InjectorSite, Registry, Remains, StatRow,
 };
@@ -37,6 +37,34 @@ pub struct RunReport {
 }
 
 impl RunReport {
+    /// The report of a machine that [`build`] made in this environment and that has run to its end.
+    pub fn new(finished: Finished, environment: &Environment) -> Self {
+        let (mut stats, mut spans, mut counters) = (Vec::new(), Vec::new(), Vec::new());
+        for result in finished.results {
+            let remains = result.downcast::<Remains>().map(|remains| *remains).unwrap_or_default();
+            stats.extend(remains.stats);
+            spans.extend(remains.spans);
+            counters.push(remains.counters);
+        }
+        let series = environment.sampled.then(|| Series::new(finished.every, counters, &finished.samples));
+        let trace = Trace::new(spans, finished.outcome.time(), environment.recording.limit);
+        if trace.left_out > 0 {
+            let (left_out, limit) = (trace.left_out, environment.recording.limit);
+            tracing::warn!("{left_out} spans are beyond the limit of {limit} and are added up by component");
+        }
+        RunReport {
+            outcome: finished.outcome,
+            stats,
+            trace,
+            series,
+            hash: finished.hash,
+            snapshots: finished.snapshots,
+            islands: finished.islands,
+            lookahead: finished.lookahead,
+            crew: finished.crew,
+        }
+    }
+
     /// The report of a run known only by its outcome.
     pub fn of(outcome: Outcome) -> Self {
         RunReport {
@@ -127,29 +155,11 @@ pub fn run(
     environment: &Environment,
     options: &RunOptions,
 ) -> RunReport {
-    let finished = build(machine, registry, environment).run(options);
-    let (mut stats, mut spans, mut counters) = (Vec::new(), Vec::new(), Vec::new());
-    for result in finished.results {
-        let remains = result.downcast::<Remains>().map(|remains| *remains).unwrap_or_default();
-        stats.extend(remains.stats);
-        spans.extend(remains.spans);
-        counters.push(remains.counters);
-    }
-    let series = options.samples.map(|_| Series::new(finished.every, counters, &finished.samples));
-    let trace = Trace::new(spans, finished.outcome.time(), environment.recording.limit);
-    if trace.left_out > 0 {
-        let (left_out, limit) = (trace.left_out, environment.recording.limit);
-        tracing::warn!("{left_out} spans are beyond the limit of {limit} and are added up by component");
-    }
-    RunReport {
-        outcome: finished.outcome,
-        stats,
-        trace,
-        series,
-        hash: finished.hash,
-        snapshots: finished.snapshots,
-        islands: finished.islands,
-        lookahead: finished.lookahead,
-        crew: finished.crew,
-    }
+    RunReport::new(build(machine, registry, environment).run(options), environment)
+}
+
+/// The statistics that the processes of a held machine that [`build`] made show, in the order of their paths.
+pub fn statistics(shown: Vec<Option<Shown>>) -> Vec<StatRow> {
+    let rows = shown.into_iter().flatten().filter_map(|one| one.downcast::<Vec<StatRow>>().ok());
+    rows.flat_map(|rows| *rows).collect()
 }

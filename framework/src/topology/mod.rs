@@ -29,7 +29,7 @@ mod source;
 mod wire;
 
 pub use crate::telemetry::natural;
-pub use build::{RunReport, build, run};
+pub use build::{RunReport, build, run, statistics};
 pub use explain::{explain, explain_file, list};
 pub use language::{TOPICS, explain_language};
 pub use machine::{Endpoint, Follows, Instance, Link, Machine, Origin};

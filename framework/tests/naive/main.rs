@@ -8,7 +8,7 @@ mod on_kernel;
 mod plan;
 mod simulator;
 
-use counterpoint_framework::kernel::{RunOptions, SnapshotTimes, hash_at};
+use counterpoint_framework::kernel::{Finished, Look, RunOptions, Sharing, SnapshotTimes, State, hash_at};
 use counterpoint_framework::time::SimTime;
 use on_kernel::{Order, Ran};
 use plan::{End, Entry, Plan};
@@ -154,6 +154,55 @@ proptest! {
             let stopped = RunOptions { stop_at: Some(at), ..on_kernel::options(&plan, on_kernel::CUTS[4]) };
             let stopped = on_kernel::finish(&plan, &stopped).hash;
             prop_assert_eq!(stopped, Some(hash_at(&noted.snapshots, &paths, at)), "at {}", at);
+        }
+    }
+}
+
+/// Holds a plan whenever so many picoseconds have passed, looks at it where that is asked for, and lets it go. The result
+/// has the states, and the looks with their times.
+fn held(plan: &Plan, options: &RunOptions, steps: &[(u64, bool)]) -> (Vec<State>, Vec<Look>, Finished) {
+    let mut run = on_kernel::start(plan, options);
+    let (mut time, mut states, mut looks) = (0, Vec::new(), Vec::new());
+    for &(step, looked) in steps {
+        if looked {
+            looks.extend(run.look());
+        }
+        time += step;
+        states.push(run.advance_to(SimTime::from_ps(time), &mut |_| {}).clone());
+    }
+    (states, looks, run.finish(&mut |_| {}).unwrap_or_else(|stuck| panic!("{stuck}")))
+}
+
+proptest! {
+    #![proptest_config(config(150))]
+
+    /// Where a run is held, and whether it is looked at, changes nothing; what there is to see is the same however the
+    /// machine is cut.
+    #[test]
+    fn a_run_that_is_held_is_the_same_run(
+        plan in plan::small(),
+        times in prop::option::of(snapshot_times()),
+        steps in prop::collection::vec((prop_oneof![0..40_u64, 0..3_000_u64, 0..60_000_u64], any::<bool>()), 0..20),
+    ) {
+        let noting = |cut| RunOptions { snapshots: times, ..on_kernel::options(&plan, cut) };
+        let plain = on_kernel::finish(&plan, &noting(on_kernel::WHOLE));
+        let (states, looks, first) = held(&plan, &noting(on_kernel::WHOLE), &steps);
+        prop_assert_eq!((&plain.outcome, plain.hash), (&first.outcome, first.hash));
+        prop_assert_eq!(&plain.snapshots, &first.snapshots);
+        for cut in on_kernel::CUTS {
+            for sharing in [Sharing::Always, Sharing::InTurns] {
+                let options = RunOptions { sharing, ..noting(cut) };
+                let (other, seen, ran) = held(&plan, &options, &steps);
+                prop_assert_eq!((&plain.outcome, plain.hash), (&ran.outcome, ran.hash), "{:?}", cut);
+                prop_assert_eq!(&plain.snapshots, &ran.snapshots, "{:?}", cut);
+                prop_assert_eq!(&states, &other, "{:?}", cut);
+                prop_assert_eq!(looks.len(), seen.len());
+                for (one, other) in looks.iter().zip(&seen) {
+                    prop_assert_eq!(one.time, other.time);
+                    prop_assert_eq!(&one.ports, &other.ports, "{:?} at {}", cut, one.time);
+                    prop_assert_eq!(&one.waits, &other.waits, "{:?} at {}", cut, one.time);
+                }
+            }
         }
     }
 }

@@ -94,6 +94,12 @@ pub(crate) fn finish(plan: &Plan, options: &RunOptions) -> Finished {
     machine(plan, &Order::plain(plan), &logs).run(options)
 }
 
+/// Starts a plan, for one who holds it.
+pub(crate) fn start(plan: &Plan, options: &RunOptions) -> Held {
+    let logs: Vec<Log> = plan.actors.iter().map(|_| Log::default()).collect();
+    machine(plan, &Order::plain(plan), &logs).start(options)
+}
+
 /// Runs a plan, cut in some way.
 pub(crate) fn run(plan: &Plan, order: &Order, cut: Cut) -> Ran {
     let logs: Vec<Log> = plan.actors.iter().map(|_| Log::default()).collect();

@@ -1,10 +1,20 @@
-//! The simulation's own log, on standard error.
+//! The simulation's own log, on standard error: levels by component path, and by the targets of `tracing`.
 
+use counterpoint_framework::model::{LogLevel, Logs};
 use tracing_subscriber::EnvFilter;
 
-/// Begins to log what the filter lets through, in colours if someone watches. A second call in one process changes nothing.
-pub(crate) fn start(filter: &str, colours: bool) -> Result<(), String> {
-    let filter = EnvFilter::try_new(filter).map_err(|error| error.to_string())?;
+/// The target of components.
+const COMPONENTS: &str = "simulation";
+
+/// What targets of `tracing` begin with: our own and those of the libraries that log.
+const TARGETS: [&str; 9] =
+    [COMPONENTS, "counterpoint", "opentelemetry", "tonic", "hyper", "h2", "tower", "tokio", "reqwest"];
+
+/// Begins to log what the filter lets through, in colours if someone watches; a second call in one process changes nothing.
+/// The result is the levels of components, if the filter names any.
+pub(crate) fn start(filter: &str, colours: bool) -> Result<Option<Logs>, String> {
+    let (targets, logs) = read(filter)?;
+    let filter = EnvFilter::try_new(targets).map_err(|error| error.to_string())?;
     // What is logged happens in simulated time, which each line carries; the wall clock would say nothing.
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(filter)
@@ -16,5 +26,100 @@ pub(crate) fn start(filter: &str, colours: bool) -> Result<(), String> {
         .finish();
     // Tests call the command several times in one process: the first subscriber stays.
     let _ = tracing::subscriber::set_global_default(subscriber);
-    Ok(())
+    Ok(logs)
+}
+
+/// Takes a filter apart: what `tracing` filters by, and the levels of components.
+fn read(filter: &str) -> Result<(String, Option<Logs>), String> {
+    let (mut targets, mut logs) = (Vec::new(), Logs::default());
+    let mut base_of_target = None;
+    for directive in directives(filter) {
+        let (name, level) = match directive.rsplit_once('=') {
+            Some((name, level)) if !name.contains('{') || name.ends_with(']') => {
+                (name.trim(), Some(level.trim()))
+            }
+            _ => (directive, None),
+        };
+        match level {
+            // A bare level is that of everything.
+            None if is_target(name) => targets.push(directive),
+            None if is_pattern(name) => logs.rules.push((name.to_owned(), LogLevel::Trace)),
+            None => {
+                logs.base = name.parse()?;
+                targets.push(directive);
+            }
+            Some(level) if is_target(name) => {
+                let level: LogLevel = level.parse()?;
+                if name == COMPONENTS {
+                    base_of_target = Some(level);
+                }
+                targets.push(directive);
+            }
+            Some(level) => logs.rules.push((name.to_owned(), level.parse()?)),
+        }
+    }
+    if logs.rules.is_empty() {
+        return Ok((filter.to_owned(), None));
+    }
+    logs.base = base_of_target.unwrap_or(logs.base);
+    // The components filter by themselves.
+    let own = format!("{COMPONENTS}={}", logs.finest());
+    targets.push(&own);
+    Ok((targets.join(","), Some(logs)))
+}
+
+/// The parts between commas that are not in brackets.
+fn directives(filter: &str) -> Vec<&str> {
+    let mut depth = 0_i32;
+    let parts = filter.split(|letter| {
+        depth += i32::from(matches!(letter, '[' | '{')) - i32::from(matches!(letter, ']' | '}'));
+        letter == ',' && depth <= 0
+    });
+    parts.map(str::trim).filter(|part| !part.is_empty()).collect()
+}
+
+fn is_target(name: &str) -> bool {
+    name.contains("::") || name.contains('{') || TARGETS.iter().any(|target| name.starts_with(target))
+}
+
+fn is_pattern(name: &str) -> bool {
+    name.contains(['.', '[', '*'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_of_components_are_taken_out_of_a_filter() {
+        let (targets, logs) = read("info,gpu.sm[0]=trace, gpu.l2[*]=debug,hyper=warn").unwrap();
+        assert_eq!(targets, "info,hyper=warn,simulation=trace");
+        let rules = [("gpu.sm[0]", LogLevel::Trace), ("gpu.l2[*]", LogLevel::Debug)];
+        let rules = rules.map(|(pattern, level)| (pattern.to_owned(), level)).into();
+        assert_eq!(logs, Some(Logs { base: LogLevel::Info, rules }));
+        let (targets, logs) = read("simulation=off,pcie=debug").unwrap();
+        assert_eq!(
+            (targets.as_str(), logs.map(|logs| logs.base)),
+            ("simulation=off,simulation=debug", Some(LogLevel::Off))
+        );
+    }
+
+    #[test]
+    fn filters_without_components_stay_as_they_are() {
+        for filter in [
+            "debug",
+            "simulation=trace",
+            "counterpoint_framework::topology=warn,info",
+            "simulation[span{path=a,b}]=debug",
+        ] {
+            assert_eq!(read(filter), Ok((filter.to_owned(), None)));
+        }
+    }
+
+    #[test]
+    fn a_wrong_level_is_named_with_the_nearest() {
+        for filter in ["debgu", "gpu.sm[0]=debgu", "simulation=debgu"] {
+            assert_eq!(read(filter).unwrap_err(), "`debgu` is no level of the log; did you mean `debug`?");
+        }
+    }
 }

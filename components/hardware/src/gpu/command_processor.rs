@@ -354,10 +354,16 @@ impl Component for CommandProcessor {
                 self.take_page_event(event);
             }
             if let Some(message) = io.bus.rx.try_recv() {
+                if let BusMessage::Command(command) = &message {
+                    sim.debug(|| format!("takes command {} of stream {}", command.id.0, command.stream));
+                }
                 self.take_host_message(message, &sim.stats)?;
             }
             match io.copies.rx.try_recv() {
-                Some(FromCopyEngine::Copied(id)) => self.done(id, &sim.stats)?,
+                Some(FromCopyEngine::Copied(id)) => {
+                    sim.debug(|| format!("copy of command {} is done", id.0));
+                    self.done(id, &sim.stats)?;
+                }
                 Some(FromCopyEngine::PageCopied(copy)) => self.page_copied(copy)?,
                 Some(FromCopyEngine::Bus(message)) => self.to_host.push_back(message),
                 None => {}
@@ -367,7 +373,10 @@ impl Component for CommandProcessor {
                     self.capacity = Some((capacity, sm));
                     self.advance(&sim.stats)?;
                 }
-                Some(LaunchEvent::Done(launch)) => self.launch_done(launch, None, &sim.stats)?,
+                Some(LaunchEvent::Done(launch)) => {
+                    sim.debug(|| format!("launch {} is done", launch.0));
+                    self.launch_done(launch, None, &sim.stats)?;
+                }
                 Some(LaunchEvent::Counted(launch, counts)) => {
                     self.launch_done(launch, Some(counts), &sim.stats)?;
                 }

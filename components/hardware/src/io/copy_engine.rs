@@ -185,6 +185,7 @@ impl CopyEngine {
                     stats.bytes_to_host.add(copy.bytes);
                 }
             }
+            sim.debug(|| format!("begins to copy {} bytes, {:?}", copy.bytes, copy.direction));
             let lane = Lane::Numbered("engine", index as u32);
             let open =
                 |Title { name, parent }| sim.open_span(Level::Kernels, parent, String::from(&*name), lane);
@@ -209,6 +210,7 @@ impl CopyEngine {
             let span = span.filter(|_| sim.wants_spans(Level::Ctas)).map(open);
             let bytes = self.chunk.min(copy.bytes - *begun);
             let (host, device) = (copy.host + *begun, copy.device + *begun);
+            sim.trace(|| format!("chunk {slot}: {bytes} bytes, host {host:#x}, device {device:#x}"));
             let tag = Tag(slot as u32);
             *begun += bytes;
             *chunks += 1;

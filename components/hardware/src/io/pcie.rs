@@ -77,6 +77,7 @@ const TRACKED: &[&str] = &["messages", "bytes"];
 
 /// The counters of one direction.
 struct Direction<'a> {
+    name: &'static str,
     messages: &'a Counter,
     bytes: &'a Counter,
     busy: &'a Counter,
@@ -127,6 +128,7 @@ impl PcieLink {
                 sim.stats.overtaking.add(u64::from(arrival < last));
                 last = last.max(arrival);
             }
+            sim.trace(|| format!("{}: a message with {data} bytes arrives at {arrival}", stats.name));
             permit.send_after(arrival - now, message);
             // The next message may enter at the last edge before the wire is free; the wire itself keeps exact time.
             if end > sim.cycles_from_now(1) {
@@ -154,12 +156,14 @@ impl Component for PcieLink {
         let Socket { tx: device_tx, rx: device_rx } = &mut io.downstream;
         let stats = &sim.stats;
         let down = Direction {
+            name: "downstream",
             messages: &stats.downstream_messages,
             bytes: &stats.downstream_bytes,
             busy: &stats.downstream_busy,
             track: sim.busy_track("downstream", TRACKED),
         };
         let up = Direction {
+            name: "upstream",
             messages: &stats.upstream_messages,
             bytes: &stats.upstream_bytes,
             busy: &stats.upstream_busy,

@@ -202,6 +202,10 @@ impl Component for Storage {
             track.begin(start);
             track.count([1, bytes]);
             track.end(medium.free());
+            sim.trace(|| {
+                let what = if matches!(request, StorageRequest::Read { .. }) { "reads" } else { "writes" };
+                format!("{what} {bytes} bytes")
+            });
             let reply = Self::serve(request, &disk, &sim.stats)?;
             permit.send_after(medium.free() + self.params.latency - now, reply);
             // The next request is taken at the last edge before the device is free; the device itself keeps exact time.

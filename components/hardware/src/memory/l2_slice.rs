@@ -172,17 +172,18 @@ impl L2Slice {
     }
 
     /// A way for a line that is not here. `None`: every way of its set waits.
-    fn allocate(&mut self, line: u64, index: u64, stats: &L2Stats) -> Option<WayId> {
+    fn allocate(&mut self, line: u64, index: u64, sim: &Context<L2Stats>) -> Option<WayId> {
         let (way, evicted) = self.cache.allocate(line, index)?;
-        self.write_back(way, evicted, &stats.by_label);
+        self.write_back(way, evicted, sim);
         Some(way)
     }
 
     /// Sends what a way held to memory.
-    fn write_back(&mut self, way: WayId, evicted: Option<Evicted>, by_label: &ByLabel<L2Counts>) {
+    fn write_back(&mut self, way: WayId, evicted: Option<Evicted>, sim: &Context<L2Stats>) {
         let Some(Evicted { line, dirty, data }) = evicted else { return };
         let label = self.writers[way.index()];
-        by_label.of(label).write_backs.add(1);
+        sim.stats.by_label.of(label).write_backs.add(1);
+        sim.trace(|| format!("evicts {line:#x} and writes it back"));
         let access = MemAccess::Write(dirty, data);
         self.to_memory.push_back(MemRequest { line, tag: WRITE_BACK, client: 0, label, access });
     }
@@ -215,7 +216,7 @@ impl L2Slice {
     }
 
     /// Drops a line that was marked, if one is left. One that waits for other sectors has its turn later.
-    fn flush(&mut self, stats: &L2Stats) {
+    fn flush(&mut self, sim: &Context<L2Stats>) {
         while let Some((way, tag)) = self.flushing.pop_front() {
             if !self.cache.is_taken(way) || self.writers[way.index()].tag != tag {
                 continue;
@@ -224,9 +225,9 @@ impl L2Slice {
                 self.flushing.push_back((way, tag));
                 return;
             }
-            stats.by_label.of(self.writers[way.index()]).flushed.add(1);
+            sim.stats.by_label.of(self.writers[way.index()]).flushed.add(1);
             let evicted = self.cache.take(way);
-            self.write_back(way, evicted, &stats.by_label);
+            self.write_back(way, evicted, sim);
             return;
         }
     }
@@ -255,8 +256,12 @@ impl L2Slice {
         if let Some(way) = found
             && self.cache.is_pending(way)
         {
+            let line = request.line;
             let refused = self.cache.join_miss(way, request).err();
             counts.pending_hits.add(u64::from(refused.is_none()));
+            sim.trace(|| {
+                format!("{} {line:#x}", if refused.is_none() { "pending hit" } else { "no room behind" })
+            });
             return refused;
         }
         let here = found.map_or(0, |way| self.cache.valid(way));
@@ -272,13 +277,17 @@ impl L2Slice {
         }
         let way = match found {
             Some(way) => way,
-            None => match self.allocate(request.line, index, &sim.stats) {
+            None => match self.allocate(request.line, index, sim) {
                 Some(way) => way,
                 None => return Some(request),
             },
         };
         self.cache.touch(way);
         counts.misses.add(sectors(missing | unknown(&request.access, here)).into());
+        sim.trace(|| {
+            let what = if missing == 0 { "hit" } else { "miss" };
+            format!("{what} {:#x} on {} of client {}", request.line, name(&request.access), request.client)
+        });
         if missing == 0 {
             self.finish(way, request, (cycle + self.hit_latency, 0), sim, counts);
         } else {
@@ -338,6 +347,7 @@ impl L2Slice {
     /// Takes what DRAM answered.
     fn fill(&mut self, reply: MemReply, cycle: u64, sim: &Context<L2Stats>) {
         let MemResult::Line(mask, data) = reply.result else { return };
+        sim.trace(|| format!("fill {:#x}", reply.line));
         let (way, mut list) = self.cache.end_miss(reply.tag.0, mask, &data);
         let way = way.expect("L2 lines stay while they wait");
         let mut waiting = list.drain(..);
@@ -358,6 +368,15 @@ impl L2Slice {
             assert!(joined.is_ok(), "fewer wait than before");
         }
         self.cache.give_back(list);
+    }
+}
+
+/// An access in a word, for the log.
+fn name(access: &MemAccess) -> &'static str {
+    match access {
+        MemAccess::Read(_) => "a read",
+        MemAccess::Write(..) => "a write",
+        MemAccess::Atomic(_) => "an atomic",
     }
 }
 
@@ -426,7 +445,7 @@ impl Component for L2Slice {
             }
             self.mark();
             if !self.flushing.is_empty() && self.to_memory.len() < OUTGOING {
-                self.flush(&sim.stats);
+                self.flush(sim);
             }
             let (first_time, mut refused) = (held.is_none(), false);
             if self.free <= cycle

@@ -63,6 +63,7 @@ impl RunContext {
                 false => Recording { level: request.recording.level.max(Level::Ctas), limit: usize::MAX },
             },
             sampled: request.series.is_some(),
+            logs: request.logs.clone().map(Arc::new),
             seed: request.seed,
         };
         RunContext { program, journal, disk, meter, page_log, write_log, environment }

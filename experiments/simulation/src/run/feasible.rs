@@ -13,7 +13,7 @@ use counterpoint_host_model::cpu::CpuParams;
 use counterpoint_host_model::program::Application;
 use counterpoint_protocols::bus::Description;
 
-use super::{RunError, RunRequest};
+use super::{RunError, RunErrors, RunRequest};
 use crate::application::{Launched, LoadedApplication};
 
 /// Finds what keeps a run from ending well, as far as that can be known before it begins.
@@ -25,12 +25,12 @@ pub fn feasible(
     registry: &Registry,
     machine: &Loaded,
     loaded: &LoadedApplication,
-) -> Result<(), Vec<RunError>> {
+) -> Result<(), RunErrors> {
     let cpu = cpu(&machine.machine, registry);
     let rooms = Room::of(&machine.machine, registry.families());
     let devices = described(&machine.machine, &rooms);
     let runtime = cpu.as_ref().and_then(CpuParams::runtime);
-    let mut errors = Vec::new();
+    let mut errors: Vec<RunError> = Vec::new();
     if !request.functional {
         let mut diagnostics = Diagnostics::default();
         let mut told = Vec::<&Launched>::new();
@@ -64,7 +64,7 @@ pub fn feasible(
             Err(fault) => errors.push(RunError::Usage(fault.to_string())),
         }
     }
-    if errors.is_empty() { Ok(()) } else { Err(errors) }
+    if errors.is_empty() { Ok(()) } else { Err(errors.into_iter().collect()) }
 }
 
 /// Why a launch cannot run with time.

@@ -5,7 +5,7 @@ use std::path::Path;
 use counterpoint_framework::model::Registry;
 use counterpoint_framework::topology::{self, Loaded};
 
-use super::{RunError, RunRequest};
+use super::{RunError, RunErrors, RunRequest};
 use crate::application::{self, LoadedApplication, SEPARATOR, SETTING_PREFIX};
 use crate::find::{ProjectFiles, Sort};
 
@@ -93,7 +93,7 @@ fn split(sets: &[String]) -> (Vec<String>, Vec<String>) {
 pub(super) fn load(
     request: &RunRequest,
     registry: &Registry,
-) -> Result<(Loaded, String, LoadedApplication), Vec<RunError>> {
+) -> Result<(Loaded, String, LoadedApplication), RunErrors> {
     let application = load_application(request, registry);
     let together = application.as_ref().is_ok_and(|(_, loaded)| !loaded.parts.is_empty());
     match (machine_for(request, together, registry), application) {

@@ -10,14 +10,14 @@ use counterpoint_host_model::program::Application;
 
 use super::forecast::Forecast;
 
-/// A run's progress, and the way to interrupt it.
-#[derive(Default)]
+/// A run's progress, and the way to interrupt it. Clones are of the same run.
+#[derive(Clone, Default)]
 pub struct Progress {
     interrupt: Arc<AtomicBool>,
     abandon: Arc<AtomicBool>,
     listens: Arc<AtomicBool>,
     clock: Arc<AtomicU64>,
-    watched: Mutex<Option<Watched>>,
+    watched: Arc<Mutex<Option<Watched>>>,
 }
 
 /// What is looked at while a run lasts.
@@ -65,6 +65,21 @@ impl Snapshot {
     }
 }
 
+/// A run that goes on, for those who watch it.
+pub(super) struct Watching(Progress);
+
+impl Watching {
+    pub(super) fn progress(&self) -> &Progress {
+        &self.0
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        *self.0.watched.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
 impl Progress {
     /// A progress that ends the run when someone sets this flag.
     pub fn interrupted_by(interrupt: Arc<AtomicBool>) -> Self {
@@ -98,7 +113,18 @@ impl Progress {
         Arc::clone(&self.clock)
     }
 
-    pub(super) fn begin(&self, application: &Application, journal: &Arc<Journal>, meter: &Arc<Meter>) {
+    /// Ends the run at the next window, with the results so far. A run that is held ends when it is to go on.
+    pub fn interrupt(&self) {
+        self.interrupt.store(true, Ordering::Relaxed);
+    }
+
+    /// A run goes on from now until the result is dropped.
+    pub(super) fn begin(
+        &self,
+        application: &Application,
+        journal: &Arc<Journal>,
+        meter: &Arc<Meter>,
+    ) -> Watching {
         let watched = Watched {
             journal: Arc::clone(journal),
             meter: Arc::clone(meter),
@@ -110,10 +136,7 @@ impl Progress {
                 .map(|blocks| blocks.into_iter().map(|(kernel, count)| (kernel.to_owned(), count)).collect()),
         };
         *self.watched.lock().unwrap_or_else(PoisonError::into_inner) = Some(watched);
-    }
-
-    pub(super) fn end(&self) {
-        *self.watched.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        Watching(self.clone())
     }
 
     /// How long the rest of the run that is going on takes, as far as that can be known; nothing while none is.

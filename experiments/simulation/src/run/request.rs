@@ -1,22 +1,28 @@
-//! What is asked of a run, and why one cannot begin.
+//! What is asked of a run.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use counterpoint_framework::kernel::{Islands, RunOptions, Sharing, SnapshotTimes, Watchdog};
-use counterpoint_framework::model::Report;
+use counterpoint_framework::model::Logs;
 use counterpoint_framework::telemetry::Recording;
 use counterpoint_framework::telemetry::sinks::stats::Shown;
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::launch_rows::LaunchRows;
 use counterpoint_ptx::functional::DEFAULT_LIMIT;
 
-use crate::output::WriteError;
-
 /// Launches with statistics of their own where nothing else is asked for.
 pub const LAUNCH_ROWS: u32 = LaunchRows::DEFAULT_LIMIT;
 
-/// What to run, and how.
+/// What to run, and how: [`RunRequest::new`] has the defaults, and a method for each of the usual choices.
+///
+/// ```
+/// use counterpoint_framework::time::SimTime;
+/// use counterpoint_simulation::run::RunRequest;
+///
+/// let request = RunRequest::new("tiny", "vecadd").set("app.n=64").threads(2).stop_at(SimTime::from_ns(5_000));
+/// assert_eq!((request.machine.as_str(), request.threads), ("tiny", 2));
+/// ```
 #[derive(Clone, Debug)]
 pub struct RunRequest {
     /// The machine: a file, or a name.
@@ -72,6 +78,8 @@ pub struct RunRequest {
     /// Names of buffers of which every write to their memory is noted, on host and device, in a run with time. Runtimes have buffers
     /// of their own.
     pub watch: Vec<String>,
+    /// Which components log; without it they log what `tracing` lets through.
+    pub logs: Option<Logs>,
     /// Seed of all random numbers.
     pub seed: u64,
     /// Wall-clock time after which a component that does not come back is named; `None` for never.
@@ -111,45 +119,11 @@ impl RunRequest {
             host_seconds: false,
             series: None,
             watch: Vec::new(),
+            logs: None,
             seed: 0,
             watchdog: Watchdog::default().after,
             folder: std::env::current_dir().unwrap_or_default(),
             command_line: Vec::new(),
         }
-    }
-}
-
-/// Why a run did not begin, or its results could not be kept.
-#[derive(Debug)]
-pub enum RunError {
-    /// A name, or a combination of options.
-    Usage(String),
-    /// Problems in files or settings.
-    Input(Box<Report>),
-    /// A file could not be written.
-    Write(WriteError),
-}
-
-impl std::fmt::Display for RunError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            RunError::Usage(message) => write!(f, "error: {message}"),
-            RunError::Input(report) => report.fmt(f),
-            RunError::Write(error) => write!(f, "error: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for RunError {}
-
-impl From<Report> for RunError {
-    fn from(report: Report) -> Self {
-        RunError::Input(Box::new(report))
-    }
-}
-
-impl From<WriteError> for RunError {
-    fn from(error: WriteError) -> Self {
-        RunError::Write(error)
     }
 }

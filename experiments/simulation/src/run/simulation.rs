@@ -1,76 +1,350 @@
-//! The simulation on a thread of its own, and how to leave it when it does not end.
+//! A simulation in the hands of someone: it goes on when it is told to, is looked at, and ends with its summary.
 
+use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use counterpoint_framework::kernel::{Fault, Outcome, RunOptions, Stuck, Watchdog};
-use counterpoint_framework::model::{Environment, Registry};
+use counterpoint_framework::kernel::{
+    Fault, Held, Outcome, RunOptions, SnapshotTimes, State, Stuck, Waits, Watchdog,
+};
+use counterpoint_framework::model::Registry;
+use counterpoint_framework::time::SimTime;
 use counterpoint_framework::topology::{self, Loaded, RunReport};
+use counterpoint_protocols::preload::Contents;
+use counterpoint_ptx::functional::Options;
 
-/// What is simulated.
-#[derive(Clone)]
-pub(super) struct Simulation {
-    pub(super) machine: Arc<Loaded>,
+use super::context::{RunContext, lacks, weigh};
+use super::errors::RunErrors;
+use super::inputs::write_inputs;
+use super::loading::load;
+use super::look::{Condition, Look, Test};
+use super::progress::{Progress, Watching};
+use super::{RunRequest, RunSummary, feasible, functional, manifest, memory};
+use crate::application::LoadedApplication;
+use crate::cpu_time::cpu_seconds;
+use crate::output::Folder;
+
+/// A simulation that goes as far as it is told to, and stands still in between: its threads then compute nothing.
+///
+/// Steps, looks and pauses change nothing: the result, with its hash, is that of [`run`](super::run). To drop a simulation
+/// ends its threads; its folder then stays without results.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use counterpoint_framework::time::SimTime;
+/// use counterpoint_simulation::registry;
+/// use counterpoint_simulation::run::{Condition, RunErrors, RunRequest, start};
+///
+/// # fn main() -> Result<(), RunErrors> {
+/// let request = RunRequest::new("tiny", "vecadd").set("app.n=4096").threads(2);
+/// let mut simulation = start(&request, &Arc::new(registry()))?;
+///
+/// // Up to the first misses of an L2 slice, and 2 us on.
+/// let misses = Condition::statistic("gpu.l2[0]", "L2_total_cache_misses", 1.0).every(SimTime::from_ns(100));
+/// assert!(simulation.advance_until(misses)?.is_held());
+/// let first = simulation.time();
+/// simulation.advance_to(first + SimTime::from_ns(2_000))?;
+///
+/// let look = simulation.look();
+/// let read = look.value("gpu.l2[0]", "L2_total_cache_accesses").unwrap_or(0.0);
+/// println!("{read} sectors accessed at {}", look.time);
+/// for port in look.ports().iter().filter(|port| port.level > 0) {
+///     println!("{} of {} messages wait at {}", port.level, port.capacity, port.to);
+/// }
+/// print!("{}", look.waits());
+///
+/// simulation.advance_until(Condition::launches_ended(1))?;
+/// let summary = simulation.finish();
+/// assert!(summary.is_good(), "{}", summary.ending());
+/// # Ok(())
+/// # }
+/// ```
+pub struct Simulation {
+    pub(super) request: RunRequest,
     pub(super) registry: Arc<Registry>,
-    pub(super) environment: Environment,
+    pub(super) machine: Arc<Loaded>,
+    pub(super) application: String,
+    pub(super) loaded: LoadedApplication,
+    pub(super) context: RunContext,
+    pub(super) created: Vec<String>,
+    pub(super) folder: Option<Folder>,
+    pub(super) course: Course,
+    /// Real time and processor seconds of the simulation alone.
+    pub(super) spent: (Duration, f64),
+    pub(super) watching: Watching,
 }
 
-/// How a simulation ended.
-pub(super) enum Ended {
-    /// With all that it recorded.
-    ByItself(RunReport),
+/// How far a simulation is.
+pub(super) enum Course {
+    /// It runs with time.
+    Timed { held: Held, options: Box<RunOptions> },
+    /// It runs without time when it is finished, on devices that hold this.
+    Untimed { contents: Contents, options: Box<Options> },
+    /// It ended before anything happened.
+    Failed(Box<RunReport>),
+    /// It has ended.
+    Ended(Box<RunReport>),
     /// A component hangs, and whoever watched did not want to wait for it. Statistics and spans are on its thread.
-    LeftBehind(RunReport),
+    LeftBehind(Box<RunReport>),
 }
 
-/// What the simulation's threads tell.
-enum News {
-    Stuck(Stuck),
-    Abandoned(Stuck),
-    Ended,
+/// Loads a machine and an application and holds them before anything has happened.
+///
+/// # Errors
+/// When the run cannot begin.
+pub fn start(request: &RunRequest, registry: &Arc<Registry>) -> Result<Simulation, RunErrors> {
+    start_watched(request, registry, &Progress::default())
+}
+
+/// Like [`start`], for one who watches or interrupts it through `progress`.
+///
+/// # Errors
+/// As [`start`].
+pub fn start_watched(
+    request: &RunRequest,
+    registry: &Arc<Registry>,
+    progress: &Progress,
+) -> Result<Simulation, RunErrors> {
+    let (machine, application, loaded) = load(request, registry)?;
+    feasible(request, registry, &machine, &loaded)?;
+    memory::suffices(&loaded.application)?;
+    if let Some(logs) = &request.logs {
+        let paths = machine.machine.instances.iter().map(|one| one.path.as_str());
+        logs.check(paths).map_err(|problem| RunErrors::usage(format!("--log: {problem}")))?;
+    }
+    let machine = Arc::new(machine);
+    let created = write_inputs(&loaded)?;
+    progress.listen();
+    let is_other = |folder: &Path| manifest::is_other(folder, request, &application);
+    let create = |out| match request.beside_others {
+        true => Folder::create_beside(out, &loaded.outputs, is_other),
+        false => Folder::create(out, &loaded.outputs),
+    };
+    let folder = request.out.as_deref().map(create).transpose()?;
+    let functional = Options {
+        limit: request.instruction_limit,
+        racecheck: request.racecheck,
+        interrupt: progress.interrupt_flag(),
+        ..Options::default()
+    };
+    // Devices that are too small are not filled first.
+    let asks = request.functional || loaded.application.preloads();
+    let lacking = if asks { lacks(request, registry, &machine, &loaded) } else { None };
+    let preloaded = lacking.map_or_else(|| functional::preload(&loaded, functional.clone()), Err);
+    let nothing = Contents::new();
+    let contents = preloaded.as_ref().unwrap_or(&nothing);
+    let weights = match request.functional {
+        true => None,
+        false => weigh(request, registry, &machine, &loaded, contents, progress.interrupt_flag()),
+    };
+    let context = RunContext::new(request, &loaded, contents);
+    let watching = progress.begin(&context.program, &context.journal, &context.meter);
+    let course = match preloaded {
+        Err(outcome) => Course::Failed(Box::new(functional::report(outcome, Vec::new()))),
+        Ok(contents) if request.functional => Course::Untimed { contents, options: Box::new(functional) },
+        Ok(_) => {
+            let options = RunOptions { weights, ..options(request, progress) };
+            let built = topology::build(&machine.machine, registry, &context.environment);
+            Course::Timed { held: built.start(&options), options: Box::new(options) }
+        }
+    };
+    Ok(Simulation {
+        request: request.clone(),
+        registry: Arc::clone(registry),
+        machine,
+        application,
+        loaded,
+        context,
+        created,
+        folder,
+        course,
+        spent: (Duration::ZERO, 0.0),
+        watching,
+    })
+}
+
+fn options(request: &RunRequest, progress: &Progress) -> RunOptions {
+    RunOptions {
+        threads: request.threads.max(1),
+        sharing: request.sharing,
+        islands: request.islands,
+        stop_at: request.stop_at,
+        hash: request.hash,
+        snapshots: request.snapshots,
+        samples: request.series.map(|every| SnapshotTimes { from: SimTime::ZERO, every }),
+        livelock_after: request.livelock_after,
+        interrupt: progress.interrupt_flag(),
+        clock: progress.clock(),
+        watchdog: Watchdog {
+            after: request.watchdog,
+            abandon: progress.abandon_flag(),
+            ..Watchdog::default()
+        },
+        ..RunOptions::default()
+    }
+}
+
+/// What the watchdog says goes to the log.
+pub(super) fn log(stuck: Stuck) {
+    (Watchdog::default().report)(stuck);
 }
 
 impl Simulation {
-    /// Simulates. The calling thread listens meanwhile and hands to `alarm` what the watchdog says.
-    pub(super) fn run(self, options: RunOptions, watchdog: Watchdog, alarm: &mut dyn FnMut(Stuck)) -> Ended {
-        let (tell, news) = flume::unbounded();
-        let (reports, leaves) = (tell.clone(), tell.clone());
-        // Nobody listens any more once the run is over: what is said then is lost, and may be.
-        let watchdog = Watchdog {
-            report: Arc::new(move |stuck| drop(reports.send(News::Stuck(stuck)))),
-            abandoned: Arc::new(move |stuck| drop(leaves.send(News::Abandoned(stuck)))),
-            ..watchdog
-        };
-        // Without the watchdog, which holds the far ends of the channel.
-        let plain = options.clone();
-        let options = RunOptions { watchdog, ..options };
-        let Simulation { machine, registry, environment } = self.clone();
-        let thread = std::thread::spawn(move || {
-            let report = topology::run(&machine.machine, &registry, &environment, &options);
-            // Whoever listened may have left.
-            let _ = tell.send(News::Ended);
-            report
-        });
-        loop {
-            match news.recv() {
-                Ok(News::Stuck(stuck)) => alarm(stuck),
-                Ok(News::Abandoned(Stuck { path, time, elapsed })) => {
-                    let seconds = elapsed.as_secs_f64();
-                    let Simulation { machine, registry, environment } = &self;
-                    let cut = topology::build(&machine.machine, registry, environment).cut(&plain);
-                    let fault = Fault::new(format!(
-                        "has not come back for {seconds:.1} s of real time; the run was interrupted and left it behind"
-                    ));
-                    return Ended::LeftBehind(RunReport {
-                        islands: cut.islands.len(),
-                        lookahead: cut.lookahead,
-                        ..RunReport::of(Outcome::Failed { time, path, fault })
-                    });
-                }
-                Ok(News::Ended) | Err(flume::RecvError::Disconnected) => {
-                    let report = thread.join();
-                    return Ended::ByItself(report.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-                }
+    /// The simulated time up to which everything has happened; of a run that has ended, its end.
+    pub fn time(&self) -> SimTime {
+        match &self.course {
+            Course::Timed { held, .. } => match held.state() {
+                State::Held(time) => *time,
+                State::Ended | State::LeftBehind(_) => SimTime::ZERO,
+            },
+            Course::Untimed { .. } => SimTime::ZERO,
+            Course::Failed(report) | Course::Ended(report) | Course::LeftBehind(report) => {
+                report.outcome.time()
             }
+        }
+    }
+
+    /// How the run ended, if it has.
+    pub fn outcome(&self) -> Option<&Outcome> {
+        match &self.course {
+            Course::Timed { .. } | Course::Untimed { .. } => None,
+            Course::Failed(report) | Course::Ended(report) | Course::LeftBehind(report) => {
+                Some(&report.outcome)
+            }
+        }
+    }
+
+    /// How far the run is, for another thread, and the way to interrupt it.
+    pub fn progress(&self) -> &Progress {
+        self.watching.progress()
+    }
+
+    /// Goes on until everything before `time` has happened, or to the end of the run if that comes first. A time that is
+    /// not ahead changes nothing.
+    ///
+    /// # Errors
+    /// For a run without time, which can only be finished.
+    pub fn advance_to(&mut self, time: SimTime) -> Result<State, RunErrors> {
+        self.timed()?;
+        Ok(self.go_on(time, &mut log))
+    }
+
+    /// Goes on until a condition holds, or to the end of the run if it never does.
+    ///
+    /// # Errors
+    /// For a run without time, and where the condition names a component or a statistic that is not there.
+    pub fn advance_until(&mut self, condition: Condition<'_>) -> Result<State, RunErrors> {
+        self.timed()?;
+        let Condition { mut test, every } = condition;
+        test.check(&self.look_for(&test))?;
+        loop {
+            let state = self.state();
+            if !state.is_held() || test.holds(&self.look_for(&test)) {
+                return Ok(state);
+            }
+            let passed = self.time().as_ps() / every.as_ps();
+            self.go_on(SimTime::from_ps((passed + 1).saturating_mul(every.as_ps())), &mut log);
+        }
+    }
+
+    /// What there is to see now. Without a call nothing is computed for it. A run that has ended, and one without time, has
+    /// statistics alone.
+    pub fn look(&mut self) -> Look {
+        let launches_ended = self.context.journal.launches_ended();
+        let held = match &mut self.course {
+            Course::Timed { held, .. } => held.look(),
+            _ => None,
+        };
+        let Some(look) = held else {
+            let statistics = match &self.course {
+                Course::Ended(report) => report.stats.clone(),
+                _ => Vec::new(),
+            };
+            let (ports, waits) = (Vec::new(), Waits::default());
+            return Look { time: self.time(), launches_ended, statistics, ports, waits };
+        };
+        let statistics = topology::statistics(look.shown);
+        Look { time: look.time, launches_ended, statistics, ports: look.ports, waits: look.waits }
+    }
+
+    /// Goes on to the end of the run, checks its results and writes them. What the watchdog says goes to the log.
+    pub fn finish(self) -> RunSummary {
+        self.finish_watched(&mut log)
+    }
+
+    /// The same with someone who listens to the watchdog, on the thread that calls.
+    pub fn finish_watched(mut self, alarm: &mut dyn FnMut(Stuck)) -> RunSummary {
+        self.go_on(SimTime::MAX, alarm);
+        self.conclude()
+    }
+
+    fn state(&self) -> State {
+        match &self.course {
+            Course::Timed { held, .. } => held.state().clone(),
+            Course::Untimed { .. } => State::Held(SimTime::ZERO),
+            Course::Failed(_) | Course::Ended(_) | Course::LeftBehind(_) => State::Ended,
+        }
+    }
+
+    /// What a test looks at.
+    fn look_for(&mut self, test: &Test<'_>) -> Look {
+        let Test::Launches(_) = test else { return self.look() };
+        Look {
+            time: self.time(),
+            launches_ended: self.context.journal.launches_ended(),
+            statistics: Vec::new(),
+            ports: Vec::new(),
+            waits: Waits::default(),
+        }
+    }
+
+    fn timed(&self) -> Result<(), RunErrors> {
+        match self.course {
+            Course::Untimed { .. } => Err(RunErrors::usage(
+                "a run without time has no times at which it could be held: `finish` runs it as a whole",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn go_on(&mut self, time: SimTime, alarm: &mut dyn FnMut(Stuck)) -> State {
+        let Course::Timed { held, .. } = &mut self.course else { return self.state() };
+        let (begun, cpu_before) = (Instant::now(), cpu_seconds());
+        let state = held.advance_to(time, alarm).clone();
+        self.spent.0 += begun.elapsed();
+        self.spent.1 += cpu_seconds() - cpu_before;
+        if !state.is_held() {
+            self.end(alarm);
+        }
+        state
+    }
+
+    /// Takes what the run left.
+    fn end(&mut self, alarm: &mut dyn FnMut(Stuck)) {
+        let unknown = Course::Ended(Box::new(RunReport::of(Outcome::Interrupted(SimTime::ZERO))));
+        self.course = match std::mem::replace(&mut self.course, unknown) {
+            Course::Timed { held, options } => match held.finish(alarm) {
+                Ok(finished) => Course::Ended(Box::new(RunReport::new(finished, &self.context.environment))),
+                Err(stuck) => Course::LeftBehind(Box::new(self.left_behind(stuck, &options))),
+            },
+            other => other,
+        };
+    }
+
+    /// What is known of a run that a component does not let end.
+    fn left_behind(&self, stuck: Stuck, options: &RunOptions) -> RunReport {
+        let Stuck { path, time, elapsed } = stuck;
+        let machine = topology::build(&self.machine.machine, &self.registry, &self.context.environment);
+        let cut = { machine }.cut(options);
+        let seconds = elapsed.as_secs_f64();
+        let fault = Fault::new(format!(
+            "has not come back for {seconds:.1} s of real time; the run was interrupted and left it behind"
+        ));
+        RunReport {
+            islands: cut.islands.len(),
+            lookahead: cut.lookahead,
+            ..RunReport::of(Outcome::Failed { time, path, fault })
         }
     }
 }

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use counterpoint_framework::model::Registry;
 use counterpoint_framework::telemetry::sinks::rounded;
 use counterpoint_framework::topology::Follows;
-use counterpoint_simulation::run::{RunError, load_machine};
+use counterpoint_simulation::run::{RunErrors, load_machine};
 use serde::{Serialize, Serializer};
 
 use super::{latencies, request};
@@ -72,7 +72,7 @@ impl Peak {
 }
 
 /// The figures of one machine, or why its run failed.
-type Measured = Result<Vec<Peak>, Vec<RunError>>;
+type Measured = Result<Vec<Peak>, RunErrors>;
 
 /// The part of the figures that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +92,7 @@ pub fn peaks(
     extent: Extent,
     folder: &Path,
     registry: &Arc<Registry>,
-) -> Result<Vec<Peak>, Vec<RunError>> {
+) -> Result<Vec<Peak>, RunErrors> {
     let machines = stated.machines();
     let (next, workers) = (AtomicUsize::new(0), std::thread::available_parallelism().map_or(1, usize::from));
     let mut measured: Vec<(usize, Measured)> = std::thread::scope(|scope| {
@@ -126,9 +126,8 @@ fn of_machine(
     extent: Extent,
     folder: &Path,
     registry: &Arc<Registry>,
-) -> Result<Vec<Peak>, Vec<RunError>> {
-    let loaded =
-        load_machine(&request(machine, "probe-rates", &[], folder), registry).map_err(|error| vec![error])?;
+) -> Result<Vec<Peak>, RunErrors> {
+    let loaded = load_machine(&request(machine, "probe-rates", &[], folder), registry)?;
     let wanted: Vec<&Figure> = stated.of(machine).collect();
     let mut found = Vec::new();
     let of_rate = |figure: &&Figure| QUANTITIES.iter().any(|one| one.is_rate() && one.name == figure.of);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use counterpoint_framework::model::Registry;
 use counterpoint_framework::topology::{Instance, Machine};
-use counterpoint_simulation::run::RunError;
+use counterpoint_simulation::run::RunErrors;
 
 use super::super::{request, verified};
 use super::Extent;
@@ -144,7 +144,7 @@ pub(super) fn rates(
     extent: Extent,
     folder: &Path,
     registry: &Arc<Registry>,
-) -> Result<Vec<(&'static str, f64)>, Vec<RunError>> {
+) -> Result<Vec<(&'static str, f64)>, RunErrors> {
     let sizes = Sizes::of(machine, extent);
     let summary = verified(&request(name, "probe-rates", &sizes.settings(), folder), registry)?;
     let scheduler = machine.instances.iter().find(|one| one.kind == "gpu/cta-scheduler");

@@ -12,7 +12,7 @@ use counterpoint_framework::kernel::{Outcome, Sharing, SnapshotTimes};
 use counterpoint_framework::model::Registry;
 use counterpoint_framework::time::SimTime;
 use counterpoint_simulation::hashes::Hashes;
-use counterpoint_simulation::run::{Progress, RunError, RunRequest, run};
+use counterpoint_simulation::run::{Progress, RunErrors, RunRequest, run};
 
 use super::fail;
 use super::machine::{MachineChanges, MachineOptions};
@@ -74,7 +74,7 @@ impl Changes {
 
 /// Why a side gave no hashes.
 enum Trouble {
-    Input(Vec<RunError>),
+    Input(RunErrors),
     Other(String),
     Interrupted,
 }

@@ -34,7 +34,7 @@ impl Check {
         let application = self.application.as_ref().map(|_| load_application(&request, registry));
         let mut infeasible = Vec::new();
         if let (Ok(machine), Some(Ok((_, loaded)))) = (&machine, &application) {
-            infeasible = feasible(&request, registry, machine, loaded).err().unwrap_or_default();
+            infeasible.extend(feasible(&request, registry, machine, loaded).err().into_iter().flatten());
         }
         let mut errors = Vec::new();
         match machine {

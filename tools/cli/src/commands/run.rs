@@ -16,7 +16,7 @@ use counterpoint_host_model::functional::Found;
 use counterpoint_ptx::functional::DEFAULT_LIMIT;
 use counterpoint_simulation::application::SEPARATOR;
 use counterpoint_simulation::run::{
-    Check, LAUNCH_ROWS, Progress, RunError, RunRequest, RunSummary, run_watched,
+    Check, LAUNCH_ROWS, Progress, RunErrors, RunRequest, RunSummary, run_watched,
 };
 use counterpoint_simulation::verify::Verdict;
 
@@ -115,7 +115,9 @@ pub(crate) struct Run {
     /// that there is not is answered with all of them.
     #[arg(long, value_name = "BUFFER", conflicts_with = "functional")]
     watch: Vec<String>,
-    /// Write the simulation's log to standard error: `debug`, or a filter as `tracing` knows them.
+    /// Write the simulation's log to standard error: a level for all (`debug`), levels of components (`gpu.l2[*]=trace`), or
+    /// both, with commas between: `info,gpu.sm[0]=trace`. `[*]` stands for any index, `*` for any text, and a path for all
+    /// below it. Levels are off, error, warn, info, debug, trace. Targets of `tracing` have levels, too.
     #[arg(long, value_name = "FILTER")]
     log: Option<String>,
     /// Seed of all random numbers.
@@ -229,12 +231,13 @@ impl Run {
         registry: &Arc<Registry>,
         console: &mut Console<'_>,
     ) -> io::Result<u8> {
-        if let Some(filter) = &self.log
-            && let Err(problem) = log::start(filter, console.interactive)
-        {
-            writeln!(console.err, "error: --log: {problem}")?;
-            return Ok(FAILURE);
-        }
+        let logs = match self.log.as_ref().map(|filter| log::start(filter, console.interactive)).transpose() {
+            Ok(logs) => logs.flatten(),
+            Err(problem) => {
+                writeln!(console.err, "error: --log: {problem}")?;
+                return Ok(FAILURE);
+            }
+        };
         let request = RunRequest {
             functional: self.functional,
             racecheck: self.racecheck,
@@ -255,6 +258,7 @@ impl Run {
             host_seconds: true,
             series: self.series,
             watch: self.watch.clone(),
+            logs,
             seed: self.seed,
             watchdog: self.watchdog,
             command_line: words,
@@ -341,7 +345,7 @@ pub(super) fn simulate(
     bar: bool,
     registry: &Arc<Registry>,
     console: &mut Console<'_>,
-) -> io::Result<Result<RunSummary, Vec<RunError>>> {
+) -> io::Result<Result<RunSummary, RunErrors>> {
     let watched = Progress::interrupted_by(Arc::clone(&console.interrupt))
         .abandoned_by(Arc::clone(&console.abandon))
         .listening_by(Arc::clone(&console.listens));

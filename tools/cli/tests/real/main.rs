@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod folders;
+mod log;
 #[cfg(target_os = "linux")]
 mod memory;
 #[cfg(unix)]

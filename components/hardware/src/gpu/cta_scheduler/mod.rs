@@ -97,6 +97,9 @@ impl Scheduler {
     /// Takes a launch in.
     fn arrive(&mut self, launch: Arc<Launch>, sim: &Context<CtaSchedulerStats>) -> Result<(), Fault> {
         let demand = self.occupancy.demand(&launch);
+        sim.debug(|| {
+            format!("takes {} of stream {} with {} blocks", launch.name(), launch.stream, launch.ctas())
+        });
         self.policy.arrived(&launch).map_err(Fault::new)?;
         if let Some(log) = &self.page_log
             && launch.precedence.is_gated()
@@ -189,6 +192,7 @@ impl Scheduler {
                 let running = &mut self.launches[place];
                 running.sms -= u32::from(self.sms[sm].give_back(launch, &running.demand));
                 running.ended += 1;
+                sim.trace(|| format!("block {index} of {} has ended on SM {sm}", running.launch.name()));
                 sim.stats.add_block(&counts);
                 running.works().for_each(|work| work.add_block(&counts));
                 if let Some(sum) = &mut running.counts {
@@ -259,6 +263,7 @@ impl Scheduler {
             sim.stats.ctas.add(1);
             running.works().for_each(|work| work.ctas.add(1));
             self.under_way.insert((id, index), sim.cycle());
+            sim.trace(|| format!("places block {index} of {} on SM {sm}", running.launch.name()));
             let (number, sms) = (sm as u32, self.sms.len() as u32);
             let launch = Arc::clone(&running.launch);
             let message = RunCta { launch, index, sm: number, sms, span: running.span };

@@ -133,7 +133,8 @@ fn levels(pages: u64, base: u64) -> (Vec<Level>, u64) {
 
 impl Running {
     /// Looks up what has reached the MMU's TLB.
-    fn look_up(&mut self, cycle: u64, stats: &MmuStats) {
+    fn look_up(&mut self, cycle: u64, sim: &Context<MmuStats>) {
+        let stats = &sim.stats;
         while let Some(&(ready, sm, (page, launch))) = self.asked.front()
             && ready <= cycle
         {
@@ -144,6 +145,7 @@ impl Running {
                 continue;
             }
             stats.misses.add(1);
+            sim.trace(|| format!("miss on page {page:#x} for SM {sm}: walks the table"));
             let waiting = self.waiting.entry(page).or_insert_with(|| {
                 self.queue.push_back(page);
                 Waiting { asked: Vec::new(), since: cycle }
@@ -266,7 +268,7 @@ impl Component for Mmu {
             if let Some(reply) = io.memory.rx.try_recv() {
                 mmu.take(reply.tag, cycle, stats)?;
             }
-            mmu.look_up(cycle, stats);
+            mmu.look_up(cycle, sim);
             mmu.begin(stats);
             mmu.authority.work(cycle, &mut mmu.outbox).map_err(Fault::new)?;
             let Outbox { answers, requests } = &mut mmu.outbox;

@@ -39,6 +39,7 @@ impl Sm {
             self.fetch.start(slot, code);
             cta.warps |= 1 << slot;
         }
+        sim.debug(|| format!("begins block {index} of {} in slot {place}", kernel.name()));
         let slots = (0..u64::BITS).filter(|&slot| cta.warps >> slot & 1 != 0);
         cta.spans = Spans::begin(span, index, place, slots, sim);
         self.ctas[place] = Some(cta);
@@ -71,6 +72,7 @@ impl Sm {
         sim.stats.warp_cycles.add(cta.counts.warp_cycles);
         sim.stats.warp_slots.add(cta.counts.warp_slots);
         cta.spans.end(&cta, sim);
+        sim.debug(|| format!("ends block {} of {}", cta.index, cta.launch.kernel.name()));
         self.events.push_back(SmEvent::CtaDone {
             launch: cta.launch.id,
             index: cta.index,

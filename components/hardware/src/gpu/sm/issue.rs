@@ -251,6 +251,7 @@ impl Sm {
         match kind {
             Issue::Barrier { id, count, waits, votes } => {
                 sim.stats.barriers.add(1);
+                sim.trace(|| format!("warp slot {slot} arrives at barrier {id} of block {}", cta.index));
                 if waits {
                     warp_slot.state = State::AtBarrier;
                     cta.waiting[warp.index() as usize] =

@@ -209,6 +209,10 @@ impl DramController {
         track.count(if write { [0, parts] } else { [parts, 0] });
         let Place { bank, row, .. } = self.layout.place(local);
         let columns = self.timing.columns(parts, write);
+        sim.trace(|| {
+            let what = if write { "write" } else { "read" };
+            format!("queues a {what} of {:#x} for bank {bank} row {row:#x}", request.line)
+        });
         let places = if write { 1 } else { parts };
         self.queued += places;
         let reply = MemReply {
@@ -231,8 +235,15 @@ impl DramController {
         }
         let step = self.scheduler.step(cycle, self.replies.len() < self.return_queue);
         stats.n_ref.add(step.refreshes);
+        if step.refreshes > 0 {
+            sim.debug(|| format!("{} refreshes", step.refreshes));
+        }
         for issued in step.column.into_iter().chain(step.row) {
             stats.by_label.of(issued.label).count(issued, &self.timing);
+            sim.trace(|| {
+                let command = format!("{:?}", issued.command).to_lowercase();
+                format!("{command} bank {} row {:#x}", issued.bank, issued.row)
+            });
         }
         if let Some(finished) = step.finished {
             stats.mrq_latency.record(cycle - finished.since);

@@ -1,0 +1,145 @@
+//! A look at a simulation that is held, and conditions on it.
+
+use counterpoint_framework::kernel::{PortLook, Waits};
+use counterpoint_framework::model::diagnostics::nearest;
+use counterpoint_framework::model::{StatRow, StatValue};
+use counterpoint_framework::time::SimTime;
+
+use super::errors::RunErrors;
+
+/// What there is to see of a simulation. It is the same on any number of threads.
+#[derive(Clone, Debug)]
+pub struct Look {
+    /// Everything before this time has happened, and nothing at it or after it; of a run that has ended, its end.
+    pub time: SimTime,
+    /// Launches of kernels that have ended.
+    pub launches_ended: u64,
+    pub(super) statistics: Vec<StatRow>,
+    pub(super) ports: Vec<PortLook>,
+    pub(super) waits: Waits,
+}
+
+impl Look {
+    /// The statistics of all components so far, as `stats.json` has them at the end: path, name, unit, meaning and value, in
+    /// the order of the paths. What a component counts only when it wakes, such as the cycles that it sleeps, is in them when
+    /// it has woken.
+    pub fn statistics(&self) -> &[StatRow] {
+        &self.statistics
+    }
+
+    /// A statistic by the path of its component, or of a part of it, and its name; nothing if there is none yet.
+    pub fn statistic(&self, path: &str, name: &str) -> Option<&StatRow> {
+        self.statistics.iter().find(|row| row.path == path && row.label.name == name)
+    }
+
+    /// A statistic as a number, in its own unit: a count, a ratio from 0 to 1, or the mean of a distribution.
+    pub fn value(&self, path: &str, name: &str) -> Option<f64> {
+        self.statistic(path, name).map(|row| number(row.value))
+    }
+
+    /// How full each link is, in the machine's order; nothing of a run that has ended.
+    pub fn ports(&self) -> &[PortLook] {
+        &self.ports
+    }
+
+    /// Who waits for whom; its text has a line for each wait. Nobody does in a run that has ended.
+    pub fn waits(&self) -> &Waits {
+        &self.waits
+    }
+
+    /// An error if no component has the statistic, and none can have it later.
+    fn knows(&self, path: &str, name: &str) -> Result<(), RunErrors> {
+        if self.statistic(path, name).is_some() {
+            return Ok(());
+        }
+        let own = |row: &&StatRow| row.path == path;
+        if self.statistics.iter().any(|row| own(&row)) {
+            let names: Vec<&str> = self.statistics.iter().filter(own).map(|row| row.label.name).collect();
+            return Err(unknown(format!("`{path}` has no statistic `{name}`"), name, &names));
+        }
+        let paths: Vec<&str> = self.statistics.iter().map(|row| row.path.as_str()).collect();
+        // Parts, such as launches, come up while the run goes on.
+        let is_part = |known: &&str| path.strip_prefix(known).is_some_and(|rest| rest.starts_with('.'));
+        match paths.iter().any(|known| is_part(&known)) {
+            true => Ok(()),
+            false => Err(unknown(format!("no component `{path}` has statistics"), path, &paths)),
+        }
+    }
+}
+
+/// An error on a name that is not there: with the nearest one, or with some of those that are.
+fn unknown(message: String, written: &str, names: &[&str]) -> RunErrors {
+    let help = match nearest(written, names.iter().copied()) {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => format!("it has `{}`", names[..names.len().min(12)].join("`, `")),
+    };
+    RunErrors::usage(format!("{message}; {help}"))
+}
+
+fn number(value: StatValue) -> f64 {
+    match value {
+        StatValue::Count(count) => count as f64,
+        StatValue::Ratio { part, whole } => part as f64 / whole as f64,
+        StatValue::Distribution { count: 0, .. } => 0.0,
+        StatValue::Distribution { count, sum, .. } => sum as f64 / count as f64,
+    }
+}
+
+/// What to wait for. It is tested when the wait begins and then at every multiple of a step of simulated time, so that the
+/// time at which it is found does not depend on threads, or on the computer.
+pub struct Condition<'a> {
+    pub(super) test: Test<'a>,
+    pub(super) every: SimTime,
+}
+
+pub(super) enum Test<'a> {
+    Look(Box<dyn FnMut(&Look) -> bool + 'a>),
+    Statistic { path: String, name: String, least: f64 },
+    Launches(u64),
+}
+
+impl<'a> Condition<'a> {
+    /// The step of a condition that names none: a microsecond.
+    pub const EVERY: SimTime = SimTime::from_ns(1_000);
+
+    /// Anything that a look shows. Each test is a look at the whole machine.
+    pub fn when(test: impl FnMut(&Look) -> bool + 'a) -> Self {
+        Condition { test: Test::Look(Box::new(test)), every: Self::EVERY }
+    }
+
+    /// A statistic of a component, or of a part of it, is at least a number, in its own unit: see [`Look::value`].
+    pub fn statistic(path: impl Into<String>, name: impl Into<String>, least: f64) -> Self {
+        let test = Test::Statistic { path: path.into(), name: name.into(), least };
+        Condition { test, every: Self::EVERY }
+    }
+
+    /// This number of launches of kernels has ended, as the host sees it. Such a test costs next to nothing.
+    pub fn launches_ended(number: u64) -> Self {
+        Condition { test: Test::Launches(number), every: Self::EVERY }
+    }
+
+    /// The same condition, tested at multiples of this step; of a picosecond for zero.
+    pub fn every(self, step: SimTime) -> Self {
+        Condition { every: step.max(SimTime::from_ps(1)), ..self }
+    }
+}
+
+impl Test<'_> {
+    /// An error if the test names what is not there.
+    pub(super) fn check(&self, look: &Look) -> Result<(), RunErrors> {
+        match self {
+            Test::Statistic { path, name, .. } => look.knows(path, name),
+            Test::Look(_) | Test::Launches(_) => Ok(()),
+        }
+    }
+
+    pub(super) fn holds(&mut self, look: &Look) -> bool {
+        match self {
+            Test::Look(test) => test(look),
+            Test::Statistic { path, name, least } => {
+                look.value(path, name).is_some_and(|value| value >= *least)
+            }
+            Test::Launches(number) => look.launches_ended >= *number,
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The run's side of a hold: where the windows stop, and the wait for the holder's next command.
+//!
+//! Every report of the first thread carries the time of the hold, so all threads stop in the same window: at the first one
+//! after which nothing is left to happen before that time. The others then wait for the first thread's next report, and
+//! the first thread waits for a command. Between two commands nothing is computed. Windows, and so holds, change no
+//! result.
+
+use std::sync::mpsc::{Receiver, Sender};
+use std::time::{Duration, Instant};
+
+use super::parallel::Report;
+use super::queue::NEVER;
+use super::watchdog::Stuck;
+
+/// A command of the holder.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Command {
+    /// Go on up to this time, in picoseconds.
+    Advance(u64),
+    /// Say what there is to see.
+    Look,
+}
+
+/// What the run says to its holder.
+pub(super) enum News {
+    /// It is held at the time of the last command.
+    Held,
+    /// The watchdog reports a component.
+    Stuck(Stuck),
+    /// A component hangs, and nobody wants to wait for it.
+    Abandoned(Stuck),
+    /// It is over.
+    Ended,
+}
+
+/// How far the run may go.
+pub(super) struct Reins {
+    hold: u64,
+    look: bool,
+    /// Nobody holds the run any more, and nobody wants its results.
+    dropped: bool,
+    holder: Option<Holder>,
+    /// Wall-clock time without a command.
+    pub(super) waited: Duration,
+}
+
+struct Holder {
+    commands: Receiver<Command>,
+    news: Sender<News>,
+    /// The holder waits for the run to be held.
+    waits: bool,
+}
+
+impl Reins {
+    /// Nobody holds the run: it goes to its end.
+    pub(super) fn free() -> Self {
+        Reins { hold: NEVER, look: false, dropped: false, holder: None, waited: Duration::ZERO }
+    }
+
+    /// The run is held before anything has happened.
+    pub(super) fn held(commands: Receiver<Command>, news: Sender<News>) -> Self {
+        let holder = Some(Holder { commands, news, waits: false });
+        Reins { hold: 0, holder, ..Reins::free() }
+    }
+
+    /// Adds to a report of the first thread what the holder wants.
+    #[inline]
+    pub(super) fn sign(&mut self, own: &mut Report) {
+        own.hold = self.hold;
+        own.look = std::mem::take(&mut self.look);
+        own.interrupted |= self.dropped;
+    }
+
+    /// The run is held: waits for a command. The result is the wall-clock time that this took.
+    #[cold]
+    pub(super) fn wait(&mut self) -> Duration {
+        let begun = Instant::now();
+        let Some(holder) = &mut self.holder else { return Duration::ZERO };
+        if std::mem::take(&mut holder.waits) {
+            // The holder may have gone: the next command says so.
+            let _ = holder.news.send(News::Held);
+        }
+        match holder.commands.recv() {
+            Ok(Command::Advance(time)) => (self.hold, holder.waits) = (time, true),
+            Ok(Command::Look) => self.look = true,
+            Err(_) => self.dropped = true,
+        }
+        let waited = begun.elapsed();
+        self.waited += waited;
+        waited
+    }
+}
