@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use counterpoint_framework::model::Registry;
+use counterpoint_simulation::registry_with;
 use counterpoint_simulation::run::RunRequest;
 
 use crate::support::{assert_verified, request, root, run_with};
@@ -45,13 +45,16 @@ fn every_run_of_the_guide_is_verified() {
         std::fs::write(folder.path().join(name), text).unwrap();
     }
     let names: Vec<&str> = files.iter().map(|(name, _)| *name).collect();
-    assert_eq!(names, ["step-1.yaml", "step-2.yaml", "gpu.yaml", "step-4.yaml", "step-5.yaml", "retimed.yaml"]);
+    assert_eq!(
+        names,
+        ["step-1.yaml", "step-2.yaml", "gpu.yaml", "step-4.yaml", "step-5.yaml", "retimed.yaml"]
+    );
     let mut runs: Vec<RunRequest> = page.lines().filter_map(|line| run_of(line, folder.path())).collect();
     runs.push(RunRequest { folder: folder.path().to_owned(), ..request("step-2.yaml", "vecadd", &[]) });
     for machine in names.iter().filter(|name| name.starts_with("step")) {
         assert!(runs.iter().any(|run| run.machine == *machine), "{machine}");
     }
     for run in runs {
-        assert_verified(&run_with(&run, registry()));
+        assert_verified(&run_with(&run, registry_with(&[counterpoint_library::register])));
     }
 }

@@ -15,6 +15,7 @@ mod determinism;
 mod ends;
 mod faults;
 mod litmus;
+mod machine_guide;
 mod machine_kinds;
 mod machines;
 mod microbenchmarks;
