@@ -78,8 +78,8 @@ impl Crossbar {
     ) -> Result<(), Fault> {
         let Crossbar { params, map } = self;
         let (clients, servers) = (io.clients.len(), io.servers.len());
-        let mut requests = Lane::<W>::new(params.requests, params.speedup, clients, servers);
-        let mut replies = Lane::<W>::new(params.replies, params.speedup, servers, clients);
+        let mut requests = Lane::<W>::new("request", params.requests, params.speedup, clients, servers);
+        let mut replies = Lane::<W>::new("reply", params.replies, params.speedup, servers, clients);
         let asking = Watch::new(io.clients.iter().map(|client| &client.rx));
         let answering = Watch::new(io.servers.iter().map(|server| &server.rx));
         loop {

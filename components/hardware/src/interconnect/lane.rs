@@ -7,8 +7,8 @@
 //! allocation of its output and one for each of its flits, as in the input-queued router of BookSim with one virtual
 //! channel; behind the switch an output sends a flit a cycle.
 
-use counterpoint_framework::kernel::{In, Inputs, Message, Process, Socket, Watch, Words, members};
-use counterpoint_framework::model::{Counter, Params, Stats};
+use counterpoint_framework::kernel::{In, Inputs, Message, Socket, Watch, Words, members};
+use counterpoint_framework::model::{Context, Counter, Params, Stats};
 use counterpoint_framework::time::Bytes;
 use counterpoint_protocols::memory::{LINE_BYTES, Packets, SECTOR_BYTES};
 
@@ -95,6 +95,8 @@ struct Sink<W> {
 
 /// One direction of a crossbar. Most steps concern few inputs and outputs, which are sets for that reason.
 pub(super) struct Lane<W> {
+    /// What it carries, for the log.
+    name: &'static str,
     cuts: Cuts,
     speedup: u64,
     sources: Vec<Source>,
@@ -110,11 +112,18 @@ pub(super) struct Lane<W> {
 }
 
 impl<W: Words> Lane<W> {
-    pub(super) fn new(packets: PacketParams, speedup: u32, inputs: usize, outputs: usize) -> Self {
+    pub(super) fn new(
+        name: &'static str,
+        packets: PacketParams,
+        speedup: u32,
+        inputs: usize,
+        outputs: usize,
+    ) -> Self {
         let cuts =
             [false, true].map(|carries| std::array::from_fn(|sectors| packets.cut(sectors as u64, carries)));
         let sink = || Sink { free: 0, channel: 0, wanted: Inputs::none(inputs), turn: 0 };
         Lane {
+            name,
             cuts,
             speedup: speedup.into(),
             sources: vec![Source::default(); inputs],
@@ -134,13 +143,13 @@ impl<W: Words> Lane<W> {
     /// The output of a message, if it does not exist.
     pub(super) fn step<M: Message + Packets, A: Message, B: Message>(
         &mut self,
-        process: &Process,
+        sim: &Context<impl Stats>,
         (inputs, watch): (&mut [Socket<A, M>], &Watch),
         outputs: &mut [Socket<M, B>],
         stats: &LaneStats,
         (route, arrive): (impl Fn(&M) -> u32, impl Fn(&mut M, u32)),
     ) -> Result<Option<u64>, u32> {
-        let cycle = process.cycle();
+        let cycle = sim.cycle();
         let (ends, steps) = (inputs.len(), cycle * self.speedup..(cycle + 1) * self.speedup);
         for step in steps.clone() {
             let vacated = step >= self.passed;
@@ -150,7 +159,7 @@ impl<W: Words> Lane<W> {
             // What comes in a cycle is there from its first step on.
             if vacated || step == steps.start {
                 watch.set(&self.vacant);
-                for index in watch.arrived(process) {
+                for index in watch.arrived(sim) {
                     self.look(index, &inputs[index].rx, cycle, &route)?;
                 }
             }
@@ -185,8 +194,9 @@ impl<W: Words> Lane<W> {
                         source.passed = 0;
                         stats.messages.add(1);
                         arrive(&mut message, index as u32);
+                        sim.trace(|| format!("{}: {sectors} sectors from {index} to {output}", self.name));
                         // The message has arrived when its last flit has.
-                        permit.send_after(process.span(sink.channel - cycle - 1), message);
+                        permit.send_after(sim.span(sink.channel - cycle - 1), message);
                     }
                 }
             }

@@ -6,7 +6,7 @@ use super::run;
 
 fn log(filter: &str) -> Output {
     let folder = tempfile::tempdir().unwrap();
-    run(folder.path(), "vecadd", &["--set", "app.n=256", "--quiet", "--log", filter]).output().unwrap()
+    run(folder.path(), "vecadd", &["--set", "app.n=2048", "--quiet", "--log", filter]).output().unwrap()
 }
 
 /// The lines of components in the log of a run that ends well.
@@ -39,19 +39,22 @@ fn every_family_has_lines() {
     let lines = lines("trace,hyper=off,host=trace,gpu=trace,pcie=trace");
     let expected = [
         ("host.cpu", "DEBUG", "sends command"),
-        ("host.input", "TRACE", "reads 1024 bytes"),
+        ("host.input", "TRACE", "reads 4096 bytes"),
         ("host.memory", "TRACE", "access of the CPU to"),
         ("host.bridge", "TRACE", "passes a message to device 0"),
         ("pcie", "TRACE", "downstream: a message with"),
         ("gpu.front", "DEBUG", "takes command"),
         ("gpu.front", "DEBUG", "launch 1 is done"),
-        ("gpu.copy", "DEBUG", "begins to copy 1024 bytes, HostToDevice"),
-        ("gpu.copy", "TRACE", "chunk 0: 1024 bytes, host 0x"),
+        ("gpu.copy", "DEBUG", "begins to copy 8192 bytes, HostToDevice"),
+        ("gpu.copy", "TRACE", "chunk 0: 4096 bytes, host 0x"),
         ("gpu.scheduler", "DEBUG", "takes vecadd#1 of stream 0 with"),
         ("gpu.scheduler", "TRACE", "places block 0 of vecadd#1 on SM"),
         ("gpu.sm[0]", "DEBUG", "begins block"),
         ("gpu.sm[0]", "DEBUG", "ends block"),
-        ("gpu.l2[1]", "TRACE", "miss 0x"),
+        ("gpu.sm[0]", "TRACE", "L1: miss 0x"),
+        ("gpu.sm[1]", "TRACE", "L1: fill 0x"),
+        ("gpu.network", "TRACE", "request: 4 sectors from"),
+        ("gpu.l2[1]", "TRACE", "hit 0x"),
         ("gpu.dram[0]", "TRACE", "activate bank"),
         ("gpu.dram[0]", "TRACE", "queues a read of 0x"),
     ];

@@ -60,7 +60,7 @@ impl Sm {
         self.count_issue(slot, place, (access.pc, lanes), &sim.stats);
         let accesses = self.warps.take(slot, access.wants_value).accesses;
         self.meet_acquire(slot, access.acquires);
-        let (load_store, mut around) = self.load_store(&sim.stats, sim.cycle());
+        let (load_store, mut around) = self.load_store(sim, sim.cycle());
         load_store.push((slot, true), access, accesses, &mut around);
         self.refresh(slot, place);
     }

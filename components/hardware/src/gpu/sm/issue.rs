@@ -164,7 +164,7 @@ impl Sm {
             match step {
                 PollStep::Load(address) => {
                     let accesses = self.warps.take(slot, true).accesses;
-                    let (load_store, mut around) = self.load_store(stats, cycle);
+                    let (load_store, mut around) = self.load_store(sim, cycle);
                     load_store.push_poll((slot, pc), address, accesses, &mut around);
                 }
                 PollStep::Other => self.send(slot, place, cycle),
@@ -196,18 +196,18 @@ impl Sm {
             let accesses = self.warps.take(slot, self.scratch.wants_value).accesses;
             let access = std::mem::replace(&mut self.scratch, self.load_store.empty_access());
             self.meet_acquire(slot, access.acquires);
-            let (load_store, mut around) = self.load_store(stats, cycle);
+            let (load_store, mut around) = self.load_store(sim, cycle);
             load_store.push((slot, false), access, accesses, &mut around);
         } else if issued.kind == Issue::Texture {
             let accesses = self.warps.take(slot, true).accesses;
             let access = std::mem::replace(&mut self.scratch, self.load_store.empty_access());
-            let (load_store, mut around) = self.load_store(stats, cycle);
+            let (load_store, mut around) = self.load_store(sim, cycle);
             load_store.push_texture(slot, access, accesses, &mut around)?;
         } else if self.warps.slots[slot as usize].next.way as usize == MEMORY {
             // The value is there: a parameter, or nothing because no lane takes part.
             let accesses = self.warps.take(slot, true).accesses;
             let address = (issued.kind == Issue::Parameter).then(|| parameters + self.scratch.addresses[0]);
-            let (load_store, mut around) = self.load_store(stats, cycle);
+            let (load_store, mut around) = self.load_store(sim, cycle);
             load_store.push_parameter((slot, pc), address, accesses, &mut around);
         } else {
             self.send(slot, place, cycle);

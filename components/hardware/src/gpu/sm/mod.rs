@@ -203,15 +203,20 @@ impl Sm {
     }
 
     /// The load-store unit, and what it reaches beside itself.
-    fn load_store<'a>(&'a mut self, stats: &'a SmStats, cycle: u64) -> (&'a mut LoadStore, SmState<'a>) {
+    fn load_store<'a>(
+        &'a mut self,
+        sim: &'a Context<SmStats>,
+        cycle: u64,
+    ) -> (&'a mut LoadStore, SmState<'a>) {
+        let stats = &sim.stats;
         let Sm { load_store, warps, ctas, registers, collectors, ring, ended, .. } = self;
-        (load_store, SmState { warps, ctas, registers, collectors, ring, ended, stats, cycle })
+        (load_store, SmState { warps, ctas, registers, collectors, ring, ended, sim, stats, cycle })
     }
 
     /// Everything that happens in one cycle.
     fn step(&mut self, io: &mut SmPorts, sim: &Context<SmStats>) -> Result<(), Fault> {
         let (cycle, stats) = (sim.cycle(), &sim.stats);
-        let (load_store, mut around) = self.load_store(stats, cycle);
+        let (load_store, mut around) = self.load_store(sim, cycle);
         let mut fetched = None;
         if let Some(reply) = io.memory.rx.try_recv() {
             match Answer::of(reply.tag) {
@@ -223,7 +228,7 @@ impl Sm {
             let news = load_store.take_page(&mut mmu.rx);
             self.hear(news);
         }
-        let (load_store, mut around) = self.load_store(stats, cycle);
+        let (load_store, mut around) = self.load_store(sim, cycle);
         load_store.step(&mut io.memory.tx, &mut around)?;
         if let Some(mmu) = &mut io.translation {
             load_store.ask(&mut mmu.tx);

@@ -55,6 +55,22 @@ pub(super) enum Outcome {
     Kept,
 }
 
+impl Outcome {
+    /// In words, for the log.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Outcome::NoCredit => "no credit for",
+            Outcome::Blocked => "no room for",
+            Outcome::Hit => "hit",
+            Outcome::Joined => "pending hit",
+            Outcome::Missed => "miss",
+            Outcome::Bypassed => "passed by",
+            Outcome::Stored => "store through",
+            Outcome::Kept => "store",
+        }
+    }
+}
+
 /// The L1 data cache.
 pub(super) struct L1 {
     pipeline: VecDeque<Transaction>,

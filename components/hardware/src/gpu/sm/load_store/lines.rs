@@ -67,6 +67,7 @@ impl LoadStore {
         let store = Answer::Store(warp, epoch);
         let outcome =
             self.l1.look_up(&mut instruction.access, (store, label), memory, &mut self.bypasses, words);
+        around.sim.trace(|| format!("L1: {} {:#x} of warp slot {warp}", outcome.name(), transaction.line));
         match outcome {
             Outcome::Blocked | Outcome::NoCredit => {
                 self.blocked = true;
@@ -149,6 +150,7 @@ impl LoadStore {
         data: &Line,
         around: &mut SmState<'_>,
     ) {
+        around.sim.trace(|| format!("L1: fill {line:#x}"));
         let (way, mut waiting) = self.l1.fill(miss, mask, data);
         if let Some(first) = waiting.first() {
             let warp = self.instructions.get(first.instruction).warp;

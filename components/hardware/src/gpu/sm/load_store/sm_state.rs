@@ -1,5 +1,6 @@
 //! What the load-store unit reaches in its SM beside itself.
 
+use counterpoint_framework::model::Context;
 use counterpoint_protocols::memory::Label;
 use counterpoint_ptx::{Access, Reach, Row};
 
@@ -18,6 +19,7 @@ pub(in crate::gpu::sm) struct SmState<'a> {
     pub(in crate::gpu::sm) ring: &'a mut WritebackRing,
     /// Bits of the blocks that may have ended.
     pub(in crate::gpu::sm) ended: &'a mut u32,
+    pub(in crate::gpu::sm) sim: &'a Context<SmStats>,
     pub(in crate::gpu::sm) stats: &'a SmStats,
     pub(in crate::gpu::sm) cycle: u64,
 }
