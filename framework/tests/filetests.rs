@@ -94,7 +94,7 @@ test/scheduler
 
 Parameters
   policy: the name of a Policy, default fifo
-      Who goes first.
+      The order of service.
       - fifo
           First come, first served.
       - pace

@@ -576,7 +576,7 @@ mod tests {
             ("n n", "unexpected `n`"),
             ("log2(33)", "log2 of 33, which is not a power of two"),
             ("sqrt(8)", "sqrt of 8, which is no square of a whole number"),
-            ("root(4)", "unknown function `root`; there are min, max, ceil, log2, sqrt and random"),
+            ("root(4)", "unknown function `root`; there are min, max, ceil, log2, sqrt, random"),
             ("4k", "`4k` is not a number"),
             ("ceil(1, 2)", "`ceil` takes one argument"),
             (

@@ -108,7 +108,7 @@ pub(super) fn read(
     let bases = std::mem::take(&mut reader.included);
     for overlay in overlays {
         // One that another overlay includes has applied before that one.
-        if reader.seen.get(&normal(overlay)).is_none_or(|role| *role != Seen::Included) {
+        if reader.seen.get(&normal(overlay)).is_none_or(|seen| *seen != Seen::Overlay) {
             let document = reader.document(overlay, None, &["overlay"], &mut Vec::new());
             reader.included.extend(document);
         }
@@ -144,8 +144,10 @@ enum Seen {
     Machine,
     /// The command line names it.
     Named,
-    /// Another file includes it.
-    Included,
+    /// Another file includes it, and it is no overlay.
+    Module,
+    /// Another file includes it, and it is an overlay.
+    Overlay,
 }
 
 impl Reader<'_> {
@@ -176,7 +178,7 @@ impl Reader<'_> {
         }
         let file = self.sources.add(&path, text);
         let seen = match from {
-            Some(_) => Seen::Included,
+            Some(_) => Seen::Module,
             None if roles == ["machine"] => Seen::Machine,
             None => Seen::Named,
         };
@@ -241,7 +243,10 @@ impl Reader<'_> {
                 self.diagnostics.error(item.span, "this is the machine itself");
             } else if !self.seen.contains_key(&target) {
                 match self.document(&target, Some(item.span), roles, chain) {
-                    Some(document) if document.node.get("overlay").is_some() => self.included.push(document),
+                    Some(document) if document.node.get("overlay").is_some() => {
+                        self.seen.insert(target, Seen::Overlay);
+                        self.included.push(document);
+                    }
                     Some(document) => self.add_module(document),
                     None => self.complete = false,
                 }
