@@ -41,7 +41,7 @@ pub struct PciePorts {
     downstream: BusSocket,
 }
 
-/// What a link counts.
+/// Statistics of a link.
 #[derive(Default, Stats)]
 pub struct PcieStats {
     /// Messages towards the device.
@@ -72,7 +72,7 @@ pub struct PcieLink {
     params: PcieParams,
 }
 
-/// What is counted in each busy period of a direction.
+/// Statistics counted in each busy period of a direction.
 const TRACKED: &[&str] = &["messages", "bytes"];
 
 /// The counters of one direction.

@@ -6,13 +6,13 @@
 //! less often: the waits are those which the warps, so slowed down, cause. No resource gives more turns than it has, however few warps
 //! want them.
 //!
-//! What comes out of one resource in step does not meet at the next: where all that comes has passed a scheduler or the load-store unit,
-//! nothing waits until there are more turns wanted than there are ([`Resource::meets`]).
+//! Visits that leave one resource in step do not meet at the next: where all have passed a scheduler or the
+//! load-store unit, nothing waits until demand exceeds the turns that there are ([`Resource::meets`]).
 
 use super::demands::{Demands, RESOURCES, Resource, Turns};
 use super::search::{Grid, first};
 
-/// So many warps that want the same in each cycle that they would need alone.
+/// Warps with the same demand in each cycle that they would need alone.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Demand<'a> {
     /// Warps.
@@ -25,7 +25,7 @@ pub(super) struct Demand<'a> {
 const ROUNDS: usize = 4;
 /// Waits are as exact as a part in a thousand of a turn, or in ten thousand of themselves.
 const WAITS: Grid = Grid { spacing: 1.0 / 1024.0, even: 15, doublings: 40 };
-/// What is less than this is what rounding has left of nothing.
+/// Amounts below this are the rounding error of 0.
 const ROUNDING: f64 = 1e-9;
 
 /// How long visits of an SM waited at each resource in each round when that was found last: points of [`WAITS`].
@@ -65,7 +65,7 @@ impl Waits {
     }
 }
 
-/// So many warps are looked at together, as a processor may.
+/// Warps that are computed together, as a processor may.
 const TOGETHER: usize = 4;
 
 /// Warps that come to a resource.
@@ -142,7 +142,7 @@ mod tests {
 
     use super::*;
 
-    /// So many warps that want the same.
+    /// Warps with the same demand.
     struct Alike {
         warps: f64,
         demands: Demands,

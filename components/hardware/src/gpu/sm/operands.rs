@@ -326,7 +326,8 @@ mod tests {
         let single = WayParams { units: 1, ..way };
         assert_eq!(starts(&single, 4, 2), [16, 14]);
         assert_eq!(starts(&single, 4, 3), [16, 17]);
-        // So it is still in front of the unit when the first one comes, for which there is no other place.
+        // The second one is still in front of the unit when the first one comes, for which there is no other
+        // place.
         let narrow = WayParams { dispatch_width: 1, ..single };
         assert_eq!(starts(&narrow, 4, 3), [16, 17]);
     }

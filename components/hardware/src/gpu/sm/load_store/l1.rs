@@ -35,7 +35,7 @@ pub(super) struct Transaction {
     pub(super) translated: bool,
 }
 
-/// What a lookup came to.
+/// Result of a lookup.
 pub(super) enum Outcome {
     /// It must wait for a credit.
     NoCredit,
@@ -342,7 +342,7 @@ impl L1 {
         Some((self.cache.valid(way), self.cache.data(way)))
     }
 
-    /// What a way holds.
+    /// Data of a way.
     pub(super) fn data(&self, way: WayId) -> &Line {
         self.cache.data(way)
     }
@@ -357,7 +357,7 @@ fn send(permit: Permit<'_, MemRequest>, line: u64, label: Label, answer: Answer,
     permit.send(MemRequest { line, tag: answer.tag(), client: 0, label, access });
 }
 
-/// What lanes ask of a line past the cache.
+/// Request of lanes for a line, past the cache.
 fn past(access: &Access, lanes: u32, line: u64) -> MemAccess {
     let AccessKind::Atomic(operation, kind) = access.kind else {
         return MemAccess::Read(access.bytes_within(lanes, line));

@@ -43,7 +43,7 @@ pub(super) use tlb::TlbStats;
 /// From the arrival of a load's last value to its register.
 const TO_REGISTER: u64 = 2;
 
-/// What the MMU says to blocks and warps.
+/// News of the MMU for blocks and warps.
 pub(super) enum PageNews {
     /// A page may be accessed now.
     Granted(u64),
@@ -51,7 +51,7 @@ pub(super) enum PageNews {
     Claimed(usize),
 }
 
-/// What an instruction took of the unit's time, and what of it is left.
+/// Time that an instruction took of the unit, and the rest of its work.
 struct Taken {
     cycles: u64,
     rest: Option<Work>,
@@ -194,12 +194,12 @@ impl LoadStore {
 
     /// Another launch begins here; gives whether the L1 has forgotten everything for it.
     pub(super) fn launch_changed(&mut self) -> bool {
-        // What lies behind a texture may have been written by the launch before.
+        // Memory behind a texture may have been written by the launch before.
         self.textures.forget();
         self.l1.launch_changed()
     }
 
-    /// What is in the L1, or requested for it, answers no load from now on, if memory may hold something else.
+    /// From now on lines in the L1, or requested for it, answer no load, if memory may hold something else.
     pub(super) fn acquire(&mut self) {
         self.l1.acquire();
     }
