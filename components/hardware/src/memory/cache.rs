@@ -203,8 +203,9 @@ impl<T> Cache<T> {
         self.tags[way.0 as usize].used = self.clock;
     }
 
-    /// Makes room for a line that is not here: an empty way, or the least recently used one that waits for nothing, those that are
-    /// protected last. What must be written back comes with it. `None`: every way of the set waits for its line.
+    /// Makes room for a line that is not here: an empty way, or the least recently used one that waits for
+    /// nothing, those that are protected last. A dirty victim is returned with it. `None`: every way of the
+    /// set waits for its line.
     pub fn allocate(&mut self, line: u64, index: u64) -> Option<(WayId, Option<Evicted>)> {
         let set = self.set(index);
         let first = set.start;

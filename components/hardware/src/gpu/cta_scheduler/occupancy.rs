@@ -1,8 +1,9 @@
 //! Occupancy, the number of thread blocks on an SM: arithmetic without time.
 //!
-//! Threads are counted in whole warps. Registers are allotted to warps in units, and warps are counted in units there, too,
-//! because the warps of a block spread over the parts of an SM that have register files of their own. What fits is the
-//! least of what threads, registers, shared memory and block slots allow. The units are those of a generation:
+//! Threads are counted in whole warps. Registers are allotted to warps in units, and warps are counted in
+//! units there, too, because the warps of a block spread over the parts of an SM that have register files of
+//! their own. Occupancy is the least of the limits by threads, registers, shared memory and block slots. The
+//! units are those of a generation:
 //!
 //! | | `register_unit` | `warp_unit` | `shared_unit` | source |
 //! | --- | --- | --- | --- | --- |

@@ -13,7 +13,7 @@ use super::params::{SmParams, WayParams};
 use super::units::MEMORY;
 use super::way::{Units, Way, earliest};
 
-/// Turns and cycles ahead for which banks and results are booked. What lies beyond finds its place free.
+/// Turns and cycles ahead for which banks and results are booked. Later bookings find their place free.
 pub(super) const WINDOW: u64 = 64;
 
 /// From the end of execution to the registers: a pipeline register, and the write.

@@ -26,7 +26,7 @@ pub(super) enum State {
     AtPage,
 }
 
-/// A warp slot. What every issue looks at lies in front.
+/// A warp slot. The fields that every issue looks at lie in front.
 #[repr(C, align(64))]
 pub(super) struct WarpSlot {
     pub(super) next: Next,
@@ -211,7 +211,8 @@ impl Warps {
         (self.ready >> slot & 1 != 0).then(|| self.slots[slot as usize].next.way.into())
     }
 
-    /// The next instruction of the warp in a slot is issued. What it writes has no value for now, if it `writes` at all.
+    /// The next instruction of the warp in a slot is issued. Its results, if it `writes` any, are pending
+    /// from now on.
     #[inline]
     pub(super) fn take(&mut self, slot: u32, writes: bool) -> &Next {
         let place = &mut self.slots[slot as usize];

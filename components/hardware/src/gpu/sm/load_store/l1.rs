@@ -106,8 +106,8 @@ impl L1 {
         })
     }
 
-    /// Another launch begins here; gives whether what the last one read is forgotten. What local memory holds is not: its
-    /// warps may live.
+    /// Another launch begins here; returns whether the lines that the last one read are forgotten. Lines of
+    /// local memory are kept: their warps may live.
     pub(super) fn launch_changed(&mut self) -> bool {
         let flushes = self.flush == L1Flush::LaunchChange;
         if flushes {
@@ -269,7 +269,7 @@ impl L1 {
         Err(Outcome::Missed)
     }
 
-    /// Stores to local memory. What waits for its line waits for what it held before.
+    /// Stores to local memory. Loads that wait for its line wait for its earlier contents.
     fn store_local(
         &mut self,
         access: &Access,
@@ -294,7 +294,8 @@ impl L1 {
         Outcome::Stored
     }
 
-    /// Makes room for a line, if its set has a way that does not wait. What lay there is sent with the next credit.
+    /// Makes room for a line, if its set has a way that does not wait. The victim is sent with the next
+    /// credit.
     fn allocate(&mut self, line: u64, label: Label) -> Option<WayId> {
         let (way, evicted) = self.cache.allocate(line, line / LINE_BYTES)?;
         self.evicted = evicted.map(|evicted| MemRequest {

@@ -1,9 +1,10 @@
 //! The load-store unit: memory instructions in the order of their issue, one transaction a cycle.
 //!
-//! Shared memory is read and written here at once and takes as many cycles as its banks conflict; constants are looked up
-//! here in their cache, and texels in theirs. Accesses to global and local memory are coalesced into lines and pass the L1's pipeline in order;
-//! there loads look up their line, stores evict it and go on, and atomics and volatile loads forget it and go on. What must
-//! wait for memory waits in the misses of the caches or in the table of accesses that pass the L1 by.
+//! Shared memory is read and written here at once and takes as many cycles as its banks conflict; constants
+//! are looked up here in their cache, and texels in theirs. Accesses to global and local memory are coalesced
+//! into lines and pass the L1's pipeline in order; there loads look up their line, stores evict it and go on,
+//! and atomics and volatile loads forget it and go on. Accesses that must wait for memory wait in the misses
+//! of the caches or in the table of accesses that bypass the L1.
 
 mod coalescer;
 mod constants;
@@ -93,7 +94,7 @@ pub(super) struct LoadStore {
     lock_round: Option<u64>,
     /// The last cycle in which a value of memory reached a register: one does in a cycle.
     delivered: u64,
-    /// Loaded words on their way to registers. What lanes hold that a load does not serve is of no meaning.
+    /// Loaded words on their way to registers. Words of lanes that a load does not serve have no meaning.
     words: Box<[Row; 4]>,
     /// Accesses that nothing uses; they move by pointer between here and the instructions.
     #[allow(clippy::vec_box, reason = "an access is 800 bytes and moves often")]
