@@ -68,7 +68,7 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Before the lock ends: whoever takes it next sees that the file is another one.
+        // Before the lock ends: the next holder sees that the file is another one.
         let _ = std::fs::remove_file(&self.path);
     }
 }
