@@ -31,7 +31,7 @@ pub struct CutIsland {
     pub processes: Vec<usize>,
     /// The thread that runs it.
     pub thread: usize,
-    /// What it costs when all its processes are busy, in nanoseconds of computing per simulated microsecond.
+    /// Its cost when all its processes are busy, in nanoseconds of computing per simulated microsecond.
     pub load: u64,
 }
 
@@ -73,8 +73,8 @@ impl fmt::Display for Fewer {
     }
 }
 
-/// What running costs, in nanoseconds on a present-day core. `cargo bench -p counterpoint-framework` measures these, see the
-/// [guide](crate::guide::scaling); an error of a factor of two moves the choice little.
+/// Costs of running, in nanoseconds on a present-day core. `cargo bench -p counterpoint-framework` measures
+/// these, see the [guide](crate::guide::scaling); an error of a factor of two moves the choice little.
 mod cost {
     /// Waking a process that is alone in its island, with a few others, with many.
     pub(super) const WAKE: [f64; 3] = [3.0, 8.0, 12.0];
