@@ -82,7 +82,7 @@ fn behind(others: &Traffic, packet: f64) -> f64 {
     queue(packet * others.squares / others.sectors / 2.0, packet * others.sectors)
 }
 
-/// M/G/1 waiting time at utilisation `taken`, if half a message takes `half` cycles.
+/// M/G/1 waiting time at utilisation `taken`, with a mean residual service time of `half` cycles.
 fn queue(half: f64, taken: f64) -> f64 {
     let taken = taken.min(MOST);
     half * taken / (1.0 - taken)
