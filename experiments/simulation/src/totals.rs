@@ -1,4 +1,5 @@
-//! Totals of a whole run, as rows of its statistics:
+//! Totals of a whole run, as rows of its statistics: time, clocks, and sums over the SMs, the L2 slices and
+//! the DRAM channels of the machine, and of each device if it has several.
 //!
 //! A sum has every counter of its components. Beside them stands what can only be said of all: instructions a cycle and bandwidths,
 //! over the run and over the time in which kernels ran.
