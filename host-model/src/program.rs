@@ -83,7 +83,7 @@ pub const DEFAULT_STREAM: u32 = 0;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EventId(pub u32);
 
-/// Event that the host waits for.
+/// Work or event that the host waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Awaited {
     /// Everything that it has sent.

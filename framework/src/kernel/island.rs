@@ -110,7 +110,7 @@ pub(crate) struct Cost {
 pub(crate) const SPAN: u64 = 1 << 17;
 
 impl Cost {
-    /// A process was polled for so long. The first time it starts, which says nothing of how it works.
+    /// Adds a poll of a process that took `nanos`. The first poll starts the process and is not counted.
     fn add(&mut self, time: u64, nanos: u64) {
         if !std::mem::replace(&mut self.started, true) {
             return;

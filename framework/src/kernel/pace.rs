@@ -18,7 +18,7 @@ pub(super) const PERIOD: Duration = Duration::from_millis(20);
 /// Threads whose computing time is this multiple of a period are certainly faster than one.
 const CERTAIN: f64 = 1.4;
 
-/// By so much threads must be faster than one.
+/// Threads must be faster than one by this factor.
 const GAIN: f64 = 1.05;
 
 /// One thread that computes for this share of a period has a core for itself: to try with others costs little.

@@ -218,7 +218,7 @@ impl Patience {
         self.next = 1;
     }
 
-    /// The thread looked for so long, then parked, and has waited for so long in all.
+    /// The thread looked for `looked`, then parked, and has waited for `waited` in all.
     fn parked(&mut self, looked: Duration, waited: Duration) {
         self.looked += looked.min(ABSENCE);
         if waited >= ABSENCE {

@@ -57,7 +57,8 @@ pub enum Fewer {
     Cores(usize),
     /// It is cut into no more islands.
     Islands(usize),
-    /// With another thread windows would be so long at most: meeting at their ends costs more than the thread brings.
+    /// With another thread windows would have at most this length: meeting at their ends costs more than the
+    /// thread brings.
     Windows(SimTime),
 }
 

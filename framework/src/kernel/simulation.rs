@@ -29,7 +29,7 @@ pub enum Sharing {
     /// have the cores.
     #[default]
     WhereFaster,
-    /// On all, whatever that costs: for who looks at threads and not at results.
+    /// On all, whatever that costs: for measurements of threads rather than results.
     Always,
     /// On all, and on one of them, by turns of a few windows: for tests.
     InTurns,

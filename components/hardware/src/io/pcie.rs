@@ -85,7 +85,7 @@ struct Direction<'a> {
 }
 
 impl PcieLink {
-    /// Bytes on the wire of a message with so much data.
+    /// Bytes on the wire of a message with `data` bytes.
     fn wire_bytes(&self, data: u64) -> u64 {
         let packets = data.div_ceil(self.params.payload.get()).max(1);
         data + packets * self.params.header.get()

@@ -32,13 +32,13 @@ impl<S: Stats> Default for ByLabel<S> {
     }
 }
 
-/// The row of a number, where a run says who has one.
+/// The row of a number, where a run limits the rows.
 fn row(site: &OnceCell<(Arc<LaunchRows>, String)>, number: u32) -> Row {
     site.get().map_or(Row::Own(number), |(rows, _)| rows.row(number))
 }
 
 impl<S: Stats> ByLabel<S> {
-    /// Says who has rows in the statistics of the component at a path, if the run has a limit.
+    /// Sets the rows of the statistics of the component at a path, if the run has a limit.
     pub(super) fn begin(&self, rows: Option<Arc<LaunchRows>>, path: &str) {
         self.site.get_or_init(|| (rows.unwrap_or_default(), path.to_owned()));
     }

@@ -16,7 +16,7 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Locks a folder, or gives who has locked it: `process 1234`.
+    /// Locks a folder, or returns the holder of its lock: `process 1234`.
     ///
     /// # Errors
     /// If the file of the lock cannot be made.

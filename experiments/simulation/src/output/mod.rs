@@ -148,7 +148,7 @@ impl Folder {
         }
     }
 
-    /// Makes the folder and locks it; gives who has the lock if someone has.
+    /// Makes the folder and locks it; returns the holder of the lock if there is one.
     fn locked(path: &Path) -> Result<Result<Self, String>, WriteError> {
         let folder = Self::at(path)?;
         let lock = Lock::try_take(path).map_err(|error| WriteError { path: path.to_owned(), error })?;

@@ -118,7 +118,7 @@ impl Forecast {
         Forecast { blocks, before, copies: Booked::default(), copying: 0.0, kernels: BTreeMap::new() }
     }
 
-    /// Learns how far the run is after so much time, and says how long the rest takes, if that can be known.
+    /// Takes the progress of the run after `elapsed`, and returns the time of the rest, if that can be known.
     pub fn left(&mut self, now: Snapshot, elapsed: Duration) -> Option<Duration> {
         let (before, then) = std::mem::replace(&mut self.before, (now, elapsed));
         let seconds = elapsed.saturating_sub(then).as_secs_f64();

@@ -73,7 +73,7 @@ pub struct RunRequest {
     pub shown: Shown,
     /// Say in `stats.txt` how long the simulation took. A study's files hold nothing of the computer.
     pub host_seconds: bool,
-    /// Note what all components have counted whenever so much time has passed.
+    /// Record the counters of all components at this interval.
     pub series: Option<SimTime>,
     /// Names of buffers: every write to their memory is noted, on host and device, in a run with time.
     /// Runtimes have buffers of their own.

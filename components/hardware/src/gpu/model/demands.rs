@@ -57,7 +57,8 @@ pub struct Demands {
     pub(super) turns: Turns,
     /// How often it comes for them.
     pub(super) visits: Turns,
-    /// The squares of the turns of each visit, summed up: who comes meets long visits more often than short ones.
+    /// The squares of the turns of each visit, summed up: an arrival meets long visits more often than short
+    /// ones.
     pub(super) squares: Turns,
     /// Its traffic to each slice of the L2, reads and writes; none to slices beyond the last.
     pub(super) traffic: Vec<Traffic>,
@@ -113,7 +114,7 @@ impl Demands {
         self.visits[Resource::Network as usize] = away;
     }
 
-    /// With so much of something else.
+    /// Adds `other`, `times` times.
     #[must_use]
     pub fn with(mut self, other: &Demands, times: f64) -> Self {
         for resource in 0..RESOURCES {

@@ -181,7 +181,7 @@ struct Asking {
 }
 
 impl Asking {
-    /// How long heads of an SM wait behind others if so much is taken of what is asked.
+    /// Wait of an SM's heads behind others at throughput `taken`.
     fn behind(&self, at: usize, taken: f64) -> f64 {
         queue(self.half[at], self.others[at] * taken)
     }
@@ -199,7 +199,7 @@ fn asked(all: &[Asking], taken: f64, more: f64) -> f64 {
     sums.iter().sum()
 }
 
-/// How much more time an SM needs for a message where the time of one becomes longer by such a part.
+/// Slowdown of an SM whose time for a message becomes longer by this part.
 fn slower(longer: f64) -> f64 {
     (1.0 + longer).max(EXACT)
 }
@@ -304,7 +304,7 @@ impl Client {
         self.reckoned_rate / slower(self.response * longer)
     }
 
-    /// Messages to a slice wait so long.
+    /// Sets the wait of messages to a slice.
     fn wait(&mut self, slice: usize, wait: Wait) {
         self.longer += self.shares[slice].messages * (self.cycles(wait) - self.cycles(self.waits[slice]));
         self.waits[slice] = wait;

@@ -1,4 +1,4 @@
-//! How the warps on an SM share what there is only so much of: the equilibrium of a closed network of queues.
+//! Sharing of an SM's limited resources by its warps: the equilibrium of a closed network of queues.
 //!
 //! A warp alone comes to a resource `n` times in each cycle of its life, and takes one or more turns there each time. Where several warps
 //! come, they meet: a visit waits as in a queue that is first come, first served, with arrivals at random and turns of fixed length
@@ -79,8 +79,8 @@ struct Visitors {
     squares: [f64; TOGETHER],
 }
 
-/// Puts together the warps that come to a resource, whose times have waits of such a length in them, and whose visits keep it so much longer
-/// than they would alone.
+/// Gathers the warps that come to a resource. Their times contain waits of `wait` there, and each visit keeps
+/// the resource `kept` longer than alone.
 fn gather(
     visitors: &mut Vec<Visitors>,
     demands: &[Demand<'_>],
@@ -108,7 +108,7 @@ fn gather(
     }
 }
 
-/// Something above nothing if visits have to wait longer than so long, as they bring too much; it falls as they wait longer.
+/// Excess demand at this wait: above 0 if visits have to wait longer; it falls with a longer wait.
 fn excess(visitors: &[Visitors], resource: Resource, capacity: f64, wait: f64) -> f64 {
     let (mut taken, mut own, mut size) = ([0.0; TOGETHER], [0.0; TOGETHER], [0.0; TOGETHER]);
     for Visitors { warps, time, turns, visits, squares } in visitors {

@@ -144,7 +144,7 @@ impl Sm {
         self.change();
     }
 
-    /// From now on an access to memory waits so long on its way there.
+    /// From now on an access to memory waits `delay` cycles on its way there.
     pub(super) fn delay(&mut self, delay: f64) {
         if self.delay != delay {
             self.delay = delay;
@@ -157,7 +157,7 @@ impl Sm {
         &self.waits
     }
 
-    /// From now on it is taken to wait so long, or a part of the way to that.
+    /// Moves the assumed waits to `waits`, or by `part` of the way to them.
     pub(super) fn route(&mut self, waits: &[Wait], part: f64) {
         self.waits.iter_mut().zip(waits).for_each(|(known, wait)| *known = known.towards(wait, part));
         let Sm { residents, waits, packet, .. } = self;

@@ -80,7 +80,7 @@ pub struct DramStats {
 }
 
 /// Statistics of requests. A command is counted for the request that it brings forward; lines that are
-/// written back are requests of who wrote to them last.
+/// written back are requests of their last writer.
 #[derive(Default, Stats)]
 struct DramCounts {
     /// Reads, counted in parts of `access` bytes.

@@ -80,7 +80,7 @@ pub struct AddressMask {
     pub column: Bits,
 }
 
-/// An error in a mask: its place in the text, and the character expected there.
+/// An error in a mask: its place in the text, and the text expected there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MaskError {
     start: usize,
